@@ -1,0 +1,75 @@
+"""Laws: the swappable functions of the engine (ground, drive, slip, contact, actuator), called by C address.
+
+Every law is `void(double* par, double* x, double* out, double* jac)`. A call by address costs about 8 ns, and a
+user's own law never recompiles the engine. What stands in `x`, `out` and `jac` is said where the law is called:
+ground in `terrain.py`, drive in `drive.py`, slip in `slip.py`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from grouser._kernels.jit import compile_law
+
+_doubles = types.CPointer(types.float64)
+SIGNATURE = types.void(_doubles, _doubles, _doubles, _doubles)
+
+
+class Law:
+    """A compiled C function of the law's form; compiled on first use, alive as long as this object is."""
+
+    def __init__(self, function, *, cached: bool = True):
+        self.function = function
+        self.__doc__ = function.__doc__
+        self._cached = cached
+
+    @cached_property
+    def _compiled(self):
+        return compile_law(self.function, SIGNATURE, cached=self._cached)
+
+    @property
+    def address(self) -> int:
+        return self._compiled.address
+
+
+def law(function):
+    """Decorate a function of (par, x, out, jac), each a double pointer indexed as par[i]."""
+    return Law(function)
+
+
+@intrinsic
+def call_law(typingctx, address, par, x, out, jac):
+    """Call the law at `address` with parameters at address `par` and the arrays x, out, jac."""
+    signature = types.void(types.int64, types.int64, x, out, jac)
+
+    def codegen(context, builder, signature, args):
+        double_pointer = ir.DoubleType().as_pointer()
+        function_type = ir.FunctionType(ir.VoidType(), [double_pointer] * 4)
+        function = builder.inttoptr(args[0], function_type.as_pointer())
+        pointers = [builder.inttoptr(args[1], double_pointer)]
+        for kind, value in zip(signature.args[2:], args[2:], strict=True):
+            array = context.make_array(kind)(context, builder, value=value)
+            pointers.append(builder.bitcast(array.data, double_pointer))
+        builder.call(function, pointers)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic
+def call_law_from_law(typingctx, address, par, x, out, jac):
+    """As `call_law`, from inside a law: x, out and jac are double pointers there."""
+    signature = types.void(types.int64, types.int64, _doubles, _doubles, _doubles)
+
+    def codegen(context, builder, signature, args):
+        double_pointer = ir.DoubleType().as_pointer()
+        function_type = ir.FunctionType(ir.VoidType(), [double_pointer] * 4)
+        function = builder.inttoptr(args[0], function_type.as_pointer())
+        builder.call(function, [builder.inttoptr(args[1], double_pointer), *args[2:]])
+        return context.get_dummy_value()
+
+    return signature, codegen

@@ -1,0 +1,27 @@
+"""What goes wrong, in one sentence each: what it is, where it stands, what would be right."""
+
+from __future__ import annotations
+
+
+class GrouserError(Exception):
+    """Root of every error Grouser raises on purpose."""
+
+
+class VehicleError(GrouserError):
+    """A vehicle, or the file it came from, cannot be used."""
+
+
+class TerrainError(GrouserError):
+    """A terrain, or the file it came from, cannot be used, or was asked about a place it does not cover."""
+
+
+class LogError(GrouserError):
+    """A log or its manifest cannot be used."""
+
+
+class SimulationError(GrouserError):
+    """A model, drive or run was set up in a way that cannot be simulated."""
+
+
+class CalibrationError(GrouserError):
+    """A calibration was set up in a way that cannot be solved."""
