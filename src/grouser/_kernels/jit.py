@@ -65,7 +65,23 @@ def _cached_here() -> Iterator[None]:
 
 
 def kernel(function):
-    """Compile a function called from other kernels."""
+    """Compile a function called from other kernels. It cannot allocate.
+
+    Without Numba's reference counts: a function with branches would count the forty arrays of vehicle and scratch
+    up and down at every call, which costs more than half a microsecond.
+    """
+    with _cached_here():
+        return numba.njit(cache=True, _nrt=False, **FLAGS)(function)
+
+
+def inlined(function):
+    """As `kernel`, compiled into its callers."""
+    with _cached_here():
+        return numba.njit(cache=True, _nrt=False, forceinline=True, **FLAGS)(function)
+
+
+def allocating(function):
+    """Compile a function called from entries that makes arrays."""
     with _cached_here():
         return numba.njit(cache=True, **FLAGS)(function)
 

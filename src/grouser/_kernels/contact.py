@@ -1,0 +1,253 @@
+"""Where wheels meet the ground: contact point, contact frame and height error, T (2.8), (2.9), Fig. 2.3.
+
+The contact is the wheel point of smallest height error. It is found on coarse samples of the wheel's lower half and
+refined to where wheel and ground are tangent; on an edge of the ground, where no tangent point exists, by section.
+"""
+
+import math
+
+import numpy as np
+
+from grouser._kernels.jit import inlined, kernel
+from grouser._kernels.law import call_law
+
+SAMPLES = 11
+SPACING = math.pi / SAMPLES
+_GOLDEN = 0.3819660112501051
+_ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * SPACING
+_COSINES = np.cos(_ANGLES)
+_SINES = np.sin(_ANGLES)
+
+
+@inlined
+def height_error(ground, g_in, g_out, unused, x, y, z):
+    """Δz of the world point (x, y, z), T (2.8); the ground's height and slopes stay in g_out."""
+    g_in[0] = x
+    g_in[1] = y
+    call_law(ground.address, ground.par, g_in, g_out, unused)
+    return (z - g_out[0]) / math.sqrt(1.0 + g_out[1] * g_out[1] + g_out[2] * g_out[2])
+
+
+@inlined
+def rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine):
+    """Δz of the rim point centre + down cos φ + ahead sin φ; rim holds these three rows, both radii long."""
+    return height_error(
+        ground,
+        g_in,
+        g_out,
+        unused,
+        rim[0, 0] + cosine * rim[1, 0] + sine * rim[2, 0],
+        rim[0, 1] + cosine * rim[1, 1] + sine * rim[2, 1],
+        rim[0, 2] + cosine * rim[1, 2] + sine * rim[2, 2],
+    )
+
+
+@inlined
+def tangent_offset(rim, cosine, sine, gx, gy):
+    """Tangent of the angle from the rim point φ to the rim point that is parallel to a ground of slopes gx, gy."""
+    down = gx * rim[1, 0] + gy * rim[1, 1] - rim[1, 2]
+    ahead = gx * rim[2, 0] + gy * rim[2, 1] - rim[2, 2]
+    along = down * cosine + ahead * sine
+    return (ahead * cosine - down * sine) / max(along, 1e-3 * abs(down) + 1e-12)
+
+
+@kernel
+def section_search(ground, g_in, g_out, unused, rim, middle):
+    """φ of the smallest Δz within a sample spacing of the middle, by golden section."""
+    low = middle - SPACING
+    high = middle + SPACING
+    a = low + _GOLDEN * (high - low)
+    b = high - _GOLDEN * (high - low)
+    da = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(a), math.sin(a))
+    db = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(b), math.sin(b))
+    for _ in range(40):
+        if da < db:
+            high = b
+            b = a
+            db = da
+            a = low + _GOLDEN * (high - low)
+            da = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(a), math.sin(a))
+        else:
+            low = a
+            a = b
+            da = db
+            b = high - _GOLDEN * (high - low)
+            db = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(b), math.sin(b))
+    return 0.5 * (low + high)
+
+
+@kernel
+def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
+    """(cos φ, sin φ, Δz) of the contact on a circle wheel; g_out holds the ground there. Δz is NaN off the map."""
+    best = 0
+    best_dz = math.inf
+    best_gx = 0.0
+    best_gy = 0.0
+    outside = False
+    for k in range(SAMPLES):
+        dz = rim_height_error(ground, g_in, g_out, unused, rim, _COSINES[k], _SINES[k])
+        outside |= math.isnan(dz)
+        if dz < best_dz:
+            best = k
+            best_dz = dz
+            best_gx = g_out[1]
+            best_gy = g_out[2]
+    cosine = _COSINES[best]
+    sine = _SINES[best]
+    if outside:
+        return cosine, sine, math.nan
+
+    # Secant on the tangent offset: plain fixed-point steps converge only as fast as the ground is flat.
+    offset_before = tangent_offset(rim, cosine, sine, best_gx, best_gy)
+    step = min(max(offset_before, -SPACING), SPACING)
+    travelled = 0.0
+    for _ in range(8):
+        # cos and sin of the short step by their series, exact to 1e-12 within a spacing
+        t = step * step
+        c = 1.0 - t * (1.0 / 2.0 - t * (1.0 / 24.0 - t * (1.0 / 720.0 - t / 40320.0)))
+        d = step * (1.0 - t * (1.0 / 6.0 - t * (1.0 / 120.0 - t * (1.0 / 5040.0 - t / 362880.0))))
+        cosine, sine = cosine * c - sine * d, sine * c + cosine * d
+        travelled += step
+        dz = rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine)
+        offset = tangent_offset(rim, cosine, sine, g_out[1], g_out[2])
+        if abs(offset) < 1e-10:
+            if dz <= best_dz + 1e-3 * radius:  # else the tangent point is a crest of Δz, not the contact
+                return cosine, sine, dz
+            break
+        if abs(travelled) > 2.0 * SPACING:
+            break
+        slope = (offset - offset_before) / step
+        offset_before = offset
+        step = offset if slope > -0.1 else -offset / slope
+        step = min(max(step, -SPACING), SPACING)
+
+    phi = section_search(ground, g_in, g_out, unused, rim, (best - SAMPLES // 2) * SPACING)
+    cosine = math.cos(phi)
+    sine = math.sin(phi)
+    dz = rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine)
+    return cosine, sine, dz
+
+
+@inlined
+def set_rim(vehicle, s, w, angle, level):
+    """World position of a wheel's centre, then its radii down and ahead, as rows of s.rim.
+
+    Down is the lowest point of the rim if `level`, else the point at the given contact angle.
+    """
+    frame = vehicle.wheel[w]
+    radius = vehicle.radius[w]
+    R = s.R_world_body
+    xz = R[2, 0] * s.R[frame, 0, 0] + R[2, 1] * s.R[frame, 1, 0] + R[2, 2] * s.R[frame, 2, 0]
+    zz = R[2, 0] * s.R[frame, 0, 2] + R[2, 1] * s.R[frame, 1, 2] + R[2, 2] * s.R[frame, 2, 2]
+    size = math.sqrt(xz * xz + zz * zz)
+    if level and size > 1e-9:
+        sine = xz / size
+        cosine = zz / size
+    else:
+        sine = math.sin(angle)
+        cosine = math.cos(angle)
+    for i in range(3):
+        x = R[i, 0] * s.R[frame, 0, 0] + R[i, 1] * s.R[frame, 1, 0] + R[i, 2] * s.R[frame, 2, 0]
+        z = R[i, 0] * s.R[frame, 0, 2] + R[i, 1] * s.R[frame, 1, 2] + R[i, 2] * s.R[frame, 2, 2]
+        centre = R[i, 0] * s.p[frame, 0] + R[i, 1] * s.p[frame, 1] + R[i, 2] * s.p[frame, 2]
+        s.rim[0, i] = s.p_world_body[i] + centre
+        s.rim[1, i] = -radius * (sine * x + cosine * z)
+        s.rim[2, i] = radius * (cosine * x - sine * z)
+
+
+@inlined
+def set_contact(vehicle, s, w, cosine, sine, nx, ny, nz):
+    """Contact point and axes of wheel w in body coordinates: z along the normal, x = wheel y × z, y = z × x."""
+    R = s.R_world_body
+    axes = s.axes
+    frame = vehicle.wheel[w]
+    px = s.rim[0, 0] - s.p_world_body[0] + cosine * s.rim[1, 0] + sine * s.rim[2, 0]
+    py = s.rim[0, 1] - s.p_world_body[1] + cosine * s.rim[1, 1] + sine * s.rim[2, 1]
+    pz = s.rim[0, 2] - s.p_world_body[2] + cosine * s.rim[1, 2] + sine * s.rim[2, 2]
+    for i in range(3):
+        s.p_contact[w, i] = R[0, i] * px + R[1, i] * py + R[2, i] * pz
+        axes[w, 2, i] = R[0, i] * nx + R[1, i] * ny + R[2, i] * nz
+    yx = s.R[frame, 0, 1]
+    yy = s.R[frame, 1, 1]
+    yz = s.R[frame, 2, 1]
+    zx = axes[w, 2, 0]
+    zy = axes[w, 2, 1]
+    zz = axes[w, 2, 2]
+    ax = yy * zz - yz * zy
+    ay = yz * zx - yx * zz
+    az = yx * zy - yy * zx
+    size = math.sqrt(ax * ax + ay * ay + az * az)
+    if size < 1e-9:  # the wheel lies flat on its side: any direction in the ground plane will do
+        ax = s.R[frame, 0, 0]
+        ay = s.R[frame, 1, 0]
+        az = s.R[frame, 2, 0]
+        size = 1.0
+    ax /= size
+    ay /= size
+    az /= size
+    axes[w, 0, 0] = ax
+    axes[w, 0, 1] = ay
+    axes[w, 0, 2] = az
+    axes[w, 1, 0] = zy * az - zz * ay
+    axes[w, 1, 1] = zz * ax - zx * az
+    axes[w, 1, 2] = zx * ay - zy * ax
+
+
+@inlined
+def set_ground_contact(vehicle, s, w, cosine, sine, dz):
+    """Contact of wheel w at rim angle φ on the ground last looked up."""
+    gx = s.ground_out[1]
+    gy = s.ground_out[2]
+    nz = 1.0 / math.sqrt(1.0 + gx * gx + gy * gy)
+    s.height_error[w] = dz
+    set_contact(vehicle, s, w, cosine, sine, -gx * nz, -gy * nz, nz)
+
+
+@inlined
+def find_contacts(vehicle, ground, s):
+    """Contact of every wheel with the ground; False if the ground ends under a wheel."""
+    for w in range(vehicle.wheel.size):
+        set_rim(vehicle, s, w, 0.0, True)
+        cosine, sine, dz = lowest_rim_point(ground, s.ground_in, s.ground_out, s.unused, s.rim, vehicle.radius[w])
+        if math.isnan(dz):
+            return False
+        set_ground_contact(vehicle, s, w, cosine, sine, dz)
+    return True
+
+
+@kernel
+def contacts_on_ground_at(vehicle, ground, angle, s):
+    """Contacts at given contact angles, normals and height errors from the ground; False where it ends."""
+    inside = True
+    for w in range(vehicle.wheel.size):
+        set_rim(vehicle, s, w, angle[w], False)
+        dz = rim_height_error(ground, s.ground_in, s.ground_out, s.unused, s.rim, 1.0, 0.0)
+        set_ground_contact(vehicle, s, w, 1.0, 0.0, dz)
+        inside &= not math.isnan(dz)
+    return inside
+
+
+@kernel
+def contacts_at(vehicle, angle, s):
+    """Contacts at given contact angles on unknown ground: the normal points to the wheel's centre, Δz is zero."""
+    for w in range(vehicle.wheel.size):
+        set_rim(vehicle, s, w, angle[w], False)
+        r = vehicle.radius[w]
+        s.height_error[w] = 0.0
+        set_contact(vehicle, s, w, 1.0, 0.0, -s.rim[1, 0] / r, -s.rim[1, 1] / r, -s.rim[1, 2] / r)
+
+
+@kernel
+def contact_angle(vehicle, s, w):
+    """Contact angle δ of T (2.9) about the axle, from the carrier's −z; a contact ahead is negative.
+
+    The carrier does not spin: δ here is T's δ + θ_wheel.
+    """
+    frame = vehicle.wheel[w]
+    x = 0.0
+    z = 0.0
+    for i in range(3):
+        arm = s.p_contact[w, i] - s.p[frame, i]
+        x += s.R[frame, i, 0] * arm
+        z += s.R[frame, i, 2] * arm
+    return math.atan2(-x, -z)

@@ -1,0 +1,149 @@
+"""Small least squares, written out: Cholesky of the normal matrix, and a pivoted QR where that loses rank."""
+
+import math
+
+from grouser._kernels.jit import inlined, kernel
+
+# A Cholesky pivot this much smaller than its column means a condition above 1e5: the QR decides then.
+_PIVOT = 1e-10
+# A column of the pivoted QR this much smaller than the first adds nothing but rounding.
+_RANK = 1e-9
+
+
+@inlined
+def least_squares(B, b, m, n, N, x, work, pivot):
+    """x (n,) of smallest ‖Bᵀ x − b‖, and among equals of smallest ‖x‖; returns the rank.
+
+    Row i of B (n, m) is the column of unknown i: every sum below runs along memory. B and b may be overwritten.
+    """
+    for i in range(n):
+        total = 0.0
+        for r in range(m):
+            total += B[i, r] * b[r]
+        x[i] = total
+        for j in range(i + 1):
+            total = 0.0
+            for r in range(m):
+                total += B[i, r] * B[j, r]
+            N[i, j] = total
+    if not cholesky_solve(N, n, _PIVOT, x):
+        return minimum_norm(B, b, m, n, N, x, work, pivot)
+    return n
+
+
+@inlined
+def cholesky_solve(N, n, smallest, x):
+    """x ← N⁻¹ x for the lower half of a positive definite N, overwritten; False if a pivot falls below smallest · N_ii."""
+    for i in range(n):
+        diagonal = N[i, i]
+        for j in range(i):
+            total = N[i, j]
+            for k in range(j):
+                total -= N[i, k] * N[j, k]
+            N[i, j] = total * N[j, j]
+        total = diagonal
+        right = x[i]
+        for k in range(i):
+            total -= N[i, k] * N[i, k]
+            right -= N[i, k] * x[k]
+        if not total > smallest * diagonal:
+            return False
+        inverse = 1.0 / math.sqrt(total)
+        N[i, i] = inverse  # the diagonal keeps its inverse: only products are left
+        x[i] = right * inverse
+    for i in range(n - 1, -1, -1):
+        value = x[i] * N[i, i]
+        x[i] = value
+        for k in range(i):
+            x[k] -= N[i, k] * value
+    return True
+
+
+@kernel
+def factorise_pivoted(B, b, m, n, pivot):
+    """Householder QR with row pivoting of B (n, m), whose rows are the columns, in place; Qᵀ applied to b.
+
+    Row j of the result holds column j of R; returns the rank. The vector of each reflection is left below the
+    diagonal only while it is applied.
+    """
+    for j in range(n):
+        pivot[j] = j
+    first = 0.0
+    rank = 0
+    for k in range(min(m, n)):
+        best = k
+        largest = -1.0
+        for j in range(k, n):
+            size = 0.0
+            for r in range(k, m):
+                size += B[j, r] * B[j, r]
+            if size > largest:
+                largest = size
+                best = j
+        size = math.sqrt(max(largest, 0.0))
+        first = max(first, size)
+        if not size > _RANK * first:
+            break
+        rank += 1
+        if best != k:
+            pivot[k], pivot[best] = pivot[best], pivot[k]
+            for r in range(m):
+                B[k, r], B[best, r] = B[best, r], B[k, r]
+        diagonal = -size if B[k, k] > 0.0 else size
+        B[k, k] -= diagonal
+        squared = 0.0
+        for r in range(k, m):
+            squared += B[k, r] * B[k, r]
+        for j in range(k + 1, n):
+            dot = 0.0
+            for r in range(k, m):
+                dot += B[k, r] * B[j, r]
+            dot *= 2.0 / squared
+            for r in range(k, m):
+                B[j, r] -= dot * B[k, r]
+        dot = 0.0
+        for r in range(k, m):
+            dot += B[k, r] * b[r]
+        dot *= 2.0 / squared
+        for r in range(k, m):
+            b[r] -= dot * B[k, r]
+        B[k, k] = diagonal
+        for r in range(k + 1, m):
+            B[k, r] = 0.0
+    return rank
+
+
+@kernel
+def minimum_norm(B, b, m, n, N, x, work, pivot):
+    """As `least_squares`, for any rank: Bᵀ P = Q [R S], x = P [y − T z; z] with T = R⁻¹S and z of smallest ‖x‖."""
+    rank = factorise_pivoted(B, b, m, n, pivot)
+    free = n - rank
+    for i in range(rank - 1, -1, -1):
+        for j in range(rank, n):
+            total = B[j, i]
+            for k in range(i + 1, rank):
+                total -= B[k, i] * B[j, k]
+            B[j, i] = total / B[i, i]
+        total = b[i]
+        for k in range(i + 1, rank):
+            total -= B[k, i] * b[k]
+        b[i] = total / B[i, i]
+    # (I + TᵀT) z = Tᵀ y: its eigenvalues are at least one, so the plain Cholesky is safe.
+    z = work[2]
+    for i in range(free):
+        z[i] = 0.0
+        for k in range(rank):
+            z[i] += B[rank + i, k] * b[k]
+        for j in range(i + 1):
+            N[i, j] = 1.0 if i == j else 0.0
+            for k in range(rank):
+                N[i, j] += B[rank + i, k] * B[rank + j, k]
+    cholesky_solve(N, free, 0.0, z)
+    for i in range(rank):
+        total = b[i]
+        for j in range(free):
+            total -= B[rank + j, i] * z[j]
+        x[pivot[i]] = total
+    for j in range(free):
+        x[pivot[rank + j]] = z[j]
+    return rank
