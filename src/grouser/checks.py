@@ -1,0 +1,64 @@
+"""Values a user gave, turned into what kernels take or refused with the name they stand under."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grouser.errors import SimulationError
+
+FloatArray = NDArray[np.float64]
+
+LARGEST = 1e9
+"""Largest magnitude of a quantity of a simulation (SI)."""
+
+
+def number(value: Any, name: str) -> float:
+    """A finite float of reasonable size."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise SimulationError(f"{name}: {value!r:.60} is not a number") from None
+    if not math.isfinite(result) or abs(result) > LARGEST:
+        raise SimulationError(f"{name}: {result:g} is not a finite number of magnitude up to {LARGEST:g}")
+    return result
+
+
+def positive(value: Any, name: str) -> float:
+    """A finite float above zero."""
+    result = number(value, name)
+    if result <= 0.0:
+        raise SimulationError(f"{name}: {result:g} is not positive")
+    return result
+
+
+def count(value: Any, name: str, *, least: int = 1, most: int = 10**9) -> int:
+    """A whole number within bounds."""
+    try:
+        result = int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise SimulationError(f"{name}: {value!r:.60} is not a whole number") from None
+    if result != value or not least <= result <= most:
+        raise SimulationError(f"{name}: {value!r:.60} is not a whole number between {least} and {most}")
+    return result
+
+
+def array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> FloatArray:
+    """A new C-contiguous float64 array of finite numbers; None in the shape allows any length."""
+    try:
+        result = np.array(value, dtype=np.float64, order="C", ndmin=0)
+    except (TypeError, ValueError):
+        raise SimulationError(f"{name}: is not an array of numbers") from None
+    wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
+    if result.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, result.shape, strict=True)):
+        raise SimulationError(f"{name}: has shape {result.shape}, needs {wanted}")
+    bad = ~(np.abs(result) <= LARGEST)
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise SimulationError(
+            f"{name}: entry {list(at)} is {result[at]:g}, not a finite number of magnitude up to {LARGEST:g}"
+        )
+    return result

@@ -1,0 +1,102 @@
+"""Contacts of one state, found on the ground or given by their angles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._kernels import probe as kernels
+from grouser._kernels.kinematics import NO_SLIP, KinematicModel
+from grouser._kernels.step import Function
+from grouser.checks import FloatArray
+from grouser.errors import SimulationError
+from grouser.terrain import Terrain
+from grouser.vehicles import Vehicle
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """Where the wheels of one state meet the ground, in the order of `vehicle.wheels`."""
+
+    point: FloatArray
+    """Contact points on the wheels, world coordinates [m], shape (nw, 3)."""
+    rotation: FloatArray
+    """R_world_contact: columns are the contact's x (forward), y (left), z (ground normal), shape (nw, 3, 3)."""
+    height_error: FloatArray
+    """Δz of T (2.8) [m], negative is penetration, shape (nw,)."""
+    angle: FloatArray
+    """Contact angle [rad] of T (2.9) about the axle from straight down in the carrier, ahead is negative, (nw,)."""
+    jacobian: FloatArray
+    """Wheel Jacobians of T Algorithm 2: contact velocity per joint-space velocity, shape (nw, 3, nv)."""
+
+
+def contacts(
+    vehicle: Vehicle, state: ArrayLike, ground: Terrain | None = None, *, angles: ArrayLike | None = None
+) -> Contacts:
+    """Contacts of a state: found on the ground, or at given angles [rad] with or without a ground below.
+
+    Without a ground the normal is taken to point to the wheel's centre, as T §2.2.1 does for estimated angles.
+    """
+    result, _, _, _ = evaluate(vehicle, _plain_model(vehicle), state, ground, angles, np.zeros(6 + vehicle.n_joints))
+    return result
+
+
+def evaluate(
+    vehicle: Vehicle,
+    model: KinematicModel,
+    state: ArrayLike,
+    ground: Terrain | None,
+    angles: ArrayLike | None,
+    velocity: FloatArray,
+) -> tuple[Contacts, FloatArray, FloatArray, int]:
+    """Contacts, the constraint matrix A (nr, nv) of T (2.34), the velocity with its unknown entries solved, the rank."""
+    q = checks.array(state, "state", (7 + vehicle.n_joints,))
+    normalise(q)
+    nw, nv = vehicle.n_wheels, 6 + vehicle.n_joints
+    if ground is None and angles is None:
+        raise SimulationError("contacts need a ground or contact angles; give one of them")
+    given = np.zeros(nw) if angles is None else checks.array(angles, "angles", (nw,))
+    mode = kernels.FROM_GROUND
+    if angles is not None:
+        mode = kernels.AT_ANGLES if ground is None else kernels.AT_ANGLES_ON_GROUND
+    function = Function(0, 0) if ground is None else Function(ground.address, ground.par_address)
+    point, rotation = np.zeros((nw, 3)), np.zeros((nw, 3, 3))
+    height_error, angle = np.zeros(nw), np.zeros(nw)
+    A = np.zeros((3 * nw + len(vehicle.couplings), nv))
+    v = np.array(velocity, dtype=np.float64)
+    inside, rank = kernels.probe(
+        vehicle.arrays, model, function, mode, given, q, v, point, rotation, height_error, angle, A
+    )
+    if not inside:
+        raise SimulationError(
+            f"the ground ends under a wheel of '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m; move it onto the map"
+        )
+    jacobian = A[: 3 * nw].reshape(nw, 3, nv).copy()
+    return Contacts(point, rotation, height_error, angle, jacobian), A, v, int(rank)
+
+
+def normalise(q: FloatArray) -> None:
+    """Scale the quaternion of a state to length one; a zero quaternion is refused."""
+    size = float(np.linalg.norm(q[:4]))
+    if size < 1e-6:
+        raise SimulationError("state: its quaternion (the first four entries, w x y z) is zero; (1, 0, 0, 0) is level")
+    q[:4] /= size
+
+
+def _plain_model(vehicle: Vehicle) -> KinematicModel:
+    rows = 3 * vehicle.n_wheels + len(vehicle.couplings)
+    everything = np.arange(6 + vehicle.n_joints)
+    return KinematicModel(
+        known=everything,
+        unknown=everything[:0].copy(),
+        weight=np.ones(rows),
+        gain=np.zeros(rows),
+        target=np.zeros(vehicle.n_wheels),
+        slip_mode=NO_SLIP,
+        slip_address=0,
+        slip_par=0,
+        tip_cosine=-2.0,
+    )

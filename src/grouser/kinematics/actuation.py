@@ -1,0 +1,112 @@
+"""Actuation: the joint rates and steering angles for a wanted velocity of the body, T §2.2.5, L §2.1."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser.checks import FloatArray
+from grouser.collision.contacts import evaluate
+from grouser.errors import SimulationError
+from grouser.kinematics.model import Kinematics
+from grouser.terrain import Terrain
+from grouser.vehicles import Vehicle
+
+MOST_ITERATIONS = 50
+
+
+@dataclass(frozen=True)
+class Actuation:
+    """What the joints must do for a wanted body velocity."""
+
+    command: FloatArray
+    """Rates of the actuated joints [rad/s or m/s], in the order of `vehicle.actuated`; steering joints stand still."""
+    steering: dict[str, float]
+    """Angle of each steering joint [rad], passive ones included."""
+    velocity: FloatArray
+    """The whole joint-space velocity, shape (nv,)."""
+    contact_velocity: FloatArray
+    """Slip that remains at each wheel [m/s], shape (nw, 3); none if the vehicle can do what was asked."""
+    converged: bool
+    """Whether the steering angles settled."""
+
+
+def actuate(
+    model: Kinematics,
+    state: ArrayLike,
+    ground: Terrain | None = None,
+    *,
+    forward: float = 0.0,
+    left: float = 0.0,
+    turn: float = 0.0,
+    angles: ArrayLike | None = None,
+) -> Actuation:
+    """Joint rates and steering for a velocity of the body frame: forward, left [m/s] and turn [rad/s].
+
+    Skid-steer, Ackermann, all-wheel steering and crab motion are one problem: every steering joint turns until
+    its wheels roll along their own heading, then T (2.37) gives the rates, with (v_x, v_y, ω_z) known. The rest
+    of the body's velocity follows the ground. Steering joints hold their angle; wheels steered past ±90° roll
+    backwards instead.
+    """
+    vehicle = model.vehicle
+    q = checks.array(state, "state", (7 + vehicle.n_joints,))
+    v = np.zeros(6 + vehicle.n_joints)
+    v[3], v[4], v[2] = (
+        checks.number(value, name) for value, name in ((forward, "forward"), (left, "left"), (turn, "turn"))
+    )
+    joints = [vehicle.joint_index(s.joint) for s in vehicle.steering]
+    arrays = model.replace(slip=None).arrays(known=[2, 3, 4, *(6 + j for j in joints)])
+    downstream = [_wheels_beyond(vehicle, s.joint) for s in vehicle.steering]
+    spin = 5 + vehicle.arrays.wheel
+    converged = False
+    solution = v
+    for _ in range(MOST_ITERATIONS):
+        contacts, _, solution, _ = evaluate(vehicle, arrays, q, ground, angles, v)
+        largest = 0.0
+        for joint, wheels in zip(joints, downstream, strict=True):
+            rolling = solution.copy()
+            rolling[spin] = 0.0
+            ahead, across = (contacts.jacobian[wheels, :2] @ rolling).sum(axis=0)
+            if math.hypot(ahead, across) < 1e-12:
+                continue  # a wheel that stands still may point anywhere
+            change = math.atan2(across, ahead)
+            change -= math.pi * round(change / math.pi)
+            q[7 + joint] += change * _sense(vehicle, joint, contacts.rotation[wheels[0]], q)
+            largest = max(largest, abs(change))
+        if largest < 1e-11:
+            converged = True
+            break
+    for joint in joints:
+        q[7 + joint] -= 2.0 * math.pi * round(q[7 + joint] / (2.0 * math.pi))
+    contacts, _, solution, _ = evaluate(vehicle, arrays, q, ground, angles, v)
+    return Actuation(
+        command=solution[6 + vehicle.arrays.actuated],
+        steering={s.joint: float(q[7 + j]) for s, j in zip(vehicle.steering, joints, strict=True)},
+        velocity=solution,
+        contact_velocity=contacts.jacobian @ solution,
+        converged=converged,
+    )
+
+
+def _wheels_beyond(vehicle: Vehicle, joint: str) -> list[int]:
+    """Indices of the wheels that a joint carries."""
+    carried = {joint}
+    for frame in vehicle.frames:
+        if frame.parent in carried:
+            carried.add(frame.name)
+    wheels = [i for i, name in enumerate(vehicle.wheels) if name in carried]
+    if not wheels:
+        raise SimulationError(f"steering joint '{joint}' of '{vehicle.name}' carries no wheel; leave it out of steering")
+    return wheels
+
+
+def _sense(vehicle: Vehicle, joint: int, R_world_contact: FloatArray, q: FloatArray) -> float:
+    """+1 if a positive turn of the joint turns its wheels to the left of their heading, else −1."""
+    from grouser.kinematics.frames import frame_poses
+
+    R, _ = frame_poses(vehicle, q)
+    return 1.0 if float(R[joint + 1][:, 2] @ R_world_contact[:, 2]) >= 0.0 else -1.0

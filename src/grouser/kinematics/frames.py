@@ -1,0 +1,38 @@
+"""Forward kinematics of any frame, for people who stand outside the engine."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._kernels import probe as kernels
+from grouser.checks import FloatArray
+from grouser.collision.contacts import normalise
+from grouser.vehicles import Vehicle
+
+
+def frame_poses(vehicle: Vehicle, state: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """R_world_frame (nf, 3, 3) and p_world_frame (nf, 3) [m] of every frame, T Algorithm 1."""
+    q = checks.array(state, "state", (7 + vehicle.n_joints,))
+    normalise(q)
+    nf = len(vehicle.frames)
+    R, p = np.zeros((nf, 3, 3)), np.zeros((nf, 3))
+    kernels.pose(vehicle.arrays, q, R, p)
+    return R, p
+
+
+def frame_jacobian(
+    vehicle: Vehicle, state: ArrayLike, frame: str, offset: ArrayLike = (0.0, 0.0, 0.0)
+) -> FloatArray:
+    """Velocity of a point of a frame per joint-space velocity, shape (6, nv): angular, linear, in body coordinates.
+
+    `offset` [m] is the point in the frame's own axes.
+    """
+    q = checks.array(state, "state", (7 + vehicle.n_joints,))
+    normalise(q)
+    J = np.zeros((6, 6 + vehicle.n_joints))
+    kernels.frame_jacobian(
+        vehicle.arrays, q, vehicle.frame_index(frame), checks.array(offset, "offset", (3,)), J
+    )
+    return J

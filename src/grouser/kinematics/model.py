@@ -1,0 +1,195 @@
+"""The kinematic model: constraints, how they are weighed and stabilised, and the velocity that meets them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._kernels.kinematics import NO_SLIP, SLIP_AT_WHEELS, SLIP_ON_BODY, KinematicModel
+from grouser.checks import FloatArray
+from grouser.collision.contacts import Contacts, evaluate
+from grouser.errors import SimulationError
+from grouser.slip import Slip
+from grouser.terrain import Terrain
+from grouser.vehicles import Vehicle
+
+INTEGRATORS = {"euler": 1, "rk4": 4}
+DEFAULT_TIME_CONSTANT = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """Weights of the constraint rows in the least squares of T (2.38); one each gives the thesis's solution."""
+
+    longitudinal: float = 1.0
+    """Of the slip along the wheel; ≥ 0."""
+    lateral: float = 1.0
+    """Of the slip across the wheel; ≥ 0."""
+    normal: float = 1.0
+    """Of leaving or entering the ground; > 0."""
+    coupling: float = 1.0
+    """Of the joint couplings [m/rad for turning joints]; > 0."""
+
+    def __post_init__(self) -> None:
+        for name in ("longitudinal", "lateral", "normal", "coupling"):
+            value = checks.number(getattr(self, name), f"weight {name}")
+            if value < 0.0 or (value == 0.0 and name in ("normal", "coupling")):
+                raise SimulationError(f"weight {name}: {value:g} must be positive")
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True)
+class Velocity:
+    """A joint-space velocity and how well it meets the constraints."""
+
+    value: FloatArray
+    """[ω (3) rad/s, v (3) m/s, joint rates], body coordinates, shape (nv,)."""
+    contact_velocity: FloatArray
+    """Velocity of each contact point in its own frame: slip ahead, slip left, rise [m/s], shape (nw, 3)."""
+    contacts: Contacts
+    """The contacts it was solved for."""
+    rank: int
+    """Rank of the least squares; below `unknowns` the solution of smallest norm was taken."""
+    unknowns: int
+    """Number of entries that were solved for."""
+
+    @property
+    def deficient(self) -> bool:
+        """Whether the constraints leave some velocity open."""
+        return self.rank < self.unknowns
+
+
+@dataclass(frozen=True)
+class Kinematics:
+    """Stabilised-DAE kinematics, T (2.33)–(2.38): the wheels slip as little as they can and stay on the ground."""
+
+    vehicle: Vehicle
+    """The vehicle it moves."""
+    slip: Slip | None = None
+    """Slip added on top, T §2.3, such as `BodySlip([...])`."""
+    time_constant: float | None = None
+    """Time [s] in which height and joint errors decay, 1/σ of T (2.35), at least one step.
+
+    None takes 0.1 s, or the step where that is longer.
+    """
+    penetration: float = 0.0
+    """How deep the wheels settle into the ground [m], ≥ 0."""
+    weights: Weights = dataclasses.field(default_factory=Weights)
+    """Weights of the least squares."""
+    integrator: str = "euler"
+    """"euler" (first order, fastest) or "rk4" (fourth order, four times the cost)."""
+    tip_angle: float = math.pi / 2
+    """Tilt of the body's z axis from the vertical [rad] beyond which it counts as rolled over."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.vehicle, Vehicle):
+            raise SimulationError(f"vehicle: {self.vehicle!r:.60} is not a Vehicle; use grouser.vehicle(name)")
+        if self.slip is not None and not isinstance(self.slip, Slip):
+            raise SimulationError(f"slip: {self.slip!r:.60} is not a slip model; use grouser.slip.BodySlip([...])")
+        if self.time_constant is not None:
+            object.__setattr__(self, "time_constant", checks.positive(self.time_constant, "time_constant"))
+        penetration = checks.number(self.penetration, "penetration")
+        if not 0.0 <= penetration < min(f.radius or math.inf for f in self.vehicle.frames):
+            raise SimulationError(f"penetration: {penetration:g} m must be at least 0 and less than a wheel's radius")
+        object.__setattr__(self, "penetration", penetration)
+        if self.integrator not in INTEGRATORS:
+            raise SimulationError(f"integrator: {self.integrator!r:.40} is not one of {', '.join(INTEGRATORS)}")
+        tip = checks.positive(self.tip_angle, "tip_angle")
+        object.__setattr__(self, "tip_angle", min(tip, math.pi))
+
+    def replace(self, **changes: Any) -> Kinematics:
+        """A copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def order(self) -> int:
+        """Order of the integrator."""
+        return INTEGRATORS[self.integrator]
+
+    def gain(self, dt: float | None) -> float:
+        """Baumgarte gain σ [1/s] for steps of dt [s]; refused beyond 1/dt, where errors would overshoot."""
+        if self.time_constant is None:
+            return 1.0 / max(DEFAULT_TIME_CONSTANT, dt or 0.0)
+        if dt is not None and self.time_constant < dt * (1.0 - 1e-9):
+            raise SimulationError(
+                f"time_constant: {self.time_constant:g} s is shorter than the step of {dt:g} s, so errors would "
+                f"overshoot (T (2.35): σ ≤ 1/Δt); use at least {dt:g} s or a shorter step"
+            )
+        return 1.0 / self.time_constant
+
+    def arrays(self, dt: float | None = None, known: Iterable[int] | None = None) -> KinematicModel:
+        """The model as the engine takes it. `known` entries of the velocity default to the actuated joints."""
+        vehicle = self.vehicle
+        nv, nw, nc = 6 + vehicle.n_joints, vehicle.n_wheels, len(vehicle.couplings)
+        given = 6 + vehicle.arrays.actuated if known is None else np.array(sorted(set(known)), dtype=np.int64)
+        w = self.weights
+        sigma = self.gain(dt)
+        return KinematicModel(
+            known=given,
+            unknown=np.setdiff1d(np.arange(nv), given),
+            weight=np.concatenate([np.tile([w.longitudinal, w.lateral, w.normal], nw), np.full(nc, w.coupling)]),
+            gain=np.concatenate([np.tile([0.0, 0.0, sigma], nw), np.full(nc, sigma)]),
+            target=np.full(nw, -self.penetration),
+            slip_mode=_slip_mode(self.slip),
+            slip_address=0 if self.slip is None else self.slip.law.address,
+            slip_par=0 if self.slip is None else self.slip.par.ctypes.data,
+            tip_cosine=math.cos(self.tip_angle),
+        )
+
+    def velocity(
+        self, state: ArrayLike, command: ArrayLike, ground: Terrain | None = None, *, angles: ArrayLike | None = None
+    ) -> Velocity:
+        """Prediction: the velocity at a state under commanded rates of the actuated joints, shape (na,)."""
+        v = np.zeros(6 + self.vehicle.n_joints)
+        arrays = self.arrays()
+        v[arrays.known] = checks.array(command, "command", (len(self.vehicle.actuated),))
+        return self._solve(arrays, state, ground, angles, v)
+
+    def estimate(
+        self,
+        state: ArrayLike,
+        rates: ArrayLike,
+        ground: Terrain | None = None,
+        *,
+        angles: ArrayLike | None = None,
+        gyro: ArrayLike | None = None,
+    ) -> Velocity:
+        """Estimation: the body's velocity from measured rates of all joints (nj,), optionally the gyro's (3,) [rad/s].
+
+        Joints that are not measured are NaN in `rates` and are solved for.
+        """
+        rates = np.array(rates, dtype=np.float64)
+        if rates.shape != (self.vehicle.n_joints,):
+            raise SimulationError(f"rates: has shape {rates.shape}, needs ({self.vehicle.n_joints},), one per joint")
+        measured = ~np.isnan(rates)
+        v = np.zeros(6 + self.vehicle.n_joints)
+        v[6:][measured] = checks.array(rates[measured], "rates", (None,))
+        known = [6 + int(j) for j in np.flatnonzero(measured)]
+        if gyro is not None:
+            v[:3] = checks.array(gyro, "gyro", (3,))
+            known += [0, 1, 2]
+        return self._solve(self.arrays(known=known), state, ground, angles, v)
+
+    def _solve(
+        self,
+        arrays: KinematicModel,
+        state: ArrayLike,
+        ground: Terrain | None,
+        angles: ArrayLike | None,
+        v: FloatArray,
+    ) -> Velocity:
+        contacts, _, value, rank = evaluate(self.vehicle, arrays, state, ground, angles, v)
+        return Velocity(value, contacts.jacobian @ value, contacts, rank, len(arrays.unknown))
+
+
+def _slip_mode(slip: Slip | None) -> int:
+    if slip is None:
+        return NO_SLIP
+    return SLIP_ON_BODY if slip.apply == "body" else SLIP_AT_WHEELS

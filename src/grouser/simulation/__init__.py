@@ -1,0 +1,10 @@
+"""One run, a batch of rollouts, settling on the ground, and what drives them."""
+
+from grouser.simulation import drive
+from grouser.simulation.rollout import Rollouts, rollout
+from grouser.simulation.run import ContactRecord, Run
+from grouser.simulation.settle import Settled, settle
+from grouser.simulation.simulate import simulate
+from grouser.simulation.status import Status
+
+__all__ = ["ContactRecord", "Rollouts", "Run", "Settled", "Status", "drive", "rollout", "settle", "simulate"]

@@ -1,0 +1,241 @@
+"""What drives a vehicle: rates of the actuated joints over time, from constants, arcs, tables or functions.
+
+Commands are held over a step, as a digital controller holds them; feedback on joint angles acts within it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._kernels import drive as laws
+from grouser._kernels.law import Law
+from grouser.checks import FloatArray
+from grouser.errors import GrouserError, SimulationError
+from grouser.simulation.steering import Segment, fixed_rates, level_motion
+from grouser.vehicles import Vehicle
+
+__all__ = ["Bound", "Drive", "arc", "as_drive", "compiled", "constant", "function", "schedule", "table", "twist"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A drive made ready for one vehicle: a law's address, its parameters, and what keeps them alive."""
+
+    address: int
+    par: FloatArray
+    keep: Any = None
+
+    def raise_error(self) -> None:
+        """Raise what a Python drive raised while the engine called it."""
+        error = getattr(self.keep, "error", None)
+        if error is not None:
+            raise error
+
+
+class Drive(Protocol):
+    """Anything that can be made ready for a vehicle and a step."""
+
+    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
+        """The drive as a law for this vehicle, stepped by dt [s]."""
+        ...
+
+
+class _Steered(Protocol):
+    def segment(self, vehicle: Vehicle) -> Segment: ...
+
+
+class _Single:
+    def bind(self: _Steered, vehicle: Vehicle, dt: float) -> Bound:
+        return _bind_segments([(0.0, self.segment(vehicle))])
+
+
+@dataclass(frozen=True, eq=False)
+class _Constant(_Single):
+    rates: Any
+
+    def segment(self, vehicle: Vehicle) -> Segment:
+        n = len(vehicle.actuated)
+        if isinstance(self.rates, Mapping):
+            rates = np.zeros(n)
+            for name, value in self.rates.items():
+                if name not in vehicle.actuated:
+                    raise SimulationError(
+                        f"drive: '{name}' is not an actuated joint of '{vehicle.name}'; "
+                        f"actuated are {', '.join(vehicle.actuated)}"
+                    )
+                rates[vehicle.actuated.index(name)] = checks.number(value, f"rate of '{name}'")
+        elif np.ndim(self.rates) == 0:
+            rates = np.full(n, checks.number(self.rates, "rate"))
+        else:
+            rates = checks.array(self.rates, "rates", (n,))
+        return fixed_rates(rates)
+
+
+@dataclass(frozen=True, eq=False)
+class _Twist(_Single):
+    forward: float
+    left: float
+    turn: float
+
+    def segment(self, vehicle: Vehicle) -> Segment:
+        return level_motion(vehicle, self.forward, self.left, self.turn)
+
+
+@dataclass(frozen=True, eq=False)
+class _Schedule:
+    parts: tuple[tuple[float, Any], ...]
+
+    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
+        return _bind_segments([(start, part.segment(vehicle)) for start, part in self.parts])
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    commands: FloatArray
+    dt: float | None
+
+    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
+        n = len(vehicle.actuated)
+        if self.commands.shape[1] != n:
+            raise SimulationError(
+                f"drive: the table has {self.commands.shape[1]} columns, '{vehicle.name}' has {n} actuated joints "
+                f"({', '.join(vehicle.actuated)})"
+            )
+        head = [len(self.commands), n, dt if self.dt is None else self.dt]
+        return Bound(laws.table.address, np.concatenate([head, self.commands.ravel()]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Compiled:
+    body: Callable[..., Any]
+
+    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
+        nq, nv, na = 7 + vehicle.n_joints, 6 + vehicle.n_joints, len(vehicle.actuated)
+        inner = numba.njit(error_model="numpy")(self.body)
+
+        def law(par, x, out, jac):  # type: ignore[no-untyped-def]
+            values = numba.carray(x, (1 + nq + nv,))
+            inner(values[0], values[1 : 1 + nq], values[1 + nq :], numba.carray(out, (na,)))
+
+        compiled = Law(law, cached=False)
+        try:
+            address = compiled.address
+        except numba.core.errors.NumbaError as error:
+            reason = " ".join(str(error).split())[:300]
+            raise SimulationError(
+                f"drive '{getattr(self.body, '__name__', self.body)}' does not compile: {reason}"
+            ) from None
+        return Bound(address, np.zeros(1), compiled)
+
+
+class _Callback:
+    """A Python function called by the engine through ctypes; what it raises is kept and raised after the run."""
+
+    def __init__(self, body: Callable[[float, FloatArray], ArrayLike], vehicle: Vehicle) -> None:
+        pointer = ctypes.POINTER(ctypes.c_double)
+        nq, na = 7 + vehicle.n_joints, len(vehicle.actuated)
+        self.error: Exception | None = None
+
+        def call(par: Any, x: Any, out: Any, jac: Any) -> None:
+            command = np.ctypeslib.as_array(out, (na,))
+            try:
+                values = np.ctypeslib.as_array(x, (1 + nq,))
+                command[:] = checks.array(body(float(values[0]), values[1:].copy()), "command of the drive", (na,))
+            except Exception as error:
+                self.error = self.error or _explained(error, body)
+                command[:] = np.nan
+
+        self.function = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer)(call)
+        self.address = ctypes.cast(self.function, ctypes.c_void_p).value or 0
+
+
+def _explained(error: Exception, body: object) -> Exception:
+    if isinstance(error, GrouserError):
+        return error
+    name = getattr(body, "__name__", repr(body))
+    explained = SimulationError(f"drive '{name}' raised {type(error).__name__}: {error}")
+    explained.__cause__ = error
+    return explained
+
+
+@dataclass(frozen=True, eq=False)
+class _Function:
+    body: Callable[[float, FloatArray], ArrayLike]
+
+    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
+        callback = _Callback(self.body, vehicle)
+        return Bound(callback.address, np.zeros(1), callback)
+
+
+def constant(rates: float | ArrayLike | Mapping[str, float]) -> Drive:
+    """Constant rates [rad/s or m/s] of the actuated joints: one for all, one each, or by name (others stand)."""
+    return _Constant(rates)
+
+
+def arc(speed: float, curvature: float = 0.0) -> Drive:
+    """Drive at a speed [m/s] along an arc of a curvature [1/m], left positive, as if the ground were level."""
+    v = checks.number(speed, "speed")
+    return _Twist(v, 0.0, v * checks.number(curvature, "curvature"))
+
+
+def twist(forward: float = 0.0, left: float = 0.0, turn: float = 0.0) -> Drive:
+    """Move forward and left [m/s] while turning [rad/s], as if the ground were level; crab motion is left ≠ 0."""
+    return _Twist(checks.number(forward, "forward"), checks.number(left, "left"), checks.number(turn, "turn"))
+
+
+def schedule(parts: Sequence[tuple[float, Drive]]) -> Drive:
+    """Drives one after another: (start time [s], constant, arc or twist), the first from the beginning."""
+    checked = []
+    for i, part in enumerate(parts):
+        if not isinstance(part, tuple) or len(part) != 2 or not hasattr(part[1], "segment"):
+            raise SimulationError(f"schedule: part {i + 1} is not a pair (start time, constant, arc or twist)")
+        checked.append((checks.number(part[0], f"schedule: start of part {i + 1}"), part[1]))
+    if not checked:
+        raise SimulationError("schedule: has no parts; give at least one")
+    for i, ((before, _), (after, _)) in enumerate(zip(checked, checked[1:], strict=False)):
+        if after <= before:
+            raise SimulationError(f"schedule: part {i + 2} starts at {after:g} s, not after part {i + 1} at {before:g} s")
+    return _Schedule(tuple(checked))
+
+
+def table(commands: ArrayLike, dt: float | None = None) -> Drive:
+    """Rows of commands (T, na), each held for dt [s] (None: one simulation step); the last is held to the end."""
+    rows = checks.array(commands, "commands", (None, None))
+    if len(rows) == 0:
+        raise SimulationError("commands: the table has no rows")
+    return _Table(rows, None if dt is None else checks.positive(dt, "dt of the table"))
+
+
+def function(body: Callable[[float, FloatArray], ArrayLike]) -> Drive:
+    """A Python function of (time, state) that returns the commands (na,); called once a step, a few µs each."""
+    return _Function(body)
+
+
+def compiled(body: Callable[..., Any]) -> Drive:
+    """A drive from `body(t, state, velocity, command)`, which writes into command; compiled by Numba, full speed."""
+    return _Compiled(body)
+
+
+def as_drive(value: Any) -> Drive:
+    """The drive a user means: a drive, an array of commands (T, na), or a callable."""
+    if hasattr(value, "bind"):
+        return value  # type: ignore[no-any-return]
+    if callable(value):
+        return function(value)
+    if isinstance(value, (np.ndarray, list, tuple)):
+        return table(value)
+    raise SimulationError(f"drive: {value!r:.60} is not a drive, an array of commands or a callable")
+
+
+def _bind_segments(parts: list[tuple[float, Segment]]) -> Bound:
+    n = len(parts[0][1].rate)
+    starts = [start for start, _ in parts]
+    return Bound(laws.schedule.address, np.concatenate([[len(parts), n], starts, *(s.pack() for _, s in parts)]))

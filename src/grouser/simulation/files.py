@@ -1,0 +1,171 @@
+"""Runs in files: .npz (everything, exactly), CSV (a table) and TUM (a trajectory). Written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from grouser.errors import GrouserError, SimulationError, TerrainError
+from grouser.simulation.run import ContactRecord, Run
+from grouser.simulation.status import Status
+from grouser.vehicles.toml import from_toml, to_toml
+
+SCHEMA = "grouser/run@1"
+MOST_BYTES = 8_000_000_000
+"""What the arrays of a file may take in memory."""
+
+_ARRAYS = ("time", "state", "velocity", "command")
+_CONTACT_ARRAYS = ("point", "normal", "velocity", "height_error", "angle")
+
+
+def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
+    """Write a file beside its place and move it there, so that no reader ever sees half of it."""
+    target = Path(path)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with open(part, "wb") as file:
+            write(file)
+        os.replace(part, target)
+    except OSError as error:
+        raise SimulationError(f"{target}: cannot be written: {error.strerror or error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def save_run(run: Run, path: str | os.PathLike[str]) -> None:
+    """Write a run to a .npz file."""
+    if Path(path).suffix.lower() != ".npz":
+        raise SimulationError(f"{path}: a run is saved as .npz; name the file {Path(path).stem}.npz")
+    arrays: dict[str, Any] = {name: getattr(run, name) for name in _ARRAYS}
+    arrays |= {f"contact_{name}": getattr(run.contact, name) for name in _CONTACT_ARRAYS}
+    ground = _ground_bytes(run)
+    if ground is not None:
+        arrays["ground"] = np.frombuffer(ground, dtype=np.uint8)
+    write_whole(
+        path,
+        lambda file: np.savez_compressed(
+            file,
+            schema=np.array(SCHEMA),
+            vehicle=np.array(to_toml(run.vehicle)),
+            status=np.array(str(run.status)),
+            numbers=np.array([run.steps, run.dt, run.deficient_steps], dtype=np.float64),
+            **arrays,
+        ),
+    )
+
+
+def load_run(path: str | os.PathLike[str]) -> Run:
+    """Read a run; TerrainError and VehicleError name what is inside it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
+                raise SimulationError(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
+        with np.load(path, allow_pickle=False) as archive:
+            values = {name: archive[name] for name in archive.files}
+    except GrouserError:
+        raise
+    except FileNotFoundError:
+        raise SimulationError(f"{path}: no such file") from None
+    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
+        raise SimulationError(f"{path}: not a readable .npz file ({str(error)[:100]})") from None
+    schema = str(values.get("schema", ""))
+    if schema != SCHEMA:
+        family, _, version = schema.partition("@")
+        if family == "grouser/run" and version.isdecimal():
+            raise SimulationError(f"{path}: written by a newer Grouser (schema {schema}); this one reads {SCHEMA}")
+        raise SimulationError(f"{path}: schema is {schema!r:.60}; a run file has {SCHEMA}")
+    try:
+        vehicle = from_toml(str(values["vehicle"]), str(path))
+        steps, dt, deficient = values["numbers"]
+        run = Run(
+            vehicle=vehicle,
+            status=Status(str(values["status"])),
+            steps=int(steps),
+            dt=float(dt),
+            deficient_steps=int(deficient),
+            contact=ContactRecord(**{name: values[f"contact_{name}"] for name in _CONTACT_ARRAYS}),
+            ground=_ground_of_bytes(values.get("ground")),
+            **{name: values[name] for name in _ARRAYS},
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise SimulationError(f"{path}: is damaged ({str(error)[:100]}); save the run again") from None
+    _check_shapes(run, path)
+    return run
+
+
+def _check_shapes(run: Run, path: str | os.PathLike[str]) -> None:
+    v = run.vehicle
+    rows = run.time.shape[:1]
+    wanted = {
+        "time": rows,
+        "state": (*rows, 7 + v.n_joints),
+        "velocity": (*rows, 6 + v.n_joints),
+        "command": (*rows, len(v.actuated)),
+    }
+    pairs = [(name, getattr(run, name), shape) for name, shape in wanted.items()]
+    for name, last in zip(_CONTACT_ARRAYS, ((3,), (3,), (3,), (), ()), strict=True):
+        pairs.append((f"contact_{name}", getattr(run.contact, name), (*rows, v.n_wheels, *last)))
+    for name, array, shape in pairs:
+        if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+            raise SimulationError(f"{path}: '{name}' is not {shape} finite numbers; save the run again")
+
+
+def _ground_bytes(run: Run) -> bytes | None:
+    """The ground as the bytes of its own file, or None for one that cannot be stored (a user's function)."""
+    if run.ground is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ground.npz"
+        try:
+            run.ground.save(file)
+        except TerrainError:
+            return None
+        return file.read_bytes()
+
+
+def _ground_of_bytes(values: Any) -> Any:
+    if values is None:
+        return None
+    from grouser.terrain import read
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ground.npz"
+        file.write_bytes(np.asarray(values, dtype=np.uint8).tobytes())
+        return read(file)
+
+
+def write_tum(run: Run, path: str | os.PathLike[str]) -> None:
+    """Poses as `t x y z qx qy qz qw`, one a line."""
+    rows = np.column_stack([run.time, run.position, run.quaternion[:, [1, 2, 3, 0]]])
+    write_whole(path, lambda file: np.savetxt(file, rows, fmt="%.9f"))
+
+
+def write_csv(run: Run, path: str | os.PathLike[str]) -> None:
+    """Everything that changes with time, one row a state, with a header."""
+    columns: list[tuple[str, Any]] = [("t", run.time)]
+    columns += zip(("qw", "qx", "qy", "qz", "x", "y", "z"), run.state[:, :7].T, strict=True)
+    columns += zip(("roll", "pitch", "yaw"), run.rpy.T, strict=True)
+    columns += ((f"angle_{name}", q) for name, q in zip(run.vehicle.joints, run.joints.T, strict=True))
+    columns += zip(("wx", "wy", "wz", "vx", "vy", "vz"), run.velocity[:, :6].T, strict=True)
+    columns += ((f"rate_{name}", v) for name, v in zip(run.vehicle.joints, run.velocity[:, 6:].T, strict=True))
+    columns += ((f"command_{name}", u) for name, u in zip(run.vehicle.actuated, run.command.T, strict=True))
+    for w, name in enumerate(run.vehicle.wheels):
+        c = run.contact
+        columns += zip((f"contact_{a}_{name}" for a in "xyz"), c.point[:, w].T, strict=True)
+        columns += zip((f"slip_{a}_{name}" for a in ("ahead", "left", "up")), c.velocity[:, w].T, strict=True)
+        columns += [(f"height_error_{name}", c.height_error[:, w]), (f"contact_angle_{name}", c.angle[:, w])]
+    header = ",".join(_quoted(name) for name, _ in columns)
+    rows = np.column_stack([values for _, values in columns])
+    write_whole(
+        path, lambda file: np.savetxt(file, rows, fmt="%.12g", delimiter=",", header=header, comments="")
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name

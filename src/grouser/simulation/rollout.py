@@ -1,0 +1,148 @@
+"""Many motions at once, on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grouser import checks, rotation
+from grouser._kernels import drive as laws
+from grouser.checks import FloatArray
+from grouser.collision.contacts import normalise
+from grouser.errors import SimulationError
+from grouser.kinematics import Kinematics
+from grouser.simulation.engine import launch, thread_count
+from grouser.simulation.settle import start_state
+from grouser.simulation.simulate import check_model
+from grouser.simulation.status import Status
+from grouser.terrain import Terrain
+
+STEPS_AT_ONCE = 500_000
+"""Steps handed to the engine in one call: about a second, so that progress can be shown."""
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """What N rollouts did."""
+
+    final_state: FloatArray
+    """Last state of each, shape (N, nq); the last good one of those that ended early."""
+    state: FloatArray
+    """Recorded states, shape (N, rows, nq); rows is 0 unless `every` was given. Rows after an end repeat the last."""
+    time: FloatArray
+    """Times of the rows [s], shape (rows,)."""
+    status: NDArray[np.str_]
+    """How each ended: ok, off_terrain, rolled_over or diverged, shape (N,)."""
+    steps: NDArray[np.int64]
+    """Steps each completed, shape (N,)."""
+    deficient: NDArray[np.int64]
+    """Steps of each whose constraints left a velocity open, shape (N,)."""
+
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Which reached their full duration, shape (N,)."""
+        result: NDArray[np.bool_] = self.status == str(Status.OK)
+        return result
+
+    @property
+    def final_position(self) -> FloatArray:
+        """Last position of each [m], world, shape (N, 3)."""
+        return self.final_state[:, 4:7]
+
+    @property
+    def final_yaw(self) -> FloatArray:
+        """Last yaw of each [rad], shape (N,)."""
+        yaw: FloatArray = rotation.to_rpy(rotation.from_quaternion(self.final_state[:, :4]))[:, 2]
+        return yaw
+
+    def counts(self) -> dict[str, int]:
+        """How many ended in each way."""
+        return {str(s): int(np.count_nonzero(self.status == str(s))) for s in Status}
+
+    def __repr__(self) -> str:
+        ended = ", ".join(f"{n} {name}" for name, n in self.counts().items() if n)
+        return f"<Rollouts: {len(self.status)} × {int(self.steps.max(initial=0))} steps, {ended}>"
+
+
+def rollout(
+    model: Kinematics,
+    ground: Terrain,
+    commands: ArrayLike,
+    *,
+    start: ArrayLike | None = None,
+    dt: float = 0.04,
+    every: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Rollouts:
+    """Roll out commands (N, T, na) [rad/s or m/s], each row held for dt [s], from one start or N of them.
+
+    `start` is as in `simulate`, or states (N, nq). Only last states are kept, or every `every`-th state. Results are
+    the same bytes for any number of threads and any N. `progress(done, total)` is called about once a second.
+    """
+    check_model(model, ground)
+    vehicle = model.vehicle
+    step = checks.positive(dt, "dt")
+    na = len(vehicle.actuated)
+    if not isinstance(commands, np.ndarray):
+        commands = checks.array(commands, "commands", (None, None, na))
+    if commands.ndim != 3 or commands.shape[2] != na:
+        raise SimulationError(
+            f"commands: has shape {commands.shape}, needs (rollouts, steps, {na}); "
+            f"the {na} actuated joints of '{vehicle.name}' are {', '.join(vehicle.actuated)}"
+        )
+    n, steps, _ = commands.shape
+    if n == 0 or steps == 0:
+        raise SimulationError(f"commands: has shape {commands.shape}, needs at least one rollout and one step")
+    k = 0 if every is None else checks.count(every, "every", most=steps)
+    starts = _starts(model, ground, start, n)
+    thread_count(threads)
+    model.gain(step)
+    parts = []
+    chunk = max(1, STEPS_AT_ONCE // steps)
+    for low in range(0, n, chunk):
+        block = checks.array(commands[low : low + chunk], "commands", (None, steps, na))
+        pars = np.empty((len(block), 3 + steps * na))
+        pars[:, :3] = (steps, na, step)
+        pars[:, 3:] = block.reshape(len(block), -1)
+        addresses = pars.ctypes.data + pars.strides[0] * np.arange(len(block), dtype=np.int64)
+        drives = np.column_stack([np.full(len(block), laws.table.address, dtype=np.int64), addresses])
+        here = starts if len(starts) == 1 else starts[low : low + chunk]
+        records = launch(
+            model,
+            ground,
+            np.ascontiguousarray(drives),
+            np.repeat(here, len(block), axis=0) if len(here) == 1 else here,
+            dt=step,
+            steps=steps,
+            every=k,
+            detailed=False,
+            threads=threads,
+        )
+        for i in np.flatnonzero(records.steps < steps) if k else ():
+            records.state[i, records.steps[i] // k + 1 :] = records.final[i]
+        parts.append(records)
+        if progress is not None:
+            progress(min(low + chunk, n), n)
+    return Rollouts(
+        final_state=np.concatenate([p.final for p in parts]),
+        state=np.concatenate([p.state for p in parts]),
+        time=step * k * np.arange(parts[0].state.shape[1], dtype=np.float64),
+        status=np.array([str(s) for p in parts for s in p.status]),
+        steps=np.concatenate([p.steps for p in parts]),
+        deficient=np.concatenate([p.deficient for p in parts]),
+    )
+
+
+def _starts(model: Kinematics, ground: Terrain, start: ArrayLike | None, n: int) -> FloatArray:
+    """One start for all, shape (1, nq), or one each, (n, nq)."""
+    nq = 7 + model.vehicle.n_joints
+    if start is None or np.ndim(start) < 2:
+        return start_state(model.vehicle, ground, start, model.penetration)[None]
+    starts = checks.array(start, "start", (n, nq))
+    for q in starts:
+        normalise(q)
+    return starts

@@ -1,0 +1,194 @@
+"""One recorded run: arrays with time first, and the ways out of it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grouser import rotation
+from grouser.checks import FloatArray
+from grouser.kinematics import Kinematics, RolloverMargin, rollover_margin
+from grouser.simulation.engine import Records
+from grouser.simulation.status import Status
+from grouser.terrain import Terrain
+from grouser.vehicles import Vehicle
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class ContactRecord:
+    """Contacts of every recorded state, wheels in the order of `vehicle.wheels`."""
+
+    point: FloatArray
+    """Contact points, world [m], shape (T, nw, 3)."""
+    normal: FloatArray
+    """Ground normals there, world, shape (T, nw, 3)."""
+    velocity: FloatArray
+    """Velocity of the contact points in their own frames: slip ahead, slip left, rise [m/s], shape (T, nw, 3)."""
+    height_error: FloatArray
+    """Δz of T (2.8) [m], negative is penetration, shape (T, nw)."""
+    angle: FloatArray
+    """Contact angles [rad] of T (2.9) in the wheel's carrier, ahead is negative, shape (T, nw)."""
+
+    @property
+    def slip_speed(self) -> FloatArray:
+        """Speed of slip in the ground plane [m/s], shape (T, nw)."""
+        speed: FloatArray = np.hypot(self.velocity[..., 0], self.velocity[..., 1])
+        return speed
+
+
+@dataclass(frozen=True)
+class Run:
+    """A simulated run. T rows, one per recorded state; velocities and contacts are those at that state."""
+
+    vehicle: Vehicle
+    """The vehicle that drove."""
+    time: FloatArray
+    """[s], shape (T,)."""
+    state: FloatArray
+    """[quaternion w x y z, position x y z, joints], shape (T, nq)."""
+    velocity: FloatArray
+    """[ω rad/s, v m/s, joint rates], body coordinates, shape (T, nv)."""
+    command: FloatArray
+    """Commanded rates of the actuated joints, shape (T, na)."""
+    contact: ContactRecord
+    """The contacts."""
+    status: Status
+    """How it ended."""
+    steps: int
+    """Steps completed."""
+    dt: float
+    """Step [s]."""
+    deficient_steps: int = 0
+    """Steps whose constraints left a velocity open; the solution of smallest norm was taken there."""
+    ground: Terrain | None = field(default=None, compare=False)
+    """The ground it drove on; None after loading a file whose ground could not be stored."""
+
+    @classmethod
+    def from_records(
+        cls, model: Kinematics, ground: Terrain, records: Records, *, dt: float, every: int, steps: int
+    ) -> Run:
+        """The first rollout of a batch, cut where it ended."""
+        status = records.status[0]
+        done = int(records.steps[0])
+        rows = steps // every + 1 if status is Status.OK else -(-done // every)
+        c = records.contact[0, :rows]
+        return cls(
+            vehicle=model.vehicle,
+            time=dt * every * np.arange(rows, dtype=np.float64),
+            state=records.state[0, :rows],
+            velocity=records.velocity[0, :rows],
+            command=records.command[0, :rows],
+            contact=ContactRecord(c[..., :3], c[..., 3:6], c[..., 6:9], c[..., 9], c[..., 10]),
+            status=status,
+            steps=done,
+            dt=dt,
+            deficient_steps=int(records.deficient[0]),
+            ground=ground,
+        )
+
+    @property
+    def quaternion(self) -> FloatArray:
+        """Orientation of the body, w x y z, shape (T, 4)."""
+        return self.state[:, :4]
+
+    @property
+    def position(self) -> FloatArray:
+        """Position of the body frame, world [m], shape (T, 3)."""
+        return self.state[:, 4:7]
+
+    @property
+    def joints(self) -> FloatArray:
+        """Joint displacements [rad or m] in the order of `vehicle.joints`, shape (T, nj)."""
+        return self.state[:, 7:]
+
+    @cached_property
+    def rpy(self) -> FloatArray:
+        """Roll, pitch, yaw [rad], shape (T, 3); yaw does not jump at ±π."""
+        angles = rotation.to_rpy(rotation.from_quaternion(self.quaternion)).reshape(-1, 3)
+        angles[:, 2] = np.unwrap(angles[:, 2])
+        return angles
+
+    @property
+    def roll(self) -> FloatArray:
+        """[rad], shape (T,)."""
+        return self.rpy[:, 0]
+
+    @property
+    def pitch(self) -> FloatArray:
+        """[rad], nose down positive, shape (T,)."""
+        return self.rpy[:, 1]
+
+    @property
+    def yaw(self) -> FloatArray:
+        """[rad], left positive, unwrapped, shape (T,)."""
+        return self.rpy[:, 2]
+
+    @property
+    def distance(self) -> float:
+        """Length of the path of the body frame [m]."""
+        return float(np.linalg.norm(np.diff(self.position, axis=0), axis=1).sum())
+
+    def joint(self, name: str) -> FloatArray:
+        """Displacement of one joint over time [rad or m], shape (T,)."""
+        return self.joints[:, self.vehicle.joint_index(name)]
+
+    def rollover_margin(self) -> RolloverMargin:
+        """How far each state is from tipping, and the wheel that would lift first."""
+        return rollover_margin(self.vehicle, self.state, self.velocity, self.contact.point)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Path, contact tracks, slip and attitude in one picture; saved if a path is given."""
+        from grouser.view.plot import plot_run
+
+        return plot_run(self, path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a .npz file that `Run.load` reads back exactly."""
+        from grouser.simulation.files import save_run
+
+        save_run(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Run:
+        """Read a run that `save` wrote."""
+        from grouser.simulation.files import load_run
+
+        return load_run(path)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write a table with a header: time, pose, joints, velocity, commands, contacts."""
+        from grouser.simulation.files import write_csv
+
+        write_csv(self, path)
+
+    def to_tum(self, path: str | os.PathLike[str]) -> None:
+        """Write the poses in TUM's trajectory format: t x y z qx qy qz qw."""
+        from grouser.simulation.files import write_tum
+
+        write_tum(self, path)
+
+    def summary(self) -> dict[str, Any]:
+        """The run in a few numbers."""
+        done = len(self.time) > 0
+        return {
+            "vehicle": self.vehicle.name,
+            "status": str(self.status),
+            "seconds": float(self.steps * self.dt),
+            "distance": self.distance,
+            "final_position": [float(x) for x in self.position[-1]] if done else [],
+            "final_yaw": float(self.yaw[-1]) if done else 0.0,
+            "mean_contact_speed": float(np.linalg.norm(self.contact.velocity, axis=-1).mean()) if done else 0.0,
+            "deficient_steps": self.deficient_steps,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Run of '{self.vehicle.name}': {self.steps} steps of {self.dt:g} s, {self.distance:.3f} m, {self.status}>"
+        )

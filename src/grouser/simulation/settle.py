@@ -1,0 +1,136 @@
+"""Placing a vehicle on the ground, T §2.2.4."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks, rotation
+from grouser._kernels.settle import settle as kernel
+from grouser._kernels.step import Function
+from grouser.checks import FloatArray
+from grouser.collision.contacts import normalise
+from grouser.compiling import compiling
+from grouser.errors import SimulationError
+from grouser.terrain import Terrain
+from grouser.vehicles import Vehicle
+
+TOUCHING = 1e-3
+"""A wheel whose height error is further than this from its target [m] does not touch as it should."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A state on the ground, and how well the wheels touch."""
+
+    state: FloatArray
+    """[quaternion w x y z, position x y z, joints], shape (nq,)."""
+    height_error: FloatArray
+    """Δz of each wheel [m], negative is penetration, shape (nw,)."""
+    off_ground: tuple[str, ...]
+    """Wheels that cannot touch in this pose: more than a millimetre above where they should be."""
+    iterations: int
+    """Newton iterations taken."""
+    converged: bool
+    """Whether they came to rest."""
+
+
+def settle(
+    vehicle: Vehicle,
+    ground: Terrain,
+    *,
+    x: float = 0.0,
+    y: float = 0.0,
+    yaw: float = 0.0,
+    joints: ArrayLike | None = None,
+    penetration: float = 0.0,
+) -> Settled:
+    """Put a vehicle on the ground at x, y [m] and yaw [rad].
+
+    Height, roll, pitch and the passive joints are found so that the wheels touch and the couplings hold; actuated
+    joints, wheels and steering stay as in `joints` (default: at rest). A vehicle whose wheels cannot all touch is
+    placed with the smallest squared height errors, and the wheels left in the air are named.
+    """
+    q = np.zeros(7 + vehicle.n_joints)
+    q[4], q[5] = checks.number(x, "x"), checks.number(y, "y")
+    q[:4] = rotation.to_quaternion(rotation.from_rpy(0.0, 0.0, checks.number(yaw, "yaw")))
+    q[7:] = vehicle.rest if joints is None else checks.array(joints, "joints", (vehicle.n_joints,))
+    sample = ground.sample(q[4], q[5])
+    if not sample.inside:
+        xmin, xmax, ymin, ymax = ground.bounds
+        raise SimulationError(
+            f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: there is no ground; the map lies within "
+            f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
+        )
+    lowest = min(
+        float(p[2]) - (frame.radius or 0.0)
+        for p, frame in zip(vehicle.wheel_positions, (f for f in vehicle.frames if f.is_wheel), strict=True)
+    )
+    q[6] = float(sample.height) - lowest
+    return settle_state(vehicle, ground, q, penetration=penetration)
+
+
+def settle_state(vehicle: Vehicle, ground: Terrain, state: ArrayLike, *, penetration: float = 0.0) -> Settled:
+    """As `settle`, starting from a full state: its position, yaw and fixed joints stay."""
+    q = checks.array(state, "state", (7 + vehicle.n_joints,))
+    normalise(q)
+    target = np.full(vehicle.n_wheels, -checks.number(penetration, "penetration"))
+    height_error = np.zeros(vehicle.n_wheels)
+    with compiling("settle"):
+        iterations, converged, inside = kernel(
+            vehicle.arrays,
+            Function(ground.address, ground.par_address),
+            target,
+            free_joints(vehicle),
+            1e-10,
+            q,
+            height_error,
+        )
+    if not inside:
+        raise SimulationError(
+            f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: the ground ends under one of its wheels"
+        )
+    if not np.isfinite(q).all():
+        raise SimulationError(f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: no resting pose found")
+    lifted = height_error - target > TOUCHING
+    return Settled(
+        state=q,
+        height_error=height_error,
+        off_ground=tuple(name for name, up in zip(vehicle.wheels, lifted, strict=True) if up),
+        iterations=int(iterations),
+        converged=bool(converged),
+    )
+
+
+def free_joints(vehicle: Vehicle) -> Any:
+    """Indices of the joints that settling may move: passive, not a wheel, not steered."""
+    steered = {s.joint for s in vehicle.steering}
+    return np.array(
+        [
+            i
+            for i, frame in enumerate(vehicle.frames[1:])
+            if not frame.actuated and not frame.is_wheel and frame.name not in steered
+        ],
+        dtype=np.int64,
+    )
+
+
+def start_state(vehicle: Vehicle, ground: Terrain, start: ArrayLike | None, penetration: float) -> FloatArray:
+    """The state a run begins with: given whole, or settled at (x, y, yaw), or at the origin."""
+    if start is None:
+        return settle(vehicle, ground, penetration=penetration).state
+    values = np.asarray(start, dtype=np.float64)
+    if values.shape == (3,):
+        x, y, yaw = checks.array(values, "start", (3,))
+        return settle(vehicle, ground, x=x, y=y, yaw=math.remainder(yaw, 2 * math.pi), penetration=penetration).state
+    if values.shape != (7 + vehicle.n_joints,):
+        raise SimulationError(
+            f"start: has shape {values.shape}; give (x, y, yaw) or a whole state ({7 + vehicle.n_joints},)"
+        )
+    q = checks.array(values, "start", (7 + vehicle.n_joints,))
+    normalise(q)
+    return q

@@ -1,0 +1,37 @@
+"""How a rollout ended."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from grouser._kernels import step as kernels
+
+
+class Status(StrEnum):
+    """How a rollout ended; only `ok` reached its full duration."""
+
+    OK = "ok"
+    OFF_TERRAIN = "off_terrain"
+    ROLLED_OVER = "rolled_over"
+    DIVERGED = "diverged"
+
+    @property
+    def meaning(self) -> str:
+        """The status in words."""
+        return _MEANING[self]
+
+
+OF_CODE = {
+    kernels.OK: Status.OK,
+    kernels.OFF_TERRAIN: Status.OFF_TERRAIN,
+    kernels.ROLLED_OVER: Status.ROLLED_OVER,
+    kernels.DIVERGED: Status.DIVERGED,
+}
+"""Status of each number the engine returns."""
+
+_MEANING = {
+    Status.OK: "reached its full duration",
+    Status.OFF_TERRAIN: "the ground ended under a wheel",
+    Status.ROLLED_OVER: "tilted beyond the tip angle",
+    Status.DIVERGED: "a state, velocity or command became non-finite",
+}

@@ -1,0 +1,74 @@
+"""Body slip in six parameters, T (2.48), (2.49)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._kernels import slip as laws
+from grouser._kernels.law import Law
+from grouser.checks import FloatArray
+from grouser.errors import SimulationError
+
+APPLICATIONS = ("body", "wheels")
+
+
+@dataclass(frozen=True, eq=False)
+class Slip:
+    """A slip law with its parameters: what `Kinematics(slip=...)` takes."""
+
+    law: Law
+    """The compiled law, called with (ω, v_cg, force per mass) at the centre of mass, body coordinates."""
+    par: FloatArray
+    """Its parameters."""
+    apply: str = "wheels"
+    """"body": the slip is added to the body's velocity, T (2.51), wheels may leave the ground for a while;
+    "wheels": it becomes slip at the wheels and the velocity is solved again, T (2.52)."""
+
+    def __post_init__(self) -> None:
+        if self.apply not in APPLICATIONS:
+            raise SimulationError(f"slip: apply = {self.apply!r:.40} is not one of {', '.join(APPLICATIONS)}")
+        object.__setattr__(self, "par", np.array(self.par, dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class BodySlip(Slip):
+    """Slip velocity of the body about its centre of gravity, v_true = v_odometry + v_slip.
+
+    v_lon = p₁ (f_lon/f_z) |V_lon| + p₂ V_lon, v_lat = p₃ (f_lat/f_z) |V_lon|,
+    ω_ang = p₄ (f_lat/f_z) V_lon + p₅ V_lon + p₆ V_ang. Downhill slip, outward slip and rolling resistance need
+    p₁, p₃, p₂ < 0; understeer p₄, p₆ < 0.
+    """
+
+    parameters: FloatArray = field(default_factory=lambda: np.zeros(6))
+    """p₁…p₆, shape (6,)."""
+
+    def __init__(
+        self,
+        parameters: ArrayLike,
+        *,
+        lon: ArrayLike = (1.0, 0.0, 0.0),
+        lat: ArrayLike = (0.0, 1.0, 0.0),
+        ang: ArrayLike = (0.0, 0.0, 1.0),
+        up: ArrayLike = (0.0, 0.0, 1.0),
+        apply: str = "wheels",
+    ) -> None:
+        """Six parameters, the body directions they act along (T Fig. 2.7), and how slip is applied."""
+        p = checks.array(parameters, "slip parameters", (6,))
+        directions = [_unit(value, name) for value, name in ((lon, "lon"), (lat, "lat"), (ang, "ang"), (up, "up"))]
+        object.__setattr__(self, "parameters", p)
+        object.__setattr__(self, "law", laws.six_parameters)
+        object.__setattr__(self, "par", np.concatenate([p, *directions]))
+        object.__setattr__(self, "apply", apply)
+        Slip.__post_init__(self)
+
+
+def _unit(value: ArrayLike, name: str) -> FloatArray:
+    direction = checks.array(value, f"slip direction {name}", (3,))
+    size = float(np.linalg.norm(direction))
+    if size < 1e-9:
+        raise SimulationError(f"slip direction {name}: is zero; give a direction in body axes, such as (1, 0, 0)")
+    return direction / size

@@ -1,0 +1,44 @@
+"""A user's own slip model, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._kernels.law import Law
+from grouser.errors import SimulationError
+from grouser.slip.body import Slip
+
+
+def function(
+    model: Callable[..., Any], parameters: ArrayLike = (), *, apply: str = "wheels"
+) -> Slip:
+    """A slip model from a plain function `model(p, omega, v, f, slip)`, compiled by Numba.
+
+    p are the parameters, omega and v the body's angular velocity [rad/s] and the velocity of its centre of mass
+    [m/s], f the force per mass there [m/s²], all in body axes; the function writes slip[0:3] (angular) and
+    slip[3:6] (linear).
+    """
+    par = checks.array(parameters, "slip parameters", (None,))
+    n = len(par)
+    inner = numba.njit(error_model="numpy")(model)
+
+    def law(par, x, out, jac):  # type: ignore[no-untyped-def]
+        state = numba.carray(x, (9,))
+        slip = numba.carray(out, (6,))
+        for i in range(6):
+            slip[i] = 0.0
+        inner(numba.carray(par, (n,)), state[0:3], state[3:6], state[6:9], slip)
+
+    compiled = Law(law, cached=False)
+    try:
+        _ = compiled.address
+    except numba.core.errors.NumbaError as error:
+        reason = " ".join(str(error).split())[:300]
+        raise SimulationError(f"slip model '{getattr(model, '__name__', model)}' does not compile: {reason}") from None
+    return Slip(compiled, np.append(par, 0.0)[: max(n, 1)], apply)

@@ -1,0 +1,115 @@
+"""Terrains in .npz files: one JSON tree of settings, and the arrays it names. Nothing is pickled."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grouser.errors import TerrainError
+from grouser.terrain.checks import short
+from grouser.terrain.ground import Terrain
+from grouser.terrain.rebuild import rebuild, require_settings
+
+SCHEMA = "grouser/terrain@1"
+MOST_BYTES = 2_000_000_000
+"""What the arrays of a file may take in memory; a small .npz may unpack to much more than its size."""
+DEEPEST = 50
+
+
+def save(terrain: Terrain, path: str | os.PathLike[str]) -> None:
+    """Write a terrain to a .npz file, whole or not at all."""
+    target = Path(path)
+    if target.suffix.lower() != ".npz":
+        raise TerrainError(f"{target}: a terrain is saved as .npz; name the file {target.stem}.npz")
+    require_settings(terrain)
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    tree = json.dumps(_to_tree(terrain, arrays))
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with open(part, "wb") as file:
+            np.savez_compressed(file, schema=np.array(SCHEMA), terrain=np.array(tree), **arrays)  # type: ignore[arg-type]
+        os.replace(part, target)
+    except OSError as error:
+        raise TerrainError(f"{target}: cannot be written: {error.strerror or error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load(path: Path) -> Terrain:
+    """Read a terrain that `save` wrote."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+        if unpacked > MOST_BYTES:
+            raise TerrainError(f"{path}: unpacks to {unpacked} bytes; at most {MOST_BYTES} are read")
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except TerrainError:
+        raise
+    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
+        raise TerrainError(f"{path}: not a readable .npz file ({short(str(error))})") from None
+    schema = str(arrays.pop("schema", ""))
+    if schema != SCHEMA:
+        family, _, version = schema.partition("@")
+        if family == SCHEMA.partition("@")[0] and version.isdecimal():
+            raise TerrainError(
+                f"{path}: written by a newer Grouser (schema {schema}); this one reads {SCHEMA}; upgrade"
+            )
+        raise TerrainError(f"{path}: schema is {short(schema)}; a terrain file has {SCHEMA}")
+    try:
+        tree = json.loads(str(arrays.pop("terrain", "")))
+        return _from_tree(tree, arrays, depth=0)
+    except TerrainError as error:
+        raise TerrainError(f"{path}: {error}") from None
+    except (ValueError, RecursionError):
+        raise TerrainError(f"{path}: its entry 'terrain' is not JSON; save the terrain again") from None
+
+
+def _to_tree(terrain: Terrain, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for name, value in terrain.settings.items():
+        if isinstance(value, np.ndarray):
+            key = f"array_{len(arrays)}"
+            arrays[key] = value
+            settings[name] = {"array": key}
+        else:
+            settings[name] = value
+    return {
+        "kind": terrain.kind,
+        "description": terrain.description,
+        "settings": settings,
+        "children": [_to_tree(child, arrays) for child in terrain.children],
+    }
+
+
+def _from_tree(tree: Any, arrays: dict[str, Any], *, depth: int) -> Terrain:
+    if depth > DEEPEST:
+        raise TerrainError(f"terrains are nested more than {DEEPEST} deep")
+    match tree:
+        case {
+            "kind": str(kind),
+            "description": str(description),
+            "settings": dict(settings),
+            "children": list(children),
+        }:
+            pass
+        case _:
+            raise TerrainError("a terrain in it lacks kind, description, settings or children; save it again")
+    values = {}
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            key = value.get("array")
+            if not isinstance(key, str) or key not in arrays:
+                raise TerrainError(
+                    f"setting '{name}' of {kind} names array {short(key)}, which is not in the file"
+                )
+            value = arrays[key]
+        values[name] = value
+    return rebuild(
+        kind, values, [_from_tree(child, arrays, depth=depth + 1) for child in children], description
+    )

@@ -1,0 +1,146 @@
+"""The ground a vehicle drives on: a height and a slope at every place of a map."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from grouser._kernels.law import Law
+from grouser._kernels.terrain import sample_ground
+from grouser.errors import TerrainError
+from grouser.terrain.checks import FloatArray, near, real_array
+
+Bounds = tuple[float, float, float, float]
+EVERYWHERE: Bounds = (-math.inf, math.inf, -math.inf, math.inf)
+
+
+class GroundSample(NamedTuple):
+    """The ground at points of shape (...); where `inside` is False they are 0, level, and mean nothing."""
+
+    height: FloatArray
+    """World z of the ground [m], shape (...)."""
+    gradient: FloatArray
+    """∂height/∂x and ∂height/∂y [m/m], shape (..., 2)."""
+    normal: FloatArray
+    """Unit normal of the ground, up, in world axes, shape (..., 3)."""
+    inside: npt.NDArray[np.bool_]
+    """Whether the map covers the point, shape (...)."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Terrain:
+    """A ground made by one of the functions of `grouser.terrain`; immutable."""
+
+    kind: str
+    """Name of the function of `grouser.terrain` that makes it again from its settings and children."""
+    law: Law
+    """The compiled ground law."""
+    par: FloatArray
+    """Parameters of the law; read-only."""
+    bounds: Bounds = EVERYWHERE
+    """(xmin, xmax, ymin, ymax) of a rectangle that holds the map [m]; infinite where it does not end."""
+    description: str = ""
+    """What it is, for people."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword arguments that make it again: numbers, strings and arrays."""
+    children: tuple[Terrain, ...] = ()
+    """The terrains it is made of, kept alive because `par` holds their addresses."""
+
+    def __post_init__(self) -> None:
+        par = np.ascontiguousarray(self.par, dtype=np.float64)
+        par.flags.writeable = False
+        object.__setattr__(self, "par", par)
+        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+
+    def __repr__(self) -> str:
+        return f"<Terrain {self.kind}: {self.description or self.kind}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Addresses mean nothing in another process, so a copy there is made again from its settings.
+        from grouser.terrain.rebuild import rebuild, require_settings
+
+        require_settings(self)
+        return rebuild, (self.kind, dict(self.settings), self.children, self.description)
+
+    @property
+    def address(self) -> int:
+        """C address of the ground law; compiles it on first use."""
+        return self.law.address
+
+    @property
+    def par_address(self) -> int:
+        """Address of the parameters; valid while this terrain is alive."""
+        return int(self.par.ctypes.data)
+
+    def sample(self, x: npt.ArrayLike, y: npt.ArrayLike) -> GroundSample:
+        """Height, gradient and normal at points (x, y) [m], arrays of any shapes that broadcast together."""
+        xy, shape = _points(x, y)
+        out = np.zeros((len(xy), 3))
+        sample_ground(self.address, self.par_address, xy, out)
+        inside = np.isfinite(out[:, 0])
+        out[~inside] = 0.0
+        gradient = out[:, 1:]
+        normal = np.column_stack((-gradient, np.ones(len(out))))
+        normal /= np.sqrt(np.einsum("ij,ij->i", normal, normal))[:, None]
+        return GroundSample(
+            height=out[:, 0].reshape(shape),
+            gradient=gradient.reshape(*shape, 2),
+            normal=normal.reshape(*shape, 3),
+            inside=inside.reshape(shape),
+        )
+
+    def height(self, x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+        """World z of the ground [m] at points (x, y) [m]; TerrainError outside the map."""
+        return self._covered(x, y).height
+
+    def gradient(self, x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+        """∂height/∂x, ∂height/∂y, shape (..., 2), at points (x, y) [m]; TerrainError outside the map."""
+        return self._covered(x, y).gradient
+
+    def normal(self, x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+        """Unit normal, up, shape (..., 3), at points (x, y) [m]; TerrainError outside the map."""
+        return self._covered(x, y).normal
+
+    def contains(self, x: npt.ArrayLike, y: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Whether the map covers points (x, y) [m]."""
+        return self.sample(x, y).inside
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a .npz file that `grouser.terrain.read` reads; replaced whole or not at all."""
+        from grouser.terrain.archive import save
+
+        save(self, path)
+
+    def _covered(self, x: npt.ArrayLike, y: npt.ArrayLike) -> GroundSample:
+        sample = self.sample(x, y)
+        if not sample.inside.all():
+            xy, _ = _points(x, y)
+            px, py = xy[int(np.argmin(sample.inside.ravel()))]
+            xmin, xmax, ymin, ymax = self.bounds
+            raise TerrainError(
+                f"no ground at (x, y) = ({px:g}, {py:g}) m; the map lies within x {xmin:g} to {xmax:g} m, "
+                f"y {ymin:g} to {ymax:g} m"
+            )
+        return sample
+
+
+def _points(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
+    """Points as one (n, 2) array, and the shape they came in."""
+    ax = real_array(x, "x")
+    ay = real_array(y, "y")
+    try:
+        bx, by = np.broadcast_arrays(ax, ay)
+    except ValueError:
+        raise TerrainError(
+            f"x has shape {ax.shape} and y has shape {ay.shape}; they must be equal or broadcast together"
+        ) from None
+    near(ax, "x")
+    near(ay, "y")
+    return np.column_stack((bx.ravel(), by.ravel())), bx.shape

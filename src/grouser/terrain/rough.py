@@ -1,0 +1,98 @@
+"""Random rough ground."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grouser._kernels.terrain import FAR
+from grouser.errors import TerrainError
+from grouser.terrain.checks import MOST_NODES, FloatArray, integer, number, short
+from grouser.terrain.grid import grid
+from grouser.terrain.ground import Terrain
+
+REACH = 2.5
+"""Where the filter is cut off, in correlation lengths: exp(−2 · 2.5²) is 4e-6."""
+MOST_DEFAULT_CELLS = 1000
+
+
+def rough(
+    rms: float,
+    length: float,
+    seed: int,
+    *,
+    size: float | tuple[float, float] | None = None,
+    spacing: float | None = None,
+    center: tuple[float, float] = (0.0, 0.0),
+    interpolation: str = "bilinear",
+) -> Terrain:
+    """Gaussian random ground with autocorrelation rms² exp(−d²/ℓ²); not periodic.
+
+    White noise is filtered by exp(−2d²/ℓ²) on a larger grid, of which the map is cut out; then its mean over
+    the nodes is made zero and its RMS exactly `rms`. A seed gives the same ground everywhere, up to rounding.
+
+    rms: root mean square height of the nodes [m], ≥ 0.
+    length: correlation length ℓ, at which the autocorrelation has fallen to 1/e [m].
+    seed: whole number ≥ 0.
+    size: side of the square map, or its sides along x and y [m]; default max(20 m, 50 ℓ), at most 1000 cells.
+    spacing: of the nodes [m], at most ℓ/2, by default ℓ/8; made smaller so that a whole number of cells fits.
+    center: middle of the map (x, y) [m].
+    interpolation: as in `grid`.
+    """
+    rms = number(rms, "rms", low=0.0, high=1e4)
+    length = number(length, "length", low=1e-4, high=1e6)
+    seed = integer(seed, "seed", low=0, high=2**63 - 1)
+    spacing = length / 8.0 if spacing is None else number(spacing, "spacing", low=1e-5, high=0.5 * length)
+    if size is None:
+        size = min(max(20.0, 50.0 * length), MOST_DEFAULT_CELLS * spacing)
+    sides = _pair(size, "size", low=2.0 * spacing)
+    middle = _pair(center, "center")
+    cells = [int(np.ceil(side / spacing - 1e-9)) for side in sides]
+    steps = [side / n for side, n in zip(sides, cells, strict=True)]
+    margins = [int(np.ceil(REACH * length / step)) for step in steps]
+    padded = [n + 1 + 2 * margin for n, margin in zip(cells, margins, strict=True)]
+    if padded[0] * padded[1] > MOST_NODES:
+        raise TerrainError(
+            f"rough ground of {sides[0]:g} × {sides[1]:g} m, nodes {spacing:g} m apart, needs "
+            f"{padded[0] * padded[1]} nodes; at most {MOST_NODES} fit: use a smaller size or larger spacing"
+        )
+    heights = _filtered_noise(seed, padded, steps, length)
+    heights = heights[margins[0] : margins[0] + cells[0] + 1, margins[1] : margins[1] + cells[1] + 1]
+    heights = heights - heights.mean()
+    heights *= rms / np.sqrt(np.mean(heights * heights))
+    x, y = (
+        c + np.linspace(-0.5 * side, 0.5 * side, n + 1)
+        for c, side, n in zip(middle, sides, cells, strict=True)
+    )
+    return grid(
+        heights,
+        x,
+        y,
+        interpolation=interpolation,
+        description=f"rough ground, RMS {rms:g} m, correlation length {length:g} m, seed {seed}",
+    )
+
+
+def _filtered_noise(seed: int, shape: list[int], steps: list[float], length: float) -> FloatArray:
+    """White noise convolved, periodically over `shape`, with exp(−2d²/ℓ²)."""
+    noise = np.random.Generator(np.random.PCG64(seed)).standard_normal(shape)
+    spectrum = np.fft.rfft2(noise)
+    for axis, (n, step) in enumerate(zip(shape, steps, strict=True)):
+        d = step * np.minimum(np.arange(n), n - np.arange(n))
+        kernel = np.exp(-2.0 * (d / length) ** 2)
+        response = np.fft.fft(kernel)[:, None] if axis == 0 else np.fft.rfft(kernel)[None, :]
+        spectrum *= response
+    return np.fft.irfft2(spectrum, s=tuple(shape))
+
+
+def _pair(value: Any, name: str, low: float = -FAR) -> tuple[float, float]:
+    """One number for both axes, or two."""
+    if isinstance(value, (tuple, list, np.ndarray)):
+        if len(value) != 2:
+            raise TerrainError(f"{name} has {len(value)} entries; it must have 2, along x and y [m]")
+        return number(value[0], f"{name}[0]", low=low), number(value[1], f"{name}[1]", low=low)
+    if name == "center":
+        raise TerrainError(f"{name} is {short(value)}; it must be a pair (x, y) [m]")
+    side = number(value, name, low=low)
+    return side, side

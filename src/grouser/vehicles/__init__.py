@@ -1,0 +1,24 @@
+"""Vehicles: frames, couplings and steering, from code, from TOML or from URDF; several are shipped."""
+
+from grouser.vehicles.catalog import names, vehicle
+from grouser.vehicles.coupling import Coupling
+from grouser.vehicles.frame import Frame, box_inertia, wheel_inertia
+from grouser.vehicles.steering import Steering
+from grouser.vehicles.toml import read_toml, to_toml, write_toml
+from grouser.vehicles.urdf import read_urdf
+from grouser.vehicles.vehicle import Vehicle
+
+__all__ = [
+    "Coupling",
+    "Frame",
+    "Steering",
+    "Vehicle",
+    "box_inertia",
+    "names",
+    "read_toml",
+    "read_urdf",
+    "to_toml",
+    "vehicle",
+    "wheel_inertia",
+    "write_toml",
+]

@@ -1,0 +1,37 @@
+"""Vehicles by name: those shipped with Grouser, or a file of the user's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from grouser.errors import VehicleError
+from grouser.vehicles.file import as_path
+from grouser.vehicles.toml import read_toml
+from grouser.vehicles.urdf import read_urdf
+from grouser.vehicles.vehicle import Vehicle
+
+__all__ = ["names", "vehicle"]
+
+DATA = Path(__file__).with_name("data")
+
+
+def names() -> tuple[str, ...]:
+    """Names of the shipped vehicles, sorted."""
+    return tuple(sorted(path.stem for path in DATA.glob("*.toml")))
+
+
+def vehicle(name_or_path: str | os.PathLike[str]) -> Vehicle:
+    """A vehicle by shipped name ("zoe"), or from a .toml or .urdf file."""
+    path = as_path(name_or_path)
+    suffix = path.suffix.lower()
+    if suffix == ".toml":
+        return read_toml(path)
+    if suffix == ".urdf":
+        return read_urdf(path)
+    if str(name_or_path) in names():
+        return read_toml(DATA / f"{name_or_path}.toml")
+    raise VehicleError(
+        f"there is no vehicle {str(name_or_path)!r:.60}; shipped are {', '.join(names())}; or give a"
+        " .toml or .urdf file"
+    )

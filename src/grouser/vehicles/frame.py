@@ -1,0 +1,162 @@
+"""One row of a vehicle: a frame, the joint that moves it, and the mass that moves with it (T §2.2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser import rotation
+from grouser.errors import VehicleError
+from grouser.vehicles import checked
+
+__all__ = ["JOINTS", "Frame", "box_inertia", "wheel_inertia"]
+
+Inertia = Sequence[float] | Sequence[Sequence[float]] | NDArray[np.float64]
+
+JOINTS = ("RX", "RY", "RZ", "PX", "PY", "PZ")
+"""Joint types: R turns about, P slides along the frame's x, y, z axis; the position is the spatial index."""
+
+# Published inertias are rounded: a thin plate may miss the triangle inequality by its last printed digit.
+TRIANGLE_TOLERANCE = 1e-3
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame with one degree of freedom against its parent; the body has none and no parent.
+
+    A frame with a `radius` is a wheel: it turns about its y axis and nothing hangs from it.
+    """
+
+    name: str
+    """Unique name; it is also the name of the frame's joint."""
+    parent: str | None = None
+    """Name of the parent frame; None for the body."""
+    joint: str | None = None
+    """One of RX RY RZ PX PY PZ; None for the body."""
+    actuated: bool = False
+    """Whether a motor drives the joint."""
+    xyz: Sequence[float] = (0.0, 0.0, 0.0)
+    """Origin in the parent frame at zero displacement, p_parent_frame [m]."""
+    rpy: Sequence[float] = (0.0, 0.0, 0.0)
+    """Roll, pitch, yaw against the parent at zero displacement [rad], R = Rz Ry Rx."""
+    mass: float = 0.0
+    """Mass that moves with this frame [kg]; a massless link between two bodies is fine."""
+    com: Sequence[float] = (0.0, 0.0, 0.0)
+    """Centre of that mass in this frame [m]."""
+    inertia: Inertia = (0.0, 0.0, 0.0)
+    """Inertia about `com`, frame axes [kg m²]: 3 diagonal entries, 6 (xx yy zz xy xz yz) or 3×3; kept as 3×3.
+
+    Products are entries of the matrix, as in URDF: I_xy = −∫xy dm.
+    """
+    radius: float | None = None
+    """Wheel radius [m], > 0; None for a frame that is not a wheel."""
+    width: float | None = None
+    """Wheel width [m], > 0; for drawing, the contact model sees a thin disc."""
+
+    def __post_init__(self) -> None:
+        name = checked.name(self.name, "frame")
+        where = f"frame '{name}', field"
+        if self.parent is not None:
+            checked.name(self.parent, f"{where} parent")
+        if self.joint is not None and self.joint not in JOINTS:
+            raise VehicleError(f"{where} joint: {self.joint!r:.60} is not a joint type, use one of {', '.join(JOINTS)}")
+        if not isinstance(self.actuated, bool):
+            raise VehicleError(f"{where} actuated: {self.actuated!r:.60} is neither true nor false")
+        mass = checked.not_negative(self.mass, f"{where} mass")
+        inertia = _inertia(self.inertia, f"{where} inertia")
+        if mass == 0.0 and any(any(row) for row in inertia):
+            raise VehicleError(
+                f"{where} inertia: a frame of mass 0 cannot have inertia; give it a mass or drop the inertia"
+            )
+        radius = None if self.radius is None else checked.positive(self.radius, f"{where} radius")
+        width = None if self.width is None else checked.positive(self.width, f"{where} width")
+        if radius is None and width is not None:
+            raise VehicleError(f"{where} width: only a wheel has a width; give a radius too, or drop the width")
+        if radius is not None and self.joint != "RY":
+            raise VehicleError(f"{where} joint: a wheel turns about its y axis, so it must be RY, not {self.joint}")
+        self._set(
+            xyz=checked.numbers(self.xyz, 3, f"{where} xyz"),
+            rpy=checked.numbers(self.rpy, 3, f"{where} rpy"),
+            mass=mass,
+            com=checked.numbers(self.com, 3, f"{where} com"),
+            inertia=inertia,
+            radius=radius,
+            width=width,
+        )
+
+    def _set(self, **fields: Any) -> None:
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
+
+    @property
+    def is_wheel(self) -> bool:
+        """Whether this frame is a wheel."""
+        return self.radius is not None
+
+    @property
+    def rotation(self) -> NDArray[np.float64]:
+        """R_parent_frame at zero displacement, shape (3, 3)."""
+        return rotation.from_rpy(*self.rpy)
+
+    @property
+    def inertia_matrix(self) -> NDArray[np.float64]:
+        """Inertia about `com` in frame axes [kg m²], shape (3, 3)."""
+        return np.array(self.inertia, dtype=np.float64)
+
+
+def box_inertia(mass: float, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """Diagonal inertia [kg m²] of a solid box of `mass` [kg] and sides x, y, z [m] about its centre."""
+    mass = checked.not_negative(mass, "box mass")
+    x, y, z = (checked.not_negative(side, "box side") for side in (x, y, z))
+    k = mass / 12.0
+    return k * (y * y + z * z), k * (x * x + z * z), k * (x * x + y * y)
+
+
+def wheel_inertia(mass: float, radius: float, width: float) -> tuple[float, float, float]:
+    """Diagonal inertia [kg m²] of a solid cylinder about its y axis; mass [kg], radius and width [m]."""
+    mass = checked.not_negative(mass, "wheel mass")
+    radius = checked.not_negative(radius, "wheel radius")
+    width = checked.not_negative(width, "wheel width")
+    across = mass * (3.0 * radius * radius + width * width) / 12.0
+    return across, 0.5 * mass * radius * radius, across
+
+
+def _inertia(value: Any, where: str) -> tuple[tuple[float, ...], ...]:
+    matrix = _as_matrix(value, where)
+    size = float(np.max(np.abs(matrix)))
+    if np.max(np.abs(matrix - matrix.T)) > ROUNDING * size:
+        raise VehicleError(f"{where}: the matrix is not symmetric")
+    matrix = 0.5 * (matrix + matrix.T)
+    if size > 0.0:
+        # Scaled so that a matrix of tiny entries is judged by its shape, not lost in underflow.
+        low, mid, high = np.linalg.eigvalsh(matrix / size) * size
+        if low < -ROUNDING * size:
+            raise VehicleError(
+                f"{where}: the matrix is not positive semidefinite, a principal moment is {low:.4g} kg m²"
+            )
+        if high > (low + mid) + TRIANGLE_TOLERANCE * high:
+            raise VehicleError(
+                f"{where}: principal moments {low:.4g}, {mid:.4g}, {high:.4g} kg m² belong to no body,"
+                " the largest may not exceed the sum of the other two"
+            )
+    return tuple(tuple(float(entry) for entry in row) for row in matrix)
+
+
+def _as_matrix(value: Any, where: str) -> NDArray[np.float64]:
+    try:
+        rows = list(value)
+    except TypeError:
+        raise VehicleError(f"{where}: {value!r:.60} is not a list of numbers") from None
+    if len(rows) == 6:
+        xx, yy, zz, xy, xz, yz = checked.numbers(rows, 6, where)
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if len(rows) != 3:
+        raise VehicleError(f"{where}: has {len(rows)} entries, needs 3 (diagonal), 6 (xx yy zz xy xz yz) or 3×3")
+    if any(isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, (str, bytes)) for row in rows):
+        return np.array([checked.numbers(row, 3, where) for row in rows])
+    return np.diag(checked.numbers(rows, 3, where))

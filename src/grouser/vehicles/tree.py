@@ -1,0 +1,129 @@
+"""The frames of a vehicle as a tree: sorted so that parents come first, refused where they are no tree."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser.errors import VehicleError
+from grouser.vehicles import checked
+from grouser.vehicles.frame import JOINTS, Frame
+
+__all__ = ["check_frames", "forward_kinematics", "sort_frames"]
+
+
+def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The frames, parents before children, otherwise in the given order; refuses what is not one tree."""
+    position: dict[str, int] = {}
+    for i, frame in enumerate(frames):
+        if frame.name in position:
+            raise VehicleError(
+                f"frame '{frame.name}': rows {position[frame.name] + 1} and {i + 1} have the same name,"
+                " names must differ"
+            )
+        position[frame.name] = i
+    roots = [frame.name for frame in frames if frame.parent is None]
+    if not roots:
+        raise VehicleError("there is no body: exactly one frame must have no parent")
+    if len(roots) > 1:
+        raise VehicleError(
+            f"frames {checked.listed(roots)} have no parent, only the body may have none; give the others a parent"
+        )
+    children: dict[str, list[int]] = {name: [] for name in position}
+    for i, frame in enumerate(frames):
+        if frame.parent is None:
+            continue
+        if frame.parent not in position:
+            raise VehicleError(
+                f"frame '{frame.name}', field parent: '{frame.parent}' is not a frame; frames are"
+                f" {checked.listed(position)}"
+            )
+        children[frame.parent].append(i)
+    ready = [position[roots[0]]]
+    order: list[int] = []
+    while ready:
+        i = heapq.heappop(ready)
+        order.append(i)
+        for child in children[frames[i].name]:
+            heapq.heappush(ready, child)
+    if len(order) < len(frames):
+        reached = set(order)
+        lost = [frame.name for i, frame in enumerate(frames) if i not in reached]
+        raise VehicleError(
+            f"frames {checked.listed(lost)}: their parents form a cycle, following parents must lead to '{roots[0]}'"
+        )
+    return tuple(frames[i] for i in order)
+
+
+def check_frames(frames: Sequence[Frame]) -> None:
+    """Refuses sorted frames that cannot be a vehicle: what only shows with all rows in view."""
+    body = frames[0]
+    if body.joint is not None:
+        raise VehicleError(
+            f"frame '{body.name}', field joint: the body floats freely, so it has no joint; drop {body.joint}"
+        )
+    if body.actuated:
+        raise VehicleError(f"frame '{body.name}', field actuated: the body has no joint to actuate")
+    for field in ("xyz", "rpy"):
+        if any(getattr(body, field)):
+            raise VehicleError(
+                f"frame '{body.name}', field {field}: the body has no parent to be offset from; use zeros"
+            )
+    parents = {frame.parent for frame in frames}
+    branch_mass = {frame.name: frame.mass for frame in frames}
+    for frame in reversed(frames[1:]):
+        if frame.joint is None:
+            raise VehicleError(
+                f"frame '{frame.name}', field joint: is missing, use one of {', '.join(JOINTS)};"
+                " a part that does not move belongs into its parent's mass"
+            )
+        if frame.is_wheel and frame.name in parents:
+            raise VehicleError(
+                f"frame '{frame.name}': a wheel carries no other frames, yet"
+                f" {checked.listed(f.name for f in frames if f.parent == frame.name)} has it as parent"
+            )
+        if branch_mass[frame.name] == 0.0:
+            raise VehicleError(
+                f"frame '{frame.name}', field mass: nothing that moves with this joint has mass;"
+                " give it or a frame beyond it a mass above 0"
+            )
+        assert frame.parent is not None
+        branch_mass[frame.parent] += branch_mass[frame.name]
+    if not any(frame.is_wheel for frame in frames):
+        raise VehicleError("there are no wheels: give a radius to every frame that is one")
+
+
+def forward_kinematics(
+    frames: Sequence[Frame], displacements: Iterable[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """R_body_frame (nf, 3, 3) and p_body_frame (nf, 3) [m] of sorted frames at displacements (nj,).
+
+    T Algorithm 1. For set-up and for people; the engine has its own.
+    """
+    theta = np.asarray(list(displacements), dtype=np.float64)
+    index = {frame.name: i for i, frame in enumerate(frames)}
+    R_body = np.empty((len(frames), 3, 3))
+    p_body = np.empty((len(frames), 3))
+    R_body[0], p_body[0] = np.eye(3), 0.0
+    for i, frame in enumerate(frames[1:], start=1):
+        assert frame.parent is not None
+        assert frame.joint is not None
+        up, axis = index[frame.parent], JOINTS.index(frame.joint)
+        R_body[i] = R_body[up] @ frame.rotation
+        p_body[i] = p_body[up] + R_body[up] @ frame.xyz
+        if axis >= 3:
+            p_body[i] += R_body[i][:, axis - 3] * theta[i - 1]
+        else:
+            R_body[i] = R_body[i] @ _turn(axis, theta[i - 1])
+    return R_body, p_body
+
+
+def _turn(axis: int, angle: float) -> NDArray[np.float64]:
+    c, s = np.cos(angle), np.sin(angle)
+    j, k = (axis + 1) % 3, (axis + 2) % 3
+    R = np.eye(3)
+    R[j, j], R[j, k], R[k, j], R[k, k] = c, -s, s, c
+    return R

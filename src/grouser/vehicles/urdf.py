@@ -1,0 +1,203 @@
+"""Vehicles from URDF, with a side file for what URDF cannot say.
+
+`robot.urdf` goes with `robot.grouser.toml` (schema "grouser/urdf@1"), which names the wheels and their
+radii, the actuated joints, couplings and steering. The root link becomes the body and keeps its name; every
+moving joint becomes a frame with the *joint's* name, and a frame's displacement is the URDF joint's, sign
+included. Fixed joints vanish: what hangs from them is added to the mass of the frame it moves with. A joint
+whose axis is not +x, +y or +z gets a frame turned so that it is; a wheel's axis becomes +y of its frame. So
+a wheel whose URDF axis points right has a frame with y to the right: a positive rate drives it backward, as
+in the URDF.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser import rotation
+from grouser.errors import VehicleError
+from grouser.vehicles import checked
+from grouser.vehicles.coupling import Coupling
+from grouser.vehicles.file import as_path
+from grouser.vehicles.frame import Frame
+from grouser.vehicles.steering import Steering
+from grouser.vehicles.toml import check_count, load_tables
+from grouser.vehicles.vehicle import Vehicle
+
+if TYPE_CHECKING:
+    from grouser.vehicles.schema import UrdfSideFile, WheelRow
+    from grouser.vehicles.urdf_model import Inertial, Joint, Link, Robot
+
+__all__ = ["read_urdf"]
+
+SCHEMA = "grouser/urdf@1"
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Part:
+    """A frame in the making: its pose in the parent frame and the mass gathered so far."""
+
+    name: str
+    parent: str | None
+    joint: str | None
+    R: Array
+    p: Array
+    pieces: list[tuple[float, Array, Array]] = field(default_factory=list)  # mass, centre, inertia about it; frame axes
+
+
+def read_urdf(path: str | os.PathLike[str], side_file: str | os.PathLike[str] | None = None) -> Vehicle:
+    """The vehicle in a URDF and its side file (default: `robot.grouser.toml` beside `robot.urdf`)."""
+    from grouser.vehicles.urdf_model import read_robot
+
+    path = as_path(path)
+    file = path.name
+    robot = read_robot(path)
+    side = _read_side(path, None if side_file is None else as_path(side_file))
+    wheels = {wheel.joint: wheel for wheel in side.wheels}
+    _check_names(robot, side, file)
+    with np.errstate(all="ignore"):  # what overflows is refused as not finite by Frame
+        parts = _parts(robot, wheels)
+    try:
+        frames = tuple(_frame(part, wheels.get(part.name), part.name in side.actuated) for part in parts)
+        return Vehicle(
+            name=robot.name,
+            frames=frames,
+            couplings=(*_mimics(robot), *(Coupling(**row.model_dump()) for row in side.couplings)),
+            steering=tuple(Steering(**row.model_dump()) for row in side.steering),
+            drive_reference=side.drive_reference,  # type: ignore[arg-type]  # checked and made a pair there
+            source=side.source or file,
+            description=side.description,
+        )
+    except VehicleError as error:
+        raise VehicleError(f"{file}, {error}") from None
+
+
+def _read_side(path: Path, side_file: Path | None) -> UrdfSideFile:
+    from grouser.vehicles import schema
+
+    side_path = path.with_suffix(".grouser.toml") if side_file is None else side_file
+    if side_file is None and not side_path.exists():
+        raise VehicleError(
+            f"{path.name}: needs {side_path.name} beside it to name the wheels:"
+            f' schema = "{SCHEMA}" and wheels = [{{joint = "…", radius = …}}, …]'
+        )
+    tables = load_tables(side_path, SCHEMA)
+    check_count(tables, side_path.name)
+    return schema.validate(schema.UrdfSideFile, tables, side_path.name)
+
+
+def _check_names(robot: Robot, side: UrdfSideFile, file: str) -> None:
+    moving = [joint.name for joint in robot.joints if joint.moves]
+    for what, names in (("wheels", [wheel.joint for wheel in side.wheels]), ("actuated", side.actuated)):
+        for i, name in enumerate(names):
+            if name not in moving:
+                raise VehicleError(
+                    f"{file}, side file field {what}: '{name:.60}' is not a moving joint; those are"
+                    f" {checked.listed(moving)}"
+                )
+            if name in names[:i]:
+                raise VehicleError(f"{file}, side file field {what}: '{name:.60}' is listed twice, once is enough")
+    kinds = {joint.name: joint.kind for joint in robot.joints}
+    for wheel in side.wheels:
+        if kinds[wheel.joint] == "prismatic":
+            raise VehicleError(f"{file}, joint '{wheel.joint}': a wheel turns, so it cannot be prismatic")
+
+
+def _parts(robot: Robot, wheels: dict[str, WheelRow]) -> list[Part]:
+    children: dict[str, list[Joint]] = {link: [] for link in robot.links}
+    for joint in robot.joints:
+        children[joint.parent].append(joint)
+    body = Part(robot.root, None, None, np.eye(3), np.zeros(3))
+    parts = [body]
+    # Each entry: a link, the part it moves with, and the link's pose R_part_link, p_part_link.
+    waiting: list[tuple[Link, Part, Array, Array]] = [(robot.links[robot.root], body, np.eye(3), np.zeros(3))]
+    while waiting:
+        link, part, R_part_link, p_part_link = waiting.pop()
+        if link.inertial is not None:
+            part.pieces.append(_piece(link.inertial, R_part_link, p_part_link))
+        for joint in reversed(children[link.name]):
+            R_part_joint = R_part_link @ joint.R
+            p_part_joint = p_part_link + R_part_link @ joint.p
+            child = robot.links[joint.child]
+            if not joint.moves:
+                waiting.append((child, part, R_part_joint, p_part_joint))
+                continue
+            axis = 1 if joint.name in wheels else int(np.argmax(np.abs(joint.axis)))
+            # Turning about a in joint axes is R_fold · (turning about +x, +y or +z) · R_foldᵀ.
+            R_fold = _turn_onto(axis, joint.axis)
+            kind = ("P" if joint.kind == "prismatic" else "R") + "XYZ"[axis]
+            new = Part(joint.name, part.name, kind, R_part_joint @ R_fold, p_part_joint)
+            parts.append(new)
+            waiting.append((child, new, R_fold.T, np.zeros(3)))
+    order = {joint.name: i for i, joint in enumerate(robot.joints)}
+    return [body, *sorted(parts[1:], key=lambda part: order[part.name])]
+
+
+def _turn_onto(axis: int, target: Array) -> Array:
+    """A rotation that takes the unit vector along `axis` to the unit vector `target`."""
+    start, flip = np.eye(3)[axis], np.eye(3)
+    if target[axis] < 0.0:
+        # First a half turn about another axis, z if it will do: 1 + cosine below would lose its digits.
+        about = min((k for k in (2, 0, 1) if k != axis), key=lambda k: abs(target[k]))
+        flip = np.diag([1.0 if k == about else -1.0 for k in range(3)])
+        start = -start
+    x, y, z = np.cross(start, target)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    R: Array = (np.eye(3) + K + K @ K / (1.0 + start @ target)) @ flip
+    return R
+
+
+def _piece(inertial: Inertial, R_part_link: Array, p_part_link: Array) -> tuple[float, Array, Array]:
+    R = R_part_link @ inertial.R
+    return inertial.mass, p_part_link + R_part_link @ inertial.p, R @ inertial.inertia @ R.T
+
+
+def _merged(pieces: list[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
+    """Mass [kg], centre [m] and inertia about that centre [kg m²] of joined pieces (parallel axes)."""
+    if len(pieces) == 1:
+        return pieces[0]
+    mass = sum(piece[0] for piece in pieces)
+    centre = np.zeros(3)
+    inertia = np.zeros((3, 3))
+    for m, c, _ in pieces:
+        centre += (m / mass if mass > 0.0 else 0.0) * c
+    for m, c, I in pieces:  # noqa: E741
+        d = c - centre
+        inertia += I + m * (float(d @ d) * np.eye(3) - np.outer(d, d))
+    return mass, centre, inertia
+
+
+def _frame(part: Part, wheel: WheelRow | None, actuated: bool) -> Frame:
+    with np.errstate(all="ignore"):
+        mass, centre, inertia = _merged(part.pieces)
+        rpy = rotation.to_rpy(part.R)
+    return Frame(
+        name=part.name,
+        parent=part.parent,
+        joint=part.joint,
+        actuated=actuated,
+        xyz=part.p,  # type: ignore[arg-type]  # becomes a tuple there
+        rpy=rpy,  # type: ignore[arg-type]
+        mass=mass,
+        com=centre,  # type: ignore[arg-type]
+        inertia=inertia,
+        radius=None if wheel is None else wheel.radius,
+        width=None if wheel is None else wheel.width,
+    )
+
+
+def _mimics(robot: Robot) -> list[Coupling]:
+    """θ_joint − multiplier·θ_other = offset for each joint that mimics another."""
+    couplings = []
+    for joint in robot.joints:
+        if joint.mimic is None or not joint.moves:
+            continue
+        other, multiplier, offset = joint.mimic
+        couplings.append(Coupling(f"{joint.name} mimics {other}", {joint.name: 1.0, other: -multiplier}, value=offset))
+    return couplings

@@ -1,0 +1,263 @@
+"""A vehicle: frames in a tree, joints coupled or sprung, joints a drive steers. Immutable."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser._kernels.vehicle import VehicleArrays
+from grouser.errors import VehicleError
+from grouser.vehicles import checked, summary, tree
+from grouser.vehicles.coupling import Coupling
+from grouser.vehicles.frame import JOINTS, Frame
+from grouser.vehicles.steering import Steering
+
+__all__ = ["Vehicle"]
+
+
+@dataclass(frozen=True)
+class Vehicle:
+    """A wheeled vehicle (T §2.2.1). Body axes: x forward, y left, z up.
+
+    Rows may come in any order; they are sorted so that parents come first. What cannot be a vehicle raises
+    `VehicleError` here, never later.
+    """
+
+    name: str
+    """What the vehicle is called."""
+    frames: tuple[Frame, ...]
+    """The body first, then one frame per joint, parents before children."""
+    couplings: tuple[Coupling, ...] = ()
+    """Constraints and springs between joints."""
+    steering: tuple[Steering, ...] = ()
+    """The joints a drive steers."""
+    drive_reference: tuple[float, float] | None = None
+    """Point (x, y) of the body [m] that follows a commanded arc; None chooses `drive_point`."""
+    source: str = ""
+    """Where the numbers come from."""
+    description: str = ""
+    """One line for people."""
+
+    def __post_init__(self) -> None:
+        checked.name(self.name, "vehicle")
+        for field in ("source", "description"):
+            checked.text(getattr(self, field), f"vehicle '{self.name}', field {field}")
+        frames = tree.sort_frames(_rows(self.frames, Frame, "frames"))
+        tree.check_frames(frames)
+        object.__setattr__(self, "frames", frames)
+        object.__setattr__(self, "couplings", _rows(self.couplings, Coupling, "couplings"))
+        object.__setattr__(self, "steering", _rows(self.steering, Steering, "steering"))
+        self._check_couplings()
+        self._check_steering()
+        if self.drive_reference is not None:
+            point = checked.numbers(self.drive_reference, 2, f"vehicle '{self.name}', field drive_reference")
+            object.__setattr__(self, "drive_reference", point)
+
+    def _check_couplings(self) -> None:
+        seen: set[str] = set()
+        for coupling in self.couplings:
+            if coupling.name in seen:
+                raise VehicleError(f"coupling '{coupling.name}': two couplings have this name, names must differ")
+            seen.add(coupling.name)
+            for joint in coupling.joints:
+                self._check_joint(joint, f"coupling '{coupling.name}', field joints")
+
+    def _check_steering(self) -> None:
+        seen: set[str] = set()
+        for steering in self.steering:
+            where = f"steering of '{steering.joint}', field joint"
+            self._check_joint(steering.joint, where)
+            if steering.joint in seen:
+                raise VehicleError(f"{where}: the joint is listed twice, once is enough")
+            seen.add(steering.joint)
+            kind = self.frames[self.frame_index(steering.joint)].joint
+            if kind != "RZ":
+                raise VehicleError(f"{where}: a steering joint turns about z, so it must be RZ, not {kind}")
+
+    def _check_joint(self, joint: str, where: str) -> None:
+        if joint == self.frames[0].name:
+            raise VehicleError(
+                f"{where}: '{joint}' is the body, which has no joint; joints are {checked.listed(self.joints)}"
+            )
+        if joint not in self._index:
+            raise VehicleError(f"{where}: '{joint}' is not a joint; joints are {checked.listed(self.joints)}")
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {frame.name: i for i, frame in enumerate(self.frames)}
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints, which are the names of frames 1, 2, …"""
+        return tuple(frame.name for frame in self.frames[1:])
+
+    @property
+    def wheels(self) -> tuple[str, ...]:
+        """Names of the wheels, in frame order."""
+        return tuple(frame.name for frame in self.frames if frame.is_wheel)
+
+    @property
+    def actuated(self) -> tuple[str, ...]:
+        """Names of the actuated joints, in frame order: the order of a command."""
+        return tuple(frame.name for frame in self.frames if frame.actuated)
+
+    @property
+    def n_joints(self) -> int:
+        """Number of joints."""
+        return len(self.frames) - 1
+
+    @property
+    def n_wheels(self) -> int:
+        """Number of wheels."""
+        return len(self.wheels)
+
+    @property
+    def mass(self) -> float:
+        """Total mass [kg]."""
+        return sum(frame.mass for frame in self.frames)
+
+    def frame_index(self, name: str) -> int:
+        """Position of a frame in `frames`; the body is 0."""
+        if name not in self._index:
+            raise VehicleError(
+                f"vehicle '{self.name}' has no frame {name!r:.60}; frames are {checked.listed(self._index)}"
+            )
+        return self._index[name]
+
+    def joint_index(self, name: str) -> int:
+        """Position of a joint in `joints`: entry 6 + this of a joint-space velocity, 7 + this of a state."""
+        if self._index.get(name, 0) == 0:
+            raise VehicleError(
+                f"vehicle '{self.name}' has no joint {name!r:.60}; joints are {checked.listed(self.joints)}"
+            )
+        return self._index[name] - 1
+
+    @cached_property
+    def arrays(self) -> VehicleArrays:
+        """The vehicle as the engine takes it. Do not write into the arrays: they belong to this vehicle.
+
+        They stay writable because Numba compiles anew for read-only arrays.
+        """
+        frames, index = self.frames, self._index
+        is_wheel = np.array([f.is_wheel for f in frames])
+        coupling = np.zeros((len(self.couplings), self.n_joints))
+        for row, one in zip(coupling, self.couplings, strict=True):
+            for joint, coefficient in one.joints.items():
+                row[self.joint_index(joint)] = coefficient
+        return VehicleArrays(
+            parent=_integers(-1 if f.parent is None else index[f.parent] for f in frames),
+            joint=_integers(-1 if f.joint is None else JOINTS.index(f.joint) for f in frames),
+            rotation=np.array([f.rotation for f in frames]),
+            offset=np.array([f.xyz for f in frames], dtype=np.float64),
+            mass=np.array([f.mass for f in frames], dtype=np.float64),
+            com=np.array([f.com for f in frames], dtype=np.float64),
+            inertia=np.array([f.inertia_matrix for f in frames]),
+            wheel=_integers(i for i, f in enumerate(frames) if f.is_wheel),
+            radius=np.array([f.radius for f in frames if f.is_wheel], dtype=np.float64),
+            wheel_of_frame=np.where(is_wheel, np.cumsum(is_wheel) - 1, -1).astype(np.int64),
+            actuated=_integers(i - 1 for i, f in enumerate(frames) if f.actuated),
+            coupling=coupling,
+            coupling_value=np.array([one.value for one in self.couplings], dtype=np.float64),
+        )
+
+    @property
+    def rest(self) -> NDArray[np.float64]:
+        """Joint displacements that satisfy the couplings and are otherwise zero, shape (nj,) [rad or m]."""
+        if not self.couplings:
+            return np.zeros(self.n_joints)
+        arrays = self.arrays
+        size = np.max(np.abs(arrays.coupling), axis=1, keepdims=True)
+        solution: NDArray[np.float64] = np.linalg.lstsq(
+            arrays.coupling / size, arrays.coupling_value / size[:, 0], rcond=None
+        )[0]
+        return solution
+
+    @property
+    def wheel_positions(self) -> NDArray[np.float64]:
+        """Wheel centres in the body frame with the joints at `rest`, shape (nw, 3) [m]."""
+        _, p_body = tree.forward_kinematics(self.frames, self.rest)
+        positions: NDArray[np.float64] = p_body[self.arrays.wheel]
+        return positions
+
+    @property
+    def steered(self) -> tuple[bool, ...]:
+        """For each wheel, whether a steering joint lies between it and the body."""
+        joints = {steering.joint for steering in self.steering}
+        turned: dict[str | None, bool] = {None: False}
+        for frame in self.frames:
+            turned[frame.name] = turned[frame.parent] or frame.name in joints
+        return tuple(turned[wheel] for wheel in self.wheels)
+
+    @property
+    def drive_point(self) -> tuple[float, float]:
+        """Point (x, y) of the body [m] that follows a commanded arc.
+
+        `drive_reference` if given. Otherwise the centroid of the unsteered wheels if only some wheels are
+        steered (the rear axle of a car), else of all wheels.
+        """
+        if self.drive_reference is not None:
+            return self.drive_reference
+        fixed = ~np.array(self.steered)
+        chosen = fixed if fixed.any() else ~fixed
+        x, y, _ = self.wheel_positions[chosen].mean(axis=0)
+        return float(x), float(y)
+
+    def replace(self, **changes: Any) -> Vehicle:
+        """A copy with some fields changed, checked like a new one."""
+        try:
+            return dataclasses.replace(self, **changes)
+        except TypeError:
+            fields = ", ".join(field.name for field in dataclasses.fields(self))
+            raise VehicleError(
+                f"{checked.listed(changes)}: not all are fields of a vehicle; fields are {fields}"
+            ) from None
+
+    def replace_frame(self, name: str, **changes: Any) -> Vehicle:
+        """A copy with some fields of one frame changed: `zoe.replace_frame("body", com=(0, 0, 0.5))`."""
+        frames = list(self.frames)
+        i = self.frame_index(name)
+        try:
+            frames[i] = dataclasses.replace(frames[i], **changes)
+        except TypeError:
+            fields = ", ".join(field.name for field in dataclasses.fields(Frame))
+            raise VehicleError(
+                f"{checked.listed(changes)}: not all are fields of a frame; fields are {fields}"
+            ) from None
+        return self.replace(frames=tuple(frames))
+
+    def mirrored(self) -> Vehicle:
+        """The vehicle seen in a mirror that swaps left and right; see `grouser.vehicles.mirror`."""
+        from grouser.vehicles.mirror import mirror
+
+        return mirror(self)
+
+    def summary(self) -> str:
+        """The frames as a text table, with couplings and steering below."""
+        return summary.table(self)
+
+    def __repr__(self) -> str:
+        coupled = f"{len(self.couplings)} coupling{'' if len(self.couplings) == 1 else 's'}"
+        return (
+            f"<Vehicle '{self.name}': {self.n_wheels} wheels, {self.n_joints} joints"
+            f" ({len(self.actuated)} actuated), {coupled}, {self.mass:.6g} kg>"
+        )
+
+
+def _rows(value: Any, kind: type, field: str) -> tuple[Any, ...]:
+    if not isinstance(value, Iterable) or isinstance(value, (str, bytes)):
+        raise VehicleError(f"field {field}: {value!r:.60} is not a list of {kind.__name__}")
+    rows = tuple(value)
+    for i, row in enumerate(rows):
+        if not isinstance(row, kind):
+            raise VehicleError(f"field {field}: entry {i + 1} is a {type(row).__name__}, not a {kind.__name__}")
+    return rows
+
+
+def _integers(values: Iterable[int]) -> NDArray[np.int64]:
+    return np.array(list(values), dtype=np.int64)
