@@ -11,7 +11,7 @@ import numpy as np
 from grouser._kernels.jit import inlined, kernel
 from grouser._kernels.law import call_law
 
-SAMPLES = 11
+SAMPLES = 9
 SPACING = math.pi / SAMPLES
 _GOLDEN = 0.3819660112501051
 _ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * SPACING
@@ -20,26 +20,22 @@ _SINES = np.sin(_ANGLES)
 
 
 @inlined
-def height_error(ground, g_in, g_out, unused, x, y, z):
-    """Δz of the world point (x, y, z), T (2.8); the ground's height and slopes stay in g_out."""
-    g_in[0] = x
-    g_in[1] = y
+def look_up(ground, g_in, g_out, unused, rim, cosine, sine):
+    """Height of the rim point φ above the ground, along the vertical; the ground there stays in g_out.
+
+    The rim point is centre + down cos φ + ahead sin φ; rim holds these three as rows, the last two a radius long.
+    """
+    g_in[0] = rim[0, 0] + cosine * rim[1, 0] + sine * rim[2, 0]
+    g_in[1] = rim[0, 1] + cosine * rim[1, 1] + sine * rim[2, 1]
     call_law(ground.address, ground.par, g_in, g_out, unused)
-    return (z - g_out[0]) / math.sqrt(1.0 + g_out[1] * g_out[1] + g_out[2] * g_out[2])
+    return rim[0, 2] + cosine * rim[1, 2] + sine * rim[2, 2] - g_out[0]
 
 
 @inlined
 def rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine):
-    """Δz of the rim point centre + down cos φ + ahead sin φ; rim holds these three rows, both radii long."""
-    return height_error(
-        ground,
-        g_in,
-        g_out,
-        unused,
-        rim[0, 0] + cosine * rim[1, 0] + sine * rim[2, 0],
-        rim[0, 1] + cosine * rim[1, 1] + sine * rim[2, 1],
-        rim[0, 2] + cosine * rim[1, 2] + sine * rim[2, 2],
-    )
+    """Δz of the rim point φ, T (2.8); the ground there stays in g_out."""
+    gap = look_up(ground, g_in, g_out, unused, rim, cosine, sine)
+    return gap / math.sqrt(1.0 + g_out[1] * g_out[1] + g_out[2] * g_out[2])
 
 
 @inlined
@@ -51,6 +47,15 @@ def tangent_offset(rim, cosine, sine, gx, gy):
     return (ahead * cosine - down * sine) / max(along, 1e-3 * abs(down) + 1e-12)
 
 
+@inlined
+def rotated(cosine, sine, step):
+    """cos and sin of φ + step by their series, exact to 1e-12 within a spacing."""
+    t = step * step
+    c = 1.0 - t * (1.0 / 2.0 - t * (1.0 / 24.0 - t * (1.0 / 720.0 - t / 40320.0)))
+    d = step * (1.0 - t * (1.0 / 6.0 - t * (1.0 / 120.0 - t * (1.0 / 5040.0 - t / 362880.0))))
+    return cosine * c - sine * d, sine * c + cosine * d
+
+
 @kernel
 def section_search(ground, g_in, g_out, unused, rim, middle):
     """φ of the smallest Δz within a sample spacing of the middle, by golden section."""
@@ -60,7 +65,7 @@ def section_search(ground, g_in, g_out, unused, rim, middle):
     b = high - _GOLDEN * (high - low)
     da = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(a), math.sin(a))
     db = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(b), math.sin(b))
-    for _ in range(40):
+    for _ in range(30):
         if da < db:
             high = b
             b = a
@@ -76,50 +81,69 @@ def section_search(ground, g_in, g_out, unused, rim, middle):
     return 0.5 * (low + high)
 
 
-@kernel
+@inlined
 def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
     """(cos φ, sin φ, Δz) of the contact on a circle wheel; g_out holds the ground there. Δz is NaN off the map."""
     best = 0
-    best_dz = math.inf
-    best_gx = 0.0
-    best_gy = 0.0
+    best_gap = math.inf
+    best_signed = math.inf
+    best_scale = 1.0
+    gx_before = 0.0
+    gy_before = 0.0
     outside = False
     for k in range(SAMPLES):
-        dz = rim_height_error(ground, g_in, g_out, unused, rim, _COSINES[k], _SINES[k])
-        outside |= math.isnan(dz)
-        if dz < best_dz:
+        gap = look_up(ground, g_in, g_out, unused, rim, _COSINES[k], _SINES[k])
+        gx = g_out[1]
+        gy = g_out[2]
+        # Δz = gap/√scale; squared with its sign and multiplied out, so that nothing is divided
+        scale = 1.0 + gx * gx + gy * gy
+        signed = gap * abs(gap)
+        outside |= math.isnan(gap)
+        if signed * best_scale < best_signed * scale:
             best = k
-            best_dz = dz
-            best_gx = g_out[1]
-            best_gy = g_out[2]
+            best_gap = gap
+            best_signed = signed
+            best_scale = scale
+            gx_before = gx
+            gy_before = gy
     cosine = _COSINES[best]
     sine = _SINES[best]
     if outside:
         return cosine, sine, math.nan
 
     # Secant on the tangent offset: plain fixed-point steps converge only as fast as the ground is flat.
-    offset_before = tangent_offset(rim, cosine, sine, best_gx, best_gy)
+    offset_before = tangent_offset(rim, cosine, sine, gx_before, gy_before)
     step = min(max(offset_before, -SPACING), SPACING)
     travelled = 0.0
     for _ in range(8):
-        # cos and sin of the short step by their series, exact to 1e-12 within a spacing
-        t = step * step
-        c = 1.0 - t * (1.0 / 2.0 - t * (1.0 / 24.0 - t * (1.0 / 720.0 - t / 40320.0)))
-        d = step * (1.0 - t * (1.0 / 6.0 - t * (1.0 / 120.0 - t * (1.0 / 5040.0 - t / 362880.0))))
-        cosine, sine = cosine * c - sine * d, sine * c + cosine * d
+        cosine, sine = rotated(cosine, sine, step)
         travelled += step
-        dz = rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine)
-        offset = tangent_offset(rim, cosine, sine, g_out[1], g_out[2])
-        if abs(offset) < 1e-10:
-            if dz <= best_dz + 1e-3 * radius:  # else the tangent point is a crest of Δz, not the contact
+        gap = look_up(ground, g_in, g_out, unused, rim, cosine, sine)
+        gx = g_out[1]
+        gy = g_out[2]
+        offset = tangent_offset(rim, cosine, sine, gx, gy)
+        change = offset - offset_before
+        if abs(offset) < 1e-6:
+            if abs(change) > abs(offset):
+                # The last correction needs no look at the ground: its slopes are carried on along the secant.
+                ratio = -offset / change
+                cosine, sine = rotated(cosine, sine, ratio * step)
+                gx += ratio * (gx - gx_before)
+                gy += ratio * (gy - gy_before)
+                g_out[1] = gx
+                g_out[2] = gy
+            dz = gap / math.sqrt(1.0 + gx * gx + gy * gy)
+            if dz <= best_gap / math.sqrt(best_scale) + 1e-3 * radius:  # else it is a crest of Δz, not the contact
                 return cosine, sine, dz
             break
         if abs(travelled) > 2.0 * SPACING:
             break
-        slope = (offset - offset_before) / step
-        offset_before = offset
-        step = offset if slope > -0.1 else -offset / slope
+        # a secant as flat as this has no root nearby: take the fixed-point step
+        step = -offset * step / change if change * step < -0.1 * step * step else offset
         step = min(max(step, -SPACING), SPACING)
+        offset_before = offset
+        gx_before = gx
+        gy_before = gy
 
     phi = section_search(ground, g_in, g_out, unused, rim, (best - SAMPLES // 2) * SPACING)
     cosine = math.cos(phi)

@@ -27,7 +27,8 @@ def _fingerprint() -> str:
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     features = llvmlite.binding.get_host_cpu_features().flatten()
-    for part in (sys.version, numba.__version__, llvmlite.__version__, features, repr(sorted(FLAGS["fastmath"]))):
+    settings = repr((sorted(FLAGS["fastmath"]), numba.config.BOUNDSCHECK, numba.config.OPT))
+    for part in (sys.version, numba.__version__, llvmlite.__version__, features, settings):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()[:16]
 

@@ -7,16 +7,21 @@ ground in `terrain.py`, drive in `drive.py`, slip in `slip.py`.
 
 from __future__ import annotations
 
+import ctypes
 from functools import cached_property
 
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 
 from grouser._kernels.jit import compile_law
 
 _doubles = types.CPointer(types.float64)
 SIGNATURE = types.void(_doubles, _doubles, _doubles, _doubles)
+
+
+# With NUMBA_DISABLE_JIT=1 kernels run as plain Python, and laws are found by their address here.
+_interpreted = {}
 
 
 class Law:
@@ -28,11 +33,11 @@ class Law:
         self._cached = cached
 
     @cached_property
-    def _compiled(self):
-        return compile_law(self.function, SIGNATURE, cached=self._cached)
-
-    @property
     def address(self) -> int:
+        if config.DISABLE_JIT:
+            _interpreted[id(self)] = self.function
+            return id(self)
+        self._compiled = compile_law(self.function, SIGNATURE, cached=self._cached)
         return self._compiled.address
 
 
@@ -41,15 +46,19 @@ def law(function):
     return Law(function)
 
 
+def _law_at(builder, address):
+    """The C function at an address, and the type of its arguments."""
+    double_pointer = ir.DoubleType().as_pointer()
+    function_type = ir.FunctionType(ir.VoidType(), [double_pointer] * 4)
+    return builder.inttoptr(address, function_type.as_pointer()), double_pointer
+
+
 @intrinsic
-def call_law(typingctx, address, par, x, out, jac):
-    """Call the law at `address` with parameters at address `par` and the arrays x, out, jac."""
+def _call_law(typingctx, address, par, x, out, jac):
     signature = types.void(types.int64, types.int64, x, out, jac)
 
     def codegen(context, builder, signature, args):
-        double_pointer = ir.DoubleType().as_pointer()
-        function_type = ir.FunctionType(ir.VoidType(), [double_pointer] * 4)
-        function = builder.inttoptr(args[0], function_type.as_pointer())
+        function, double_pointer = _law_at(builder, args[0])
         pointers = [builder.inttoptr(args[1], double_pointer)]
         for kind, value in zip(signature.args[2:], args[2:], strict=True):
             array = context.make_array(kind)(context, builder, value=value)
@@ -61,15 +70,23 @@ def call_law(typingctx, address, par, x, out, jac):
 
 
 @intrinsic
-def call_law_from_law(typingctx, address, par, x, out, jac):
-    """As `call_law`, from inside a law: x, out and jac are double pointers there."""
+def _call_law_from_law(typingctx, address, par, x, out, jac):
     signature = types.void(types.int64, types.int64, _doubles, _doubles, _doubles)
 
     def codegen(context, builder, signature, args):
-        double_pointer = ir.DoubleType().as_pointer()
-        function_type = ir.FunctionType(ir.VoidType(), [double_pointer] * 4)
-        function = builder.inttoptr(args[0], function_type.as_pointer())
+        function, double_pointer = _law_at(builder, args[0])
         builder.call(function, [builder.inttoptr(args[1], double_pointer), *args[2:]])
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+def _interpret(address, par, x, out, jac):
+    _interpreted[address](ctypes.cast(int(par), ctypes.POINTER(ctypes.c_double)), x, out, jac)
+
+
+call_law = _interpret if config.DISABLE_JIT else _call_law
+"""Call the law at `address` with parameters at address `par` and the arrays x, out, jac."""
+
+call_law_from_law = _interpret if config.DISABLE_JIT else _call_law_from_law
+"""As `call_law`, from inside a law: x, out and jac are double pointers there."""

@@ -33,23 +33,26 @@ def least_squares(B, b, m, n, N, x, work, pivot):
 
 @inlined
 def cholesky_solve(N, n, smallest, x):
-    """x ← N⁻¹ x for the lower half of a positive definite N, overwritten; False if a pivot falls below smallest · N_ii."""
+    """x ← N⁻¹ x by Cholesky of the lower half of N, overwritten; False if a pivot falls below smallest · N_ii.
+
+    The diagonal of the factor is kept inverted, so that only products are left.
+    """
     for i in range(n):
         diagonal = N[i, i]
+        pivot = diagonal
+        right = x[i]
         for j in range(i):
             total = N[i, j]
             for k in range(j):
                 total -= N[i, k] * N[j, k]
-            N[i, j] = total * N[j, j]
-        total = diagonal
-        right = x[i]
-        for k in range(i):
-            total -= N[i, k] * N[i, k]
-            right -= N[i, k] * x[k]
-        if not total > smallest * diagonal:
+            total *= N[j, j]
+            N[i, j] = total
+            pivot -= total * total
+            right -= total * x[j]
+        if not pivot > smallest * diagonal:
             return False
-        inverse = 1.0 / math.sqrt(total)
-        N[i, i] = inverse  # the diagonal keeps its inverse: only products are left
+        inverse = 1.0 / math.sqrt(pivot)
+        N[i, i] = inverse
         x[i] = right * inverse
     for i in range(n - 1, -1, -1):
         value = x[i] * N[i, i]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from grouser.errors import GrouserError, SimulationError, TerrainError
+from grouser.files import write_whole
 from grouser.simulation.run import ContactRecord, Run
 from grouser.simulation.status import Status
-from grouser.vehicles.toml import from_toml, to_toml
+from grouser.vehicles.toml import parse_toml, to_toml
 
 SCHEMA = "grouser/run@1"
 MOST_BYTES = 8_000_000_000
@@ -22,20 +22,6 @@ MOST_BYTES = 8_000_000_000
 
 _ARRAYS = ("time", "state", "velocity", "command")
 _CONTACT_ARRAYS = ("point", "normal", "velocity", "height_error", "angle")
-
-
-def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
-    """Write a file beside its place and move it there, so that no reader ever sees half of it."""
-    target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as file:
-            write(file)
-        os.replace(part, target)
-    except OSError as error:
-        raise SimulationError(f"{target}: cannot be written: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def save_run(run: Run, path: str | os.PathLike[str]) -> None:
@@ -57,6 +43,7 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
             numbers=np.array([run.steps, run.dt, run.deficient_steps], dtype=np.float64),
             **arrays,
         ),
+        SimulationError,
     )
 
 
@@ -81,7 +68,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             raise SimulationError(f"{path}: written by a newer Grouser (schema {schema}); this one reads {SCHEMA}")
         raise SimulationError(f"{path}: schema is {schema!r:.60}; a run file has {SCHEMA}")
     try:
-        vehicle = from_toml(str(values["vehicle"]), str(path))
+        vehicle = parse_toml(str(values["vehicle"]), str(path))
         steps, dt, deficient = values["numbers"]
         run = Run(
             vehicle=vehicle,
@@ -143,7 +130,7 @@ def _ground_of_bytes(values: Any) -> Any:
 def write_tum(run: Run, path: str | os.PathLike[str]) -> None:
     """Poses as `t x y z qx qy qz qw`, one a line."""
     rows = np.column_stack([run.time, run.position, run.quaternion[:, [1, 2, 3, 0]]])
-    write_whole(path, lambda file: np.savetxt(file, rows, fmt="%.9f"))
+    write_whole(path, lambda file: np.savetxt(file, rows, fmt="%.9f"), SimulationError)
 
 
 def write_csv(run: Run, path: str | os.PathLike[str]) -> None:
@@ -163,7 +150,9 @@ def write_csv(run: Run, path: str | os.PathLike[str]) -> None:
     header = ",".join(_quoted(name) for name, _ in columns)
     rows = np.column_stack([values for _, values in columns])
     write_whole(
-        path, lambda file: np.savetxt(file, rows, fmt="%.12g", delimiter=",", header=header, comments="")
+        path,
+        lambda file: np.savetxt(file, rows, fmt="%.12g", delimiter=",", header=header, comments=""),
+        SimulationError,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from grouser.errors import TerrainError
+from grouser.files import write_whole
 from grouser.terrain.checks import short
 from grouser.terrain.ground import Terrain
 from grouser.terrain.rebuild import rebuild, require_settings
@@ -29,15 +30,11 @@ def save(terrain: Terrain, path: str | os.PathLike[str]) -> None:
     require_settings(terrain)
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     tree = json.dumps(_to_tree(terrain, arrays))
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as file:
-            np.savez_compressed(file, schema=np.array(SCHEMA), terrain=np.array(tree), **arrays)  # type: ignore[arg-type]
-        os.replace(part, target)
-    except OSError as error:
-        raise TerrainError(f"{target}: cannot be written: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(
+        target,
+        lambda file: np.savez_compressed(file, schema=np.array(SCHEMA), terrain=np.array(tree), **arrays),  # type: ignore[arg-type]
+        TerrainError,
+    )
 
 
 def load(path: Path) -> Terrain:

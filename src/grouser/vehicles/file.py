@@ -1,4 +1,4 @@
-"""Files read with a limit on their size, and written whole or not at all."""
+"""Files read with a limit on their size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grouser.errors import VehicleError
 
-__all__ = ["as_path", "read_limited", "write_atomic"]
+__all__ = ["as_path", "read_limited"]
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
@@ -33,19 +33,3 @@ def read_limited(path: str | os.PathLike[str], limit: int) -> bytes:
     if len(data) > limit:
         raise VehicleError(f"{where.name}: is larger than {limit // 1000} kB, which no vehicle needs")
     return data
-
-
-def write_atomic(path: str | os.PathLike[str], content: str) -> None:
-    """Writes text as UTF-8 beside `path`, then moves it there, so a reader never sees half a file."""
-    try:
-        where = as_path(path)
-        temporary = where.with_name(f".{where.name}.{os.urandom(4).hex()}.tmp")
-        try:
-            with temporary.open("xb") as stream:
-                stream.write(content.encode())
-            os.replace(temporary, where)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    except (OSError, ValueError) as error:
-        raise VehicleError(f"{path!s:.200}: cannot be written ({error})") from None

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from grouser.errors import VehicleError
+from grouser.files import write_whole
 from grouser.vehicles.coupling import Coupling
-from grouser.vehicles.file import as_path, read_limited, write_atomic
+from grouser.vehicles.file import as_path, read_limited
 from grouser.vehicles.frame import Frame
 from grouser.vehicles.steering import Steering
 from grouser.vehicles.vehicle import Vehicle
 
-__all__ = ["read_toml", "to_toml", "write_toml"]
+__all__ = ["parse_toml", "read_toml", "to_toml", "write_toml"]
 
 SCHEMA = "grouser/vehicle@1"
 MAX_BYTES = 1_000_000
@@ -29,8 +30,15 @@ LONG_KEY = re.compile(r"""(?:^|[{,\[])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'
 def read_toml(path: str | os.PathLike[str]) -> Vehicle:
     """The vehicle in a TOML file; every fault is a `VehicleError` that names file, row and field."""
     path = as_path(path)
-    file = path.name
-    data = load_tables(path, SCHEMA)
+    return _vehicle(load_tables(path, SCHEMA), path.name)
+
+
+def parse_toml(content: str, name: str) -> Vehicle:
+    """The vehicle in the text of a TOML file; `name` stands for the file in messages."""
+    return _vehicle(_tables(content, SCHEMA, name), name)
+
+
+def _vehicle(data: dict[str, Any], file: str) -> Vehicle:
     from grouser.vehicles import schema
 
     check_count(data, file)
@@ -51,7 +59,7 @@ def read_toml(path: str | os.PathLike[str]) -> Vehicle:
 
 def write_toml(vehicle: Vehicle, path: str | os.PathLike[str]) -> None:
     """Writes the vehicle so that `read_toml` gives an equal one; the file appears whole or not at all."""
-    write_atomic(path, to_toml(vehicle))
+    write_whole(path, lambda stream: stream.write(to_toml(vehicle).encode()), VehicleError)
 
 
 def to_toml(vehicle: Vehicle) -> str:
@@ -77,6 +85,10 @@ def load_tables(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
         content = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise VehicleError(f"{file}: is not UTF-8 text (byte {error.start})") from None
+    return _tables(content, expected, file)
+
+
+def _tables(content: str, expected: str, file: str) -> dict[str, Any]:
     if LONG_KEY.search(content):
         raise VehicleError(f"{file}: has a dotted key of more than 8 parts, which no vehicle needs")
     try:
