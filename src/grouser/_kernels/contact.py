@@ -1,7 +1,7 @@
 """Where wheels meet the ground: contact point, contact frame and height error, T (2.8), (2.9), Fig. 2.3.
 
 The contact is the wheel point of smallest height error. It is found on coarse samples of the wheel's lower half and
-refined to where wheel and ground are tangent; on an edge of the ground, where no tangent point exists, by section.
+refined to where wheel and ground are tangent, by secant; where that fails, as on an edge of the ground, by bracketing.
 """
 
 import math
@@ -14,6 +14,7 @@ from grouser._kernels.law import call_law
 SAMPLES = 9
 SPACING = math.pi / SAMPLES
 _GOLDEN = 0.3819660112501051
+_APART = 2e-3
 _ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * SPACING
 _COSINES = np.cos(_ANGLES)
 _SINES = np.sin(_ANGLES)
@@ -65,7 +66,7 @@ def section_search(ground, g_in, g_out, unused, rim, middle):
     b = high - _GOLDEN * (high - low)
     da = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(a), math.sin(a))
     db = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(b), math.sin(b))
-    for _ in range(30):
+    for _ in range(14):
         if da < db:
             high = b
             b = a
@@ -78,7 +79,47 @@ def section_search(ground, g_in, g_out, unused, rim, middle):
             da = db
             b = high - _GOLDEN * (high - low)
             db = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(b), math.sin(b))
-    return 0.5 * (low + high)
+    # A minimum is flat: sections alone would know its place to 1e-8 only, a parabola through three points does better.
+    middle = 0.5 * (low + high)
+    left = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(middle - _APART), math.sin(middle - _APART))
+    here = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(middle), math.sin(middle))
+    right = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(middle + _APART), math.sin(middle + _APART))
+    bend = left - 2.0 * here + right
+    return middle + 0.5 * _APART * (left - right) / bend if bend > abs(left - right) else middle
+
+
+@inlined
+def offset_at(ground, g_in, g_out, unused, rim, phi):
+    """Tangent offset at the rim point φ."""
+    cosine = math.cos(phi)
+    sine = math.sin(phi)
+    look_up(ground, g_in, g_out, unused, rim, cosine, sine)
+    return tangent_offset(rim, cosine, sine, g_out[1], g_out[2])
+
+
+@kernel
+def bracketed_tangent(ground, g_in, g_out, unused, rim, a, b):
+    """φ between a and b where the tangent offset changes sign; NaN if it does not.
+
+    Illinois steps with a bisection every third, so that a jump of the offset, at an edge of the ground, is found too.
+    """
+    fa = offset_at(ground, g_in, g_out, unused, rim, a)
+    fb = offset_at(ground, g_in, g_out, unused, rim, b)
+    if not fa * fb <= 0.0:
+        return math.nan
+    for k in range(90):
+        c = 0.5 * (a + b) if k % 3 == 2 else b - fb * (b - a) / (fb - fa)
+        fc = offset_at(ground, g_in, g_out, unused, rim, c)
+        if fc * fb < 0.0:
+            a = b
+            fa = fb
+        else:
+            fa *= 0.5
+        b = c
+        fb = fc
+        if abs(fb) < 1e-13 or abs(b - a) < 1e-13:
+            break
+    return b
 
 
 @inlined
@@ -113,6 +154,7 @@ def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
 
     # Secant on the tangent offset: plain fixed-point steps converge only as fast as the ground is flat.
     offset_before = tangent_offset(rim, cosine, sine, gx_before, gy_before)
+    start_offset = offset_before
     step = min(max(offset_before, -SPACING), SPACING)
     travelled = 0.0
     for _ in range(8):
@@ -123,7 +165,7 @@ def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
         gy = g_out[2]
         offset = tangent_offset(rim, cosine, sine, gx, gy)
         change = offset - offset_before
-        if abs(offset) < 1e-6:
+        if abs(offset) < 1e-8:
             if abs(change) > abs(offset):
                 # The last correction needs no look at the ground: its slopes are carried on along the secant.
                 ratio = -offset / change
@@ -145,10 +187,17 @@ def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
         gx_before = gx
         gy_before = gy
 
-    phi = section_search(ground, g_in, g_out, unused, rim, (best - SAMPLES // 2) * SPACING)
+    start = (best - SAMPLES // 2) * SPACING
+    dz_limit = best_gap / math.sqrt(best_scale) + 1e-3 * radius
+    phi = bracketed_tangent(ground, g_in, g_out, unused, rim, start, start + math.copysign(SPACING, start_offset))
     cosine = math.cos(phi)
     sine = math.sin(phi)
     dz = rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine)
+    if not dz <= dz_limit:
+        phi = section_search(ground, g_in, g_out, unused, rim, start)
+        cosine = math.cos(phi)
+        sine = math.sin(phi)
+        dz = rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine)
     return cosine, sine, dz
 
 

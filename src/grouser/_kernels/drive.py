@@ -7,16 +7,14 @@ from grouser._kernels.law import call_law, law
 
 
 @inlined
-def command(vehicle, drive, t, q, s):
-    """Commanded rates into s.command and into the known entries of s.v."""
+def command(drive, t, q, s):
+    """Commanded rates into s.command."""
     s.drive_in[0] = t
     for i in range(q.size):
         s.drive_in[1 + i] = q[i]
     for i in range(s.v.size):
         s.drive_in[1 + q.size + i] = s.v[i]
     call_law(drive.address, drive.par, s.drive_in, s.command, s.unused)
-    for a in range(vehicle.actuated.size):
-        s.v[6 + vehicle.actuated[a]] = s.command[a]
 
 
 @law

@@ -16,6 +16,7 @@ OK = 0
 OFF_TERRAIN = 1
 ROLLED_OVER = 2
 DIVERGED = 3
+UNSOLVED = 4
 
 
 class Function(NamedTuple):
@@ -34,7 +35,9 @@ def kinematic_velocity(vehicle, model, ground, drive, t, q, s):
     if s.R_world_body[2, 2] < model.tip_cosine:
         return ROLLED_OVER, False
     wheel_jacobians(vehicle, s)
-    command(vehicle, drive, t, q, s)
+    command(drive, t, q, s)
+    for a in range(vehicle.actuated.size):
+        s.v[6 + vehicle.actuated[a]] = s.command[a]
     rank = constrained_velocity(vehicle, model, q, s)
     total = 0.0
     for i in range(s.v.size):

@@ -86,7 +86,7 @@ def settle_state(vehicle: Vehicle, ground: Terrain, state: ArrayLike, *, penetra
             Function(ground.address, ground.par_address),
             target,
             free_joints(vehicle),
-            1e-10,
+            1e-13,
             q,
             height_error,
         )

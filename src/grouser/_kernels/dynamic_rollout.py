@@ -1,0 +1,147 @@
+"""Many independent dynamic rollouts at once; one run is a batch of one."""
+
+import numpy as np
+from numba import prange
+
+from grouser._kernels.dynamic_step import accelerate, energies, finish, halved_step, largest_residual
+from grouser._kernels.dynamics import make_dynamic_scratch
+from grouser._kernels.jit import inlined, kernel, parallel_entry
+from grouser._kernels.rollout import copy_row, record_contacts
+from grouser._kernels.scratch import make_scratch
+from grouser._kernels.step import DIVERGED, OK, UNSOLVED, Function
+
+DIAGNOSTICS = 4
+
+
+@inlined
+def record_forces(vehicle, model, iterations, row, forces, torques, diagnostics, s, d):
+    """Contact forces, actuator torques, and (iterations, residual, kinetic, potential energy) of one step."""
+    if row >= forces.shape[0]:
+        return
+    for w in range(vehicle.wheel.size):
+        for i in range(3):
+            forces[row, w, i] = d.f[w, i]
+    for a in range(vehicle.actuated.size):
+        # an ideal actuator supplies whatever its row of the force balance lacks
+        torques[row, a] = d.residual[6 + vehicle.actuated[a]] if model.ideal else d.torque[a]
+    kinetic, potential = energies(vehicle, model, s, d)
+    diagnostics[row, 0] = iterations
+    diagnostics[row, 1] = largest_residual(model, d)
+    diagnostics[row, 2] = kinetic
+    diagnostics[row, 3] = potential
+
+
+@kernel
+def dynamic_rollout(
+    vehicle,
+    model,
+    ground,
+    drive,
+    q,
+    v,
+    t0,
+    dt,
+    steps,
+    every,
+    states,
+    velocities,
+    contacts,
+    commands,
+    forces,
+    torques,
+    diagnostics,
+    s,
+    d,
+):
+    """One rollout from (q, v), which end as its last state; returns status, steps done, Newton iterations, halvings."""
+    for i in range(v.size):
+        s.v[i] = v[i]
+    total = 0
+    halved = 0
+    row = 0
+    for k in range(steps + 1):
+        t = t0 + k * dt
+        if k == steps and contacts.shape[0] == 0:
+            copy_row(q, states, row)
+            break
+        status, iterations = accelerate(vehicle, model, ground, drive, t, q, dt, k == 0, True, s, d)
+        if status != OK and status != UNSOLVED:
+            return status, k, total, halved
+        if every > 0 and k % every == 0:
+            copy_row(q, states, row)
+            copy_row(s.v, velocities, row)
+            copy_row(s.command, commands, row)
+            if row < contacts.shape[0]:
+                record_contacts(vehicle, s, contacts[row])
+            record_forces(vehicle, model, iterations, row, forces, torques, diagnostics, s, d)
+            row += 1
+        if k == steps:
+            break
+        if status == OK:
+            finish(vehicle, model, q, dt, s, d)
+        else:
+            halved += 1
+            status, more = halved_step(vehicle, model, ground, drive, t, q, dt, s, d)
+            iterations += more
+            if status != OK:
+                return status, k, total, halved
+        total += iterations
+        size = 0.0
+        for i in range(q.size):
+            size += abs(q[i])
+        if not np.isfinite(size):
+            return DIVERGED, k, total, halved
+        for i in range(v.size):
+            v[i] = s.v[i]
+    return OK, steps, total, halved
+
+
+@parallel_entry
+def dynamic_rollouts(
+    vehicle,
+    model,
+    ground,
+    drives,
+    q,
+    v,
+    t0,
+    dt,
+    steps,
+    every,
+    states,
+    velocities,
+    contacts,
+    commands,
+    forces,
+    torques,
+    diagnostics,
+    ends,
+):
+    """As `kinematic_rollouts`; v (N, nv) are the velocities at the start. ends = (status, steps, iterations, halved)."""
+    for i in prange(q.shape[0]):
+        drive = Function(drives[i, 0], drives[i, 1])
+        status, done, iterations, halved = dynamic_rollout(
+            vehicle,
+            model,
+            ground,
+            drive,
+            q[i],
+            v[i],
+            t0,
+            dt,
+            steps,
+            every,
+            states[i],
+            velocities[i],
+            contacts[i],
+            commands[i],
+            forces[i],
+            torques[i],
+            diagnostics[i],
+            make_scratch(vehicle),
+            make_dynamic_scratch(vehicle, model),
+        )
+        ends[i, 0] = status
+        ends[i, 1] = done
+        ends[i, 2] = iterations
+        ends[i, 3] = halved

@@ -1,0 +1,167 @@
+"""One step of the dynamics, in the order it happens, halved where its force balance does not converge."""
+
+import math
+
+import numpy as np
+
+from grouser._kernels.contact import find_contacts
+from grouser._kernels.drive import command
+from grouser._kernels.dynamics import solve_step
+from grouser._kernels.frames import pose_frames
+from grouser._kernels.group import move
+from grouser._kernels.inertia import (
+    bias_force,
+    joint_space_inertia,
+    set_inertias,
+    set_subspaces,
+    single_body_bias,
+)
+from grouser._kernels.jacobian import wheel_jacobians
+from grouser._kernels.jit import inlined, kernel
+from grouser._kernels.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED
+
+MOST_PARTS = 32
+
+
+@kernel
+def external_forces(vehicle, external, s, d):
+    """Subtract external forces from the bias force: c ← c − Jᵀ f for each row of `external`."""
+    for e in range(external.shape[0]):
+        frame = int(external[e, 0])
+        fx = 0.0
+        for i in range(3):
+            d.law_in[i] = s.p[frame, i]
+            for k in range(3):
+                d.law_in[i] += s.R[frame, i, k] * external[e, 2 + k]
+        for i in range(3):
+            force = 0.0
+            torque = 0.0
+            for k in range(3):
+                turned = s.R_world_body[k, i] if external[e, 1] != 0.0 else s.R[frame, i, k]
+                force += turned * external[e, 5 + k]
+                torque += turned * external[e, 8 + k]
+            d.momentum[0, i] = torque
+            d.momentum[0, 3 + i] = force
+        p = d.law_in
+        f = d.momentum
+        fx = f[0, 3]
+        fy = f[0, 4]
+        fz = f[0, 5]
+        f[0, 0] += p[1] * fz - p[2] * fy
+        f[0, 1] += p[2] * fx - p[0] * fz
+        f[0, 2] += p[0] * fy - p[1] * fx
+        for i in range(6):
+            d.c[i] -= f[0, i]
+        while frame > 0:
+            for i in range(6):
+                d.c[5 + frame] -= d.S[frame, i] * f[0, i]
+            frame = vehicle.parent[frame]
+
+
+@inlined
+def equations_of_motion(vehicle, model, q, v, first, s, d):
+    """M and c of the state into d; M only the first time if the inertia is held fixed, T §2.4.4."""
+    set_subspaces(vehicle, s, d)
+    if first or not model.fixed_inertia:
+        set_inertias(vehicle, q, s, d)
+        joint_space_inertia(vehicle, model.armature, s, d)
+    if model.single_body:
+        single_body_bias(model.gravity, v, s, d)
+    else:
+        if model.fixed_inertia and not first:
+            set_inertias(vehicle, q, s, d)
+        bias_force(vehicle, model.gravity, v, s, d)
+    external_forces(vehicle, model.external, s, d)
+
+
+@kernel
+def accelerate(vehicle, model, ground, drive, t, q, dt, first, fresh, s, d):
+    """Velocity at the end of the step into d.u from state q and velocity s.v; returns (status, iterations)."""
+    pose_frames(vehicle, q, s)
+    if not find_contacts(vehicle, ground, s):
+        return OFF_TERRAIN, 0
+    if s.R_world_body[2, 2] < model.tip_cosine:
+        return ROLLED_OVER, 0
+    wheel_jacobians(vehicle, s)
+    if fresh:
+        command(drive, t, q, s)
+    equations_of_motion(vehicle, model, q, s.v, first, s, d)
+    converged, iterations = solve_step(vehicle, model, q, s.v, dt, s, d)
+    total = 0.0
+    for i in range(d.u.size):
+        total += abs(d.u[i])
+    if not np.isfinite(total):
+        return DIVERGED, iterations
+    return OK if converged else UNSOLVED, iterations
+
+
+@inlined
+def finish(vehicle, model, q, dt, s, d):
+    """q and s.v move on to the end of the step, T (2.85), (2.86); actuators remember."""
+    for i in range(s.v.size):
+        s.v[i] = d.u[i]
+    if not model.ideal:
+        na = vehicle.actuated.size
+        for a in range(na):
+            d.memory[a] = d.act_out[na + a]
+    move(q, s.v, dt, q)
+
+
+@kernel
+def halved_step(vehicle, model, ground, drive, t, q, dt, s, d):
+    """The step again in 2, 4, … parts after it did not converge whole; returns (status, iterations)."""
+    for i in range(q.size):
+        d.q_before[i] = q[i]
+    for i in range(s.v.size):
+        d.v_before[i] = s.v[i]
+    na = vehicle.actuated.size
+    for a in range(na):
+        d.memory_before[a] = d.memory[a]
+    iterations = 0
+    parts = 2
+    status = UNSOLVED
+    while parts <= MOST_PARTS:
+        status = OK
+        for part in range(parts):
+            status, done = accelerate(
+                vehicle, model, ground, drive, t, q, dt / parts, False, False, s, d
+            )
+            iterations += done
+            if status != OK:
+                break
+            finish(vehicle, model, q, dt / parts, s, d)
+        if status == OK:
+            return OK, iterations
+        for i in range(q.size):
+            q[i] = d.q_before[i]
+        for i in range(s.v.size):
+            s.v[i] = d.v_before[i]
+        for a in range(na):
+            d.memory[a] = d.memory_before[a]
+        if status == OFF_TERRAIN or status == ROLLED_OVER:
+            return status, iterations
+        parts *= 2
+    return status, iterations
+
+
+@kernel
+def energies(vehicle, model, s, d):
+    """Kinetic energy of s.v and potential energy of the posed frames [J]."""
+    kinetic = 0.0
+    for i in range(s.v.size):
+        for j in range(s.v.size):
+            kinetic += 0.5 * s.v[i] * d.M[i, j] * s.v[j]
+    m = d.composite[0, 0]
+    height = m * s.p_world_body[2]
+    for i in range(3):
+        height += s.R_world_body[2, i] * d.composite[0, 1 + i]
+    return kinetic, model.gravity * height
+
+
+@kernel
+def largest_residual(model, d):
+    """Largest entry of the force balance over the free velocities [N or N m]."""
+    largest = 0.0
+    for i in range(model.free.size):
+        largest = max(largest, abs(d.residual[model.free[i]]))
+    return largest if not math.isnan(largest) else math.inf

@@ -1,0 +1,463 @@
+"""Constrained forward dynamics as one square Newton problem in the velocity at the end of the step.
+
+M (u − v)/dt + c − τ − Aᵀ f(A u, Rω, Δz + u_z dt) = 0, solved for u = q̇′[i+1] (T (2.65), (2.71)–(2.83) with the
+constraint forces eliminated). Its root is that of the thesis's force balance over an independent constraint subset.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from grouser._kernels.jit import allocating, inlined, kernel
+from grouser._kernels.law import call_law
+
+# Strong Wolfe conditions of the line search, T Appendix D.
+_DECREASE = 1e-4
+_CURVATURE = 0.9
+_HALVINGS = 14
+
+
+class DynamicModel(NamedTuple):
+    """What forward dynamics needs beside vehicle and ground."""
+
+    free: np.ndarray  # (n,) int64, entries of the joint-space velocity that are solved for
+    ideal: bool  # actuated joints follow their command exactly and are not solved for
+    support: np.ndarray  # (nw, n) int64, positions in `free` that move each wheel's contact
+    support_size: np.ndarray  # (nw,) int64
+    spin: np.ndarray  # (nw,) int64, position in `free` of each wheel's own joint, −1 if it is not free
+    contact: np.ndarray  # (nw, 2) int64, law and parameters of each wheel's contact
+    actuator: np.ndarray  # (2,) int64
+    coupling: np.ndarray  # (nc, 2) int64; law 0 is a rigid coupling
+    rigid: np.ndarray  # (nk,) int64, the rigid couplings
+    rigid_gain: float  # Baumgarte gain of those [1/s]
+    armature: np.ndarray  # (nj,) rotor inertia reflected through gears [kg m² or kg]
+    external: np.ndarray  # (ne, 11) frame, world flag, point (3), force (3), torque (3)
+    gravity: float  # [m/s²]
+    tolerance: float  # [N], largest residual of a solved step
+    iterations: int  # most Newton iterations a step; 1 is the non-iterative method of T §2.4.4
+    fixed_inertia: bool
+    single_body: bool
+    tip_cosine: float
+
+
+class DynamicScratch(NamedTuple):
+    """Work space of the dynamics of one rollout. n free velocities, nk rigid couplings."""
+
+    S: np.ndarray  # (nf, 6) motion subspaces
+    R: np.ndarray  # (3, 3)
+    I: np.ndarray  # (nf, 10) rigid-body inertias
+    composite: np.ndarray  # (nf, 10)
+    M: np.ndarray  # (nv, nv) joint-space inertia
+    V: np.ndarray  # (nf, 6) spatial velocities
+    a: np.ndarray  # (nf, 6) spatial accelerations
+    force: np.ndarray  # (nf, 6)
+    momentum: np.ndarray  # (1, 6)
+    c: np.ndarray  # (nv,) bias force, external forces subtracted
+    law_in: np.ndarray  # (5,)
+    law_out: np.ndarray  # (3,)
+    law_jac: np.ndarray  # (15,)
+    f: np.ndarray  # (nw, 3) contact forces, contact frame [N]
+    K: np.ndarray  # (nw, 3, 3) ∂f/∂(contact velocity), the change of Δz over the step included
+    k: np.ndarray  # (nw, 3) ∂f/∂ω of the wheel
+    joint_force: np.ndarray  # (nc,) force of each coupling
+    joint_slope: np.ndarray  # (nc,) its derivative by the coupling's rate
+    act_in: np.ndarray  # (4 na + 1,) command, rate, angle, memory, dt
+    act_out: np.ndarray  # (2 na,) torque, next memory
+    act_jac: np.ndarray  # (na, na) ∂torque/∂rate
+    torque: np.ndarray  # (na,) torque of each actuator
+    memory: np.ndarray  # (na,) what an actuator remembers between steps
+    lagrange: np.ndarray  # (nk,) forces of the rigid couplings
+    H: np.ndarray  # (n + nk, n + nk) Newton matrix
+    step: np.ndarray  # (n + nk,)
+    residual: np.ndarray  # (nv,) force balance
+    gap: np.ndarray  # (nk,) rate error of the rigid couplings, as a force
+    u: np.ndarray  # (nv,) velocity at the end of the step
+    u_base: np.ndarray  # (nv,)
+    lagrange_base: np.ndarray  # (nk,)
+    product: np.ndarray  # (nv,) work space
+    q_before: np.ndarray  # (nq,)
+    v_before: np.ndarray  # (nv,)
+    memory_before: np.ndarray  # (na,)
+
+
+@allocating
+def make_dynamic_scratch(vehicle, model):
+    nf = vehicle.parent.size
+    nw = vehicle.wheel.size
+    nc = vehicle.coupling_value.size
+    na = vehicle.actuated.size
+    nv = 5 + nf
+    nk = model.rigid.size
+    n = model.free.size + nk
+    return DynamicScratch(
+        np.zeros((nf, 6)),
+        np.zeros((3, 3)),
+        np.zeros((nf, 10)),
+        np.zeros((nf, 10)),
+        np.zeros((nv, nv)),
+        np.zeros((nf, 6)),
+        np.zeros((nf, 6)),
+        np.zeros((nf, 6)),
+        np.zeros((1, 6)),
+        np.zeros(nv),
+        np.zeros(5),
+        np.zeros(3),
+        np.zeros(15),
+        np.zeros((nw, 3)),
+        np.zeros((nw, 3, 3)),
+        np.zeros((nw, 3)),
+        np.zeros(nc),
+        np.zeros(nc),
+        np.zeros(4 * na + 1),
+        np.zeros(2 * na),
+        np.zeros((na, na)),
+        np.zeros(na),
+        np.zeros(na),
+        np.zeros(nk),
+        np.zeros((n, n)),
+        np.zeros(n),
+        np.zeros(nv),
+        np.zeros(nk),
+        np.zeros(nv),
+        np.zeros(nv),
+        np.zeros(nk),
+        np.zeros(nv),
+        np.zeros(nv + 1),
+        np.zeros(nv),
+        np.zeros(na),
+    )
+
+
+@inlined
+def contact_forces(vehicle, model, dt, s, d):
+    """Force of every contact at the end of the step, and its derivative by the contact's velocity. T (2.71)."""
+    nv = d.u.size
+    for w in range(vehicle.wheel.size):
+        for r in range(3):
+            total = 0.0
+            for i in range(nv):
+                total += s.A[3 * w + r, i] * d.u[i]
+            d.law_in[r] = total
+        radius = vehicle.radius[w]
+        d.law_in[3] = radius * d.u[5 + vehicle.wheel[w]]
+        d.law_in[4] = s.height_error[w] + d.law_in[2] * dt
+        call_law(model.contact[w, 0], model.contact[w, 1], d.law_in, d.law_out, d.law_jac)
+        for r in range(3):
+            d.f[w, r] = d.law_out[r]
+            d.K[w, r, 0] = d.law_jac[5 * r]
+            d.K[w, r, 1] = d.law_jac[5 * r + 1]
+            d.K[w, r, 2] = d.law_jac[5 * r + 2] + dt * d.law_jac[5 * r + 4]
+            d.k[w, r] = radius * d.law_jac[5 * r + 3]
+
+
+@inlined
+def coupling_forces(vehicle, model, q, dt, s, d):
+    """Force of every compliant coupling at the end of the step. Law: x = (c, ċ), out = force, jac = (∂c, ∂ċ)."""
+    for c in range(vehicle.coupling_value.size):
+        if model.coupling[c, 0] == 0:
+            continue
+        error = -vehicle.coupling_value[c]
+        rate = 0.0
+        for j in range(vehicle.parent.size - 1):
+            error += vehicle.coupling[c, j] * q[7 + j]
+            rate += vehicle.coupling[c, j] * d.u[6 + j]
+        d.law_in[0] = error + rate * dt
+        d.law_in[1] = rate
+        call_law(model.coupling[c, 0], model.coupling[c, 1], d.law_in, d.law_out, d.law_jac)
+        d.joint_force[c] = d.law_out[0]
+        d.joint_slope[c] = d.law_jac[1] + dt * d.law_jac[0]
+
+
+@inlined
+def actuator_torques(vehicle, model, q, dt, s, d):
+    """Torque of every actuator at the end of the step.
+
+    Law: x = (commands, rates, angles, memories, dt), out = (torques, next memories), jac = ∂torques/∂rates (na, na),
+    the change of angle and memory over the step included. T (2.73).
+    """
+    na = vehicle.actuated.size
+    for a in range(na):
+        j = vehicle.actuated[a]
+        d.act_in[a] = s.command[a]
+        d.act_in[na + a] = d.u[6 + j]
+        d.act_in[2 * na + a] = q[7 + j] + d.u[6 + j] * dt
+        d.act_in[3 * na + a] = d.memory[a]
+    d.act_in[4 * na] = dt
+    call_law(model.actuator[0], model.actuator[1], d.act_in, d.act_out, d.act_jac)
+    for a in range(na):
+        d.torque[a] = d.act_out[a]
+
+
+@kernel
+def force_balance(vehicle, model, q, v, dt, s, d):
+    """Residual of the equations of motion at u; returns its squared norm over the free rows and rigid couplings."""
+    nv = d.u.size
+    contact_forces(vehicle, model, dt, s, d)
+    coupling_forces(vehicle, model, q, dt, s, d)
+    for i in range(nv):
+        d.product[i] = (d.u[i] - v[i]) / dt
+    for i in range(nv):
+        total = d.c[i]
+        for j in range(nv):
+            total += d.M[i, j] * d.product[j]
+        d.residual[i] = total
+    for r in range(3 * vehicle.wheel.size):
+        force = d.f[r // 3, r % 3]
+        if force != 0.0:
+            for i in range(nv):
+                d.residual[i] -= s.A[r, i] * force
+    nw = vehicle.wheel.size
+    for c in range(vehicle.coupling_value.size):
+        if model.coupling[c, 0] != 0:
+            for i in range(6, nv):
+                d.residual[i] -= s.A[3 * nw + c, i] * d.joint_force[c]
+    for k in range(model.rigid.size):
+        c = model.rigid[k]
+        error = -vehicle.coupling_value[c]
+        rate = 0.0
+        for j in range(nv - 6):
+            error += vehicle.coupling[c, j] * q[7 + j]
+            rate += vehicle.coupling[c, j] * d.u[6 + j]
+            d.residual[6 + j] -= vehicle.coupling[c, j] * d.lagrange[k]
+        d.gap[k] = (rate + model.rigid_gain * error) * d.M[3, 3] / dt
+    if not model.ideal:
+        actuator_torques(vehicle, model, q, dt, s, d)
+        for a in range(vehicle.actuated.size):
+            d.residual[6 + vehicle.actuated[a]] -= d.torque[a]
+    total = 0.0
+    for i in range(model.free.size):
+        value = d.residual[model.free[i]]
+        total += value * value
+    for k in range(model.rigid.size):
+        total += d.gap[k] * d.gap[k]
+    return total
+
+
+@kernel
+def newton_matrix(vehicle, model, dt, s, d):
+    """H = ∂residual/∂(u_free, λ), bordered by the rigid couplings."""
+    n = model.free.size
+    nw = vehicle.wheel.size
+    H = d.H
+    for i in range(n):
+        for j in range(n):
+            H[i, j] = d.M[model.free[i], model.free[j]] / dt
+    for w in range(nw):
+        size = model.support_size[w]
+        spin = model.spin[w]
+        for a in range(size):
+            i = model.support[w, a]
+            col = model.free[i]
+            # column of K A: how the force of this contact changes with that velocity
+            x = s.A[3 * w, col]
+            y = s.A[3 * w + 1, col]
+            z = s.A[3 * w + 2, col]
+            fx = d.K[w, 0, 0] * x + d.K[w, 0, 1] * y + d.K[w, 0, 2] * z
+            fy = d.K[w, 1, 0] * x + d.K[w, 1, 1] * y + d.K[w, 1, 2] * z
+            fz = d.K[w, 2, 0] * x + d.K[w, 2, 1] * y + d.K[w, 2, 2] * z
+            if i == spin:
+                fx += d.k[w, 0]
+                fy += d.k[w, 1]
+                fz += d.k[w, 2]
+            for b in range(size):
+                j = model.support[w, b]
+                row = model.free[j]
+                H[j, i] -= s.A[3 * w, row] * fx + s.A[3 * w + 1, row] * fy + s.A[3 * w + 2, row] * fz
+    for c in range(vehicle.coupling_value.size):
+        if model.coupling[c, 0] != 0:
+            for i in range(n):
+                a = s.A[3 * nw + c, model.free[i]]
+                if a != 0.0:
+                    for j in range(n):
+                        H[i, j] -= a * d.joint_slope[c] * s.A[3 * nw + c, model.free[j]]
+    if not model.ideal:
+        for a in range(vehicle.actuated.size):
+            for b in range(vehicle.actuated.size):
+                # every joint is free here, so entry k of the velocity is row k
+                H[6 + vehicle.actuated[a], 6 + vehicle.actuated[b]] -= d.act_jac[a, b]
+    for k in range(model.rigid.size):
+        c = model.rigid[k]
+        for i in range(n):
+            a = s.A[3 * nw + c, model.free[i]]
+            H[i, n + k] = -a
+            H[n + k, i] = a * d.M[3, 3] / dt
+        for j in range(model.rigid.size):
+            H[n + k, n + j] = 0.0
+
+
+@kernel
+def solve(H, n, b):
+    """b ← H⁻¹ b by LU with partial pivoting, H overwritten; False if H is singular."""
+    for k in range(n):
+        best = k
+        largest = abs(H[k, k])
+        for i in range(k + 1, n):
+            if abs(H[i, k]) > largest:
+                largest = abs(H[i, k])
+                best = i
+        if not largest > 0.0:
+            return False
+        if best != k:
+            for j in range(k, n):
+                H[k, j], H[best, j] = H[best, j], H[k, j]
+            b[k], b[best] = b[best], b[k]
+        inverse = 1.0 / H[k, k]
+        H[k, k] = inverse
+        for i in range(k + 1, n):
+            factor = H[i, k] * inverse
+            if factor != 0.0:
+                for j in range(k + 1, n):
+                    H[i, j] -= factor * H[k, j]
+                b[i] -= factor * b[k]
+    for i in range(n - 1, -1, -1):
+        total = b[i]
+        for j in range(i + 1, n):
+            total -= H[i, j] * b[j]
+        b[i] = total * H[i, i]
+    return True
+
+
+@inlined
+def try_step(vehicle, model, q, v, dt, alpha, s, d):
+    """u ← base + α step; returns the squared residual there."""
+    n = model.free.size
+    for i in range(n):
+        k = model.free[i]
+        d.u[k] = d.u_base[k] + alpha * d.step[i]
+    for k in range(model.rigid.size):
+        d.lagrange[k] = d.lagrange_base[k] + alpha * d.step[n + k]
+    return force_balance(vehicle, model, q, v, dt, s, d)
+
+
+@kernel
+def slope_along(vehicle, model, dt, s, d):
+    """d‖residual‖²/dα along the step, from the derivatives of the laws at u."""
+    n = model.free.size
+    nw = vehicle.wheel.size
+    p = d.product
+    for i in range(p.size):
+        p[i] = 0.0
+    for i in range(n):
+        p[model.free[i]] = d.step[i]
+    total = 0.0
+    for i in range(n):
+        row = model.free[i]
+        value = 0.0
+        for j in range(p.size):
+            value += d.M[row, j] * p[j]
+        total += d.residual[row] * value / dt
+    for w in range(nw):
+        x = 0.0
+        y = 0.0
+        z = 0.0
+        for i in range(p.size):
+            x += s.A[3 * w, i] * p[i]
+            y += s.A[3 * w + 1, i] * p[i]
+            z += s.A[3 * w + 2, i] * p[i]
+        spin = p[5 + vehicle.wheel[w]]
+        for r in range(3):
+            change = d.K[w, r, 0] * x + d.K[w, r, 1] * y + d.K[w, r, 2] * z + d.k[w, r] * spin
+            if change != 0.0:
+                for i in range(n):
+                    row = model.free[i]
+                    total -= d.residual[row] * s.A[3 * w + r, row] * change
+    for c in range(vehicle.coupling_value.size):
+        if model.coupling[c, 0] != 0:
+            rate = 0.0
+            weight = 0.0
+            for i in range(n):
+                row = model.free[i]
+                rate += s.A[3 * nw + c, row] * p[row]
+                weight += s.A[3 * nw + c, row] * d.residual[row]
+            total -= weight * d.joint_slope[c] * rate
+    if not model.ideal:
+        for a in range(vehicle.actuated.size):
+            for b in range(vehicle.actuated.size):
+                total -= (
+                    d.residual[6 + vehicle.actuated[a]] * d.act_jac[a, b] * p[6 + vehicle.actuated[b]]
+                )
+    for k in range(model.rigid.size):
+        c = model.rigid[k]
+        rate = 0.0
+        weight = 0.0
+        for i in range(n):
+            row = model.free[i]
+            rate += s.A[3 * nw + c, row] * p[row]
+            weight += s.A[3 * nw + c, row] * d.residual[row]
+        total += d.gap[k] * rate * d.M[3, 3] / dt - weight * d.step[n + k]
+    return 2.0 * total
+
+
+@kernel
+def line_search(vehicle, model, q, v, dt, cost, s, d):
+    """Step length by the strong Wolfe conditions, T Appendix D (Nocedal and Wright 3.2, 3.3 with bisection).
+
+    Leaves u, forces and residual at the accepted point; returns the squared residual there. A Newton step of a
+    square system has the slope −2 cost at α = 0.
+    """
+    trial = try_step(vehicle, model, q, v, dt, 1.0, s, d)
+    if trial <= 1e-4 * cost:  # a step this good needs no more looking at
+        return trial
+    low = 0.0
+    high = 1.0
+    if trial <= cost * (1.0 - 2.0 * _DECREASE):
+        slope = slope_along(vehicle, model, dt, s, d)
+        if abs(slope) <= 2.0 * _CURVATURE * cost or slope < 0.0:
+            return trial
+        low = 1.0
+        high = 0.0
+    cost_low = cost if low == 0.0 else trial
+    alpha = 1.0
+    for _ in range(_HALVINGS):
+        alpha = 0.5 * (low + high)
+        trial = try_step(vehicle, model, q, v, dt, alpha, s, d)
+        if not (trial <= cost * (1.0 - 2.0 * _DECREASE * alpha) and trial < cost_low):
+            high = alpha
+        else:
+            slope = slope_along(vehicle, model, dt, s, d)
+            if abs(slope) <= 2.0 * _CURVATURE * cost:
+                return trial
+            if slope * (high - low) >= 0.0:
+                high = low
+            low = alpha
+            cost_low = trial
+    if alpha != low:
+        trial = try_step(vehicle, model, q, v, dt, low, s, d)
+    return trial
+
+
+@kernel
+def solve_step(vehicle, model, q, v, dt, s, d):
+    """Newton from u = v; returns (converged, iterations). u, forces and residual are those of the last point."""
+    n = model.free.size
+    nk = model.rigid.size
+    for i in range(v.size):
+        d.u[i] = v[i]
+    if model.ideal:
+        for a in range(vehicle.actuated.size):
+            d.u[6 + vehicle.actuated[a]] = s.command[a]
+    cost = force_balance(vehicle, model, q, v, dt, s, d)
+    limit = model.tolerance * model.tolerance
+    for iteration in range(model.iterations):
+        if cost <= limit:
+            return True, iteration
+        newton_matrix(vehicle, model, dt, s, d)
+        for i in range(n):
+            d.step[i] = -d.residual[model.free[i]]
+        for k in range(nk):
+            d.step[n + k] = -d.gap[k]
+        if not solve(d.H, n + nk, d.step):
+            return False, iteration
+        for i in range(v.size):
+            d.u_base[i] = d.u[i]
+        for k in range(nk):
+            d.lagrange_base[k] = d.lagrange[k]
+        if model.iterations == 1:
+            try_step(vehicle, model, q, v, dt, 1.0, s, d)
+            return True, 1
+        before = cost
+        cost = line_search(vehicle, model, q, v, dt, cost, s, d)
+        if not cost < before:
+            return False, iteration + 1
+    return cost <= limit, model.iterations

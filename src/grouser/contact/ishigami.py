@@ -1,0 +1,124 @@
+"""Rigid wheels in loose soil: Ishigami's terramechanics, T (C.19)–(C.36)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from grouser import checks
+from grouser._kernels import contact_soil as laws
+from grouser.checks import FloatArray
+from grouser.contact.base import Contact, not_negative
+from grouser.errors import SimulationError
+
+GRAVITY = 9.81  # [m/s²]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ishigami(Contact):
+    """A rigid wheel in loose soil; stresses are integrated over the part of its rim in the soil.
+
+    Defaults are the lunar soil simulant of T Table C.2, in SI units. Sinkage is −Δz. Once the wheel is in to its
+    axle, force goes on growing in proportion to sinkage.
+    """
+
+    law = laws.ishigami
+    slip_by_wheel_speed = True
+
+    cohesion: float = 800.0
+    """c [Pa], ≥ 0."""
+    friction_angle: float = math.radians(37.2)
+    """φ [rad], 0 < φ < π/2."""
+    destructive_angle: float = math.radians(26.4)
+    """X_c [rad] of the soil ploughed aside, > 0, X_c + φ < π/2."""
+    k_c: float = 1.37e3
+    """Pressure-sinkage modulus [N/m^(n+1)], ≥ 0."""
+    k_phi: float = 8.14e5
+    """Pressure-sinkage modulus [N/m^(n+2)], > 0."""
+    n: float = 1.0
+    """Sinkage exponent, 0 < n ≤ 3."""
+    a_0: float = 0.40
+    """Share of the entry angle at which stress is largest, at zero slip."""
+    a_1: float = 0.15
+    """Growth of that share with slip ratio."""
+    density: float = 1.6e3
+    """ρ_d of the soil [kg/m³], ≥ 0."""
+    sinkage_ratio: float = 1.0
+    """λ, height of the rut behind the wheel over sinkage ahead, 0 ≤ λ ≤ 1.5."""
+    shear_x: tuple[float, float] = (0.036, 0.043)
+    """k_x at slip angle zero [m], > 0, and its growth with |β| [m/rad], ≥ 0."""
+    shear_y: tuple[float, float] = (0.013, 0.020)
+    """k_y, likewise."""
+    isotropic_shear: float | None = None
+    """Shear modulus K [m] of isotropic soil, which shears along the displacement (Jia et al.); None: k_x and k_y."""
+    ploughing: bool = True
+    """Whether soil pushed aside by the wheel's side resists (the bulldozing of (C.34))."""
+    damping: float = 2.5
+    """[s/m], ≥ 0: force is multiplied by 1 − damping v_z, never below zero. Not in T; at its load a wheel has the
+    K_d of the other models, and sand gives nothing back."""
+    smoothing: float = 0.05
+    """ε [m/s], > 0: speed below which slip loses its meaning."""
+    points: int = 4
+    """Gauss points on either side of the largest stress; 4 give about 1e-5 of the load, 3e-4 in hard braking."""
+
+    def __post_init__(self) -> None:
+        for name in ("cohesion", "k_c", "density", "damping"):
+            not_negative(getattr(self, name), f"Ishigami {name}")
+        for name in ("friction_angle", "destructive_angle", "k_phi", "n", "smoothing"):
+            checks.positive(getattr(self, name), f"Ishigami {name}")
+        for name in ("a_0", "a_1", "sinkage_ratio"):
+            checks.number(getattr(self, name), f"Ishigami {name}")
+        if self.friction_angle + self.destructive_angle >= math.pi / 2:
+            raise SimulationError(
+                f"Ishigami friction_angle and destructive_angle: {self.friction_angle:g} and "
+                f"{self.destructive_angle:g} rad together reach a right angle; are they in degrees?"
+            )
+        if self.n > 3.0:
+            raise SimulationError(f"Ishigami n: {self.n:g} is not between 0 and 3")
+        if not 0.0 <= self.sinkage_ratio <= 1.5:
+            raise SimulationError(f"Ishigami sinkage_ratio: {self.sinkage_ratio:g} is not between 0 and 1.5")
+        # θ_m must stay between θ_r and θ_f; θ_r/θ_f is smallest in size for a shallow wheel or one in to its axle.
+        ratio = self.sinkage_ratio
+        behind = min(math.sqrt(ratio), math.acos(max(1.0 - ratio, 0.0)) / (math.pi / 2))
+        if not (self.a_0 + abs(self.a_1) < 1.0 and self.a_0 - abs(self.a_1) > -behind):
+            raise SimulationError(
+                f"Ishigami a_0, a_1: {self.a_0:g} and {self.a_1:g} put the largest stress outside the contact; "
+                f"a_0 ± a_1 must be between {-behind:.3g} and 1"
+            )
+        for name in ("shear_x", "shear_y"):
+            at_zero, growth = checks.array(getattr(self, name), f"Ishigami {name}", (2,)).tolist()
+            checks.positive(at_zero, f"Ishigami {name} at zero slip angle")
+            not_negative(growth, f"Ishigami growth of {name}")
+        if self.isotropic_shear is not None:
+            checks.positive(self.isotropic_shear, "Ishigami isotropic_shear")
+        checks.count(self.points, "Ishigami points", least=1, most=64)
+
+    def bind(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
+        if radius is None or width is None:
+            missing = "radius" if radius is None else "width"
+            raise SimulationError(f"Ishigami: the wheel has no {missing}, which terramechanics needs; give it one [m]")
+        R = checks.positive(radius, "wheel radius")
+        b = checks.positive(width, "wheel width")
+        tan_phi = math.tan(self.friction_angle)
+        cot_c = 1.0 / math.tan(self.destructive_angle)
+        D_1 = cot_c + math.tan(self.destructive_angle + self.friction_angle)
+        D_2 = cot_c + cot_c * cot_c * tan_phi
+        if not self.ploughing:
+            D_1 = 0.0
+        nodes, weights = np.polynomial.legendre.leggauss(self.points)
+        header = np.zeros(laws.NODES)
+        header[laws.RADIUS], header[laws.WIDTH] = R, b
+        header[laws.PRESSURE] = R**self.n * (self.k_c / b + self.k_phi)
+        header[laws.EXPONENT], header[laws.COHESION], header[laws.TAN_PHI] = self.n, self.cohesion, tan_phi
+        header[laws.A_0], header[laws.A_1], header[laws.RATIO] = self.a_0, self.a_1, self.sinkage_ratio
+        header[laws.K_X], header[laws.K_X_BETA] = self.shear_x
+        header[laws.K_Y], header[laws.K_Y_BETA] = self.shear_y
+        header[laws.ISOTROPIC] = self.isotropic_shear or 0.0
+        header[laws.PLOUGH_1] = D_1 * self.cohesion
+        header[laws.PLOUGH_2] = 0.5 * D_1 * D_2 * self.density * GRAVITY
+        header[laws.DAMPING], header[laws.EPSILON] = self.damping, self.smoothing
+        header[laws.DEEPEST] = R / max(1.0, self.sinkage_ratio)
+        header[laws.POINTS] = self.points
+        return np.concatenate((header, 0.5 * (nodes + 1.0), 0.5 * weights))

@@ -1,0 +1,231 @@
+"""A lookup table of any contact model, for one wheel: T §C, "a lookup table of contact forces"."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grouser import checks
+from grouser._kernels import contact_table as laws
+from grouser._kernels.contact_laws import sample_contact
+from grouser._kernels.law import Law
+from grouser.checks import FloatArray
+from grouser.contact.base import Contact
+from grouser.errors import SimulationError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SAMPLES = 20_000
+OTHER_SPEEDS = (0.5, 2.0)
+"""Range of speeds at which a table is also compared with its law, over the speed it was made at."""
+
+
+@dataclass(frozen=True)
+class TableError:
+    """Difference between a table and its law at random states between the nodes, over the law's largest force."""
+
+    max: float
+    """Largest, at the speed the table was made at."""
+    rms: float
+    """Root mean square, at that speed."""
+    max_other_speeds: float
+    """Largest at half to twice that speed, where the law may not depend on slip alone."""
+    rms_other_speeds: float
+    """Root mean square there."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Table(Contact):
+    """A contact model read from a table: as quick as the simplest model, whatever was tabulated.
+
+    The table spans every direction of (V_x, v_y, Rω), so all of slip ratio and slip angle, forwards and in reverse,
+    and penetration to a depth. The law is sampled at one speed, and taken to depend on slip, not on speed; below
+    its smoothing speed the table is regular in the same way as the built-in laws. Vertical velocity scales the
+    force by 1 − δ(Δz) v_z, with δ read off the law; so is lateral force that does not wait for a slip angle. The
+    law must not care whether left and right or front and back are swapped. What all this costs is measured when
+    the table is made, and stands in `error`.
+    """
+
+    law = laws.table
+
+    model: Contact
+    """The model that was tabulated."""
+    radius: float
+    """Wheel radius it was made for [m]."""
+    width: float | None
+    """Wheel width it was made for [m]."""
+    load: float | None
+    """Load it was made for [N]."""
+    depth: float
+    """Largest tabulated penetration [m]; beyond it force grows in proportion to penetration."""
+    speed: float
+    """Speed at which the law was sampled [m/s]."""
+    error: TableError
+    """How far it is from the law."""
+    fingerprint: str
+    """Hash of the law, its parameters and the wheel."""
+    par: FloatArray = field(repr=False)
+    """The table, as the law reads it."""
+    _law_par: FloatArray = field(repr=False)
+
+    def __init__(
+        self,
+        model: Contact,
+        *,
+        radius: float,
+        width: float | None = None,
+        load: float | None = None,
+        depth: float | None = None,
+        speed: float = 1.0,
+        smoothing: float | None = None,
+        cells: tuple[int, int, int] = (64, 96, 12),
+        tolerance: float = 0.02,
+    ) -> None:
+        """Tabulate a model.
+
+        radius, width, load: the wheel, as in `Contact.bind`.
+        depth: largest tabulated penetration [m]; half the radius if None.
+        speed: at which to sample the law [m/s]; what is usual for the vehicle.
+        smoothing: ε [m/s]; the model's own if None, or 0.05.
+        cells: of the table along slip, sideslip and penetration.
+        tolerance: of `error.max` and `error.rms_other_speeds`, above which the table is refused.
+        """
+        if not isinstance(model, Contact):
+            raise SimulationError(f"Table: {model!r:.40} is not a contact model")
+        R = checks.positive(radius, "Table radius")
+        deepest = checks.positive(0.5 * R if depth is None else depth, "Table depth")
+        at = checks.positive(speed, "Table speed")
+        eps = checks.positive(getattr(model, "smoothing", 0.05) if smoothing is None else smoothing, "Table smoothing")
+        checks.positive(tolerance, "Table tolerance")
+        n = [
+            checks.count(c, f"Table cells along {name}", least=2, most=400)
+            for c, name in zip(cells, ("slip", "sideslip", "penetration"), strict=True)
+        ]
+        if (n[0] + 1) * (n[1] + 1) * (n[2] + 1) > 4_000_000:
+            raise SimulationError(f"Table cells: {n} are more than 4 000 000 nodes")
+        law_par = model.bind(R, width, load)
+        par = _tabulate(model, law_par, n, deepest, eps, at)
+        par.flags.writeable = False
+        for name, value in (
+            ("model", model),
+            ("radius", R),
+            ("width", width),
+            ("load", load),
+            ("depth", deepest),
+            ("speed", at),
+            ("slip_by_wheel_speed", model.slip_by_wheel_speed),
+            ("par", par),
+            ("_law_par", law_par),
+            ("fingerprint", model.fingerprint_for(R, width, load)),
+        ):
+            object.__setattr__(self, name, value)
+        error = TableError(*self._compare(eps, (1.0, 1.0)), *self._compare(eps, OTHER_SPEEDS))
+        object.__setattr__(self, "error", error)
+        off = max(error.max, error.rms_other_speeds)
+        if not off <= tolerance:
+            raise SimulationError(
+                f"Table of {type(model).__name__}: off by {100 * off:.3g} % of the largest force, more than "
+                f"tolerance = {100 * tolerance:g} %; take more cells, or no table if the model's force follows slip "
+                f"velocity rather than slip ratio and angle"
+            )
+
+    def bind(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
+        """The table; refused for another wheel than it was made for. What is None is taken as right."""
+        for name, given, made in (("radius", radius, self.radius), ("width", width, self.width)):
+            if given is not None and made is not None and not abs(given - made) <= 1e-9 * made:
+                raise SimulationError(
+                    f"Table of {type(self.model).__name__}: made for a wheel {name} of {made:g} m, "
+                    f"not {checks.number(given, name):g} m; make one for this wheel"
+                )
+        if load is not None:
+            wanted = self.model.bind(self.radius, self.width, load)
+            if not np.allclose(wanted, self._law_par, rtol=1e-6, atol=0.0):
+                raise SimulationError(
+                    f"Table of {type(self.model).__name__}: made for a load of {self.load or 0.0:g} N, not {load:g} N, "
+                    f"which gives the model other parameters; make one for this wheel, or give the model a stiffness"
+                )
+        return self.par
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        dz: float = -0.01,
+        radius: float | None = None,
+        width: float | None = None,
+        load: float | None = None,
+    ) -> Figure:
+        """As `Contact.plot`, for the wheel of the table."""
+        from grouser.contact.plot import plot_slip
+
+        self.bind(radius, width, load)
+        wheel = {"radius": self.radius, "width": self.width, "load": self.load}
+        return plot_slip(self, checks.number(dz, "dz"), wheel, path)
+
+    def _compare(self, epsilon: float, speeds: tuple[float, float]) -> tuple[float, float]:
+        """Largest and rms difference from the law: forwards and back, left and right, between the nodes."""
+        random = np.random.default_rng(1)
+        a, b, u = random.uniform(0.0, 1.0, (3, SAMPLES))
+        speed = self.speed * random.uniform(*speeds, SAMPLES)
+        reach = speed * (1.0 - b) / (1.0 - b + 2.0 * laws.ACROSS * b)
+        v_x = 2.0 * laws.ALONG * a * reach / (1.0 - a + laws.ALONG * a) * random.choice((-1.0, 1.0), SAMPLES)
+        total = np.sqrt(np.maximum((2.0 * reach - abs(v_x)) ** 2 - 4.0 * epsilon**2, 0.0))
+        total *= random.choice((-1.0, 1.0), SAMPLES)
+        v_y = (speed - reach) * random.choice((-1.0, 1.0), SAMPLES)
+        v_z = random.uniform(-0.05, 0.05, SAMPLES)
+        x = np.column_stack((v_x, v_y, v_z, 0.5 * (total - v_x), -self.depth * u * u))
+        wanted, _ = _sample(self.model.law, self._law_par, x)
+        found, _ = _sample(self.law, self.par, x)
+        peak = float(np.linalg.norm(wanted, axis=1).max())
+        if not np.isfinite(wanted).all() or peak == 0.0:
+            return np.inf, np.inf
+        off = np.linalg.norm(found - wanted, axis=1) / peak
+        return float(off.max()), float(np.sqrt(np.mean(off**2)))
+
+
+def _sample(law: Law, par: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    out = np.empty((len(x), 3))
+    jac = np.empty((len(x), 15))
+    sample_contact(law.address, par.ctypes.data, x, out, jac)
+    return out, jac
+
+
+def _tabulate(
+    model: Contact, law_par: FloatArray, n: list[int], depth: float, epsilon: float, speed: float
+) -> FloatArray:
+    """The table as the law reads it: header, nodes, and δ over penetration."""
+    count = (n[0] + 1) * (n[1] + 1) * (n[2] + 1)
+    x = np.empty((count, 2, 5))
+    laws.node_states(n[0], n[1], n[2], depth, epsilon, speed, x)
+    out, _ = _sample(model.law, law_par, x.reshape(-1, 5))
+    rolling = np.ascontiguousarray(x[: n[2] + 1, 0])
+    ploughs = _ploughing(model.law, law_par, rolling, epsilon)
+    nodes = np.empty((count, laws.WIDE))
+    laws.fill_table(x, out.reshape(count, 2, 3), epsilon, ploughs, nodes)
+    # The damping of a wheel that rolls without slip.
+    f, f_x = _sample(model.law, law_par, rolling)
+    damping = np.divide(-f_x[:, 12], f[:, 2], out=np.zeros(n[2] + 1), where=f[:, 2] > 0.0)
+    header = np.zeros(laws.NODES)
+    header[laws.N_A], header[laws.N_B], header[laws.N_U] = n
+    header[laws.DEEPEST], header[laws.EPSILON] = depth, epsilon
+    return np.concatenate((header, nodes.ravel(), damping, ploughs))
+
+
+def _ploughing(law: Law, law_par: FloatArray, rolling: FloatArray, epsilon: float) -> FloatArray:
+    """Lateral force per penetration that has its full size at the smallest slip angle, at the penetrations given.
+
+    At ten thousand times ε sideslip of 30 ε is no angle yet; what is linear in it is taken off.
+    """
+    aside = []
+    for sideslip in (30.0 * epsilon, 60.0 * epsilon):
+        x = rolling.copy()
+        x[:, 0] = 0.0
+        x[:, 1] = sideslip
+        x[:, 3] = 1e4 * epsilon
+        aside.append(_sample(law, law_par, x)[0][:, 1])
+    force: FloatArray = (2.0 * aside[0] - aside[1]) / -rolling[:, 4]
+    return force

@@ -1,0 +1,40 @@
+"""Random states of a contact, and differences of a contact model's force."""
+
+import numpy as np
+
+WHEEL = {"radius": 0.09, "width": 0.11, "load": 60.0}
+
+
+def random_states(n=2000, seed=1, *, slip=1.0, depth=0.03):
+    """v (n, 3), Rω (n,), Δz (n,): driving, braking, spinning against the travel, both directions, all in contact."""
+    r = np.random.default_rng(seed)
+    v = r.uniform(-1.0, 1.0, (n, 3)) * (slip, 0.5, 0.1)
+    return v, r.uniform(-1.2, 1.2, n), -r.uniform(5e-4, depth, n)
+
+
+def differences(model, v, r_omega, dz, wheel=WHEEL):
+    """Central differences of the force, and at which states they tell nothing: a kink lies within the step."""
+    x = np.column_stack((v, r_omega, dz))
+    J = np.empty((len(x), 3, 5))
+    kink = np.zeros(len(x), dtype=bool)
+    middle = model.force(v, r_omega, dz, **wheel)
+    for k, step in enumerate((1e-6, 1e-6, 1e-6, 1e-6, 1e-8)):
+        sides = []
+        for sign in (1.0, -1.0):
+            y = x.copy()
+            y[:, k] += sign * step
+            sides.append(model.force(y[:, :3], y[:, 3], y[:, 4], **wheel))
+        J[..., k] = (sides[0] - sides[1]) / (2 * step)
+        bend = np.abs(sides[0] - 2 * middle + sides[1]).max(axis=1) / step
+        kink |= bend > 1e-3 * np.abs(J[..., k]).max(axis=1) + 1e-6 * np.abs(J[..., k]).max()
+    return J, kink
+
+
+def check_jacobian(model, v, r_omega, dz, wheel=WHEEL, *, most_kinks=0.02):
+    """The analytic Jacobian against differences, 1e-5 of each entry and 1e-7 of the column's largest."""
+    numeric, kink = differences(model, v, r_omega, dz, wheel)
+    assert kink.mean() <= most_kinks
+    J = model.jacobian(v, r_omega, dz, **wheel)
+    scale = np.abs(numeric).max(axis=(0, 1))
+    off = np.abs(J - numeric) - 1e-5 * np.abs(numeric) - 1e-7 * scale
+    assert off[~kink].max() <= 0.0

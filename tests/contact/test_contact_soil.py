@@ -1,0 +1,126 @@
+"""Ishigami's wheel in soil: published and worked-out values, convergence, sinkage to the axle."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grouser.contact import Ishigami
+
+WHEEL = {"radius": 0.09, "width": 0.11}
+SHARP = Ishigami(smoothing=1e-9, points=12)
+MM = 1e-3
+
+
+def at_slip(model, s, h=10 * MM):
+    """Force at slip ratio −v_x/(Rω) with a rim speed of 1 m/s."""
+    s = np.asarray(s, dtype=float)
+    return model.force(np.stack((-s, 0 * s, 0 * s), -1), 1.0, -h, **WHEEL)
+
+
+def test_normal_force_over_sinkage():
+    f = SHARP.force(np.zeros(3), 1.0, -np.array([3, 5, 10, 15, 20]) * MM, **WHEEL)
+    np.testing.assert_allclose(f[:, 2], [6.0, 13.0, 36.2, 65.9, 100.3], atol=0.051)
+    assert (f[:4, 0] < 0).all()
+    assert f[4, 0] > 0
+
+
+def test_longitudinal_force_over_slip():
+    f = at_slip(SHARP, [0, 0.1, 0.2, 0.4, 0.6, 1 - 1e-9])
+    np.testing.assert_allclose(f[:, 0], [-0.59, 2.5, 5.1, 9.1, 11.9, 14.9], atol=0.051)
+    assert f[-1, 2] == pytest.approx(28.4, abs=0.05)
+    assert (np.diff(f[:, 2]) < 0).all()
+
+
+def test_braking_force():
+    np.testing.assert_allclose(at_slip(SHARP, [-0.1, -0.3])[:, 0], [-4.1, -10.2], atol=0.051)
+    # The check value −25 N at s = −1 has θ_m at s = −1; bounded by the larger speed it is at s̄ = −.5.
+    assert at_slip(replace(SHARP, a_1=0.30), -1.0)[0] == pytest.approx(-25.0, abs=0.05)
+
+
+def test_quadrature_converges():
+    r = np.random.default_rng(6)
+    n = 2000
+    r_omega = r.uniform(-1, 1, n)
+    v = np.stack((r_omega * r.uniform(-0.4, 0.9, n), r.uniform(-0.3, 0.3, n), np.zeros(n)), -1)
+    v[:, 0] *= -1
+    dz = -r.uniform(1, 30, n) * MM
+    exact = replace(Ishigami(), points=32).force(v, r_omega, dz, **WHEEL)
+    errors = []
+    for points in (2, 3, 4, 6, 8):
+        off = replace(Ishigami(), points=points).force(v, r_omega, dz, **WHEEL) - exact
+        errors.append(np.quantile(np.abs(off).max(axis=1) / exact[:, 2], 0.99))
+    assert errors[1] < 3e-4
+    assert errors[2] < 3e-5
+    # Slower beyond: where a braked wheel's rim changes its sense of slip, the shear stress has a kink.
+    assert errors[-1] < 3e-6
+    assert (np.diff(errors) < 0).all()
+
+
+def by_hand(s, h, R=0.09, b=0.11):
+    """T (C.19)–(C.32) as printed for 0 ≤ s < 1, β = 0, by the midpoint rule."""
+    c, tan_phi, pressure = 800.0, np.tan(np.radians(37.2)), R * (1.37e3 / b + 8.14e5)
+    f = np.arccos(1 - h / R)
+    r = -f
+    m = (0.40 + 0.15 * s) * f
+    n = 20_000
+    edges = np.linspace(r, f, n + 1)
+    theta = 0.5 * (edges[1:] + edges[:-1])
+    front = np.where(theta >= m, theta, f - (theta - r) / (m - r) * (f - m))
+    sigma = pressure * (np.cos(front) - np.cos(f))
+    j = R * (f - theta - (1 - s) * (np.sin(f) - np.sin(theta)))
+    tau = (c + sigma * tan_phi) * (1 - np.exp(-j / 0.036))
+    d = (f - r) / n
+    x = R * b * np.sum(tau * np.cos(theta) - sigma * np.sin(theta)) * d
+    z = R * b * np.sum(tau * np.sin(theta) + sigma * np.cos(theta)) * d
+    return x, z
+
+
+@pytest.mark.parametrize("s", [0.0, 0.3, 0.8])
+def test_driving_equals_the_printed_integrals(s):
+    f = at_slip(replace(SHARP, points=24), s, 15 * MM)
+    np.testing.assert_allclose(f[[0, 2]], by_hand(s, 15 * MM), rtol=1e-6)
+
+
+def ploughing_by_hand(h, ratio, R=0.09):
+    """∫ R_b (R − h cos θ) dθ of (C.31) where the side is in the soil."""
+    phi, x_c = np.radians(37.2), np.radians(26.4)
+    d_1 = 1 / np.tan(x_c) + np.tan(x_c + phi)
+    d_2 = 1 / np.tan(x_c) + np.tan(phi) / np.tan(x_c) ** 2
+    f = np.arccos(1 - h / R)
+    r = -min(f, np.arccos(1 - ratio * h / R))
+    edges = np.linspace(r, f, 20_001)
+    theta = 0.5 * (edges[1:] + edges[:-1])
+    deep = R * (np.cos(theta) - np.cos(f))
+    resistance = d_1 * (800.0 * deep + d_2 * 1600.0 * 9.81 * deep**2 / 2)
+    return np.sum(resistance * (R - deep * np.cos(theta))) * (f - r) / 20_000
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 1.1])
+def test_ploughing_equals_its_integral_and_resists(ratio):
+    model = replace(SHARP, sinkage_ratio=ratio)
+    without = replace(model, ploughing=False)
+    v = [0.0, 0.2, 0.0]
+    side = model.force(v, 1.0, -12 * MM, **WHEEL) - without.force(v, 1.0, -12 * MM, **WHEEL)
+    np.testing.assert_allclose(side, (0.0, -ploughing_by_hand(12 * MM, ratio), 0.0), rtol=1e-6, atol=1e-9)
+
+
+def test_isotropic_soil_shears_against_the_displacement():
+    # A locked wheel dragged askew moves the soil one way everywhere, but for the curvature of its rim.
+    model = Ishigami(isotropic_shear=0.02, ploughing=False, smoothing=1e-6, points=8)
+    shallow = model.force([0.1, 0.1, 0.0], 0.0, -1e-5, **WHEEL)
+    assert shallow[0] == pytest.approx(shallow[1], rel=0.02)
+
+
+def test_beyond_the_axle_force_grows_with_sinkage():
+    R = WHEEL["radius"]
+    v = [-0.2, 0.1, 0.0]
+    just, double = (Ishigami().force(v, 1.0, -d, **WHEEL) for d in (R, 2 * R))
+    np.testing.assert_allclose(double, 2 * just, rtol=1e-12)
+    below = Ishigami().force(v, 1.0, -R * (1 - 1e-9), **WHEEL)
+    np.testing.assert_allclose(below, just, rtol=1e-7)
+
+
+def test_a_rising_wheel_presses_less_and_never_pulls():
+    f = Ishigami(damping=2.0).force([[-0.2, 0.1, v_z] for v_z in (-0.1, 0.0, 0.1, 0.6)], 1.0, -0.01, **WHEEL)
+    np.testing.assert_allclose(f / f[1], [[1.2] * 3, [1.0] * 3, [0.8] * 3, [0.0] * 3], rtol=1e-12)
