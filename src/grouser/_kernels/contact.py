@@ -1,7 +1,7 @@
 """Where wheels meet the ground: contact point, contact frame and height error, T (2.8), (2.9), Fig. 2.3.
 
 The contact is the wheel point of smallest height error. It is found on coarse samples of the wheel's lower half and
-refined to where wheel and ground are tangent; on an edge of the ground, where no tangent point exists, by section.
+refined to where wheel and ground are tangent, by secant; where that fails, as on an edge of the ground, by bracketing.
 """
 
 import math
@@ -11,10 +11,11 @@ import numpy as np
 from grouser._kernels.jit import inlined, kernel
 from grouser._kernels.law import call_law
 
-SAMPLES = 9
-SPACING = math.pi / SAMPLES
+SAMPLES = 45
+FINEST = math.pi / SAMPLES
 _GOLDEN = 0.3819660112501051
-_ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * SPACING
+_APART = 2e-3
+_ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * FINEST
 _COSINES = np.cos(_ANGLES)
 _SINES = np.sin(_ANGLES)
 
@@ -59,13 +60,13 @@ def rotated(cosine, sine, step):
 @kernel
 def section_search(ground, g_in, g_out, unused, rim, middle):
     """φ of the smallest Δz within a sample spacing of the middle, by golden section."""
-    low = middle - SPACING
-    high = middle + SPACING
+    low = middle - ground.stride * FINEST
+    high = middle + ground.stride * FINEST
     a = low + _GOLDEN * (high - low)
     b = high - _GOLDEN * (high - low)
     da = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(a), math.sin(a))
     db = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(b), math.sin(b))
-    for _ in range(30):
+    for _ in range(34):
         if da < db:
             high = b
             b = a
@@ -78,7 +79,52 @@ def section_search(ground, g_in, g_out, unused, rim, middle):
             da = db
             b = high - _GOLDEN * (high - low)
             db = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(b), math.sin(b))
-    return 0.5 * (low + high)
+    phi = a if da < db else b
+    lowest = min(da, db)
+    # A smooth minimum is flat: sections would know its place to 1e-8 only, a parabola through three points does better.
+    left = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(phi - _APART), math.sin(phi - _APART))
+    right = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(phi + _APART), math.sin(phi + _APART))
+    bend = left - 2.0 * lowest + right
+    if bend > abs(left - right):
+        vertex = phi + 0.5 * _APART * (left - right) / bend
+        dz = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(vertex), math.sin(vertex))
+        if dz <= lowest + 1e-12:
+            phi = vertex
+    return phi
+
+
+@inlined
+def offset_at(ground, g_in, g_out, unused, rim, phi):
+    """Tangent offset at the rim point φ."""
+    cosine = math.cos(phi)
+    sine = math.sin(phi)
+    look_up(ground, g_in, g_out, unused, rim, cosine, sine)
+    return tangent_offset(rim, cosine, sine, g_out[1], g_out[2])
+
+
+@kernel
+def bracketed_tangent(ground, g_in, g_out, unused, rim, a, b):
+    """φ between a and b where the tangent offset changes sign; NaN if it does not.
+
+    Illinois steps with a bisection every third, so that a jump of the offset, at an edge of the ground, is found too.
+    """
+    fa = offset_at(ground, g_in, g_out, unused, rim, a)
+    fb = offset_at(ground, g_in, g_out, unused, rim, b)
+    if not fa * fb <= 0.0:
+        return math.nan
+    for k in range(90):
+        c = 0.5 * (a + b) if k % 3 == 2 else b - fb * (b - a) / (fb - fa)
+        fc = offset_at(ground, g_in, g_out, unused, rim, c)
+        if fc * fb < 0.0:
+            a = b
+            fa = fb
+        else:
+            fa *= 0.5
+        b = c
+        fb = fc
+        if abs(fb) < 1e-13 or abs(b - a) < 1e-13:
+            break
+    return b
 
 
 @inlined
@@ -91,7 +137,7 @@ def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
     gx_before = 0.0
     gy_before = 0.0
     outside = False
-    for k in range(SAMPLES):
+    for k in range(ground.stride // 2, SAMPLES, ground.stride):
         gap = look_up(ground, g_in, g_out, unused, rim, _COSINES[k], _SINES[k])
         gx = g_out[1]
         gy = g_out[2]
@@ -113,7 +159,9 @@ def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
 
     # Secant on the tangent offset: plain fixed-point steps converge only as fast as the ground is flat.
     offset_before = tangent_offset(rim, cosine, sine, gx_before, gy_before)
-    step = min(max(offset_before, -SPACING), SPACING)
+    start_offset = offset_before
+    spacing = ground.stride * FINEST
+    step = min(max(offset_before, -spacing), spacing)
     travelled = 0.0
     for _ in range(8):
         cosine, sine = rotated(cosine, sine, step)
@@ -123,7 +171,7 @@ def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
         gy = g_out[2]
         offset = tangent_offset(rim, cosine, sine, gx, gy)
         change = offset - offset_before
-        if abs(offset) < 1e-6:
+        if abs(offset) < 1e-8:
             if abs(change) > abs(offset):
                 # The last correction needs no look at the ground: its slopes are carried on along the secant.
                 ratio = -offset / change
@@ -136,19 +184,26 @@ def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
             if dz <= best_gap / math.sqrt(best_scale) + 1e-3 * radius:  # else it is a crest of Δz, not the contact
                 return cosine, sine, dz
             break
-        if abs(travelled) > 2.0 * SPACING:
+        if abs(travelled) > 2.0 * spacing:
             break
         # a secant as flat as this has no root nearby: take the fixed-point step
         step = -offset * step / change if change * step < -0.1 * step * step else offset
-        step = min(max(step, -SPACING), SPACING)
+        step = min(max(step, -spacing), spacing)
         offset_before = offset
         gx_before = gx
         gy_before = gy
 
-    phi = section_search(ground, g_in, g_out, unused, rim, (best - SAMPLES // 2) * SPACING)
+    start = (best - SAMPLES // 2) * FINEST
+    dz_limit = best_gap / math.sqrt(best_scale) + 1e-3 * radius
+    phi = bracketed_tangent(ground, g_in, g_out, unused, rim, start, start + math.copysign(spacing, start_offset))
     cosine = math.cos(phi)
     sine = math.sin(phi)
     dz = rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine)
+    if not dz <= dz_limit:
+        phi = section_search(ground, g_in, g_out, unused, rim, start)
+        cosine = math.cos(phi)
+        sine = math.sin(phi)
+        dz = rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine)
     return cosine, sine, dz
 
 
