@@ -4,12 +4,23 @@
 >>> run = gr.simulate(gr.Kinematics(gr.vehicle("zoe")), gr.terrain.plane(), gr.drive.arc(1.0), duration=1.0)
 """
 
-from grouser import collision, errors, kinematics, rotation, slip, terrain, vehicles
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from grouser._version import __version__
-from grouser.errors import GrouserError
-from grouser.kinematics import Kinematics, actuate
-from grouser.simulation import Rollouts, Run, Settled, Status, drive, rollout, settle, simulate
-from grouser.vehicles import Vehicle, vehicle
+
+if TYPE_CHECKING:
+    from grouser import collision, errors, kinematics, rotation, slip, terrain, vehicles
+    from grouser.errors import GrouserError
+    from grouser.kinematics import Kinematics, actuate
+    from grouser.simulation import drive
+    from grouser.simulation.rollout import Rollouts, rollout
+    from grouser.simulation.run import Run
+    from grouser.simulation.settle import Settled, settle
+    from grouser.simulation.simulate import simulate
+    from grouser.simulation.status import Status
+    from grouser.vehicles.catalog import vehicle
+    from grouser.vehicles.vehicle import Vehicle
 
 __all__ = [
     "GrouserError",
@@ -34,3 +45,29 @@ __all__ = [
     "vehicle",
     "vehicles",
 ]
+
+_HOME = {
+    "GrouserError": "errors",
+    "Kinematics": "kinematics",
+    "actuate": "kinematics",
+    "Vehicle": "vehicles",
+    "vehicle": "vehicles",
+    **dict.fromkeys(("Rollouts", "Run", "Settled", "Status", "drive", "rollout", "settle", "simulate"), "simulation"),
+}
+"""The module each name lives in; the other names are modules."""
+
+
+def __getattr__(name: str) -> Any:
+    # Names are imported when first used (PEP 562): Numba takes half a second, which `grouser --help` need not wait for.
+    if name not in __all__:
+        raise AttributeError(f"module 'grouser' has no attribute '{name}'")
+    if name in _HOME:
+        value = getattr(import_module(f"grouser.{_HOME[name]}"), name)
+    else:
+        value = import_module(f"grouser.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,9 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from grouser.errors import SimulationError
 
 FloatArray = NDArray[np.float64]
+T = TypeVar("T")
 
 LARGEST = 1e9
 """Largest magnitude of a quantity of a simulation (SI)."""
+
+
+def instance(value: Any, kind: type[T], name: str, remedy: str) -> T:
+    """The value, if it is of a kind."""
+    if not isinstance(value, kind):
+        raise SimulationError(f"{name}: {value!r:.60} is not a {kind.__name__}; {remedy}")
+    return value
 
 
 def number(value: Any, name: str) -> float:

@@ -6,11 +6,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from grouser._kernels.jit import CACHE_FOLDER
 
-SECONDS = {"settle": 15.0, "kinematics": 30.0}
+SECONDS = {"settle": 15.0, "kinematics": 30.0, "unconstrained": 20.0}
 """About how long each part takes on a laptop core, for the progress bar."""
 
 _ready: set[str] = set()
@@ -34,10 +34,8 @@ def compiling(part: str) -> Iterator[None]:
         finally:
             done.set()
             bar.join()
-        try:
+        with suppress(OSError):  # an unwritable cache only means that the notice comes again
             marker.touch()
-        except OSError:
-            pass  # an unwritable cache only means that the notice comes again
     _ready.add(part)
 
 

@@ -11,7 +11,7 @@ from grouser.errors import GrouserError
 
 
 def write_whole(
-    path: str | os.PathLike[str], write: Callable[[IO[bytes]], None], error: type[GrouserError]
+    path: str | os.PathLike[str], write: Callable[[IO[bytes]], object], error: type[GrouserError]
 ) -> None:
     """Let `write` fill a file beside `path`, then move it there, so that no reader ever sees half of it."""
     try:

@@ -11,11 +11,11 @@ import numpy as np
 from grouser._kernels.jit import inlined, kernel
 from grouser._kernels.law import call_law
 
-SAMPLES = 9
-SPACING = math.pi / SAMPLES
+SAMPLES = 45
+FINEST = math.pi / SAMPLES
 _GOLDEN = 0.3819660112501051
 _APART = 2e-3
-_ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * SPACING
+_ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * FINEST
 _COSINES = np.cos(_ANGLES)
 _SINES = np.sin(_ANGLES)
 
@@ -60,13 +60,13 @@ def rotated(cosine, sine, step):
 @kernel
 def section_search(ground, g_in, g_out, unused, rim, middle):
     """φ of the smallest Δz within a sample spacing of the middle, by golden section."""
-    low = middle - SPACING
-    high = middle + SPACING
+    low = middle - ground.stride * FINEST
+    high = middle + ground.stride * FINEST
     a = low + _GOLDEN * (high - low)
     b = high - _GOLDEN * (high - low)
     da = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(a), math.sin(a))
     db = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(b), math.sin(b))
-    for _ in range(14):
+    for _ in range(34):
         if da < db:
             high = b
             b = a
@@ -79,13 +79,18 @@ def section_search(ground, g_in, g_out, unused, rim, middle):
             da = db
             b = high - _GOLDEN * (high - low)
             db = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(b), math.sin(b))
-    # A minimum is flat: sections alone would know its place to 1e-8 only, a parabola through three points does better.
-    middle = 0.5 * (low + high)
-    left = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(middle - _APART), math.sin(middle - _APART))
-    here = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(middle), math.sin(middle))
-    right = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(middle + _APART), math.sin(middle + _APART))
-    bend = left - 2.0 * here + right
-    return middle + 0.5 * _APART * (left - right) / bend if bend > abs(left - right) else middle
+    phi = a if da < db else b
+    lowest = min(da, db)
+    # A smooth minimum is flat: sections would know its place to 1e-8 only, a parabola through three points does better.
+    left = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(phi - _APART), math.sin(phi - _APART))
+    right = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(phi + _APART), math.sin(phi + _APART))
+    bend = left - 2.0 * lowest + right
+    if bend > abs(left - right):
+        vertex = phi + 0.5 * _APART * (left - right) / bend
+        dz = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(vertex), math.sin(vertex))
+        if dz <= lowest + 1e-12:
+            phi = vertex
+    return phi
 
 
 @inlined
@@ -132,7 +137,7 @@ def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
     gx_before = 0.0
     gy_before = 0.0
     outside = False
-    for k in range(SAMPLES):
+    for k in range(ground.stride // 2, SAMPLES, ground.stride):
         gap = look_up(ground, g_in, g_out, unused, rim, _COSINES[k], _SINES[k])
         gx = g_out[1]
         gy = g_out[2]
@@ -155,7 +160,8 @@ def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
     # Secant on the tangent offset: plain fixed-point steps converge only as fast as the ground is flat.
     offset_before = tangent_offset(rim, cosine, sine, gx_before, gy_before)
     start_offset = offset_before
-    step = min(max(offset_before, -SPACING), SPACING)
+    spacing = ground.stride * FINEST
+    step = min(max(offset_before, -spacing), spacing)
     travelled = 0.0
     for _ in range(8):
         cosine, sine = rotated(cosine, sine, step)
@@ -178,18 +184,18 @@ def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
             if dz <= best_gap / math.sqrt(best_scale) + 1e-3 * radius:  # else it is a crest of Δz, not the contact
                 return cosine, sine, dz
             break
-        if abs(travelled) > 2.0 * SPACING:
+        if abs(travelled) > 2.0 * spacing:
             break
         # a secant as flat as this has no root nearby: take the fixed-point step
         step = -offset * step / change if change * step < -0.1 * step * step else offset
-        step = min(max(step, -SPACING), SPACING)
+        step = min(max(step, -spacing), spacing)
         offset_before = offset
         gx_before = gx
         gy_before = gy
 
-    start = (best - SAMPLES // 2) * SPACING
+    start = (best - SAMPLES // 2) * FINEST
     dz_limit = best_gap / math.sqrt(best_scale) + 1e-3 * radius
-    phi = bracketed_tangent(ground, g_in, g_out, unused, rim, start, start + math.copysign(SPACING, start_offset))
+    phi = bracketed_tangent(ground, g_in, g_out, unused, rim, start, start + math.copysign(spacing, start_offset))
     cosine = math.cos(phi)
     sine = math.sin(phi)
     dz = rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine)

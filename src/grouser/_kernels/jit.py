@@ -23,7 +23,8 @@ FLAGS = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "arc
 
 
 def _fingerprint() -> str:
-    digest = hashlib.sha256()
+    # Numba finds cached code by the path of its source, so another copy of the package compiles anew.
+    digest = hashlib.sha256(str(Path(__file__).parent).encode() + b"\0")
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     features = llvmlite.binding.get_host_cpu_features().flatten()

@@ -6,6 +6,8 @@ from grouser._kernels.jit import inlined, kernel
 
 # A Cholesky pivot this much smaller than its column means a condition above 1e5: the QR decides then.
 _PIVOT = 1e-10
+# A squared column this much smaller than the largest is rounding: the QR decides then, too.
+_NOTHING = 1e-18
 # A column of the pivoted QR this much smaller than the first adds nothing but rounding.
 _RANK = 1e-9
 
@@ -16,6 +18,7 @@ def least_squares(B, b, m, n, N, x, work, pivot):
 
     Row i of B (n, m) is the column of unknown i: every sum below runs along memory. B and b may be overwritten.
     """
+    largest = 0.0
     for i in range(n):
         total = 0.0
         for r in range(m):
@@ -26,14 +29,15 @@ def least_squares(B, b, m, n, N, x, work, pivot):
             for r in range(m):
                 total += B[i, r] * B[j, r]
             N[i, j] = total
-    if not cholesky_solve(N, n, _PIVOT, x):
+        largest = max(largest, N[i, i])
+    if not cholesky_solve(N, n, _PIVOT, _NOTHING * largest, x):
         return minimum_norm(B, b, m, n, N, x, work, pivot)
     return n
 
 
 @inlined
-def cholesky_solve(N, n, smallest, x):
-    """x ← N⁻¹ x by Cholesky of the lower half of N, overwritten; False if a pivot falls below smallest · N_ii.
+def cholesky_solve(N, n, smallest, floor, x):
+    """x ← N⁻¹ x by Cholesky of the lower half of N, overwritten; False if a pivot falls below smallest · N_ii or floor.
 
     The diagonal of the factor is kept inverted, so that only products are left.
     """
@@ -49,7 +53,7 @@ def cholesky_solve(N, n, smallest, x):
             N[i, j] = total
             pivot -= total * total
             right -= total * x[j]
-        if not pivot > smallest * diagonal:
+        if not (pivot > smallest * diagonal and pivot > floor):
             return False
         inverse = 1.0 / math.sqrt(pivot)
         N[i, i] = inverse
@@ -141,7 +145,7 @@ def minimum_norm(B, b, m, n, N, x, work, pivot):
             N[i, j] = 1.0 if i == j else 0.0
             for k in range(rank):
                 N[i, j] += B[rank + i, k] * B[rank + j, k]
-    cholesky_solve(N, free, 0.0, z)
+    cholesky_solve(N, free, 0.0, 0.0, z)
     for i in range(rank):
         total = b[i]
         for j in range(free):

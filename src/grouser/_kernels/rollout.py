@@ -44,7 +44,7 @@ def record_contacts(vehicle, s, out):
 def kinematic_rollout(
     vehicle, model, ground, drive, q, t0, dt, steps, order, every, states, velocities, contacts, commands, s
 ):
-    """One rollout from q, which ends as its last state; returns status, steps done, rank-deficient steps."""
+    """One rollout from q, which ends as its last state; returns status, steps, rank-deficient steps, recorded rows."""
     deficient = 0
     row = 0
     status = OK
@@ -52,11 +52,10 @@ def kinematic_rollout(
         t = t0 + k * dt
         if k == steps and contacts.shape[0] == 0 and velocities.shape[0] == 0:
             copy_row(q, states, row)
-            return OK, k, deficient
+            return OK, k, deficient, row + 1
         status, lost_rank = kinematic_velocity(vehicle, model, ground, drive, t, q, s)
         if status != OK:
-            return status, k, deficient
-        deficient += lost_rank
+            return status, k, deficient, row
         if every > 0 and k % every == 0:
             copy_row(q, states, row)
             copy_row(s.v, velocities, row)
@@ -66,31 +65,32 @@ def kinematic_rollout(
             row += 1
         if k == steps:
             break
+        deficient += lost_rank
         if order == 1:
             euler_step(q, dt, s)
         else:
             status = runge_kutta_step(vehicle, model, ground, drive, t, q, dt, s)
             if status != OK:
-                return status, k, deficient
+                return status, k, deficient, row
         total = 0.0
         for i in range(q.size):
             total += abs(q[i])
         if not np.isfinite(total):
-            return DIVERGED, k, deficient
-    return OK, steps, deficient
+            return DIVERGED, k, deficient, row
+    return OK, steps, deficient, row
 
 
 @parallel_entry
 def kinematic_rollouts(
     vehicle, model, ground, drives, q, t0, dt, steps, order, every, states, velocities, contacts, commands, ends
 ):
-    """Rollout i starts at q[i] and drives by the law drives[i] = (address, par); ends[i] = (status, steps, deficient).
+    """Rollout i starts at q[i] and drives by the law drives[i]; ends[i] = (status, steps, deficient steps, rows).
 
     A rollout that fails keeps its last good state in q[i]; the others do not notice.
     """
     for i in prange(q.shape[0]):
         drive = Function(drives[i, 0], drives[i, 1])
-        status, done, deficient = kinematic_rollout(
+        status, done, deficient, rows = kinematic_rollout(
             vehicle,
             model,
             ground,
@@ -110,3 +110,4 @@ def kinematic_rollouts(
         ends[i, 0] = status
         ends[i, 1] = done
         ends[i, 2] = deficient
+        ends[i, 3] = rows

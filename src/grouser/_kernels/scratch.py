@@ -8,7 +8,7 @@ from grouser._kernels.jit import allocating
 
 
 class Scratch(NamedTuple):
-    """Sizes as in VehicleArrays; nr = 3 nw + nc constraint rows, nv = 6 + nj. Body coordinates unless said otherwise."""
+    """Sizes as in VehicleArrays; nr = 3 nw + nc constraint rows, nv = 6 + nj. Body coordinates unless it says else."""
 
     R_world_body: np.ndarray  # (3, 3)
     p_world_body: np.ndarray  # (3,)

@@ -65,7 +65,7 @@ def damped_step(J, e, m, n, damping, N, x):
             N[i, j] = damping if i == j else 0.0
             for r in range(m):
                 N[i, j] += J[i, r] * J[j, r]
-    cholesky_solve(N, n, 0.0, x)
+    cholesky_solve(N, n, 0.0, 0.0, x)
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(x[i]))

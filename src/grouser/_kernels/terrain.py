@@ -6,6 +6,7 @@ number becomes an index. No law uses jac, and no law writes to x.
 """
 
 import math
+from typing import NamedTuple
 
 from llvmlite import ir
 from numba import types
@@ -17,6 +18,20 @@ from grouser._kernels.law import call_law, call_law_from_law, law
 
 FAR = 1e9
 """No ground is further than this from the origin [m]: where a run diverges to, sums stay finite."""
+
+
+class Ground(NamedTuple):
+    """A ground law, its parameters (the address of each), and how the contact search samples it."""
+
+    address: int
+    par: int
+    stride: int  # SMOOTH or EDGED
+
+
+SMOOTH = 5
+"""The rim of a wheel is sampled every 20°: enough to start a search on ground with slopes that change steadily."""
+EDGED = 1
+"""Every 4°: so that an edge between two samples is not passed over."""
 
 
 @intrinsic

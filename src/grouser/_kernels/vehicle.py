@@ -12,7 +12,7 @@ class VehicleArrays(NamedTuple):
     """
 
     parent: np.ndarray  # (nf,) int64, parent frame, always smaller than the frame; −1 for the body
-    joint: np.ndarray  # (nf,) int64, spatial index of the joint axis: 0 1 2 turn about, 3 4 5 slide along x y z; −1: body
+    joint: np.ndarray  # (nf,) int64, spatial index of the joint: 0 1 2 turn about, 3 4 5 slide along x y z; −1: body
     rotation: np.ndarray  # (nf, 3, 3) R_parent_frame at zero displacement
     offset: np.ndarray  # (nf, 3) p_parent_frame at zero displacement [m]
     mass: np.ndarray  # (nf,) [kg]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser._kernels import probe as kernels
 from grouser._kernels.kinematics import NO_SLIP, KinematicModel
-from grouser._kernels.step import Function
+from grouser._kernels.terrain import SMOOTH, Ground
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.terrain import Terrain
@@ -52,7 +52,10 @@ def evaluate(
     angles: ArrayLike | None,
     velocity: FloatArray,
 ) -> tuple[Contacts, FloatArray, FloatArray, int]:
-    """Contacts, the constraint matrix A (nr, nv) of T (2.34), the velocity with its unknown entries solved, the rank."""
+    """Contacts, constraint matrix A (nr, nv) of T (2.34), velocity with its unknown entries solved, and the rank."""
+    checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+    if ground is not None:
+        checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
     q = checks.array(state, "state", (7 + vehicle.n_joints,))
     normalise(q)
     nw, nv = vehicle.n_wheels, 6 + vehicle.n_joints
@@ -62,13 +65,13 @@ def evaluate(
     mode = kernels.FROM_GROUND
     if angles is not None:
         mode = kernels.AT_ANGLES if ground is None else kernels.AT_ANGLES_ON_GROUND
-    function = Function(0, 0) if ground is None else Function(ground.address, ground.par_address)
+    law = Ground(0, 0, SMOOTH) if ground is None else ground.kernel
     point, rotation = np.zeros((nw, 3)), np.zeros((nw, 3, 3))
     height_error, angle = np.zeros(nw), np.zeros(nw)
     A = np.zeros((3 * nw + len(vehicle.couplings), nv))
     v = np.array(velocity, dtype=np.float64)
     inside, rank = kernels.probe(
-        vehicle.arrays, model, function, mode, given, q, v, point, rotation, height_error, angle, A
+        vehicle.arrays, model, law, mode, given, q, v, point, rotation, height_error, angle, A
     )
     if not inside:
         raise SimulationError(

@@ -12,7 +12,7 @@ from grouser import checks
 from grouser.checks import FloatArray
 from grouser.collision.contacts import evaluate
 from grouser.errors import SimulationError
-from grouser.kinematics.model import Kinematics
+from grouser.kinematics.model import Kinematics, Weights
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -52,20 +52,23 @@ def actuate(
     of the body's velocity follows the ground. Steering joints hold their angle; wheels steered past ±90° roll
     backwards instead.
     """
-    vehicle = model.vehicle
+    vehicle = checks.instance(model, Kinematics, "model", "use grouser.Kinematics(vehicle)").vehicle
     q = checks.array(state, "state", (7 + vehicle.n_joints,))
     v = np.zeros(6 + vehicle.n_joints)
     v[3], v[4], v[2] = (
         checks.number(value, name) for value, name in ((forward, "forward"), (left, "left"), (turn, "turn"))
     )
     joints = [vehicle.joint_index(s.joint) for s in vehicle.steering]
-    arrays = model.replace(slip=None).arrays(known=[2, 3, 4, *(6 + j for j in joints)])
+    known = [2, 3, 4, *(6 + j for j in joints)]
+    arrays = model.replace(slip=None).arrays(known=known)
+    # While wheels still stand askew their slip must not tilt the body: it only follows the ground.
+    following = model.replace(slip=None, weights=Weights(longitudinal=0.0, lateral=0.0)).arrays(known=known)
     downstream = [_wheels_beyond(vehicle, s.joint) for s in vehicle.steering]
     spin = 5 + vehicle.arrays.wheel
     converged = False
     solution = v
     for _ in range(MOST_ITERATIONS):
-        contacts, _, solution, _ = evaluate(vehicle, arrays, q, ground, angles, v)
+        contacts, _, solution, _ = evaluate(vehicle, following, q, ground, angles, v)
         largest = 0.0
         for joint, wheels in zip(joints, downstream, strict=True):
             rolling = solution.copy()
@@ -100,7 +103,7 @@ def _wheels_beyond(vehicle: Vehicle, joint: str) -> list[int]:
             carried.add(frame.name)
     wheels = [i for i, name in enumerate(vehicle.wheels) if name in carried]
     if not wheels:
-        raise SimulationError(f"steering joint '{joint}' of '{vehicle.name}' carries no wheel; leave it out of steering")
+        raise SimulationError(f"steering joint '{joint}' of '{vehicle.name}' carries no wheel; do not list it")
     return wheels
 
 

@@ -89,17 +89,17 @@ class Kinematics:
     """Tilt of the body's z axis from the vertical [rad] beyond which it counts as rolled over."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.vehicle, Vehicle):
-            raise SimulationError(f"vehicle: {self.vehicle!r:.60} is not a Vehicle; use grouser.vehicle(name)")
-        if self.slip is not None and not isinstance(self.slip, Slip):
-            raise SimulationError(f"slip: {self.slip!r:.60} is not a slip model; use grouser.slip.BodySlip([...])")
+        checks.instance(self.vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+        if self.slip is not None:
+            checks.instance(self.slip, Slip, "slip", "use grouser.slip.BodySlip([...])")
         if self.time_constant is not None:
             object.__setattr__(self, "time_constant", checks.positive(self.time_constant, "time_constant"))
         penetration = checks.number(self.penetration, "penetration")
         if not 0.0 <= penetration < min(f.radius or math.inf for f in self.vehicle.frames):
             raise SimulationError(f"penetration: {penetration:g} m must be at least 0 and less than a wheel's radius")
         object.__setattr__(self, "penetration", penetration)
-        if self.integrator not in INTEGRATORS:
+        checks.instance(self.weights, Weights, "weights", "use grouser.kinematics.Weights(normal=…)")
+        if not isinstance(self.integrator, str) or self.integrator not in INTEGRATORS:
             raise SimulationError(f"integrator: {self.integrator!r:.40} is not one of {', '.join(INTEGRATORS)}")
         tip = checks.positive(self.tip_angle, "tip_angle")
         object.__setattr__(self, "tip_angle", min(tip, math.pi))
@@ -165,7 +165,10 @@ class Kinematics:
 
         Joints that are not measured are NaN in `rates` and are solved for.
         """
-        rates = np.array(rates, dtype=np.float64)
+        try:
+            rates = np.array(rates, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise SimulationError(f"rates: {rates!r:.60} is not an array of numbers") from None
         if rates.shape != (self.vehicle.n_joints,):
             raise SimulationError(f"rates: has shape {rates.shape}, needs ({self.vehicle.n_joints},), one per joint")
         measured = ~np.isnan(rates)

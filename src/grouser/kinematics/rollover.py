@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grouser import checks
 from grouser._kernels.probe import centre_forces
 from grouser.checks import FloatArray
 from grouser.vehicles import Vehicle
@@ -29,8 +30,10 @@ def rollover_margin(
     For each edge of the support polygon, the angle about that edge between the line to the centre of gravity's foot
     and the force g − ω × v there (gravity and centripetal, T (2.44)); the smallest is the margin.
     """
-    states = np.ascontiguousarray(states, dtype=np.float64)
-    velocities = np.ascontiguousarray(velocities, dtype=np.float64)
+    checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+    states = checks.array(states, "states", (None, 7 + vehicle.n_joints))
+    velocities = checks.array(velocities, "velocities", (len(states), 6 + vehicle.n_joints))
+    contact_points = checks.array(contact_points, "contact_points", (len(states), vehicle.n_wheels, 3))
     centre, force = np.zeros((len(states), 3)), np.zeros((len(states), 3))
     centre_forces(vehicle.arrays, states, velocities, centre, force)
     angles = np.empty(len(states))

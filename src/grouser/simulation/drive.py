@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numba
@@ -194,15 +195,17 @@ def twist(forward: float = 0.0, left: float = 0.0, turn: float = 0.0) -> Drive:
 def schedule(parts: Sequence[tuple[float, Drive]]) -> Drive:
     """Drives one after another: (start time [s], constant, arc or twist), the first from the beginning."""
     checked = []
+    if not isinstance(parts, Sequence):
+        raise SimulationError(f"schedule: {parts!r:.60} is not a list of pairs (start time, drive)")
     for i, part in enumerate(parts):
         if not isinstance(part, tuple) or len(part) != 2 or not hasattr(part[1], "segment"):
             raise SimulationError(f"schedule: part {i + 1} is not a pair (start time, constant, arc or twist)")
         checked.append((checks.number(part[0], f"schedule: start of part {i + 1}"), part[1]))
     if not checked:
         raise SimulationError("schedule: has no parts; give at least one")
-    for i, ((before, _), (after, _)) in enumerate(zip(checked, checked[1:], strict=False)):
+    for i, ((before, _), (after, _)) in enumerate(pairwise(checked)):
         if after <= before:
-            raise SimulationError(f"schedule: part {i + 2} starts at {after:g} s, not after part {i + 1} at {before:g} s")
+            raise SimulationError(f"schedule: part {i + 2} at {after:g} s is not after part {i + 1} at {before:g} s")
     return _Schedule(tuple(checked))
 
 
@@ -221,6 +224,8 @@ def function(body: Callable[[float, FloatArray], ArrayLike]) -> Drive:
 
 def compiled(body: Callable[..., Any]) -> Drive:
     """A drive from `body(t, state, velocity, command)`, which writes into command; compiled by Numba, full speed."""
+    if not callable(body):
+        raise SimulationError(f"drive: {body!r:.60} is not a function of (t, state, velocity, command)")
     return _Compiled(body)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser._kernels.rollout import CONTACT_COLUMNS, kinematic_rollouts
-from grouser._kernels.step import Function
 from grouser.checks import FloatArray
 from grouser.compiling import compiling
 from grouser.errors import SimulationError
@@ -43,6 +42,8 @@ class Records:
     """Steps each completed, (N,)."""
     deficient: NDArray[np.int64]
     """Steps of each whose constraints left a velocity open, (N,)."""
+    rows: NDArray[np.int64]
+    """Rows each recorded before it ended, (N,)."""
 
 
 def launch(
@@ -68,7 +69,7 @@ def launch(
     velocity = np.zeros((n, details, nv))
     contact = np.zeros((n, details, nw, CONTACT_COLUMNS))
     command = np.zeros((n, details, na))
-    ends = np.zeros((n, 3), dtype=np.int64)
+    ends = np.zeros((n, 4), dtype=np.int64)
     if isinstance(drives, list):
         drives = np.array([[d.address, d.par.ctypes.data] for d in drives], dtype=np.int64)
     with _launch, compiling("kinematics"):
@@ -78,7 +79,7 @@ def launch(
             kinematic_rollouts(
                 vehicle.arrays,
                 model.arrays(dt),
-                Function(ground.address, ground.par_address),
+                ground.kernel,
                 drives,
                 final,
                 0.0,
@@ -94,9 +95,8 @@ def launch(
             )
         finally:
             numba.set_num_threads(before)
-    return Records(
-        final, state, velocity, contact, command, tuple(OF_CODE[int(c)] for c in ends[:, 0]), ends[:, 1], ends[:, 2]
-    )
+    status = tuple(OF_CODE[int(code)] for code in ends[:, 0])
+    return Records(final, state, velocity, contact, command, status, ends[:, 1], ends[:, 2], ends[:, 3])
 
 
 def thread_count(threads: int | None) -> int:
@@ -104,6 +104,6 @@ def thread_count(threads: int | None) -> int:
     most = int(numba.config.NUMBA_NUM_THREADS)
     if threads is None:
         return most
-    if not 1 <= threads <= most:
-        raise SimulationError(f"threads: {threads} is not between 1 and {most}; NUMBA_NUM_THREADS raises the limit")
+    if not isinstance(threads, int) or not 1 <= threads <= most:
+        raise SimulationError(f"threads: {threads!r:.40} is not from 1 to {most}; NUMBA_NUM_THREADS raises the limit")
     return threads

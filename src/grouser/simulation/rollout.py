@@ -123,7 +123,7 @@ def rollout(
             threads=threads,
         )
         for i in np.flatnonzero(records.steps < steps) if k else ():
-            records.state[i, records.steps[i] // k + 1 :] = records.final[i]
+            records.state[i, records.rows[i] :] = records.final[i]
         parts.append(records)
         if progress is not None:
             progress(min(low + chunk, n), n)

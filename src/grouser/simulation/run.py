@@ -72,12 +72,10 @@ class Run:
 
     @classmethod
     def from_records(
-        cls, model: Kinematics, ground: Terrain, records: Records, *, dt: float, every: int, steps: int
+        cls, model: Kinematics, ground: Terrain, records: Records, *, dt: float, every: int
     ) -> Run:
         """The first rollout of a batch, cut where it ended."""
-        status = records.status[0]
-        done = int(records.steps[0])
-        rows = steps // every + 1 if status is Status.OK else -(-done // every)
+        rows = int(records.rows[0])
         c = records.contact[0, :rows]
         return cls(
             vehicle=model.vehicle,
@@ -86,8 +84,8 @@ class Run:
             velocity=records.velocity[0, :rows],
             command=records.command[0, :rows],
             contact=ContactRecord(c[..., :3], c[..., 3:6], c[..., 6:9], c[..., 9], c[..., 10]),
-            status=status,
-            steps=done,
+            status=records.status[0],
+            steps=int(records.steps[0]),
             dt=dt,
             deficient_steps=int(records.deficient[0]),
             ground=ground,

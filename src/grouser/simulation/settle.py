@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from grouser import checks, rotation
 from grouser._kernels.settle import settle as kernel
-from grouser._kernels.step import Function
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
 from grouser.compiling import compiling
@@ -55,6 +54,7 @@ def settle(
     joints, wheels and steering stay as in `joints` (default: at rest). A vehicle whose wheels cannot all touch is
     placed with the smallest squared height errors, and the wheels left in the air are named.
     """
+    check_place(vehicle, ground)
     q = np.zeros(7 + vehicle.n_joints)
     q[4], q[5] = checks.number(x, "x"), checks.number(y, "y")
     q[:4] = rotation.to_quaternion(rotation.from_rpy(0.0, 0.0, checks.number(yaw, "yaw")))
@@ -83,7 +83,7 @@ def settle_state(vehicle: Vehicle, ground: Terrain, state: ArrayLike, *, penetra
     with compiling("settle"):
         iterations, converged, inside = kernel(
             vehicle.arrays,
-            Function(ground.address, ground.par_address),
+            ground.kernel,
             target,
             free_joints(vehicle),
             1e-13,
@@ -106,6 +106,12 @@ def settle_state(vehicle: Vehicle, ground: Terrain, state: ArrayLike, *, penetra
     )
 
 
+def check_place(vehicle: Any, ground: Any) -> None:
+    """Refuse what is not a vehicle on a ground."""
+    checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+    checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
+
+
 def free_joints(vehicle: Vehicle) -> Any:
     """Indices of the joints that settling may move: passive, not a wheel, not steered."""
     steered = {s.joint for s in vehicle.steering}
@@ -123,7 +129,10 @@ def start_state(vehicle: Vehicle, ground: Terrain, start: ArrayLike | None, pene
     """The state a run begins with: given whole, or settled at (x, y, yaw), or at the origin."""
     if start is None:
         return settle(vehicle, ground, penetration=penetration).state
-    values = np.asarray(start, dtype=np.float64)
+    try:
+        values = np.asarray(start, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SimulationError(f"start: {start!r:.60} is not numbers; give (x, y, yaw) or a whole state") from None
     if values.shape == (3,):
         x, y, yaw = checks.array(values, "start", (3,))
         return settle(vehicle, ground, x=x, y=y, yaw=math.remainder(yaw, 2 * math.pi), penetration=penetration).state

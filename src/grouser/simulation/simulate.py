@@ -48,15 +48,13 @@ def simulate(
     state = start_state(vehicle, ground, start, model.penetration)
     records = launch(model, ground, [bound], state[None], dt=step, steps=steps, every=k, detailed=True)
     bound.raise_error()
-    return Run.from_records(model, ground, records, dt=step, every=k, steps=steps)
+    return Run.from_records(model, ground, records, dt=step, every=k)
 
 
 def check_model(model: Any, ground: Any) -> None:
     """Refuse what is not a model on a ground."""
-    if not isinstance(model, Kinematics):
-        raise SimulationError(f"model: {model!r:.60} is not a model; use grouser.Kinematics(vehicle)")
-    if not isinstance(ground, Terrain):
-        raise SimulationError(f"ground: {ground!r:.60} is not a terrain; use grouser.terrain.plane() or another")
+    checks.instance(model, Kinematics, "model", "use grouser.Kinematics(vehicle)")
+    checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
 
 
 def step_count(duration: float, dt: float) -> int:
@@ -65,5 +63,5 @@ def step_count(duration: float, dt: float) -> int:
     if steps < 1 or abs(steps * dt - duration) > 1e-6 * max(duration, dt):
         raise SimulationError(f"duration: {duration:g} s is not a whole number of steps of {dt:g} s")
     if steps > 10**8:
-        raise SimulationError(f"duration: {duration:g} s in steps of {dt:g} s is {steps} steps, at most 100000000 are run")
+        raise SimulationError(f"duration: {duration:g} s in steps of {dt:g} s are {steps} steps; at most 10⁸ are run")
     return steps

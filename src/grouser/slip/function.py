@@ -24,6 +24,8 @@ def function(
     [m/s], f the force per mass there [m/s²], all in body axes; the function writes slip[0:3] (angular) and
     slip[3:6] (linear).
     """
+    if not callable(model):
+        raise SimulationError(f"slip model: {model!r:.60} is not a function of (p, omega, v, f, slip)")
     par = checks.array(parameters, "slip parameters", (None,))
     n = len(par)
     inner = numba.njit(error_model="numpy")(model)

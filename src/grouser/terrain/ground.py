@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grouser._kernels.law import Law
-from grouser._kernels.terrain import sample_ground
+from grouser._kernels.terrain import EDGED, SMOOTH, Ground, sample_ground
 from grouser.errors import TerrainError
 from grouser.terrain.checks import FloatArray, near, real_array
 
@@ -78,6 +78,16 @@ class Terrain:
     def par_address(self) -> int:
         """Address of the parameters; valid while this terrain is alive."""
         return int(self.par.ctypes.data)
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether its height or slope may jump: the contact search then looks more closely."""
+        return self.kind in ("mesh", "ramp", "stack") or any(child.has_edges for child in self.children)
+
+    @property
+    def kernel(self) -> Ground:
+        """The ground as the engine takes it; valid while this terrain is alive."""
+        return Ground(self.address, self.par_address, EDGED if self.has_edges else SMOOTH)
 
     def sample(self, x: npt.ArrayLike, y: npt.ArrayLike) -> GroundSample:
         """Height, gradient and normal at points (x, y) [m], arrays of any shapes that broadcast together."""

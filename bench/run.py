@@ -1,0 +1,22 @@
+"""Measure the engine and write bench/results.json, with the machine it ran on: make bench."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from grouser.bench import measure, prepare
+
+TARGET = Path(__file__).with_name("results.json")
+
+if __name__ == "__main__":
+    prepare()
+    result = measure(quick="--quick" in sys.argv[1:])
+    TARGET.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n")
+    for case in result["cases"]:
+        print(f"{case['vehicle']:<10} dt {case['dt']:<5} {case['us_per_step']:6.2f} µs per step")
+    for batch in result["batch"]:
+        work = f"{batch['rollouts']} rollouts × {batch['seconds_simulated']:g} s"
+        print(f"{work}, {batch['threads']} threads: {batch['seconds']:.3f} s")
+    print(f"wrote {TARGET}")

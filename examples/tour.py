@@ -1,0 +1,26 @@
+"""The public API on one screen: the parts that exist today. Writes into out/tour."""
+
+from pathlib import Path
+
+import numpy as np
+
+import grouser as gr
+
+out = Path("out/tour")
+out.mkdir(parents=True, exist_ok=True)
+
+rover = gr.vehicle("zoe")                                   # a name, a .toml or a .urdf path
+ground = gr.terrain.rough(rms=0.15, length=0.8, seed=1)     # plane, slope, ramp, grid, mesh, spline, rough, stack
+drive = gr.drive.arc(speed=1.0, curvature=0.0)              # or an (T, n_act) array, or a callable
+
+kinematic = gr.Kinematics(rover)                            # T §2.2; slip=gr.slip.BodySlip([...]) adds §2.3
+
+run = gr.simulate(kinematic, ground, drive, duration=10.0, dt=0.04)
+print(run.position[-1], run.quaternion[-1], run.yaw[-1], run.contact.velocity.shape)   # first axis is time
+run.plot(out / "run.png")
+run.save(out / "run.npz")
+run.to_tum(out / "run.tum")
+
+commands = np.full((100, 250, 4), 3.0) * np.linspace(0.5, 1.0, 100)[:, None, None]   # (N, T, n_act) [rad/s]
+many = gr.rollout(kinematic, ground, commands, start=run.state[0], dt=0.04)          # all cores
+print(many, many.status[:3])                                # per rollout: ok, off_terrain, rolled_over, diverged

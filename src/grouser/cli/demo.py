@@ -1,0 +1,117 @@
+"""`grouser demo`: two rovers told to drive straight over rough ground, and where they really end up."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from grouser.cli import console, values
+
+if TYPE_CHECKING:
+    from grouser import Run
+    from grouser.view.account import Account
+
+
+class Scene(NamedTuple):
+    """A vehicle, the roughness of its ground [m], its speed [m/s] and time [s]."""
+
+    vehicle: str
+    rms: float
+    length: float
+    speed: float
+    duration: float
+    seed: int
+
+
+SCENES = (Scene("zoe", 0.15, 0.8, 1.0, 10.0, 3), Scene("rocky7", 0.05, 0.2, 0.5, 10.0, 1))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("demo", epilog="Example: grouser demo\n\nExample: grouser demo --seed 5 --out /tmp/demo")(demo)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the picture and the tables.")] = Path("out/demo"),
+    seed: Annotated[int | None, typer.Option(help="Of the ground; without it, the grounds of the README.")] = None,
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Write the tables only.")] = False,
+    as_json: console.Json = False,
+) -> None:
+    """Send Zoë and Rocky 7 straight across rough ground, and say where they really end up and why."""
+    began = time.monotonic()
+    values.make_folder(out)
+    if seed is not None:
+        values.whole(seed, 0, 2**63 - 1, "--seed")
+
+    from grouser.bench import prepare
+
+    prepare()
+    runs, goals, accounts = [], [], []
+    total = len(SCENES) + (0 if no_picture else 1)
+    with console.progress("demo") as report:
+        for i, scene in enumerate(SCENES):
+            run, goal, account = _drive(scene, seed)
+            runs.append(run)
+            goals.append(goal)
+            accounts.append(account)
+            report(i + 1, total)
+        files = []
+        for run in runs:
+            files += [out / f"{run.vehicle.name}.csv", out / f"{run.vehicle.name}.tum"]
+            run.to_csv(files[-2])
+            run.to_tum(files[-1])
+        if not no_picture:
+            from grouser.view import plot_runs
+
+            files.insert(0, out / "demo.png")
+            plot_runs(runs, files[0], commanded=goals, accounts=accounts)
+            report(total, total)
+    seconds = time.monotonic() - began
+    if as_json:
+        console.print_json(
+            {
+                "runs": [
+                    {**run.summary(), "account": account.to_json(), "words": account.sentence()}
+                    for run, account in zip(runs, accounts, strict=True)
+                ],
+                "files": [str(file) for file in files],
+                "seconds": round(seconds, 2),
+            }
+        )
+    else:
+        for run, account in zip(runs, accounts, strict=True):
+            _tell(run, account)
+        for file in files:
+            typer.echo(f"wrote {file}")
+    if any(run.status != "ok" for run in runs):
+        console.remark("grouser: a run ended early; see its status above")
+        raise typer.Exit(1)
+
+
+def _drive(scene: Scene, seed: int | None) -> tuple[Run, Run, Account]:
+    """On rough ground, as commanded on flat ground, and what came of it."""
+    import grouser as gr
+    from grouser.view.account import account
+
+    model = gr.Kinematics(gr.vehicle(scene.vehicle))
+    ground = gr.terrain.rough(rms=scene.rms, length=scene.length, seed=scene.seed if seed is None else seed)
+    drive = gr.drive.arc(scene.speed)
+    run = gr.simulate(model, ground, drive, duration=scene.duration)
+    goal = gr.simulate(model, gr.terrain.plane(), drive, duration=scene.duration)
+    return run, goal, account(run, goal)
+
+
+def _tell(run: Run, account: Account) -> None:
+    ground = run.ground.description if run.ground is not None else ""
+    typer.echo(account.headline())
+    typer.echo(f"  on {ground}, commanded straight ahead; status {run.status}; why:")
+    for reason in account.reasons():
+        typer.echo(f"  – {reason}")
+    typer.echo(
+        f"  mean slip {100 * account.mean_slip_speed:.1f} cm/s, largest tilt "
+        f"{math.degrees(account.largest_tilt):.1f}°\n"
+    )

@@ -1,0 +1,61 @@
+"""`grouser reproduce`: experiments of the papers, run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grouser.cli import console
+from grouser.errors import GrouserError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "reproduce",
+        epilog="Example: grouser reproduce table-2.4 --quick\n\n"
+        "Example: grouser reproduce table-2.4 --json --plot table.png",
+    )(reproduce)
+
+
+def reproduce(
+    experiment: Annotated[str | None, typer.Argument(help="Which; without it, the experiments are listed.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A minute or less, with fewer trials.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the result into a .png, .svg or .pdf file.")] = None,
+    as_json: console.Json = False,
+) -> None:
+    """Run an experiment of the papers again and print its table next to theirs."""
+    from grouser.reproduce import EXPERIMENTS
+
+    if experiment is None:
+        if as_json:
+            console.print_json({"experiments": {name: e.description for name, e in EXPERIMENTS.items()}})
+        else:
+            console.print_pairs("experiments", [(name, e.description) for name, e in EXPERIMENTS.items()])
+        return
+    if experiment not in EXPERIMENTS:
+        raise GrouserError(f"there is no experiment {experiment!r:.60}; there are {', '.join(EXPERIMENTS)}")
+    if plot is not None:
+        from grouser.view.style import picture_suffix
+
+        picture_suffix(plot)
+    _compile()
+    with console.progress(experiment) as report:
+        result = EXPERIMENTS[experiment].run(quick=quick, progress=report)
+    if plot is not None:
+        result.plot(plot)
+    if as_json:
+        console.print_json(result.to_json())
+        return
+    typer.echo(f"{EXPERIMENTS[experiment].description}\n\n{result.table()}")
+    if plot is not None:
+        typer.echo(f"wrote {plot}")
+
+
+def _compile() -> None:
+    """Compile before the progress bar, whose line the compiler's notice would cross."""
+    from grouser.bench import prepare
+
+    prepare()

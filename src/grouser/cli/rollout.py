@@ -1,0 +1,114 @@
+"""`grouser rollout`: many random arcs over one ground, in bounded memory."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grouser.cli import console, values
+from grouser.errors import GrouserError
+
+if TYPE_CHECKING:
+    from grouser.cli.arcs import Summary
+
+MOST_ROLLOUTS = 10_000_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "rollout",
+        epilog="Example: grouser rollout zoe --terrain rough:rms=.15,length=.8,seed=1 --rollouts 1000 --seed 7\n\n"
+        "Example: grouser rollout husky --rollouts 100000 --every 25 --out fan.npz --json",
+    )(rollout)
+
+
+def rollout(
+    vehicle: Annotated[
+        str, typer.Argument(help="A shipped vehicle (see: grouser vehicles), or a .toml or .urdf file.")
+    ],
+    terrain: Annotated[str, typer.Option(help="As for simulate.")] = "flat",
+    rollouts: Annotated[int, typer.Option(help="How many.")] = 1000,
+    duration: Annotated[float, typer.Option(help="Of each, s.")] = 10.0,
+    dt: Annotated[float, typer.Option(help="Step, s.")] = 0.04,
+    seed: Annotated[int, typer.Option(help="Of the random arcs; the same seed gives the same arcs.")] = 0,
+    max_speed: Annotated[float, typer.Option(help="Speeds are uniform from 0 to this, m/s.")] = 1.0,
+    max_curvature: Annotated[float, typer.Option(help="Curvatures are uniform within ± this, 1/m.")] = 0.3,
+    threads: Annotated[int | None, typer.Option(help="Cores to use; all unless given. Results do not change.")] = None,
+    every: Annotated[int | None, typer.Option(help="Keep every K-th state in the file, not only the last.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A .npz file for arcs, statuses and states.")] = None,
+    as_json: console.Json = False,
+) -> None:
+    """Roll out random arcs from the origin and say where they end, how, and how fast this was."""
+    values.whole(rollouts, 1, MOST_ROLLOUTS, "--rollouts")
+    values.whole(seed, 0, 2**63 - 1, "--seed")
+    values.positive(max_speed, "--max-speed")
+    values.not_negative(max_curvature, "--max-curvature")
+    if out is not None and out.suffix.lower() != ".npz":
+        raise GrouserError(f"--out: {out} must end in .npz")
+    if every is not None and out is None:
+        raise GrouserError("--every: states are kept in a file; add --out FILE.npz")
+
+    import grouser as gr
+    from grouser.cli.arcs import RandomArcs
+    from grouser.simulation.simulate import step_count
+
+    model = gr.Kinematics(gr.vehicle(vehicle))
+    steps = step_count(values.positive(duration, "--duration"), values.positive(dt, "--dt"))
+    if every is not None:
+        values.whole(every, 1, steps, "--every")
+    arcs = RandomArcs(model, gr.terrain.parse(terrain), rollouts, steps, dt, seed, max_speed, max_curvature)
+    if out is not None:
+        values.make_folder(out.parent)
+    arcs.compile()
+    began = time.perf_counter()
+    with console.progress(f"{rollouts} rollouts") as report:
+        summary = arcs.run(threads=threads, every=every or 0, out=out, progress=report)
+    seconds = time.perf_counter() - began
+    result = {
+        "vehicle": model.vehicle.name,
+        "rollouts": rollouts,
+        "seconds_simulated": duration,
+        "dt": dt,
+        "seed": seed,
+        **_numbers(summary),
+        "seconds": round(seconds, 4),
+        "steps_per_second": round(summary.steps / seconds, 1),
+        "file": None if out is None else str(out),
+    }
+    if as_json:
+        console.print_json(result)
+    else:
+        _print(result)
+    if summary.counts["ok"] == 0:
+        console.remark("grouser: not one rollout reached its full duration")
+        raise typer.Exit(1)
+
+
+def _numbers(summary: Summary) -> dict[str, Any]:
+    return {
+        "status": summary.counts,
+        "final_position_mean": summary.position_mean,
+        "final_position_std": summary.position_std,
+        "final_yaw_std": summary.yaw_std,
+        "underdetermined_steps": summary.deficient,
+    }
+
+
+def _print(result: dict[str, Any]) -> None:
+    mean, std = result["final_position_mean"], result["final_position_std"]
+    simulated = result["steps_per_second"] * result["dt"]
+    pairs = [
+        ("ended", ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in result["status"].items() if n)),
+        ("final positions", ", ".join(f"{a} {m:+.2f} ± {s:.2f} m" for a, m, s in zip("xyz", mean, std, strict=True))),
+        ("final yaw", f"± {result['final_yaw_std']:.2f} rad"),
+        ("took", f"{result['seconds']:.2f} s: {result['steps_per_second']:,.0f} steps/s, {simulated:,.0f} × real time"),
+    ]
+    console.print_pairs(
+        f"{result['rollouts']} rollouts of {result['seconds_simulated']:g} s, {result['vehicle']}", pairs
+    )
+    if result["file"]:
+        typer.echo(f"wrote {result['file']}")

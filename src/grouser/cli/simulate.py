@@ -1,0 +1,126 @@
+"""`grouser simulate`: one run, to numbers, files and pictures."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grouser.cli import console, values
+from grouser.errors import GrouserError
+
+if TYPE_CHECKING:
+    from grouser import Run
+
+WRITTEN = ("run.npz", "run.csv", "run.tum", "run.png")
+"""What a folder given to --out is filled with."""
+SUFFIXES = (".npz", ".csv", ".tum", ".png", ".svg", ".pdf")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "simulate",
+        epilog="Example: grouser simulate zoe --terrain rough:rms=.15,length=.8,seed=1 --speed 1 --out run.png\n\n"
+        "Example: grouser simulate rocky7 --curvature 0.3 --out results --out path.tum --json",
+    )(simulate)
+
+
+def simulate(
+    vehicle: Annotated[
+        str, typer.Argument(help="A shipped vehicle (see: grouser vehicles), or a .toml or .urdf file.")
+    ],
+    terrain: Annotated[
+        str,
+        typer.Option(
+            help="flat, slope:deg=10, ramp:height=1.5,deg=20, rough:rms=.15,length=.8,seed=1, or a file "
+            "(.npz .asc .tif .stl .obj .ply)."
+        ),
+    ] = "flat",
+    speed: Annotated[float, typer.Option(help="Commanded speed, m/s; negative backs up.")] = 1.0,
+    curvature: Annotated[float, typer.Option(help="Commanded curvature, 1/m, left positive.")] = 0.0,
+    duration: Annotated[float, typer.Option(help="How long to drive, s.")] = 10.0,
+    dt: Annotated[float, typer.Option(help="Step, s.")] = 0.04,
+    start: Annotated[str, typer.Option(help="x,y,yaw to start from: m, m, degrees.")] = "0,0,0",
+    integrator: Annotated[str, typer.Option(help="euler or rk4.")] = "euler",
+    slip: Annotated[str | None, typer.Option(help="Six body-slip parameters p1,…,p6 (thesis section 2.3).")] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(help="A folder, or a file ending in .npz .csv .tum .png .svg or .pdf; may be repeated."),
+    ] = None,
+    as_json: console.Json = False,
+) -> None:
+    """Drive one vehicle over one ground and say where it went."""
+    targets = [file for path in out or [] for file in _files(path)]
+    x, y, yaw = values.numbers(start, 3, "--start", "0,0,90")
+    parameters = None if slip is None else values.numbers(slip, 6, "--slip", "-0.1,0,-0.1,0,0,-0.1")
+
+    import grouser as gr
+
+    model = gr.Kinematics(
+        gr.vehicle(vehicle),
+        slip=None if parameters is None else gr.slip.BodySlip(parameters),
+        integrator=integrator,
+    )
+    drive = gr.drive.arc(speed, curvature)
+    pose = (x, y, math.radians(yaw))
+    run = gr.simulate(model, gr.terrain.parse(terrain), drive, duration=duration, dt=dt, start=pose)
+    commanded = None
+    if any(file.suffix in (".png", ".svg", ".pdf") for file in targets):
+        flat = model.replace(slip=None)
+        commanded = gr.simulate(flat, gr.terrain.plane(), drive, duration=duration, dt=dt, start=pose)
+    written = [file for file in targets if _write(run, commanded, file)]
+
+    result: dict[str, Any] = {**run.summary(), "files": [str(file) for file in written]}
+    if as_json:
+        console.print_json(result)
+    else:
+        _print(result, terrain)
+    if run.status is not gr.Status.OK:
+        console.remark(f"grouser: the run ended after {run.steps * run.dt:g} s: {run.status.meaning}")
+        raise typer.Exit(1)
+
+
+def _files(path: Path) -> list[Path]:
+    suffix = path.suffix.lower()
+    if suffix in SUFFIXES and not path.is_dir():
+        values.make_folder(path.parent)
+        return [path]
+    if suffix and not path.is_dir():
+        raise GrouserError(f"--out: {path} ends in {suffix}; give a folder, or a file ending in {', '.join(SUFFIXES)}")
+    return [values.make_folder(path) / name for name in WRITTEN]
+
+
+def _write(run: Run, commanded: Run | None, file: Path) -> bool:
+    suffix = file.suffix.lower()
+    if suffix == ".npz":
+        run.save(file)
+    elif suffix == ".csv":
+        run.to_csv(file)
+    elif suffix == ".tum":
+        run.to_tum(file)
+    elif len(run.time) == 0:
+        return False  # there is nothing to draw
+    else:
+        from grouser.view import plot_run
+
+        plot_run(run, file, commanded=commanded if commanded is not None and len(commanded.time) else None)
+    return True
+
+
+def _print(result: dict[str, Any], terrain: str) -> None:
+    position = result["final_position"]
+    pairs = [
+        ("status", str(result["status"])),
+        ("drove", f"{result['distance']:.3f} m in {result['seconds']:g} s"),
+        ("ended at", " ".join(f"{name} {v:+.3f}" for name, v in zip("xyz", position, strict=False)) + " m"),
+        ("final yaw", f"{math.degrees(result['final_yaw']):+.2f}°"),
+        ("mean contact speed", f"{result['mean_contact_speed']:.4f} m/s"),
+    ]
+    if result["deficient_steps"]:
+        pairs.append(("underdetermined steps", str(result["deficient_steps"])))
+    console.print_pairs(f"{result['vehicle']} on {terrain}", pairs)
+    for file in result["files"]:
+        typer.echo(f"wrote {file}")

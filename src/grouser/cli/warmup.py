@@ -1,0 +1,77 @@
+"""`grouser warmup`: compile the engine ahead of its first use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import typer
+
+from grouser.cli import console
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("warmup", epilog="Example: grouser warmup")(warmup)
+
+
+def warmup(as_json: console.Json = False) -> None:
+    """Compile all kernels now, once per machine and version, so that nothing waits later."""
+    from grouser._kernels.jit import CACHE_FOLDER
+
+    began = time.monotonic()
+    parts = _parts()
+    for i, (name, build) in enumerate(parts):
+        console.remark(f"{i + 1} of {len(parts)}: {name}")
+        build()
+    seconds = time.monotonic() - began
+    if as_json:
+        console.print_json({"seconds": round(seconds, 2), "cache": str(CACHE_FOLDER)})
+    else:
+        typer.echo(f"ready after {seconds:.1f} s; compiled kernels are kept in {CACHE_FOLDER}")
+
+
+def _parts() -> list[tuple[str, Callable[[], object]]]:
+    """What is compiled, by using it once."""
+    import numpy as np
+
+    import grouser as gr
+    from grouser.kinematics import frame_jacobian, frame_poses
+
+    zoe = gr.vehicle("zoe")
+    model = gr.Kinematics(zoe)
+    flat = gr.terrain.plane()
+    corners = np.array([[-9.0, -9.0, 0.0], [9.0, -9.0, 0.0], [9.0, 9.0, 0.0], [-9.0, 9.0, 0.0]])
+    nodes = np.linspace(-9.0, 9.0, 19)
+    level = np.zeros((19, 19))
+
+    def grounds() -> None:
+        surfaces = [
+            gr.terrain.grid(level, nodes, nodes),
+            gr.terrain.grid(level, nodes, nodes, interpolation="bicubic"),
+            gr.terrain.mesh(corners, [[0, 1, 2], [0, 2, 3]]),
+            gr.terrain.ramp(height=0.5, deg=20.0),
+        ]
+        for surface in [*surfaces, gr.terrain.spline(level, nodes, nodes), gr.terrain.stack(flat, surfaces[0])]:
+            surface.sample(0.0, 0.0)
+
+    def drive_and_slip() -> None:
+        slipping = model.replace(slip=gr.slip.BodySlip(np.zeros(6)))
+        run = gr.simulate(slipping, flat, gr.drive.arc(1.0, 0.1), duration=0.04)
+        run.rollover_margin()
+        gr.rollout(model, flat, np.zeros((2, 1, 4)))
+
+    def probes() -> None:
+        state = gr.settle(zoe, flat).state
+        frame_poses(zoe, state)
+        frame_jacobian(zoe, state, "FL")
+        model.velocity(state, np.zeros(4), flat)
+        model.velocity(state, np.zeros(4), angles=np.zeros(4))
+        model.estimate(state, np.zeros(zoe.n_joints), flat)
+
+    return [
+        ("grounds", grounds),
+        ("settling", lambda: gr.settle(zoe, flat)),
+        ("rollouts, drives and slip", drive_and_slip),
+        ("contacts, velocities and frames", probes),
+    ]

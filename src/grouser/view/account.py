@@ -1,0 +1,143 @@
+"""Where a run really went against where it was commanded to go, in numbers and in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from grouser import rotation
+from grouser.checks import FloatArray
+from grouser.errors import GrouserError
+from grouser.simulation import Run
+
+SMALL = 0.005
+"""Distances below this [m] are not worth a word."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """What became of a command. Lengths [m], angles [rad], left positive, seen from the commanded end."""
+
+    vehicle: str
+    commanded: float
+    """Length of the commanded path on flat ground."""
+    ahead: float
+    """Where it ended along the commanded final heading, from the commanded end; negative fell short."""
+    left: float
+    """Where it ended to the left of the commanded end."""
+    yaw: float
+    """Final yaw beyond the commanded one."""
+    climbed: tuple[float, float]
+    """Headway the slopes under the left and right wheels took: ∫ Rω (1 − cos slope) dt, mean per side."""
+    slipped: float
+    """Headway lost to wheel slip, mean over the wheels: −∫ v_x dt."""
+    from_heading: float
+    """Part of the sideways motion that came from heading elsewhere: ∫ v_x (x axis · left) dt."""
+    from_sliding: float
+    """The rest of it: the body moving along its own y and z axes."""
+    track: float
+    """Distance between the left and the right wheels, mean."""
+    mean_slip_speed: float
+    """Mean speed of the contact points in the ground plane [m/s]."""
+    largest_tilt: float
+    """Largest angle between the body's z axis and the vertical."""
+
+    def to_json(self) -> dict[str, object]:
+        """As numbers for a file."""
+        return asdict(self)
+
+    def headline(self) -> str:
+        """Where it ended."""
+        return (
+            f"{self.vehicle}: commanded {self.commanded:.2f} m; ended {_sideways(self.left)}, "
+            f"{_along(self.ahead)}, yaw {math.degrees(self.yaw):+.1f}°"
+        ).replace("-", "−")
+
+    def reasons(self) -> list[str]:
+        """Why, one clause each."""
+        over_left, over_right = self.climbed
+        mean = 0.5 * (over_left + over_right)
+        clauses = []
+        if mean > SMALL:
+            slip = f" and wheel slip {self.slipped:.2f} m" if self.slipped > SMALL else ""
+            clauses.append(f"climbing took {mean:.2f} m of headway{slip}")
+        uneven = over_left - over_right
+        # Wheels that turn alike but climb unevenly turn the body by about this angle; only then is it a reason.
+        expected = uneven / self.track if self.track > 0.0 else 0.0
+        agrees = expected * self.yaw > 0.0 and 0.3 < abs(expected / self.yaw) < 3.0
+        if abs(uneven) > SMALL and agrees:
+            rough, easy = ("left", "right") if uneven > 0.0 else ("right", "left")
+            clauses.append(
+                f"the ground was longer under the {rough} wheels ({max(self.climbed):.2f} m lost) than under the "
+                f"{easy} ({min(self.climbed):.2f} m), which turned it {rough}"
+            )
+        elif abs(self.yaw) > math.radians(0.5):
+            clauses.append("bumps under single wheels turned it")
+        if abs(self.left) > SMALL:
+            clauses.append(
+                f"heading off course moved it {_sideways(self.from_heading)}, sliding and leaning "
+                f"{_sideways(self.from_sliding)}"
+            )
+        return clauses
+
+    def sentence(self) -> str:
+        """Where it ended and why."""
+        reasons = self.reasons()
+        return self.headline() + (f", because {'; '.join(reasons)}." if reasons else ".")
+
+
+def account(run: Run, commanded: Run) -> Account:
+    """Compare a run with the same command on flat ground; both start at the same place and yaw."""
+    if len(run.time) < 2 or len(commanded.time) < 2:
+        raise GrouserError(
+            f"the run of '{run.vehicle.name}' ended before its first step, so there is nothing to compare"
+        )
+    end = min(len(run.time), len(commanded.time)) - 1
+    seconds = np.diff(run.time)
+    yaw_goal = float(commanded.yaw[end])
+    R_world_body = rotation.from_quaternion(run.quaternion)
+    towards_left = np.array([-math.sin(yaw_goal), math.cos(yaw_goal), 0.0])
+    parts = (towards_left @ R_world_body[:-1]) * run.velocity[:-1, 3:6] * seconds[:, None]
+    offset = run.position[-1] - commanded.position[end]
+    over, slipped = _headway_lost(run, seconds)
+    across = run.vehicle.wheel_positions[:, 1]
+    left_wheels = across > 0.0
+    return Account(
+        vehicle=run.vehicle.name,
+        commanded=commanded.distance,
+        ahead=float(offset[:2] @ [math.cos(yaw_goal), math.sin(yaw_goal)]),
+        left=float(offset @ towards_left),
+        yaw=float(run.yaw[-1] - yaw_goal),
+        climbed=(_mean(over[left_wheels]), _mean(over[~left_wheels])),
+        slipped=_mean(slipped),
+        from_heading=float(parts[:, 0].sum()),
+        from_sliding=float(parts[:, 1:].sum()),
+        track=_mean(across[left_wheels]) - _mean(across[~left_wheels]),
+        mean_slip_speed=float(run.contact.slip_speed.mean()),
+        largest_tilt=float(np.arccos(np.clip(R_world_body[:, 2, 2], -1.0, 1.0)).max()),
+    )
+
+
+def _headway_lost(run: Run, seconds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """To slopes and to slip, per wheel [m]."""
+    arrays = run.vehicle.arrays
+    rolling = run.velocity[:-1, 5 + arrays.wheel] * arrays.radius
+    heading = np.column_stack([np.cos(run.yaw), np.sin(run.yaw), np.zeros(len(run.yaw))])[:-1]
+    cosine = np.sqrt(np.clip(1.0 - np.einsum("ti,twi->tw", heading, run.contact.normal[:-1]) ** 2, 0.0, 1.0))
+    climbed: FloatArray = seconds @ (rolling * (1.0 - cosine))
+    slipped: FloatArray = -(seconds @ (run.contact.velocity[:-1, :, 0] * cosine))
+    return climbed, slipped
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _sideways(distance: float) -> str:
+    return f"{abs(distance):.2f} m {'left' if distance >= 0.0 else 'right'}"
+
+
+def _along(distance: float) -> str:
+    return f"{abs(distance):.2f} m {'too far' if distance >= 0.0 else 'short'}"

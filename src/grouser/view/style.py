@@ -1,0 +1,107 @@
+"""One look for every picture: colours that the colour-blind can tell apart, units on axes, nothing else."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import IO, Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+from grouser.errors import GrouserError
+from grouser.files import write_whole
+
+BLACK = "#000000"
+ORANGE = "#E69F00"
+SKY = "#56B4E9"
+GREEN = "#009E73"
+YELLOW = "#F0E442"
+BLUE = "#0072B2"
+VERMILLION = "#D55E00"
+PURPLE = "#CC79A7"
+PALETTE = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, "#666666")
+"""Okabe and Ito (2008), ordered so that the first few differ most."""
+INK = "#222222"
+FAINT = "#8A8A8A"
+
+GROUND = LinearSegmentedColormap.from_list("ground", ["#D9D2C6", "#EDE9E1", "#FBFAF7"])
+"""Pale sand: low is darker. Pale, so that lines on it stay readable."""
+SLIP = LinearSegmentedColormap.from_list("slip", ["#7FB8D8", "#0072B2", "#5B3A8C", "#B5245C", "#D55E00"])
+"""From rolling (blue) to slipping (orange-red); its lightness falls and its hue turns, so it reads in grey too."""
+
+SUFFIXES = (".png", ".svg", ".pdf")
+
+_LOOK: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10.0,
+    "axes.titlesize": 11.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 10.0,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.7,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
+    "legend.fontsize": 9.0,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "lines.solid_capstyle": "round",
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "figure.constrained_layout.h_pad": 0.09,
+    "figure.constrained_layout.w_pad": 0.09,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "grouser",
+}
+
+
+def look() -> AbstractContextManager[None]:
+    """The look, for as long as a picture is being made; the user's own settings come back afterwards."""
+    return matplotlib.rc_context(_LOOK)  # type: ignore[arg-type,unused-ignore]
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure [inch] that needs neither a display nor pyplot."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def label(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
+    """Name the axes and the plot."""
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    if title:
+        axes.set_title(title)
+
+
+def picture_suffix(path: str | os.PathLike[str]) -> str:
+    """The suffix of a picture's name, or an error that says which there are."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise GrouserError(f"{path}: a picture ends in one of {', '.join(SUFFIXES)}")
+    return suffix
+
+
+def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150.0) -> None:
+    """Write a figure, whole or not at all; the same figure gives the same bytes."""
+    kind = picture_suffix(path)[1:]
+    metadata = {"png": {"Software": "grouser"}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+
+    def write(file: IO[bytes]) -> None:
+        figure.savefig(file, format=kind, dpi=dpi, metadata=metadata)
+
+    with look():
+        write_whole(path, write, GrouserError)

@@ -1,0 +1,87 @@
+"""The layers of the design: imports point down only, files have one subject and stay small."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import grouser
+
+ROOT = Path(grouser.__file__).parent
+LAYERS = [
+    {"_kernels"},
+    {"rotation", "spatial", "errors", "checks", "compiling", "files", "_version"},
+    {"vehicles", "terrain", "logs"},
+    {"collision"},
+    {"contact", "actuation", "slip"},
+    {"kinematics", "dynamics"},
+    {"simulation"},
+    {"calibration", "odometry", "traction", "rolling", "reproduce", "bench"},
+    {"cli", "view"},
+]
+LEVEL = {name: i for i, names in enumerate(LAYERS) for name in names}
+SIDEWAYS = {1, len(LAYERS) - 1}
+"""Foundations may use each other, and so may what people see; other parts of one layer may not."""
+MOST_LINES = 450
+
+SOURCES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def part(path):
+    first = path.relative_to(ROOT).parts[0]
+    return first.removesuffix(".py")
+
+
+def imports_at_import_time(body):
+    """Names imported when the module is: not inside functions, not for type checkers only."""
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: imports are absolute"
+            if node.module == "grouser":
+                yield from (f"grouser.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from imports_at_import_time(node.orelse)
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for field in ("body", "orelse", "finalbody", "handlers"):
+                yield from imports_at_import_time(getattr(node, field, []))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_down(path):
+    here = part(path)
+    if here == "__main__":
+        return
+    assert here in LEVEL, f"{here} has no place in the layers; give it one here and in design.md"
+    for name in imports_at_import_time(ast.parse(path.read_text()).body):
+        if not name.startswith("grouser."):
+            continue
+        there = name.split(".")[1]
+        if there == here or there == "__version__":
+            continue
+        assert there in LEVEL, f"{name} has no place in the layers"
+        sideways = LEVEL[there] == LEVEL[here] and LEVEL[here] in SIDEWAYS
+        assert LEVEL[there] < LEVEL[here] or sideways, f"{path.relative_to(ROOT)} imports {name}, which stands above it"
+
+
+def test_kernels_know_numbers_only():
+    """No I/O, no public layer: NumPy, Numba and what makes them."""
+    allowed = {"grouser._kernels", "numpy", "numba", "math", "llvmlite", "typing", "functools", "ctypes", "__future__"}
+    for path in (ROOT / "_kernels").glob("*.py"):
+        if path.name == "jit.py":  # where compiled code is kept
+            continue
+        for name in imports_at_import_time(ast.parse(path.read_text()).body):
+            assert any(name == a or name.startswith(a + ".") for a in allowed), f"{path.name} imports {name}"
+
+
+def test_no_file_is_a_drawer():
+    for path in SOURCES:
+        assert path.stem not in ("utils", "util", "helpers", "helper", "common", "misc"), path
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_stay_small(path):
+    assert len(path.read_text().splitlines()) <= MOST_LINES
