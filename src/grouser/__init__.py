@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from grouser._version import __version__
 
 if TYPE_CHECKING:
-    from grouser import collision, errors, kinematics, rotation, slip, terrain, vehicles
+    from grouser import actuation, collision, contact, dynamics, errors, kinematics, rotation, slip, terrain, vehicles
+    from grouser.dynamics import Dynamics, ExternalForce
     from grouser.errors import GrouserError
     from grouser.kinematics import Kinematics, actuate
     from grouser.simulation import drive
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from grouser.vehicles.vehicle import Vehicle
 
 __all__ = [
+    "Dynamics",
+    "ExternalForce",
     "GrouserError",
     "Kinematics",
     "Rollouts",
@@ -32,8 +35,11 @@ __all__ = [
     "Vehicle",
     "__version__",
     "actuate",
+    "actuation",
     "collision",
+    "contact",
     "drive",
+    "dynamics",
     "errors",
     "kinematics",
     "rollout",
@@ -47,6 +53,8 @@ __all__ = [
 ]
 
 _HOME = {
+    "Dynamics": "dynamics",
+    "ExternalForce": "dynamics",
     "GrouserError": "errors",
     "Kinematics": "kinematics",
     "actuate": "kinematics",

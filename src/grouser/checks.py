@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,11 +18,12 @@ LARGEST = 1e9
 """Largest magnitude of a quantity of a simulation (SI)."""
 
 
-def instance(value: Any, kind: type[T], name: str, remedy: str) -> T:
+def instance(value: Any, kind: Callable[..., T], name: str, remedy: str) -> T:
     """The value, if it is of a kind."""
-    if not isinstance(value, kind):
+    if not isinstance(value, kind):  # type: ignore[arg-type]  # a class; mypy refuses abstract ones as `type`
         raise SimulationError(f"{name}: {value!r:.60} is not a {kind.__name__}; {remedy}")
-    return value
+    result: T = value
+    return result
 
 
 def number(value: Any, name: str) -> float:

@@ -24,7 +24,7 @@ def inertia_and_bias(vehicle, model, q, v, M, c):
 
 @entry
 def forward(vehicle, model, ground, angles, q, v, command, memory, dt, u, forces, torques, residual, A, dz):
-    """Velocity u at the end of a step from (q, v), with its forces; contacts at given angles, or found if there are none.
+    """Velocity u at the end of a step from (q, v), with its forces; contacts at given angles, or found.
 
     Returns (ground under every wheel, converged, iterations).
     """

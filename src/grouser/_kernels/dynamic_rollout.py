@@ -53,7 +53,7 @@ def dynamic_rollout(
     s,
     d,
 ):
-    """One rollout from (q, v), which end as its last state; returns status, steps done, Newton iterations, halvings."""
+    """One rollout from (q, v), which end as its last; returns status, steps, rows, Newton iterations, halved steps."""
     for i in range(v.size):
         s.v[i] = v[i]
     total = 0
@@ -63,10 +63,11 @@ def dynamic_rollout(
         t = t0 + k * dt
         if k == steps and contacts.shape[0] == 0:
             copy_row(q, states, row)
+            row += 1
             break
         status, iterations = accelerate(vehicle, model, ground, drive, t, q, dt, k == 0, True, s, d)
         if status != OK and status != UNSOLVED:
-            return status, k, total, halved
+            return status, k, row, total, halved
         if every > 0 and k % every == 0:
             copy_row(q, states, row)
             copy_row(s.v, velocities, row)
@@ -84,16 +85,16 @@ def dynamic_rollout(
             status, more = halved_step(vehicle, model, ground, drive, t, q, dt, s, d)
             iterations += more
             if status != OK:
-                return status, k, total, halved
+                return status, k, row, total, halved
         total += iterations
         size = 0.0
         for i in range(q.size):
             size += abs(q[i])
         if not np.isfinite(size):
-            return DIVERGED, k, total, halved
+            return DIVERGED, k, row, total, halved
         for i in range(v.size):
             v[i] = s.v[i]
-    return OK, steps, total, halved
+    return OK, steps, row, total, halved
 
 
 @parallel_entry
@@ -117,10 +118,10 @@ def dynamic_rollouts(
     diagnostics,
     ends,
 ):
-    """As `kinematic_rollouts`; v (N, nv) are the velocities at the start. ends = (status, steps, iterations, halved)."""
+    """As `kinematic_rollouts`, from velocities v (N, nv); ends = (status, steps, rows, iterations, halved steps)."""
     for i in prange(q.shape[0]):
         drive = Function(drives[i, 0], drives[i, 1])
-        status, done, iterations, halved = dynamic_rollout(
+        status, done, rows, iterations, halved = dynamic_rollout(
             vehicle,
             model,
             ground,
@@ -143,5 +144,6 @@ def dynamic_rollouts(
         )
         ends[i, 0] = status
         ends[i, 1] = done
-        ends[i, 2] = iterations
-        ends[i, 3] = halved
+        ends[i, 2] = rows
+        ends[i, 3] = iterations
+        ends[i, 4] = halved

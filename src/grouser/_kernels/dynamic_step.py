@@ -122,7 +122,7 @@ def halved_step(vehicle, model, ground, drive, t, q, dt, s, d):
     status = UNSOLVED
     while parts <= MOST_PARTS:
         status = OK
-        for part in range(parts):
+        for _ in range(parts):
             status, done = accelerate(
                 vehicle, model, ground, drive, t, q, dt / parts, False, False, s, d
             )
@@ -138,7 +138,7 @@ def halved_step(vehicle, model, ground, drive, t, q, dt, s, d):
             s.v[i] = d.v_before[i]
         for a in range(na):
             d.memory[a] = d.memory_before[a]
-        if status == OFF_TERRAIN or status == ROLLED_OVER:
+        if status in (OFF_TERRAIN, ROLLED_OVER):
             return status, iterations
         parts *= 2
     return status, iterations

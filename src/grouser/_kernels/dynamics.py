@@ -4,7 +4,6 @@ M (u − v)/dt + c − τ − Aᵀ f(A u, Rω, Δz + u_z dt) = 0, solved for u =
 constraint forces eliminated). Its root is that of the thesis's force balance over an independent constraint subset.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -195,18 +194,21 @@ def force_balance(vehicle, model, q, v, dt, s, d):
     nv = d.u.size
     contact_forces(vehicle, model, dt, s, d)
     coupling_forces(vehicle, model, q, dt, s, d)
+    inverse = 1.0 / dt
     for i in range(nv):
-        d.product[i] = (d.u[i] - v[i]) / dt
+        d.product[i] = (d.u[i] - v[i]) * inverse
     for i in range(nv):
         total = d.c[i]
         for j in range(nv):
             total += d.M[i, j] * d.product[j]
         d.residual[i] = total
-    for r in range(3 * vehicle.wheel.size):
-        force = d.f[r // 3, r % 3]
-        if force != 0.0:
+    for w in range(vehicle.wheel.size):
+        fx = d.f[w, 0]
+        fy = d.f[w, 1]
+        fz = d.f[w, 2]
+        if fz != 0.0:
             for i in range(nv):
-                d.residual[i] -= s.A[r, i] * force
+                d.residual[i] -= s.A[3 * w, i] * fx + s.A[3 * w + 1, i] * fy + s.A[3 * w + 2, i] * fz
     nw = vehicle.wheel.size
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] != 0:
@@ -240,30 +242,33 @@ def newton_matrix(vehicle, model, dt, s, d):
     n = model.free.size
     nw = vehicle.wheel.size
     H = d.H
+    A = s.A
+    inverse = 1.0 / dt
     for i in range(n):
+        row = model.free[i]
         for j in range(n):
-            H[i, j] = d.M[model.free[i], model.free[j]] / dt
+            H[i, j] = d.M[row, model.free[j]] * inverse
     for w in range(nw):
         size = model.support_size[w]
-        spin = model.spin[w]
         for a in range(size):
             i = model.support[w, a]
-            col = model.free[i]
-            # column of K A: how the force of this contact changes with that velocity
-            x = s.A[3 * w, col]
-            y = s.A[3 * w + 1, col]
-            z = s.A[3 * w + 2, col]
-            fx = d.K[w, 0, 0] * x + d.K[w, 0, 1] * y + d.K[w, 0, 2] * z
-            fy = d.K[w, 1, 0] * x + d.K[w, 1, 1] * y + d.K[w, 1, 2] * z
-            fz = d.K[w, 2, 0] * x + d.K[w, 2, 1] * y + d.K[w, 2, 2] * z
-            if i == spin:
-                fx += d.k[w, 0]
-                fy += d.k[w, 1]
-                fz += d.k[w, 2]
-            for b in range(size):
+            row = model.free[i]
+            x = A[3 * w, row]
+            y = A[3 * w + 1, row]
+            z = A[3 * w + 2, row]
+            # this row of Aᵀ K: how its force changes with the contact's velocity
+            kx = x * d.K[w, 0, 0] + y * d.K[w, 1, 0] + z * d.K[w, 2, 0]
+            ky = x * d.K[w, 0, 1] + y * d.K[w, 1, 1] + z * d.K[w, 2, 1]
+            kz = x * d.K[w, 0, 2] + y * d.K[w, 1, 2] + z * d.K[w, 2, 2]
+            # the body's six velocities are always free and come first
+            for j in range(6):
+                H[i, j] -= kx * A[3 * w, j] + ky * A[3 * w + 1, j] + kz * A[3 * w + 2, j]
+            for b in range(6, size):
                 j = model.support[w, b]
-                row = model.free[j]
-                H[j, i] -= s.A[3 * w, row] * fx + s.A[3 * w + 1, row] * fy + s.A[3 * w + 2, row] * fz
+                column = model.free[j]
+                H[i, j] -= kx * A[3 * w, column] + ky * A[3 * w + 1, column] + kz * A[3 * w + 2, column]
+            if model.spin[w] >= 0:
+                H[i, model.spin[w]] -= x * d.k[w, 0] + y * d.k[w, 1] + z * d.k[w, 2]
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] != 0:
             for i in range(n):
@@ -397,7 +402,7 @@ def line_search(vehicle, model, q, v, dt, cost, s, d):
     square system has the slope −2 cost at α = 0.
     """
     trial = try_step(vehicle, model, q, v, dt, 1.0, s, d)
-    if trial <= 1e-4 * cost:  # a step this good needs no more looking at
+    if trial <= 0.1 * cost:  # a step this good needs no more looking at
         return trial
     low = 0.0
     high = 1.0

@@ -84,7 +84,7 @@ def kinematic_rollout(
 def kinematic_rollouts(
     vehicle, model, ground, drives, q, t0, dt, steps, order, every, states, velocities, contacts, commands, ends
 ):
-    """Rollout i starts at q[i] and drives by the law drives[i]; ends[i] = (status, steps, deficient steps, rows).
+    """Rollout i starts at q[i] and drives by the law drives[i]; ends[i] = (status, steps, rows, deficient steps).
 
     A rollout that fails keeps its last good state in q[i]; the others do not notice.
     """
@@ -109,5 +109,5 @@ def kinematic_rollouts(
         )
         ends[i, 0] = status
         ends[i, 1] = done
-        ends[i, 2] = deficient
-        ends[i, 3] = rows
+        ends[i, 2] = rows
+        ends[i, 3] = deficient

@@ -12,11 +12,12 @@ from grouser import checks, rotation
 from grouser._kernels import drive as laws
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
+from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation.engine import launch, thread_count
 from grouser.simulation.settle import start_state
-from grouser.simulation.simulate import check_model
+from grouser.simulation.simulate import check_model, start_velocity
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 
@@ -35,7 +36,7 @@ class Rollouts:
     time: FloatArray
     """Times of the rows [s], shape (rows,)."""
     status: NDArray[np.str_]
-    """How each ended: ok, off_terrain, rolled_over or diverged, shape (N,)."""
+    """How each ended: ok, off_terrain, rolled_over, diverged or unsolved, shape (N,)."""
     steps: NDArray[np.int64]
     """Steps each completed, shape (N,)."""
     deficient: NDArray[np.int64]
@@ -68,11 +69,12 @@ class Rollouts:
 
 
 def rollout(
-    model: Kinematics,
+    model: Kinematics | Dynamics,
     ground: Terrain,
     commands: ArrayLike,
     *,
     start: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
     dt: float = 0.04,
     every: int | None = None,
     threads: int | None = None,
@@ -80,8 +82,9 @@ def rollout(
 ) -> Rollouts:
     """Roll out commands (N, T, na) [rad/s or m/s], each row held for dt [s], from one start or N of them.
 
-    `start` is as in `simulate`, or states (N, nq). Only last states are kept, or every `every`-th state. Results are
-    the same bytes for any number of threads and any N. `progress(done, total)` is called about once a second.
+    `start` and `velocity` are as in `simulate`; `start` may be states (N, nq). Only last states are kept, or every
+    `every`-th state. Results are the same bytes for any number of threads and any N. `progress(done, total)` is called
+    about once a second.
     """
     check_model(model, ground)
     vehicle = model.vehicle
@@ -100,7 +103,8 @@ def rollout(
     k = 0 if every is None else checks.count(every, "every", most=steps)
     starts = _starts(model, ground, start, n)
     thread_count(threads)
-    model.gain(step)
+    if isinstance(model, Kinematics):
+        model.gain(step)
     parts = []
     chunk = max(1, STEPS_AT_ONCE // steps)
     for low in range(0, n, chunk):
@@ -111,15 +115,18 @@ def rollout(
         addresses = pars.ctypes.data + pars.strides[0] * np.arange(len(block), dtype=np.int64)
         drives = np.column_stack([np.full(len(block), laws.table.address, dtype=np.int64), addresses])
         here = starts if len(starts) == 1 else starts[low : low + chunk]
+        drives = np.ascontiguousarray(drives)
+        here = np.repeat(here, len(block), axis=0) if len(here) == 1 else here
         records = launch(
             model,
             ground,
-            np.ascontiguousarray(drives),
-            np.repeat(here, len(block), axis=0) if len(here) == 1 else here,
+            drives,
+            here,
             dt=step,
             steps=steps,
             every=k,
             detailed=False,
+            velocities=start_velocity(model, ground, drives, here, velocity, step),
             threads=threads,
         )
         for i in np.flatnonzero(records.steps < steps) if k else ():
@@ -137,7 +144,7 @@ def rollout(
     )
 
 
-def _starts(model: Kinematics, ground: Terrain, start: ArrayLike | None, n: int) -> FloatArray:
+def _starts(model: Kinematics | Dynamics, ground: Terrain, start: ArrayLike | None, n: int) -> FloatArray:
     """One start for all, shape (1, nq), or one each, (n, nq)."""
     nq = 7 + model.vehicle.n_joints
     if start is None or np.ndim(start) < 2:

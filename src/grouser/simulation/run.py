@@ -11,6 +11,7 @@ import numpy as np
 
 from grouser import rotation
 from grouser.checks import FloatArray
+from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics, RolloverMargin, rollover_margin
 from grouser.simulation.engine import Records
 from grouser.simulation.status import Status
@@ -35,12 +36,28 @@ class ContactRecord:
     """Δz of T (2.8) [m], negative is penetration, shape (T, nw)."""
     angle: FloatArray
     """Contact angles [rad] of T (2.9) in the wheel's carrier, ahead is negative, shape (T, nw)."""
+    force: FloatArray | None = None
+    """Force on each wheel in its contact frame [N] over the step that begins here, shape (T, nw, 3); dynamics only."""
 
     @property
     def slip_speed(self) -> FloatArray:
         """Speed of slip in the ground plane [m/s], shape (T, nw)."""
         speed: FloatArray = np.hypot(self.velocity[..., 0], self.velocity[..., 1])
         return speed
+
+
+@dataclass(frozen=True)
+class SolverRecord:
+    """How the force balance of each step was solved, and the energy at its beginning."""
+
+    iterations: FloatArray
+    """Newton iterations, shape (T,)."""
+    residual: FloatArray
+    """Largest entry of the force balance left [N or N m], shape (T,)."""
+    kinetic: FloatArray
+    """Kinetic energy [J], shape (T,)."""
+    potential: FloatArray
+    """Potential energy in gravity [J], shape (T,)."""
 
 
 @dataclass(frozen=True)
@@ -67,28 +84,45 @@ class Run:
     """Step [s]."""
     deficient_steps: int = 0
     """Steps whose constraints left a velocity open; the solution of smallest norm was taken there."""
+    torque: FloatArray | None = None
+    """Torque of each actuator over the step that begins here [N m], shape (T, na); dynamics only."""
+    solver: SolverRecord | None = None
+    """How each step was solved; dynamics only."""
+    halved_steps: int = 0
+    """Steps that were taken in parts because their force balance did not converge whole."""
     ground: Terrain | None = field(default=None, compare=False)
     """The ground it drove on; None after loading a file whose ground could not be stored."""
 
     @classmethod
     def from_records(
-        cls, model: Kinematics, ground: Terrain, records: Records, *, dt: float, every: int
+        cls, model: Kinematics | Dynamics, ground: Terrain, records: Records, *, dt: float, every: int
     ) -> Run:
         """The first rollout of a batch, cut where it ended."""
         rows = int(records.rows[0])
         c = records.contact[0, :rows]
+        f = records.forces
+        extra: dict[str, Any] = {}
+        if f is not None:
+            extra = {
+                "torque": f.torque[0, :rows],
+                "solver": SolverRecord(*f.solver[0, :rows].T),
+                "halved_steps": int(f.halved[0]),
+            }
         return cls(
             vehicle=model.vehicle,
             time=dt * every * np.arange(rows, dtype=np.float64),
             state=records.state[0, :rows],
             velocity=records.velocity[0, :rows],
             command=records.command[0, :rows],
-            contact=ContactRecord(c[..., :3], c[..., 3:6], c[..., 6:9], c[..., 9], c[..., 10]),
+            contact=ContactRecord(
+                c[..., :3], c[..., 3:6], c[..., 6:9], c[..., 9], c[..., 10], None if f is None else f.force[0, :rows]
+            ),
             status=records.status[0],
             steps=int(records.steps[0]),
             dt=dt,
             deficient_steps=int(records.deficient[0]),
             ground=ground,
+            **extra,
         )
 
     @property
@@ -140,6 +174,19 @@ class Run:
     def rollover_margin(self) -> RolloverMargin:
         """How far each state is from tipping, and the wheel that would lift first."""
         return rollover_margin(self.vehicle, self.state, self.velocity, self.contact.point)
+
+    @property
+    def rolled_over(self) -> bool:
+        """Whether the body's z axis ever pointed below the horizon."""
+        w, x, y, z = self.quaternion.T
+        return bool((w * w - x * x - y * y + z * z < 0.0).any())
+
+    @property
+    def power(self) -> FloatArray | None:
+        """Mechanical power of each actuator [W], shape (T, na); dynamics only."""
+        if self.torque is None:
+            return None
+        return self.torque * self.velocity[:, 6 + self.vehicle.arrays.actuated]
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Path, contact tracks, slip and attitude in one picture; saved if a path is given."""

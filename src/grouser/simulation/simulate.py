@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
+from grouser.checks import FloatArray
+from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation.drive import as_drive
@@ -20,19 +23,21 @@ MOST_VALUES = 400_000_000
 
 
 def simulate(
-    model: Kinematics,
+    model: Kinematics | Dynamics,
     ground: Terrain,
     drive: Any,
     *,
     duration: float,
     dt: float = 0.04,
     start: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
     every: int = 1,
 ) -> Run:
     """Drive a model over a ground for a duration [s] in steps of dt [s].
 
     `drive` is from `grouser.drive`, an array of commands (T, na) or a callable (time, state) → commands. `start` is
-    (x, y, yaw), settled on the ground, or a whole state; None is the origin. Every `every`-th step is recorded.
+    (x, y, yaw), settled on the ground, or a whole state; None is the origin. Dynamics starts with a joint-space
+    `velocity` (nv,); None is rolling along as the kinematic model would. Every `every`-th step is recorded.
     """
     check_model(model, ground)
     seconds = checks.positive(duration, "duration")
@@ -44,16 +49,40 @@ def simulate(
     if steps // k * row > MOST_VALUES:
         raise SimulationError(f"a run of {steps} steps does not fit in memory; record fewer with every=…")
     bound = as_drive(drive).bind(vehicle, step)
-    model.gain(step)
+    if isinstance(model, Kinematics):
+        model.gain(step)
     state = start_state(vehicle, ground, start, model.penetration)
-    records = launch(model, ground, [bound], state[None], dt=step, steps=steps, every=k, detailed=True)
+    v = start_velocity(model, ground, [bound], state[None], velocity, step)
+    records = launch(model, ground, [bound], state[None], dt=step, steps=steps, every=k, detailed=True, velocities=v)
     bound.raise_error()
     return Run.from_records(model, ground, records, dt=step, every=k)
 
 
+def start_velocity(
+    model: Kinematics | Dynamics,
+    ground: Terrain,
+    drives: Any,
+    starts: FloatArray,
+    velocity: ArrayLike | None,
+    dt: float,
+) -> FloatArray | None:
+    """Velocities dynamics starts with, shape (N, nv): given, or those of the kinematic model under the same drives."""
+    if isinstance(model, Kinematics):
+        if velocity is not None:
+            raise SimulationError("velocity: a kinematic model has none of its own; leave it out, or use Dynamics")
+        return None
+    if velocity is not None:
+        v = checks.array(velocity, "velocity", (6 + model.vehicle.n_joints,))
+        return np.repeat(v[None], len(starts), axis=0)
+    rolling = Kinematics(model.vehicle, penetration=model.penetration)
+    records = launch(rolling, ground, drives, starts, dt=dt, steps=1, every=1, detailed=True)
+    return np.ascontiguousarray(records.velocity[:, 0])
+
+
 def check_model(model: Any, ground: Any) -> None:
     """Refuse what is not a model on a ground."""
-    checks.instance(model, Kinematics, "model", "use grouser.Kinematics(vehicle)")
+    if not isinstance(model, (Kinematics, Dynamics)):
+        raise SimulationError(f"model: {model!r:.60} is not a model; use grouser.Kinematics or Dynamics")
     checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
 
 

@@ -14,6 +14,7 @@ class Status(StrEnum):
     OFF_TERRAIN = "off_terrain"
     ROLLED_OVER = "rolled_over"
     DIVERGED = "diverged"
+    UNSOLVED = "unsolved"
 
     @property
     def meaning(self) -> str:
@@ -26,6 +27,7 @@ OF_CODE = {
     kernels.OFF_TERRAIN: Status.OFF_TERRAIN,
     kernels.ROLLED_OVER: Status.ROLLED_OVER,
     kernels.DIVERGED: Status.DIVERGED,
+    kernels.UNSOLVED: Status.UNSOLVED,
 }
 """Status of each number the engine returns."""
 
@@ -34,4 +36,5 @@ _MEANING = {
     Status.OFF_TERRAIN: "the ground ended under a wheel",
     Status.ROLLED_OVER: "tilted beyond the tip angle",
     Status.DIVERGED: "a state, velocity or command became non-finite",
+    Status.UNSOLVED: "the forces of a step could not be balanced, even in parts",
 }

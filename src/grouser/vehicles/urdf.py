@@ -167,7 +167,7 @@ def _merged(pieces: list[tuple[float, Array, Array]]) -> tuple[float, Array, Arr
     inertia = np.zeros((3, 3))
     for m, c, _ in pieces:
         centre += (m / mass if mass > 0.0 else 0.0) * c
-    for m, c, I in pieces:  # noqa: E741
+    for m, c, I in pieces:
         d = c - centre
         inertia += I + m * (float(d @ d) * np.eye(3) - np.outer(d, d))
     return mass, centre, inertia

@@ -1,0 +1,78 @@
+"""A user's own actuator model, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._kernels.law import Law
+from grouser.actuation.actuators import Actuator
+from grouser.checks import FloatArray
+from grouser.errors import SimulationError
+from grouser.vehicles import Vehicle
+
+
+class _Function(Actuator):
+    def __init__(self, body: Callable[..., Any], parameters: FloatArray) -> None:
+        self.body = body
+        self.parameters = parameters
+        self._laws: dict[int, Law] = {}
+
+    def bind(self, vehicle: Vehicle) -> FloatArray:
+        n = len(vehicle.actuated)
+        if n not in self._laws:
+            self._laws[n] = _compile(self.body, n, len(self.parameters))
+        self.law = self._laws[n]
+        return np.append(self.parameters, 0.0)
+
+
+def model(body: Callable[..., Any], parameters: ArrayLike = ()) -> Actuator:
+    """An actuator from a plain function `body(p, command, rate, angle, torque)`, compiled by Numba.
+
+    p are the parameters; command, rate [rad/s] and angle [rad] of all actuated joints come in, torque [N m] is
+    written. Derivatives by rate are differenced inside the compiled wrapper.
+    """
+    if not callable(body):
+        raise SimulationError(f"actuator: {body!r:.60} is not a function of (p, command, rate, angle, torque)")
+    return _Function(body, checks.array(parameters, "actuator parameters", (None,)))
+
+
+def _compile(body: Callable[..., Any], n: int, parameters: int) -> Law:
+    inner = numba.njit(error_model="numpy")(body)
+
+    def law(par, x, out, jac):  # type: ignore[no-untyped-def]
+        values = numba.carray(x, (4 * n + 1,))
+        result = numba.carray(out, (2 * n,))
+        p = numba.carray(par, (parameters,))
+        dt = values[4 * n]
+        low = np.zeros(n)
+        for b in range(n):
+            rate = values[n + b]
+            angle = values[2 * n + b]
+            h = 1e-6 * (1.0 + abs(rate))
+            values[n + b] = rate - h
+            values[2 * n + b] = angle - h * dt
+            inner(p, values[0:n], values[n : 2 * n], values[2 * n : 3 * n], low)
+            values[n + b] = rate + h
+            values[2 * n + b] = angle + h * dt
+            inner(p, values[0:n], values[n : 2 * n], values[2 * n : 3 * n], result[0:n])
+            values[n + b] = rate
+            values[2 * n + b] = angle
+            for a in range(n):
+                jac[a * n + b] = (result[a] - low[a]) / (2.0 * h)
+        inner(p, values[0:n], values[n : 2 * n], values[2 * n : 3 * n], result[0:n])
+        for a in range(n):
+            result[n + a] = 0.0
+
+    compiled = Law(law, cached=False)
+    try:
+        _ = compiled.address
+    except numba.core.errors.NumbaError as error:
+        reason = " ".join(str(error).split())[:300]
+        raise SimulationError(f"actuator '{getattr(body, '__name__', body)}' does not compile: {reason}") from None
+    return compiled

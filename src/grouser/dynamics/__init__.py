@@ -1,0 +1,7 @@
+"""Constrained dynamics: the acceleration of a vehicle, given its contacts and forces. T §2.4."""
+
+from grouser.dynamics.external import ExternalForce
+from grouser.dynamics.joints import JointModel, Spring, Stops
+from grouser.dynamics.model import Dynamics, Step
+
+__all__ = ["Dynamics", "ExternalForce", "JointModel", "Spring", "Step", "Stops"]

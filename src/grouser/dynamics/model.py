@@ -1,0 +1,270 @@
+"""The dynamic model: contact, actuator and joint models on a vehicle, and the step they give."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._kernels import dynamic_probe as kernels
+from grouser._kernels.dynamics import DynamicModel
+from grouser._kernels.joint_laws import spring
+from grouser._kernels.kinematics import GRAVITY
+from grouser._kernels.vehicle import VehicleArrays
+from grouser.actuation import Actuator
+from grouser.checks import FloatArray
+from grouser.collision.contacts import normalise
+from grouser.contact import Contact, PiecewiseLinear
+from grouser.dynamics.external import ExternalForce
+from grouser.dynamics.joints import JointModel
+from grouser.errors import SimulationError
+from grouser.terrain import Terrain
+from grouser.vehicles import Vehicle
+
+NEWTON = ("full", "single")
+RELATIVE_TOLERANCE = 1e-4
+DEFAULT_DAMPING_TIME = 0.05
+"""Damping over stiffness of a sprung coupling that states no damping [s], as of the contacts."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What forward dynamics gives for one state."""
+
+    acceleration: FloatArray
+    """q̈′ = (next velocity − velocity)/dt, shape (nv,)."""
+    velocity: FloatArray
+    """Joint-space velocity at the end of the step, shape (nv,)."""
+    force: FloatArray
+    """Contact forces on the wheels in their contact frames [N], shape (nw, 3)."""
+    torque: FloatArray
+    """Torque of each actuator [N m], shape (na,)."""
+    residual: FloatArray
+    """Force balance that is left [N and N m], shape (nv,); rows of ideal actuators hold their torque."""
+    converged: bool
+    """Whether the balance was met within the tolerance."""
+    iterations: int
+    """Newton iterations taken."""
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """Constrained dynamics, T §2.4: forces and velocities at the end of a step balance, whatever the contact model."""
+
+    vehicle: Vehicle
+    """The vehicle it moves."""
+    contact: Contact | Mapping[str, Contact] = dataclasses.field(default_factory=PiecewiseLinear)
+    """Wheel-ground model, one for all wheels or by wheel name."""
+    actuator: Actuator | None = None
+    """Actuator model; None is ideal: actuated joints follow their commands exactly."""
+    joints: tuple[JointModel, ...] = ()
+    """Springs and stops beside those of the vehicle's own couplings."""
+    external: tuple[ExternalForce, ...] = ()
+    """Forces from outside."""
+    newton: str = "full"
+    """"full": iterate to the tolerance; "single": one Newton step a step, T §2.4.4."""
+    tolerance: float | None = None
+    """Force balance that counts as met [N]; None is a ten-thousandth of the weight."""
+    max_iterations: int = 40
+    """Newton iterations after which a step is halved."""
+    fixed_inertia: bool = False
+    """Whether M is computed once, at the start of a run, T §2.4.4."""
+    single_body_bias: bool = False
+    """Whether the bias force is that of one rigid body, T (2.89)."""
+    gravity: float = GRAVITY
+    """[m/s²]."""
+    tip_angle: float | None = None
+    """Tilt of the body's z axis from the vertical [rad] at which a run ends as rolled over; None: it goes on."""
+    coupling_time_constant: float = 0.05
+    """Time in which errors of rigid couplings decay [s], at least one step."""
+
+    def __post_init__(self) -> None:
+        vehicle = checks.instance(self.vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+        for wheel, model in self._contacts().items():
+            checks.instance(model, Contact, f"contact of '{wheel}'", "use grouser.contact.Pacejka() or another")
+        if self.actuator is not None:
+            checks.instance(self.actuator, Actuator, "actuator", "use grouser.actuation.PI(gain=…) or None")
+        object.__setattr__(self, "joints", tuple(self.joints))
+        object.__setattr__(self, "external", tuple(self.external))
+        if self.newton not in NEWTON:
+            raise SimulationError(f"newton: {self.newton!r:.40} is not one of {', '.join(NEWTON)}")
+        checks.count(self.max_iterations, "max_iterations", most=10000)
+        checks.number(self.gravity, "gravity")
+        if self.tolerance is not None:
+            checks.positive(self.tolerance, "tolerance")
+        if self.tip_angle is not None:
+            checks.positive(self.tip_angle, "tip_angle")
+        checks.positive(self.coupling_time_constant, "coupling_time_constant")
+        inert = [f.name for f in vehicle.frames if f.is_wheel and f.mass > 0.0 and not np.any(f.inertia_matrix)]
+        if inert and self.actuator is not None:
+            raise SimulationError(f"wheel '{inert[0]}' has mass but no inertia: a torque would spin it at once; add it")
+        _ = self._parts  # refuses bad parameters now, not in the middle of a run
+
+    def replace(self, **changes: Any) -> Dynamics:
+        """A copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def _contacts(self) -> dict[str, Contact]:
+        if not isinstance(self.contact, Mapping):
+            return dict.fromkeys(self.vehicle.wheels, self.contact)
+        for name in self.contact:
+            if name not in self.vehicle.wheels:
+                raise SimulationError(f"contact: no wheel {name!r:.40}; wheels are {', '.join(self.vehicle.wheels)}")
+        missing = [name for name in self.vehicle.wheels if name not in self.contact]
+        if missing:
+            raise SimulationError(f"contact: gives nothing for {', '.join(missing)}; name every wheel")
+        return dict(self.contact)
+
+    @property
+    def wheel_load(self) -> float:
+        """Weight per wheel [N], from which contact models take their defaults."""
+        return self.vehicle.mass * GRAVITY / self.vehicle.n_wheels
+
+    @property
+    def penetration(self) -> float:
+        """How deep wheels settle at the start [m]: the static penetration of the contact model, if it states one."""
+        return float(getattr(next(iter(self._contacts().values())), "static_penetration", 0.0))
+
+    @cached_property
+    def vehicle_arrays(self) -> VehicleArrays:
+        """The vehicle as the engine takes it, with a coupling row for each joint model."""
+        arrays = self.vehicle.arrays
+        if not self.joints:
+            return arrays
+        rows = np.array([joint.row(self.vehicle) for joint in self.joints])
+        values = np.array([joint.value for joint in self.joints])
+        return arrays._replace(
+            coupling=np.concatenate([arrays.coupling, rows]),
+            coupling_value=np.concatenate([arrays.coupling_value, values]),
+        )
+
+    @cached_property
+    def _parts(self) -> dict[str, Any]:
+        """Parameter arrays and addresses, kept alive with the model."""
+        vehicle = self.vehicle
+        frames = {f.name: f for f in vehicle.frames}
+        keep: list[FloatArray] = []
+
+        def kept(par: FloatArray) -> int:
+            keep.append(par)
+            return int(par.ctypes.data)
+
+        contact = []
+        for name, model in self._contacts().items():
+            par = model.bind(frames[name].radius, frames[name].width, self.wheel_load)
+            contact.append((model.law.address, kept(par)))
+        coupling = []
+        for one in vehicle.couplings:
+            if one.stiffness is None:
+                coupling.append((0, 0))
+                continue
+            damping = one.stiffness * DEFAULT_DAMPING_TIME if one.damping is None else one.damping
+            coupling.append((spring.address, kept(np.array([one.stiffness, damping]))))
+        for joint in self.joints:
+            par = joint.bind()
+            coupling.append((joint.law.address, kept(par)))
+        actuator, armature = (0, 0), np.zeros(vehicle.n_joints)
+        if self.actuator is not None:
+            par = self.actuator.bind(vehicle)
+            actuator = (self.actuator.law.address, kept(par))
+            armature = self.actuator.armature(vehicle)
+        external = np.array([e.pack(vehicle) for e in self.external]).reshape(-1, 11)
+        return {
+            "keep": keep,
+            "contact": np.array(contact, dtype=np.int64),
+            "coupling": np.array(coupling, dtype=np.int64).reshape(-1, 2),
+            "actuator": np.array(actuator, dtype=np.int64),
+            "armature": armature,
+            "external": external,
+        }
+
+    def arrays(self, dt: float | None = None) -> DynamicModel:
+        """The model as the engine takes it."""
+        vehicle, parts = self.vehicle, self._parts
+        nv, nw = 6 + vehicle.n_joints, vehicle.n_wheels
+        ideal = self.actuator is None
+        everything = np.arange(nv)
+        free = np.setdiff1d(everything, 6 + vehicle.arrays.actuated) if ideal else everything
+        position = {int(k): i for i, k in enumerate(free)}
+        support = np.zeros((nw, len(free)), dtype=np.int64)
+        size = np.zeros(nw, dtype=np.int64)
+        spin = np.full(nw, -1, dtype=np.int64)
+        for w, frame in enumerate(vehicle.arrays.wheel):
+            columns = list(range(6))
+            f = int(frame)
+            while f > 0:
+                columns.append(5 + f)
+                f = int(vehicle.arrays.parent[f])
+            moving = sorted(position[k] for k in columns if k in position)
+            support[w, : len(moving)] = moving
+            size[w] = len(moving)
+            spin[w] = position.get(5 + int(frame), -1)
+        weight = vehicle.mass * GRAVITY
+        return DynamicModel(
+            free=free,
+            ideal=ideal,
+            support=support,
+            support_size=size,
+            spin=spin,
+            contact=parts["contact"],
+            actuator=parts["actuator"],
+            coupling=parts["coupling"],
+            rigid=np.flatnonzero(parts["coupling"][:, 0] == 0).astype(np.int64),
+            rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0),
+            armature=parts["armature"],
+            external=parts["external"],
+            gravity=float(self.gravity),
+            tolerance=RELATIVE_TOLERANCE * weight if self.tolerance is None else float(self.tolerance),
+            iterations=1 if self.newton == "single" else int(self.max_iterations),
+            fixed_inertia=bool(self.fixed_inertia),
+            single_body=bool(self.single_body_bias),
+            tip_cosine=-2.0 if self.tip_angle is None else math.cos(min(self.tip_angle, math.pi)),
+        )
+
+    def inertia_and_bias(self, state: ArrayLike, velocity: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """M (nv, nv) and c (nv,) of M q̈′ + c = forces, T Algorithms 3 and 4; c holds gravity, less external forces."""
+        q, v = self._checked(state, velocity)
+        nv = len(v)
+        M, c = np.zeros((nv, nv)), np.zeros(nv)
+        kernels.inertia_and_bias(self.vehicle_arrays, self.arrays(), q, v, M, c)
+        return M, c
+
+    def step(
+        self,
+        state: ArrayLike,
+        velocity: ArrayLike,
+        command: ArrayLike,
+        ground: Terrain,
+        *,
+        dt: float,
+        angles: ArrayLike | None = None,
+    ) -> Step:
+        """Forward dynamics of one step of dt [s]; contacts are found on the ground, or at given angles [rad]."""
+        checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
+        q, v = self._checked(state, velocity)
+        vehicle, arrays = self.vehicle, self.vehicle_arrays
+        nw, na, nv = vehicle.n_wheels, len(vehicle.actuated), len(v)
+        u = checks.array(command, "command", (na,))
+        given = np.zeros(0) if angles is None else checks.array(angles, "angles", (nw,))
+        after, force, torque, residual = np.zeros(nv), np.zeros((nw, 3)), np.zeros(na), np.zeros(nv)
+        A, dz = np.zeros((3 * nw + len(arrays.coupling_value), nv)), np.zeros(nw)
+        step = checks.positive(dt, "dt")
+        outputs = (after, force, torque, residual, A, dz)
+        inside, converged, iterations = kernels.forward(
+            arrays, self.arrays(step), ground.kernel, given, q, v, u, np.zeros(na), step, *outputs
+        )
+        if not inside:
+            raise SimulationError(f"the ground ends under a wheel at x = {q[4]:g}, y = {q[5]:g} m; move it inside")
+        return Step((after - v) / step, after, force, torque, residual, bool(converged), int(iterations))
+
+    def _checked(self, state: ArrayLike, velocity: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        q = checks.array(state, "state", (7 + self.vehicle.n_joints,))
+        normalise(q)
+        return q, checks.array(velocity, "velocity", (6 + self.vehicle.n_joints,))
