@@ -15,8 +15,9 @@ if __name__ == "__main__":
     result = measure(quick="--quick" in sys.argv[1:])
     TARGET.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n")
     for case in result["cases"]:
-        print(f"{case['vehicle']:<10} dt {case['dt']:<5} {case['us_per_step']:6.2f} µs per step")
+        what = f"{case['vehicle']:<10} {case['model']:<10} {case['contact']:<17}"
+        print(f"{what} dt {case['dt']:<5} {case['us_per_step']:6.2f} µs per step")
     for batch in result["batch"]:
         work = f"{batch['rollouts']} rollouts × {batch['seconds_simulated']:g} s"
-        print(f"{work}, {batch['threads']} threads: {batch['seconds']:.3f} s")
+        print(f"{batch['model']}, {work}, {batch['threads']} threads: {batch['seconds']:.3f} s")
     print(f"wrote {TARGET}")

@@ -14,9 +14,10 @@ ground = gr.terrain.rough(rms=0.15, length=0.8, seed=1)     # plane, slope, ramp
 drive = gr.drive.arc(speed=1.0, curvature=0.0)              # or an (T, n_act) array, or a callable
 
 kinematic = gr.Kinematics(rover)                            # T §2.2; slip=gr.slip.BodySlip([...]) adds §2.3
+dynamic = gr.Dynamics(rover, contact=gr.contact.Pacejka())  # T §2.4; actuator=..., fixed_inertia=..., newton="single"
 
-run = gr.simulate(kinematic, ground, drive, duration=10.0, dt=0.04)
-print(run.position[-1], run.quaternion[-1], run.yaw[-1], run.contact.velocity.shape)   # first axis is time
+run = gr.simulate(dynamic, ground, drive, duration=10.0, dt=0.04)
+print(run.position[-1], run.quaternion[-1], run.yaw[-1], run.contact.force.shape)      # first axis is time
 run.plot(out / "run.png")
 run.save(out / "run.npz")
 run.to_tum(out / "run.tum")

@@ -1,8 +1,9 @@
 """Single evaluations of the dynamics for the public layer and the tests."""
 
 from grouser._kernels.contact import contacts_on_ground_at, find_contacts
+from grouser._kernels.dynamic_scratch import make_dynamic_scratch
 from grouser._kernels.dynamic_step import equations_of_motion
-from grouser._kernels.dynamics import make_dynamic_scratch, solve_step
+from grouser._kernels.dynamics import solve_step
 from grouser._kernels.frames import pose_frames
 from grouser._kernels.jacobian import wheel_jacobians
 from grouser._kernels.jit import entry

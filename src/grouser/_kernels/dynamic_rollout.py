@@ -3,8 +3,8 @@
 import numpy as np
 from numba import prange
 
+from grouser._kernels.dynamic_scratch import make_dynamic_scratch
 from grouser._kernels.dynamic_step import accelerate, energies, finish, halved_step, largest_residual
-from grouser._kernels.dynamics import make_dynamic_scratch
 from grouser._kernels.jit import inlined, kernel, parallel_entry
 from grouser._kernels.rollout import copy_row, record_contacts
 from grouser._kernels.scratch import make_scratch

@@ -13,6 +13,7 @@ from grouser._kernels.inertia import (
     bias_force,
     joint_space_inertia,
     set_inertias,
+    set_rotation,
     set_subspaces,
     single_body_bias,
 )
@@ -24,20 +25,21 @@ MOST_PARTS = 32
 
 
 @kernel
-def external_forces(vehicle, external, s, d):
+def external_forces(vehicle, external, q, s, d):
     """Subtract external forces from the bias force: c ← c − Jᵀ f for each row of `external`."""
     for e in range(external.shape[0]):
         frame = int(external[e, 0])
-        fx = 0.0
+        R = d.R
+        set_rotation(vehicle, q, frame, s, R)
         for i in range(3):
             d.law_in[i] = s.p[frame, i]
             for k in range(3):
-                d.law_in[i] += s.R[frame, i, k] * external[e, 2 + k]
+                d.law_in[i] += R[i, k] * external[e, 2 + k]
         for i in range(3):
             force = 0.0
             torque = 0.0
             for k in range(3):
-                turned = s.R_world_body[k, i] if external[e, 1] != 0.0 else s.R[frame, i, k]
+                turned = s.R_world_body[k, i] if external[e, 1] != 0.0 else R[i, k]
                 force += turned * external[e, 5 + k]
                 torque += turned * external[e, 8 + k]
             d.momentum[0, i] = torque
@@ -71,7 +73,7 @@ def equations_of_motion(vehicle, model, q, v, first, s, d):
         if model.fixed_inertia and not first:
             set_inertias(vehicle, q, s, d)
         bias_force(vehicle, model.gravity, v, s, d)
-    external_forces(vehicle, model.external, s, d)
+    external_forces(vehicle, model.external, q, s, d)
 
 
 @kernel
@@ -99,6 +101,7 @@ def accelerate(vehicle, model, ground, drive, t, q, dt, first, fresh, s, d):
 def finish(vehicle, model, q, dt, s, d):
     """q and s.v move on to the end of the step, T (2.85), (2.86); actuators remember."""
     for i in range(s.v.size):
+        d.acceleration[i] = (d.u[i] - s.v[i]) / dt
         s.v[i] = d.u[i]
     if not model.ideal:
         na = vehicle.actuated.size

@@ -4,128 +4,15 @@ M (u − v)/dt + c − τ − Aᵀ f(A u, Rω, Δz + u_z dt) = 0, solved for u =
 constraint forces eliminated). Its root is that of the thesis's force balance over an independent constraint subset.
 """
 
-from typing import NamedTuple
 
-import numpy as np
 
-from grouser._kernels.jit import allocating, inlined, kernel
+from grouser._kernels.jit import inlined, kernel
 from grouser._kernels.law import call_law
 
 # Strong Wolfe conditions of the line search, T Appendix D.
 _DECREASE = 1e-4
 _CURVATURE = 0.9
 _HALVINGS = 14
-
-
-class DynamicModel(NamedTuple):
-    """What forward dynamics needs beside vehicle and ground."""
-
-    free: np.ndarray  # (n,) int64, entries of the joint-space velocity that are solved for
-    ideal: bool  # actuated joints follow their command exactly and are not solved for
-    support: np.ndarray  # (nw, n) int64, positions in `free` that move each wheel's contact
-    support_size: np.ndarray  # (nw,) int64
-    spin: np.ndarray  # (nw,) int64, position in `free` of each wheel's own joint, −1 if it is not free
-    contact: np.ndarray  # (nw, 2) int64, law and parameters of each wheel's contact
-    actuator: np.ndarray  # (2,) int64
-    coupling: np.ndarray  # (nc, 2) int64; law 0 is a rigid coupling
-    rigid: np.ndarray  # (nk,) int64, the rigid couplings
-    rigid_gain: float  # Baumgarte gain of those [1/s]
-    armature: np.ndarray  # (nj,) rotor inertia reflected through gears [kg m² or kg]
-    external: np.ndarray  # (ne, 11) frame, world flag, point (3), force (3), torque (3)
-    gravity: float  # [m/s²]
-    tolerance: float  # [N], largest residual of a solved step
-    iterations: int  # most Newton iterations a step; 1 is the non-iterative method of T §2.4.4
-    fixed_inertia: bool
-    single_body: bool
-    tip_cosine: float
-
-
-class DynamicScratch(NamedTuple):
-    """Work space of the dynamics of one rollout. n free velocities, nk rigid couplings."""
-
-    S: np.ndarray  # (nf, 6) motion subspaces
-    R: np.ndarray  # (3, 3)
-    I: np.ndarray  # (nf, 10) rigid-body inertias
-    composite: np.ndarray  # (nf, 10)
-    M: np.ndarray  # (nv, nv) joint-space inertia
-    V: np.ndarray  # (nf, 6) spatial velocities
-    a: np.ndarray  # (nf, 6) spatial accelerations
-    force: np.ndarray  # (nf, 6)
-    momentum: np.ndarray  # (1, 6)
-    c: np.ndarray  # (nv,) bias force, external forces subtracted
-    law_in: np.ndarray  # (5,)
-    law_out: np.ndarray  # (3,)
-    law_jac: np.ndarray  # (15,)
-    f: np.ndarray  # (nw, 3) contact forces, contact frame [N]
-    K: np.ndarray  # (nw, 3, 3) ∂f/∂(contact velocity), the change of Δz over the step included
-    k: np.ndarray  # (nw, 3) ∂f/∂ω of the wheel
-    joint_force: np.ndarray  # (nc,) force of each coupling
-    joint_slope: np.ndarray  # (nc,) its derivative by the coupling's rate
-    act_in: np.ndarray  # (4 na + 1,) command, rate, angle, memory, dt
-    act_out: np.ndarray  # (2 na,) torque, next memory
-    act_jac: np.ndarray  # (na, na) ∂torque/∂rate
-    torque: np.ndarray  # (na,) torque of each actuator
-    memory: np.ndarray  # (na,) what an actuator remembers between steps
-    lagrange: np.ndarray  # (nk,) forces of the rigid couplings
-    H: np.ndarray  # (n + nk, n + nk) Newton matrix
-    step: np.ndarray  # (n + nk,)
-    residual: np.ndarray  # (nv,) force balance
-    gap: np.ndarray  # (nk,) rate error of the rigid couplings, as a force
-    u: np.ndarray  # (nv,) velocity at the end of the step
-    u_base: np.ndarray  # (nv,)
-    lagrange_base: np.ndarray  # (nk,)
-    product: np.ndarray  # (nv,) work space
-    q_before: np.ndarray  # (nq,)
-    v_before: np.ndarray  # (nv,)
-    memory_before: np.ndarray  # (na,)
-
-
-@allocating
-def make_dynamic_scratch(vehicle, model):
-    nf = vehicle.parent.size
-    nw = vehicle.wheel.size
-    nc = vehicle.coupling_value.size
-    na = vehicle.actuated.size
-    nv = 5 + nf
-    nk = model.rigid.size
-    n = model.free.size + nk
-    return DynamicScratch(
-        np.zeros((nf, 6)),
-        np.zeros((3, 3)),
-        np.zeros((nf, 10)),
-        np.zeros((nf, 10)),
-        np.zeros((nv, nv)),
-        np.zeros((nf, 6)),
-        np.zeros((nf, 6)),
-        np.zeros((nf, 6)),
-        np.zeros((1, 6)),
-        np.zeros(nv),
-        np.zeros(5),
-        np.zeros(3),
-        np.zeros(15),
-        np.zeros((nw, 3)),
-        np.zeros((nw, 3, 3)),
-        np.zeros((nw, 3)),
-        np.zeros(nc),
-        np.zeros(nc),
-        np.zeros(4 * na + 1),
-        np.zeros(2 * na),
-        np.zeros((na, na)),
-        np.zeros(na),
-        np.zeros(na),
-        np.zeros(nk),
-        np.zeros((n, n)),
-        np.zeros(n),
-        np.zeros(nv),
-        np.zeros(nk),
-        np.zeros(nv),
-        np.zeros(nv),
-        np.zeros(nk),
-        np.zeros(nv),
-        np.zeros(nv + 1),
-        np.zeros(nv),
-        np.zeros(na),
-    )
 
 
 @inlined
@@ -188,6 +75,16 @@ def actuator_torques(vehicle, model, q, dt, s, d):
         d.torque[a] = d.act_out[a]
 
 
+@inlined
+def rolling_moment(vehicle, model, w):
+    """Moment that resists a loaded wheel's spin, per rad/s.
+
+    C_rr Rω in f_x of (C.5) alone would speed the wheel up by what it takes from the body and so resist nothing: the
+    ground also turns the wheel back, by R C_rr Rω.
+    """
+    return model.rolling[w] * vehicle.radius[w] * vehicle.radius[w]
+
+
 @kernel
 def force_balance(vehicle, model, q, v, dt, s, d):
     """Residual of the equations of motion at u; returns its squared norm over the free rows and rigid couplings."""
@@ -209,6 +106,8 @@ def force_balance(vehicle, model, q, v, dt, s, d):
         if fz != 0.0:
             for i in range(nv):
                 d.residual[i] -= s.A[3 * w, i] * fx + s.A[3 * w + 1, i] * fy + s.A[3 * w + 2, i] * fz
+            spin = 5 + vehicle.wheel[w]
+            d.residual[spin] += rolling_moment(vehicle, model, w) * d.u[spin]
     nw = vehicle.wheel.size
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] != 0:
@@ -269,6 +168,8 @@ def newton_matrix(vehicle, model, dt, s, d):
                 H[i, j] -= kx * A[3 * w, column] + ky * A[3 * w + 1, column] + kz * A[3 * w + 2, column]
             if model.spin[w] >= 0:
                 H[i, model.spin[w]] -= x * d.k[w, 0] + y * d.k[w, 1] + z * d.k[w, 2]
+        if model.spin[w] >= 0 and d.f[w, 2] != 0.0:
+            H[model.spin[w], model.spin[w]] += rolling_moment(vehicle, model, w)
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] != 0:
             for i in range(n):
@@ -277,10 +178,11 @@ def newton_matrix(vehicle, model, dt, s, d):
                     for j in range(n):
                         H[i, j] -= a * d.joint_slope[c] * s.A[3 * nw + c, model.free[j]]
     if not model.ideal:
-        for a in range(vehicle.actuated.size):
-            for b in range(vehicle.actuated.size):
+        na = vehicle.actuated.size
+        for a in range(na):
+            for b in range(na):
                 # every joint is free here, so entry k of the velocity is row k
-                H[6 + vehicle.actuated[a], 6 + vehicle.actuated[b]] -= d.act_jac[a, b]
+                H[6 + vehicle.actuated[a], 6 + vehicle.actuated[b]] -= d.act_jac[a * na + b]
     for k in range(model.rigid.size):
         c = model.rigid[k]
         for i in range(n):
@@ -361,6 +263,8 @@ def slope_along(vehicle, model, dt, s, d):
             y += s.A[3 * w + 1, i] * p[i]
             z += s.A[3 * w + 2, i] * p[i]
         spin = p[5 + vehicle.wheel[w]]
+        if model.spin[w] >= 0 and d.f[w, 2] != 0.0:
+            total += d.residual[5 + vehicle.wheel[w]] * rolling_moment(vehicle, model, w) * spin
         for r in range(3):
             change = d.K[w, r, 0] * x + d.K[w, r, 1] * y + d.K[w, r, 2] * z + d.k[w, r] * spin
             if change != 0.0:
@@ -377,11 +281,11 @@ def slope_along(vehicle, model, dt, s, d):
                 weight += s.A[3 * nw + c, row] * d.residual[row]
             total -= weight * d.joint_slope[c] * rate
     if not model.ideal:
-        for a in range(vehicle.actuated.size):
-            for b in range(vehicle.actuated.size):
-                total -= (
-                    d.residual[6 + vehicle.actuated[a]] * d.act_jac[a, b] * p[6 + vehicle.actuated[b]]
-                )
+        na = vehicle.actuated.size
+        for a in range(na):
+            weight = d.residual[6 + vehicle.actuated[a]]
+            for b in range(na):
+                total -= weight * d.act_jac[a * na + b] * p[6 + vehicle.actuated[b]]
     for k in range(model.rigid.size):
         c = model.rigid[k]
         rate = 0.0
@@ -434,11 +338,14 @@ def line_search(vehicle, model, q, v, dt, cost, s, d):
 
 @kernel
 def solve_step(vehicle, model, q, v, dt, s, d):
-    """Newton from u = v; returns (converged, iterations). u, forces and residual are those of the last point."""
+    """Newton from where the last acceleration leads; returns (converged, iterations).
+
+    u, forces and residual are left at the last point.
+    """
     n = model.free.size
     nk = model.rigid.size
     for i in range(v.size):
-        d.u[i] = v[i]
+        d.u[i] = v[i] + dt * d.acceleration[i]
     if model.ideal:
         for a in range(vehicle.actuated.size):
             d.u[6 + vehicle.actuated[a]] = s.command[a]
@@ -458,7 +365,7 @@ def solve_step(vehicle, model, q, v, dt, s, d):
             d.u_base[i] = d.u[i]
         for k in range(nk):
             d.lagrange_base[k] = d.lagrange[k]
-        if model.iterations == 1:
+        if model.single:
             try_step(vehicle, model, q, v, dt, 1.0, s, d)
             return True, 1
         before = cost

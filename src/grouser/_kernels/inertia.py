@@ -32,6 +32,22 @@ def set_subspaces(vehicle, s, d):
 
 
 @inlined
+def set_rotation(vehicle, q, f, s, R):
+    """R_body_frame with the spin that posed frames leave out of wheels."""
+    for i in range(3):
+        for j in range(3):
+            R[i, j] = s.R[f, i, j]
+    if vehicle.wheel_of_frame[f] >= 0:
+        cosine = math.cos(q[6 + f])
+        sine = math.sin(q[6 + f])
+        for i in range(3):
+            x = R[i, 0]
+            z = R[i, 2]
+            R[i, 0] = cosine * x - sine * z
+            R[i, 2] = cosine * z + sine * x
+
+
+@inlined
 def set_inertias(vehicle, q, s, d):
     """Rigid-body inertia of every frame about the body origin, body axes."""
     I = vehicle.inertia
@@ -42,22 +58,16 @@ def set_inertias(vehicle, q, s, d):
                 d.I[f, k] = 0.0
             continue
         R = d.R
-        for i in range(3):
-            for j in range(3):
-                R[i, j] = s.R[f, i, j]
         c = vehicle.com
         if vehicle.wheel_of_frame[f] >= 0 and (
             I[f, 0, 0] != I[f, 2, 2] or I[f, 0, 1] != 0.0 or I[f, 0, 2] != 0.0 or I[f, 1, 2] != 0.0
             or c[f, 0] != 0.0 or c[f, 2] != 0.0
         ):  # fmt: skip
-            # frames leave wheels unspun; an unbalanced wheel needs its spin
-            cosine = math.cos(q[6 + f])
-            sine = math.sin(q[6 + f])
+            set_rotation(vehicle, q, f, s, R)
+        else:  # the spin of a balanced wheel changes nothing
             for i in range(3):
-                x = R[i, 0]
-                z = R[i, 2]
-                R[i, 0] = cosine * x - sine * z
-                R[i, 2] = cosine * z + sine * x
+                for j in range(3):
+                    R[i, j] = s.R[f, i, j]
         cx = s.p[f, 0] + R[0, 0] * c[f, 0] + R[0, 1] * c[f, 1] + R[0, 2] * c[f, 2]
         cy = s.p[f, 1] + R[1, 0] * c[f, 0] + R[1, 1] * c[f, 1] + R[1, 2] * c[f, 2]
         cz = s.p[f, 2] + R[2, 0] * c[f, 0] + R[2, 1] * c[f, 1] + R[2, 2] * c[f, 2]

@@ -108,10 +108,16 @@ class SharedDrive(Actuator):
 
     def bind(self, vehicle: Vehicle) -> FloatArray:
         group = np.arange(len(vehicle.actuated), dtype=np.float64) + len(self.groups)
+        if isinstance(self.groups, str) or not isinstance(self.groups, Sequence):
+            raise SimulationError(f"shared drive groups: {self.groups!r:.60} is not a list of lists of joint names")
+        seen: set[str] = set()
         for k, names in enumerate(self.groups):
             for name in names:
                 if name not in vehicle.actuated:
                     raise _not_actuated(name, vehicle, "shared drive")
+                if name in seen:
+                    raise SimulationError(f"shared drive: '{name}' is in two groups; a joint has one motor")
+                seen.add(name)
                 group[vehicle.actuated.index(name)] = k
         stiff = checks.number(self.coupling, "shared drive coupling")
         if stiff < 0.0:
@@ -137,7 +143,8 @@ def per_joint(value: Any, vehicle: Vehicle, name: str, *, least: float) -> Float
         numbers = [value[joint] for joint in vehicle.actuated]
     else:
         numbers = [value] * len(vehicle.actuated)
-    result = [x if x == math.inf else checks.number(x, name) for x in numbers]
+    endless = name.endswith("limit")
+    result = [x if endless and x == math.inf else checks.number(x, name) for x in numbers]
     for x in result:
         if x < least:
             raise SimulationError(f"{name}: {x:g} is {'negative' if least == 0.0 else 'not positive'}")

@@ -50,10 +50,17 @@ def bench(
     )
     console.print_table(
         "Batch, wall time",
-        ("model", "rollouts", "each [s]", "threads", "takes [s]"),
+        ("model", "contact", "rollouts", "each [s]", "threads", "takes [s]"),
         [
-            (b["model"], str(b["rollouts"]), f"{b['seconds_simulated']:g}", str(b["threads"]), f"{b['seconds']:.3f}")
+            (
+                b["model"],
+                b["contact"],
+                str(b["rollouts"]),
+                f"{b['seconds_simulated']:g}",
+                str(b["threads"]),
+                f"{b['seconds']:.3f}",
+            )
             for b in result["batch"]
         ],
-        right=(1, 2, 3, 4),
+        right=(2, 3, 4, 5),
     )

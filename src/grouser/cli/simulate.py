@@ -12,7 +12,7 @@ from grouser.cli import console, values
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
-    from grouser import Run
+    from grouser import Dynamics, Run, Vehicle
 
 WRITTEN = ("run.npz", "run.csv", "run.tum", "run.png")
 """What a folder given to --out is filled with."""
@@ -24,7 +24,8 @@ def register(app: typer.Typer) -> None:
     app.command(
         "simulate",
         epilog="Example: grouser simulate zoe --terrain rough:rms=.15,length=.8,seed=1 --speed 1 --out run.png\n\n"
-        "Example: grouser simulate rocky7 --curvature 0.3 --out results --out path.tum --json",
+        "Example: grouser simulate rocky7 --curvature 0.3 --out results --out path.tum --json\n\n"
+        "Example: grouser simulate landtamer --model dynamic --contact pacejka --friction 0.6 --actuator-gain 2000",
     )(simulate)
 
 
@@ -44,8 +45,23 @@ def simulate(
     duration: Annotated[float, typer.Option(help="How long to drive, s.")] = 10.0,
     dt: Annotated[float, typer.Option(help="Step, s.")] = 0.04,
     start: Annotated[str, typer.Option(help="x,y,yaw to start from: m, m, degrees.")] = "0,0,0",
-    integrator: Annotated[str, typer.Option(help="euler or rk4.")] = "euler",
-    slip: Annotated[str | None, typer.Option(help="Six body-slip parameters p1,…,p6 (thesis section 2.3).")] = None,
+    model: Annotated[
+        str, typer.Option(help="kinematic: wheels roll, no forces; dynamic: masses, contact forces, actuators.")
+    ] = "kinematic",
+    integrator: Annotated[str | None, typer.Option(help="Kinematic: euler (default) or rk4.")] = None,
+    slip: Annotated[
+        str | None, typer.Option(help="Kinematic: six body-slip parameters p1,…,p6 (thesis section 2.3).")
+    ] = None,
+    contact: Annotated[
+        str | None, typer.Option(help="Dynamic: piecewise-linear (default), pacejka or terramechanics.")
+    ] = None,
+    friction: Annotated[
+        float | None, typer.Option(help="Dynamic: coefficient of friction, 1 unless given; soil has none.")
+    ] = None,
+    actuator_gain: Annotated[
+        float | None, typer.Option(help="Dynamic: torque per rate error, N m/(rad/s); joints obey unless given.")
+    ] = None,
+    torque_limit: Annotated[float | None, typer.Option(help="Dynamic: largest torque, N m; needs a gain.")] = None,
     out: Annotated[
         list[Path] | None,
         typer.Option(help="A folder, or a file ending in .npz .csv .tum .png .svg or .pdf; may be repeated."),
@@ -55,25 +71,35 @@ def simulate(
     """Drive one vehicle over one ground and say where it went."""
     targets = [file for path in out or [] for file in _files(path)]
     x, y, yaw = values.numbers(start, 3, "--start", "0,0,90")
-    parameters = None if slip is None else values.numbers(slip, 6, "--slip", "-0.1,0,-0.1,0,0,-0.1")
+    kinematic = {"--integrator": integrator, "--slip": slip}
+    dynamic = {
+        "--contact": contact,
+        "--friction": friction,
+        "--actuator-gain": actuator_gain,
+        "--torque-limit": torque_limit,
+    }
+    _refuse_others(model, kinematic, dynamic)
 
     import grouser as gr
 
-    model = gr.Kinematics(
-        gr.vehicle(vehicle),
-        slip=None if parameters is None else gr.slip.BodySlip(parameters),
-        integrator=integrator,
-    )
     drive = gr.drive.arc(speed, curvature)
     pose = (x, y, math.radians(yaw))
-    run = gr.simulate(model, gr.terrain.parse(terrain), drive, duration=duration, dt=dt, start=pose)
+    ground = gr.terrain.parse(terrain)
+    rover = gr.vehicle(vehicle)
+    flat = gr.Kinematics(rover, integrator=integrator or "euler")
+    if model == "kinematic":
+        parameters = None if slip is None else values.numbers(slip, 6, "--slip", "-0.1,0,-0.1,0,0,-0.1")
+        moving = flat.replace(slip=None if parameters is None else gr.slip.BodySlip(parameters))
+        run = gr.simulate(moving, ground, drive, duration=duration, dt=dt, start=pose)
+    else:
+        forced = _dynamics(rover, contact or "piecewise-linear", friction, actuator_gain, torque_limit, speed)
+        run = gr.simulate(forced, ground, drive, duration=duration, dt=dt, start=pose)
     commanded = None
     if any(file.suffix in (".png", ".svg", ".pdf") for file in targets):
-        flat = model.replace(slip=None)
         commanded = gr.simulate(flat, gr.terrain.plane(), drive, duration=duration, dt=dt, start=pose)
     written = [file for file in targets if _write(run, commanded, file)]
 
-    result: dict[str, Any] = {**run.summary(), "files": [str(file) for file in written]}
+    result: dict[str, Any] = {**run.summary(), "model": model, **_forces(run), "files": [str(file) for file in written]}
     if as_json:
         console.print_json(result)
     else:
@@ -81,6 +107,46 @@ def simulate(
     if run.status is not gr.Status.OK:
         console.remark(f"grouser: the run ended after {run.steps * run.dt:g} s: {run.status.meaning}")
         raise typer.Exit(1)
+
+
+def _refuse_others(model: str, kinematic: dict[str, Any], dynamic: dict[str, Any]) -> None:
+    """Options of the model that was not asked for are a mistake, not silence."""
+    if model not in ("kinematic", "dynamic"):
+        raise GrouserError(f"--model: {model!r:.40} is not one of kinematic, dynamic")
+    other, others = ("dynamic", dynamic) if model == "kinematic" else ("kinematic", kinematic)
+    for option, value in others.items():
+        if value is not None:
+            raise GrouserError(f"{option}: is for the {other} model; add --model {other}, or leave it out")
+
+
+def _dynamics(
+    rover: Vehicle, contact: str, friction: float | None, gain: float | None, limit: float | None, speed: float
+) -> Dynamics:
+    import grouser as gr
+    from grouser.reproduce.contacts import contact_named
+
+    if limit is not None and gain is None:
+        raise GrouserError("--torque-limit: an actuator that obeys exactly has no limit; add --actuator-gain")
+    actuator = None
+    if gain is not None:
+        values.not_negative(gain, "--actuator-gain")
+        most = math.inf if limit is None else values.positive(limit, "--torque-limit")
+        actuator = gr.actuation.PI(gain=gain, limit=most)
+    named = contact_named(contact, rover, friction=friction, speed=max(abs(speed), 0.1))
+    return gr.Dynamics(rover, contact=named, actuator=actuator)
+
+
+def _forces(run: Run) -> dict[str, Any]:
+    """What only the dynamic model knows, in a few numbers."""
+    if run.contact.force is None or run.solver is None or len(run.time) == 0:
+        return {}
+    power = run.power
+    return {
+        "mean_wheel_load": [float(f) for f in run.contact.force[..., 2].mean(axis=0)],
+        "newton_iterations": float(run.solver.iterations.mean()),
+        "halved_steps": run.halved_steps,
+        "mean_power": None if power is None else float(power.sum(axis=1).mean()),
+    }
 
 
 def _files(path: Path) -> list[Path]:
@@ -119,6 +185,10 @@ def _print(result: dict[str, Any], terrain: str) -> None:
         ("final yaw", f"{math.degrees(result['final_yaw']):+.2f}°"),
         ("mean contact speed", f"{result['mean_contact_speed']:.4f} m/s"),
     ]
+    if "mean_wheel_load" in result:
+        pairs.append(("mean wheel load", " ".join(f"{f:.1f}" for f in result["mean_wheel_load"]) + " N"))
+        pairs.append(("mean power", f"{result['mean_power']:.2f} W"))
+        pairs.append(("Newton iterations", f"{result['newton_iterations']:.2f} per step"))
     if result["deficient_steps"]:
         pairs.append(("underdetermined steps", str(result["deficient_steps"])))
     console.print_pairs(f"{result['vehicle']} on {terrain}", pairs)

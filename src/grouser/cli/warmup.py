@@ -61,6 +61,18 @@ def _parts() -> list[tuple[str, Callable[[], object]]]:
         run.rollover_margin()
         gr.rollout(model, flat, np.zeros((2, 1, 4)))
 
+    def dynamics() -> None:
+        contacts = (gr.contact.PiecewiseLinear(), gr.contact.Pacejka(), gr.contact.Ishigami())
+        for contact in contacts:
+            dynamic = gr.Dynamics(zoe, contact=contact, actuator=gr.actuation.PI(gain=2000.0))
+            gr.simulate(dynamic, flat, gr.drive.arc(1.0), duration=0.04)
+        gr.contact.Table(contacts[-1], radius=0.3, width=0.1)
+        dynamic = gr.Dynamics(zoe)
+        gr.rollout(dynamic, flat, np.zeros((2, 1, 4)))
+        state, velocity = gr.settle(zoe, flat, penetration=dynamic.penetration).state, np.zeros(6 + zoe.n_joints)
+        dynamic.inertia_and_bias(state, velocity)
+        dynamic.step(state, velocity, np.zeros(4), flat, dt=0.04)
+
     def probes() -> None:
         state = gr.settle(zoe, flat).state
         frame_poses(zoe, state)
@@ -73,5 +85,6 @@ def _parts() -> list[tuple[str, Callable[[], object]]]:
         ("grounds", grounds),
         ("settling", lambda: gr.settle(zoe, flat)),
         ("rollouts, drives and slip", drive_and_slip),
+        ("forces: contacts, actuators and dynamics", dynamics),
         ("contacts, velocities and frames", probes),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import dynamic_probe as kernels
-from grouser._kernels.dynamics import DynamicModel
+from grouser._kernels.dynamic_scratch import DynamicModel
 from grouser._kernels.joint_laws import spring
 from grouser._kernels.kinematics import GRAVITY
 from grouser._kernels.vehicle import VehicleArrays
@@ -91,11 +91,12 @@ class Dynamics:
             checks.instance(model, Contact, f"contact of '{wheel}'", "use grouser.contact.Pacejka() or another")
         if self.actuator is not None:
             checks.instance(self.actuator, Actuator, "actuator", "use grouser.actuation.PI(gain=…) or None")
-        object.__setattr__(self, "joints", tuple(self.joints))
-        object.__setattr__(self, "external", tuple(self.external))
+        object.__setattr__(self, "joints", _rows(self.joints, JointModel, "joints", "grouser.dynamics.Spring(…)"))
+        external = _rows(self.external, ExternalForce, "external", "grouser.ExternalForce(…)")
+        object.__setattr__(self, "external", external)
         if self.newton not in NEWTON:
             raise SimulationError(f"newton: {self.newton!r:.40} is not one of {', '.join(NEWTON)}")
-        checks.count(self.max_iterations, "max_iterations", most=10000)
+        checks.count(self.max_iterations, "max_iterations", least=2, most=10000)
         checks.number(self.gravity, "gravity")
         if self.tolerance is not None:
             checks.positive(self.tolerance, "tolerance")
@@ -105,7 +106,7 @@ class Dynamics:
         inert = [f.name for f in vehicle.frames if f.is_wheel and f.mass > 0.0 and not np.any(f.inertia_matrix)]
         if inert and self.actuator is not None:
             raise SimulationError(f"wheel '{inert[0]}' has mass but no inertia: a torque would spin it at once; add it")
-        _ = self._parts  # refuses bad parameters now, not in the middle of a run
+        _ = self._parts, self.vehicle_arrays  # refuses bad parameters now, not in the middle of a run
 
     def replace(self, **changes: Any) -> Dynamics:
         """A copy with some fields changed."""
@@ -120,17 +121,30 @@ class Dynamics:
         missing = [name for name in self.vehicle.wheels if name not in self.contact]
         if missing:
             raise SimulationError(f"contact: gives nothing for {', '.join(missing)}; name every wheel")
-        return dict(self.contact)
+        return {name: self.contact[name] for name in self.vehicle.wheels}
 
     @property
     def wheel_load(self) -> float:
         """Weight per wheel [N], from which contact models take their defaults."""
         return self.vehicle.mass * GRAVITY / self.vehicle.n_wheels
 
-    @property
+    @cached_property
     def penetration(self) -> float:
-        """How deep wheels settle at the start [m]: the static penetration of the contact model, if it states one."""
-        return float(getattr(next(iter(self._contacts().values())), "static_penetration", 0.0))
+        """How deep the wheels settle at the start [m]: where a wheel that rolls without slip carries its load."""
+        frame = next(f for f in self.vehicle.frames if f.is_wheel)
+        contact = next(iter(self._contacts().values()))
+        load = self.wheel_load * max(self.gravity, 0.0) / GRAVITY
+        depth = np.linspace(0.0, 0.5 * (frame.radius or 0.0), 2001)
+        carried = contact.force(
+            np.zeros((len(depth), 3)),
+            np.ones(len(depth)),
+            -depth,
+            radius=frame.radius,
+            width=frame.width,
+            load=self.wheel_load,
+        )[:, 2]
+        enough = int(np.argmax(carried >= load)) or len(depth) - 1
+        return float(np.interp(load, carried[: enough + 1], depth[: enough + 1]))
 
     @cached_property
     def vehicle_arrays(self) -> VehicleArrays:
@@ -156,8 +170,9 @@ class Dynamics:
             keep.append(par)
             return int(par.ctypes.data)
 
-        contact = []
+        contact, rolling = [], []
         for name, model in self._contacts().items():
+            rolling.append(float(getattr(model, "rolling_resistance", 0.0)))
             par = model.bind(frames[name].radius, frames[name].width, self.wheel_load)
             contact.append((model.law.address, kept(par)))
         coupling = []
@@ -179,6 +194,7 @@ class Dynamics:
         return {
             "keep": keep,
             "contact": np.array(contact, dtype=np.int64),
+            "rolling": np.array(rolling),
             "coupling": np.array(coupling, dtype=np.int64).reshape(-1, 2),
             "actuator": np.array(actuator, dtype=np.int64),
             "armature": armature,
@@ -214,6 +230,7 @@ class Dynamics:
             support_size=size,
             spin=spin,
             contact=parts["contact"],
+            rolling=parts["rolling"],
             actuator=parts["actuator"],
             coupling=parts["coupling"],
             rigid=np.flatnonzero(parts["coupling"][:, 0] == 0).astype(np.int64),
@@ -222,7 +239,8 @@ class Dynamics:
             external=parts["external"],
             gravity=float(self.gravity),
             tolerance=RELATIVE_TOLERANCE * weight if self.tolerance is None else float(self.tolerance),
-            iterations=1 if self.newton == "single" else int(self.max_iterations),
+            iterations=int(self.max_iterations),
+            single=self.newton == "single",
             fixed_inertia=bool(self.fixed_inertia),
             single_body=bool(self.single_body_bias),
             tip_cosine=-2.0 if self.tip_angle is None else math.cos(min(self.tip_angle, math.pi)),
@@ -268,3 +286,9 @@ class Dynamics:
         q = checks.array(state, "state", (7 + self.vehicle.n_joints,))
         normalise(q)
         return q, checks.array(velocity, "velocity", (6 + self.vehicle.n_joints,))
+
+
+def _rows(values: Any, kind: Any, name: str, remedy: str) -> tuple[Any, ...]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise SimulationError(f"{name}: {values!r:.60} is not a list; give ({remedy}, …)")
+    return tuple(checks.instance(value, kind, name, f"use {remedy}") for value in values)

@@ -90,5 +90,5 @@ def _text(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
-        return f"{value:.{4 if abs(value) < 1.0 else 1 if abs(value) < 1000.0 else 0}f}"
+        return f"{value:.4f}" if abs(value) < 1.0 else f"{value:.4g}" if abs(value) < 1000.0 else f"{value:.0f}"
     return str(value)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from grouser import terrain
-from grouser.checks import FloatArray
 from grouser.kinematics import Kinematics
 from grouser.reproduce.experiment import Experiment, Progress, Result, Row
 from grouser.reproduce.table_2_4_plot import draw
+from grouser.reproduce.timing import us_per_step
 from grouser.simulation import Run, Status, drive, simulate
-from grouser.simulation.engine import launch
 from grouser.simulation.settle import settle
 from grouser.simulation.unconstrained import simulate_unconstrained
-from grouser.terrain import Terrain
 from grouser.vehicles import vehicle
 
 DAE = "stabilized DAE"
@@ -33,7 +30,6 @@ MAP = (12.0, 8.0)  # m; the start is 3 m from its edge
 CENTER = (3.0, 0.0)
 DAE_STEPS = (0.01, 0.02, 0.04, 0.10, 0.20)  # s; the first is the reference
 FITTED_STEPS = (0.04, 0.10, 0.20)
-REPEATS = 5  # of each timing; the median counts
 
 TIME_CONSTANT = DAE_STEPS[-1]
 """1/σ [s], the shortest that T (2.35), σ ≤ 1/Δt, allows at every step of the table: rows then differ in dt alone."""
@@ -125,13 +121,14 @@ def run_table(quick: bool, progress: Progress) -> Result:
         reference = runs[DAE_STEPS[0]]
         for method, dt in cases:
             if method == DAE:
-                trials[method, dt].add(runs[dt], reference, _dae_us_per_step(model, ground, start, dt))
+                cost = us_per_step(model, ground, command, start, dt=dt, duration=DURATION)
+                trials[method, dt].add(runs[dt], reference, cost)
             elif not (quick and method == NELDER_MEAD and seed != seeds[0]):
                 fitted = simulate_unconstrained(
                     model, ground, command, duration=DURATION, dt=dt, start=start, fitting=FITTING[method]
                 )
-                us_per_step = 1e6 * fitted.seconds / len(fitted.work) if len(fitted.work) else None
-                trials[method, dt].add(fitted.run, reference, us_per_step)
+                us = 1e6 * fitted.seconds / len(fitted.work) if len(fitted.work) else None
+                trials[method, dt].add(fitted.run, reference, us)
             done += 1
             progress(done, total)
         runs = {dt: simulate(paper_model, ground, command, duration=DURATION, dt=dt, start=start) for dt in DAE_STEPS}
@@ -163,23 +160,6 @@ TABLE_2_4 = Experiment(
     description="Rocky 7 on rough ground: constrained kinematics against unconstrained motion with terrain fitting",
     body=run_table,
 )
-
-
-def _dae_us_per_step(model: Kinematics, ground: Terrain, start: FloatArray, dt: float) -> float:
-    """CPU time of a step [µs] without recording; what a launch costs before its first step is taken off."""
-    bound = drive.arc(SPEED).bind(model.vehicle, dt)
-    steps = round(DURATION / dt)
-
-    def seconds(count: int) -> float:
-        times = []
-        for _ in range(REPEATS):
-            # Of the process, not the thread: Numba may run even a batch of one on a thread of its own pool.
-            begin = time.process_time()
-            launch(model, ground, [bound], start[None], dt=dt, steps=count, every=0, detailed=False)
-            times.append(time.process_time() - begin)
-        return float(np.median(times))
-
-    return 1e6 * (seconds(steps) - seconds(0)) / steps
 
 
 def _warm_up(model: Kinematics) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from grouser.errors import GrouserError, SimulationError, TerrainError
 from grouser.files import write_whole
-from grouser.simulation.run import ContactRecord, Run
+from grouser.simulation.run import ContactRecord, Run, SolverRecord
 from grouser.simulation.status import Status
 from grouser.vehicles.toml import parse_toml, to_toml
 
@@ -22,6 +22,7 @@ MOST_BYTES = 8_000_000_000
 
 _ARRAYS = ("time", "state", "velocity", "command")
 _CONTACT_ARRAYS = ("point", "normal", "velocity", "height_error", "angle")
+_SOLVER_ARRAYS = ("iterations", "residual", "kinetic", "potential")
 
 
 def save_run(run: Run, path: str | os.PathLike[str]) -> None:
@@ -30,6 +31,9 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
         raise SimulationError(f"{path}: a run is saved as .npz; name the file {Path(path).stem}.npz")
     arrays: dict[str, Any] = {name: getattr(run, name) for name in _ARRAYS}
     arrays |= {f"contact_{name}": getattr(run.contact, name) for name in _CONTACT_ARRAYS}
+    if run.torque is not None and run.contact.force is not None and run.solver is not None:
+        arrays |= {"torque": run.torque, "contact_force": run.contact.force}
+        arrays |= {f"solver_{name}": getattr(run.solver, name) for name in _SOLVER_ARRAYS}
     ground = _ground_bytes(run)
     if ground is not None:
         arrays["ground"] = np.frombuffer(ground, dtype=np.uint8)
@@ -40,7 +44,7 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
             schema=np.array(SCHEMA),
             vehicle=np.array(to_toml(run.vehicle)),
             status=np.array(str(run.status)),
-            numbers=np.array([run.steps, run.dt, run.deficient_steps], dtype=np.float64),
+            numbers=np.array([run.steps, run.dt, run.deficient_steps, run.halved_steps], dtype=np.float64),
             **arrays,
         ),
         SimulationError,
@@ -69,16 +73,23 @@ def load_run(path: str | os.PathLike[str]) -> Run:
         raise SimulationError(f"{path}: schema is {schema!r:.60}; a run file has {SCHEMA}")
     try:
         vehicle = parse_toml(str(values["vehicle"]), str(path))
-        steps, dt, deficient = values["numbers"]
+        steps, dt, deficient, *rest = values["numbers"]
+        dynamic: dict[str, Any] = {}
+        if "torque" in values:
+            solver = SolverRecord(**{name: values[f"solver_{name}"] for name in _SOLVER_ARRAYS})
+            dynamic = {"torque": values["torque"], "solver": solver, "halved_steps": int(rest[0])}
         run = Run(
             vehicle=vehicle,
             status=Status(str(values["status"])),
             steps=int(steps),
             dt=float(dt),
             deficient_steps=int(deficient),
-            contact=ContactRecord(**{name: values[f"contact_{name}"] for name in _CONTACT_ARRAYS}),
+            contact=ContactRecord(
+                **{name: values[f"contact_{name}"] for name in _CONTACT_ARRAYS}, force=values.get("contact_force")
+            ),
             ground=_ground_of_bytes(values.get("ground")),
             **{name: values[name] for name in _ARRAYS},
+            **dynamic,
         )
     except (KeyError, ValueError, TypeError) as error:
         raise SimulationError(f"{path}: is damaged ({str(error)[:100]}); save the run again") from None
@@ -98,8 +109,12 @@ def _check_shapes(run: Run, path: str | os.PathLike[str]) -> None:
     pairs = [(name, getattr(run, name), shape) for name, shape in wanted.items()]
     for name, last in zip(_CONTACT_ARRAYS, ((3,), (3,), (3,), (), ()), strict=True):
         pairs.append((f"contact_{name}", getattr(run.contact, name), (*rows, v.n_wheels, *last)))
+    if run.torque is not None and run.solver is not None:
+        pairs += [("torque", run.torque, wanted["command"])]
+        pairs += [("contact_force", run.contact.force, (*rows, v.n_wheels, 3))]
+        pairs += [(f"solver_{name}", getattr(run.solver, name), rows) for name in _SOLVER_ARRAYS]
     for name, array, shape in pairs:
-        if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        if array is None or array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
             raise SimulationError(f"{path}: '{name}' is not {shape} finite numbers; save the run again")
 
 
@@ -142,8 +157,12 @@ def write_csv(run: Run, path: str | os.PathLike[str]) -> None:
     columns += zip(("wx", "wy", "wz", "vx", "vy", "vz"), run.velocity[:, :6].T, strict=True)
     columns += ((f"rate_{name}", v) for name, v in zip(run.vehicle.joints, run.velocity[:, 6:].T, strict=True))
     columns += ((f"command_{name}", u) for name, u in zip(run.vehicle.actuated, run.command.T, strict=True))
+    if run.torque is not None:
+        columns += ((f"torque_{name}", x) for name, x in zip(run.vehicle.actuated, run.torque.T, strict=True))
     for w, name in enumerate(run.vehicle.wheels):
         c = run.contact
+        if c.force is not None:
+            columns += zip((f"force_{a}_{name}" for a in ("ahead", "left", "up")), c.force[:, w].T, strict=True)
         columns += zip((f"contact_{a}_{name}" for a in "xyz"), c.point[:, w].T, strict=True)
         columns += zip((f"slip_{a}_{name}" for a in ("ahead", "left", "up")), c.velocity[:, w].T, strict=True)
         columns += [(f"height_error_{name}", c.height_error[:, w]), (f"contact_angle_{name}", c.angle[:, w])]
