@@ -107,9 +107,9 @@ class SharedDrive(Actuator):
     """Largest share of a joint [N m], > 0."""
 
     def bind(self, vehicle: Vehicle) -> FloatArray:
-        group = np.arange(len(vehicle.actuated), dtype=np.float64) + len(self.groups)
         if isinstance(self.groups, str) or not isinstance(self.groups, Sequence):
             raise SimulationError(f"shared drive groups: {self.groups!r:.60} is not a list of lists of joint names")
+        group = np.arange(len(vehicle.actuated), dtype=np.float64) + len(self.groups)
         seen: set[str] = set()
         for k, names in enumerate(self.groups):
             for name in names:
