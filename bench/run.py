@@ -6,13 +6,17 @@ import json
 import sys
 from pathlib import Path
 
+import mujoco_zoe
+
 from grouser.bench import measure, prepare
 
 TARGET = Path(__file__).with_name("results.json")
 
 if __name__ == "__main__":
     prepare()
-    result = measure(quick="--quick" in sys.argv[1:])
+    quick = "--quick" in sys.argv[1:]
+    result = measure(quick=quick)
+    result["mujoco"] = mujoco_zoe.measure(quick=quick)
     TARGET.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n")
     for case in result["cases"]:
         what = f"{case['vehicle']:<10} {case['model']:<10} {case['contact']:<17}"
@@ -20,4 +24,8 @@ if __name__ == "__main__":
     for batch in result["batch"]:
         work = f"{batch['rollouts']} rollouts × {batch['seconds_simulated']:g} s"
         print(f"{batch['model']}, {work}, {batch['threads']} threads: {batch['seconds']:.3f} s")
+    if result["mujoco"] is None:
+        print("MuJoCo is not installed (pip install mujoco): not compared")
+    else:
+        print("\n".join(mujoco_zoe.table(result["mujoco"])))
     print(f"wrote {TARGET}")

@@ -42,7 +42,7 @@ def test_help_imports_neither_numba_nor_matplotlib_nor_scipy() -> None:
     )
     began = time.monotonic()
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
-    assert time.monotonic() - began < 5.0  # a third of a second on a quiet machine
+    assert time.monotonic() - began < 15.0  # a third of a second on a quiet machine
 
 
 def test_public_names_are_all_there_and_listed() -> None:

@@ -23,7 +23,7 @@ HEIGHTS = np.random.default_rng(1).normal(scale=0.2, size=(9, 9))
 ASC = "ncols 3\nnrows 2\nxllcorner 10\nyllcorner 20\ncellsize 2\nNODATA_value -1\n1 2 3\n4 5 6\n"
 FUZZ = settings(
     max_examples=100,
-    deadline=2000,
+    deadline=10_000,  # ms of wall clock; milliseconds alone, but test workers share two cores
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

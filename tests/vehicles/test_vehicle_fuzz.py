@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grouser.errors import GrouserError
 from grouser.vehicles import Coupling, Frame, Steering, Vehicle, read_toml, read_urdf, to_toml, vehicle
 
-FUZZ = settings(max_examples=150, deadline=2000, suppress_health_check=[HealthCheck.too_slow])
+FUZZ = settings(max_examples=150, deadline=10_000, suppress_health_check=[HealthCheck.too_slow])
 
 TOML = to_toml(vehicle("rocky7"))
 SIDE = """schema = "grouser/urdf@1"

@@ -210,6 +210,6 @@ NONSENSE = {
 
 @pytest.mark.parametrize("kind", NONSENSE)
 def test_a_megabyte_of_nonsense_is_refused_quickly(refused, kind):
-    start = time.perf_counter()
+    start = time.process_time()
     refused(NONSENSE[kind])
-    assert time.perf_counter() - start < 5.0  # about 1 s on an idle machine
+    assert time.process_time() - start < 20.0  # about 1 s; a quadratic parser takes minutes
