@@ -376,7 +376,5 @@ def table(result: dict[str, Any]) -> list[str]:
         )
     if not all(row["errors_fall_with_step"] for row in result["equal_error"]):
         lines.append("  MuJoCo's errors do not fall with every smaller step: take the ratios as rough")
-    lines.append(
-        f"  MuJoCo on a plane: {result['plane_us_per_step']:.2f} µs per step (timestep 0.002 s)"
-    )
+    lines.append(f"  MuJoCo on a plane: {result['plane_us_per_step']:.2f} µs per step (timestep 0.002 s)")
     return lines
