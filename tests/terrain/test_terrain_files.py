@@ -1,10 +1,12 @@
 """Terrains in files: round trips, refusals, and damaged files of every kind."""
 
 import builtins
+import contextlib
 import inspect
 import io
 import json
 import math
+import time
 import zipfile
 
 import numpy as np
@@ -23,7 +25,7 @@ HEIGHTS = np.random.default_rng(1).normal(scale=0.2, size=(9, 9))
 ASC = "ncols 3\nnrows 2\nxllcorner 10\nyllcorner 20\ncellsize 2\nNODATA_value -1\n1 2 3\n4 5 6\n"
 FUZZ = settings(
     max_examples=100,
-    deadline=10_000,  # ms of wall clock; milliseconds alone, but test workers share two cores
+    deadline=None,  # the promise of 2 s is kept by CPU time in `usable_or_refused`
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -290,8 +292,17 @@ def test_a_missing_package_is_named_with_how_to_install_it(tmp_path, monkeypatch
         monkeypatch.undo()
 
 
+def cpu_seconds(path):
+    began = time.process_time()
+    with contextlib.suppress(GrouserError):
+        terrain.read(path)
+    return time.process_time() - began
+
+
 def usable_or_refused(path):
-    """A terrain read from any bytes answers everywhere, or the file is refused in one sentence."""
+    """A terrain read from any bytes answers everywhere, or the file is refused in one sentence, within 2 s of CPU."""
+    if cpu_seconds(path) > 2.0:  # the first file of a kind may import its reader or compile its law
+        assert cpu_seconds(path) < 2.0
     try:
         ground = terrain.read(path)
     except GrouserError as error:

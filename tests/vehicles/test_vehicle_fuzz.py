@@ -1,6 +1,8 @@
 """Whatever a file or a caller brings, the answer is a sound vehicle or a Grouser error, and it comes soon."""
 
+import contextlib
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 from grouser.errors import GrouserError
 from grouser.vehicles import Coupling, Frame, Steering, Vehicle, read_toml, read_urdf, to_toml, vehicle
 
-FUZZ = settings(max_examples=150, deadline=10_000, suppress_health_check=[HealthCheck.too_slow])
+# The promise of 2 s is kept by CPU time in `check`: a wall clock also counts the other test worker.
+FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 TOML = to_toml(vehicle("rocky7"))
 SIDE = """schema = "grouser/urdf@1"
@@ -56,11 +59,10 @@ def check(read, **files):
     with tempfile.TemporaryDirectory() as folder:
         for suffix, content in files.items():
             (Path(folder) / f"v.{suffix.replace('_', '.')}").write_bytes(content)
-        try:
-            result = read(Path(folder) / f"v.{next(iter(files))}")
-        except GrouserError:
-            return
-        must_be_sound(result)
+        began = time.process_time()
+        with contextlib.suppress(GrouserError):
+            must_be_sound(read(Path(folder) / f"v.{next(iter(files))}"))
+        assert time.process_time() - began < 2.0
 
 
 def must_be_sound(result):

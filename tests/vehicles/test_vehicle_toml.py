@@ -212,4 +212,4 @@ NONSENSE = {
 def test_a_megabyte_of_nonsense_is_refused_quickly(refused, kind):
     start = time.process_time()
     refused(NONSENSE[kind])
-    assert time.process_time() - start < 20.0  # about 1 s; a quadratic parser takes minutes
+    assert time.process_time() - start < 5.0  # about 1 s; a quadratic parser takes minutes

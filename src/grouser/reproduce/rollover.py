@@ -100,11 +100,8 @@ def _notes(runs: dict[float, Run]) -> list[str]:
     notes = [
         "A wheel is lifted when its normal force is zero at some step after the turn began; rolled over means that the "
         "body's z axis pointed below the horizon.",
-        "Half the track over the cg height, 0.98 low and 0.66 high, is the sideways force over weight that tips it. "
-        f"The low one's tyres reach {grip:.2f}: with the pitching that lifts only its inner front wheel, and the high "
-        "one goes over. The paper sees four wheels lift at the low height. Springs four times as stiff or ideal "
-        "actuators do not change the count here, a Coulomb cone in place of the tyre makes it two, and at μ 0.8 "
-        "neither vehicle rolls over.",
+        "Half the track over the cg height is the sideways force over weight that tips it; the low one's tyres reach "
+        f"{grip:.2f}. The paper sees four wheels lift at the low height, and does not give its friction: here μ is 1.",
     ]
     if len(over):
         notes.append(

