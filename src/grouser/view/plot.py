@@ -32,6 +32,10 @@ STATUS_COLOURS = {
     Status.DIVERGED: style.PURPLE,
 }
 DASHES = (0, (5, 4))
+LEAST_SLIP = 0.1
+"""Slip speed a picture spans at least [cm/s]; below, an angle [°] and a height error [mm]: rounding stays flat."""
+LEAST_ANGLE = 0.2
+LEAST_HEIGHT = 0.2
 MOST_PATHS = 2000
 """Paths of a fan that are drawn; of more, evenly chosen ones."""
 
@@ -166,8 +170,8 @@ def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: topview.Box) -> 
 def _draw_slip(axes: Axes, run: Run) -> None:
     for w, name in enumerate(run.vehicle.wheels):
         axes.plot(run.time, 100.0 * run.contact.slip_speed[:, w], color=_wheel_colour(w), lw=1.1, label=name)
-    axes.set_ylim(bottom=0.0)
     _time_axis(axes, run)
+    axes.set_ylim(0.0, max(axes.get_ylim()[1], LEAST_SLIP))
     style.label(axes, x="time [s]", y="slip speed [cm/s]", title="Slip at the wheels")
 
 
@@ -176,6 +180,7 @@ def _draw_attitude(axes: Axes, run: Run) -> None:
     for i, (name, colour) in enumerate((("roll", style.BLUE), ("pitch", style.ORANGE), ("yaw", style.BLACK))):
         axes.plot(run.time, angles[:, i], color=colour, label=name)
     _time_axis(axes, run)
+    _span_at_least(axes, LEAST_ANGLE)
     axes.legend(ncols=3, loc="best", handlelength=1.2, columnspacing=1.0)
     style.label(axes, x="time [s]", y="angle [°]", title="Attitude")
 
@@ -184,6 +189,7 @@ def _draw_height_error(axes: Axes, run: Run) -> None:
     for w in range(run.vehicle.n_wheels):
         axes.plot(run.time, 1000.0 * run.contact.height_error[:, w], color=_wheel_colour(w), lw=1.1)
     _time_axis(axes, run)
+    _span_at_least(axes, LEAST_HEIGHT)
     style.label(axes, x="time [s]", y="Δz [mm]", title="Height error (below 0 is in the ground)")
 
 
@@ -242,6 +248,13 @@ def _drawn(run: Run, commanded: Run | None) -> list[FloatArray]:
 def _time_axis(axes: Axes, run: Run) -> None:
     axes.set_xlim(0.0, max(float(run.time[-1]), 1e-9))
     axes.margins(y=0.08)
+
+
+def _span_at_least(axes: Axes, least: float) -> None:
+    """Widen the upright axis about its middle, so that a curve that is constant but for rounding looks constant."""
+    low, high = axes.get_ylim()
+    more = max(0.0, least - (high - low))
+    axes.set_ylim(low - 0.5 * more, high + 0.5 * more)
 
 
 def _wheel_colour(wheel: int) -> str:
