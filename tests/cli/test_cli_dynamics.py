@@ -67,7 +67,7 @@ def test_weak_actuators_do_not_climb(capsys: pytest.CaptureFixture[str]) -> None
     [
         (["--friction", "0.5"], "--friction: is for the dynamic model"),
         (["--model", "dynamic", "--slip=0,0,0,0,0,0"], "--slip: is for the kinematic model"),
-        (["--model", "dynamic", "--integrator", "rk4"], "--integrator: is for the kinematic model"),
+        (["--model", "dynamic", "--integrator", "rk4"], "integrator: 'rk4' is not one of euler, midpoint"),
         (["--model", "magic"], "--model: 'magic' is not one of kinematic, dynamic"),
         (["--model", "dynamic", "--contact", "mud"], "'mud' is not one of piecewise-linear, pacejka, terramechanics"),
         (["--model", "dynamic", "--contact", "terramechanics", "--friction", "1"], "terramechanics has none"),

@@ -258,6 +258,27 @@ def test_power_is_accounted_for():
     assert missing[2] < 0.02 * abs(motors)
 
 
+@pytest.mark.parametrize("integrator", ["euler", "midpoint"])
+def test_drive_work_is_change_of_energy_and_what_the_wheels_lose(integrator):
+    """Energy grows by the work of the motors and of each wheel's contact, to the order of the step."""
+    vehicle, ground = gr.vehicle("zoe"), gr.terrain.rough(0.1, 1.0, 7, size=40.0)
+    actuator, contact = gr.actuation.PI(gain=200.0), PiecewiseLinear(rolling_resistance=30.0)
+    model = gr.Dynamics(vehicle, contact=contact, actuator=actuator, tolerance=exact(vehicle), integrator=integrator)
+    missing = []
+    for dt in (0.01, 0.005, 0.0025):
+        run = gr.simulate(model, ground, gr.drive.arc(0.6), duration=4.0, dt=dt)
+        motors = (run.torque[:-1] * run.velocity[1:, 6 + vehicle.arrays.actuated]).sum() * dt
+        wheels = run.contact.power[:-1].sum(axis=0) * dt
+        energy = run.solver.kinetic + run.solver.potential
+        missing.append(abs(motors + wheels.sum() - (energy[-1] - energy[0])))
+        assert (wheels < 0.0).all()
+    rolled = 30.0 * 0.6**2 * 4.0  # of each wheel: C_rr (Rω)² over 4 s
+    print(f"\n{integrator}: motors {motors:.1f} J, wheels {wheels.round(1)} J (rolling {rolled:.1f}), off {missing}")
+    assert (wheels < -0.8 * rolled).all()
+    assert missing[2] < 0.35 * missing[0]
+    assert missing[2] < 0.02 * motors
+
+
 @pytest.mark.parametrize("kind", [PiecewiseLinear, gr.contact.Pacejka])
 def test_rolling_resistance_lets_a_vehicle_coast_to_a_stop(kind):
     vehicle = gr.vehicle("husky")

@@ -4,31 +4,45 @@ import numpy as np
 from numba import prange
 
 from grouser._kernels.dynamic_scratch import make_dynamic_scratch
-from grouser._kernels.dynamic_step import accelerate, energies, finish, halved_step, largest_residual
+from grouser._kernels.dynamic_step import accelerate, energies, finish, halved_step, largest_residual, observe
+from grouser._kernels.dynamics import contact_power
 from grouser._kernels.jit import inlined, kernel, parallel_entry
 from grouser._kernels.rollout import copy_row, record_contacts
 from grouser._kernels.scratch import make_scratch
-from grouser._kernels.step import DIVERGED, OK, UNSOLVED, Function
+from grouser._kernels.step import DIVERGED, OFF_TERRAIN, OK, UNSOLVED, Function
 
 DIAGNOSTICS = 4
+FORCE_COLUMNS = 4
+
+
+@kernel
+def record_state(vehicle, model, ground, q, first, row, contacts, diagnostics, s, d):
+    """Contacts and (kinetic, potential) energy of the state a step begins at; False where the ground ends."""
+    if row >= contacts.shape[0]:
+        return True
+    if not observe(vehicle, model, ground, q, first, s, d):
+        return False
+    record_contacts(vehicle, s, contacts[row])
+    kinetic, potential = energies(vehicle, model, s, d)
+    diagnostics[row, 2] = kinetic
+    diagnostics[row, 3] = potential
+    return True
 
 
 @inlined
 def record_forces(vehicle, model, iterations, row, forces, torques, diagnostics, s, d):
-    """Contact forces, actuator torques, and (iterations, residual, kinetic, potential energy) of one step."""
+    """Contact forces and their power, actuator torques, and (iterations, residual) of one step."""
     if row >= forces.shape[0]:
         return
     for w in range(vehicle.wheel.size):
         for i in range(3):
             forces[row, w, i] = d.f[w, i]
+        forces[row, w, 3] = contact_power(vehicle, model, w, s, d)
     for a in range(vehicle.actuated.size):
         # an ideal actuator supplies whatever its row of the force balance lacks
         torques[row, a] = d.residual[6 + vehicle.actuated[a]] if model.ideal else d.torque[a]
-    kinetic, potential = energies(vehicle, model, s, d)
     diagnostics[row, 0] = iterations
     diagnostics[row, 1] = largest_residual(model, d)
-    diagnostics[row, 2] = kinetic
-    diagnostics[row, 3] = potential
 
 
 @kernel
@@ -65,15 +79,16 @@ def dynamic_rollout(
             copy_row(q, states, row)
             row += 1
             break
+        recorded = every > 0 and k % every == 0
+        if recorded and not record_state(vehicle, model, ground, q, k == 0, row, contacts, diagnostics, s, d):
+            return OFF_TERRAIN, k, row, total, halved
         status, iterations = accelerate(vehicle, model, ground, drive, t, q, dt, k == 0, True, s, d)
         if status != OK and status != UNSOLVED:
             return status, k, row, total, halved
-        if every > 0 and k % every == 0:
+        if recorded:
             copy_row(q, states, row)
             copy_row(s.v, velocities, row)
             copy_row(s.command, commands, row)
-            if row < contacts.shape[0]:
-                record_contacts(vehicle, s, contacts[row])
             record_forces(vehicle, model, iterations, row, forces, torques, diagnostics, s, d)
             row += 1
         if k == steps:

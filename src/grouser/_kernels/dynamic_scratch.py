@@ -26,6 +26,7 @@ class DynamicModel(NamedTuple):
     gravity: float  # [m/s²]
     tolerance: float  # [N], largest residual of a solved step
     iterations: int  # most Newton iterations a step
+    lead: float  # where in a step contacts, M and c are taken: 0 its beginning, 0.5 its middle
     single: bool  # one Newton step a step, taken whole: the non-iterative method of T §2.4.4
     fixed_inertia: bool
     single_body: bool

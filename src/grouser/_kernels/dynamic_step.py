@@ -78,16 +78,25 @@ def equations_of_motion(vehicle, model, q, v, first, s, d):
 
 @kernel
 def accelerate(vehicle, model, ground, drive, t, q, dt, first, fresh, s, d):
-    """Velocity at the end of the step into d.u from state q and velocity s.v; returns (status, iterations)."""
-    pose_frames(vehicle, q, s)
+    """Velocity at the end of the step into d.u from state q and velocity s.v; returns (status, iterations).
+
+    Contacts, M and c are those of the state that s.v reaches within `model.lead` of the step. Forces need Δz at the
+    step's beginning, so Δz is carried back from there.
+    """
+    lead = model.lead * dt
+    move(q, s.v, lead, s.q_stage)
+    pose_frames(vehicle, s.q_stage, s)
     if not find_contacts(vehicle, ground, s):
         return OFF_TERRAIN, 0
     if s.R_world_body[2, 2] < model.tip_cosine:
         return ROLLED_OVER, 0
     wheel_jacobians(vehicle, s)
+    for w in range(vehicle.wheel.size):
+        for i in range(s.v.size):
+            s.height_error[w] -= lead * s.A[3 * w + 2, i] * s.v[i]
     if fresh:
         command(drive, t, q, s)
-    equations_of_motion(vehicle, model, q, s.v, first, s, d)
+    equations_of_motion(vehicle, model, s.q_stage, s.v, first, s, d)
     converged, iterations = solve_step(vehicle, model, q, s.v, dt, s, d)
     total = 0.0
     for i in range(d.u.size):
@@ -95,6 +104,17 @@ def accelerate(vehicle, model, ground, drive, t, q, dt, first, fresh, s, d):
     if not np.isfinite(total):
         return DIVERGED, iterations
     return OK if converged else UNSOLVED, iterations
+
+
+@kernel
+def observe(vehicle, model, ground, q, first, s, d):
+    """Contacts, Jacobians, M and c at the state q itself, for the record; False where the ground ends."""
+    pose_frames(vehicle, q, s)
+    if not find_contacts(vehicle, ground, s):
+        return False
+    wheel_jacobians(vehicle, s)
+    equations_of_motion(vehicle, model, q, s.v, first, s, d)
+    return True
 
 
 @inlined

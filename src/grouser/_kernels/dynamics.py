@@ -86,6 +86,19 @@ def rolling_moment(vehicle, model, w):
 
 
 @kernel
+def contact_power(vehicle, model, w, s, d):
+    """Power of the ground on a wheel [W] at the end of the step: f · A u, less what rolling resistance takes."""
+    power = 0.0
+    for r in range(3):
+        for i in range(d.u.size):
+            power += d.f[w, r] * s.A[3 * w + r, i] * d.u[i]
+    if d.f[w, 2] != 0.0:
+        rate = d.u[5 + vehicle.wheel[w]]
+        power -= rolling_moment(vehicle, model, w) * rate * rate
+    return power
+
+
+@kernel
 def force_balance(vehicle, model, q, v, dt, s, d):
     """Residual of the equations of motion at u; returns its squared norm over the free rows and rigid couplings."""
     nv = d.u.size

@@ -48,7 +48,9 @@ def simulate(
     model: Annotated[
         str, typer.Option(help="kinematic: wheels roll, no forces; dynamic: masses, contact forces, actuators.")
     ] = "kinematic",
-    integrator: Annotated[str | None, typer.Option(help="Kinematic: euler (default) or rk4.")] = None,
+    integrator: Annotated[
+        str | None, typer.Option(help="euler (default); rk4 for the kinematic, midpoint for the dynamic model.")
+    ] = None,
     slip: Annotated[
         str | None, typer.Option(help="Kinematic: six body-slip parameters p1,…,p6 (thesis section 2.3).")
     ] = None,
@@ -71,7 +73,7 @@ def simulate(
     """Drive one vehicle over one ground and say where it went."""
     targets = [file for path in out or [] for file in _files(path)]
     x, y, yaw = values.numbers(start, 3, "--start", "0,0,90")
-    kinematic = {"--integrator": integrator, "--slip": slip}
+    kinematic = {"--slip": slip}
     dynamic = {
         "--contact": contact,
         "--friction": friction,
@@ -86,13 +88,14 @@ def simulate(
     pose = (x, y, math.radians(yaw))
     ground = gr.terrain.parse(terrain)
     rover = gr.vehicle(vehicle)
-    flat = gr.Kinematics(rover, integrator=integrator or "euler")
+    flat = gr.Kinematics(rover, integrator=(integrator or "euler") if model == "kinematic" else "euler")
     if model == "kinematic":
         parameters = None if slip is None else values.numbers(slip, 6, "--slip", "-0.1,0,-0.1,0,0,-0.1")
         moving = flat.replace(slip=None if parameters is None else gr.slip.BodySlip(parameters))
         run = gr.simulate(moving, ground, drive, duration=duration, dt=dt, start=pose)
     else:
         forced = _dynamics(rover, contact or "piecewise-linear", friction, actuator_gain, torque_limit, speed)
+        forced = forced.replace(integrator=integrator or "euler")
         run = gr.simulate(forced, ground, drive, duration=duration, dt=dt, start=pose)
     commanded = None
     if any(file.suffix in (".png", ".svg", ".pdf") for file in targets):
@@ -140,12 +143,13 @@ def _forces(run: Run) -> dict[str, Any]:
     """What only the dynamic model knows, in a few numbers."""
     if run.contact.force is None or run.solver is None or len(run.time) == 0:
         return {}
-    power = run.power
+    power, on_wheels = run.power, run.contact.power
     return {
         "mean_wheel_load": [float(f) for f in run.contact.force[..., 2].mean(axis=0)],
         "newton_iterations": float(run.solver.iterations.mean()),
         "halved_steps": run.halved_steps,
         "mean_power": None if power is None else float(power.sum(axis=1).mean()),
+        "mean_contact_power": None if on_wheels is None else [float(p) for p in on_wheels.mean(axis=0)],
     }
 
 
@@ -188,6 +192,7 @@ def _print(result: dict[str, Any], terrain: str) -> None:
     if "mean_wheel_load" in result:
         pairs.append(("mean wheel load", " ".join(f"{f:.1f}" for f in result["mean_wheel_load"]) + " N"))
         pairs.append(("mean power", f"{result['mean_power']:.2f} W"))
+        pairs.append(("of the ground on wheels", " ".join(f"{p:.2f}" for p in result["mean_contact_power"]) + " W"))
         pairs.append(("Newton iterations", f"{result['newton_iterations']:.2f} per step"))
     if result["deficient_steps"]:
         pairs.append(("underdetermined steps", str(result["deficient_steps"])))

@@ -33,6 +33,8 @@ class Forces:
     """Last velocity of each, shape (N, nv)."""
     force: FloatArray
     """Contact forces of the step that begins at a row, contact frame [N], (N, rows, nw, 3)."""
+    power: FloatArray
+    """Power of the ground on each wheel at the end of that step [W], (N, rows, nw)."""
     torque: FloatArray
     """Torques of the actuators in that step [N m], (N, rows, na)."""
     solver: FloatArray
@@ -100,11 +102,11 @@ def launch(
         drives = np.array([[d.address, d.par.ctypes.data] for d in drives], dtype=np.int64)
     forces = None
     if isinstance(model, Dynamics):
-        from grouser._kernels.dynamic_rollout import DIAGNOSTICS, dynamic_rollouts
+        from grouser._kernels.dynamic_rollout import DIAGNOSTICS, FORCE_COLUMNS, dynamic_rollouts
 
         ends = np.zeros((n, 5), dtype=np.int64)
         last = np.zeros((n, nv)) if velocities is None else np.array(velocities, dtype=np.float64, order="C")
-        force, torque = np.zeros((n, details, nw, 3)), np.zeros((n, details, na))
+        force, torque = np.zeros((n, details, nw, FORCE_COLUMNS)), np.zeros((n, details, na))
         solver = np.zeros((n, details, DIAGNOSTICS))
         with _launching("dynamics", n, threads):
             dynamic_rollouts(
@@ -127,7 +129,7 @@ def launch(
                 solver,
                 ends,
             )
-        forces = Forces(last, force, torque, solver, ends[:, 3], ends[:, 4])
+        forces = Forces(last, force[..., :3], force[..., 3], torque, solver, ends[:, 3], ends[:, 4])
         deficient = np.zeros(n, dtype=np.int64)
     else:
         ends = np.zeros((n, 4), dtype=np.int64)

@@ -33,6 +33,8 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
     arrays |= {f"contact_{name}": getattr(run.contact, name) for name in _CONTACT_ARRAYS}
     if run.torque is not None and run.contact.force is not None and run.solver is not None:
         arrays |= {"torque": run.torque, "contact_force": run.contact.force}
+        if run.contact.power is not None:
+            arrays["contact_power"] = run.contact.power
         arrays |= {f"solver_{name}": getattr(run.solver, name) for name in _SOLVER_ARRAYS}
     ground = _ground_bytes(run)
     if ground is not None:
@@ -85,7 +87,9 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             dt=float(dt),
             deficient_steps=int(deficient),
             contact=ContactRecord(
-                **{name: values[f"contact_{name}"] for name in _CONTACT_ARRAYS}, force=values.get("contact_force")
+                **{name: values[f"contact_{name}"] for name in _CONTACT_ARRAYS},
+                force=values.get("contact_force"),
+                power=values.get("contact_power"),
             ),
             ground=_ground_of_bytes(values.get("ground")),
             **{name: values[name] for name in _ARRAYS},
@@ -112,6 +116,8 @@ def _check_shapes(run: Run, path: str | os.PathLike[str]) -> None:
     if run.torque is not None and run.solver is not None:
         pairs += [("torque", run.torque, wanted["command"])]
         pairs += [("contact_force", run.contact.force, (*rows, v.n_wheels, 3))]
+        if run.contact.power is not None:  # files of 0.1 before it was recorded have none
+            pairs += [("contact_power", run.contact.power, (*rows, v.n_wheels))]
         pairs += [(f"solver_{name}", getattr(run.solver, name), rows) for name in _SOLVER_ARRAYS]
     for name, array, shape in pairs:
         if array is None or array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
@@ -159,10 +165,14 @@ def write_csv(run: Run, path: str | os.PathLike[str]) -> None:
     columns += ((f"command_{name}", u) for name, u in zip(run.vehicle.actuated, run.command.T, strict=True))
     if run.torque is not None:
         columns += ((f"torque_{name}", x) for name, x in zip(run.vehicle.actuated, run.torque.T, strict=True))
+    if run.power is not None:
+        columns += ((f"power_{name}", x) for name, x in zip(run.vehicle.actuated, run.power.T, strict=True))
     for w, name in enumerate(run.vehicle.wheels):
         c = run.contact
         if c.force is not None:
             columns += zip((f"force_{a}_{name}" for a in ("ahead", "left", "up")), c.force[:, w].T, strict=True)
+        if c.power is not None:
+            columns += [(f"contact_power_{name}", c.power[:, w])]
         columns += zip((f"contact_{a}_{name}" for a in "xyz"), c.point[:, w].T, strict=True)
         columns += zip((f"slip_{a}_{name}" for a in ("ahead", "left", "up")), c.velocity[:, w].T, strict=True)
         columns += [(f"height_error_{name}", c.height_error[:, w]), (f"contact_angle_{name}", c.angle[:, w])]

@@ -38,6 +38,10 @@ class ContactRecord:
     """Contact angles [rad] of T (2.9) in the wheel's carrier, ahead is negative, shape (T, nw)."""
     force: FloatArray | None = None
     """Force on each wheel in its contact frame [N] over the step that begins here, shape (T, nw, 3); dynamics only."""
+    power: FloatArray | None = None
+    """Power of the ground on each wheel [W] over that step, shape (T, nw): force · velocity of the contact point, and
+    rolling resistance. What is negative is lost to slip, sinkage and rolling, or lent to the contact's spring; dynamics
+    only."""
 
     @property
     def slip_speed(self) -> FloatArray:
@@ -115,7 +119,13 @@ class Run:
             velocity=records.velocity[0, :rows],
             command=records.command[0, :rows],
             contact=ContactRecord(
-                c[..., :3], c[..., 3:6], c[..., 6:9], c[..., 9], c[..., 10], None if f is None else f.force[0, :rows]
+                c[..., :3],
+                c[..., 3:6],
+                c[..., 6:9],
+                c[..., 9],
+                c[..., 10],
+                None if f is None else f.force[0, :rows],
+                None if f is None else f.power[0, :rows],
             ),
             status=records.status[0],
             steps=int(records.steps[0]),
@@ -183,7 +193,7 @@ class Run:
 
     @property
     def power(self) -> FloatArray | None:
-        """Mechanical power of each actuator [W], shape (T, na); dynamics only."""
+        """Mechanical power of each actuator [W], shape (T, na); dynamics only. Of each wheel: `contact.power`."""
         if self.torque is None:
             return None
         return self.torque * self.velocity[:, 6 + self.vehicle.arrays.actuated]
