@@ -59,16 +59,16 @@ class Trial:
         )
 
 
-def trial(name: str, seed: int, dt: float) -> Trial:
-    """A model by its name in the tables."""
+def trial(name: str, seed: int, dt: float, integrator: str = "euler") -> Trial:
+    """A model by its name in the tables; a dynamic one is integrated as `Dynamics.integrator` says."""
     ground = _ground(seed)
-    model = _model(name, dt)
+    model = _model(name, dt, integrator)
     if isinstance(model, Kinematics):
         return Trial(model, ground, dt, settle(model.vehicle, ground).state, None)
     return Trial(model, ground, dt, *start_rolling(model, ground, COMMAND))
 
 
-def settings(seeds: range, quick: bool) -> Row:
+def settings(seeds: range, quick: bool, integrator: str = "euler") -> Row:
     """What decides the numbers."""
     return {
         "vehicle": "zoe",
@@ -76,6 +76,7 @@ def settings(seeds: range, quick: bool) -> Row:
         "duration": DURATION,
         "ground": {"rms": RMS, "length": LENGTH, "spacing": LENGTH / 8.0, "interpolation": "bilinear"},
         "seeds": list(seeds),
+        "integrator": integrator,
         "actuator": "ideal",
         "friction": 1.0,
         "static_penetration": 0.02,
@@ -91,13 +92,13 @@ def _ground(seed: int) -> Terrain:
 
 
 @lru_cache(maxsize=32)
-def _model(name: str, dt: float) -> Kinematics | Dynamics:
+def _model(name: str, dt: float, integrator: str) -> Kinematics | Dynamics:
     zoe = vehicle("zoe")
     if name == KINEMATIC:
         return Kinematics(zoe)
     if name == ERP_CFM:
-        return Dynamics(zoe, contact=erp_cfm(Dynamics(zoe), dt))
-    return _contact_model(name)
+        return Dynamics(zoe, contact=erp_cfm(Dynamics(zoe), dt), integrator=integrator)
+    return _contact_model(name).replace(integrator=integrator)
 
 
 @lru_cache(maxsize=8)
