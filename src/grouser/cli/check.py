@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grouser.cli import console
+from grouser.cli import check_log, console
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
@@ -16,17 +16,33 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("check", epilog="Example: grouser check my-rover.toml\n\nExample: grouser check run.npz --json")(check)
+    app.command(
+        "check",
+        epilog="Example: grouser check my-rover.toml\n\nExample: grouser check run.npz --json\n\n"
+        "Example: grouser check drive.csv --manifest log.toml",
+    )(check)
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="A vehicle (.toml .urdf), a terrain or a run (.npz).")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="A vehicle (.toml .urdf), a terrain or a run (.npz), a log (.csv .bag .db3 .mcap) or its manifest.",
+        ),
+    ],
+    manifest: Annotated[
+        Path | None, typer.Option("--manifest", help="What the columns or topics of a log are (.toml).")
+    ] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Read a file and say what is in it, or what is wrong with it."""
-    if not file.is_file():
-        raise GrouserError(f"{file}: {'is a folder, not a file' if file.is_dir() else 'no such file'}")
-    kind, words, numbers = _look(file)
+    """Read a file and say what is in it, or what is wrong with it; a log may lie in several files."""
+    file = files[0]
+    if manifest is not None:
+        kind, words, numbers = check_log.describe_log(files, manifest)
+    else:
+        check_log.refuse_several(files)
+        kind, words, numbers = _look(file)
     if as_json:
         console.print_json({"file": str(file), "kind": kind, **numbers})
     else:
@@ -38,7 +54,13 @@ def _look(file: Path) -> tuple[str, str, dict[str, Any]]:
     import grouser as gr
     from grouser.terrain.files import SUFFIXES
 
+    if check_log.looks_like_log(file) and file.exists():
+        return check_log.describe_unread(file)
+    if not file.is_file():
+        raise GrouserError(f"{file}: {'is a folder, not a file' if file.is_dir() else 'no such file'}")
     suffix = file.suffix.lower()
+    if suffix == ".toml" and check_log.is_manifest(file):
+        return check_log.describe_manifest(file)
     if suffix in (".toml", ".urdf"):
         from grouser.cli.vehicles import summary
 
@@ -49,7 +71,7 @@ def _look(file: Path) -> tuple[str, str, dict[str, Any]]:
         return "run", repr(run)[1:-1], run.summary()
     if suffix in SUFFIXES:
         return _terrain(gr.terrain.read(file))
-    known = ", ".join(dict.fromkeys((".toml", ".urdf", *SUFFIXES)))
+    known = ", ".join(dict.fromkeys((".toml", ".urdf", *SUFFIXES, ".csv", ".bag", ".db3", ".mcap")))
     raise GrouserError(f"{file}: cannot tell what this is; files that can be checked end in {known}")
 
 

@@ -1,0 +1,236 @@
+"""A driving log: what the vehicle's sensors said, in SI units, in unbroken segments. Immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser.checks import FloatArray
+from grouser.errors import LogError
+from grouser.logs.report import Report
+
+if TYPE_CHECKING:
+    from grouser.vehicles.vehicle import Vehicle
+
+__all__ = ["IntArray", "Log", "Poses", "Sensor"]
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Poses:
+    """The pose sensor's fresh measurements; a pose that is merely held from row to row appears once."""
+
+    time: FloatArray
+    """Time stamps as logged, shape (m,) [s]; the sensor's lag is not removed. Rising inside a segment."""
+    position: FloatArray
+    """Of the sensor in its world frame, shape (m, 3) [m]."""
+    attitude: FloatArray
+    """Roll, pitch, yaw of the sensor, shape (m, 3) [rad]; R = Rz Ry Rx. Yaw is unwrapped inside a segment."""
+    segment: IntArray
+    """The segment of the log each pose falls in, shape (m,)."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sensor:
+    """Where the pose sensor sits on the body, how late it is, how noisy it is."""
+
+    x: float = 0.0
+    """Position in the body frame, forward [m]."""
+    y: float = 0.0
+    """Position in the body frame, left [m]."""
+    z: float = 0.0
+    """Position in the body frame, up [m]."""
+    yaw: float = 0.0
+    """Its x axis relative to the body's [rad], left positive."""
+    lag: float = 0.0
+    """A pose stamped t was true at t − lag [s], on the clock of the wheel rates."""
+    position_noise: float = 0.01
+    """One sigma of one measured coordinate [m]."""
+    yaw_noise: float = 0.005
+    """One sigma of one measured yaw [rad]."""
+    attitude_noise: float = 0.005
+    """One sigma of one measured roll or pitch [rad]."""
+    time_noise: float = 0.0
+    """One sigma of one time stamp [s]: how much the lag differs from pose to pose."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Log:
+    """What was measured, n samples of the vehicle's inputs and m poses.
+
+    Inside a segment time rises strictly and no hole is longer than the manifest's longest gap. Nothing is ever
+    interpolated from one segment to the next.
+    """
+
+    name: str
+    """Name of the first file."""
+    time: FloatArray
+    """Time stamps as logged, shape (n,) [s]; they may begin anew with each segment."""
+    segment: IntArray
+    """Number of the unbroken stretch each sample belongs to, shape (n,), rising from 0 without holes."""
+    rates: dict[str, FloatArray]
+    """Joint → measured rate, shape (n,) [rad/s or m/s], at the instant of each sample."""
+    angles: dict[str, FloatArray]
+    """Joint → measured displacement, shape (n,) [rad or m]."""
+    attitude: FloatArray | None
+    """Roll and pitch of the body, shape (n, 2) [rad]; None: not measured, level ground is assumed."""
+    gyro: FloatArray | None
+    """Angular velocity of the body, shape (n, 3) [rad/s]; NaN where not measured."""
+    acceleration: FloatArray | None
+    """Specific force (an accelerometer's reading) in body axes, shape (n, 3) [m/s²]; NaN where not measured."""
+    commands: dict[str, FloatArray]
+    """Joint → commanded rate, shape (n,) [rad/s or m/s]; NaN where not logged."""
+    body_command: FloatArray | None
+    """Commanded forward speed [m/s] and turn rate [rad/s], shape (n, 2)."""
+    label: dict[str, FloatArray]
+    """Further columns the manifest asks for, shape (n,) each, as logged."""
+    poses: Poses
+    """The pose sensor's fresh measurements."""
+    sensor: Sensor
+    """Mounting, lag and noise of the pose sensor, as the manifest says."""
+    vehicle: str | None
+    """Vehicle name, or absolute path of its file, that `gr.vehicle` takes; None if the manifest names none."""
+    report: Report
+    """What reading found and rejected."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def n_segments(self) -> int:
+        """Number of unbroken stretches."""
+        return int(self.segment[-1]) + 1 if len(self) else 0
+
+    @cached_property
+    def segment_bounds(self) -> IntArray:
+        """First sample of each segment, and n at the end: segment k is samples bounds[k] to bounds[k + 1]."""
+        return np.searchsorted(self.segment, np.arange(self.n_segments + 1)).astype(np.int64)
+
+    @cached_property
+    def elapsed(self) -> FloatArray:
+        """Seconds from the log's start, shape (n,), rising throughout.
+
+        Equal to time − time[0] as long as the clock rises. Where a segment's clock begins anew (another file, a
+        window, a clock that jumped back), it follows the one before by one period.
+        """
+        return self.time - self._zero[self.segment] if len(self) else self.time.copy()
+
+    @cached_property
+    def pose_elapsed(self) -> FloatArray:
+        """Seconds from the log's start at each pose, shape (m,), on the clock of `elapsed`."""
+        return self.poses.time - self._zero[self.poses.segment] if len(self) else self.poses.time.copy()
+
+    @cached_property
+    def _zero(self) -> FloatArray:
+        """The time stamp in each segment's own clock at which `elapsed` is zero, shape (n_segments,)."""
+        starts, ends = self.time[self.segment_bounds[:-1]], self.time[self.segment_bounds[1:] - 1]
+        zero = np.empty(self.n_segments)
+        for k in range(self.n_segments):
+            if k == 0:
+                zero[k] = starts[0]
+            elif starts[k] > ends[k - 1]:
+                zero[k] = zero[k - 1]
+            else:
+                zero[k] = starts[k] - (ends[k - 1] - zero[k - 1] + self.report.period)
+        return zero
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first to the last sample, gaps included."""
+        return float(self.elapsed[-1]) if len(self) else 0.0
+
+    def part(self, start: float, stop: float) -> Log:
+        """The samples and poses with start ≤ elapsed < stop [s from the log's start]; segments are kept apart."""
+        if not start < stop:
+            raise LogError(f"a part of a log from {start:g} s to {stop:g} s: the start must come before the stop")
+        chosen = (self.elapsed >= start) & (self.elapsed < stop)
+        if not chosen.any():
+            raise LogError(
+                f"{self.name}: has no samples from {start:g} s to {stop:g} s; it lasts {self.duration:.3f} s"
+            )
+        return self._only(chosen, (self.pose_elapsed >= start) & (self.pose_elapsed < stop))
+
+    def split(self, fraction: float = 0.7) -> tuple[Log, Log]:
+        """The log before and after a fraction of its duration; nothing of one half reaches into the other."""
+        if not 0.0 < fraction < 1.0:
+            raise LogError(f"split of a log: the fraction {fraction:g} must lie between 0 and 1")
+        cut = fraction * self.duration
+        return self.part(-np.inf, cut), self.part(cut, np.inf)
+
+    def select(self, segments: Callable[[int], bool]) -> Log:
+        """The segments for whose number the function is true: `log.select(lambda k: k % 2 == 0)`."""
+        wanted = np.array([bool(segments(k)) for k in range(self.n_segments)], dtype=np.bool_)
+        if not wanted.any():
+            raise LogError(f"{self.name}: none of its {self.n_segments} segments is selected")
+        return self._only(wanted[self.segment], wanted[self.poses.segment])
+
+    def _only(self, samples: NDArray[np.bool_], poses: NDArray[np.bool_]) -> Log:
+        """Some of the samples and, of the poses, those of segments that remain; segments numbered anew."""
+        left = np.unique(self.segment[samples])
+        poses = poses & np.isin(self.poses.segment, left)
+        of = np.zeros(self.n_segments, dtype=np.int64)
+        of[left] = np.arange(len(left))
+        kept = Poses(
+            time=self.poses.time[poses],
+            position=self.poses.position[poses],
+            attitude=self.poses.attitude[poses],
+            segment=of[self.poses.segment[poses]],
+        )
+
+        def some(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+            return {name: column[samples] for name, column in values.items()}
+
+        return replace(
+            self,
+            time=self.time[samples],
+            segment=of[self.segment[samples]],
+            rates=some(self.rates),
+            angles=some(self.angles),
+            attitude=None if self.attitude is None else self.attitude[samples],
+            gyro=None if self.gyro is None else self.gyro[samples],
+            acceleration=None if self.acceleration is None else self.acceleration[samples],
+            commands=some(self.commands),
+            body_command=None if self.body_command is None else self.body_command[samples],
+            label=some(self.label),
+            poses=kept,
+            report=replace(self.report, samples=int(samples.sum()), poses=len(kept), segments=len(left)),
+        )
+
+    def rates_array(self, vehicle: Vehicle) -> FloatArray:
+        """Measured rates in the vehicle's joint order, shape (n, n_joints) [rad/s or m/s]; NaN where not measured."""
+        return self._joints(self.rates, vehicle, "rates")
+
+    def angles_array(self, vehicle: Vehicle) -> FloatArray:
+        """Measured displacements in joint order, shape (n, n_joints) [rad or m]; NaN where not measured."""
+        return self._joints(self.angles, vehicle, "angles")
+
+    def commands_array(self, vehicle: Vehicle) -> FloatArray:
+        """Commanded rates in joint order, shape (n, n_joints) [rad/s or m/s]; NaN where not logged."""
+        return self._joints(self.commands, vehicle, "commands")
+
+    def _joints(self, values: Mapping[str, FloatArray], vehicle: Vehicle, table: str) -> FloatArray:
+        known = vehicle.joints
+        result = np.full((len(self), len(known)), np.nan)
+        for joint, column in values.items():
+            if joint not in known:
+                raise LogError(
+                    f"{self.name}, table [{table}] of its manifest: vehicle '{vehicle.name}' has no joint"
+                    f" {joint!r:.60}; joints are {', '.join(known)}"
+                )
+            result[:, known.index(joint)] = column
+        return result
+
+    def __repr__(self) -> str:
+        return (
+            f"<Log '{self.name}': {len(self)} samples, {len(self.poses)} poses,"
+            f" {self.n_segments} segment{'' if self.n_segments == 1 else 's'}, {self.duration:.1f} s>"
+        )

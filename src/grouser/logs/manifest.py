@@ -1,0 +1,341 @@
+"""What a log's manifest may hold: which columns or topics are which signals, in which units.
+
+Imported only when a log is read, because pydantic is slow to load.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from grouser.errors import LogError
+from grouser.logs import units
+from grouser.logs.toml import check_schema, read_tables
+
+__all__ = ["Manifest", "Signal", "load_manifest"]
+
+Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0.0, le=1e12, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0.0, le=1e12, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=-60.0, le=60.0, allow_inf_nan=False)]
+
+
+class Table(BaseModel):
+    """A table of the file: no unknown keys, no conversion of text to numbers."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Signal(Table):
+    """Where a signal comes from and what its numbers mean: value = sign · scale · number · unit."""
+
+    column: str | int | None = None
+    """Column of a CSV by name, or by index from 0."""
+    topic: str | None = None
+    """Topic of a bag."""
+    field: str | None = None
+    """Path inside the topic's messages: "twist.twist.linear.x"."""
+    joint: str | None = None
+    """Joint of a sensor_msgs/JointState; `field` is then position, velocity or effort."""
+    unit: str | None = None
+    """Unit of the numbers; SI if left out."""
+    sign: Literal[1, -1] = 1
+    """−1 turns the signal round."""
+    scale: Finite = 1.0
+    """Factor, e.g. radians per encoder count."""
+    lag: Seconds = 0.0
+    """A value stamped t was true at t − lag [s]; it is moved there, inside segments only."""
+    kind: Literal["rate", "increment", "position"] | None = None
+    """What a rate is made from: itself, a count since the last sample, or a position that is differenced."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Signal:
+        if (self.column is None) == (self.topic is None):
+            raise ValueError("needs either column (of a CSV) or topic (of a bag)")
+        if self.topic is None and (self.field is not None or self.joint is not None):
+            raise ValueError("field and joint belong to a topic, a CSV has a column")
+        if self.topic is not None and self.field is None:
+            raise ValueError("needs a field, the path inside the topic's messages")
+        if isinstance(self.column, int) and self.column < 0:
+            raise ValueError("a column's index counts from 0")
+        return self
+
+    @property
+    def source(self) -> str:
+        """The column or topic, for messages."""
+        if self.topic is None:
+            return f"column {self.column}"
+        return f"topic {self.topic} {self.field}" + (f" of {self.joint}" if self.joint else "")
+
+
+def _as_table(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("should be a column's name, its index, or a table with column = …")
+    return {"column": value} if isinstance(value, (str, int)) else value
+
+
+Source = Annotated[Signal, BeforeValidator(_as_table)]
+
+
+class Csv(Table):
+    """How the text is laid out."""
+
+    header: bool = True
+    """Whether the first line names the columns."""
+    delimiter: str = ","
+    """One character; a blank stands for any white space."""
+
+    @model_validator(mode="after")
+    def _one_character(self) -> Csv:
+        if len(self.delimiter) != 1 or not self.delimiter.isascii() or self.delimiter in '\n\r"0123456789+-.eE#':
+            raise ValueError(f"the delimiter {self.delimiter!r:.20} must be one character such as , ; or a tab")
+        return self
+
+
+class Time(Table):
+    """The clock of the samples."""
+
+    column: str | int | None = None
+    unit: Literal["s", "ms", "us", "ns"] = "s"
+    stamp: Literal["header", "record"] = "header"
+    """For bags: the stamp in a message's header (record time where it has none), or when it was recorded."""
+
+
+class Attitude(Table):
+    """Roll and pitch of the body."""
+
+    roll: Source | None = None
+    pitch: Source | None = None
+
+
+class Axes(Table):
+    """Three axes of the body."""
+
+    x: Source | None = None
+    y: Source | None = None
+    z: Source | None = None
+
+
+class BodyCommand(Table):
+    """What the body was told to do."""
+
+    speed: Source
+    turn: Source
+
+
+class PoseTable(Table):
+    """The pose sensor; what is not given is zero. Roll, pitch, yaw or a quaternion."""
+
+    x: Source
+    y: Source
+    z: Source | None = None
+    roll: Source | None = None
+    pitch: Source | None = None
+    yaw: Source | None = None
+    qw: Source | None = None
+    qx: Source | None = None
+    qy: Source | None = None
+    qz: Source | None = None
+    fresh: Source | None = None
+    """A pose is fresh where this value changes; without it, where the pose itself does."""
+    catches_up: bool = False
+    """Whether poses are stamped when they arrive and queue up behind a slow one, as those of lidar matching do.
+
+    Then poses after a hole in their stream are later than usual, for about as long as the hole, and are left out.
+    """
+
+    @model_validator(mode="after")
+    def _one_attitude(self) -> PoseTable:
+        quaternion = [name for name in ("qw", "qx", "qy", "qz") if getattr(self, name) is not None]
+        if quaternion and len(quaternion) < 4:
+            raise ValueError(f"has {', '.join(quaternion)}; a quaternion needs all of qw, qx, qy, qz")
+        if quaternion and any(getattr(self, name) is not None for name in ("roll", "pitch", "yaw")):
+            raise ValueError("has both a quaternion and roll, pitch or yaw; give one")
+        if not quaternion and self.yaw is None:
+            raise ValueError("needs yaw, or a quaternion qw, qx, qy, qz")
+        for name, signal in self.signals().items():
+            if signal.lag or signal.kind:
+                raise ValueError(f"{name}: lag and kind are not for poses; the lag belongs to [sensor]")
+        return self
+
+    def signals(self) -> dict[str, Signal]:
+        """The signals given, by name, without `fresh`."""
+        names = ("x", "y", "z", "roll", "pitch", "yaw", "qw", "qx", "qy", "qz")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+class SensorTable(Table):
+    """Mounting, lag and noise of the pose sensor; the fields of `grouser.logs.Sensor`."""
+
+    x: Finite = 0.0
+    y: Finite = 0.0
+    z: Finite = 0.0
+    yaw: Finite = 0.0
+    lag: Seconds = 0.0
+    position_noise: Positive = 0.01
+    yaw_noise: Positive = 0.005
+    attitude_noise: Positive = 0.005
+    time_noise: NotNegative = 0.0
+
+
+class Segments(Table):
+    """Where unbroken stretches end."""
+
+    column: Source | None = None
+    """A new value begins a new segment."""
+    longest_gap: Positive | None = None
+    """[s]; a longer hole begins a new segment. Default 5 median periods, at least 0.25 s."""
+
+
+class Outage(Table):
+    """A time in which a signal is known to be wrong."""
+
+    start: Finite = Field(alias="from")
+    stop: Finite = Field(alias="to")
+    signal: str = "all"
+    """A joint, or all, rates, angles, attitude, gyro, acceleration, commands, pose."""
+
+    @model_validator(mode="after")
+    def _forward(self) -> Outage:
+        if not self.start < self.stop:
+            raise ValueError(f"from {self.start:g} must come before to {self.stop:g}")
+        return self
+
+
+class Limits(Table):
+    """What is possible; beyond it a sample is wrong."""
+
+    joint_rate: Positive = 1e5
+    """Fastest a joint turns [rad/s] or slides [m/s]; faster samples are rejected."""
+    body_speed: Positive = 30.0
+    """Fastest the body moves [m/s]; a pose farther from the last one is rejected, or begins a new segment."""
+    check_units: bool = True
+    """Whether wheel rates that disagree with the poses by a factor of more than six are refused."""
+
+
+class Manifest(Table):
+    """A manifest, `schema = "grouser/log@1"`."""
+
+    vehicle: str | None = None
+    description: str = ""
+    csv: Csv = Csv()
+    time: Time = Time()
+    rates: dict[str, Source] = {}
+    angles: dict[str, Source] = {}
+    commands: dict[str, Source] = {}
+    body_command: BodyCommand | None = None
+    attitude: Attitude | None = None
+    gyro: Axes | None = None
+    acceleration: Axes | None = None
+    pose: PoseTable | None = None
+    sensor: SensorTable = SensorTable()
+    segments: Segments = Segments()
+    outages: list[Outage] = []
+    labels: dict[str, Source] = {}
+    limits: Limits = Limits()
+
+    file: str = "the manifest"
+    """Name for messages; set by `load_manifest`."""
+
+    def signals(self) -> dict[str, Signal]:
+        """Every signal but those of the pose, by key: "rates.FL", "attitude.roll", "segments.column"."""
+        found: dict[str, Signal] = {}
+        for table in ("rates", "angles", "commands", "labels"):
+            found |= {f"{table}.{name}": signal for name, signal in getattr(self, table).items()}
+        for table, names in (
+            ("attitude", ("roll", "pitch")),
+            ("gyro", "xyz"),
+            ("acceleration", "xyz"),
+            ("body_command", ("speed", "turn")),
+            ("segments", ("column",)),
+        ):
+            values = getattr(self, table)
+            for name in names if values is not None else ():
+                if getattr(values, name) is not None:
+                    found[f"{table}.{name}"] = getattr(values, name)
+        return found
+
+    def pose_signals(self) -> dict[str, Signal]:
+        """The signals of the pose, by key: "pose.x", "pose.fresh"."""
+        if self.pose is None:
+            return {}
+        found = {f"pose.{name}": signal for name, signal in self.pose.signals().items()}
+        return found if self.pose.fresh is None else {**found, "pose.fresh": self.pose.fresh}
+
+
+HOMES: dict[str, type[BaseModel]] = {
+    "csv": Csv, "time": Time, "attitude": Attitude, "gyro": Axes, "acceleration": Axes, "pose": PoseTable,
+    "body_command": BodyCommand, "sensor": SensorTable, "segments": Segments, "outages": Outage, "limits": Limits,
+}  # fmt: skip
+"""The tables with fixed fields; the others go by joint or label."""
+
+
+def load_manifest(source: str | os.PathLike[str] | Mapping[str, Any] | Manifest) -> Manifest:
+    """The manifest in a TOML file, or made from its tables; every fault is a `LogError` that names the place."""
+    if isinstance(source, Manifest):
+        return source
+    if isinstance(source, Mapping):
+        tables, file, folder = dict(source), "the manifest", None
+        if "schema" in tables:
+            check_schema(tables.pop("schema"), file)
+    else:
+        where, tables = read_tables(source)
+        file, folder = where.name, where.parent
+    if "file" in tables:
+        raise LogError(f"{file}, field file: {_unknown('file', ())}")
+    manifest = _validated({**tables, "file": file}, file)
+    if not (manifest.rates or manifest.commands or manifest.body_command):
+        raise LogError(f'{file}, table [rates]: is missing or empty; it says which column is which joint: FL = "wl"')
+    units.check(manifest)
+    name = manifest.vehicle
+    if folder is not None and name is not None and name.lower().endswith((".toml", ".urdf")):
+        manifest = manifest.model_copy(update={"vehicle": str((folder / name).absolute())})
+    return manifest
+
+
+def _validated(tables: Mapping[str, Any], file: str) -> Manifest:
+    try:
+        return Manifest.model_validate(tables)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        raise LogError(f"{file}, {_place(first['loc'])}: {_sentence(first)}") from None
+    except (OverflowError, RecursionError, TypeError) as error:
+        raise LogError(f"{file}: cannot be read ({error!s:.200})") from None
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    parts = [str(part)[:60] if isinstance(part, str) else str(part + 1) for part in loc]
+    # The branches of a union are part of pydantic's place but not of the file.
+    parts = [part for part in parts if part not in ("str", "int")]
+    if len(parts) <= 1:
+        is_table = bool(parts) and parts[0] in HOMES
+        return (f"table [{parts[0]}]" if is_table else f"field {parts[0]}") if parts else "the file"
+    return f"table [{parts[0]}], {', field '.join(parts[1:])}"
+
+
+def _sentence(error: Any) -> str:
+    if error["type"] == "extra_forbidden":
+        return _unknown(str(error["loc"][-1]), error["loc"])
+    if error["type"] == "missing":
+        return "is missing"
+    if error["type"] == "value_error":
+        return str(error["msg"]).removeprefix("Value error, ")[:300]
+    return f"{error['msg'][:1].lower()}{error['msg'][1:]}, not {error['input']!r:.60}"
+
+
+def _unknown(given: str, loc: tuple[int | str, ...]) -> str:
+    """What to say of a field that does not exist."""
+    if len(loc) <= 1:
+        model: type[BaseModel] = Manifest
+    elif len(loc) == 2 or loc[0] == "outages":
+        model = HOMES.get(str(loc[0]), Signal)
+    else:
+        model = Signal
+    names = [info.alias or name for name, info in model.model_fields.items() if name != "file"]
+    near = difflib.get_close_matches(given, names, n=1)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    return f"is not a field Grouser knows; {hint}fields here are {', '.join(names)}"

@@ -1,0 +1,149 @@
+"""Whether wheel rates and poses tell of the same drive, or one of them is in another unit than the manifest says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.errors import LogError
+from grouser.logs.log import IntArray, Log
+
+if TYPE_CHECKING:
+    from grouser.logs.manifest import Manifest
+    from grouser.vehicles.vehicle import Vehicle
+
+__all__ = ["Travel", "check_joints", "check_units", "travelled"]
+
+FACTOR = 6.0
+"""Slip changes a wheel's travel by two or three; rpm taken for rad/s by 9.5, degrees by 57, milli by 1000."""
+CHORD = 1.0
+"""Time over which a displacement is measured [s]; long against a pose sensor's period."""
+LEAST = 1.0
+"""Travel [m] below which nothing can be said."""
+TOO_LARGE = {60.0 / (2.0 * math.pi): "rpm", 180.0 / math.pi: "deg/s", 1000.0: "mrad/s"}
+TOO_SMALL = {100.0: "cm", 1000.0: "mm"}
+
+
+def check_joints(manifest: Manifest, vehicle: Vehicle) -> None:
+    """Refuses a joint that the vehicle does not have."""
+    for table in ("rates", "angles", "commands"):
+        for joint in getattr(manifest, table):
+            if joint not in vehicle.joints:
+                raise LogError(
+                    f"{manifest.file}, table [{table}]: vehicle '{vehicle.name}' has no joint {joint!r:.60}; joints are"
+                    f" {', '.join(vehicle.joints)}"
+                )
+
+
+def check_units(log: Log, manifest: Manifest, vehicle: Vehicle) -> None:
+    """Refuses rates that disagree with the poses by more than a wrong guess of slip could explain."""
+    drive = travelled(log, vehicle)
+    if not drive.rim:
+        return
+    still = [wheel for wheel in drive.rim if drive.rim[wheel] == 0.0 and drive.seen[wheel] > LEAST]
+    if still:
+        raise LogError(
+            f"{log.name}, {manifest.rates[still[0]].source}: the rate of wheel {still[0]} is zero throughout, though"
+            f" the poses move {drive.moved:.3g} m; leave it out of table [rates] of {manifest.file} if it was not"
+            " measured, or set check_units = false in its table [limits] if the vehicle was carried"
+        )
+    if max(drive.rim.values()) <= FACTOR * min(drive.rim.values()):
+        # The wheels agree with each other, so all rates are wrong, or the pose is.
+        wheels, rolled, moved = list(drive.rim), drive.ahead, drive.moved
+    else:
+        off = {wheel: max(drive.rim[wheel], 1e-9) / max(drive.seen[wheel], 1e-9) for wheel in drive.rim}
+        worst = max(off, key=lambda wheel: abs(math.log(off[wheel])))
+        wheels = [wheel for wheel in off if FACTOR > off[wheel] / off[worst] > 1.0 / FACTOR]
+        rolled, moved = drive.rim[worst], drive.seen[worst]
+    ratio = max(rolled, 1e-9) / max(moved, 1e-9)
+    if max(rolled, moved) < LEAST or 1.0 / FACTOR <= ratio <= FACTOR:
+        return
+    columns = " and ".join(dict.fromkeys(manifest.rates[wheel].source for wheel in wheels))
+    hint = _hint(ratio, len(wheels) == len(drive.rim), manifest)
+    raise LogError(
+        f"{log.name}, {columns}: by its rates wheel {wheels[0]} would roll {rolled:.3g} m where the poses move"
+        f" {moved:.3g} m, {_times(ratio)}; {hint} Set unit or scale in {manifest.file}, or check_units = false in its"
+        f" table [limits] if the wheels did spin in place or the vehicle was carried"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Travel:
+    """How far things went [m], added up over displacements of about a second."""
+
+    rim: dict[str, float]
+    """Each wheel's rim, by its rate."""
+    seen: dict[str, float]
+    """Each wheel's centre, by the poses."""
+    ahead: float
+    """The mean of the wheels' rims, forward less backward."""
+    moved: float
+    """The pose sensor."""
+
+
+def travelled(log: Log, vehicle: Vehicle) -> Travel:
+    """What the wheels rolled and what the poses moved."""
+    poses, sensor = log.poses, log.sensor
+    start, stop = _chords(log)
+    turn = poses.attitude[stop, 2] - poses.attitude[start, 2]
+    middle = 0.5 * (poses.attitude[stop, 2] + poses.attitude[start, 2]) - sensor.yaw
+    east, north = (poses.position[stop] - poses.position[start])[:, :2].T
+    forward = np.cos(middle) * east + np.sin(middle) * north
+    left = -np.sin(middle) * east + np.cos(middle) * north
+    first = np.searchsorted(log.elapsed, log.pose_elapsed[start])
+    last = np.searchsorted(log.elapsed, log.pose_elapsed[stop])
+    end = len(log) - 1
+    first, last = np.minimum(first, end), np.minimum(last, end)
+    rim, seen, rolled = {}, {}, []
+    radii, places = vehicle.arrays.radius, vehicle.wheel_positions
+    for i, wheel in enumerate(vehicle.wheels):
+        if wheel not in log.rates:
+            continue
+        speed = log.rates[wheel] * radii[i]
+        rim[wheel] = _total(_integral(np.abs(speed), log, first, last))
+        rolled.append(_integral(speed, log, first, last))
+        across, along = places[i, 1] - sensor.y, places[i, 0] - sensor.x
+        seen[wheel] = _total(np.hypot(forward - turn * across, left + turn * along))
+    ahead = _total(np.abs(np.mean(rolled, axis=0))) if rolled else 0.0
+    return Travel(rim=rim, seen=seen, ahead=ahead, moved=_total(np.hypot(east, north)))
+
+
+def _total(lengths: FloatArray) -> float:
+    """The sum, in which no one length counts for more than three long ones, so that a glitch does not decide."""
+    return float(np.sum(np.minimum(lengths, 3.0 * np.percentile(lengths, 98.0)))) if lengths.size else 0.0
+
+
+def _integral(speed: FloatArray, log: Log, first: IntArray, last: IntArray) -> FloatArray:
+    """Of a speed [m/s] from one sample to another [m]; nothing is added between segments."""
+    steps = np.where(np.diff(log.segment) == 0, np.diff(log.time), 0.0)
+    path = np.append(0.0, np.cumsum(0.5 * (speed[1:] + speed[:-1]) * steps))
+    result: FloatArray = path[last] - path[first]
+    return result
+
+
+def _chords(log: Log) -> tuple[IntArray, IntArray]:
+    """First and last pose of displacements of about `CHORD`, one after the other."""
+    stride = max(1, round(CHORD / log.report.pose_period)) if log.report.pose_period > 0.0 else 1
+    start = np.arange(0, max(len(log.poses) - stride, 0), stride)
+    stop = start + stride
+    same = log.poses.segment[start] == log.poses.segment[stop]
+    return start[same], stop[same]
+
+
+def _hint(ratio: float, every: bool, manifest: Manifest) -> str:
+    """The unit a factor speaks for, within what slip does to it."""
+    units = [unit for times, unit in TOO_LARGE.items() if 0.4 < ratio / times < 2.5]
+    if units:
+        return f"are the rates in {units[0]}?" + (" Or is the pose in km?" if units[0] == "mrad/s" and every else "")
+    units = [unit for times, unit in TOO_SMALL.items() if 0.4 < ratio * times < 2.5]
+    if units and every and manifest.pose is not None:
+        return f"is the pose ({manifest.pose.x.source} and {manifest.pose.y.source}) in {units[0]}?"
+    return "is the unit or the scale of the rates wrong?"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.3g} times as far" if ratio > 1.0 else f"1/{1.0 / ratio:.3g} as far"

@@ -1,0 +1,174 @@
+"""The pose sensor's fresh measurements in one file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.logs import signals
+from grouser.logs.clean import BoolArray
+from grouser.logs.log import IntArray, Poses
+from grouser.logs.raw import Raw
+from grouser.logs.report import Tally
+
+if TYPE_CHECKING:
+    from grouser.logs.manifest import Manifest
+    from grouser.logs.rows import Rows
+
+__all__ = ["Fresh", "fresh_poses", "placed"]
+
+FARTHEST = 2e7
+"""Coordinates [m] beyond this are no place on a map (UTM northings reach 1e7)."""
+SLACK = 0.1
+"""A step [m] that is never called a jump."""
+HOLE = 2.1
+"""A step between poses that is a hole in their stream, in median steps: one pose dropped by a busy computer is none."""
+OFTEN = 0.05
+"""Fraction of poses beyond which jumps are not believed."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fresh:
+    """Fresh poses of a file, not yet in segments."""
+
+    row: IntArray
+    """Row of the file at or after which each came, shape (m,)."""
+    time: FloatArray
+    """[s], shape (m,)."""
+    position: FloatArray
+    """[m], shape (m, 3)."""
+    attitude: FloatArray
+    """Roll, pitch, yaw [rad], shape (m, 3)."""
+    jumps: IntArray
+    """Rows at which the sensor lost its place: it jumped and stayed there."""
+    tally: Tally
+    """Poses left out."""
+
+
+def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
+    """Poses that are new where they stand, finite, and within reach of the one before."""
+    tally = Tally(raw.file, raw.tally.what)
+    columns = np.stack(list(raw.pose.values()), axis=1) if raw.pose else np.empty((0, 0))
+    none = np.empty(0, dtype=np.int64)
+    if not raw.pose:
+        return Fresh(
+            row=none, time=np.empty(0), position=np.empty((0, 3)), attitude=np.empty((0, 3)), jumps=none, tally=tally
+        )
+    position = np.stack([_column(raw, name) for name in "xyz"], axis=1)
+    if "pose.qw" in raw.pose:
+        attitude = signals.rpy_from_quaternions(np.stack([raw.pose[f"pose.{q}"] for q in ("qw", "qx", "qy", "qz")], 1))
+    else:
+        attitude = np.stack([_column(raw, name) for name in ("roll", "pitch", "yaw")], axis=1)
+    finite = np.all(np.isfinite(columns), axis=1) & np.isfinite(raw.pose_time) & np.all(np.isfinite(attitude), axis=1)
+    tally.add("missing or not finite", _lines(raw, ~finite))
+    near = np.all(np.abs(position) < FARTHEST, axis=1)
+    tally.add(f"farther than {FARTHEST:g} m from the origin", _lines(raw, finite & ~near))
+    good = np.flatnonzero(finite & near)
+    window = _windows(raw)
+    told_by = raw.pose.get("pose.fresh")
+    compared = columns if told_by is None else told_by[:, None]
+    good = good[signals.changes(np.column_stack([compared, window])[good])]
+    for number, outage in enumerate(manifest.outages, start=1):
+        if outage.signal in ("pose", "all"):
+            during = (raw.pose_time[good] >= outage.start) & (raw.pose_time[good] <= outage.stop)
+            tally.add(f"in outage {number} of the manifest", _lines(raw, good[during]))
+            good = good[~during]
+    stray, jumped = _jumps(position[good], raw.pose_time[good], window[good], manifest.limits.body_speed)
+    tally.add(f"a stray pose, faster than limits.body_speed = {manifest.limits.body_speed:g} m/s there and back",
+              _lines(raw, good[stray]))  # fmt: skip
+    jumps = raw.pose_row[good[jumped]]
+    good = good[~stray]
+    if manifest.pose is not None and manifest.pose.catches_up:
+        late = _catching_up(raw.pose_time[good], window[good])
+        tally.add("late, the sensor was catching up after a hole in its stream", _lines(raw, good[late]))
+        good = good[~late]
+    return Fresh(
+        row=raw.pose_row[good], time=raw.pose_time[good], position=position[good], attitude=attitude[good],
+        jumps=jumps, tally=tally,
+    )  # fmt: skip
+
+
+def placed(fresh: Fresh, rows: Rows) -> Poses:
+    """The poses in the segments of the rows around them; a pose between two segments belongs to none."""
+    if len(rows.row) == 0 or len(fresh.row) == 0:
+        none = np.zeros(len(fresh.row), np.bool_)
+        keep, segment = none, np.empty(0, dtype=np.int64)
+    else:
+        last = len(rows.row) - 1
+        before = np.searchsorted(rows.row, fresh.row, side="right") - 1
+        after = np.searchsorted(rows.row, fresh.row, side="left")
+        inside = (before >= 0) & (after <= last)
+        before, after = np.maximum(before, 0), np.minimum(after, last)
+        keep = inside & (rows.segment[before] == rows.segment[after])
+        fresh.tally.add("between two segments, where the inputs are missing", _rows_lines(rows, fresh, ~keep))
+        # A clock that stands still or runs back inside a segment makes a pose worthless.
+        segment = rows.segment[before]
+        order = np.flatnonzero(keep)
+        rising = np.ones(len(order), np.bool_)
+        highest = -np.inf
+        current = -1
+        for i, k in enumerate(order):
+            if segment[k] != current:
+                current, highest = int(segment[k]), -np.inf
+            rising[i] = fresh.time[k] > highest
+            highest = max(highest, float(fresh.time[k]))
+        fresh.tally.add("out of order or repeated", _rows_lines(rows, fresh, order[~rising]))
+        keep[order[~rising]] = False
+        segment = segment[keep]
+    attitude = fresh.attitude[keep]
+    attitude[:, 2] = signals.unwrap(attitude[:, 2], segment)
+    return Poses(time=fresh.time[keep], position=fresh.position[keep], attitude=attitude, segment=segment)
+
+
+def _column(raw: Raw, name: str) -> FloatArray:
+    given = raw.pose.get(f"pose.{name}")
+    return np.zeros(len(raw.pose_time)) if given is None else given
+
+
+def _windows(raw: Raw) -> FloatArray:
+    """The value of the segment column at each pose; a pose is fresh where it changes, even if it is the same."""
+    column = raw.signals.get("segments.column")
+    if column is None or len(column) == 0:
+        return np.zeros(len(raw.pose_time))
+    return column[np.clip(raw.pose_row, 0, len(column) - 1)]
+
+
+def _jumps(position: FloatArray, time: FloatArray, window: FloatArray, speed: float) -> tuple[BoolArray, BoolArray]:
+    """Poses out of reach of both neighbours (stray), and poses out of reach of the last but not of the next."""
+    step = np.diff(time)
+    comparable = (np.diff(window) == 0.0) & (step > 0.0)
+    far = comparable & (np.linalg.norm(np.diff(position, axis=0), axis=1) > speed * step + SLACK)
+    if np.count_nonzero(far) > OFTEN * np.count_nonzero(comparable):
+        far[:] = False  # so often it is the unit or the limit that is wrong, not the sensor
+    from_last, to_next = np.append(False, far)[: len(time)], np.append(far, False)[: len(time)]
+    stray = from_last & to_next
+    # The step after a stray leads back; it is no jump of its own.
+    after_stray = np.append(False, stray[:-1])[: len(time)]
+    return stray, from_last & ~to_next & ~after_stray
+
+
+def _catching_up(time: FloatArray, window: FloatArray) -> BoolArray:
+    """Poses that come within a hole's length after it: the queue that built up is being worked off."""
+    late = np.zeros(len(time), np.bool_)
+    step = np.diff(time)
+    goes_on = (np.diff(window) == 0.0) & (step > 0.0)
+    if not goes_on.any():
+        return late
+    end_of_run = np.append(np.flatnonzero(~goes_on), len(time) - 1)  # where the clock begins anew, so does the queue
+    for k in np.flatnonzero(goes_on & (step > HOLE * np.median(step[goes_on]))):
+        stop = int(end_of_run[np.searchsorted(end_of_run, k)]) + 1
+        until = int(np.searchsorted(time[k + 1 : stop], time[k + 1] + step[k], side="right"))
+        late[k + 1 : k + 1 + until] = True
+    return late
+
+
+def _lines(raw: Raw, chosen: IntArray | BoolArray) -> IntArray:
+    row = np.clip(raw.pose_row[chosen], 0, max(len(raw.line) - 1, 0))
+    return raw.line[row] if len(raw.line) else row
+
+
+def _rows_lines(rows: Rows, fresh: Fresh, chosen: IntArray | BoolArray) -> IntArray:
+    return rows.raw.line[np.clip(fresh.row[chosen], 0, len(rows.raw.line) - 1)]

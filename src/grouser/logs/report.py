@@ -1,0 +1,191 @@
+"""What reading a log found: rows, rejected samples by reason, gaps, rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Gap", "Rejection", "Report", "merged"]
+
+MOST_PLACES = 5
+"""Places kept per reason; the count is always complete."""
+MOST_GAPS = 100
+"""Gaps kept in the list; `n_gaps` is always complete."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rejection:
+    """Samples or poses left out for one reason."""
+
+    count: int
+    """How many."""
+    first: tuple[str, ...]
+    """Where the first few stand: "drive.csv line 17"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """A hole in the log; a new segment begins after it."""
+
+    start: float
+    """Time stamp of the last sample before it [s]."""
+    duration: float
+    """[s]; negative where the clock jumped back."""
+    reason: str
+    """"no samples", "clock jumped back" or "outage"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What was found in the files of a log, for people and for programs."""
+
+    files: tuple[str, ...] = ()
+    """Names of the files read."""
+    rows: int = 0
+    """Rows (messages of the first rate's topic) in the files, headings and blank lines not counted."""
+    samples: int = 0
+    """Rows that became samples of the log."""
+    poses: int = 0
+    """Fresh poses kept."""
+    segments: int = 0
+    """Unbroken stretches."""
+    period: float = 0.0
+    """Median time between samples [s]."""
+    pose_period: float = 0.0
+    """Median time between fresh poses [s]; 0 without poses."""
+    rejected: dict[str, Rejection] = field(default_factory=dict)
+    """Samples left out, by reason."""
+    rejected_poses: dict[str, Rejection] = field(default_factory=dict)
+    """Poses left out, by reason; poses that merely repeat the last one are not rejected, they are not poses."""
+    cells: dict[str, Rejection] = field(default_factory=dict)
+    """Text where a number belongs, by column; the value is missing, which may or may not cost the sample."""
+    gaps: tuple[Gap, ...] = ()
+    """The first holes that began a new segment."""
+    n_gaps: int = 0
+    """How many there are in all."""
+
+    @property
+    def n_rejected(self) -> int:
+        """Samples left out, for any reason."""
+        return sum(one.count for one in self.rejected.values())
+
+    def lines(self) -> list[str]:
+        """The findings for people, one a line."""
+        lines = [f"{self.rows} rows read, {self.samples} samples in {_count(self.segments, 'segment')}"]
+        for reason, one in self.cells.items():
+            lines.append(f"{_count(one.count, 'cell')} unreadable: {reason} ({_places(one)})")
+        for what, group in (("sample", self.rejected), ("pose", self.rejected_poses)):
+            for reason, one in group.items():
+                lines.append(f"{_count(one.count, what)} rejected: {reason} ({_places(one)})")
+        for gap in self.gaps[:5]:
+            lines.append(f"gap after t = {gap.start:.3f} s: {gap.duration:.3f} s ({gap.reason})")
+        if self.n_gaps > 5:
+            lines.append(f"{self.n_gaps} gaps in all")
+        return lines
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, as JSON takes them."""
+        return {
+            "files": list(self.files),
+            "rows": self.rows,
+            "samples": self.samples,
+            "poses": self.poses,
+            "segments": self.segments,
+            "period": self.period,
+            "pose_period": self.pose_period,
+            "rejected": _plain(self.rejected),
+            "rejected_poses": _plain(self.rejected_poses),
+            "cells": _plain(self.cells),
+            "gaps": [{"start": g.start, "duration": g.duration, "reason": g.reason} for g in self.gaps],
+            "n_gaps": self.n_gaps,
+        }
+
+
+Counts = dict[str, tuple[int, list[int]]]
+"""Reason → how often, and the first lines."""
+
+
+class Tally:
+    """Rejections of one file while it is being read."""
+
+    def __init__(self, file: str, what: str = "line") -> None:
+        self.file = file
+        self.what = what
+        self._found: Counts = {}
+        self._cells: Counts = {}
+
+    def add(self, reason: str, lines: NDArray[np.int64] | Iterable[int]) -> None:
+        """Count rows, given by their line numbers, under a reason."""
+        self._add(self._found, reason, lines)
+
+    def add_cells(self, reason: str, lines: NDArray[np.int64] | Iterable[int]) -> None:
+        """Count single values in rows that may still be used."""
+        self._add(self._cells, reason, lines)
+
+    def _add(self, to: Counts, reason: str, lines: NDArray[np.int64] | Iterable[int]) -> None:
+        lines = np.atleast_1d(np.asarray(lines, dtype=np.int64))
+        if lines.size == 0:
+            return
+        count, first = to.get(reason, (0, []))
+        room = MOST_PLACES - len(first)
+        to[reason] = (count + lines.size, first + [int(line) for line in lines[:room]])
+
+    def rejections(self) -> dict[str, Rejection]:
+        """The rows counted so far."""
+        return self._places(self._found)
+
+    def cells(self) -> dict[str, Rejection]:
+        """The single values counted so far."""
+        return self._places(self._cells)
+
+    def _places(self, found: Counts) -> dict[str, Rejection]:
+        return {
+            reason: Rejection(count=count, first=tuple(f"{self.file} {self.what} {line}" for line in first))
+            for reason, (count, first) in found.items()
+        }
+
+
+def merged(reports: list[Report]) -> Report:
+    """The findings in several files as one; samples, segments and periods are filled in by the log."""
+    return Report(
+        files=tuple(name for one in reports for name in one.files),
+        rows=sum(one.rows for one in reports),
+        rejected=_sum(one.rejected for one in reports),
+        rejected_poses=_sum(one.rejected_poses for one in reports),
+        cells=_sum(one.cells for one in reports),
+        gaps=tuple(gap for one in reports for gap in one.gaps)[:MOST_GAPS],
+        n_gaps=sum(one.n_gaps for one in reports),
+    )
+
+
+def _sum(groups: Iterable[dict[str, Rejection]]) -> dict[str, Rejection]:
+    total: dict[str, Rejection] = {}
+    for group in groups:
+        for reason, one in group.items():
+            before = total.get(reason, Rejection(count=0, first=()))
+            total[reason] = replace(
+                before, count=before.count + one.count, first=(before.first + one.first)[:MOST_PLACES]
+            )
+    return total
+
+
+def _plain(group: dict[str, Rejection]) -> dict[str, Any]:
+    return {reason: {"count": one.count, "first": list(one.first)} for reason, one in group.items()}
+
+
+def _places(one: Rejection) -> str:
+    """The places for people; a file's name is said once."""
+    said, last = [], ""
+    for place in one.first:
+        file, _, number = place.rpartition(" ")
+        said.append(number if file == last else place)
+        last = file
+    return ", ".join(said) + (", …" if one.count > len(one.first) else "")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,86 @@
+"""Numbers of a log turned into signals: rates from counts or positions, lags taken out, held poses told from fresh."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.logs.clean import BoolArray
+from grouser.logs.log import IntArray
+from grouser.rotation import from_quaternion, to_rpy
+
+__all__ = ["changes", "rates_from_increments", "rates_from_positions", "rpy_from_quaternions", "unlag", "unwrap"]
+
+
+def rates_from_increments(increment: FloatArray, time: FloatArray, segment: IntArray) -> FloatArray:
+    """Rate at each sample from what was counted since the one before, shape (n,).
+
+    The mean over the two neighbouring periods, which is the rate at the sample to second order; at the ends of
+    a segment the one period there is. A count that is missing spoils the two rates it enters, a lone sample has none.
+    """
+    before, after = _neighbours(segment)
+    here = np.arange(len(time))
+    counted = np.where(before < here, increment, 0.0) + np.where(after > here, increment[after], 0.0)
+    return _per_time(counted, time, before, after)
+
+
+def rates_from_positions(position: FloatArray, time: FloatArray, segment: IntArray) -> FloatArray:
+    """Rate at each sample from the positions around it, shape (n,); a lone sample has none."""
+    before, after = _neighbours(segment)
+    return _per_time(position[after] - position[before], time, before, after)
+
+
+def _neighbours(segment: IntArray) -> tuple[IntArray, IntArray]:
+    """The samples before and after each; itself at the ends of a segment."""
+    before, after = np.arange(len(segment)), np.arange(len(segment))
+    same = np.diff(segment) == 0
+    before[1:] -= same
+    after[:-1] += same
+    return before, after
+
+
+def _per_time(moved: FloatArray, time: FloatArray, before: IntArray, after: IntArray) -> FloatArray:
+    span = time[after] - time[before]
+    rate: FloatArray = np.full(len(time), np.nan)
+    np.divide(moved, span, out=rate, where=span > 0.0)
+    return rate
+
+
+def unlag(signal: FloatArray, time: FloatArray, bounds: IntArray, lag: float) -> FloatArray:
+    """The signal as it was at each sample, where a value stamped t was true at t − lag [s].
+
+    Linear between the samples of one segment; NaN where the value would lie outside the segment.
+    """
+    result = np.full_like(signal, np.nan)
+    for first, end in pairwise(bounds.tolist()):
+        if end > first:
+            part = slice(first, end)
+            result[part] = np.interp(time[part] + lag, time[part], signal[part], left=np.nan, right=np.nan)
+    return result
+
+
+def changes(values: FloatArray) -> BoolArray:
+    """Rows of an array (n, k) that differ from the row before; the first does."""
+    result = np.ones(len(values), np.bool_)
+    result[1:] = np.any(values[1:] != values[:-1], axis=1)
+    return result
+
+
+def unwrap(angle: FloatArray, segment: IntArray) -> FloatArray:
+    """The angle [rad] without jumps of 2π inside a segment; it begins within ±π in each."""
+    result = angle.copy()
+    bounds = np.flatnonzero(np.diff(segment, prepend=-1, append=-1))
+    for first, end in pairwise(bounds.tolist()):
+        result[first:end] = np.unwrap(angle[first:end])
+    return result
+
+
+def rpy_from_quaternions(quaternion: FloatArray) -> FloatArray:
+    """Roll, pitch, yaw [rad], shape (m, 3), of quaternions w x y z, shape (m, 4); NaN for what is no rotation."""
+    result = np.full((len(quaternion), 3), np.nan)
+    good = np.all(np.isfinite(quaternion), axis=1) & np.any(quaternion != 0.0, axis=1)
+    if good.any():
+        result[good] = to_rpy(from_quaternion(quaternion[good]))
+    return result

@@ -1,0 +1,213 @@
+"""A CSV file read as columns of numbers, a block at a time.
+
+Every line is one row, whatever is in it: a quote that is never closed, a short row or a word where a number
+belongs costs that row or that number and no other.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.errors import LogError
+from grouser.logs.log import IntArray
+from grouser.logs.report import Tally
+
+__all__ = ["Column", "Table", "column_names", "read_table"]
+
+Column = str | int
+"""A column by name, or by index from 0."""
+BLOCK = 1 << 22
+"""Bytes read at a time."""
+LONGEST_LINE = 1 << 20
+"""Bytes."""
+MOST_ROWS = 20_000_000
+MOST_COLUMNS = 10_000
+MISSING = {b"", b"null", b"none", b"na", b"n/a", b"nan", b"-nan", b"-"}
+"""Cells that say, in lower case, that there is no number."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Table:
+    """Some columns of a CSV file."""
+
+    columns: dict[Column, FloatArray]
+    """Column asked for → its numbers, shape (n,); NaN where the cell is empty or is not a number."""
+    line: IntArray
+    """Line of the file each row stands in, counted from 1, shape (n,)."""
+    rows: int
+    """Rows in the file, rejected ones included."""
+
+
+def read_table(path: Path, wanted: Iterable[Column], *, header: bool, delimiter: str, tally: Tally) -> Table:
+    """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`."""
+    wanted = list(dict.fromkeys(wanted))
+    blocks = _blocks(path)
+    names, rest = _heading(path.name, blocks, header, delimiter)
+    index = {column: _index(column, names, path.name, header) for column in wanted}
+    values: list[FloatArray] = []
+    places: list[IntArray] = []
+    rows = 0
+    for start, lines, whole in _chain(rest, blocks):
+        if not whole:
+            # It may end inside a number, so even a full row of it cannot be trusted.
+            tally.add("cut off: the last line of the file does not end", [start])
+            rows += 1
+            continue
+        cells, place, found = _rows(start, lines, len(names), delimiter, tally)
+        rows += found
+        if rows > MOST_ROWS:
+            raise LogError(f"{path.name}: has more than {MOST_ROWS} rows; split it into several files")
+        values.append(_numbers(cells, place, index, tally))
+        places.append(place)
+    if rows == 0:
+        raise LogError(f"{path.name}: is empty{' but for its heading' if header else ''}")
+    together = np.concatenate(values, axis=1) if values else np.empty((len(index), 0))
+    line = np.concatenate(places) if places else np.empty(0, dtype=np.int64)
+    return Table(columns=dict(zip(index, together, strict=True)), line=line, rows=rows)
+
+
+def column_names(path: Path, delimiter: str = ",") -> list[str]:
+    """The cells of a CSV file's first line."""
+    return _heading(path.name, _blocks(path), True, delimiter)[0]
+
+
+Block = tuple[int, list[bytes], bool]
+"""Number of the first line, the lines, and whether the last one ends."""
+
+
+def _blocks(path: Path) -> Iterator[Block]:
+    """The lines of a file; an unended last line comes alone at the end."""
+    number, tail = 1, b""
+    try:
+        with path.open("rb") as stream:
+            tail = stream.read(3).removeprefix(b"\xef\xbb\xbf")
+            while data := stream.read(BLOCK):
+                text, newline, tail = (tail + data).rpartition(b"\n")
+                if b"\0" in data:
+                    raise LogError(f"{path.name}: is not text; a CSV file, a .bag, .db3 or .mcap is read")
+                if len(tail) > LONGEST_LINE:
+                    raise LogError(f"{path.name}: line {number} is longer than {LONGEST_LINE} bytes; this is not a CSV")
+                if newline:
+                    lines = text.split(b"\n")
+                    yield number, lines, True
+                    number += len(lines)
+            text, newline, tail = tail.rpartition(b"\n")
+            if newline:
+                lines = text.split(b"\n")
+                yield number, lines, True
+                number += len(lines)
+    except OSError as error:
+        raise LogError(f"{path}: cannot be read ({error.strerror or error})") from None
+    if tail.strip():
+        yield number, [tail], False
+
+
+def _chain(first: Block | None, blocks: Iterator[Block]) -> Iterator[Block]:
+    if first is not None:
+        yield first
+    yield from blocks
+
+
+def _heading(file: str, blocks: Iterator[Block], header: bool, delimiter: str) -> tuple[list[str], Block | None]:
+    """Names of the columns, and what remains of the block they stood in."""
+    for start, lines, whole in blocks:
+        i = next((k for k, line in enumerate(lines) if _is_row(line)), None)
+        if i is None:
+            continue
+        cells = _split(lines[i], delimiter)
+        if len(cells) > MOST_COLUMNS:
+            raise LogError(f"{file}: has {len(cells)} columns, at most {MOST_COLUMNS} are accepted")
+        if not header:
+            return [str(k) for k in range(len(cells))], (start, lines[i:], whole)
+        names = [cell.strip().strip(b'"').strip().decode("utf-8", "replace") for cell in cells]
+        rest = (start + i + 1, lines[i + 1 :], True) if len(lines) > i + 1 else None
+        return names, rest
+    raise LogError(f"{file}: is empty")
+
+
+def _index(column: Column, names: Sequence[str], file: str, header: bool) -> int:
+    """Where a column stands."""
+    if isinstance(column, int):
+        if column >= len(names):
+            raise LogError(f"{file}: has no column {column}; it has {len(names)} columns, 0 to {len(names) - 1}")
+        return column
+    if not header:
+        raise LogError(
+            f"{file}: has no heading, so column {column!r:.60} must be given by its index, 0 to {len(names) - 1}"
+        )
+    if names.count(column) > 1:
+        raise LogError(f"{file}: has {names.count(column)} columns named {column!r:.60}; give the index of one, from 0")
+    if column in names:
+        return names.index(column)
+    same = [name for name in names if name.lower() == column.lower()]
+    near = same or difflib.get_close_matches(column, names, n=1, cutoff=0.5)
+    hint = f"did you mean '{near[0]:.60}'? " if near else ""
+    if all(_is_number(name.encode()) for name in names):
+        hint = "its first line holds numbers: if it has no heading, set header = false in table [csv]; "
+    shown = ", ".join(name[:60] for name in names[:60]) + (", …" if len(names) > 60 else "")
+    raise LogError(f"{file}: has no column {column!r:.60}; {hint}its columns are {shown}")
+
+
+def _rows(
+    start: int, lines: list[bytes], width: int, delimiter: str, tally: Tally
+) -> tuple[list[list[bytes]], IntArray, int]:
+    """The cells of the full rows, the lines they stand in, and how many rows there are, full or not."""
+    place = np.arange(start, start + len(lines), dtype=np.int64)
+    cells = [_split(line, delimiter) for line in lines]
+    if all(len(row) == width for row in cells) and all(map(_is_row, lines)):
+        return cells, place, len(cells)
+    is_row = np.array([_is_row(line) for line in lines], dtype=np.bool_)
+    full = np.array([len(row) == width for row in cells], dtype=np.bool_)
+    tally.add("the row has too few or too many columns", place[is_row & ~full])
+    good = is_row & full
+    return [cells[i] for i in np.flatnonzero(good)], place[good], int(is_row.sum())
+
+
+def _numbers(cells: list[list[bytes]], place: IntArray, index: Mapping[Column, int], tally: Tally) -> FloatArray:
+    """The numbers of the wanted columns, shape (wanted, rows); NaN for what is none."""
+    result = np.full((len(index), len(cells)), np.nan)
+    for out, (column, at) in zip(result, index.items(), strict=True):
+        try:
+            out[:] = [float(row[at]) for row in cells]
+        except ValueError:
+            words = []
+            for k, row in enumerate(cells):
+                cell = row[at].strip().strip(b'"')
+                if _is_number(cell):
+                    out[k] = float(cell)
+                elif cell.lower() not in MISSING:
+                    words.append(k)
+            tally.add_cells(f"text in number column {column}", place[words])
+    return result
+
+
+def _split(line: bytes, delimiter: str) -> list[bytes]:
+    if delimiter == " ":
+        return line.split()
+    if b'"' not in line:
+        return line.split(delimiter.encode())
+    try:
+        row = next(csv.reader([line.decode("latin-1")], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+    return [cell.encode("latin-1") for cell in row]
+
+
+def _is_row(line: bytes) -> bool:
+    """Neither blank nor a remark."""
+    return bool(line) and not line.isspace() and not line.startswith(b"#")
+
+
+def _is_number(cell: bytes) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
