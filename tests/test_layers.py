@@ -16,7 +16,8 @@ LAYERS = [
     {"contact", "actuation", "slip"},
     {"kinematics", "dynamics"},
     {"simulation"},
-    {"calibration", "odometry", "traction", "rolling", "reproduce", "bench"},
+    {"calibration", "odometry", "traction", "rolling"},
+    {"reproduce", "bench"},
     {"cli", "view"},
 ]
 LEVEL = {name: i for i, names in enumerate(LAYERS) for name in names}

@@ -10,10 +10,30 @@ from typing import TYPE_CHECKING, Any
 from grouser._version import __version__
 
 if TYPE_CHECKING:
-    from grouser import actuation, collision, contact, dynamics, errors, kinematics, rotation, slip, terrain, vehicles
+    from grouser import (
+        actuation,
+        calibration,
+        collision,
+        contact,
+        dynamics,
+        errors,
+        kinematics,
+        logs,
+        rotation,
+        slip,
+        terrain,
+        vehicles,
+    )
+    from grouser.calibration.calibrate import calibrate
+    from grouser.calibration.evaluate import evaluate
+    from grouser.calibration.fit import Fit
+    from grouser.calibration.motion import MotionModel
+    from grouser.calibration.noise import Noise
+    from grouser.calibration.parameters import Parameter
     from grouser.dynamics import Dynamics, ExternalForce
     from grouser.errors import GrouserError
     from grouser.kinematics import Kinematics, actuate
+    from grouser.logs import Log, read_log
     from grouser.simulation import drive
     from grouser.simulation.rollout import Rollouts, rollout
     from grouser.simulation.run import Run
@@ -26,8 +46,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Dynamics",
     "ExternalForce",
+    "Fit",
     "GrouserError",
     "Kinematics",
+    "Log",
+    "MotionModel",
+    "Noise",
+    "Parameter",
     "Rollouts",
     "Run",
     "Settled",
@@ -36,12 +61,17 @@ __all__ = [
     "__version__",
     "actuate",
     "actuation",
+    "calibrate",
+    "calibration",
     "collision",
     "contact",
     "drive",
     "dynamics",
     "errors",
+    "evaluate",
     "kinematics",
+    "logs",
+    "read_log",
     "rollout",
     "rotation",
     "settle",
@@ -58,8 +88,11 @@ _HOME = {
     "GrouserError": "errors",
     "Kinematics": "kinematics",
     "actuate": "kinematics",
+    "Log": "logs",
+    "read_log": "logs",
     "Vehicle": "vehicles",
     "vehicle": "vehicles",
+    **dict.fromkeys(("Fit", "MotionModel", "Noise", "Parameter", "calibrate", "evaluate"), "calibration"),
     **dict.fromkeys(("Rollouts", "Run", "Settled", "Status", "drive", "rollout", "settle", "simulate"), "simulation"),
 }
 """The module each name lives in; the other names are modules."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 from grouser._kernels.jit import CACHE_FOLDER
 
-SECONDS = {"settle": 15.0, "kinematics": 30.0, "unconstrained": 20.0, "dynamics": 60.0}
+SECONDS = {"settle": 15.0, "kinematics": 30.0, "unconstrained": 20.0, "dynamics": 60.0, "calibration": 20.0}
 """About how long each part takes on a laptop core, for the progress bar."""
 
 _ready: set[str] = set()

@@ -12,7 +12,9 @@ import pytest
 from grouser import __version__
 from grouser.cli import run
 
-COMMANDS = ("demo", "vehicles", "simulate", "rollout", "reproduce", "check", "bench", "warmup")
+COMMANDS = (
+    "demo", "vehicles", "simulate", "rollout", "calibrate", "evaluate", "reproduce", "check", "bench", "warmup",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("command", COMMANDS)

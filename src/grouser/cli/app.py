@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from grouser._version import __version__
-from grouser.cli import bench, check, demo, reproduce, rollout, simulate, vehicles, warmup
+from grouser.cli import bench, calibrate, check, demo, evaluate, reproduce, rollout, simulate, vehicles, warmup
 from grouser.errors import GrouserError
 
 # Typer brings its own copy of Click or uses the installed one, by version; this is the root of its errors in both.
@@ -25,7 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: grouser demo",
 )
-for command in (demo, vehicles, simulate, rollout, reproduce, check, bench, warmup):
+for command in (demo, vehicles, simulate, rollout, calibrate, evaluate, reproduce, check, bench, warmup):
     command.register(app)
 
 

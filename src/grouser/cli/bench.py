@@ -64,3 +64,12 @@ def bench(
         ],
         right=(2, 3, 4, 5),
     )
+    console.print_table(
+        "Online calibration, one update by a two-second interval, one core",
+        ("filter", "parameters", "median [ms]", "fastest [ms]"),
+        [
+            (c["filter"], str(c["parameters"]), f"{c['ms_per_update']:.2f}", f"{c['ms_fastest']:.2f}")
+            for c in result["calibration"]
+        ],
+        right=(1, 2, 3),
+    )

@@ -81,10 +81,17 @@ def _parts() -> list[tuple[str, Callable[[], object]]]:
         model.velocity(state, np.zeros(4), angles=np.zeros(4))
         model.estimate(state, np.zeros(zoe.n_joints), flat)
 
+    def calibration() -> None:
+        t = np.arange(0.0, 4.0, 0.1)
+        motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky")))
+        wheels = dict.fromkeys(motion.vehicle.wheels, 1.0 + 0.0 * t)
+        gr.evaluate(motion, gr.calibration.log_of_motion(motion, t, wheels), interval=1.0)
+
     return [
         ("grounds", grounds),
         ("settling", lambda: gr.settle(zoe, flat)),
         ("rollouts, drives and slip", drive_and_slip),
         ("forces: contacts, actuators and dynamics", dynamics),
         ("contacts, velocities and frames", probes),
+        ("predictions of logs", calibration),
     ]

@@ -61,6 +61,8 @@ class Sensor:
     """One sigma of one measured roll or pitch [rad]."""
     time_noise: float = 0.0
     """One sigma of one time stamp [s]: how much the lag differs from pose to pose."""
+    lag_spread: float = 0.0
+    """How much the lag differs from one log of this robot to another, one sigma [s]."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

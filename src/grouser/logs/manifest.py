@@ -180,6 +180,7 @@ class SensorTable(Table):
     yaw_noise: Positive = 0.005
     attitude_noise: Positive = 0.005
     time_noise: NotNegative = 0.0
+    lag_spread: NotNegative = 0.0
 
 
 class Segments(Table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -64,6 +65,14 @@ class BodySlip(Slip):
         object.__setattr__(self, "par", np.concatenate([p, *directions]))
         object.__setattr__(self, "apply", apply)
         Slip.__post_init__(self)
+
+    def with_parameters(self, parameters: ArrayLike) -> BodySlip:
+        """The same slip along the same directions with other parameters, shape (6,)."""
+        p = checks.array(parameters, "slip parameters", (6,))
+        changed = copy.copy(self)
+        object.__setattr__(changed, "parameters", p)
+        object.__setattr__(changed, "par", np.concatenate([p, self.par[6:]]))
+        return changed
 
 
 def _unit(value: ArrayLike, name: str) -> FloatArray:

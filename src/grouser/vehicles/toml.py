@@ -30,15 +30,16 @@ LONG_KEY = re.compile(r"""(?:^|[{,\[])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'
 def read_toml(path: str | os.PathLike[str]) -> Vehicle:
     """The vehicle in a TOML file; every fault is a `VehicleError` that names file, row and field."""
     path = as_path(path)
-    return _vehicle(load_tables(path, SCHEMA), path.name)
+    return vehicle_of_tables(load_tables(path, SCHEMA), path.name)
 
 
 def parse_toml(content: str, name: str) -> Vehicle:
     """The vehicle in the text of a TOML file; `name` stands for the file in messages."""
-    return _vehicle(_tables(content, SCHEMA, name), name)
+    return vehicle_of_tables(_tables(content, SCHEMA, name), name)
 
 
-def _vehicle(data: dict[str, Any], file: str) -> Vehicle:
+def vehicle_of_tables(data: dict[str, Any], file: str) -> Vehicle:
+    """The vehicle in the tables of a TOML file, its schema line taken off."""
     from grouser.vehicles import schema
 
     check_count(data, file)

@@ -1,0 +1,253 @@
+"""Simple odometries that calibration must beat: differential drive, with a yaw gain, a bicycle, a four-number fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from grouser.calibration.velocity import Inputs, VelocityModel
+from grouser.checks import FloatArray
+from grouser.errors import CalibrationError
+from grouser.vehicles import Vehicle
+
+if TYPE_CHECKING:
+    from typing import Self
+
+ASIDE = 1e-6
+"""How far from the middle a wheel must be to belong to a side [m]."""
+
+
+class Baseline(VelocityModel):
+    """A velocity model whose parameters are fields of the same name."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+    """Fields that calibration may change: model.<field>."""
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Values that calibration may change."""
+        return {f"model.{field}": float(getattr(self, field)) for field in self.FIELDS}
+
+    def with_parameter(self, name: str, value: float) -> Self:
+        """The same model with one of them changed."""
+        part, _, field = name.partition(".")
+        if part != "model" or field not in self.FIELDS:
+            raise CalibrationError(
+                f"no parameter {name!r:.60} in {type(self).__name__}; there are {', '.join(self.parameters)}"
+            )
+        return replace(self, **{field: float(value)})  # type: ignore[type-var]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DifferentialDrive(Baseline):
+    """v_x = (v_l + v_r)/2, ω_z = α (v_r − v_l)/B in the plane of the body, T (3.64)–(3.66).
+
+    v_l, v_r are mean rim speeds of the measured wheels of each side and B the distance between the sides. No sideways
+    motion of the vehicle's `drive_point`.
+    """
+
+    FIELDS: ClassVar[tuple[str, ...]] = ("yaw_gain",)
+
+    vehicle: Vehicle
+    """The vehicle."""
+    yaw_gain: float = 1.0
+    """α of (3.66); 1 is plain differential drive."""
+    left: tuple[str, ...] | None = None
+    """Wheels of the left side; None: those left of the body's middle."""
+    right: tuple[str, ...] | None = None
+    """Wheels of the right side."""
+
+    def twists(self, inputs: Inputs) -> FloatArray:
+        """Body velocity (ω, v) at each sample, (n, 6)."""
+        left, right, track = side_speeds(self.vehicle, inputs, self.left, self.right)
+        return planar(0.5 * (left + right), self.yaw_gain * (right - left) / track, _geometry(self.vehicle).point)
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What a fit file says about the model beside its parameters and vehicle."""
+        return _sides(self.left, self.right)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FourNumbers(Baseline):
+    """Differential drive with two gains, a sideways motion in turns and a turn in straight drives.
+
+    v_x = g_v (v_l + v_r)/2, ω_z = g_ω (v_r − v_l)/B + c v_x, v_y = d ω_z: the point of the body d behind its origin has
+    no sideways motion. Signs as in the fit of the Warthog logs, which this repeats.
+    """
+
+    FIELDS: ClassVar[tuple[str, ...]] = ("speed_gain", "yaw_gain", "lateral", "yaw_per_speed")
+
+    vehicle: Vehicle
+    """The vehicle."""
+    speed_gain: float = 1.0
+    """g_v."""
+    yaw_gain: float = 1.0
+    """g_ω."""
+    lateral: float = 0.0
+    """d, sideways speed per turn rate [m]."""
+    yaw_per_speed: float = 0.0
+    """c, turn per distance [rad/m]."""
+    left: tuple[str, ...] | None = None
+    """Wheels of the left side; None: those left of the body's middle."""
+    right: tuple[str, ...] | None = None
+    """Wheels of the right side."""
+
+    def twists(self, inputs: Inputs) -> FloatArray:
+        """Body velocity (ω, v) at each sample, (n, 6)."""
+        left, right, track = side_speeds(self.vehicle, inputs, self.left, self.right)
+        forward = self.speed_gain * 0.5 * (left + right)
+        turn = self.yaw_gain * (right - left) / track + self.yaw_per_speed * forward
+        return planar(forward, turn, (-self.lateral, 0.0))
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What a fit file says about the model beside its parameters and vehicle."""
+        return _sides(self.left, self.right)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Bicycle(Baseline):
+    """Ackermann steering as one wheel amid each axle: ω_z = v_x tan δ/L, and no sideways motion of the rear axle.
+
+    v_x is from the mean rim speed of the measured wheels that do not steer, or of those that do where no other is
+    measured. Each steered wheel tells a curvature, and their mean is taken.
+    """
+
+    FIELDS: ClassVar[tuple[str, ...]] = ("speed_gain", "steering_offset", "wheelbase")
+
+    vehicle: Vehicle
+    """The vehicle: some wheels steer, some do not."""
+    speed_gain: float = 1.0
+    """Speed over the ground per rim speed."""
+    steering_offset: float = 0.0
+    """Added to every measured steering angle [rad]."""
+    wheelbase: float = 0.0
+    """L [m] from the axle that does not steer to the one that does; 0 takes the vehicle's."""
+
+    def __post_init__(self) -> None:
+        if self.wheelbase == 0.0:
+            object.__setattr__(self, "wheelbase", _geometry(self.vehicle).wheelbase)
+
+    def twists(self, inputs: Inputs) -> FloatArray:
+        """Body velocity (ω, v) at each sample, (n, 6)."""
+        g = _geometry(self.vehicle)
+        told = [w for w in g.steered if np.isfinite(inputs.angles[:, g.steering[w]]).all()]
+        if not told:
+            raise CalibrationError(
+                f"the log measures no steering angle of '{self.vehicle.name}'; its manifest must map columns to"
+                f" {', '.join(self.vehicle.joints[j] for j in g.steering.values())} in [angles]"
+            )
+        ahead = {w: self.wheelbase * g.ahead[w] / g.wheelbase for w in g.steered}
+        curvature = np.zeros(len(inputs.time))
+        for w in told:
+            slope = np.tan(inputs.angles[:, g.steering[w]] + self.steering_offset)
+            curvature += slope / (ahead[w] + g.aside[w] * slope) / len(told)
+        measured = [w for w, j in g.joint.items() if j in inputs.measured]
+        used = [w for w in measured if w not in g.steered] or measured
+        forward = np.zeros(len(inputs.time))
+        for w in used:
+            # Path of a wheel per path of the drive point; 1 − κ y for one beside it.
+            longer = np.hypot(1.0 - curvature * g.aside[w], curvature * ahead.get(w, g.ahead[w]))
+            forward += inputs.rates[:, g.joint[w]] * g.radius[w] / longer / len(used)
+        forward *= self.speed_gain
+        return planar(forward, forward * curvature, g.point)
+
+
+def nominal_model(vehicle: Vehicle) -> DifferentialDrive | Bicycle:
+    """The odometry of a vehicle's kind: a bicycle if some wheels steer and some do not, else differential drive."""
+    steered = vehicle.steered
+    if all(steered):
+        raise CalibrationError(
+            f"'{vehicle.name}' steers all its wheels; odometry of two sides or of a bicycle does not describe it,"
+            " use grouser.Kinematics"
+        )
+    return Bicycle(vehicle=vehicle) if any(steered) else DifferentialDrive(vehicle=vehicle)
+
+
+def planar(forward: FloatArray, turn: FloatArray, point: tuple[float, float]) -> FloatArray:
+    """Velocity (ω, v) of the body, (n, 6), whose point (x, y) moves straight ahead [m/s] while it turns [rad/s]."""
+    out = np.zeros((len(forward), 6))
+    out[:, 2] = turn
+    out[:, 3] = forward + point[1] * turn
+    out[:, 4] = -point[0] * turn
+    return out
+
+
+def side_speeds(
+    vehicle: Vehicle, inputs: Inputs, left: tuple[str, ...] | None = None, right: tuple[str, ...] | None = None
+) -> tuple[FloatArray, FloatArray, float]:
+    """Mean rim speeds of the measured wheels of the left and the right [m/s], (n,) each, and the track [m]."""
+    g = _geometry(vehicle)
+    speeds, places = [], []
+    for side, names in ((1.0, left), (-1.0, right)):
+        wheels = [w for w in g.joint if side * g.y[w] > ASIDE] if names is None else list(names)
+        unknown = [w for w in wheels if w not in g.joint]
+        if unknown:
+            raise CalibrationError(
+                f"'{vehicle.name}' has no wheel {unknown[0]!r:.40}; wheels are {', '.join(vehicle.wheels)}"
+            )
+        used = [w for w in wheels if g.joint[w] in inputs.measured]
+        if not used:
+            raise CalibrationError(
+                f"the log measures no wheel on the {'left' if side > 0.0 else 'right'} of '{vehicle.name}';"
+                " differential drive needs both sides"
+            )
+        speeds.append(sum(inputs.rates[:, g.joint[w]] * g.radius[w] for w in used) / len(used))
+        places.append(sum(g.y[w] for w in used) / len(used))
+    return np.asarray(speeds[0]), np.asarray(speeds[1]), float(places[0] - places[1])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Geometry:
+    """What these models need of a vehicle, by wheel."""
+
+    joint: dict[str, int]
+    """Joint of each wheel."""
+    radius: dict[str, float]
+    y: dict[str, float]
+    ahead: dict[str, float]
+    """Place relative to the drive point, ahead [m]."""
+    aside: dict[str, float]
+    """To the left of it [m]."""
+    steering: dict[str, int]
+    """Joint that steers each steered wheel."""
+    steered: tuple[str, ...]
+    point: tuple[float, float]
+    """The drive point in the body [m]."""
+    wheelbase: float
+    """Mean distance of the steered wheels ahead of the drive point [m]; 1 if there are none."""
+
+
+@lru_cache(maxsize=64)
+def _geometry(vehicle: Vehicle) -> _Geometry:
+    names, places, point = vehicle.wheels, vehicle.wheel_positions, vehicle.drive_point
+    frames = {frame.name: frame for frame in vehicle.frames}
+    turning = {one.joint for one in vehicle.steering}
+    steering = {}
+    for wheel in names:
+        at: str | None = wheel
+        while at is not None:
+            if at in turning:
+                steering[wheel] = vehicle.joint_index(at)
+                break
+            at = frames[at].parent
+    ahead = {w: float(p[0] - point[0]) for w, p in zip(names, places, strict=True)}
+    return _Geometry(
+        joint={w: vehicle.joint_index(w) for w in names},
+        radius={w: float(r) for w, r in zip(names, vehicle.arrays.radius, strict=True)},
+        y={w: float(p[1]) for w, p in zip(names, places, strict=True)},
+        ahead=ahead,
+        aside={w: float(p[1] - point[1]) for w, p in zip(names, places, strict=True)},
+        steering=steering,
+        steered=tuple(steering),
+        point=point,
+        wheelbase=float(np.mean([ahead[w] for w in steering])) if steering else 1.0,
+    )
+
+
+def _sides(left: tuple[str, ...] | None, right: tuple[str, ...] | None) -> dict[str, Any]:
+    return {side: list(names) for side, names in (("left", left), ("right", right)) if names is not None}

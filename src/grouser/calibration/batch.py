@@ -1,0 +1,178 @@
+"""Batch estimation: Gauss–Newton on all intervals at once, robust to outliers, T (3.44), L (5.20), (5.21)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from grouser.calibration.motion import MotionModel
+from grouser.calibration.parameters import Parameter, with_values
+from grouser.calibration.predict import LogProblem
+from grouser.calibration.sensitivity import jacobian
+from grouser.checks import FloatArray
+from grouser.errors import CalibrationError
+
+LOSSES = ("huber", "cauchy", "none")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BatchResult:
+    """Where Gauss–Newton ended."""
+
+    values: FloatArray
+    """Parameters, (np,)."""
+    covariance: FloatArray
+    """Of the parameters, prior included, (np, np)."""
+    information: FloatArray
+    """What the log alone says, (np, np): the inverse of its covariance, where it has one."""
+    weights: FloatArray
+    """Robust weight of each interval, 1 or less, (I,)."""
+    iterations: int
+    """Steps taken."""
+    converged: bool
+    """Whether the last step was small."""
+    history: FloatArray
+    """Parameters after each step, (iterations + 1, np)."""
+
+
+def gauss_newton(
+    problem: LogProblem,
+    motion: MotionModel,
+    parameters: Sequence[Parameter],
+    *,
+    loss: str = "huber",
+    prior: bool = True,
+    rate: float = 1.0,
+    iterations: int = 30,
+    tolerance: float = 1e-6,
+    sigma_tolerance: float = 0.0,
+    weights: FloatArray | None = None,
+    covariance: FloatArray | None = None,
+    centre: FloatArray | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> BatchResult:
+    """Minimise Σ wₖ ρ(rₖᵀ Rₖ⁻¹ rₖ), T (3.44), by Levenberg–Marquardt; `rate` < 1 shortens steps, L (5.21).
+
+    R_μ is that of the model's present noise, or `covariance` (I, m, m). Weights are of whole intervals, L (5.20).
+    It has converged once a step changes no parameter by `tolerance` of its scale, or by `sigma_tolerance` of its sigma.
+    Each parameter's prior counts as one measurement of it, at its value or at `centre` (np,).
+    """
+    if loss not in LOSSES:
+        raise CalibrationError(f"loss {loss!r:.40} is not one of {', '.join(LOSSES)}")
+    n, m = len(problem.intervals), problem.size
+    given = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    p = np.array([q.value for q in parameters])
+    p0 = p.copy() if centre is None else centre
+    inverse_prior = np.diag([1.0 / q.sigma**2 for q in parameters]) if prior else np.zeros((len(p0), len(p0)))
+    limits = np.array([[q.lower, q.upper] for q in parameters])
+    scale = np.array([q.scale for q in parameters])
+
+    def cost_of(p: FloatArray, r: FloatArray, L: FloatArray) -> float:
+        d2 = np.einsum("ij,ij->i", _whiten(L, r), _whiten(L, r))
+        return float(np.sum(given * _loss(d2, loss, m))) + float((p - p0) @ inverse_prior @ (p - p0))
+
+    history = [p.copy()]
+    damping, converged, steps = 1e-6, False, 0
+    poses, H = jacobian(problem, motion, parameters, p)
+    r = problem.residuals(poses)
+    L = _factors(problem, motion, parameters, p, covariance)
+    cost = cost_of(p, r, L)
+    while steps < iterations:
+        white, slope = _whiten(L, r), _whiten(L, H)
+        robust = given * _weight(np.einsum("ij,ij->i", white, white), loss, m)
+        information = np.einsum("i,ija,ijb->ab", robust, slope, slope)
+        gradient = np.einsum("i,ija,ij->a", robust, slope, white) - inverse_prior @ (p - p0)
+        normal = information + inverse_prior
+        moved = False
+        for _ in range(12):
+            step = np.linalg.lstsq(normal + damping * np.diag(np.diag(normal) + 1e-12), gradient, rcond=None)[0]
+            candidate = np.clip(p + rate * step, limits[:, 0], limits[:, 1])
+            new_poses = problem.poses([with_values(motion, _named(parameters, candidate))])[0]
+            new_r = problem.residuals(new_poses)
+            new_cost = cost_of(candidate, new_r, L) if np.isfinite(new_r).all() else np.inf
+            if new_cost <= cost * (1.0 + 1e-12) + 1e-15:
+                moved = True
+                break
+            damping = max(10.0 * damping, 1e-4)
+        if not moved:
+            converged = True
+            break
+        change = float(np.max(np.abs(candidate - p) / scale))
+        sigma = np.sqrt(np.diag(np.linalg.pinv(normal, hermitian=True)))
+        settled = bool(np.all(np.abs(candidate - p) <= sigma_tolerance * sigma))
+        p = candidate
+        poses, H = jacobian(problem, motion, parameters, p)
+        r = problem.residuals(poses)
+        L = _factors(problem, motion, parameters, p, covariance)
+        cost = cost_of(p, r, L)
+        damping = max(0.1 * damping, 1e-12)
+        steps += 1
+        history.append(p.copy())
+        if progress is not None:
+            progress(f"step {steps}: {np.sqrt(cost / max(n * m, 1)):.3f} sigma a residual")
+        if change < tolerance * rate or settled:
+            converged = True
+            break
+    white, slope = _whiten(L, r), _whiten(L, H)
+    robust = given * _weight(np.einsum("ij,ij->i", white, white), loss, m)
+    information = np.einsum("i,ija,ijb->ab", robust, slope, slope)
+    return BatchResult(
+        values=p,
+        covariance=np.linalg.pinv(information + inverse_prior, hermitian=True),
+        information=information,
+        weights=robust,
+        iterations=steps,
+        converged=converged,
+        history=np.array(history),
+    )
+
+
+def _factors(
+    problem: LogProblem,
+    motion: MotionModel,
+    parameters: Sequence[Parameter],
+    p: FloatArray,
+    covariance: FloatArray | None,
+) -> FloatArray:
+    """Cholesky factors of R_μ, (I, m, m)."""
+    if covariance is None:
+        now = with_values(motion, _named(parameters, p))
+        covariance = problem.covariance(now, problem.errors(now))
+    factors: FloatArray = np.linalg.cholesky(covariance).astype(np.float64)
+    return factors
+
+
+def _named(parameters: Sequence[Parameter], p: FloatArray) -> dict[str, float]:
+    return {q.name: float(v) for q, v in zip(parameters, p, strict=True)}
+
+
+def _whiten(L: FloatArray, r: FloatArray) -> FloatArray:
+    """L⁻¹ r of each interval, for vectors (I, m) or matrices (I, m, k)."""
+    white = np.linalg.solve(L, r[..., None])[..., 0] if r.ndim == 2 else np.linalg.solve(L, r)
+    return white.astype(np.float64)
+
+
+def _turn(m: int) -> float:
+    """Squared distance at which a loss turns from square: about the 95 % point of χ² of m freedoms."""
+    return float(m + 1.65 * np.sqrt(2.0 * m) + 1.0)
+
+
+def _loss(d2: FloatArray, loss: str, m: int) -> FloatArray:
+    k2 = _turn(m)
+    if loss == "huber":
+        return np.where(d2 <= k2, d2, 2.0 * np.sqrt(k2 * np.maximum(d2, 1e-300)) - k2)
+    if loss == "cauchy":
+        return k2 * np.log1p(d2 / k2)
+    return d2
+
+
+def _weight(d2: FloatArray, loss: str, m: int) -> FloatArray:
+    """Derivative of the loss by the squared distance."""
+    k2 = _turn(m)
+    if loss == "huber":
+        return np.where(d2 <= k2, 1.0, np.sqrt(k2 / np.maximum(d2, k2)))
+    if loss == "cauchy":
+        return 1.0 / (1.0 + d2 / k2)
+    return np.ones_like(d2)

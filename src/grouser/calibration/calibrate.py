@@ -1,0 +1,265 @@
+"""Integrated prediction error minimisation, T ch. 3: parameters under which predictions of a log come true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from grouser.calibration import likelihood
+from grouser.calibration.batch import BatchResult, gauss_newton
+from grouser.calibration.fit import Fit, History, Training
+from grouser.calibration.intervals import SLOWEST, Intervals, intervals_of
+from grouser.calibration.motion import MotionModel
+from grouser.calibration.noise import Noise
+from grouser.calibration.observability import undetermined
+from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
+from grouser.calibration.parameters import Parameter, is_noise, resolve, value_of, with_values
+from grouser.calibration.powertrain import Powertrain
+from grouser.calibration.predict import LogProblem
+from grouser.calibration.velocity import VelocityModel, inputs_of, rolling_speed
+from grouser.checks import FloatArray
+from grouser.dynamics import Dynamics
+from grouser.errors import CalibrationError
+from grouser.kinematics import Kinematics
+from grouser.logs import Log
+from grouser.logs.log import Sensor
+from grouser.terrain import Terrain
+
+DEFAULTS = ("slip", "sensor.x", "sensor.y", "sensor.lag", "noise", "sensor.time_noise")
+"""What a first fit calibrates."""
+ROUNDS = 6
+"""Most alternations of a batch between systematic parameters and noise."""
+SETTLED = 1e-3
+"""A step of a batch that changes no parameter by more than this share of its sigma is the last."""
+
+
+def calibrate(
+    model: Kinematics | Dynamics | VelocityModel | MotionModel,
+    log: Log,
+    parameters: Sequence[str | Parameter] = DEFAULTS,
+    *,
+    interval: float | None = 2.0,
+    distance: float | None = None,
+    stride: float | None = None,
+    online: bool = False,
+    loss: str = "huber",
+    prior: bool = True,
+    residual: Sequence[str] = ("x", "y", "yaw"),
+    ground: Terrain | None = None,
+    sensor: Sensor | None = None,
+    noise: Noise | None = None,
+    powertrain: Powertrain | None = None,
+    gate: float = GATE,
+    noise_gate: float = NOISE_GATE,
+    intervals: Intervals | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Fit:
+    """Calibrate parameters of a motion model to a log.
+
+    Every interval of the log is predicted from its first pose, the wheel rates, joint angles and attitude, and its
+    end compared with the last pose. `online` filters interval after interval, T (3.48)–(3.54), as a robot would while
+    it drives; otherwise all are fitted at once, outliers weighing less (`loss`), with noise of maximum likelihood.
+    Parameters are names, groups ("slip", "sensor", "noise") or `Parameter` with priors of your own.
+    """
+    motion = motion_model(model, log, ground=ground, sensor=sensor, noise=noise, powertrain=powertrain)
+    chosen = order(resolve(motion, parameters))
+    cut = intervals
+    if cut is None:
+        cut = cut_log(log, motion, interval=interval, distance=distance, stride=stride)
+    problem = LogProblem(log, motion, cut, residual=residual)
+    run = _online if online else _batch
+    return run(problem, motion, chosen, interval, distance, loss, prior, gate, noise_gate, progress)
+
+
+def motion_model(
+    model: Kinematics | Dynamics | VelocityModel | MotionModel,
+    log: Log,
+    *,
+    ground: Terrain | None = None,
+    sensor: Sensor | None = None,
+    noise: Noise | None = None,
+    powertrain: Powertrain | None = None,
+) -> MotionModel:
+    """A model with the log's sensor, ready to be calibrated."""
+    if isinstance(model, MotionModel):
+        return model
+    return MotionModel(
+        model=model,
+        sensor=log.sensor if sensor is None else sensor,
+        noise=Noise() if noise is None else noise,
+        powertrain=powertrain,
+        ground=ground,
+    )
+
+
+def cut_log(
+    log: Log,
+    motion: MotionModel,
+    *,
+    interval: float | None = 2.0,
+    distance: float | None = None,
+    stride: float | None = None,
+) -> Intervals:
+    """Intervals of a log while the vehicle moves, by time [s] or, where given, by distance [m]."""
+    speed = rolling_speed(inputs_of(log, motion.vehicle), motion.vehicle)
+    duration = None if distance is not None else interval
+    slowest = SLOWEST * float(motion.vehicle.arrays.radius.mean())
+    return intervals_of(log, speed, duration=duration, distance=distance, stride=stride, slowest=slowest)
+
+
+def order(parameters: Sequence[Parameter]) -> list[Parameter]:
+    """Systematic parameters first, noise last."""
+    return sorted(parameters, key=lambda p: is_noise(p.name))
+
+
+def _online(
+    problem: LogProblem,
+    motion: MotionModel,
+    parameters: list[Parameter],
+    interval: float | None,
+    distance: float | None,
+    loss: str,
+    prior: bool,
+    gate: float,
+    noise_gate: float,
+    progress: Callable[[int, int], None] | None,
+) -> Fit:
+    filter = OnlineFilter(motion, parameters, gate=gate, noise_gate=noise_gate)
+    updates: list[Update] = []
+    for k in range(len(problem.intervals)):
+        updates.append(filter.update(problem, k))
+        if progress is not None:
+            progress(k + 1, len(problem.intervals))
+    return fit_of_filter(filter, updates, problem, interval, distance)
+
+
+def fit_of_filter(
+    filter: OnlineFilter, updates: Sequence[Update], problem: LogProblem, interval: float | None, distance: float | None
+) -> Fit:
+    """The filter's present estimate as a fit."""
+    m = problem.size
+    history = History(
+        time=np.array([u.time for u in updates]),
+        values=np.array([u.values for u in updates]).reshape(len(updates), len(filter.names)),
+        sigma=np.array([u.sigma for u in updates]).reshape(len(updates), len(filter.names)),
+        residual=np.array([u.residual for u in updates]).reshape(len(updates), m),
+        distance=np.array([u.distance for u in updates]),
+        accepted=np.array([u.accepted for u in updates], dtype=bool),
+    )
+    information = np.linalg.pinv(filter.P, hermitian=True) - np.diag([1.0 / p.sigma**2 for p in filter.systematic])
+    return Fit(
+        model=filter.calibrated,
+        parameters=(*filter.systematic, *filter.stochastic),
+        vector=filter.values,
+        covariance=filter.P,
+        noise_covariance=filter.S,
+        training=_training(problem, filter.calibrated, interval, distance, filter.rejected, "online"),
+        undetermined=tuple(undetermined(filter.systematic, information)) if filter.systematic else (),
+        history=history,
+    )
+
+
+def _batch(
+    problem: LogProblem,
+    motion: MotionModel,
+    parameters: list[Parameter],
+    interval: float | None,
+    distance: float | None,
+    loss: str,
+    prior: bool,
+    gate: float,
+    noise_gate: float,
+    progress: Callable[[int, int], None] | None,
+) -> Fit:
+    """Alternates: parameters given the noise, then the most likely noise given the residuals."""
+    systematic = [p for p in parameters if not is_noise(p.name)]
+    stochastic = [p for p in parameters if is_noise(p.name)]
+    if not parameters:
+        raise CalibrationError("no parameters to calibrate; name some, such as slip, sensor.x, noise")
+    now, result = motion, None
+    noise_covariance = np.zeros((0, 0))
+    start = systematic
+    histories: list[FloatArray] = []
+    rounds = ROUNDS if systematic and stochastic else 1
+    for k in range(rounds):
+        extra = None
+        if systematic:
+            # Later rounds go on from the last one; the prior stays where it was.
+            result = _from_start(problem, now, start, systematic, loss, prior)
+            before = np.array([p.value for p in start])
+            histories.append(result.history)
+            now = with_values(now, dict(zip((p.name for p in systematic), result.values.tolist(), strict=True)))
+            start = [_at(p, float(v)) for p, v in zip(systematic, result.values, strict=True)]
+            settled = k > 0 and np.all(np.abs(result.values - before) < 0.02 * np.sqrt(np.diag(result.covariance)))
+        if stochastic:
+            now, noise_covariance = likelihood.maximise(problem, now, names=[p.name for p in stochastic], extra=extra)
+        if progress is not None:
+            progress(k + 1, rounds)
+        if not systematic or settled:
+            break
+    vector = [float(v) for v in result.values] if result is not None else []
+    vector += [value_of(now, p.name) for p in stochastic]
+    values = np.concatenate(histories) if histories else np.zeros((0, 0))
+    values = np.concatenate([values, np.full((len(values), len(stochastic)), np.nan)], axis=1)
+    history = History(
+        time=np.arange(len(values), dtype=np.float64),
+        values=values,
+        sigma=np.full_like(values, np.nan),
+        residual=np.zeros((0, problem.size)),
+        distance=np.zeros(0),
+        accepted=np.zeros(0, dtype=bool),
+    )
+    down = 0 if result is None else int(np.count_nonzero(result.weights < 0.5))
+    return Fit(
+        model=now,
+        parameters=(*systematic, *stochastic),
+        vector=np.array(vector),
+        covariance=np.zeros((0, 0)) if result is None else result.covariance,
+        noise_covariance=noise_covariance,
+        training=_training(problem, now, interval, distance, down, "batch"),
+        undetermined=() if result is None else tuple(undetermined(systematic, result.information)),
+        history=history,
+    )
+
+
+def _from_start(
+    problem: LogProblem,
+    now: MotionModel,
+    start: Sequence[Parameter],
+    prior_of: Sequence[Parameter],
+    loss: str,
+    prior: bool,
+) -> BatchResult:
+    centre = np.array([p.value for p in prior_of])
+    return gauss_newton(problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=SETTLED)
+
+
+def _at(parameter: Parameter, value: float) -> Parameter:
+    from dataclasses import replace
+
+    return replace(parameter, value=value)
+
+
+def _training(
+    problem: LogProblem,
+    motion: MotionModel,
+    interval: float | None,
+    distance: float | None,
+    rejected: int,
+    method: str,
+) -> Training:
+    error = problem.intervals.measured - problem.poses([motion])[0]
+    yaw = np.remainder(error[:, 5] + np.pi, 2.0 * np.pi) - np.pi
+    return Training(
+        log=problem.log.name,
+        samples=len(problem.log),
+        intervals=len(problem.intervals),
+        interval=None if distance is not None else interval,
+        distance=distance,
+        overlapping=problem.intervals.overlapping,
+        rejected=rejected,
+        position_rms=float(np.sqrt(np.mean(np.sum(error[:, :2] ** 2, axis=1)))),
+        yaw_rms=float(np.sqrt(np.mean(yaw**2))),
+        method=method,
+    )

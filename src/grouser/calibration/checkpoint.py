@@ -1,0 +1,115 @@
+"""Checkpoints of a followed log: TOML with schema and version, all numbers in full, written whole or not at all."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from grouser._version import __version__
+from grouser.calibration.fit_file import _model_tables, _table, _value
+from grouser.calibration.follow import LogFollower, Place
+from grouser.errors import CalibrationError
+from grouser.files import write_whole
+from grouser.vehicles.toml import to_toml
+
+SCHEMA = "grouser/stream@1"
+MAX_BYTES = 200_000_000
+
+
+def save_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None:
+    """Write where a follower is and what its calibrator knows."""
+    state = follower.calibrator.state
+    lines = [f'schema = "{SCHEMA}"', f'grouser = "{__version__}"', ""]
+    lines += _table("made_for", _made_for(follower))
+    lines += _table("place", dataclasses.asdict(follower.place))
+    lines += _table("rejected", {"reasons": list(follower.rejected), "counts": list(follower.rejected.values())})
+    lines += _table("filter", state.pop("filter"))
+    lines += _table("stream", state)
+    text = "\n".join(lines)
+    write_whole(path, lambda stream: stream.write(text.encode()), CalibrationError)
+
+
+def load_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None:
+    """Bring a follower to where a checkpoint was made; one of another log, manifest or model is refused."""
+    where = Path(path)
+    try:
+        with where.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+        tables = tomllib.loads(data.decode())
+    except (OSError, ValueError, RecursionError) as error:
+        raise CalibrationError(f"{where.name}: is not a checkpoint: {error!s:.200}") from None
+    if tables.get("schema") != SCHEMA:
+        raise CalibrationError(f'{where.name}, field schema: {tables.get("schema")!r:.40} is not "{SCHEMA}"')
+    try:
+        _refuse_others(tables["made_for"], _made_for(follower), where.name)
+        place = Place(**{f.name: _kind(f.type)(tables["place"][f.name]) for f in dataclasses.fields(Place)})
+        rejected = tables["rejected"]
+        state = {**tables["stream"], "filter": tables["filter"]}
+        begun = follower.fingerprint()
+        if begun != place.begun:
+            what = "begins otherwise than" if begun else "is shorter than"
+            raise CalibrationError(
+                f"{where.name}: was made for another log; {follower.name} {what} the log it was made for"
+                " (give another --checkpoint, or remove it to start anew)"
+            )
+        follower.calibrator.state = state
+        follower.place = place
+        follower.rejected = dict(zip(map(str, rejected["reasons"]), map(int, rejected["counts"]), strict=True))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        what = f"field {error} is missing" if isinstance(error, KeyError) else f"{error!s:.200}"
+        raise CalibrationError(f"{where.name}: is not a whole checkpoint: {what}") from None
+
+
+def _kind(name: Any) -> Any:
+    return {"int": int, "float": float, "bool": bool, "str": str}[str(name)]
+
+
+def _made_for(follower: LogFollower) -> dict[str, Any]:
+    """What must be the same for a checkpoint to make sense."""
+    c = follower.calibrator
+    motion = c.motion
+    model = [
+        _value(part)
+        for part in (
+            _model_tables(motion),
+            dataclasses.asdict(motion.sensor),
+            {f.name: getattr(motion.noise, f.name) for f in dataclasses.fields(motion.noise)},
+            dataclasses.asdict(motion.powertrain) if motion.powertrain is not None else {},
+        )
+    ]
+    return {
+        "log": follower.name,
+        "manifest": _digest(follower.manifest.model_dump_json(exclude={"file"}, exclude_unset=True)),
+        "model": _digest("\n".join([*model, to_toml(motion.vehicle)])),
+        "parameters": [p.name for p in c.parameters],
+        "priors": _digest(_value([dataclasses.asdict(p) for p in c.parameters])),
+        "interval": c.length,
+        "by_distance": c.by_distance,
+        "stride": -1.0 if c.stride is None else float(c.stride),
+        "gates": [c.filter.gate, c.filter.noise_gate],
+        "residual": list(c.residual),
+    }
+
+
+def _refuse_others(then: dict[str, Any], now: dict[str, Any], file: str) -> None:
+    said = {
+        "log": f"log {then.get('log')!r:.60}, not {now['log']!r:.60}",
+        "manifest": "another manifest, or it has changed since",
+        "model": "another model, vehicle or sensor",
+        "parameters": f"other parameters: {', '.join(map(str, then.get('parameters', [])))}",
+        "priors": "other priors or bounds of the parameters",
+    }
+    for name, value in now.items():
+        if then[name] != value:
+            what = said.get(name, f"another {name.replace('by_distance', 'kind of interval')}")
+            raise CalibrationError(
+                f"{file}: was made for {what} (give another --checkpoint, or remove it to start anew)"
+            )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,187 @@
+"""How good predictions of a log are: errors, consistency of the covariance, and plain odometry beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grouser.calibration.baselines import DifferentialDrive
+from grouser.calibration.batch import gauss_newton
+from grouser.calibration.calibrate import cut_log
+from grouser.calibration.fit import Fit
+from grouser.calibration.intervals import Intervals
+from grouser.calibration.likelihood import log_likelihood
+from grouser.calibration.motion import MotionModel
+from grouser.calibration.parameters import default
+from grouser.calibration.predict import LogProblem
+from grouser.calibration.sensitivity import jacobian
+from grouser.checks import FloatArray
+from grouser.errors import CalibrationError
+from grouser.kinematics import Kinematics
+from grouser.logs import Log
+
+INSIDE_2 = 5.991464547107979
+"""95 % point of χ² of two freedoms: the 95 % ellipse of a position."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Errors:
+    """Prediction errors over the intervals of a log."""
+
+    error: FloatArray
+    """Measured less predicted x, y [m], yaw [rad], in the heading frame of the start, (I, 3)."""
+    covariance: FloatArray
+    """As predicted, (I, 3, 3)."""
+    times: FloatArray
+    """(I, 2) [s]."""
+
+    @property
+    def position(self) -> FloatArray:
+        """Distance of the predicted from the measured end [m], (I,)."""
+        result: FloatArray = np.hypot(self.error[:, 0], self.error[:, 1])
+        return result
+
+    @property
+    def squared_distance(self) -> FloatArray:
+        """Normalised squared error of x, y and yaw, (I,): its mean is the NEES, 3 if consistent."""
+        white = np.linalg.solve(np.linalg.cholesky(self.covariance), self.error[..., None])[..., 0]
+        result: FloatArray = np.sum(white**2, axis=1)
+        return result
+
+    @property
+    def inside(self) -> FloatArray:
+        """Whether each position lies in its predicted 95 % ellipse, (I,) bool."""
+        xy = self.covariance[:, :2, :2]
+        white = np.linalg.solve(np.linalg.cholesky(xy), self.error[:, :2, None])[..., 0]
+        result: FloatArray = np.sum(white**2, axis=1) <= INSIDE_2
+        return result
+
+    @property
+    def log_likelihood(self) -> float:
+        """Mean logarithm of the probability density of an error, T (3.47): the higher, the better the prediction."""
+        return log_likelihood(self.error, self.covariance) / len(self.error)
+
+    def summary(self, *, consistency: bool = True) -> dict[str, Any]:
+        """Plain numbers, as JSON takes them; none of the intervals is left out."""
+        position, yaw = self.position, np.degrees(np.abs(self.error[:, 2]))
+        out: dict[str, Any] = {
+            "n": len(position),
+            "position_rms": float(np.sqrt(np.mean(position**2))),
+            "position_mean": float(np.mean(position)),
+            "position_median": float(np.median(position)),
+            "yaw_rms_deg": float(np.sqrt(np.mean(yaw**2))),
+            "yaw_median_deg": float(np.median(yaw)),
+        }
+        if consistency:
+            out |= {"nees": float(np.mean(self.squared_distance)), "nees_expected": 3.0}
+            out |= {"inside_95": float(np.mean(self.inside))}
+        return out
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evaluation:
+    """A fit judged on a log."""
+
+    errors: Errors
+    """Of the calibrated model."""
+    baseline: Errors
+    """Of plain odometry with the vehicle as it stands in its file."""
+    relagged: Errors | None
+    """Of the calibrated model with the lag of this log's sensor found from its other half; None if not asked for."""
+    lags: tuple[float, float] | None
+    """Those lags [s], of the first and the second half."""
+    trained_on_this: bool
+    """Whether the fit was made from this very log: then these are not held-out errors."""
+
+    def summary(self) -> dict[str, Any]:
+        """As one JSON object."""
+        out = self.errors.summary()
+        out["baseline"] = self.baseline.summary(consistency=False)
+        if self.relagged is not None and self.lags is not None:
+            out["own_lag"] = {**self.relagged.summary(), "lag": list(self.lags)}
+        out["trained_on_this_log"] = self.trained_on_this
+        return out
+
+
+def evaluate(
+    fit: Fit | MotionModel,
+    log: Log,
+    *,
+    interval: float | None = 2.0,
+    distance: float | None = None,
+    own_lag: bool = False,
+    same_drive: bool = False,
+) -> Evaluation:
+    """Predict every moving interval of a log from its first pose and the inputs, and compare its end.
+
+    Neither position nor yaw is used inside an interval. The lag of the pose sensor is that of the fit; `own_lag` adds
+    the errors with the lag of each half of this log found from the ends of intervals of the other half: sensors of one
+    robot are late by more on one day than on another. `same_drive`: the log is another part of the one that was fitted,
+    so its sensor is as late.
+    """
+    motion = fit.model if isinstance(fit, Fit) else fit
+    cut = cut_log(log, motion, interval=interval, distance=distance)
+    trained = isinstance(fit, Fit) and fit.training.log == log.name and fit.training.samples == len(log)
+    errors = errors_of(fit, log, cut, other_log=not (trained or same_drive))
+    plain = errors_of(plain_odometry(motion, log), log, cut)
+    relagged = lags = None
+    if own_lag:
+        if len(cut) < 8:
+            raise CalibrationError(f"{log.name}: has {len(cut)} intervals, too few to find its sensor's lag from half")
+        halves = np.arange(len(cut)) < len(cut) // 2
+        found = [_lag(motion, log, cut.only(np.flatnonzero(half))) for half in (halves, ~halves)]
+        parts = []
+        for half, lag in ((halves, found[1]), (~halves, found[0])):
+            moved = motion.replace(sensor=_with_lag(motion, lag))
+            parts.append(errors_of(moved, log, cut.only(np.flatnonzero(half))))
+        relagged = Errors(
+            error=np.concatenate([p.error for p in parts]),
+            covariance=np.concatenate([p.covariance for p in parts]),
+            times=np.concatenate([p.times for p in parts]),
+        )
+        lags = (found[0], found[1])
+    return Evaluation(errors=errors, baseline=plain, relagged=relagged, lags=lags, trained_on_this=trained)
+
+
+def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_log: bool = False) -> Errors:
+    """Errors over given intervals; a fit's covariance adds the uncertainty of its parameters.
+
+    Of another log than that of the fit, the sensor's lag is uncertain by its spread.
+    """
+    motion = fit.model if isinstance(fit, Fit) else fit
+    problem = LogProblem(log, motion, intervals)
+    predicted = problem.errors(motion)
+    R = problem.covariance(motion, predicted, other_log=other_log)
+    if isinstance(fit, Fit) and len(fit.covariance):
+        values = fit.vector[: len(fit.covariance)]
+        _, H = jacobian(problem, motion, fit.systematic, values)
+        R = R + H @ fit.covariance @ H.transpose(0, 2, 1)
+    return Errors(error=problem.residuals(predicted.poses), covariance=R, times=intervals.times)
+
+
+def plain_odometry(motion: MotionModel, log: Log) -> MotionModel:
+    """Odometry before any calibration: differential drive if nothing steers, else rolling without slip."""
+    from grouser.vehicles.catalog import names, vehicle
+
+    # A log may name a vehicle that only its fit holds.
+    own = log.vehicle is None or (log.vehicle == motion.vehicle.name and log.vehicle not in names())
+    shape = motion.vehicle if own else vehicle(str(log.vehicle))
+    if shape.joints != motion.vehicle.joints:
+        shape = motion.vehicle
+    model = Kinematics(shape) if shape.steering else DifferentialDrive(vehicle=shape)
+    return MotionModel(model=model, sensor=log.sensor, noise=motion.noise)
+
+
+def _lag(motion: MotionModel, log: Log, intervals: Intervals) -> float:
+    """The sensor's lag [s] under which intervals of a log are predicted best."""
+    problem = LogProblem(log, motion, intervals)
+    found = gauss_newton(problem, motion, [default(motion, "sensor.lag")], prior=False, tolerance=1e-4)
+    return float(found.values[0])
+
+
+def _with_lag(motion: MotionModel, lag: float) -> Any:
+    from dataclasses import replace
+
+    return replace(motion.sensor, lag=lag)

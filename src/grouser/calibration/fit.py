@@ -1,0 +1,149 @@
+"""What calibration found: parameters with covariance, the calibrated model, and how it got there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grouser.calibration.motion import MotionModel
+from grouser.calibration.observability import Direction
+from grouser.calibration.parameters import Parameter
+from grouser.checks import FloatArray
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from grouser.terrain import Terrain
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class History:
+    """How the parameters went, one row per interval (online) or per step (batch)."""
+
+    time: FloatArray
+    """End of each interval [s]; of a batch, the number of the step. (k,)."""
+    values: FloatArray
+    """(k, n)."""
+    sigma: FloatArray
+    """One-sigma uncertainties, (k, n); NaN where not computed."""
+    residual: FloatArray
+    """Residuals before each update, (k, m); empty for a batch."""
+    distance: FloatArray
+    """Squared Mahalanobis distance of each, (k,)."""
+    accepted: np.ndarray
+    """Whether each moved the systematic parameters, (k,) bool."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Training:
+    """What a fit was made from."""
+
+    log: str
+    """Name of the log."""
+    samples: int
+    """Samples in it."""
+    intervals: int
+    """Intervals used."""
+    interval: float | None
+    """Duration of one [s]; None if by distance."""
+    distance: float | None
+    """Length of one [m]; None if by time."""
+    overlapping: bool
+    """Whether intervals overlapped: then covariances are too small."""
+    rejected: int
+    """Intervals that moved no systematic parameter."""
+    position_rms: float
+    """Of the intervals after the fit [m]."""
+    yaw_rms: float
+    """[rad]."""
+    method: str
+    """"online" or "batch"."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit:
+    """A calibrated motion model and how sure it is."""
+
+    model: MotionModel
+    """The calibrated model: predicts logs, drives odometry."""
+    parameters: tuple[Parameter, ...]
+    """What was calibrated, with the priors it started from; noise last."""
+    vector: FloatArray
+    """Their values, (n,)."""
+    covariance: FloatArray
+    """Of the systematic parameters among them, (np, np)."""
+    noise_covariance: FloatArray
+    """Of the noise parameters, (ns, ns)."""
+    training: Training
+    """What it was made from."""
+    undetermined: tuple[Direction, ...] = ()
+    """Combinations of parameters that the log hardly determines."""
+    history: History | None = field(default=None, repr=False)
+    """How it got there; a fit read from a file has none."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return tuple(p.name for p in self.parameters)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Parameters by name."""
+        return dict(zip(self.names, self.vector.tolist(), strict=True))
+
+    @property
+    def systematic(self) -> tuple[Parameter, ...]:
+        """Those that are not noise."""
+        return self.parameters[: len(self.covariance)]
+
+    @property
+    def sigma(self) -> dict[str, float]:
+        """One-sigma uncertainties by name."""
+        both = np.concatenate([np.diag(self.covariance), np.diag(self.noise_covariance)])
+        return dict(zip(self.names, np.sqrt(np.maximum(both, 0.0)).tolist(), strict=True))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .toml file that `load_fit` reads; it appears whole or not at all."""
+        from grouser.calibration.fit_file import write_fit
+
+        write_fit(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], *, ground: Terrain | None = None) -> Fit:
+        """Read a fit; one of a model that stands on a ground needs that ground again."""
+        from grouser.calibration.fit_file import read_fit
+
+        return read_fit(path, ground=ground)
+
+    def plot(self, path: str | os.PathLike[str] | Path | None = None) -> Figure:
+        """Parameters over intervals with their sigmas (T Fig. 3.5), saved where path says."""
+        from grouser.view.calibration import plot_history
+
+        return plot_history(self, path)
+
+    def summary(self) -> dict[str, Any]:
+        """Plain numbers, as JSON takes them."""
+        sigma = self.sigma
+        return {
+            "parameters": {n: {"value": v, "sigma": sigma[n]} for n, v in self.values.items()},
+            "undetermined": [str(d) for d in self.undetermined],
+            "training": {
+                "log": self.training.log,
+                "method": self.training.method,
+                "intervals": self.training.intervals,
+                "rejected": self.training.rejected,
+                "overlapping": self.training.overlapping,
+                "position_rms": self.training.position_rms,
+                "yaw_rms_deg": float(np.degrees(self.training.yaw_rms)),
+            },
+        }
+
+    def __repr__(self) -> str:
+        sigma = self.sigma
+        lines = [f"{n:24s} {v: .6g} ± {sigma[n]:.2g}" for n, v in self.values.items()]
+        return f"<Fit of {self.training.log}, {self.training.intervals} intervals\n  " + "\n  ".join(lines) + ">"

@@ -1,0 +1,327 @@
+"""Fit files: TOML with schema and version, everything a calibrated model is made of, the vehicle included."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grouser._version import __version__
+from grouser.actuation import PI, DCMotor
+from grouser.calibration import baselines, perturbative
+from grouser.calibration.fit import Fit, Training
+from grouser.calibration.motion import MotionModel
+from grouser.calibration.noise import Noise
+from grouser.calibration.observability import Direction
+from grouser.calibration.parameters import Parameter
+from grouser.calibration.powertrain import Powertrain
+from grouser.calibration.velocity import VelocityModel
+from grouser.contact import ErpCfm, Ishigami, Pacejka, PiecewiseLinear
+from grouser.contact.pacejka import MagicFormula
+from grouser.dynamics import Dynamics
+from grouser.errors import CalibrationError, GrouserError
+from grouser.files import write_whole
+from grouser.kinematics import Kinematics
+from grouser.kinematics.model import Weights
+from grouser.logs.log import Sensor
+from grouser.slip import BodySlip
+from grouser.terrain import Terrain, plane
+from grouser.vehicles import Vehicle
+from grouser.vehicles.toml import SCHEMA as VEHICLE_SCHEMA
+from grouser.vehicles.toml import to_toml, vehicle_of_tables
+
+SCHEMA = "grouser/fit@1"
+MAX_BYTES = 2_000_000
+CONTACTS = {c.__name__: c for c in (PiecewiseLinear, Pacejka, Ishigami, ErpCfm)}
+ACTUATORS = {c.__name__: c for c in (PI, DCMotor)}
+VELOCITY_MODELS: dict[str, Any] = {
+    c.__name__: c
+    for c in (baselines.DifferentialDrive, baselines.Bicycle, baselines.FourNumbers, perturbative.Perturbative)
+}
+OPTIONS = (
+    "newton",
+    "tolerance",
+    "max_iterations",
+    "fixed_inertia",
+    "single_body_bias",
+    "gravity",
+    "tip_angle",
+    "coupling_time_constant",
+)
+"""Plain fields of a `Dynamics`."""
+LEVEL = "plane"
+
+
+def write_fit(fit: Fit, path: str | os.PathLike[str]) -> None:
+    """Write a fit whole or not at all."""
+    text = fit_text(fit)
+    write_whole(path, lambda stream: stream.write(text.encode()), CalibrationError)
+
+
+def fit_text(fit: Fit) -> str:
+    """The text of a fit file."""
+    motion = fit.model
+    lines = [f'schema = "{SCHEMA}"', f'grouser = "{__version__}"', ""]
+    lines += _table("model", _model_tables(motion))
+    lines += _table("sensor", dataclasses.asdict(motion.sensor))
+    noise = motion.noise
+    lines += _table(
+        "noise",
+        {
+            "components": list(noise.components),
+            "form": noise.form,
+            "grows": noise.grows,
+            "density": noise.density.tolist(),
+        },
+    )
+    if motion.powertrain is not None:
+        lines += _table("powertrain", dataclasses.asdict(motion.powertrain))
+    lines += _table("training", dataclasses.asdict(fit.training))
+    lines += _table(
+        "result",
+        {
+            "covariance": fit.covariance.tolist(),
+            "noise_covariance": fit.noise_covariance.tolist(),
+            "undetermined": [{"parts": d.parts, "shrinkage": d.shrinkage} for d in fit.undetermined],
+        },
+    )
+    sigma = fit.sigma
+    for p, value in zip(fit.parameters, fit.vector.tolist(), strict=True):
+        row = {"name": p.name, "value": value, "sigma": sigma[p.name], "prior": p.value, "prior_sigma": p.sigma}
+        row |= {"lower": p.lower, "upper": p.upper, "scale": p.scale, "drift": p.drift}
+        lines += ["[[parameters]]", *(f"{k} = {_value(v)}" for k, v in row.items()), ""]
+    return "\n".join(lines) + "\n[vehicle]\n" + to_toml(motion.vehicle)
+
+
+def read_fit(path: str | os.PathLike[str], *, ground: Terrain | None = None) -> Fit:
+    """Read a fit file; every fault is one sentence that names file and field."""
+    where = Path(path)
+    try:
+        with where.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise CalibrationError(f"{where.name}: is larger than {MAX_BYTES // 10**6} MB, which no fit needs")
+        tables = tomllib.loads(data.decode())
+    except FileNotFoundError:
+        raise CalibrationError(
+            f"{where}: there is no such file; `grouser calibrate … --out fit.toml` makes one"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else f"{error!s:.200}"
+        raise CalibrationError(f"{where.name}: is not a fit file: {reason}") from None
+    _check_schema(tables.get("schema"), where.name)
+    try:
+        return _fit(tables, where.name, ground)
+    except GrouserError as error:
+        raise CalibrationError(f"{where.name}: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        what = f"field {error} is missing" if isinstance(error, KeyError) else f"{error!s:.200}"
+        raise CalibrationError(f"{where.name}: is not a whole fit file: {what}") from None
+
+
+def _check_schema(given: Any, file: str) -> None:
+    if given == SCHEMA:
+        return
+    kind, _, version = str(given).partition("@")
+    if kind == "grouser/fit" and version.isdecimal() and int(version) > int(SCHEMA.partition("@")[2]):
+        raise CalibrationError(f"{file}: was written by a newer Grouser ('{given}'), this one reads '{SCHEMA}'")
+    raise CalibrationError(f'{file}, field schema: {given!r:.40} is not "{SCHEMA}"; is it a fit file?')
+
+
+def _fit(tables: dict[str, Any], file: str, ground: Terrain | None) -> Fit:
+    shape = dict(tables["vehicle"])
+    if shape.pop("schema", None) != VEHICLE_SCHEMA:
+        raise CalibrationError(f'table [vehicle], field schema: is not "{VEHICLE_SCHEMA}"')
+    vehicle = vehicle_of_tables(shape, file)
+    rows = tables["parameters"]
+    parameters = tuple(
+        Parameter(
+            name=str(r["name"]),
+            value=float(r["prior"]),
+            sigma=float(r["prior_sigma"]),
+            lower=float(r["lower"]),
+            upper=float(r["upper"]),
+            scale=float(r["scale"]),
+            drift=float(r["drift"]),
+        )
+        for r in rows
+    )
+    noise = tables["noise"]
+    result, training = tables["result"], tables["training"]
+    train = tables.get("powertrain")
+    covariance = _matrix(result["covariance"], "result.covariance")
+    noise_covariance = _matrix(result["noise_covariance"], "result.noise_covariance")
+    if len(covariance) + len(noise_covariance) != len(parameters):
+        raise CalibrationError(
+            f"has {len(parameters)} parameters but covariances of {len(covariance)} and {len(noise_covariance)}"
+        )
+    motion = MotionModel(
+        model=_model(tables["model"], vehicle),
+        sensor=Sensor(**{k: _number(v, f"sensor.{k}") for k, v in tables["sensor"].items()}),
+        noise=Noise(
+            components=tuple(noise["components"]),
+            form=noise["form"],
+            grows=noise["grows"],
+            density=_matrix(noise["density"], "noise.density"),
+        ),
+        powertrain=None if train is None else Powertrain(**{k: _number(v, k) for k, v in train.items()}),
+        ground=_ground(tables["model"], ground),
+        **({"dt": _number(tables["model"]["dt"], "model.dt")} if "dt" in tables["model"] else {}),
+    )
+    return Fit(
+        model=motion,
+        parameters=parameters,
+        vector=np.array([_number(r["value"], str(r["name"])) for r in rows]),
+        covariance=covariance,
+        noise_covariance=noise_covariance,
+        training=Training(**{f.name: training.get(f.name) for f in dataclasses.fields(Training)}),
+        undetermined=tuple(
+            Direction(parts={str(k): float(v) for k, v in d["parts"].items()}, shrinkage=float(d["shrinkage"]))
+            for d in result.get("undetermined", [])
+        ),
+    )
+
+
+def _model_tables(motion: MotionModel) -> dict[str, Any]:
+    model = motion.model
+    if isinstance(model, VelocityModel):
+        return {"kind": type(model).__name__, **model.spec, "parameters": model.parameters}
+    if isinstance(model, Kinematics):
+        out: dict[str, Any] = {"kind": "Kinematics", "penetration": model.penetration, "integrator": model.integrator}
+        out["tip_angle"] = model.tip_angle
+        out["weights"] = dataclasses.asdict(model.weights)
+        if model.time_constant is not None:
+            out["time_constant"] = model.time_constant
+        if isinstance(model.slip, BodySlip):
+            names = ("lon", "lat", "ang", "up")
+            axes = dict(zip(names, model.slip.par[6:].reshape(4, 3).tolist(), strict=True))
+            out["slip"] = {"parameters": model.slip.parameters.tolist(), "apply": model.slip.apply, **axes}
+        elif model.slip is not None:
+            raise CalibrationError("a slip law of your own cannot be written into a fit file; keep it in code")
+    else:
+        out = {"kind": "Dynamics", **_dynamics_tables(model)}
+    if motion.ground is not None:
+        out["ground"] = LEVEL if motion.ground.kind == LEVEL else "other"
+        out["dt"] = motion.dt
+    return out
+
+
+def _dynamics_tables(model: Dynamics) -> dict[str, Any]:
+    if type(model.contact).__name__ not in CONTACTS:
+        raise CalibrationError(f"a fit file can hold {', '.join(CONTACTS)}, not {type(model.contact).__name__}")
+    if model.joints or model.external:
+        raise CalibrationError("a fit file cannot hold joint models and external forces; keep them in code")
+    out: dict[str, Any] = {"contact": _plain(model.contact)}
+    out |= {name: getattr(model, name) for name in OPTIONS if getattr(model, name) is not None}
+    if model.actuator is not None:
+        if type(model.actuator).__name__ not in ACTUATORS:
+            raise CalibrationError(f"a fit file can hold {', '.join(ACTUATORS)}, not {type(model.actuator).__name__}")
+        out["actuator"] = _plain(model.actuator)
+    return out
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """A dataclass as plain values; what is None is left out."""
+    out: dict[str, Any] = {"kind": type(value).__name__}
+    for f in dataclasses.fields(value):
+        one = getattr(value, f.name)
+        if one is not None:
+            out[f.name] = dataclasses.asdict(one) if isinstance(one, MagicFormula) else one
+    return out
+
+
+def _rebuilt(data: dict[str, Any], kinds: dict[str, Any], what: str) -> Any:
+    fields = dict(data)
+    kind = fields.pop("kind", None)
+    if kind not in kinds:
+        raise CalibrationError(f"{what} {kind!r:.40} is not one of {', '.join(kinds)}")
+    for name, value in fields.items():
+        if isinstance(value, dict) and kind == "Pacejka":
+            fields[name] = MagicFormula(**value)
+        elif isinstance(value, list):
+            fields[name] = tuple(value)
+    return kinds[kind](**fields)
+
+
+def _model(data: dict[str, Any], vehicle: Vehicle) -> Kinematics | Dynamics | VelocityModel:
+    data = dict(data)
+    kind = data.pop("kind")
+    for name in ("ground", "dt"):
+        data.pop(name, None)
+    if kind in VELOCITY_MODELS:
+        parameters = data.pop("parameters")
+        model: VelocityModel = VELOCITY_MODELS[kind](vehicle=vehicle, **data)
+        for name, value in parameters.items():
+            model = model.with_parameter(name, _number(value, name))
+        return model
+    if kind == "Kinematics":
+        slip = data.pop("slip", None)
+        return Kinematics(
+            vehicle,
+            slip=None if slip is None else BodySlip(**slip),
+            weights=Weights(**data.pop("weights")),
+            **data,
+        )
+    if kind == "Dynamics":
+        actuator = data.get("actuator")
+        return Dynamics(
+            vehicle,
+            contact=_rebuilt(data["contact"], CONTACTS, "contact model"),
+            actuator=None if actuator is None else _rebuilt(actuator, ACTUATORS, "actuator"),
+            **{name: data[name] for name in OPTIONS if name in data},
+        )
+    raise CalibrationError(
+        f"model kind {kind!r:.40} is not Kinematics, Dynamics or one of {', '.join(VELOCITY_MODELS)}"
+    )
+
+
+def _ground(data: dict[str, Any], given: Terrain | None) -> Terrain | None:
+    stood_on = data.get("ground")
+    if given is not None or stood_on is None:
+        return given
+    if stood_on == LEVEL:
+        return plane()
+    raise CalibrationError("the model was calibrated on a ground of its own, which is not in the file; give ground=…")
+
+
+def _matrix(rows: Any, name: str) -> np.ndarray:
+    matrix = np.array(rows, dtype=np.float64)
+    if matrix.size == 0:
+        return np.zeros((0, 0))
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
+        raise CalibrationError(f"{name} is not a square matrix of finite numbers")
+    return matrix
+
+
+def _number(value: Any, name: str) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise CalibrationError(f"{name} is {number:g}, not a finite number")
+    return number
+
+
+def _table(name: str, values: dict[str, Any]) -> list[str]:
+    return [f"[{name}]", *(f"{k} = {_value(v)}" for k, v in values.items() if v is not None), ""]
+
+
+def _value(value: Any) -> str:
+    """A TOML value; numbers in full, so that reading gives the same bits."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(str(k))} = {_value(v)}" for k, v in value.items() if v is not None) + " }"
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return "[" + ", ".join(_value(v) for v in value) + "]"
+    raise CalibrationError(f"{value!r:.60} cannot be written into a fit file")

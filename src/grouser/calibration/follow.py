@@ -1,0 +1,391 @@
+"""Calibration from a log that is still being written: whole lines, a block at a time, cleaned as `read_log` does."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from grouser.calibration.online import Update
+from grouser.calibration.stream import StreamingCalibrator
+from grouser.errors import LogError
+from grouser.logs import signals
+from grouser.logs.clean import STRAY, default_gap
+from grouser.logs.judge import judge
+from grouser.logs.log import IntArray, Log
+from grouser.logs.plausible import check_joints, check_units, travelled
+from grouser.logs.raw import Raw, raw_csv
+from grouser.logs.read import _joined as log_of
+from grouser.logs.report import Tally
+from grouser.logs.table import LONGEST_LINE, _is_row
+
+if TYPE_CHECKING:
+    from grouser.logs.manifest import Manifest
+
+FIRST_LINES = 50
+"""Lines of the first block, which says how fast the log is written."""
+BLOCK = 1.0
+"""Time of the blocks after it [s]: so often is something learnt."""
+AHEAD = 1.0
+"""Time by which the file must go on before a line is judged for good [s]: a stray pose shows by what follows."""
+BACK = 20.0
+"""Time before a line that is looked at to judge it [s]."""
+MOST_BACK = 3000
+"""Lines, where so many make less than that."""
+LINE = "labels.line"
+ENOUGH = 5.0
+"""Travel [m] after which the units of rates and poses are compared, once."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Block:
+    """Some lines of the file, as numbers."""
+
+    offset: int
+    """Byte at which they begin."""
+    first: int
+    """Number of the first line, from 1."""
+    lines: int
+    """How many."""
+    end: int
+    """Byte after them."""
+    raw: Raw | None
+    """None where there are only blank lines."""
+    short: tuple[int, ...]
+    """Rows without the right number of columns, by line."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Place:
+    """Where in the file a follower is; with the calibrator's state, all there is to remember."""
+
+    offset: int = 0
+    """Byte at which the lines begin that are still looked at."""
+    line: int = 1
+    """Number of the line there."""
+    ahead: int = 0
+    """Lines from there to the end of the last block that was read."""
+    used: int = 0
+    """Last line whose sample the calibrator took."""
+    counted: int = 0
+    """Last line whose rejection was counted."""
+    period: float = 0.0
+    """Time between rows in the first block [s]; 0 before it was read."""
+    units_checked: bool = False
+    """Whether rates and poses were found to agree."""
+    begun: str = ""
+    """SHA-256 of the first block, which tells one log from another."""
+
+
+class LogFollower:
+    """Feeds a growing CSV file to a calibrator; what it learns does not depend on how the file grew."""
+
+    def __init__(self, path: str | os.PathLike[str], manifest: Manifest, calibrator: StreamingCalibrator) -> None:
+        """The file may still be empty, but must be there."""
+        self.path = Path(path)
+        self.calibrator = calibrator
+        self.calibrator.longest_gap = math.inf  # the follower says where stretches end
+        check_joints(manifest, calibrator.motion.vehicle)
+        if not self.path.is_file():
+            raise LogError(f"{self.path}: {'is not a file' if self.path.exists() else 'there is no such file'}")
+        self.place = Place()
+        self.rejected: dict[str, int] = {}
+        """Rows left out, by reason."""
+        self.manifest = manifest
+        """Which columns are which signals."""
+        self._blocks: list[Block] = []
+        self._resumed = False
+
+    @property
+    def name(self) -> str:
+        """Of the file."""
+        return self.path.name
+
+    def advance(self) -> Iterator[Update]:
+        """Learn from all blocks that are complete by now; after each update `place` and the calibrator agree."""
+        yield from self._resume()
+        while (block := self._read(self._lines_of_next())) is not None:
+            self._blocks.append(block)
+            if self.place.period == 0.0:
+                self._begin(block)
+            yield from self._step(self._settled())
+            self._forget()
+
+    def finish(self) -> tuple[LogFollower, list[Update]]:
+        """A follower that also used the rest of the file, as if nothing more will come, and what that taught.
+
+        This one stays where it is, so that it can go on if the file does.
+        """
+        end = LogFollower(self.path, self.manifest, self.calibrator.copy())
+        end.place, end.rejected, end._blocks = self.place, dict(self.rejected), list(self._blocks)
+        end._resumed = self._resumed
+        learnt = list(end.advance())
+        rest = end._read(None)
+        if rest is not None:
+            end._blocks.append(rest)
+            if end.place.period == 0.0:
+                end._begin(rest)
+        learnt += list(end._step(end._last_line()))
+        learnt += end.calibrator.end_stretch()
+        if end.path.stat().st_size > (end._blocks[-1].end if end._blocks else 0):
+            end._reject("cut off: the last line of the file does not end", 1)
+        return end, learnt
+
+    def _resume(self) -> Iterator[Update]:
+        """Read again what the place says was being looked at, and go on after the last line used."""
+        if self._resumed:
+            return
+        self._resumed = True
+        if not self.place.ahead:
+            return
+        if self.path.stat().st_size < self.place.offset:
+            raise LogError(f"{self.name}: is shorter than it was when the checkpoint was written")
+        left = self.place.ahead
+        while left > 0:
+            block = self._read(self._lines_of_next())
+            if block is None:
+                raise LogError(f"{self.name}: is shorter than it was when the checkpoint was written")
+            self._blocks.append(block)
+            left -= block.lines
+        yield from self._step(self._settled())
+        self._forget()
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the first block of the file as it is now; empty if it is not complete."""
+        found = self._lines(0, FIRST_LINES + self._heading()[1])
+        return "" if found is None else hashlib.sha256(b"".join(found)).hexdigest()
+
+    def _begin(self, block: Block) -> None:
+        steps = np.diff(block.raw.time) if block.raw is not None else np.zeros(0)
+        steps = steps[np.isfinite(steps) & (steps > 0.0)]
+        period = float(np.median(steps)) if steps.size else 1.0
+        self.place = replace(self.place, period=period, begun=self.fingerprint())
+
+    def _rows(self, seconds: float) -> int:
+        return math.ceil(seconds / max(self.place.period, 1e-4))
+
+    def _lines_of_next(self) -> int:
+        """Lines of the next block: fixed once the first is read, so that blocks end where they always end."""
+        if not self._blocks and self.place.line == 1:
+            return FIRST_LINES + self._heading()[1]
+        return min(max(self._rows(BLOCK), 5), 2000)
+
+    def _settled(self) -> int:
+        """Last line that what follows can no longer change."""
+        lags = [abs(s.lag) for s in self.manifest.signals().values()]
+        ahead = self._rows(AHEAD + max(lags, default=0.0)) + STRAY
+        return self._last_line() - ahead
+
+    def _last_line(self) -> int:
+        """The last line at hand."""
+        return self.place.line - 1 + sum(b.lines for b in self._blocks)
+
+    def _forget(self) -> None:
+        """Drop blocks that no line to come needs, and move the place on."""
+        lags = [abs(s.lag) for s in self.manifest.signals().values()]
+        back = max(min(self._rows(BACK), MOST_BACK), self._rows(2.0 + max(lags, default=0.0)))
+        end = self._last_line()
+        settled = self._settled()
+        while len(self._blocks) > 1 and self._blocks[1].first < settled - back:
+            del self._blocks[0]
+        first = self._blocks[0]
+        self.place = replace(self.place, offset=first.offset, line=first.first, ahead=end - first.first + 1)
+
+    def _step(self, settled: int) -> Iterator[Update]:
+        """Judge the lines at hand and hand those that are settled on."""
+        end = self._last_line()
+        self.place = replace(self.place, ahead=end - self.place.line + 1)
+        raw = _together([b.raw for b in self._blocks if b.raw is not None])
+        if raw is None:
+            return
+        tally = _Lines(self.name)
+        raw = replace(raw, tally=tally, signals={**raw.signals, LINE: raw.line.astype(np.float64)})
+        gap = self.manifest.segments.longest_gap or default_gap(self.place.period)
+        fixed = self.manifest.model_copy(
+            update={"segments": self.manifest.segments.model_copy(update={"longest_gap": gap})}
+        )
+        log = log_of([judge(raw, fixed)], fixed)
+        self._count(raw, log, tally, settled)
+        self._check_units(log)
+        yield from self._feed(log, settled)
+
+    def _check_units(self, log: Log) -> None:
+        limits, vehicle = self.manifest.limits, self.calibrator.motion.vehicle
+        if self.place.units_checked or not limits.check_units or len(log.poses) < 2 or len(log) < 2:
+            return
+        drive = travelled(log, vehicle)
+        if max([drive.moved, *drive.rim.values()]) >= ENOUGH:
+            check_units(log, self.manifest, vehicle)
+            self.place = replace(self.place, units_checked=True)
+
+    def _feed(self, log: Log, settled: int) -> Iterator[Update]:
+        """Samples and poses of the lines after the last one used, up to the settled one, in the order of the file."""
+        if len(log) == 0:
+            return
+        line = log.label["line"].astype(np.int64)
+        pose_line = _pose_lines(log, line)
+        chosen = np.flatnonzero((line > self.place.used) & (line <= settled))
+        begins = np.diff(log.segment, prepend=-1) != 0
+        at = int(np.searchsorted(pose_line, self.place.used, side="right"))
+        take = self.calibrator
+        for k in chosen.tolist():
+            learnt = take.end_stretch() if begins[k] else []
+            learnt += take.sample(
+                log.time[k],
+                {joint: column[k] for joint, column in log.rates.items()},
+                angles={joint: column[k] for joint, column in log.angles.items()},
+                attitude=None if log.attitude is None else log.attitude[k],
+                commands={joint: column[k] for joint, column in log.commands.items()},
+            )
+            while at < len(pose_line) and pose_line[at] <= line[k]:
+                learnt += take.pose(log.poses.time[at], log.poses.position[at], log.poses.attitude[at])
+                at += 1
+            self.place = replace(self.place, used=int(line[k]))
+            yield from learnt
+
+    def _count(self, raw: Raw, log: Log, tally: _Lines, settled: int) -> None:
+        """Rows left out among the lines that are settled now and were not before."""
+        low = self.place.counted
+        if settled <= low:
+            return
+        for reason, lines in tally.lines.items():
+            found = sum(1 for line in lines if low < line <= settled)
+            self._reject(reason, found)
+        short = sum(1 for block in self._blocks for line in block.short if low < line <= settled)
+        self._reject("the row has too few or too many columns", short)
+        if raw.pose and len(log):
+            columns = [raw.pose["pose.fresh"]] if "pose.fresh" in raw.pose else list(raw.pose.values())
+            fresh = set(raw.line[signals.changes(np.stack(columns, axis=1))].tolist())
+            kept = set(_pose_lines(log, log.label["line"].astype(np.int64)).tolist())
+            lost = sum(1 for line in fresh - kept if max(low, int(raw.line[0])) < line <= settled)
+            self._reject("poses that could not be used", lost)
+        self.place = replace(self.place, counted=settled)
+
+    def _reject(self, reason: str, count: int) -> None:
+        if count:
+            self.rejected[reason] = self.rejected.get(reason, 0) + count
+
+    def _heading(self) -> tuple[bytes, int]:
+        """The text down to the heading, and how many lines that is."""
+        if not self.manifest.csv.header:
+            return b"", 0
+        return self._first_row()
+
+    def _first_row(self) -> tuple[bytes, int]:
+        """The text down to the first line that is neither blank nor a remark, and how many lines that is."""
+        text, n = b"", 0
+        with self.path.open("rb") as stream:
+            for line in itertools.islice(stream, 1000):
+                text, n = text + line, n + 1
+                if _is_row(line):
+                    break
+        return text, n
+
+    def _lines(self, offset: int, count: int | None) -> list[bytes] | None:
+        """So many whole lines from a byte on, or None if they are not there yet; no count: all whole lines."""
+        found: list[bytes] = []
+        with self.path.open("rb") as stream:
+            stream.seek(offset)
+            while count is None or len(found) < count:
+                line = stream.readline(LONGEST_LINE + 1)
+                if not line.endswith(b"\n"):
+                    if len(line) > LONGEST_LINE:
+                        raise LogError(f"{self.name}: a line is longer than {LONGEST_LINE} bytes; this is not a CSV")
+                    return (found or None) if count is None else None
+                found.append(line)
+        return found
+
+    def _read(self, count: int | None) -> Block | None:
+        """The block after the last one."""
+        if self._blocks:
+            last = self._blocks[-1]
+            offset, first = last.end, last.first + last.lines
+        else:
+            offset, first = self.place.offset, self.place.line
+        lines = self._lines(offset, count)
+        if lines is None:
+            return None
+        begin = self._heading()[1] if first == 1 else 0
+        rows = [first + k for k, line in enumerate(lines) if k >= begin and _is_row(line)]
+        raw = None
+        short: tuple[int, ...] = ()
+        if rows:
+            raw = self._parsed(b"".join(lines), first)
+            short = tuple(sorted(set(rows) - set(raw.line.tolist())))
+        end = offset + sum(map(len, lines))
+        return Block(offset=offset, first=first, lines=len(lines), end=end, raw=raw, short=short)
+
+    def _parsed(self, text: bytes, first: int) -> Raw:
+        """Lines as numbers; the file's first row stands above them, because it says how many columns there are."""
+        head, above = (b"", 0) if first == 1 else self._first_row()
+        raw = raw_csv(cast(Path, _Text(self.name, head + text)), self.manifest)
+        line = raw.line - above + first - 1
+        mine = np.flatnonzero(line >= first)
+        return replace(
+            raw,
+            line=line[mine],
+            time=raw.time[mine],
+            signals={key: column[mine] for key, column in raw.signals.items()},
+            pose_row=np.arange(len(mine), dtype=np.int64),
+            pose_time=raw.time[mine],
+            pose={key: column[mine] for key, column in raw.pose.items()},
+        )
+
+
+class _Text:
+    """Text that is read like a file."""
+
+    def __init__(self, name: str, text: bytes) -> None:
+        self.name, self._text = name, text
+
+    def open(self, _mode: str) -> io.BytesIO:
+        return io.BytesIO(self._text)
+
+
+class _Lines(Tally):
+    """A tally that keeps every line."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self.lines: dict[str, list[int]] = {}
+
+    def add(self, reason: str, lines: Any) -> None:
+        """Count rows, given by their line numbers, under a reason."""
+        self.lines.setdefault(reason, []).extend(np.atleast_1d(np.asarray(lines, dtype=np.int64)).tolist())
+
+
+def _together(raws: list[Raw]) -> Raw | None:
+    """Blocks one after another."""
+    if not raws:
+        return None
+    signals = {key: np.concatenate([r.signals[key] for r in raws]) for key in raws[0].signals}
+    time = np.concatenate([r.time for r in raws])
+    return replace(
+        raws[0],
+        rows=sum(r.rows for r in raws),
+        line=np.concatenate([r.line for r in raws]),
+        time=time,
+        signals=signals,
+        pose_row=np.arange(len(time), dtype=np.int64),
+        pose_time=time,
+        pose={key: np.concatenate([r.pose[key] for r in raws]) for key in raws[0].pose},
+    )
+
+
+def _pose_lines(log: Log, line: IntArray) -> IntArray:
+    """The line at or after which each pose stands: that of the sample with its time, or the next of its segment."""
+    found = np.empty(len(log.poses), dtype=np.int64)
+    for k, (low, high) in enumerate(itertools.pairwise(log.segment_bounds.tolist())):
+        mine = log.poses.segment == k
+        at = low + np.searchsorted(log.time[low:high], log.poses.time[mine])
+        found[mine] = line[np.minimum(at, high - 1)]
+    return found
+

@@ -1,0 +1,69 @@
+"""A motion model as a robot carries it: how it moves, where its pose sensor sits, how sure it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from grouser import checks
+from grouser.calibration.noise import Noise
+from grouser.calibration.powertrain import Powertrain
+from grouser.calibration.velocity import VelocityModel
+from grouser.dynamics import Dynamics
+from grouser.errors import CalibrationError
+from grouser.kinematics import Kinematics
+from grouser.logs.log import Sensor
+from grouser.terrain import Terrain
+from grouser.vehicles import Vehicle
+
+if TYPE_CHECKING:
+    from grouser.calibration.predict import LogPrediction
+    from grouser.logs import Log
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MotionModel:
+    """What predicts a log: all that calibration may change, in one immutable value."""
+
+    model: Kinematics | Dynamics | VelocityModel
+    """How the vehicle moves."""
+    sensor: Sensor = field(default_factory=Sensor)
+    """Mounting, lag and noise of the pose sensor."""
+    noise: Noise = field(default_factory=Noise)
+    """Process noise."""
+    powertrain: Powertrain | None = None
+    """From commands to rates, where a prediction starts from commands; None: rates are measured."""
+    ground: Terrain | None = None
+    """The ground, where attitude is predicted: always with dynamics. None: attitude is an input."""
+    dt: float = 0.04
+    """Step of rollouts over the ground [s]; a velocity-driven model integrates from sample to sample."""
+
+    def __post_init__(self) -> None:
+        checks.positive(self.dt, "dt")
+        if not isinstance(self.model, (Kinematics, Dynamics, VelocityModel)):
+            raise CalibrationError(f"model: {self.model!r:.60} is not a motion model; use grouser.Kinematics(vehicle)")
+        if self.ground is not None and not isinstance(self.ground, Terrain):
+            raise CalibrationError(f"ground: {self.ground!r:.60} is not a terrain; use grouser.terrain.plane()")
+        if self.ground is None and isinstance(self.model, Dynamics):
+            raise CalibrationError("dynamics needs a ground to stand on; give ground=grouser.terrain.plane()")
+
+    @property
+    def vehicle(self) -> Vehicle:
+        """The vehicle that moves."""
+        return self.model.vehicle
+
+    @property
+    def velocity_driven(self) -> bool:
+        """Whether attitude is an input, so that velocity depends on neither position nor yaw."""
+        return self.ground is None
+
+    def replace(self, **changes: Any) -> MotionModel:
+        """A copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def predict(self, log: Log, *, interval: float | None = 2.0) -> LogPrediction:
+        """Poses at the end of every interval [s] of a log, with covariance; None predicts whole stretches at once."""
+        from grouser.calibration.predict import predict_log
+
+        return predict_log(self, log, interval=interval)

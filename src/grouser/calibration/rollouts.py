@@ -1,0 +1,193 @@
+"""Predictions by rollouts over a ground: dynamics, and kinematics whose attitude is predicted, not measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grouser import rotation
+from grouser._kernels import drive as laws
+from grouser._kernels import log_integral as kernels
+from grouser.calibration.intervals import Intervals
+from grouser.calibration.motion import MotionModel
+from grouser.calibration.predict import Predicted
+from grouser.checks import FloatArray
+from grouser.dynamics import Dynamics
+from grouser.errors import CalibrationError
+from grouser.kinematics import Kinematics
+from grouser.logs.log import Sensor
+from grouser.simulation.engine import Records, launch
+from grouser.simulation.settle import settle
+from grouser.simulation.simulate import start_velocity
+from grouser.simulation.status import Status
+
+if TYPE_CHECKING:
+    from grouser.calibration.predict import LogProblem
+
+
+def rollout_poses(problem: LogProblem, motions: Sequence[MotionModel], intervals: Intervals) -> FloatArray:
+    """Predicted poses (S, I, 6), as `LogProblem.poses`; NaN where a rollout did not reach the end of its interval."""
+    out = np.empty((len(motions), len(intervals), 6))
+    same: dict[tuple[int, float], Records] = {}
+    for s, motion in enumerate(motions):
+        key = (id(motion.model), motion.sensor.lag)
+        if key not in same:
+            same[key] = _launched(problem, motion, intervals)
+        out[s] = _sensor_poses(same[key], motion, intervals.duration)
+    return out
+
+
+def rollout_errors(problem: LogProblem, motion: MotionModel, intervals: Intervals) -> Predicted:
+    """Poses and noise integrals along the paths that were rolled out; no slopes.
+
+    The ground holds roll and pitch, so their errors do not grow: T (3.60)–(3.63) with attitude known.
+    """
+    records = _launched(problem, motion, intervals)
+    n, rows = records.velocity.shape[:2]
+    rpy = rotation.to_rpy(_orientations(records.state.reshape(n * rows, -1)))
+    time = np.tile(motion.dt * np.arange(rows), n)
+    ends = np.arange(n, dtype=np.int64) * rows
+    nd, vehicle = len(motion.noise.components), motion.vehicle
+    W, ends_of = np.zeros((n, nd, nd, 4, 4)), np.zeros((n, 2, 4))
+    radius = {int(f) - 1: float(r) for f, r in zip(vehicle.arrays.wheel, vehicle.arrays.radius, strict=True)}
+    rims = np.abs(records.velocity[..., [6 + j for j in radius]]) * np.array(list(radius.values()))
+    intensity = rims.mean(axis=-1).ravel() if motion.noise.grows == "distance" else np.ones(len(time))
+    kernels.integrate_errors(
+        time,
+        np.ascontiguousarray(records.velocity[..., :6].reshape(-1, 6)),
+        np.ascontiguousarray(rpy[:, :2]),
+        np.stack([ends, ends + rows], axis=1),
+        np.stack([np.zeros(n), intervals.duration], axis=1),
+        0.0,
+        _mounting(motion.sensor),
+        np.zeros((len(time), 6, 0)),
+        motion.noise.indices,
+        intensity,
+        np.zeros((n, 6)),
+        np.zeros((n, 4, 0)),
+        W,
+        ends_of,
+    )
+    return Predicted(_sensor_poses(records, motion, intervals.duration), np.zeros((n, 4, 0)), W, ends_of)
+
+
+def _launched(problem: LogProblem, motion: MotionModel, intervals: Intervals) -> Records:
+    """All intervals rolled out at once, a row a step; the shorter ones go on with their last command."""
+    model, ground = motion.model, motion.ground
+    assert isinstance(model, (Kinematics, Dynamics))
+    assert ground is not None
+    dt = motion.dt
+    steps = max(1, math.ceil(float(intervals.duration.max()) / dt - 1e-9))
+    commands = _commands(problem, motion, intervals, steps)
+    n, _, na = commands.shape
+    pars = np.empty((n, 3 + steps * na))
+    pars[:, :3] = (steps, na, dt)
+    pars[:, 3:] = commands.reshape(n, -1)
+    addresses = pars.ctypes.data + pars.strides[0] * np.arange(n, dtype=np.int64)
+    drives = np.ascontiguousarray(np.column_stack([np.full(n, laws.table.address, dtype=np.int64), addresses]))
+    starts = _starts(problem, motion, intervals)
+    velocities = start_velocity(model, ground, drives, starts, None, dt)
+    if velocities is not None and intervals.velocity is not None:
+        velocities[:, [2, 3, 4]] = intervals.velocity  # the rest follows the ground as the wheels do
+    return launch(model, ground, drives, starts, dt=dt, steps=steps, every=1, detailed=True, velocities=velocities)
+
+
+def _commands(problem: LogProblem, motion: MotionModel, intervals: Intervals, steps: int) -> FloatArray:
+    """Rates of the actuated joints in the middle of each step, (I, steps, na); of angles where rates are not logged."""
+    vehicle, inputs = motion.vehicle, problem.inputs
+    joints = vehicle.arrays.actuated
+    out = np.zeros((len(intervals), steps, len(joints)))
+    edges = motion.dt * np.arange(steps + 1)
+    for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
+        time = inputs.time[low:high]
+        at = t0 - motion.sensor.lag + edges
+        for a, j in enumerate(joints):
+            rate, angle = inputs.rates[low:high, j], inputs.angles[low:high, j]
+            if np.isfinite(rate).all():
+                out[i, :, a] = np.interp(0.5 * (at[:-1] + at[1:]), time, rate)
+            elif np.isfinite(angle).all():
+                out[i, :, a] = np.diff(np.interp(at, time, angle)) / motion.dt
+            else:
+                raise CalibrationError(
+                    f"{problem.log.name}: has neither rate nor angle of '{vehicle.joints[j]}', which drives"
+                    f" '{vehicle.name}'; its manifest must map a column to it"
+                )
+    return out
+
+
+def _starts(problem: LogProblem, motion: MotionModel, intervals: Intervals) -> FloatArray:
+    """States on the ground where the intervals begin, (I, nq); on level ground all at the origin."""
+    model, ground, vehicle = motion.model, motion.ground, motion.vehicle
+    assert isinstance(model, (Kinematics, Dynamics))
+    assert ground is not None
+    level = ground.kind == "plane" and float(ground.sample(0.0, 0.0).normal[2]) > 1.0 - 1e-12
+    out = np.empty((len(intervals), 7 + vehicle.n_joints))
+    angles = problem.inputs.angles
+    moving = np.isfinite(angles).any(axis=0)
+    settled = settle(vehicle, ground, penetration=model.penetration).state if level else None
+    offset = motion.sensor
+    for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
+        joints = vehicle.rest.copy()
+        for j in np.flatnonzero(moving):
+            joints[j] = np.interp(t0 - offset.lag, problem.inputs.time[low:high], angles[low:high, j])
+        if settled is not None:
+            out[i] = settled
+            out[i, 7:][moving] = joints[moving]
+            continue
+        x, y = intervals.start[i, :2]
+        yaw = intervals.start[i, 5] - offset.yaw
+        x -= math.cos(yaw) * offset.x - math.sin(yaw) * offset.y
+        y -= math.sin(yaw) * offset.x + math.cos(yaw) * offset.y
+        out[i] = settle(
+            vehicle,
+            ground,
+            x=x,
+            y=y,
+            yaw=math.remainder(yaw, 2 * math.pi),
+            joints=joints,
+            penetration=model.penetration,
+        ).state
+    return out
+
+
+def _sensor_poses(records: Records, motion: MotionModel, durations: FloatArray) -> FloatArray:
+    """Pose of the sensor after each duration in its heading frame at the start, (I, 6)."""
+    n, rows = records.state.shape[:2]
+    k = np.minimum((durations / motion.dt).astype(np.int64), rows - 2)
+    share = durations / motion.dt - k
+    each = np.arange(n)
+    sensor = motion.sensor
+    arm = np.array([sensor.x, sensor.y, sensor.z])
+    R_body_sensor = rotation.from_rpy(0.0, 0.0, sensor.yaw)
+    ends = []
+    for at in (np.zeros(n, dtype=np.int64), k, k + 1):
+        q = records.state[each, at]
+        R = _orientations(q)
+        ends.append((q[:, 4:7] + R @ arm, rotation.to_rpy(R @ R_body_sensor)))
+    (p0, a0), (p1, a1), (p2, a2) = ends
+    p = p1 + share[:, None] * (p2 - p1)
+    turn = np.remainder(a2 - a1 + np.pi, 2.0 * np.pi) - np.pi
+    a = a1 + share[:, None] * turn
+    c, s = np.cos(a0[:, 2]), np.sin(a0[:, 2])
+    d = p - p0
+    yaw = np.remainder(a[:, 2] - a0[:, 2] + np.pi, 2.0 * np.pi) - np.pi
+    out = np.stack([c * d[:, 0] + s * d[:, 1], c * d[:, 1] - s * d[:, 0], d[:, 2], a[:, 0], a[:, 1], yaw], axis=1)
+    ended = np.array([status is not Status.OK for status in records.status]) & (records.steps * motion.dt < durations)
+    out[ended] = np.nan
+    return out
+
+
+def _orientations(states: FloatArray) -> FloatArray:
+    """Body to world of states (n, nq), (n, 3, 3); the identity where a rollout ended before and left no state."""
+    q = states[:, :4].copy()
+    size = np.linalg.norm(q, axis=1, keepdims=True)
+    empty = ~(np.isfinite(size[:, 0]) & (size[:, 0] > 0.0))
+    q[empty], size[empty] = (1.0, 0.0, 0.0, 0.0), 1.0
+    return rotation.from_quaternion(q / size)
+
+
+def _mounting(sensor: Sensor) -> FloatArray:
+    return np.array([sensor.x, sensor.y, sensor.z, sensor.yaw])

@@ -1,0 +1,275 @@
+"""Logs of drives that never were: runs of the engine, or a motion model along given inputs, as sensors tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser import rotation
+from grouser.calibration.motion import MotionModel
+from grouser.calibration.velocity import Inputs, inputs_of, rolling_speed, twists
+from grouser.checks import FloatArray
+from grouser.dynamics import Dynamics
+from grouser.errors import CalibrationError
+from grouser.logs.log import IntArray, Log, Poses, Sensor
+from grouser.logs.report import Report
+from grouser.simulation import Run
+
+LEAST_NOISE = 1e-6
+"""Sigma that the log of a perfect pose sensor states [m, rad]: a residual must have some covariance."""
+
+
+def log_of_run(
+    run: Run | Sequence[Run],
+    *,
+    pose_rate: float = 10.0,
+    position_noise: float = 0.0,
+    yaw_noise: float = 0.0,
+    attitude_noise: float = 0.0,
+    sensor: Sensor | None = None,
+    rate_noise: float = 0.0,
+    inclination_noise: float = 0.0,
+    measured: Sequence[str] | None = None,
+    seed: int = 0,
+    name: str = "simulated",
+) -> Log:
+    """The log of a simulated run, or of several, each a segment whose clock begins at zero.
+
+    Samples stand at the middle of each step, with rates as encoders tell them: angle gained over the step by its
+    duration. So a velocity model integrates the log as the engine integrated the run, to second order of the step.
+
+    pose_rate: poses per second [Hz], on the run's own states. position_noise [m], yaw_noise, attitude_noise [rad]: one
+    sigma of each pose. sensor: where the pose sensor really sits, its lag and the noise of its stamps; the log states
+    them too. rate_noise: one sigma of every rate [rad/s]. inclination_noise: of every measured roll and pitch [rad].
+    measured: joints whose rates are logged; None: the actuated ones. Angles of joints that are not wheels are always
+    logged.
+    """
+    runs = [run] if isinstance(run, Run) else list(run)
+    if not runs or any(len(one.time) < 2 for one in runs):
+        raise CalibrationError("a log of a simulated run needs at least one run of at least one step")
+    vehicle = runs[0].vehicle
+    rates_of = list(vehicle.actuated if measured is None else measured)
+    angles_of = [joint for joint in vehicle.joints if joint not in vehicle.wheels]
+    told = replace(
+        sensor or Sensor(),
+        position_noise=max(position_noise, LEAST_NOISE),
+        yaw_noise=max(yaw_noise, LEAST_NOISE),
+        attitude_noise=max(attitude_noise, LEAST_NOISE),
+    )
+    random = np.random.default_rng(seed)
+    joint = {j: vehicle.joint_index(j) for j in {*rates_of, *angles_of}}
+    parts = [_steps(one) for one in runs]
+    rates = {j: np.concatenate([p.rates[:, joint[j]] for p in parts]) for j in rates_of}
+    attitude = np.concatenate([p.attitude for p in parts])
+    noisy_rates = {j: v + rate_noise * random.standard_normal(len(v)) for j, v in rates.items()}
+    poses = [_poses(one, told, pose_rate, k) for k, one in enumerate(runs)]
+    return _log(
+        name=name,
+        vehicle=vehicle.name,
+        time=np.concatenate([p.time for p in parts]),
+        segment=np.concatenate([np.full(len(p.time), k, dtype=np.int64) for k, p in enumerate(parts)]),
+        rates=noisy_rates,
+        angles={j: np.concatenate([p.angles[:, joint[j]] for p in parts]) for j in angles_of},
+        attitude=attitude + inclination_noise * random.standard_normal(attitude.shape),
+        commands={
+            j: np.concatenate([_held(one.command[:-1, a]) for one in runs]) for a, j in enumerate(vehicle.actuated)
+        },
+        poses=_joined(poses, (position_noise, attitude_noise, yaw_noise, told.time_noise), random),
+        sensor=told,
+    )
+
+
+def log_of_motion(
+    motion: MotionModel,
+    time: FloatArray,
+    rates: Mapping[str, FloatArray],
+    *,
+    angles: Mapping[str, FloatArray] | None = None,
+    attitude: FloatArray | None = None,
+    segment: IntArray | None = None,
+    poses_every: int = 1,
+    seed: int | None = 0,
+    name: str = "simulated",
+) -> Log:
+    """The log of a vehicle that moves exactly as a velocity-driven motion model says, with its noise.
+
+    time (n,) [s]; rates and angles of joints, (n,) each; attitude: roll and pitch, (n, 2) [rad]; segment (n,): the
+    stretch of each sample. A pose stands at every `poses_every`-th sample, `sensor.lag` later. White noise of the
+    motion's density disturbs the velocity of every step, and noise of its sensor every pose; seed None: no noise.
+    """
+    if isinstance(motion.model, Dynamics) or not motion.velocity_driven:
+        raise CalibrationError("a motion model whose attitude is an input can make a log so; simulate the others")
+    time = np.asarray(time, dtype=np.float64)
+    n = len(time)
+    of = np.zeros(n, dtype=np.int64) if segment is None else np.asarray(segment, dtype=np.int64)
+    level = np.zeros((n, 2)) if attitude is None else np.asarray(attitude, dtype=np.float64)
+    bare = _log(
+        name=name,
+        vehicle=motion.vehicle.name,
+        time=time,
+        segment=of,
+        rates={j: np.asarray(v, dtype=np.float64) for j, v in rates.items()},
+        angles={j: np.asarray(v, dtype=np.float64) for j, v in (angles or {}).items()},
+        attitude=level,
+        commands={},
+        poses=_joined([], (0.0, 0.0, 0.0, 0.0), np.random.default_rng(0)),
+        sensor=motion.sensor,
+    )
+    random = np.random.default_rng(seed)
+    inputs = inputs_of(bare, motion.vehicle)
+    velocity, speed = twists(motion.model, inputs), rolling_speed(inputs, motion.vehicle)
+    parts = []
+    for low, high in zip(bare.segment_bounds[:-1], bare.segment_bounds[1:], strict=True):
+        here = slice(int(low), int(high))
+        disturbance = np.zeros((high - low - 1, 6))
+        if seed is not None:
+            step = np.diff(time[here])[:, None]
+            root = np.linalg.cholesky(motion.noise.density + 1e-30 * np.eye(len(motion.noise.components)))
+            white = random.standard_normal((high - low - 1, len(root)))
+            if motion.noise.grows == "distance":
+                white *= np.sqrt(0.5 * (speed[here][1:] + speed[here][:-1]))[:, None]
+            disturbance[:, motion.noise.indices] = white @ root.T / np.sqrt(step)
+        position, yaw = dead_reckoning(inputs.window(int(low), int(high)), velocity[here], disturbance)
+        every = slice(0, None, poses_every)
+        rpy = np.concatenate([level[here], yaw[:, None]], axis=1)[every]
+        parts.append(_mounted(time[here][every], position[every], rpy, motion.sensor, int(of[low])))
+    s = motion.sensor
+    sigma = (s.position_noise, s.attitude_noise, s.yaw_noise, s.time_noise)
+    if seed is None:
+        sigma = (0.0, 0.0, 0.0, 0.0)
+    poses = _joined(parts, sigma, random)
+    return replace(bare, poses=poses, report=_report(name, time, of, poses))
+
+
+def dead_reckoning(inputs: Inputs, velocity: FloatArray, disturbance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Position (n, 3) and yaw (n,) along one stretch, from the origin with yaw zero.
+
+    velocity (n, 6) is of the samples, disturbance (n − 1, 6) of the steps. Steps are arcs of mean velocity and mean
+    attitude, as in the prediction of logs.
+    """
+    h = np.diff(inputs.time)
+    twist = 0.5 * (velocity[1:] + velocity[:-1]) + disturbance
+    roll, pitch = 0.5 * (inputs.attitude[1:] + inputs.attitude[:-1]).T
+    turned = h * (np.sin(roll) * twist[:, 1] + np.cos(roll) * twist[:, 2]) / np.cos(pitch)
+    yaw = np.concatenate([[0.0], np.cumsum(turned)])
+    chord = np.sinc(0.5 * turned / np.pi)
+    level = np.einsum("nij,nj->ni", rotation.from_rpy(roll, pitch, np.zeros_like(roll)), twist[:, 3:])
+    c, s = chord * np.cos(yaw[:-1] + 0.5 * turned), chord * np.sin(yaw[:-1] + 0.5 * turned)
+    step = np.stack([c * level[:, 0] - s * level[:, 1], s * level[:, 0] + c * level[:, 1], level[:, 2]], axis=1)
+    return np.concatenate([np.zeros((1, 3)), np.cumsum(h[:, None] * step, axis=0)]), yaw
+
+
+def _steps(run: Run) -> Inputs:
+    """What a run's steps did: at its start, at the middle of every step, at its end."""
+    step = np.diff(run.time)[:, None]
+    middle = 0.5 * (run.time[1:] + run.time[:-1])
+
+    def at_middles(values: FloatArray) -> FloatArray:
+        return np.concatenate([values[:1], 0.5 * (values[1:] + values[:-1]), values[-1:]])
+
+    return Inputs(
+        time=np.concatenate([run.time[:1], middle, run.time[-1:]]),
+        attitude=at_middles(run.rpy[:, :2]),
+        rates=_held(np.diff(run.joints, axis=0) / step),
+        angles=at_middles(run.joints),
+    )
+
+
+def _held(values: FloatArray) -> FloatArray:
+    """Of steps, to samples at the start, every middle and the end."""
+    return np.concatenate([values[:1], values, values[-1:]])
+
+
+def _poses(run: Run, sensor: Sensor, rate: float, segment: int) -> Poses:
+    period = float(run.time[1] - run.time[0])
+    stride = max(1, round(1.0 / (rate * period)))
+    rows = np.arange(0, len(run.time), stride)
+    return _mounted(run.time[rows], run.position[rows], run.rpy[rows], sensor, segment)
+
+
+def _mounted(time: FloatArray, position: FloatArray, rpy: FloatArray, sensor: Sensor, segment: int) -> Poses:
+    """What a sensor on a body that moves so would measure, without noise."""
+    R_world_body = rotation.from_rpy(*rpy.T)
+    R_body_sensor = rotation.from_rpy(0.0, 0.0, sensor.yaw)
+    attitude = rotation.to_rpy(R_world_body @ R_body_sensor)
+    attitude[:, 2] = np.unwrap(attitude[:, 2])
+    return Poses(
+        time=time + sensor.lag,
+        position=position + R_world_body @ np.array([sensor.x, sensor.y, sensor.z]),
+        attitude=attitude,
+        segment=np.full(len(time), segment, dtype=np.int64),
+    )
+
+
+def _joined(parts: Sequence[Poses], sigma: tuple[float, float, float, float], random: np.random.Generator) -> Poses:
+    """Poses of several stretches, with noise of position, of roll and pitch, of yaw, and of the time stamp."""
+    if not parts:
+        none = np.zeros((0, 3))
+        return Poses(time=np.zeros(0), position=none, attitude=none, segment=np.zeros(0, np.int64))
+    noisy = []
+    for p in parts:
+        six = np.concatenate([p.position, p.attitude], axis=1)
+        if sigma[3] > 0.0 and len(six) > 1:
+            # A stamp that is early by ε shows where the sensor is ε later.
+            six += np.gradient(six, p.time, axis=0) * sigma[3] * random.standard_normal((len(six), 1))
+        noisy.append(six + random.standard_normal(six.shape) * np.repeat(sigma[:3], (3, 2, 1)))
+    joined = np.concatenate(noisy)
+    return Poses(
+        time=np.concatenate([p.time for p in parts]),
+        position=joined[:, :3].copy(),
+        attitude=joined[:, 3:].copy(),
+        segment=np.concatenate([p.segment for p in parts]),
+    )
+
+
+def _log(
+    *,
+    name: str,
+    vehicle: str,
+    time: FloatArray,
+    segment: IntArray,
+    rates: dict[str, FloatArray],
+    angles: dict[str, FloatArray],
+    attitude: FloatArray,
+    commands: dict[str, FloatArray],
+    poses: Poses,
+    sensor: Sensor,
+) -> Log:
+    return Log(
+        name=name,
+        time=time,
+        segment=segment,
+        rates=rates,
+        angles=angles,
+        attitude=attitude,
+        gyro=None,
+        acceleration=None,
+        commands=commands,
+        body_command=None,
+        label={},
+        poses=poses,
+        sensor=sensor,
+        vehicle=vehicle,
+        report=_report(name, time, segment, poses),
+    )
+
+
+def _report(name: str, time: FloatArray, segment: IntArray, poses: Poses) -> Report:
+    return Report(
+        files=(name,),
+        rows=len(time),
+        samples=len(time),
+        poses=len(poses),
+        segments=int(segment[-1]) + 1,
+        period=_period(time, segment),
+        pose_period=_period(poses.time, poses.segment),
+    )
+
+
+def _period(time: FloatArray, segment: NDArray[np.int64]) -> float:
+    """Median time between neighbours of one stretch; 0 if there are none."""
+    steps = np.diff(time)[np.diff(segment) == 0]
+    return float(np.median(steps)) if len(steps) else 0.0

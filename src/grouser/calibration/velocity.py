@@ -1,0 +1,179 @@
+"""Velocity-driven models: the body's velocity is a function of what the log measures, and of nothing else."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+from grouser._kernels import log_integral as kernels
+from grouser.checks import FloatArray
+from grouser.compiling import compiling
+from grouser.errors import CalibrationError
+from grouser.kinematics import Kinematics
+from grouser.logs.log import IntArray
+from grouser.slip import BodySlip
+from grouser.vehicles import Vehicle
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Inputs:
+    """What drives a model along a log, n samples; made once for a log and a vehicle."""
+
+    time: FloatArray
+    """[s], (n,)."""
+    attitude: FloatArray
+    """Roll and pitch [rad], (n, 2); zero where the log has none."""
+    rates: FloatArray
+    """Joint rates, (n, nj) [rad/s or m/s]; NaN where not measured."""
+    angles: FloatArray
+    """Joint angles, (n, nj) [rad or m]; NaN where not measured."""
+
+    def window(self, low: int, high: int) -> Inputs:
+        """Samples low to high alone."""
+        part = slice(low, high)
+        return Inputs(
+            time=self.time[part], attitude=self.attitude[part], rates=self.rates[part], angles=self.angles[part]
+        )
+
+    @cached_property
+    def quaternion(self) -> FloatArray:
+        """Of roll and pitch with no yaw, (n, 4)."""
+        half = 0.5 * self.attitude
+        (sr, sp), (cr, cp) = np.sin(half).T, np.cos(half).T
+        return np.stack([cr * cp, sr * cp, cr * sp, -sr * sp], axis=1)
+
+    @cached_property
+    def measured(self) -> IntArray:
+        """Joints whose rates are measured, indices."""
+        return np.flatnonzero(np.isfinite(self.rates).all(axis=0)).astype(np.int64)
+
+
+class VelocityModel(ABC):
+    """A velocity-driven model that is not a `Kinematics`: baselines, and the perturbative model of P."""
+
+    vehicle: Vehicle
+
+    @abstractmethod
+    def twists(self, inputs: Inputs) -> FloatArray:
+        """Body velocity (ω, v) at each sample, shape (n, 6)."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, float]:
+        """Values that calibration may change, by name: model.… or slip.…"""
+
+    @abstractmethod
+    def with_parameter(self, name: str, value: float) -> Self:
+        """The same model with one of them changed."""
+
+    def slopes(self, inputs: Inputs, names: list[str]) -> FloatArray | None:
+        """∂(ω, v)/∂parameters, shape (n, 6, np), where known in closed form."""
+        return None
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What a fit file says about the model beside its parameters and vehicle."""
+        return {}
+
+
+def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
+    """Body velocity (ω, v) at each sample, shape (n, 6): wheels touch where they point straight down in the body."""
+    if isinstance(model, VelocityModel):
+        return np.ascontiguousarray(model.twists(inputs))
+    vehicle = model.vehicle
+    n, nj = inputs.rates.shape
+    measured = inputs.measured
+    q = np.zeros((n, 7 + nj))
+    q[:, :4] = inputs.quaternion
+    q[:, 7:] = np.where(np.isfinite(inputs.angles), inputs.angles, vehicle.rest)
+    v = np.zeros((n, 6 + nj))
+    v[:, 6 + measured] = inputs.rates[:, measured]
+    out = np.empty((n, 6))
+    ranks = np.zeros(-(-n // kernels.BLOCK), dtype=np.int64)
+    known = model.arrays(known=(6 + measured).tolist())
+    with compiling("calibration"), threads(len(ranks)):
+        kernels.log_twists(vehicle.arrays, known, np.zeros(vehicle.n_wheels), q, v, out, ranks)
+    return out
+
+
+@contextmanager
+def threads(parts: int) -> Iterator[None]:
+    """Numba's threads while work in so many parts is done: one for one part, starting more costs more than it takes."""
+    before = numba.get_num_threads()
+    if parts <= 1:
+        numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+class SlipTwists:
+    """Body velocities along a log for any slip coefficients: they are affine in them, so seven evaluations give all.
+
+    The slip law takes the velocity without slip, and the solution of T (2.52) is linear in the slip it is given.
+    """
+
+    def __init__(self, model: Kinematics, inputs: Inputs) -> None:
+        """For the coefficients of a model whose slip is None or a `BodySlip`."""
+        base = BodySlip(np.zeros(6)) if model.slip is None else model.slip
+        assert isinstance(base, BodySlip)
+        self._model, self._slip = model, base
+        self._axes = base.par[6:].tobytes()
+        found = [twists(model.replace(slip=base.with_parameters(p)), inputs) for p in (np.zeros(6), *np.eye(6))]
+        self.none = found[0]
+        self.slopes = np.stack([t - found[0] for t in found[1:]], axis=2)
+
+    def fits(self, model: object) -> bool:
+        """Whether a model differs from the one given only in its slip coefficients."""
+        if not isinstance(model, Kinematics) or model.vehicle is not self._model.vehicle:
+            return False
+        if model.weights is not self._model.weights or model.time_constant != self._model.time_constant:
+            return False
+        slip = model.slip
+        return slip is None or (
+            isinstance(slip, BodySlip) and slip.apply == self._slip.apply and slip.par[6:].tobytes() == self._axes
+        )
+
+    def twists(self, model: Kinematics, part: slice = slice(None)) -> FloatArray:
+        """Body velocity at each sample, or at some, shape (n, 6)."""
+        if not isinstance(model.slip, BodySlip):
+            return self.none[part]
+        result: FloatArray = self.none[part] + self.slopes[part] @ model.slip.parameters
+        return result
+
+
+def inputs_of(log: Any, vehicle: Vehicle) -> Inputs:
+    """The inputs a log has for a vehicle."""
+    rates = log.rates_array(vehicle)
+    angles = log.angles_array(vehicle)
+    if not np.isfinite(rates).any():
+        raise CalibrationError(
+            f"{log.name}: measures the rate of no joint of '{vehicle.name}'; its manifest must map columns to"
+            f" {', '.join(vehicle.wheels)} in [rates]"
+        )
+    attitude = np.zeros((len(log), 2)) if log.attitude is None else np.array(log.attitude, dtype=np.float64)
+    return Inputs(time=np.array(log.time, dtype=np.float64), attitude=attitude, rates=rates, angles=angles)
+
+
+def rolling_speed(inputs: Inputs, vehicle: Vehicle) -> FloatArray:
+    """Mean rim speed of the measured wheels, without sign [m/s], (n,)."""
+    wheel = {int(f) - 1: float(r) for f, r in zip(vehicle.arrays.wheel, vehicle.arrays.radius, strict=True)}
+    columns = [j for j in inputs.measured if int(j) in wheel]
+    if not columns:
+        raise CalibrationError(f"the log measures no wheel of '{vehicle.name}', so its speed is not known")
+    rims = np.abs(inputs.rates[:, columns]) * np.array([wheel[int(j)] for j in columns])
+    result: FloatArray = rims.mean(axis=1)
+    return result
+
+

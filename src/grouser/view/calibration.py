@@ -1,0 +1,340 @@
+"""Pictures of calibration: errors with ellipses, parameters over time, path segments, convergence, slip surfaces."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Ellipse
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from grouser.calibration.convergence import Convergence
+from grouser.calibration.evaluate import INSIDE_2, Errors, Evaluation
+from grouser.calibration.fit import Fit, History
+from grouser.calibration.intervals import Intervals
+from grouser.calibration.meaning import unit_of
+from grouser.calibration.motion import MotionModel
+from grouser.calibration.parameters import Parameter
+from grouser.calibration.predict import LogProblem
+from grouser.checks import FloatArray
+from grouser.errors import GrouserError
+from grouser.logs import Log
+from grouser.view import style
+
+Path = str | os.PathLike[str]
+
+SAMPLE, PREDICTED, POINTS = style.VERMILLION, style.BLUE, "#5A6B7B"
+DASHES = (0, (5, 2.5))
+MOST_PANELS = 30
+"""Parameters drawn; of more, the first."""
+
+
+def plot_evaluation(evaluation: Evaluation, path: Path | None = None, *, title: str = "") -> Figure:
+    """A fit judged on a log: position errors with ellipses and yaw errors, plain odometry beside the calibrated one."""
+    sets = [("plain odometry", evaluation.baseline, False), ("calibrated", evaluation.errors, True)]
+    with _Picture(path, 11.0, 9.4) as figure:
+        axes = figure.subplots(2, 2, gridspec_kw={"height_ratios": [1.6, 1.0]})
+        for column, (name, errors, predicted) in enumerate(sets):
+            _scatter(axes[0, column], errors, name, predicted)
+            _histogram(axes[1, column], errors, name, predicted)
+        _ellipse_legend(figure)
+        if title:
+            figure.suptitle(title, x=0.02, ha="left", fontsize=11)
+    return _saved(figure, path)
+
+
+def plot_errors(sets: dict[str, Errors], path: Path | None = None, *, same_scale: bool = True) -> Figure:
+    """Position errors at the ends of intervals with sample and mean predicted ellipses, T Fig. 3.6 and 3.8.
+
+    One panel for each named set; `same_scale` draws all to the scale of the largest.
+    """
+    with _Picture(path, 1.0 + 4.6 * len(sets), 5.4) as figure:
+        panels = figure.subplots(1, len(sets), squeeze=False)[0]
+        for axes, (name, errors) in zip(panels, sets.items(), strict=True):
+            _scatter(axes, errors, name, True)
+        if same_scale:
+            reach = max(max(map(abs, (*axes.get_xlim(), *axes.get_ylim()))) for axes in panels)
+            for axes in panels:
+                axes.set_aspect("equal", adjustable="box")
+                axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
+        _ellipse_legend(figure)
+    return _saved(figure, path)
+
+
+def plot_yaw_errors(sets: dict[str, Errors], path: Path | None = None) -> Figure:
+    """Histograms of yaw errors with the normal curve of the sample and the predicted one, T Fig. 3.9."""
+    with _Picture(path, 1.0 + 4.6 * len(sets), 3.8) as figure:
+        for axes, (name, errors) in zip(figure.subplots(1, len(sets), squeeze=False)[0], sets.items(), strict=True):
+            _histogram(axes, errors, name, True)
+        handles = [
+            Line2D([], [], color=SAMPLE, label="normal curve of these errors"),
+            Line2D([], [], color=PREDICTED, ls=DASHES, label="as predicted"),
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    return _saved(figure, path)
+
+
+def plot_history(fit: Fit, path: Path | None = None) -> Figure:
+    """Parameters with their one-sigma bands over the intervals learnt from, T Fig. 3.5; of a batch, over its steps."""
+    history = fit.history
+    if history is None or len(history.time) == 0:
+        raise GrouserError("this fit has no history to draw: it was read from a file, or has no steps")
+    shown = [k for k, p in enumerate(fit.parameters) if np.isfinite(history.values[:, k]).any()][:MOST_PANELS]
+    columns = min(3, len(shown))
+    rows = math.ceil(len(shown) / columns)
+    online = len(history.accepted) > 0
+    with _Picture(path, 4.3 * columns, 0.7 + 2.15 * rows) as figure:
+        panels = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
+        for axes in panels[len(shown) :]:
+            axes.remove()
+        for axes, k in zip(panels, shown, strict=False):
+            _draw_parameter(axes, history, fit.parameters[k], k)
+        below = [panels[i] for i in range(len(shown)) if i + columns >= len(shown)]
+        for axes in below:
+            axes.set_xlabel("time since the first interval [s]" if online else "step of the fit [1]")
+            axes.tick_params(labelbottom=True)
+        handles = [Line2D([], [], color=style.BLUE, lw=1.6, label="estimate")]
+        if online:
+            handles.append(Line2D([], [], color=style.BLUE, lw=7, alpha=0.22, label="±1σ"))
+        handles.append(Line2D([], [], color=style.FAINT, ls=DASHES, lw=1.0, label="prior"))
+        if online and not history.accepted.all():
+            handles.append(Line2D([], [], color=style.VERMILLION, marker="|", ls="", label="interval rejected"))
+        figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    return _saved(figure, path)
+
+
+def plot_segments(
+    fit: Fit | MotionModel,
+    log: Log,
+    path: Path | None = None,
+    *,
+    interval: float = 10.0,
+    first: int = 0,
+    count: int = 6,
+) -> Figure:
+    """Predicted and measured paths over some intervals [s] of a log, each with its predicted ellipses, T Fig. 3.7."""
+    from grouser.calibration.calibrate import cut_log
+    from grouser.calibration.evaluate import errors_of
+
+    motion = fit.model if isinstance(fit, Fit) else fit
+    cut = cut_log(log, motion, interval=interval)
+    chosen = cut.only(slice(first, first + count))
+    if len(chosen) == 0:
+        raise GrouserError(f"{log.name}: has {len(cut)} intervals of {interval:g} s, none from number {first} on")
+    covariance = errors_of(fit, log, chosen).covariance
+    with _Picture(path, 8.6, 7.4) as figure:
+        axes = figure.add_subplot()
+        for k in range(len(chosen)):
+            _draw_segment(axes, motion, log, chosen.only(slice(k, k + 1)), covariance[k, :2, :2])
+        axes.set_aspect("equal", adjustable="datalim")
+        handles = [
+            Line2D([], [], color=style.BLACK, lw=1.8, label="measured"),
+            Line2D([], [], color=PREDICTED, lw=1.6, ls=DASHES, label=f"predicted over {interval:g} s"),
+            Line2D([], [], color=PREDICTED, lw=1.2, label="95 % ellipse"),
+            Line2D([], [], color=PREDICTED, lw=0.7, alpha=0.7, label="3σ ellipse"),
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=4)
+        style.label(axes, x="x [m]", y="y [m]", title=f"{log.name}: {len(chosen)} intervals")
+    return _saved(figure, path)
+
+
+def plot_convergence(curves: dict[str, Convergence], path: Path | None = None) -> Figure:
+    """Errors on held-out data over training time, P Fig. 5; plain odometry and the end of each curve dashed."""
+    with _Picture(path, 10.5, 4.4) as figure:
+        left, right = figure.subplots(1, 2)
+        for colour, (name, one) in zip(style.PALETTE, curves.items(), strict=False):
+            left.plot(one.time, one.position_rms, color=colour, label=name, drawstyle="steps-post")
+            right.plot(one.time, np.degrees(one.yaw_rms), color=colour, drawstyle="steps-post")
+        plain = next(iter(curves.values())).baseline
+        for axes, level in ((left, plain[0]), (right, math.degrees(plain[1]))):
+            axes.axhline(level, color=style.FAINT, ls=DASHES, lw=1.0, label="plain odometry")
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter(NullFormatter())
+            axes.set_xlim(left=0.0)
+        style.label(left, x="training time [s]", y="rms position error [m]", title="Position, held-out data")
+        style.label(right, x="training time [s]", y="rms yaw error [°]", title="Yaw, held-out data")
+        figure.legend(handles=left.get_legend_handles_labels()[0], loc="outside lower center", ncols=4)
+    return _saved(figure, path)
+
+
+def plot_slip_surface(
+    slip: Callable[[FloatArray, FloatArray], Any],
+    path: Path | None = None,
+    *,
+    speed: tuple[float, float] = (-1.0, 1.0),
+    turn: tuple[float, float] = (-1.0, 1.0),
+    title: str = "",
+) -> Figure:
+    """Slip rates over speed [m/s] and turn rate [rad/s], P Fig. 6.
+
+    `slip` takes arrays of both and gives (δv_x, δv_y, δω), as a tuple or along the last axis.
+    """
+    v, w = np.meshgrid(np.linspace(*speed, 61), np.linspace(*turn, 61))
+    found = slip(v, w)
+    parts = list(found) if isinstance(found, (tuple, list)) else list(np.moveaxis(np.asarray(found), -1, 0))
+    names = ("forward slip δv_x [m/s]", "sideways slip δv_y [m/s]", "turn slip δω [rad/s]")
+    with _Picture(path, 14.0, 4.6) as figure:
+        for axes, part, name in zip(figure.subplots(1, 3), parts, names, strict=True):
+            values = np.broadcast_to(np.asarray(part, dtype=np.float64), v.shape)
+            reach = max(float(np.abs(values).max()), 1e-9)
+            levels = np.linspace(-reach, reach, 21)
+            axes.grid(visible=False)
+            filled = axes.contourf(v, w, values, levels=levels, cmap="PuOr_r")
+            axes.contour(v, w, values, levels=levels[::2], colors=style.INK, linewidths=0.4, alpha=0.6)
+            bar = figure.colorbar(filled, ax=axes, shrink=0.92, ticks=np.linspace(-reach, reach, 5))
+            bar.set_label(name)
+            bar.ax.ticklabel_format(axis="y", scilimits=(-2, 3))
+            title_here = name.split(" δ")[0]
+            style.label(axes, x="speed of the wheels [m/s]", y="turn rate of the wheels [rad/s]", title=title_here)
+        if title:
+            figure.suptitle(title, x=0.02, ha="left", fontsize=11)
+    return _saved(figure, path)
+
+
+class _Picture:
+    """A new figure in the project's look; a path with a suffix that cannot be written is refused first."""
+
+    def __init__(self, path: Path | None, width: float, height: float) -> None:
+        if path is not None:
+            style.picture_suffix(path)
+        self._size, self._look = (width, height), style.look()
+
+    def __enter__(self) -> Figure:
+        self._look.__enter__()
+        return style.new_figure(*self._size)
+
+    def __exit__(self, *reason: Any) -> None:
+        self._look.__exit__(*reason)
+
+
+def _saved(figure: Figure, path: Path | None) -> Figure:
+    if path is not None:
+        style.save(figure, path)
+    return figure
+
+
+def _scatter(axes: Axes, errors: Errors, name: str, predicted: bool) -> None:
+    xy = errors.error[:, :2]
+    size = min(14.0, max(2.0, 3000.0 / len(xy)))
+    axes.axhline(0.0, color=style.FAINT, lw=0.6)
+    axes.axvline(0.0, color=style.FAINT, lw=0.6)
+    axes.scatter(xy[:, 0], xy[:, 1], s=size, color=POINTS, alpha=0.55, lw=0, zorder=2)
+    spread = np.cov(xy.T) if len(xy) > 1 else np.zeros((2, 2))
+    drawn: list[tuple[FloatArray, FloatArray, str, Any]] = [(spread, xy.mean(axis=0), SAMPLE, "-")]
+    if predicted:
+        drawn.append((errors.covariance[:, :2, :2].mean(axis=0), np.zeros(2), PREDICTED, DASHES))
+    for covariance, centre, colour, dashes in drawn:
+        for factor, width in ((math.sqrt(INSIDE_2), 1.7), (3.0, 0.8)):
+            axes.add_patch(_ellipse(covariance, centre, factor, edgecolor=colour, lw=width, ls=dashes, zorder=3))
+    axes.autoscale_view()
+    axes.set_aspect("equal", adjustable="datalim")
+    rms = float(np.sqrt(np.mean(errors.position**2)))
+    if predicted:
+        held = f"{100.0 * float(np.mean(errors.inside)):.0f} % of {len(xy)} in their predicted 95 % ellipse"
+        axes.annotate(held, (0.02, 0.98), xycoords="axes fraction", fontsize=8.5, va="top", color=style.INK)
+    style.label(axes, x="error ahead [m]", y="error to the left [m]", title=f"{name}: rms {rms:.3f} m")
+
+
+def _histogram(axes: Axes, errors: Errors, name: str, predicted: bool) -> None:
+    yaw = np.degrees(errors.error[:, 2])
+    n = min(max(10, round(math.sqrt(len(yaw)) * 1.6)), 60)
+    heights = axes.hist(yaw, bins=n, density=True, color=POINTS, alpha=0.45, lw=0)[0]
+    sigma = max(float(yaw.std()), 1e-9)
+    reach = max(3.5 * sigma, float(np.abs(yaw).max()))
+    at = np.linspace(-reach, reach, 400)
+    axes.plot(at, _normal(at, float(yaw.mean()), sigma), color=SAMPLE)
+    if predicted:
+        expected = math.degrees(math.sqrt(float(errors.covariance[:, 2, 2].mean())))
+        axes.plot(at, _normal(at, 0.0, expected), color=PREDICTED, ls=DASHES)
+    rms = float(np.sqrt(np.mean(yaw**2)))
+    # A predicted curve that is far too narrow must not flatten the rest.
+    top = max(float(np.max(heights)), 1.0 / (sigma * math.sqrt(2.0 * math.pi)))
+    axes.set(xlim=(-reach, reach), ylim=(0.0, 1.25 * top))
+    style.label(axes, x="yaw error [°]", y="density [1/°]", title=f"{name}: rms {rms:.2f}°")
+
+
+def _normal(at: FloatArray, mean: float, sigma: float) -> FloatArray:
+    result: FloatArray = np.exp(-0.5 * ((at - mean) / sigma) ** 2) / (sigma * math.sqrt(2.0 * math.pi))
+    return result
+
+
+def _ellipse_legend(figure: Figure) -> None:
+    handles = [
+        Line2D([], [], marker="o", ls="", ms=4, color=POINTS, alpha=0.6, label="one interval"),
+        Line2D([], [], color=SAMPLE, label="of these errors"),
+        Line2D([], [], color=PREDICTED, ls=DASHES, label="as predicted, mean"),
+        Line2D([], [], color=style.INK, lw=1.7, label="95 %"),
+        Line2D([], [], color=style.INK, lw=0.8, label="3σ"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=5)
+
+
+def _ellipse(covariance: FloatArray, centre: Sequence[float] | FloatArray, factor: float, **look: Any) -> Ellipse:
+    """The curve at `factor` sigmas of a covariance (2, 2)."""
+    values, vectors = np.linalg.eigh(covariance)
+    width, height = 2.0 * factor * np.sqrt(np.maximum(values[::-1], 0.0))
+    angle = math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))
+    return Ellipse((float(centre[0]), float(centre[1])), width, height, angle=angle, fill=False, **look)
+
+
+def _draw_parameter(axes: Axes, history: History, parameter: Parameter, k: int) -> None:
+    time, value, sigma = history.time, history.values[:, k], history.sigma[:, k]
+    online = len(history.accepted) > 0
+    shown = time - time[0] if online else time
+    axes.axhline(parameter.value, color=style.FAINT, ls=DASHES, lw=1.0)
+    if np.isfinite(sigma).any():
+        axes.fill_between(shown, value - sigma, value + sigma, color=style.BLUE, alpha=0.22, lw=0)
+        low, high = _settled_range(value, sigma, parameter.value)
+        axes.set_ylim(low, high)
+    axes.plot(shown, value, color=style.BLUE, lw=1.5, marker="" if online else "o", ms=3)
+    if online:
+        for t in shown[~history.accepted]:
+            axes.axvline(t, ymax=0.06, color=style.VERMILLION, lw=1.0)
+    axes.set_xlim(float(shown[0]), float(max(shown[-1], shown[0] + 1e-9)))
+    axes.set_title(parameter.name)
+    axes.set_ylabel(f"[{unit_of(parameter.name)}]")
+
+
+def _settled_range(value: FloatArray, sigma: FloatArray, prior: float) -> tuple[float, float]:
+    """Where the estimate is after its first moments, whose bands are as wide as the prior."""
+    late = slice(min(len(value) // 20, len(value) - 1), None)
+    low = min(float(np.min(value[late] - sigma[late])), float(value.min()), prior)
+    high = max(float(np.max(value[late] + sigma[late])), float(value.max()), prior)
+    margin = 0.05 * max(high - low, 1e-12)
+    return low - margin, high + margin
+
+
+def _draw_segment(axes: Axes, motion: MotionModel, log: Log, one: Intervals, covariance: FloatArray) -> None:
+    """One interval: the measured path, the predicted one in small pieces, and ellipses at its end."""
+    t0, t1 = one.times[0]
+    inside = (log.poses.segment == one.segment[0]) & (log.poses.time >= t0) & (log.poses.time <= t1)
+    axes.plot(*log.poses.position[inside, :2].T, color=style.BLACK, lw=1.8, zorder=2)
+    n = 24
+    ends = t0 + (t1 - t0) * np.arange(1, n + 1) / n
+    pieces = Intervals(
+        times=np.stack([np.full(n, t0), ends], axis=1),
+        ranges=np.repeat(one.ranges, n, axis=0),
+        measured=np.repeat(one.measured, n, axis=0),
+        start=np.repeat(one.start, n, axis=0),
+        segment=np.repeat(one.segment, n),
+        velocity=None if one.velocity is None else np.repeat(one.velocity, n, axis=0),
+        overlapping=True,
+    )
+    poses = LogProblem(log, motion, pieces).poses([motion])[0]
+    c, s = math.cos(one.start[0, 5]), math.sin(one.start[0, 5])
+    R = np.array([[c, -s], [s, c]])
+    path = one.start[0, :2] + np.concatenate([np.zeros((1, 2)), poses[:, :2]]) @ R.T
+    axes.plot(*path.T, color=PREDICTED, lw=1.6, ls=DASHES, zorder=3)
+    axes.plot(*path[0], marker="o", ms=5, mfc="white", mec=style.INK, zorder=4)
+    for factor, width, alpha in ((math.sqrt(INSIDE_2), 1.2, 1.0), (3.0, 0.7, 0.7)):
+        axes.add_patch(
+            _ellipse(R @ covariance @ R.T, path[-1], factor, edgecolor=PREDICTED, lw=width, alpha=alpha, zorder=3)
+        )

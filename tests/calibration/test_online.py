@@ -1,0 +1,152 @@
+"""The online filter: agreement with the batch, gates, drift, bounds, and a state that comes back bit for bit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import planted_logs as drives
+import pytest
+
+from grouser.calibration.batch import gauss_newton
+from grouser.calibration.noise import Noise
+from grouser.calibration.online import OnlineFilter, kalman_update
+from grouser.calibration.parameters import resolve
+from grouser.calibration.predict import LogProblem
+from grouser.errors import CalibrationError
+
+NOISE = Noise(density=np.diag([2e-3, 1e-3, 1e-3]))
+OPEN = {"gate": np.inf, "noise_gate": np.inf}
+
+
+def filtered(problem, start, names, **options) -> OnlineFilter:
+    filter = OnlineFilter(start, resolve(start, names), **options)
+    for k in range(len(problem.intervals)):
+        filter.update(problem, k)
+    return filter
+
+
+@pytest.fixture(scope="module")
+def drive():
+    truth, start = drives.slipping(noise=NOISE), drives.slipping(np.zeros(6), noise=NOISE)
+    return drives.problem_of(drives.winding_log(truth, seed=7, seconds=60.0), start), start
+
+
+def test_one_update_of_a_scalar_is_the_weighted_mean():
+    x, P = kalman_update(np.array([1.0]), np.array([[4.0]]), np.array([2.0]), np.array([[1.0]]), np.array([[4.0]]))
+    assert x[0] == pytest.approx(2.0)
+    assert P[0, 0] == pytest.approx(2.0)
+
+
+def test_filter_and_batch_agree_at_convergence(drive):
+    problem, start = drive
+    online = filtered(problem, start, ["slip"], **OPEN)
+    batch = gauss_newton(problem, start, resolve(start, ["slip"]), loss="none", prior=True)
+    sigma = np.sqrt(np.diag(batch.covariance))
+    # Apart by the curvature of the first steps, which the filter linearises at the prior.
+    assert np.all(np.abs(online.p - batch.values) < sigma)
+    np.testing.assert_allclose(np.sqrt(np.diag(online.P)), sigma, rtol=0.1)
+
+
+def test_filter_is_the_batch_where_the_problem_is_linear():
+    # Straight ahead the sensor's forward motion is linear in p₂, with one and the same R: recursive least squares.
+    start = drives.slipping(np.zeros(6), noise=NOISE)
+    truth = drives.slipping([0.0, -0.08, 0.0, 0.0, 0.0, 0.0], noise=NOISE)
+    log = drives.repeated(truth, 20, seed=4, left=4.0, right=4.0)
+    problem = drives.problem_of(log, start, interval=None)
+    online = filtered(problem, start, ["slip.p2"], **OPEN)
+    fixed = problem.covariance(start, problem.errors(start))
+    batch = gauss_newton(problem, start, resolve(start, ["slip.p2"]), loss="none", covariance=fixed)
+    assert abs(online.p[0] - batch.values[0]) < 1e-2 * np.sqrt(batch.covariance[0, 0])
+    assert online.P[0, 0] == pytest.approx(batch.covariance[0, 0], rel=1e-3)
+
+
+def with_jump(problem: LogProblem, k: int, metres: float) -> LogProblem:
+    measured = problem.intervals.measured.copy()
+    measured[k, 1] += metres
+    return LogProblem(problem.log, drives.slipping(noise=NOISE), replace(problem.intervals, measured=measured))
+
+
+def test_an_interval_a_metre_wrong_moves_nothing_unless_the_gate_is_open(drive):
+    problem, start = drive
+    last = len(problem.intervals) - 1
+    wrong = with_jump(problem, last, 3.0)
+    for gates, moves in (({"gate": 20.0, "noise_gate": 20.0}, False), (OPEN, True)):
+        filter = OnlineFilter(start, resolve(start, ["slip", "noise"]), **gates)
+        for k in range(last):
+            filter.update(problem, k)
+        before = json.dumps([filter.state[name] for name in ("p", "P", "s", "S")])
+        update = filter.update(wrong, last)
+        assert update.accepted is moves
+        assert (json.dumps([filter.state[name] for name in ("p", "P", "s", "S")]) != before) is moves
+        assert filter.rejected >= (not moves)
+
+
+def test_the_gate_of_noise_is_its_own(drive):
+    # A large error that moves no parameter still widens Q′: T Fig. 3.11.
+    problem, start = drive
+    filter = OnlineFilter(start, resolve(start, ["slip", "noise"]), gate=20.0, noise_gate=np.inf)
+    for k in range(20):
+        filter.update(problem, k)
+    p, s = filter.p.copy(), filter.s.copy()
+    update = filter.update(with_jump(problem, 20, 3.0), 20)
+    assert not update.accepted
+    assert update.noise_accepted
+    np.testing.assert_array_equal(filter.p, p)
+    assert filter.s[1] > s[1]
+
+
+def test_drift_follows_a_parameter_that_changes():
+    start = drives.slipping(np.zeros(6), noise=Noise(density=1e-5 * np.eye(3)))
+    before, after = (drives.slipping([0.0, p2, 0.0, 0.0, 0.0, 0.0], noise=start.noise) for p2 in (-0.05, -0.2))
+    ends = {}
+    for drift in (0.0, 0.02):
+        parameter = replace(resolve(start, ["slip.p2"])[0], drift=drift)
+        filter = OnlineFilter(start, [parameter], **OPEN)
+        for truth, seconds in ((before, 60.0), (after, 20.0)):
+            problem = drives.problem_of(drives.winding_log(truth, seed=1, seconds=seconds), start)
+            for k in range(len(problem.intervals)):
+                filter.update(problem, k)
+        ends[drift] = filter.p[0], np.sqrt(filter.P[0, 0])
+    assert abs(ends[0.02][0] + 0.2) < 3.0 * ends[0.02][1]
+    assert abs(ends[0.0][0] + 0.2) > 10.0 * ends[0.0][1]
+
+
+def test_bounds_are_kept(drive):
+    problem, start = drive
+    parameter = replace(resolve(start, ["slip.p6"])[0], lower=-0.1)
+    filter = OnlineFilter(start, [parameter], **OPEN)
+    for k in range(10):
+        assert filter.update(problem, k).values[0] >= -0.1
+    assert filter.p[0] == -0.1
+
+
+def test_a_restored_filter_goes_on_bit_for_bit(drive):
+    problem, start = drive
+    names = ["slip", "sensor.x", "noise"]
+    straight = filtered(problem, start, names)
+    first = OnlineFilter(start, resolve(start, names))
+    for k in range(9):
+        first.update(problem, k)
+    text = json.dumps(first.state)
+    second = OnlineFilter(start, resolve(start, names))
+    second.state = json.loads(text)
+    for k in range(9, len(problem.intervals)):
+        second.update(problem, k)
+    assert second.state == straight.state
+
+
+def test_uncertain_parameters_are_not_blamed_on_the_noise():
+    # The start is far off, so early residuals are large; Q′ stays near the truth all the same.
+    truth = drives.slipping(noise=NOISE)
+    start = drives.slipping(np.zeros(6), noise=NOISE)
+    problem = drives.problem_of(drives.winding_log(truth, seed=3, seconds=300.0, dt=0.1), start)
+    filter = filtered(problem, start, ["slip", "noise"], **OPEN)
+    sigma = np.sqrt(np.diag(filter.S))
+    assert np.all(np.abs(filter.s - np.diag(NOISE.density)) < 3.0 * sigma)
+
+
+def test_no_parameters_are_refused():
+    with pytest.raises(CalibrationError, match="no parameters"):
+        OnlineFilter(drives.slipping(), [])

@@ -1,0 +1,133 @@
+"""Parameters by name: each can be read, changed and read back; what changes is what the name says."""
+
+from __future__ import annotations
+
+import numpy as np
+import planted_logs as drives
+import pytest
+
+import grouser as gr
+from grouser.actuation import PI
+from grouser.calibration.baselines import Bicycle, DifferentialDrive, FourNumbers
+from grouser.calibration.motion import MotionModel
+from grouser.calibration.noise import Noise
+from grouser.calibration.parameters import Parameter, available, default, is_noise, resolve, value_of, with_values
+from grouser.calibration.perturbative import Perturbative
+from grouser.calibration.powertrain import Powertrain
+from grouser.contact import Pacejka, PiecewiseLinear
+from grouser.errors import CalibrationError
+from grouser.vehicles import names as shipped
+
+LEVEL = gr.terrain.plane()
+MODELS = {
+    "kinematics": lambda: drives.slipping(),
+    "commands": lambda: drives.slipping().replace(powertrain=Powertrain()),
+    "full noise": lambda: drives.slipping(noise=Noise(form="full")),
+    "cholesky noise": lambda: drives.slipping(noise=Noise(form="cholesky")),
+    "piecewise": lambda: MotionModel(
+        model=gr.Dynamics(drives.warthog(), contact=PiecewiseLinear(), actuator=PI(gain=50.0, integral=10.0)),
+        ground=LEVEL,
+    ),
+    "pacejka": lambda: MotionModel(model=gr.Dynamics(drives.warthog(), contact=Pacejka()), ground=LEVEL),
+    "differential": lambda: MotionModel(model=DifferentialDrive(vehicle=drives.warthog())),
+    "four numbers": lambda: MotionModel(model=FourNumbers(vehicle=drives.warthog())),
+    "bicycle": lambda: MotionModel(model=Bicycle(vehicle=drives.tricycle())),
+    "surface": lambda: MotionModel(model=Perturbative(vehicle=drives.warthog())),
+    **{name: lambda name=name: MotionModel(model=gr.Kinematics(gr.vehicle(name))) for name in shipped()},
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_parameter_can_be_read_changed_and_read_back(kind):
+    motion = MODELS[kind]()
+    for name in available(motion):
+        parameter = default(motion, name)
+        assert parameter.value == pytest.approx(value_of(motion, name)) or is_noise(name)
+        assert parameter.lower <= parameter.value <= parameter.upper, name
+        wanted = parameter.clip(parameter.value + 0.037 * parameter.scale)
+        changed = with_values(motion, {name: wanted})
+        assert value_of(changed, name) == pytest.approx(wanted, rel=1e-9, abs=1e-12), name
+        back = with_values(changed, {name: parameter.value})
+        assert value_of(back, name) == pytest.approx(parameter.value, rel=1e-9, abs=1e-12), name
+
+
+def test_groups_and_wildcards_are_expanded():
+    motion = drives.slipping()
+
+    def found(*names):
+        return [p.name for p in resolve(motion, names)]
+
+    assert found("slip") == [f"slip.p{i}" for i in range(1, 7)]
+    assert found("sensor") == ["sensor.x", "sensor.y", "sensor.z", "sensor.yaw", "sensor.lag"]
+    assert found("noise") == ["noise.vx", "noise.vy", "noise.wz"]
+    assert found("vehicle.*.radius") == [f"vehicle.{w}.radius" for w in motion.vehicle.wheels]
+    assert found("sensor.x", "sensor.x") == ["sensor.x"]
+    own = Parameter(name="slip.p6", value=-0.3, sigma=0.01)
+    assert resolve(motion, ["slip", own])[5] is own
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("slip.p7", "slip.p6"),
+        ("sensor.lagg", "sensor.lag"),
+        ("vehicle.raduis", "vehicle.radius"),
+        ("contact.friction", "no parameter"),
+        ("powertrain.gain", "no parameter"),
+        ("powertrain", "no parameter"),
+        ("vehicle.*.wings", "no parameter"),
+        ("noise.vz", "noise.v"),
+        ("", "no parameter"),
+    ],
+)
+def test_unknown_names_get_one_sentence_with_near_ones(name, near):
+    with pytest.raises(CalibrationError, match=near.replace(".", r"\.")) as error:
+        resolve(drives.slipping(), [name])
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "name", ["slip.p7", "sensor.lagg", "noise.up", "powertrain.gain", "vehicle.wings", "contact.mu"]
+)
+def test_unknown_names_are_not_set_either(name):
+    with pytest.raises(CalibrationError):
+        with_values(drives.slipping(), {name: 1.0})
+
+
+def test_a_radius_of_the_left_is_of_the_left_wheels_alone():
+    motion = drives.slipping()
+    changed = with_values(motion, {"vehicle.radius.left": 0.33}).vehicle
+    for wheel, place in zip(changed.wheels, changed.wheel_positions, strict=True):
+        radius = changed.frames[changed.frame_index(wheel)].radius
+        assert radius == pytest.approx(0.33 if place[1] > 0.0 else 0.3)
+    assert motion.vehicle.arrays.radius.max() == 0.3  # the model given is not touched
+
+
+def test_track_and_wheelbase_move_the_wheels_and_nothing_else():
+    changed = with_values(drives.slipping(), {"vehicle.track": 1.3, "vehicle.wheelbase": 1.0}).vehicle
+    np.testing.assert_allclose(np.ptp(changed.wheel_positions, axis=0), [1.0, 1.3, 0.0])
+    np.testing.assert_allclose(changed.wheel_positions.mean(axis=0), 0.0, atol=1e-12)
+    assert changed.mass == drives.warthog().mass
+
+
+def test_mass_scales_the_inertia_and_cg_moves_the_body():
+    changed = with_values(drives.slipping(), {"vehicle.mass": 504.0, "vehicle.cg.x": 0.1}).vehicle.frames[0]
+    body = drives.warthog().frames[0]
+    np.testing.assert_allclose(changed.inertia_matrix, 2.0 * body.inertia_matrix)
+    assert changed.com[0] == 0.1
+    assert changed.com[2] == body.com[2]
+
+
+def test_contact_and_actuator_are_changed_where_they_act():
+    motion = MODELS["piecewise"]()
+    changed = with_values(motion, {"contact.friction": 0.3, "actuator.gain": 70.0}).model
+    assert changed.contact.friction == 0.3
+    assert changed.actuator.gain == 70.0
+
+
+def test_noise_parameters_are_told_apart():
+    assert is_noise("noise.vx")
+    assert is_noise("sensor.position_noise")
+    assert not is_noise("sensor.x")
+    assert not is_noise("slip.p1")

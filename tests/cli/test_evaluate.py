@@ -1,0 +1,100 @@
+"""`grouser evaluate`: the numbers a calibration is judged by, on made-up and on real drives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import drive_files
+import pytest
+
+from grouser.cli import run
+
+KEYS = {"n", "position_rms", "position_median", "yaw_rms_deg", "yaw_median_deg", "nees", "baseline"}
+MANIFEST = Path(__file__).parents[2] / "examples" / "warthog" / "log.toml"
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """Another log, its manifest, and a fit of the first."""
+    folder = tmp_path_factory.mktemp("evaluate")
+    log, manifest = drive_files.write(folder)
+    other, _ = drive_files.write(folder, "other.csv", seed=2)
+    fit = str(folder / "fit.toml")
+    assert run(["calibrate", log, "--manifest", manifest, "--split", "1", "--model", "four-number", "--out", fit]) == 0
+    return other, manifest, fit
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    value = json.loads(capsys.readouterr().out)
+    assert isinstance(value, dict)
+    return value
+
+
+def test_json_has_the_promised_keys(fitted: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    log, manifest, fit = fitted
+    capsys.readouterr()
+    assert run(["evaluate", log, "--manifest", manifest, "--fit", fit, "--interval", "2", "--json"]) == 0
+    result = printed(capsys)
+    assert set(result) >= KEYS
+    assert set(result["baseline"]) >= {"n", "position_rms", "position_median", "yaw_rms_deg", "yaw_median_deg"}
+    assert result["n"] == result["baseline"]["n"] == 29
+    assert result["position_rms"] < 0.03
+    assert result["baseline"]["position_rms"] > 5.0 * result["position_rms"]
+    assert result["trained_on_this_log"] is False
+    # The model is the one that made the log, so its claims hold: 29 means of χ² of 3 freedoms, within 3 sigma.
+    assert 1.6 < result["nees"] < 4.4
+
+
+def test_people_read_what_the_numbers_mean(
+    fitted: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, manifest, fit = fitted
+    plot = tmp_path / "errors.svg"
+    assert run(["evaluate", log, "--manifest", manifest, "--fit", fit, "--own-lag", "--plot", str(plot)]) == 0
+    text = capsys.readouterr().out
+    assert "times smaller than plain odometry's" in text
+    assert "95 % ellipses hold" in text
+    assert "s late in the first half of the log" in text
+    assert plot.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["LOG", "--manifest", "M", "--fit", "nowhere.toml"], "nowhere.toml: there is no such file"),
+        (["LOG", "--manifest", "M", "--fit", "M"], "is it a fit file?"),
+        (["LOG", "--manifest", "M"], "Missing option '--fit'"),
+        (["LOG", "--manifest", "M", "--fit", "F", "--interval", "-1"], "--interval: -1 is not a positive number"),
+        (["LOG", "--manifest", "M", "--fit", "F", "--plot", "a.gif"], "a picture ends in one of"),
+    ],
+)
+def test_mistakes_get_one_sentence(
+    fitted: tuple[str, str, str], arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [dict(zip(("LOG", "M", "F"), fitted, strict=True)).get(word, word) for word in arguments]
+    assert run(["evaluate", *given]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+def test_warthog_fitted_to_one_log_predicts_the_others(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = shared / "data" / "warthog"
+    fit = str(tmp_path / "fit.toml")
+    first = str(logs / "warthog_grass_20240808_1619.csv")
+    assert run(["calibrate", first, "--manifest", str(MANIFEST), "--out", fit, "--split", "1", "--json"]) == 0
+    capsys.readouterr()
+    most = {"grass_20240729_1446": 0.085, "grass_20240808_1556": 0.085, "asphalt_20240920_0813": 0.17,
+            "grass_20240718_1659": 0.21}  # fmt: skip
+    for name, limit in most.items():
+        log = str(logs / f"warthog_{name}.csv")
+        assert run(["evaluate", log, "--manifest", str(MANIFEST), "--fit", fit, "--interval", "2", "--json"]) == 0
+        result = printed(capsys)
+        assert set(result) >= KEYS
+        assert result["position_rms"] <= limit
+        assert result["position_median"] <= 0.08
+        assert result["yaw_median_deg"] <= 0.7
