@@ -1,9 +1,12 @@
 """Published experiments, run again with Grouser and set beside the papers' numbers."""
 
+from grouser.reproduce.drive_windows import DRIVE_WINDOWS
 from grouser.reproduce.experiment import Experiment, Result
 from grouser.reproduce.figure_8 import FIGURE_8
+from grouser.reproduce.lru_slip import LRU_SLIP
 from grouser.reproduce.rollover import ROLLOVER
 from grouser.reproduce.single_wheel import SINGLE_WHEEL
+from grouser.reproduce.slip_surface import SLIP_SURFACE
 from grouser.reproduce.table_2_4 import TABLE_2_4
 from grouser.reproduce.table_2_5 import TABLE_2_5
 from grouser.reproduce.table_2_6 import TABLE_2_6
@@ -12,7 +15,19 @@ from grouser.reproduce.traction_loss import TRACTION_LOSS
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (TABLE_2_4, TABLE_2_5, TABLE_2_6, TABLE_2_7, TRACTION_LOSS, ROLLOVER, FIGURE_8, SINGLE_WHEEL)
+    for experiment in (
+        TABLE_2_4,
+        TABLE_2_5,
+        TABLE_2_6,
+        TABLE_2_7,
+        TRACTION_LOSS,
+        ROLLOVER,
+        FIGURE_8,
+        SINGLE_WHEEL,
+        SLIP_SURFACE,
+        LRU_SLIP,
+        DRIVE_WINDOWS,
+    )
 }
 """By the name they have on the command line."""
 

@@ -206,7 +206,7 @@ def run_single_wheel(quick: bool, progress: Progress) -> Result:
         name=SINGLE_WHEEL.name,
         rows=rows,
         paper=PAPER,
-        notes=_notes(points, fits),
+        notes=_notes(points, fits, rows),
         settings={
             "data": str(path),
             "radius": RADIUS,
@@ -285,7 +285,11 @@ def _rows(
             }
 
 
-def _notes(points: Points, fits: dict[tuple[str, str], Fit]) -> list[str]:
+def _notes(points: Points, fits: dict[tuple[str, str], Fit], rows: list[Row]) -> list[str]:
+    ahead = points[points.angle == 0]
+    aside = np.abs(ahead.v[:, 1])
+    misaligned = math.degrees(float(np.arctan2(aside, ahead.v[:, 0] + ahead.r_omega).max()))
+    side = float((aside / np.hypot(aside, SMOOTHING)).max())
     notes = [
         "For every point the model's sinkage is the one that carries the measured load at the measured slip and slip "
         "angle; errors are model minus measurement. Fitted are every other rim speed of a slip angle, the other ones "
@@ -295,12 +299,12 @@ def _notes(points: Points, fits: dict[tuple[str, str], Fit]) -> list[str]:
         f"R = {1e3 * RADIUS:g} mm for both wheels (the rim, grousers not included), "
         f"ε = {SMOOTHING:g} m/s because the carriage moves at 10 mm/s. k_c is 0 and k_φ stands for k_c/b + k_φ: one "
         "width cannot tell them apart. Density is the authors'. The side's resistance, (C.34), is there in full as "
-        "soon as |v_y| is a few ε, so at slip angle 0 the yaw's 0.1° of misalignment gives up to a fifth of it.",
-    ]
-    notes.append(
+        f"soon as |v_y| is a few ε, so at slip angle 0 the yaw's misalignment, up to {misaligned:.2f}°, gives up to "
+        f"{side:.0%} of it.",
         "The held-out points are not untouched: the bounds of friction angle, exponent and shear modulus were narrowed "
-        "after a look at them."
-    )
+        "after a look at them.",
+        _held_out_note(rows),
+    ]
     notes += [_soil_note(wheel, name, found) for (wheel, name), found in fits.items()]
     for wheel in WHEELS:
         part = points[(points.wheel == wheel) & (points.angle <= DEEPEST_ANGLE)]
@@ -316,28 +320,52 @@ def _notes(points: Points, fits: dict[tuple[str, str], Fit]) -> list[str]:
             + "."
         )
         notes.append(_failures(wheel, points[points.wheel == wheel], fits[wheel, TO_45].model))
+    own = PAPER[0]
     notes.append(
-        "Measured sinkage is least near free rolling and grows both ways; the soils fitted to 45° do not follow when "
-        "driven. The model has no grousers, no soil pushed ahead of a braked wheel and none above the axle. Parameters "
-        "end at their bounds, so a fit describes these curves, not the sand. A fit with starts left unsettled (see "
-        "settings; all of the quick version's may be) is not the best there is."
+        "Up to 45° measured sinkage is least near free rolling and grows both ways, with grousers almost to the depth "
+        "of a locked wheel. The model has no grousers, no soil pushed ahead of a braked wheel and none above the axle. "
+        "Where parameters end at their bounds a fit describes these curves, not the sand: the authors' own has "
+        f"c {1e-3 * own['cohesion']:g} kPa, φ {own['friction_angle_deg']:g}°, shear modulus "
+        f"{1e3 * own['shear_modulus']:g} mm. A start is unsettled if its limit of evaluations stopped it; a better "
+        "soil may lie beyond."
     )
     return notes
 
 
+def _held_out_note(rows: list[Row]) -> str:
+    """Held-out errors up to 45° in scatters, and which of them fitting did not make smaller."""
+    chosen = [r for r in rows if (r["fitted_to"], r["set"], r["slip_angle"]) == (TO_45, "held out", "all")]
+    parts = []
+    for wheel in WHEELS:
+        of_wheel = [r for r in chosen if r["wheel"] == wheel]
+        ratios = ", ".join(f"{_bare(r['quantity'])} {r['rms'] / r['scatter']:.1f}" for r in of_wheel)
+        parts.append(f"{wheel} wheel {ratios}")
+    text = f"Held-out rms up to 45° in scatters: {'; '.join(parts)}."
+    worse = [f"{r['wheel']} wheel's {_bare(r['quantity'])}" for r in chosen if r["rms"] >= r["rms_table_c2"]]
+    return text + (f" No better than the unfitted soil of Table C.2: {', '.join(worse)}." if worse else "")
+
+
+def _bare(quantity: str) -> str:
+    """A quantity without its unit."""
+    return quantity.split(" [")[0]
+
+
 def _failures(wheel: str, points: Points, model: Ishigami) -> str:
-    """Where it is worst: sinkage at slip angle 0 rolling free and spinning fast, and all at 90°."""
+    """Sinkage at slip angle 0 from rolling free to spinning fast, and all at 90°."""
     predicted = predict(model, points)
-
-    def both(chosen: BoolArray, quantity: int) -> str:
-        return f"{predicted[chosen, quantity].mean():.0f} (measured {points.measured[chosen, quantity].mean():.0f})"
-
     straight, sideways = points.angle == 0, points.angle == ANGLES[-1]
     rolling, fast = straight & (np.abs(points.slip) < 0.1), straight & (points.slip > 0.8)
+
+    def mean(values: FloatArray, chosen: BoolArray, quantity: int) -> str:
+        return f"{values[chosen, quantity].mean():.0f}"
+
+    def both(chosen: BoolArray, quantity: int, unit: str) -> str:
+        return f"{mean(predicted, chosen, quantity)} {unit} (measured {mean(points.measured, chosen, quantity)})"
+
     return (
-        f"{wheel.capitalize()} wheel where it fails: sinkage at slip angle 0, rolling free {both(rolling, 2)} mm, at "
-        f"slip 0.9 {both(fast, 2)} mm; at 90°, never fitted, lateral force {both(sideways, 1)} N and sinkage "
-        f"{both(sideways, 2)} mm, deeper than the radius."
+        f"{wheel.capitalize()} wheel, sinkage at slip angle 0: rolling free {both(rolling, 2, 'mm')}, at slip 0.9 "
+        f"{both(fast, 2, 'mm')}; at 90°, never fitted: lateral force {both(sideways, 1, 'N')} and sinkage "
+        f"{both(sideways, 2, 'mm')}; what was measured is deeper than the radius."
     )
 
 
@@ -349,7 +377,8 @@ def _soil_note(wheel: str, name: str, found: Fit) -> str:
         f"a_1 {m.a_1:.2f}, λ {m.sinkage_ratio:.2f}, k_x {1e3 * m.shear_x[0]:.1f} + {1e3 * m.shear_x[1]:.1f} |β| mm, "
         f"k_y {1e3 * m.shear_y[0]:.1f} + {1e3 * m.shear_y[1]:.1f} |β| mm"
     )
-    return text + (f"; at a bound: {', '.join(found.at_bound)}." if found.at_bound else ".")
+    text += f"; at a bound: {', '.join(found.at_bound)}" if found.at_bound else ""
+    return text + f"; unsettled starts: {found.unsettled}."
 
 
 def _triple(error: FloatArray) -> str:
