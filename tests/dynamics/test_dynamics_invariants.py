@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
+from grouser.collision import contacts
 from grouser.contact import PiecewiseLinear
 from grouser.dynamics import Spring
 from grouser.kinematics import frame_poses
@@ -205,19 +206,29 @@ BOWL = gr.terrain.function(bowl)
 AXLE = 300.0
 
 
-def passive(name, dt, seconds=60.0):
-    """Free wheels in a bowl, let go on its side: total energy over time, springs of contacts and axles included."""
-    vehicle = gr.vehicle(name)
-    joints = tuple(Spring(joints=j, stiffness=AXLE, damping=60.0) for j in ("s1", "s2")) if name == "zoe" else ()
+def passive(name, dt, *, sprung=True, seconds=60.0):
+    """Free wheels in a bowl, let go on its side: total energy over time, springs of contacts and axles included.
+
+    sprung: Zoë's axles get a spring and damper; without, they fold and it rolls over.
+    """
+    vehicle, axles = gr.vehicle(name), ("s1", "s2") if name == "zoe" and sprung else ()
+    joints = tuple(Spring(joints=j, stiffness=AXLE, damping=60.0) for j in axles)
     model = gr.Dynamics(vehicle, actuator=FREE, joints=joints, tolerance=exact(vehicle))
     start = gr.settle(vehicle, BOWL, x=3.0, y=1.0, yaw=0.3, penetration=0.02).state
     still = np.zeros(6 + vehicle.n_joints)
     run = gr.simulate(model, BOWL, gr.drive.constant(0.0), duration=seconds, dt=dt, start=start, velocity=still)
     assert run.status == "ok"
-    stiffness = vehicle.mass * G / vehicle.n_wheels / 0.02
-    contact = 0.5 * stiffness * (np.minimum(run.contact.height_error, 0.0) ** 2).sum(axis=1)
-    axles = sum(0.5 * AXLE * run.joint(spring.joints) ** 2 for spring in joints)
-    return run, run.solver.kinetic + run.solver.potential + contact + axles
+    bent = sum(0.5 * AXLE * run.joint(axle) ** 2 for axle in axles)
+    return run, run.solver.kinetic + run.solver.potential + contact_springs(run) + bent
+
+
+def contact_springs(run):
+    stiffness = run.vehicle.mass * G / run.vehicle.n_wheels / 0.02
+    return 0.5 * stiffness * (np.minimum(run.contact.height_error, 0.0) ** 2).sum(axis=1)
+
+
+def largest_rise(energy):
+    return (energy - np.minimum.accumulate(energy)).max()
 
 
 @pytest.mark.parametrize("name", ["husky", "zoe", "rocky7"])
@@ -228,12 +239,69 @@ def test_without_drive_energy_has_no_upward_trend_and_its_ripple_shrinks_with_th
         swing = np.ptp(run.solver.potential)
         assert swing > 0.02 * abs(run.solver.potential[0])  # it did roll
         slope = np.polyfit(run.time, energy, 1)[0]
-        rise = (energy - np.minimum.accumulate(energy)).max()
+        rise = largest_rise(energy)
         ripple.append(rise)
         print(f"\n{name} dt {dt}: E {energy[0]:.2f} → {energy[-1]:.2f} J, slope {slope:.1e} W, ripple {rise:.3g} J")
         # a trend would be at least as large as the ripple; the least-squares slope over 60 s must not show it
         assert slope * 60.0 < max(0.25 * rise, 1e-6)
     assert ripple[2] < 0.35 * ripple[0] + 1e-4
+
+
+def test_zoe_on_free_axles_rolls_over_and_the_energy_its_steps_make_is_small_and_shrinks():
+    """Both axles fold across by 9 s, the wheels stand in one line, and at 10 s the vehicle rolls over.
+
+    The folded rear axle is then a crank of 0.12 m and 0.14 kg m² under the body's weight and whips round at 20 to
+    45 rad/s. A step reckons its forces with the penetration Δz + v_z dt along the tangent, but the wheel goes round
+    the arc and ends deeper by ½ r turn², so its spring holds energy that nothing paid for. Up to the tangent contacts
+    only take. Steps that turn by more than 0.25 rad are halved, so the rise is not monotone in dt.
+    """
+    rises = {}
+    for dt in (0.04, 0.02, 0.01, 0.005, 0.0025):
+        run, energy = passive("zoe", dt, sprung=False)
+        upright = 1.0 - 2.0 * (run.quaternion[:, 1] ** 2 + run.quaternion[:, 2] ** 2)
+        assert np.abs(np.degrees(run.joint("s2")[run.time < 9.5])).max() > 80.0
+        assert run.time[np.argmax(upright < 0.0)] == pytest.approx(10.2, abs=0.1)
+        assert np.polyfit(run.time, energy, 1)[0] < 0.0
+        rises[dt] = largest_rise(energy)
+        if dt == 0.005:
+            assert steps_own_contact_energy(run).max() < 0.0
+    print(f"\nenergy made while it rolls over: {rises} J of {energy[0]:.0f} J")
+    assert max(rises.values()) < 0.05 * energy[0]
+    assert rises[0.0025] < 0.001 * energy[0]
+
+
+def steps_own_contact_energy(run):
+    """Work of the contacts and change of their springs, to Δz + v_z dt, of every step from 9 to 12 s."""
+    assert run.halved_steps == 0  # its row would show the attempt that was given up
+    vehicle = run.vehicle
+    stiffness = vehicle.mass * G / vehicle.n_wheels / 0.02
+    gained = []
+    for i in np.flatnonzero((run.time > 9.0) & (run.time < 12.0)):
+        rise = contacts(vehicle, run.state[i], BOWL).jacobian[:, 2] @ run.velocity[i + 1] * run.dt
+        before = np.minimum(run.contact.height_error[i], 0.0)
+        after = np.minimum(run.contact.height_error[i] + rise, 0.0)
+        gained.append(run.contact.power[i].sum() * run.dt + 0.5 * stiffness * (after**2 - before**2).sum())
+    return np.array(gained)
+
+
+@pytest.mark.parametrize("integrator", ["euler", "midpoint"])
+@pytest.mark.parametrize("dt", [0.04, 0.1])
+def test_rolling_over_on_free_axles_ends_well_from_anywhere_at_large_steps(dt, integrator):
+    """Taken whole, steps in which an axle turns by a radian feed on themselves: 1e17 J and more from some starts."""
+    vehicle, rng = gr.vehicle("zoe"), np.random.default_rng(1)
+    model = gr.Dynamics(vehicle, actuator=FREE, integrator=integrator)
+    worst, over = 0.0, 0
+    for _ in range(20):
+        x, y, yaw = rng.uniform(2.0, 3.5), rng.uniform(0.0, 1.5), rng.uniform(-1.0, 1.0)
+        start = gr.settle(vehicle, BOWL, x=x, y=y, yaw=yaw, penetration=0.02).state
+        still = np.zeros(6 + vehicle.n_joints)
+        run = gr.simulate(model, BOWL, gr.drive.constant(0.0), duration=30.0, dt=dt, start=start, velocity=still)
+        assert run.status == "ok"
+        over += run.rolled_over
+        worst = max(worst, largest_rise(run.solver.kinetic + run.solver.potential + contact_springs(run)))
+    print(f"\n{integrator} dt {dt}: {over} of 20 rolled over, largest rise {worst:.0f} J")
+    assert over > 5
+    assert worst < 300.0  # falls release 1000 J
 
 
 def test_power_is_accounted_for():

@@ -82,7 +82,7 @@ def dynamic_rollout(
         recorded = every > 0 and k % every == 0
         if recorded and not record_state(vehicle, model, ground, q, k == 0, row, contacts, diagnostics, s, d):
             return OFF_TERRAIN, k, row, total, halved
-        status, iterations = accelerate(vehicle, model, ground, drive, t, q, dt, k == 0, True, s, d)
+        status, iterations = accelerate(vehicle, model, ground, drive, t, q, dt, k == 0, True, False, s, d)
         if status != OK and status != UNSOLVED:
             return status, k, row, total, halved
         if recorded:

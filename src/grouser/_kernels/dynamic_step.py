@@ -1,4 +1,4 @@
-"""One step of the dynamics, in the order it happens, halved where its force balance does not converge."""
+"""One step of the dynamics, in the order it happens, halved where it does not converge or turns too far."""
 
 import math
 
@@ -22,6 +22,19 @@ from grouser._kernels.jit import inlined, kernel
 from grouser._kernels.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED
 
 MOST_PARTS = 32
+LARGEST_TURN = 0.25
+"""Turn of the body or a link within a step [rad] above which it is halved: forces take Δz + v_z dt, the tangent of a
+wheel's way, and a wheel on an arc r ends r turn²/2 deeper."""
+
+
+@inlined
+def turns_too_far(vehicle, dt, d):
+    """Whether the body or a joint turns by more than LARGEST_TURN within the step; a wheel may spin."""
+    largest = math.sqrt(d.u[0] * d.u[0] + d.u[1] * d.u[1] + d.u[2] * d.u[2])
+    for frame in range(1, vehicle.parent.size):
+        if vehicle.joint[frame] < 3 and vehicle.wheel_of_frame[frame] < 0:
+            largest = max(largest, abs(d.u[5 + frame]))
+    return largest * dt > LARGEST_TURN
 
 
 @kernel
@@ -77,11 +90,11 @@ def equations_of_motion(vehicle, model, q, v, first, s, d):
 
 
 @kernel
-def accelerate(vehicle, model, ground, drive, t, q, dt, first, fresh, s, d):
+def accelerate(vehicle, model, ground, drive, t, q, dt, first, fresh, last, s, d):
     """Velocity at the end of the step into d.u from state q and velocity s.v; returns (status, iterations).
 
     Contacts, M and c are those of the state that s.v reaches within `model.lead` of the step. Forces need Δz at the
-    step's beginning, so Δz is carried back from there.
+    step's beginning, so Δz is carried back from there. A step that turns too far counts as unsolved unless `last`.
     """
     lead = model.lead * dt
     move(q, s.v, lead, s.q_stage)
@@ -103,6 +116,8 @@ def accelerate(vehicle, model, ground, drive, t, q, dt, first, fresh, s, d):
         total += abs(d.u[i])
     if not np.isfinite(total):
         return DIVERGED, iterations
+    if not last and turns_too_far(vehicle, dt, d):
+        return UNSOLVED, iterations
     return OK if converged else UNSOLVED, iterations
 
 
@@ -132,7 +147,7 @@ def finish(vehicle, model, q, dt, s, d):
 
 @kernel
 def halved_step(vehicle, model, ground, drive, t, q, dt, s, d):
-    """The step again in 2, 4, … parts after it did not converge whole; returns (status, iterations)."""
+    """The step again in 2, 4, … parts where the whole did not do; returns (status, iterations)."""
     for i in range(q.size):
         d.q_before[i] = q[i]
     for i in range(s.v.size):
@@ -147,7 +162,7 @@ def halved_step(vehicle, model, ground, drive, t, q, dt, s, d):
         status = OK
         for _ in range(parts):
             status, done = accelerate(
-                vehicle, model, ground, drive, t, q, dt / parts, False, False, s, d
+                vehicle, model, ground, drive, t, q, dt / parts, False, False, parts == MOST_PARTS, s, d
             )
             iterations += done
             if status != OK:

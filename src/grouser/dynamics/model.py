@@ -81,7 +81,7 @@ class Dynamics:
     tolerance: float | None = None
     """Force balance that counts as met [N]; None is a ten-thousandth of the weight."""
     max_iterations: int = 40
-    """Newton iterations after which a step is halved."""
+    """Newton iterations after which a step is halved; so is one that turns body or joint by more than 0.25 rad."""
     fixed_inertia: bool = False
     """Whether M is computed once, at the start of a run, T §2.4.4."""
     single_body_bias: bool = False

@@ -85,7 +85,7 @@ def _notes(rows: list[Row], halved: int) -> list[str]:
         "Median CPU time of one core here, C++ at 3.4 GHz in the paper. Dynamic models have ideal actuators. erp/cfm "
         "has the spring and damper of the other models at each dt and no bound on friction, as in the paper; it is "
         "solved by the same Newton iteration as the others, not in one linear step.",
-        f"A step whose force balance does not converge is taken in parts: {halved} of all steps here.",
+        f"A step that does not converge or turns too far is taken in parts: {halved} of all steps here.",
     ]
     at = zoe.STEPS[2]
     if all(us[model, at] for model in MODELS):

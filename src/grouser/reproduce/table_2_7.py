@@ -137,7 +137,9 @@ def _notes(
         f"its own dt {zoe.STEPS[0]:g} s on the same terrains, are: {by_euler}."
     )
     halved = ", ".join(f"{c} {cells[c, zoe.STEPS[-1]].halved}" for c in CONTACTS)
-    notes.append(f"Steps taken in parts at dt {zoe.STEPS[-1]:g} s because the whole did not converge: {halved}.")
+    notes.append(
+        f"Steps taken in parts at dt {zoe.STEPS[-1]:g} s as the whole did not converge or turned too far: {halved}."
+    )
     for contact, cell in wide.items():
         errors = np.array(cell.position_error)
         ours = np.array(cells[contact, zoe.STEPS[-1]].position_error)

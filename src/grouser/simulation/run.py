@@ -93,7 +93,8 @@ class Run:
     solver: SolverRecord | None = None
     """How each step was solved; dynamics only."""
     halved_steps: int = 0
-    """Steps that were taken in parts because their force balance did not converge whole."""
+    """Steps that were taken in parts because they did not converge whole, or the body or a joint (not a wheel's) turned
+    by more than 0.25 rad in them."""
     ground: Terrain | None = field(default=None, compare=False)
     """The ground it drove on; None after loading a file whose ground could not be stored."""
 
