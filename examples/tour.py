@@ -25,3 +25,14 @@ run.to_tum(out / "run.tum")
 commands = np.full((100, 250, 4), 3.0) * np.linspace(0.5, 1.0, 100)[:, None, None]   # (N, T, n_act) [rad/s]
 many = gr.rollout(kinematic, ground, commands, start=run.state[0], dt=0.04)          # all cores
 print(many, many.status[:3])                                # per rollout: ok, off_terrain, rolled_over, diverged
+
+motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky"), slip=gr.slip.BodySlip([0, -0.05, 0, 0, 0, -0.4])))
+t = np.arange(0.0, 60.0, 0.05)
+left, right = 4.0 + np.sin(0.5 * t), 4.0 + np.sin(0.7 * t)  # [rad/s]
+rates = {name: left if name.endswith("L") else right for name in motion.vehicle.wheels}
+log = gr.calibration.log_of_motion(motion, t, rates)        # or gr.read_log("drive.csv", manifest="log.toml")
+fit = gr.calibrate(gr.Kinematics(motion.vehicle), log, ["slip.p2", "slip.p6", "noise"], interval=2.0, online=True)
+print(fit.values, fit.covariance.shape, fit.history.values.shape)
+fit.plot(out / "fit.png")
+fit.save(out / "fit.toml")
+print(fit.model.predict(log).covariance.shape)              # poses with covariance

@@ -131,3 +131,19 @@ def test_noise_parameters_are_told_apart():
     assert is_noise("sensor.position_noise")
     assert not is_noise("sensor.x")
     assert not is_noise("slip.p1")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["vehicle.radius", "vehicle.radius.left"], "vehicle.radius and vehicle.radius.left set the same number"),
+        (["vehicle.radius", "vehicle.FL.radius"], "vehicle.radius and vehicle.FL.radius set the same number"),
+        (["vehicle.FL.radius", "vehicle.radius.left"], "vehicle.radius.left and vehicle.FL.radius set the same number"),
+        (["vehicle.track", "vehicle.BR.y"], "vehicle.track and vehicle.BR.y set the same number"),
+    ],
+)
+def test_two_names_of_one_number_are_refused(names, message):
+    motion = MotionModel(model=gr.Kinematics(gr.vehicle("warthog")))
+    with pytest.raises(CalibrationError, match=message):
+        resolve(motion, names)
+    assert len(resolve(motion, ["vehicle.track", "vehicle.cg.y", "vehicle.radius.left", "vehicle.radius.right"])) == 4

@@ -90,8 +90,8 @@ def gauss_newton(
             step = np.linalg.lstsq(normal + damping * np.diag(np.diag(normal) + 1e-12), gradient, rcond=None)[0]
             candidate = np.clip(p + rate * step, limits[:, 0], limits[:, 1])
             new_poses = problem.poses([with_values(motion, _named(parameters, candidate))])[0]
-            new_r = problem.residuals(new_poses)
-            new_cost = cost_of(candidate, new_r, L) if np.isfinite(new_r).all() else np.inf
+            whole = bool(np.isfinite(new_poses).all())
+            new_cost = cost_of(candidate, problem.residuals(new_poses), L) if whole else np.inf
             if new_cost <= cost * (1.0 + 1e-12) + 1e-15:
                 moved = True
                 break

@@ -45,6 +45,8 @@ class MotionModel:
             raise CalibrationError(f"model: {self.model!r:.60} is not a motion model; use grouser.Kinematics(vehicle)")
         if self.ground is not None and not isinstance(self.ground, Terrain):
             raise CalibrationError(f"ground: {self.ground!r:.60} is not a terrain; use grouser.terrain.plane()")
+        if self.ground is not None and self.powertrain is not None:
+            raise CalibrationError("a powertrain is for models whose attitude is an input; leave it or the ground out")
         if self.ground is None and isinstance(self.model, Dynamics):
             raise CalibrationError("dynamics needs a ground to stand on; give ground=grouser.terrain.plane()")
 

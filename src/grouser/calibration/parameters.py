@@ -172,7 +172,22 @@ def resolve(motion: MotionModel, names: Sequence[str | Parameter]) -> list[Param
             continue
         for name in _expand(motion, str(one), everything):
             chosen[name] = default(motion, name)
+    _refuse_overlap(chosen)
     return list(chosen.values())
+
+
+def _refuse_overlap(names: Iterable[str]) -> None:
+    """Two names of one number: neither could be told from the other, and which is set last would decide."""
+    fields = [name.removeprefix("vehicle.") for name in names if name.startswith("vehicle.")]
+    for whole, last in (("radius", "radius"), ("track", "y"), ("wheelbase", "x")):
+        parts = [f for f in fields if f.startswith(f"{whole}.") or (f.rpartition(".")[2] == last and "." in f)]
+        parts = [f for f in parts if not f.startswith("cg.")]
+        single = [f for f in parts if not f.startswith(f"{whole}.")]
+        if parts and whole in fields:
+            raise CalibrationError(f"vehicle.{whole} and vehicle.{parts[0]} set the same number; calibrate one")
+        if single and len(parts) > len(single):
+            first = next(f for f in parts if f not in single)
+            raise CalibrationError(f"vehicle.{first} and vehicle.{single[0]} set the same number; calibrate one")
 
 
 def default(motion: MotionModel, name: str) -> Parameter:

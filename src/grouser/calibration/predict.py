@@ -154,6 +154,13 @@ class LogProblem:
 
     def residuals(self, poses: FloatArray, chosen: slice = slice(None)) -> FloatArray:
         """Measured less predicted, of the chosen components, shape (…, I, m); angles between −π and π."""
+        lost = np.flatnonzero(~np.isfinite(poses).all(axis=-1).reshape(-1, poses.shape[-2]).all(axis=0))
+        if len(lost):
+            t0, t1 = self.intervals.times[chosen][lost[0]]
+            raise CalibrationError(
+                f"{self.log.name}: {len(lost)} of {poses.shape[-2]} predictions do not reach their end, the first from"
+                f" {t0:.2f} to {t1:.2f} s: it rolls over, diverges or leaves the ground; check model and ground"
+            )
         r = self.intervals.measured[chosen] - poses
         r[..., 3:] = np.remainder(r[..., 3:] + np.pi, 2.0 * np.pi) - np.pi
         result: FloatArray = r[..., self.rows]
