@@ -68,8 +68,17 @@ def calibrate(
     if cut is None:
         cut = cut_log(log, motion, interval=interval, distance=distance, stride=stride)
     problem = LogProblem(log, motion, cut, residual=residual)
-    run = _online if online else _batch
-    return run(problem, motion, chosen, interval, distance, loss, prior, gate, noise_gate, progress)
+    if not chosen:
+        raise CalibrationError("no parameters to calibrate; name some, such as slip, sensor.x, noise")
+    if not online:
+        return _batch(problem, motion, chosen, interval, distance, loss=loss, prior=prior, progress=progress)
+    learner = OnlineFilter(motion, chosen, gate=gate, noise_gate=noise_gate)
+    updates = []
+    for k in range(len(cut)):
+        updates.append(learner.update(problem, k))
+        if progress is not None:
+            progress(k + 1, len(cut))
+    return fit_of_filter(learner, updates, problem, interval, distance)
 
 
 def motion_model(
@@ -113,27 +122,6 @@ def order(parameters: Sequence[Parameter]) -> list[Parameter]:
     return sorted(parameters, key=lambda p: is_noise(p.name))
 
 
-def _online(
-    problem: LogProblem,
-    motion: MotionModel,
-    parameters: list[Parameter],
-    interval: float | None,
-    distance: float | None,
-    loss: str,
-    prior: bool,
-    gate: float,
-    noise_gate: float,
-    progress: Callable[[int, int], None] | None,
-) -> Fit:
-    filter = OnlineFilter(motion, parameters, gate=gate, noise_gate=noise_gate)
-    updates: list[Update] = []
-    for k in range(len(problem.intervals)):
-        updates.append(filter.update(problem, k))
-        if progress is not None:
-            progress(k + 1, len(problem.intervals))
-    return fit_of_filter(filter, updates, problem, interval, distance)
-
-
 def fit_of_filter(
     filter: OnlineFilter, updates: Sequence[Update], problem: LogProblem, interval: float | None, distance: float | None
 ) -> Fit:
@@ -166,17 +154,14 @@ def _batch(
     parameters: list[Parameter],
     interval: float | None,
     distance: float | None,
+    *,
     loss: str,
     prior: bool,
-    gate: float,
-    noise_gate: float,
     progress: Callable[[int, int], None] | None,
 ) -> Fit:
     """Alternates: parameters given the noise, then the most likely noise given the residuals."""
     systematic = [p for p in parameters if not is_noise(p.name)]
     stochastic = [p for p in parameters if is_noise(p.name)]
-    if not parameters:
-        raise CalibrationError("no parameters to calibrate; name some, such as slip, sensor.x, noise")
     now, result = motion, None
     noise_covariance = np.zeros((0, 0))
     start = systematic

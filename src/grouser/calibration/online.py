@@ -90,16 +90,11 @@ class OnlineFilter:
 
     def update(self, problem: LogProblem, k: int) -> Update:
         """Learn from interval k of a problem."""
-        one = slice(k, k + 1)
-        now = self.calibrated
+        now, predicted, H = self._predict(problem, k)
         duration = float(problem.intervals.duration[k])
         if self.systematic:
-            H = jacobian(problem, now, self.systematic, self.p, one)[1][0]
             self.P += np.diag([q.drift**2 * duration for q in self.systematic])  # (3.49)
-        else:
-            H = np.zeros((problem.size, 0))
-        predicted = problem.errors(now, one)
-        r = problem.residuals(predicted.poses, one)[0]
+        r = problem.residuals(predicted.poses, slice(k, k + 1))[0]
         R = problem.covariance(now, predicted)[0]
         innovation = H @ self.P @ H.T + R  # (3.51)
         distance = float(r @ np.linalg.solve(innovation, r))  # (3.68), a squared distance
@@ -125,6 +120,14 @@ class OnlineFilter:
             values=self.values,
             sigma=sigma,
         )
+
+    def _predict(self, problem: LogProblem, k: int) -> tuple[MotionModel, Predicted, FloatArray]:
+        """The present model, its prediction of interval k, and the slopes of that by the systematic parameters."""
+        now, one = self.calibrated, slice(k, k + 1)
+        H = np.zeros((problem.size, 0))
+        if self.systematic:
+            H = jacobian(problem, now, self.systematic, self.p, one)[1][0]
+        return now, problem.errors(now, one), H
 
     def _learn_noise(
         self, problem: LogProblem, now: MotionModel, r: FloatArray, innovation: FloatArray, predicted: Predicted

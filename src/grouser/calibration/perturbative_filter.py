@@ -10,7 +10,7 @@ import numpy as np
 from grouser._kernels import log_integral as kernels
 from grouser.calibration.motion import MotionModel
 from grouser.calibration.noise import Noise
-from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update, kalman_update
+from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter
 from grouser.calibration.parameters import Parameter, resolve
 from grouser.calibration.perturbative import NAMES, Perturbative
 from grouser.calibration.predict import ERRORS, MARGIN, LogProblem, Predicted, mounting
@@ -67,10 +67,6 @@ class PerturbativeFilter(OnlineFilter):
         self._intensity = problem.intensity(motion)
         self._density = [motion.noise.names.index(q.name) for q in self.stochastic]
         self._rows = [ERRORS.index(int(row)) for row in problem.rows]
-        self._diffusion = (
-            np.diag([q.drift**2 for q in self.systematic]),
-            np.diag([q.drift**2 for q in self.stochastic]) if self.stochastic else np.zeros((0, 0)),
-        )
 
     def integrate(self, k: int) -> Predicted:
         """Interval k with the present slip: pose, slopes for the systematic parameters, noise integrals."""
@@ -94,8 +90,8 @@ class PerturbativeFilter(OnlineFilter):
         )
         return out
 
-    def update(self, problem: LogProblem, k: int) -> Update:
-        """Learn from interval k of the problem the filter was made for."""
+    def _predict(self, problem: LogProblem, k: int) -> tuple[MotionModel, Predicted, FloatArray]:
+        """By one integral over the interval, of the problem the filter was made for."""
         if problem is not self.problem:
             raise CalibrationError("the perturbative filter is made for one log; make another for this problem")
         values = self.motion.noise.values
@@ -103,32 +99,7 @@ class PerturbativeFilter(OnlineFilter):
         now = self.motion.replace(noise=self.motion.noise.with_values(values))
         with compiling("calibration"), threads(1):
             predicted = self.integrate(k)
-        H = predicted.slopes[0, self._rows]
-        duration = float(problem.intervals.duration[k])
-        self.P += self._diffusion[0] * duration
-        r = problem.residuals(predicted.poses, slice(k, k + 1))[0]
-        R = problem.covariance(now, predicted)[0]
-        innovation = H @ self.P @ H.T + R
-        distance = float(r @ np.linalg.solve(innovation, r))
-        accepted, noise_accepted = distance <= self.gate, distance <= self.noise_gate
-        if accepted and self.systematic:
-            self.p, self.P = kalman_update(self.p, self.P, r, H, R)
-            self.p = np.array([q.clip(v) for q, v in zip(self.systematic, self.p, strict=True)])
-        if noise_accepted and self.stochastic:
-            self.S += self._diffusion[1] * duration
-            self._learn_noise(problem, now, r, innovation, predicted)
-        self.updates += 1
-        self.rejected += not accepted
-        return Update(
-            time=float(problem.intervals.times[k, 1]),
-            residual=r,
-            innovation=innovation,
-            distance=distance,
-            accepted=accepted,
-            noise_accepted=noise_accepted,
-            values=self.values,
-            sigma=np.sqrt(np.concatenate([np.diag(self.P), np.diag(self.S)])),
-        )
+        return now, predicted, predicted.slopes[0, self._rows]
 
 
 def full_noise(noise: Noise) -> Noise:
