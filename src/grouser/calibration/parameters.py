@@ -208,7 +208,8 @@ def default(motion: MotionModel, name: str) -> Parameter:
         upper = math.inf if last == "gain" else 2.0
         return Parameter(name=name, value=value, sigma=0.3, lower=0.0, upper=upper, scale=0.1)
     if part == "slip":
-        return Parameter(name=name, value=value, sigma=0.5, lower=-5.0, upper=5.0, scale=0.1)
+        sigma = 0.1 if last in ("p4", "p5") else 0.5  # rad/m, of which a tenth is a turn of 6° a metre
+        return Parameter(name=name, value=value, sigma=sigma, lower=-5.0, upper=5.0, scale=0.1)
     if part == "contact" or part == "actuator" or last == "mass":
         size = abs(value) or 1.0
         upper = 20.0 * size if last != "friction" else 3.0
@@ -216,7 +217,8 @@ def default(motion: MotionModel, name: str) -> Parameter:
     if last in ("radius", "left", "right", "track", "wheelbase"):
         size = abs(value)
         return Parameter(name=name, value=value, sigma=0.1 * size, lower=0.3 * size, upper=3.0 * size, scale=0.1 * size)
-    return Parameter(name=name, value=value, sigma=0.3, lower=value - 3.0, upper=value + 3.0, scale=0.1)
+    sigma = 0.1 if field.startswith("cg.") else 0.3
+    return Parameter(name=name, value=value, sigma=sigma, lower=value - 3.0, upper=value + 3.0, scale=0.1)
 
 
 def _noise_parameter(motion: MotionModel, name: str, value: float) -> Parameter:
