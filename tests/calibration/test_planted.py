@@ -209,7 +209,7 @@ def test_contact_constants_with_pose_noise_are_within_three_sigmas(dynamic_runs)
     parameters = resolve(start, list(CONTACT))
     truth = np.array(list(CONTACT.values()))
     hits, nees = 0, []
-    for seed in range(10):
+    for seed in range(100):
         # 2 s at 50 Hz, whole runs: 12 intervals with poses of their own.
         log = log_of_run(dynamic_runs, pose_rate=50.0, position_noise=1e-3, yaw_noise=1e-3, seed=seed)
         motion = start.replace(sensor=log.sensor)
@@ -218,7 +218,7 @@ def test_contact_constants_with_pose_noise_are_within_three_sigmas(dynamic_runs)
         error = result.values - truth
         hits += bool(np.all(np.abs(error) <= 3.0 * np.sqrt(np.diag(result.covariance))))
         nees.append(error @ np.linalg.solve(result.covariance, error))
-    assert hits == 10
+    assert hits >= 95
     assert inside_band(np.array(nees), len(truth))
 
 

@@ -62,6 +62,8 @@ class LogProblem:
         self._vehicle = motion.vehicle
         self._speed = rolling_speed(self.inputs, motion.vehicle)
         self._ones = np.ones(len(self._speed))
+        self.commands: dict[tuple[float, float, int, bytes], FloatArray] = {}
+        """Commands of the last rollouts, for the next candidate."""
         self._slip: SlipTwists | None = None
         self._rolling: tuple[object, FloatArray] | None = None
         self._commands = log.commands_array(motion.vehicle) if log.commands else None

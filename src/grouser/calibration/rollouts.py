@@ -81,7 +81,10 @@ def _launched(problem: LogProblem, motion: MotionModel, intervals: Intervals) ->
     assert ground is not None
     dt = motion.dt
     steps = max(1, math.ceil(float(intervals.duration.max()) / dt - 1e-9))
-    commands = _commands(problem, motion, intervals, steps)
+    key = (motion.sensor.lag, dt, steps, intervals.times.tobytes())
+    if key not in problem.commands:  # candidates mostly differ in other things
+        problem.commands = {key: _commands(problem, motion, intervals, steps)}
+    commands = problem.commands[key]
     n, _, na = commands.shape
     pars = np.empty((n, 3 + steps * na))
     pars[:, :3] = (steps, na, dt)
