@@ -290,3 +290,19 @@ def test_follow_says_in_one_sentence_what_is_wrong_with_a_whole_log(
     said = capsys.readouterr().err
     assert sentence in said
     assert said.count("\n") == 1
+
+
+def test_powertrain_is_there_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["calibrate", "--list-parameters", "--vehicle", "husky", "--json"]
+    for asked, there in (([], False), (["--parameters", "powertrain,noise"], True)):
+        assert run([*arguments, *asked]) == 0
+        names = [p["name"] for p in json.loads(capsys.readouterr().out)["parameters"]]
+        assert ("powertrain.delay" in names) is there
+
+
+def test_powertrain_of_a_log_without_commands_gets_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, manifest = drive_files.write(tmp_path)
+    assert run(["calibrate", log, "--manifest", manifest, "--parameters", "powertrain,noise"]) == 2
+    assert "has no commands; a powertrain needs [commands] in its manifest" in capsys.readouterr().err

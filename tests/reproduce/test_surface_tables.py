@@ -55,7 +55,8 @@ def test_draws_a_picture(result, tmp_path):
 
 def test_differential_drive_is_worse_than_kinematics_with_slip(result):
     if result.name != TABLE_3_4.name:
-        pytest.skip("a steered vehicle has no differential drive")
+        assert not any("diff" in row["model"] for row in result.rows)  # a steered vehicle has no differential drive
+        return
     error = {(r["surface"], r["model"]): r["position_error"] for r in result.rows if r["horizon"] == 10.0}
     for surface in QUICK:
         assert error[surface, "diff. drive"] > error[surface, "kin."] > error[surface, "diff. drive+"]

@@ -221,6 +221,8 @@ def _list(given: motions.Wanted, manifest: Path | None, as_json: bool) -> None:
         right=(2, 3, 4, 5),
     )  # fmt: skip
     groups = [g for g in motions.GROUPS if any(p.name.startswith(g + ".") for p in found)]
+    if not given.from_commands:
+        typer.echo("--parameters powertrain,… predicts from commands, and adds powertrain.gain, .delay, .time_constant")
     typer.echo(f"* calibrated unless --parameters says otherwise; groups: {', '.join(groups)}; * stands for any text")
 
 

@@ -66,6 +66,7 @@ class Wanted:
         import grouser as gr
         from grouser.calibration.motion import MotionModel
         from grouser.calibration.noise import Noise
+        from grouser.calibration.powertrain import Powertrain
 
         name = self.vehicle or vehicle
         if name is None:
@@ -75,8 +76,14 @@ class Wanted:
             model=self._model(gr.vehicle(name)),
             sensor=sensor,
             noise=Noise(form=self.noise_form),
+            powertrain=Powertrain() if self.from_commands else None,
             ground=None if ground is None else gr.terrain.parse(ground),
         )
+
+    @property
+    def from_commands(self) -> bool:
+        """Whether predictions start from the log's commands: only then has the powertrain anything to do."""
+        return any(name.strip().startswith("powertrain") for name in (self.parameters or "").split(","))
 
     def chosen(self, motion: MotionModel) -> list[Parameter]:
         """The parameters to calibrate, with priors as asked for."""
