@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grouser._version import __version__
-from grouser.calibration.fit_file import _model_tables, _table, _value
+from grouser.calibration.fit_file import model_tables, table_lines, toml_value
 from grouser.calibration.follow import LogFollower, Place
 from grouser.errors import CalibrationError
 from grouser.files import write_whole
@@ -24,11 +24,11 @@ def save_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None
     """Write where a follower is and what its calibrator knows."""
     state = follower.calibrator.state
     lines = [f'schema = "{SCHEMA}"', f'grouser = "{__version__}"', ""]
-    lines += _table("made_for", _made_for(follower))
-    lines += _table("place", dataclasses.asdict(follower.place))
-    lines += _table("rejected", {"reasons": list(follower.rejected), "counts": list(follower.rejected.values())})
-    lines += _table("filter", state.pop("filter"))
-    lines += _table("stream", state)
+    lines += table_lines("made_for", _made_for(follower))
+    lines += table_lines("place", dataclasses.asdict(follower.place))
+    lines += table_lines("rejected", {"reasons": list(follower.rejected), "counts": list(follower.rejected.values())})
+    lines += table_lines("filter", state.pop("filter"))
+    lines += table_lines("stream", state)
     text = "\n".join(lines)
     write_whole(path, lambda stream: stream.write(text.encode()), CalibrationError)
 
@@ -73,9 +73,9 @@ def _made_for(follower: LogFollower) -> dict[str, Any]:
     c = follower.calibrator
     motion = c.motion
     model = [
-        _value(part)
+        toml_value(part)
         for part in (
-            _model_tables(motion),
+            model_tables(motion),
             dataclasses.asdict(motion.sensor),
             {f.name: getattr(motion.noise, f.name) for f in dataclasses.fields(motion.noise)},
             dataclasses.asdict(motion.powertrain) if motion.powertrain is not None else {},
@@ -86,7 +86,7 @@ def _made_for(follower: LogFollower) -> dict[str, Any]:
         "manifest": _digest(follower.manifest.model_dump_json(exclude={"file"}, exclude_unset=True)),
         "model": _digest("\n".join([*model, to_toml(motion.vehicle)])),
         "parameters": [p.name for p in c.parameters],
-        "priors": _digest(_value([dataclasses.asdict(p) for p in c.parameters])),
+        "priors": _digest(toml_value([dataclasses.asdict(p) for p in c.parameters])),
         "interval": c.length,
         "by_distance": c.by_distance,
         "stride": -1.0 if c.stride is None else float(c.stride),

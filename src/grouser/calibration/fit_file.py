@@ -68,10 +68,10 @@ def fit_text(fit: Fit) -> str:
     """The text of a fit file."""
     motion = fit.model
     lines = [f'schema = "{SCHEMA}"', f'grouser = "{__version__}"', ""]
-    lines += _table("model", _model_tables(motion))
-    lines += _table("sensor", dataclasses.asdict(motion.sensor))
+    lines += table_lines("model", model_tables(motion))
+    lines += table_lines("sensor", dataclasses.asdict(motion.sensor))
     noise = motion.noise
-    lines += _table(
+    lines += table_lines(
         "noise",
         {
             "components": list(noise.components),
@@ -81,9 +81,9 @@ def fit_text(fit: Fit) -> str:
         },
     )
     if motion.powertrain is not None:
-        lines += _table("powertrain", dataclasses.asdict(motion.powertrain))
-    lines += _table("training", dataclasses.asdict(fit.training))
-    lines += _table(
+        lines += table_lines("powertrain", dataclasses.asdict(motion.powertrain))
+    lines += table_lines("training", dataclasses.asdict(fit.training))
+    lines += table_lines(
         "result",
         {
             "covariance": fit.covariance.tolist(),
@@ -95,7 +95,7 @@ def fit_text(fit: Fit) -> str:
     for p, value in zip(fit.parameters, fit.vector.tolist(), strict=True):
         row = {"name": p.name, "value": value, "sigma": sigma[p.name], "prior": p.value, "prior_sigma": p.sigma}
         row |= {"lower": p.lower, "upper": p.upper, "scale": p.scale, "drift": p.drift}
-        lines += ["[[parameters]]", *(f"{k} = {_value(v)}" for k, v in row.items()), ""]
+        lines += ["[[parameters]]", *(f"{k} = {toml_value(v)}" for k, v in row.items()), ""]
     return "\n".join(lines) + "\n[vehicle]\n" + to_toml(motion.vehicle)
 
 
@@ -188,7 +188,7 @@ def _fit(tables: dict[str, Any], file: str, ground: Terrain | None) -> Fit:
     )
 
 
-def _model_tables(motion: MotionModel) -> dict[str, Any]:
+def model_tables(motion: MotionModel) -> dict[str, Any]:
     model = motion.model
     if isinstance(model, VelocityModel):
         return {"kind": type(model).__name__, **model.spec, "parameters": model.parameters}
@@ -306,11 +306,11 @@ def _number(value: Any, name: str) -> float:
     return number
 
 
-def _table(name: str, values: dict[str, Any]) -> list[str]:
-    return [f"[{name}]", *(f"{k} = {_value(v)}" for k, v in values.items() if v is not None), ""]
+def table_lines(name: str, values: dict[str, Any]) -> list[str]:
+    return [f"[{name}]", *(f"{k} = {toml_value(v)}" for k, v in values.items() if v is not None), ""]
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """A TOML value; numbers in full, so that reading gives the same bits."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -321,7 +321,8 @@ def _value(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
         return repr(float(value))
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(str(k))} = {_value(v)}" for k, v in value.items() if v is not None) + " }"
+        pairs = [f"{json.dumps(str(k))} = {toml_value(v)}" for k, v in value.items() if v is not None]
+        return "{ " + ", ".join(pairs) + " }"
     if isinstance(value, (list, tuple, np.ndarray)):
-        return "[" + ", ".join(_value(v) for v in value) + "]"
+        return "[" + ", ".join(toml_value(v) for v in value) + "]"
     raise CalibrationError(f"{value!r:.60} cannot be written into a fit file")

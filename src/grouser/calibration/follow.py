@@ -23,9 +23,9 @@ from grouser.logs.judge import judge
 from grouser.logs.log import IntArray, Log
 from grouser.logs.plausible import check_joints, check_units, travelled
 from grouser.logs.raw import Raw, raw_csv
-from grouser.logs.read import _joined as log_of
+from grouser.logs.read import log_of
 from grouser.logs.report import Tally
-from grouser.logs.table import LONGEST_LINE, _is_row
+from grouser.logs.table import LONGEST_LINE, is_row
 
 if TYPE_CHECKING:
     from grouser.logs.manifest import Manifest
@@ -285,7 +285,7 @@ class LogFollower:
         with self.path.open("rb") as stream:
             for line in itertools.islice(stream, 1000):
                 text, n = text + line, n + 1
-                if _is_row(line):
+                if is_row(line):
                     break
         return text, n
 
@@ -314,7 +314,7 @@ class LogFollower:
         if lines is None:
             return None
         begin = self._heading()[1] if first == 1 else 0
-        rows = [first + k for k, line in enumerate(lines) if k >= begin and _is_row(line)]
+        rows = [first + k for k, line in enumerate(lines) if k >= begin and is_row(line)]
         raw = None
         short: tuple[int, ...] = ()
         if rows:

@@ -37,7 +37,7 @@ def read_log(paths: Name | Iterable[Name], *, manifest: Name | Mapping[str, Any]
 
     given = load_manifest(manifest)
     files = _files(paths)
-    log = _joined([judge(_raw(path, given), given) for path in files], given)
+    log = log_of([judge(_raw(path, given), given) for path in files], given)
     if len(log) == 0:
         why = "; ".join(f"{one.count} rows: {reason}" for reason, one in log.report.rejected.items())
         raise LogError(f"{log.name}: none of its {log.report.rows} rows can be used ({why})")
@@ -89,7 +89,7 @@ def _raw(path: Path, manifest: Manifest) -> Raw:
     return raw_csv(path, manifest)
 
 
-def _joined(parts: list[Judged], manifest: Manifest) -> Log:
+def log_of(parts: list[Judged], manifest: Manifest) -> Log:
     """The files one after the other, each beginning a segment of its own."""
     offsets = np.cumsum([0, *(part.n_segments for part in parts[:-1])])
     time = np.concatenate([part.time for part in parts])

@@ -118,7 +118,7 @@ def _chain(first: Block | None, blocks: Iterator[Block]) -> Iterator[Block]:
 def _heading(file: str, blocks: Iterator[Block], header: bool, delimiter: str) -> tuple[list[str], Block | None]:
     """Names of the columns, and what remains of the block they stood in."""
     for start, lines, whole in blocks:
-        i = next((k for k, line in enumerate(lines) if _is_row(line)), None)
+        i = next((k for k, line in enumerate(lines) if is_row(line)), None)
         if i is None:
             continue
         cells = _split(lines[i], delimiter)
@@ -161,13 +161,13 @@ def _rows(
     """The cells of the full rows, the lines they stand in, and how many rows there are, full or not."""
     place = np.arange(start, start + len(lines), dtype=np.int64)
     cells = [_split(line, delimiter) for line in lines]
-    if all(len(row) == width for row in cells) and all(map(_is_row, lines)):
+    if all(len(row) == width for row in cells) and all(map(is_row, lines)):
         return cells, place, len(cells)
-    is_row = np.array([_is_row(line) for line in lines], dtype=np.bool_)
+    rows = np.array([is_row(line) for line in lines], dtype=np.bool_)
     full = np.array([len(row) == width for row in cells], dtype=np.bool_)
-    tally.add("the row has too few or too many columns", place[is_row & ~full])
-    good = is_row & full
-    return [cells[i] for i in np.flatnonzero(good)], place[good], int(is_row.sum())
+    tally.add("the row has too few or too many columns", place[rows & ~full])
+    good = rows & full
+    return [cells[i] for i in np.flatnonzero(good)], place[good], int(rows.sum())
 
 
 def _numbers(cells: list[list[bytes]], place: IntArray, index: Mapping[Column, int], tally: Tally) -> FloatArray:
@@ -200,7 +200,7 @@ def _split(line: bytes, delimiter: str) -> list[bytes]:
     return [cell.encode("latin-1") for cell in row]
 
 
-def _is_row(line: bytes) -> bool:
+def is_row(line: bytes) -> bool:
     """Neither blank nor a remark."""
     return bool(line) and not line.isspace() and not line.startswith(b"#")
 
