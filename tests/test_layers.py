@@ -16,7 +16,9 @@ LAYERS = [
     {"contact", "actuation", "slip"},
     {"kinematics", "dynamics"},
     {"simulation"},
-    {"calibration", "odometry", "traction", "rolling"},
+    {"calibration", "rolling"},
+    {"odometry"},
+    {"traction"},
     {"reproduce", "bench"},
     {"cli", "view"},
 ]

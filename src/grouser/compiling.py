@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from grouser._kernels.jit import CACHE_FOLDER
+from grouser._kernels.jit import CACHE_FOLDER, FINGERPRINT
 
 SECONDS = {"settle": 15.0, "kinematics": 30.0, "unconstrained": 20.0, "dynamics": 60.0, "calibration": 20.0}
 """About how long each part takes on a laptop core, for the progress bar."""
@@ -22,7 +22,7 @@ def compiling(part: str) -> Iterator[None]:
     if part in _ready:
         yield
         return
-    marker = CACHE_FOLDER / f"{part}.ready"
+    marker = CACHE_FOLDER / f"{part}-{FINGERPRINT}.ready"
     if marker.exists():
         yield
     else:

@@ -20,6 +20,7 @@ class VehicleArrays(NamedTuple):
     inertia: np.ndarray  # (nf, 3, 3) about the centre of mass, frame axes [kg m²]
     wheel: np.ndarray  # (nw,) int64, frame of each wheel
     radius: np.ndarray  # (nw,) wheel radius [m]
+    tyre: np.ndarray  # (nw,) radius of the tyre's cross-section [m]; 0: a thin disc
     wheel_of_frame: np.ndarray  # (nf,) int64, index of the wheel this frame is, else −1
     actuated: np.ndarray  # (na,) int64, joint index (frame − 1) of each actuated joint, in order of the frames
     coupling: np.ndarray  # (nc, nj) rows C of the holonomic joint constraints C θ − d = 0

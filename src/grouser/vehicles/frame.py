@@ -56,7 +56,10 @@ class Frame:
     radius: float | None = None
     """Wheel radius [m], > 0; None for a frame that is not a wheel."""
     width: float | None = None
-    """Wheel width [m], > 0; for drawing, the contact model sees a thin disc."""
+    """Wheel width [m], > 0; for drawing, the contact model sees a thin disc, or a torus."""
+    tyre_radius: float | None = None
+    """Radius of a round tyre's cross-section [m]: the wheel is a torus whose tube has this radius and whose centre
+    line the radius `radius` − `tyre_radius`; None for a thin disc."""
 
     def __post_init__(self) -> None:
         name = checked.name(self.name, "frame")
@@ -77,6 +80,14 @@ class Frame:
         width = None if self.width is None else checked.positive(self.width, f"{where} width")
         if radius is None and width is not None:
             raise VehicleError(f"{where} width: only a wheel has a width; give a radius too, or drop the width")
+        tyre_radius = None if self.tyre_radius is None else checked.positive(self.tyre_radius, f"{where} tyre_radius")
+        if radius is None and tyre_radius is not None:
+            raise VehicleError(f"{where} tyre_radius: only a wheel has a tyre; give a radius too, or drop it")
+        if radius is not None and tyre_radius is not None and not tyre_radius < 0.5 * radius:
+            raise VehicleError(
+                f"{where} tyre_radius: {tyre_radius:g} m is larger than the rim of a wheel of radius {radius:g} m;"
+                f" a torus needs a tyre radius below half of that, {0.5 * radius:g} m"
+            )
         if radius is not None and self.joint != "RY":
             raise VehicleError(f"{where} joint: a wheel turns about its y axis, so it must be RY, not {self.joint}")
         self._set(
@@ -87,6 +98,7 @@ class Frame:
             inertia=inertia,
             radius=radius,
             width=width,
+            tyre_radius=tyre_radius,
         )
 
     def _set(self, **fields: Any) -> None:

@@ -37,6 +37,7 @@ class FrameRow(Row):
     inertia: list[float] | list[list[float]] = [0.0, 0.0, 0.0]
     radius: float | None = None
     width: float | None = None
+    tyre_radius: float | None = None
 
 
 class CouplingRow(Row):
@@ -75,6 +76,7 @@ class WheelRow(Row):
     joint: str
     radius: float
     width: float | None = None
+    tyre_radius: float | None = None
 
 
 class UrdfSideFile(Row):

@@ -134,7 +134,7 @@ def _frame(frame: Frame) -> dict[str, str]:
     for field in ("xyz", "rpy"):
         if any(getattr(frame, field)):
             row[field] = _list(getattr(frame, field))
-    for field in ("radius", "width"):
+    for field in ("radius", "width", "tyre_radius"):
         if getattr(frame, field) is not None:
             row[field] = repr(getattr(frame, field))
     if frame.mass:

@@ -189,6 +189,7 @@ def _frame(part: Part, wheel: WheelRow | None, actuated: bool) -> Frame:
         inertia=inertia,
         radius=None if wheel is None else wheel.radius,
         width=None if wheel is None else wheel.width,
+        tyre_radius=None if wheel is None else wheel.tyre_radius,
     )
 
 

@@ -160,6 +160,7 @@ class Vehicle:
             inertia=np.array([f.inertia_matrix for f in frames]),
             wheel=_integers(i for i, f in enumerate(frames) if f.is_wheel),
             radius=np.array([f.radius for f in frames if f.is_wheel], dtype=np.float64),
+            tyre=np.array([f.tyre_radius or 0.0 for f in frames if f.is_wheel], dtype=np.float64),
             wheel_of_frame=np.where(is_wheel, np.cumsum(is_wheel) - 1, -1).astype(np.int64),
             actuated=_integers(i - 1 for i, f in enumerate(frames) if f.actuated),
             coupling=coupling,
