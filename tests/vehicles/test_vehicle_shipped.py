@@ -58,7 +58,7 @@ def test_arrays_are_what_a_kernel_compiles_for(name):
     nf, nw = len(shipped.frames), shipped.n_wheels
     shapes = {
         "parent": (nf,), "joint": (nf,), "rotation": (nf, 3, 3), "offset": (nf, 3), "mass": (nf,),
-        "com": (nf, 3), "inertia": (nf, 3, 3), "wheel": (nw,), "radius": (nw,), "wheel_of_frame": (nf,),
+        "com": (nf, 3), "inertia": (nf, 3, 3), "wheel": (nw,), "radius": (nw,), "tyre": (nw,), "wheel_of_frame": (nf,),
         "actuated": (len(shipped.actuated),), "coupling": (len(shipped.couplings), nf - 1),
         "coupling_value": (len(shipped.couplings),),
     }  # fmt: skip
