@@ -39,9 +39,9 @@ def compiled(tmp_path_factory):
 
 
 def test_compiled_and_interpreted_runs_agree(tmp_path, compiled):
-    """1e-12: only the order of sums differs, ten steps do not amplify it."""
+    """1e-11: only the order of sums differs; rough ground and the contact's place on it amplify that a little."""
     interpreted = numbers(tmp_path, NUMBA_DISABLE_JIT="1")
-    np.testing.assert_allclose(compiled, interpreted, atol=1e-12, rtol=1e-12)
+    np.testing.assert_allclose(compiled, interpreted, atol=1e-11, rtol=1e-11)
 
 
 def test_no_kernel_reads_or_writes_past_an_array(tmp_path, compiled):

@@ -25,7 +25,7 @@ def contact_forces(vehicle, model, dt, s, d):
             for i in range(nv):
                 total += s.A[3 * w + r, i] * d.u[i]
             d.law_in[r] = total
-        radius = vehicle.radius[w]
+        radius = s.rolling_radius[w]
         d.law_in[3] = radius * d.u[5 + vehicle.wheel[w]]
         d.law_in[4] = s.height_error[w] + d.law_in[2] * dt
         call_law(model.contact[w, 0], model.contact[w, 1], d.law_in, d.law_out, d.law_jac)
@@ -76,13 +76,13 @@ def actuator_torques(vehicle, model, q, dt, s, d):
 
 
 @inlined
-def rolling_moment(vehicle, model, w):
+def rolling_moment(model, w, s):
     """Moment that resists a loaded wheel's spin, per rad/s.
 
     C_rr Rω in f_x of (C.5) alone would speed the wheel up by what it takes from the body and so resist nothing: the
     ground also turns the wheel back, by R C_rr Rω.
     """
-    return model.rolling[w] * vehicle.radius[w] * vehicle.radius[w]
+    return model.rolling[w] * s.rolling_radius[w] * s.rolling_radius[w]
 
 
 @kernel
@@ -94,7 +94,7 @@ def contact_power(vehicle, model, w, s, d):
             power += d.f[w, r] * s.A[3 * w + r, i] * d.u[i]
     if d.f[w, 2] != 0.0:
         rate = d.u[5 + vehicle.wheel[w]]
-        power -= rolling_moment(vehicle, model, w) * rate * rate
+        power -= rolling_moment(model, w, s) * rate * rate
     return power
 
 
@@ -120,7 +120,7 @@ def force_balance(vehicle, model, q, v, dt, s, d):
             for i in range(nv):
                 d.residual[i] -= s.A[3 * w, i] * fx + s.A[3 * w + 1, i] * fy + s.A[3 * w + 2, i] * fz
             spin = 5 + vehicle.wheel[w]
-            d.residual[spin] += rolling_moment(vehicle, model, w) * d.u[spin]
+            d.residual[spin] += rolling_moment(model, w, s) * d.u[spin]
     nw = vehicle.wheel.size
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] != 0:
@@ -182,7 +182,7 @@ def newton_matrix(vehicle, model, dt, s, d):
             if model.spin[w] >= 0:
                 H[i, model.spin[w]] -= x * d.k[w, 0] + y * d.k[w, 1] + z * d.k[w, 2]
         if model.spin[w] >= 0 and d.f[w, 2] != 0.0:
-            H[model.spin[w], model.spin[w]] += rolling_moment(vehicle, model, w)
+            H[model.spin[w], model.spin[w]] += rolling_moment(model, w, s)
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] != 0:
             for i in range(n):
@@ -277,7 +277,7 @@ def slope_along(vehicle, model, dt, s, d):
             z += s.A[3 * w + 2, i] * p[i]
         spin = p[5 + vehicle.wheel[w]]
         if model.spin[w] >= 0 and d.f[w, 2] != 0.0:
-            total += d.residual[5 + vehicle.wheel[w]] * rolling_moment(vehicle, model, w) * spin
+            total += d.residual[5 + vehicle.wheel[w]] * rolling_moment(model, w, s) * spin
         for r in range(3):
             change = d.K[w, r, 0] * x + d.K[w, r, 1] * y + d.K[w, r, 2] * z + d.k[w, r] * spin
             if change != 0.0:

@@ -17,7 +17,9 @@ class Scratch(NamedTuple):
     p_contact: np.ndarray  # (nw, 3) p_body_contact
     axes: np.ndarray  # (nw, 3, 3) rows: the contact frame's x (forward), y (left), z (ground normal)
     height_error: np.ndarray  # (nw,) Δz, T (2.8), negative is penetration [m]
+    rolling_radius: np.ndarray  # (nw,) distance of the contact from the axle [m]
     rim: np.ndarray  # (3, 3) rows: a wheel's centre, its radius down, its radius ahead, world coordinates
+    hub: np.ndarray  # (4, 3) rows: a wheel's centre, unit vectors down, ahead and along the axle, world coordinates
     A: np.ndarray  # (nr, nv) wheel Jacobians and coupling rows, T (2.34)
     rhs: np.ndarray  # (nr,) wanted constraint velocities, T (2.35), (2.36)
     row: np.ndarray  # (nr,) right side with the known velocities moved over, T (2.37)
@@ -53,7 +55,9 @@ def make_scratch(vehicle):
         np.zeros((nw, 3)),
         np.zeros((nw, 3, 3)),
         np.zeros(nw),
+        np.zeros(nw),
         np.zeros((3, 3)),
+        np.zeros((4, 3)),
         np.zeros((nr, nv)),
         np.zeros(nr),
         np.zeros(nr),

@@ -20,6 +20,7 @@ from grouser._kernels.contact_laws import sample_contact
 from grouser._kernels.dynamic_scratch import DynamicModel
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
+from grouser.collision.tyre import rolling_radius
 from grouser.dynamics.model import Dynamics, Step
 from grouser.terrain import Terrain
 
@@ -47,6 +48,8 @@ class Constraints:
     """Velocity of each constraint per joint-space velocity, shape (m, nv)."""
     height_error: FloatArray
     """Δz of each wheel [m], shape (nw,)."""
+    radius: FloatArray
+    """Distance of each contact from its axle [m], shape (nw,)."""
     forced: IntArray
     """Rows whose velocity is given and whose force is whatever that takes: ideal actuators, rigid couplings."""
 
@@ -63,7 +66,8 @@ class Constraints:
         A[3 * nw + np.arange(na), 6 + vehicle.arrays.actuated] = 1.0
         A[3 * nw + na :, 6:] = coupling
         forced = np.concatenate([np.arange(na if arrays.ideal else 0) + 3 * nw, arrays.rigid + 3 * nw + na])
-        return cls(model, arrays, state, A, touch.height_error, forced)
+        radius = rolling_radius(vehicle, state, touch.point)
+        return cls(model, arrays, state, A, touch.height_error, radius, forced)
 
     def forces(
         self, velocity: FloatArray, command: FloatArray, memory: FloatArray, dt: float
@@ -77,13 +81,13 @@ class Constraints:
         f, slope = np.zeros(len(A)), np.zeros((len(A), nv))
         A_wheel, spin = A[: 3 * nw].reshape(nw, 3, nv), 5 + rigid_body.wheel
         v_contact = A_wheel @ velocity
-        x = np.column_stack([v_contact, rigid_body.radius * velocity[spin], self.height_error + v_contact[:, 2] * dt])
+        x = np.column_stack([v_contact, self.radius * velocity[spin], self.height_error + v_contact[:, 2] * dt])
         for w in range(nw):
             f[3 * w : 3 * w + 3], K = call(self.arrays.contact[w], x[w], 3, 15)
             K = K.reshape(3, 5)
             K[:, 2] += dt * K[:, 4]
             slope[3 * w : 3 * w + 3] = K[:, :3] @ A_wheel[w]
-            slope[3 * w : 3 * w + 3, spin[w]] += rigid_body.radius[w] * K[:, 3]
+            slope[3 * w : 3 * w + 3, spin[w]] += self.radius[w] * K[:, 3]
         if not self.arrays.ideal:
             rows, joint = slice(3 * nw, 3 * nw + na), rigid_body.actuated
             f[rows], K = self.torques(velocity, command, memory, dt)[::2]

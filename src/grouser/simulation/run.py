@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grouser import rotation
 from grouser.checks import FloatArray
+from grouser.collision.tyre import camber, contact_on_wheel
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics, RolloverMargin, rollover_margin
 from grouser.simulation.engine import Records
@@ -182,6 +184,18 @@ class Run:
         """Displacement of one joint over time [rad or m], shape (T,)."""
         return self.joints[:, self.vehicle.joint_index(name)]
 
+    @cached_property
+    def camber(self) -> FloatArray:
+        """Lean of each wheel's plane against the ground [rad], top to the right positive, shape (T, nw)."""
+        rows = [camber(self.vehicle, q, n) for q, n in zip(self.state, self.contact.normal, strict=True)]
+        return np.array(rows).reshape(len(self.time), self.vehicle.n_wheels)
+
+    @cached_property
+    def contact_offset(self) -> FloatArray:
+        """How far each contact lies to the left of its wheel's middle plane [m]; zero on thin wheels, shape (T, nw)."""
+        rows = [contact_on_wheel(self.vehicle, q, p)[:, 1] for q, p in zip(self.state, self.contact.point, strict=True)]
+        return np.array(rows).reshape(len(self.time), self.vehicle.n_wheels)
+
     def rollover_margin(self) -> RolloverMargin:
         """How far each state is from tipping, and the wheel that would lift first."""
         return rollover_margin(self.vehicle, self.state, self.velocity, self.contact.point)
@@ -204,6 +218,15 @@ class Run:
         from grouser.view.plot import plot_run
 
         return plot_run(self, path)
+
+    def view(self, path: str | os.PathLike[str], *others: Run, **options: Any) -> Path:
+        """Write one self-contained HTML page that plays this run in 3D, others laid over it; returns where it is.
+
+        `options` are those of `grouser.view.view_runs`: names, fan, ground, poses, meshes, title.
+        """
+        from grouser.view.page import view_runs
+
+        return view_runs([self, *others], path, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a .npz file that `Run.load` reads back exactly."""
