@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from grouser._kernels import terrain_curvature
 from grouser._kernels.terrain_function import formula_law
 from grouser.errors import TerrainError
 from grouser.terrain.checks import number, short
@@ -21,8 +22,9 @@ def function(formula: Formula, *, bounds: Bounds = EVERYWHERE) -> Terrain:
     """Compile a plain Python function of (x, y) [m] into a ground; usable as a decorator.
 
     formula: returns (height, ∂height/∂x, ∂height/∂y), or the height alone [m]: then its slope is found
-        by central differences. It may use numbers, `math`, NumPy and constants from around it; their values
-        are frozen when it is compiled. Where it returns NaN, or raises, there is no ground.
+        by central differences; or (h, h_x, h_y, h_xx, h_xy, h_yy) with its second derivatives, for wheels that
+        roll: otherwise they too are differences. It may use numbers, `math`, NumPy and constants from around
+        it; their values are frozen when it is compiled. Where it returns NaN, or raises, there is no ground.
     bounds: (xmin, xmax, ymin, ymax) of the map [m]; there is no ground outside.
 
     It is compiled in this process, by Numba, at once, and can be neither saved nor sent to another process.
@@ -32,16 +34,20 @@ def function(formula: Formula, *, bounds: Bounds = EVERYWHERE) -> Terrain:
         raise TerrainError(f"terrain function is a {name}; it must be a Python function of (x, y)")
     limits = _limits(bounds)
     try:
-        law, returned = formula_law(formula)
+        compiled, returns = terrain_curvature.compile_formula(formula)
+        slope_only = terrain_curvature.without_second_derivatives(compiled) if returns == 6 else compiled
+        law, returned = formula_law(slope_only)
     except Exception as error:  # Numba raises more than its own errors
         raise TerrainError(f"terrain function '{name}' does not compile: {_reason(error)}") from None
     if law is None:
         raise TerrainError(
-            f"terrain function '{name}' returns {returned}; it must return a height or (height, dhdx, dhdy)"
+            f"terrain function '{name}' returns {returned}; it must return a height, (height, dhdx, dhdy) "
+            "or (h, h_x, h_y, h_xx, h_xy, h_yy)"
         )
     return Terrain(
         kind="function",
         law=law,
+        second_law=terrain_curvature.formula_law(compiled, returns),
         par=np.array(limits),
         bounds=(bounds[0], bounds[1], bounds[2], bounds[3]),
         description=f"function '{name}' of (x, y)",

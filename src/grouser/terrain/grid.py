@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grouser._kernels import terrain_curvature
 from grouser._kernels import terrain_grid as kernels
 from grouser._kernels.terrain import FAR
 from grouser.errors import TerrainError
@@ -58,6 +59,7 @@ def grid(
     return Terrain(
         kind="grid",
         law=kernels.bilinear if interpolation == "bilinear" else kernels.bicubic,
+        second_law=None if interpolation == "bilinear" else terrain_curvature.bicubic,
         par=par,
         bounds=(xmin, xmax, ymin, ymax),
         description=description or f"{nx} × {ny} {interpolation} grid",

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -34,6 +35,26 @@ class GroundSample(NamedTuple):
     """Whether the map covers the point, shape (...)."""
 
 
+@dataclass(frozen=True, eq=False)
+class SecondDerivatives:
+    """A ground law that also gives second derivatives (`_kernels/terrain_curvature.py`); keep it while in use."""
+
+    law: Law
+    par: FloatArray
+    child: SecondDerivatives | None = None
+    """The ground it moves, kept alive because `par` holds its addresses."""
+
+    @property
+    def address(self) -> int:
+        """C address of the law; compiles it on first use."""
+        return self.law.address
+
+    @property
+    def par_address(self) -> int:
+        """Address of the parameters; valid while this object is alive."""
+        return int(self.par.ctypes.data)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Terrain:
     """A ground made by one of the functions of `grouser.terrain`; immutable."""
@@ -52,6 +73,8 @@ class Terrain:
     """Keyword arguments that make it again: numbers, strings and arrays."""
     children: tuple[Terrain, ...] = ()
     """The terrains it is made of, kept alive because `par` holds their addresses."""
+    second_law: Law | None = None
+    """The same ground with its second derivatives (see `curvature`); None where it has edges."""
 
     def __post_init__(self) -> None:
         par = np.ascontiguousarray(self.par, dtype=np.float64)
@@ -88,6 +111,40 @@ class Terrain:
     def kernel(self) -> Ground:
         """The ground as the engine takes it; valid while this terrain is alive."""
         return Ground(self.address, self.par_address, EDGED if self.has_edges else SMOOTH)
+
+    @cached_property
+    def curvature(self) -> SecondDerivatives:
+        """The ground with its second derivatives, as the engine of rolling takes it; TerrainError if it has edges.
+
+        Planes, slopes, splines, bicubic grids and formulas have one, and these moved. That of a bicubic grid
+        jumps from cell to cell; a formula is taken at its word that it is smooth.
+        """
+        if self.kind == "stack" and len(self.children) == 1:
+            return self.children[0].curvature
+        if self.second_law is None:
+            raise TerrainError(
+                f"{self.description or self.kind} has edges, rolling without slip needs a twice-differentiable "
+                'ground; use gr.terrain.spline(...) or grid(..., interpolation="bicubic")'
+            )
+        if self.kind != "moved":
+            return SecondDerivatives(self.second_law, self.par)
+        child = self.children[0].curvature
+        par = np.array([float(child.address), float(child.par_address), *self.par[2:]])
+        return SecondDerivatives(self.second_law, par, child)
+
+    def second_derivatives(self, xy: npt.ArrayLike) -> FloatArray:
+        """(h, h_x, h_y, h_xx, h_xy, h_yy) at points xy (n, 2) [m], shape (n, 6); TerrainError outside the map."""
+        points = real_array(xy, "xy", dimensions=2)
+        if points.shape[1] != 2:
+            raise TerrainError(f"xy has shape {points.shape}; it must be (n, 2)")
+        near(points, "xy")
+        curvature = self.curvature
+        out = np.zeros((len(points), 6))
+        sample_ground(curvature.address, curvature.par_address, np.ascontiguousarray(points), out)
+        inside = np.isfinite(out[:, 0])
+        if not inside.all():
+            raise self._no_ground(*points[int(np.argmin(inside))])
+        return out
 
     def sample(self, x: npt.ArrayLike, y: npt.ArrayLike) -> GroundSample:
         """Height, gradient and normal at points (x, y) [m], arrays of any shapes that broadcast together."""
@@ -132,13 +189,15 @@ class Terrain:
         sample = self.sample(x, y)
         if not sample.inside.all():
             xy, _ = _points(x, y)
-            px, py = xy[int(np.argmin(sample.inside.ravel()))]
-            xmin, xmax, ymin, ymax = self.bounds
-            raise TerrainError(
-                f"no ground at (x, y) = ({px:g}, {py:g}) m; the map lies within x {xmin:g} to {xmax:g} m, "
-                f"y {ymin:g} to {ymax:g} m"
-            )
+            raise self._no_ground(*xy[int(np.argmin(sample.inside.ravel()))])
         return sample
+
+    def _no_ground(self, x: float, y: float) -> TerrainError:
+        xmin, xmax, ymin, ymax = self.bounds
+        return TerrainError(
+            f"no ground at (x, y) = ({x:g}, {y:g}) m; the map lies within x {xmin:g} to {xmax:g} m, "
+            f"y {ymin:g} to {ymax:g} m"
+        )
 
 
 def _points(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:

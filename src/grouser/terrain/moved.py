@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from grouser._kernels import terrain as kernels
+from grouser._kernels import terrain_curvature
 from grouser.errors import TerrainError
 from grouser.terrain.checks import flag, number
 from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain
@@ -37,6 +38,7 @@ def moved(
     return Terrain(
         kind="moved",
         law=kernels.moved,
+        second_law=terrain_curvature.moved,
         par=np.array([float(ground.address), float(ground.par_address), x, y, z, c, s, side]),
         bounds=_bounds(ground.bounds, x, y, c, s, side),
         description=f"{ground.description}, moved by ({x:g}, {y:g}, {z:g}) m and {math.degrees(yaw):g}°"

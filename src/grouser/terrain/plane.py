@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from grouser._kernels import terrain as kernels
+from grouser._kernels import terrain_curvature
 from grouser.terrain.checks import number
 from grouser.terrain.ground import Terrain
 
@@ -20,6 +21,7 @@ def plane(height: float = 0.0) -> Terrain:
     return Terrain(
         kind="plane",
         law=kernels.plane,
+        second_law=terrain_curvature.plane,
         par=np.array([height, 0.0, 0.0]),
         description=f"level ground at {height:g} m",
         settings={"height": height},
@@ -41,6 +43,7 @@ def slope(deg: float, *, heading_deg: float = 0.0, height: float = 0.0) -> Terra
     return Terrain(
         kind="slope",
         law=kernels.plane,
+        second_law=terrain_curvature.plane,
         par=np.array([height, rise * math.cos(heading), rise * math.sin(heading)]),
         description=f"slope of {deg:g}° rising towards {heading_deg:g}°",
         settings={"deg": deg, "heading_deg": heading_deg, "height": height},

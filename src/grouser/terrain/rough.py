@@ -8,9 +8,10 @@ import numpy as np
 
 from grouser._kernels.terrain import FAR
 from grouser.errors import TerrainError
-from grouser.terrain.checks import MOST_NODES, FloatArray, integer, number, short
-from grouser.terrain.grid import grid
+from grouser.terrain.checks import MOST_NODES, FloatArray, choice, integer, number, short
+from grouser.terrain.grid import INTERPOLATIONS, grid
 from grouser.terrain.ground import Terrain
+from grouser.terrain.spline import spline
 
 REACH = 2.5
 """Where the filter is cut off, in correlation lengths: exp(−2 · 2.5²) is 4e-6."""
@@ -38,10 +39,11 @@ def rough(
     size: side of the square map, or its sides along x and y [m]; default max(20 m, 50 ℓ), at most 1000 cells.
     spacing: of the nodes [m], at most ℓ/2, by default ℓ/8; made smaller so that a whole number of cells fits.
     center: middle of the map (x, y) [m].
-    interpolation: as in `grid`.
+    interpolation: as in `grid`, or "spline" for a C² surface through the same nodes.
     """
     rms = number(rms, "rms", low=0.0, high=1e4)
     length = number(length, "length", low=1e-4, high=1e6)
+    interpolation = choice(interpolation, "interpolation", (*INTERPOLATIONS, "spline"))
     seed = integer(seed, "seed", low=0, high=2**63 - 1)
     spacing = length / 8.0 if spacing is None else number(spacing, "spacing", low=1e-5, high=0.5 * length)
     if size is None:
@@ -65,13 +67,10 @@ def rough(
         c + np.linspace(-0.5 * side, 0.5 * side, n + 1)
         for c, side, n in zip(middle, sides, cells, strict=True)
     )
-    return grid(
-        heights,
-        x,
-        y,
-        interpolation=interpolation,
-        description=f"rough ground, RMS {rms:g} m, correlation length {length:g} m, seed {seed}",
-    )
+    description = f"rough ground, RMS {rms:g} m, correlation length {length:g} m, seed {seed}"
+    if interpolation == "spline":
+        return spline(heights, x, y, description=description)
+    return grid(heights, x, y, interpolation=interpolation, description=description)
 
 
 def _filtered_noise(seed: int, shape: list[int], steps: list[float], length: float) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from grouser._kernels import terrain_curvature
 from grouser._kernels import terrain_grid as kernels
 from grouser.errors import TerrainError
 from grouser.terrain.checks import FloatArray, near, real_array
@@ -36,6 +37,7 @@ def spline(heights: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike, *, descri
     return Terrain(
         kind="spline",
         law=kernels.spline,
+        second_law=terrain_curvature.spline,
         par=np.concatenate((header, _coefficients(_coefficients(h, 0), 1).ravel())),
         bounds=(xmin, xmax, ymin, ymax),
         description=description or f"{nx} × {ny} cubic spline",
