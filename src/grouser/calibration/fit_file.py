@@ -30,7 +30,7 @@ from grouser.files import write_whole
 from grouser.kinematics import Kinematics
 from grouser.kinematics.model import Weights
 from grouser.logs.log import Sensor
-from grouser.slip import BodySlip
+from grouser.slip import BodySlip, DriveFrameSlip
 from grouser.terrain import Terrain, plane
 from grouser.vehicles import Vehicle
 from grouser.vehicles.toml import SCHEMA as VEHICLE_SCHEMA
@@ -39,6 +39,7 @@ from grouser.vehicles.toml import to_toml, vehicle_of_tables
 SCHEMA = "grouser/fit@1"
 MAX_BYTES = 2_000_000
 CONTACTS = {c.__name__: c for c in (PiecewiseLinear, Pacejka, Ishigami, ErpCfm)}
+SLIPS: dict[str, Any] = {c.__name__: c for c in (BodySlip, DriveFrameSlip)}
 ACTUATORS = {c.__name__: c for c in (PI, DCMotor)}
 VELOCITY_MODELS: dict[str, Any] = {
     c.__name__: c
@@ -200,8 +201,10 @@ def model_tables(motion: MotionModel) -> dict[str, Any]:
             out["time_constant"] = model.time_constant
         if isinstance(model.slip, BodySlip):
             names = ("lon", "lat", "ang", "up")
-            axes = dict(zip(names, model.slip.par[6:].reshape(4, 3).tolist(), strict=True))
+            axes = dict(zip(names, model.slip.axes.tolist(), strict=True))
             out["slip"] = {"parameters": model.slip.parameters.tolist(), "apply": model.slip.apply, **axes}
+            if type(model.slip) is not BodySlip:  # without a kind it is BodySlip, as in files of older versions
+                out["slip"]["kind"] = type(model.slip).__name__
         elif model.slip is not None:
             raise CalibrationError("a slip law of your own cannot be written into a fit file; keep it in code")
     else:
@@ -264,7 +267,7 @@ def _model(data: dict[str, Any], vehicle: Vehicle) -> Kinematics | Dynamics | Ve
         slip = data.pop("slip", None)
         return Kinematics(
             vehicle,
-            slip=None if slip is None else BodySlip(**slip),
+            slip=None if slip is None else _rebuilt({"kind": "BodySlip", **slip}, SLIPS, "slip"),
             weights=Weights(**data.pop("weights")),
             **data,
         )

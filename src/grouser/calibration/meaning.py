@@ -20,6 +20,7 @@ WORDS = {
     "slip.p4": ("turn slip per speed and side force", "rad/m"),
     "slip.p5": ("turn slip per speed", "rad/m"),
     "slip.p6": ("turn slip per turn rate", "1"),
+    "slip.p7": ("forward slip per speed squared", "s/m"),
     "vehicle.radius": ("wheel radius, all", "m"),
     "vehicle.radius.left": ("wheel radius, left", "m"),
     "vehicle.radius.right": ("wheel radius, right", "m"),

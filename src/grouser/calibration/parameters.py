@@ -22,7 +22,6 @@ from grouser.slip import BodySlip
 SENSOR = ("x", "y", "z", "yaw", "lag")
 SENSOR_NOISE = ("position_noise", "yaw_noise", "time_noise")
 POWERTRAIN = ("gain", "delay", "time_constant")
-SLIP = tuple(f"slip.p{i}" for i in range(1, 7))
 CONTACT = (
     "stiffness",
     "damping",
@@ -76,8 +75,8 @@ def value_of(motion: MotionModel, name: str) -> float:
         return float(getattr(motion.powertrain, field))
     if isinstance(model, VelocityModel) and name in model.parameters:
         return float(model.parameters[name])
-    if isinstance(model, Kinematics) and name in SLIP:
-        return 0.0 if model.slip is None else float(_body_slip(model).parameters[SLIP.index(name)])
+    if isinstance(model, Kinematics) and name in slip_names(model):
+        return 0.0 if model.slip is None else float(_body_slip(model).parameters[slip_names(model).index(name)])
     if part == "vehicle":
         try:
             return vehicle_fields.get(motion.vehicle, field)
@@ -151,7 +150,7 @@ def available(motion: MotionModel) -> list[str]:
     if isinstance(model, VelocityModel):
         names += list(model.parameters)
     elif isinstance(model, Kinematics):
-        names += list(SLIP)
+        names += slip_names(model)
     else:
         names += [f"contact.{field}" for field in CONTACT if _has_contact(model, field)]
         if model.actuator is not None:
@@ -256,19 +255,28 @@ def _unknown(motion: MotionModel, name: str) -> str:
     return f"no parameter {name!r:.60} in {kind} of '{motion.vehicle.name}'; {hint} (--list-parameters shows all)"
 
 
+def slip_names(model: Kinematics) -> list[str]:
+    """slip.p1, slip.p2, …: six, or seven where the slip has a nonlinear rolling resistance."""
+    count = len(model.slip.parameters) if isinstance(model.slip, BodySlip) else 6
+    return [f"slip.p{i}" for i in range(1, count + 1)]
+
+
 def _body_slip(model: Kinematics) -> BodySlip:
     if not isinstance(model.slip, BodySlip):
-        raise CalibrationError("slip.p1 … slip.p6 are parameters of BodySlip; this model has a slip law of its own")
+        raise CalibrationError(
+            "slip.p1, slip.p2, … are parameters of BodySlip and DriveFrameSlip; this model has a slip law of its own"
+        )
     return model.slip
 
 
 def _with_slip(model: Kinematics, values: Mapping[str, float]) -> BodySlip:
     base = BodySlip(np.zeros(6)) if model.slip is None else _body_slip(model)
     p = base.parameters.copy()
+    names = slip_names(model)
     for name, value in values.items():
-        if name not in SLIP:
+        if name not in names:
             raise CalibrationError(f"no parameter {name!r:.60} in Kinematics")
-        p[SLIP.index(name)] = value
+        p[names.index(name)] = value
     return base.with_parameters(p)
 
 

@@ -119,7 +119,7 @@ def threads(parts: int) -> Iterator[None]:
 
 
 class SlipTwists:
-    """Body velocities along a log for any slip coefficients: they are affine in them, so seven evaluations give all.
+    """Body velocities along a log for any slip coefficients: they are affine in them, so one evaluation each gives all.
 
     The slip law takes the velocity without slip, and the solution of T (2.52) is linear in the slip it is given.
     """
@@ -129,8 +129,9 @@ class SlipTwists:
         base = BodySlip(np.zeros(6)) if model.slip is None else model.slip
         assert isinstance(base, BodySlip)
         self._model, self._slip = model, base
-        self._axes = base.par[6:].tobytes()
-        found = [twists(model.replace(slip=base.with_parameters(p)), inputs) for p in (np.zeros(6), *np.eye(6))]
+        count = len(base.parameters)
+        trials = (np.zeros(count), *np.eye(count))
+        found = [twists(model.replace(slip=base.with_parameters(p)), inputs) for p in trials]
         self.none = found[0]
         self.slopes = np.stack([t - found[0] for t in found[1:]], axis=2)
 
@@ -142,7 +143,10 @@ class SlipTwists:
             return False
         slip = model.slip
         return slip is None or (
-            isinstance(slip, BodySlip) and slip.apply == self._slip.apply and slip.par[6:].tobytes() == self._axes
+            type(slip) is type(self._slip)
+            and slip.apply == self._slip.apply
+            and len(slip.parameters) == len(self._slip.parameters)
+            and slip.axes.tobytes() == self._slip.axes.tobytes()
         )
 
     def twists(self, model: Kinematics, part: slice = slice(None)) -> FloatArray:

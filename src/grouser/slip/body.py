@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,9 @@ from grouser._kernels import slip as laws
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+
+if TYPE_CHECKING:
+    from typing import Self
 
 APPLICATIONS = ("body", "wheels")
 
@@ -59,23 +63,30 @@ class BodySlip(Slip):
     ) -> None:
         """Six parameters, the body directions they act along (T Fig. 2.7), and how slip is applied."""
         p = checks.array(parameters, "slip parameters", (6,))
-        directions = [_unit(value, name) for value, name in ((lon, "lon"), (lat, "lat"), (ang, "ang"), (up, "up"))]
+        directions = [unit(value, name) for value, name in ((lon, "lon"), (lat, "lat"), (ang, "ang"), (up, "up"))]
         object.__setattr__(self, "parameters", p)
         object.__setattr__(self, "law", laws.six_parameters)
         object.__setattr__(self, "par", np.concatenate([p, *directions]))
         object.__setattr__(self, "apply", apply)
         Slip.__post_init__(self)
 
-    def with_parameters(self, parameters: ArrayLike) -> BodySlip:
-        """The same slip along the same directions with other parameters, shape (6,)."""
-        p = checks.array(parameters, "slip parameters", (6,))
+    @property
+    def axes(self) -> FloatArray:
+        """The directions lon, lat, ang, up in body coordinates, shape (4, 3)."""
+        return self.par[-12:].reshape(4, 3)
+
+    def with_parameters(self, parameters: ArrayLike) -> Self:
+        """The same slip along the same directions with other parameters, as many as it has."""
+        count = len(self.parameters)
+        p = checks.array(parameters, "slip parameters", (count,))
         changed = copy.copy(self)
         object.__setattr__(changed, "parameters", p)
-        object.__setattr__(changed, "par", np.concatenate([p, self.par[6:]]))
+        object.__setattr__(changed, "par", np.concatenate([p, self.par[count:]]))
         return changed
 
 
-def _unit(value: ArrayLike, name: str) -> FloatArray:
+def unit(value: ArrayLike, name: str) -> FloatArray:
+    """A direction of length one in body axes."""
     direction = checks.array(value, f"slip direction {name}", (3,))
     size = float(np.linalg.norm(direction))
     if size < 1e-9:

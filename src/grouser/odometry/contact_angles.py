@@ -1,0 +1,316 @@
+"""Contact angles: where on its rim each wheel meets the ground, estimated from wheel rates and pitch rate.
+
+The idea is Iagnemma and Dubowsky's, T's reference [50]: wheels that roll without slip move along the ground, so the
+difference between the velocities of two wheels of one rigid body, which is pitch rate times distance, tells the
+directions of both. Angles are T's δ in the wheel's carrier [rad]: straight down is 0, a contact ahead is negative.
+L's ψ is −δ: climbing is positive.
+
+What cannot be seen: at standstill nothing; without any turning of the body only that all wheels move alike, not where
+to. The estimate then goes back to zero as the wheels roll on, and says that it is not valid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grouser import checks
+from grouser._kernels import contact_angles as kernels
+from grouser.checks import FloatArray
+from grouser.collision.contacts import contacts
+from grouser.compiling import compiling
+from grouser.errors import SimulationError
+from grouser.terrain import Terrain
+from grouser.vehicles import Vehicle
+
+BoolArray = NDArray[np.bool_]
+
+BODY = np.arange(6)
+ITERATIONS = 8
+SMOOTHING = 0.05  # s, of roll and pitch rates taken from differences of attitude
+OPEN_RATE = 30.0  # m/s, rad/s: what the body's velocity may be before anything is measured, one sigma
+OPEN_SPIN = 300.0  # rad/s, the same for a wheel whose rate is not measured
+JOINT_RATE = 0.3  # rad/s or m/s, the same for other joints, which move slowly
+SLOWEST = 0.01  # m/s of the rim, below which a wheel counts as standing
+COUPLING_RATE = 1e-3  # rad/s or m/s, how exactly rigid couplings hold
+SURPRISE = 4.0  # mean square of the residuals in sigmas, beyond which the ground changed at once or some wheel slips
+
+
+def pair_angles(
+    speed_rear: float, speed_front: float, pitch_rate: float, ahead: float, above: float = 0.0
+) -> tuple[float, float, bool]:
+    """Contact angles (rear, front) [rad] of two wheels of one body in a plane, and whether they are determined.
+
+    Speeds are those of the rims, R (wheel rate + pitch rate) [m/s], pitch rate [rad/s] nose down positive; the front
+    wheel's centre is `ahead` and `above` [m] of the rear one's. The velocities close a triangle,
+    v_f e(ψ_f) − v_r e(ψ_r) = ω (above, −ahead) with e(ψ) = (cos ψ, sin ψ), so the law of cosines gives both. Of its two
+    solutions, mirror images, the one is taken in which the wheels carry the body where they turn. At standstill and
+    without pitch rate the triangle is a point or a line: nothing is determined, and both angles are zero. Speeds that
+    close no triangle mean slip.
+    """
+    v_r, v_f, rate = (
+        checks.number(value, name)
+        for value, name in ((speed_rear, "speed_rear"), (speed_front, "speed_front"), (pitch_rate, "pitch_rate"))
+    )
+    dx, dz = checks.number(ahead, "ahead"), checks.number(above, "above")
+    base = math.hypot(dx, dz)
+    if base == 0.0:
+        raise SimulationError("ahead, above: both wheels are in one place; contact angles need wheels that are apart")
+    side = abs(rate) * base
+    if min(abs(v_r), abs(v_f)) < SLOWEST or side < 1e-9:
+        return 0.0, 0.0, False
+    cosine_r = (v_f * v_f - v_r * v_r - side * side) / (2.0 * abs(v_r) * side)
+    cosine_f = (v_f * v_f - v_r * v_r + side * side) / (2.0 * abs(v_f) * side)
+    if abs(cosine_r) > 1.0 or abs(cosine_f) > 1.0:
+        return 0.0, 0.0, False
+    along = math.atan2(-rate * dx, rate * dz)
+    best = (-math.inf, 0.0, 0.0)
+    for sense in (1.0, -1.0):
+        headings = (along + sense * math.acos(cosine_r), along + sense * math.acos(cosine_f))
+        psi = [_wrapped(h if v >= 0.0 else h + math.pi) for h, v in zip(headings, (v_r, v_f), strict=True)]
+        best = max(best, (math.cos(psi[0]) + math.cos(psi[1]), psi[0], psi[1]))
+    return -best[1], -best[2], True
+
+
+def ground_angles(
+    vehicle: Vehicle, state: ArrayLike, ground: Terrain, *, touching: float = 0.02
+) -> tuple[FloatArray, BoolArray]:
+    """Contact angles [rad] on a known ground and whether each is valid, both (nw,), of a state.
+
+    Valid where the wheel is within `touching` [m] of the ground: elsewhere the state or the map is wrong.
+    """
+    found = contacts(vehicle, state, ground)
+    return found.angle, np.abs(found.height_error) <= checks.positive(touching, "touching")
+
+
+class ContactAngleEstimator:
+    """Contact angles of all wheels of any vehicle, sample by sample, by least squares with a memory.
+
+    Unknown are the body's velocity, the rates of joints that are not measured, and one angle per wheel; known are, with
+    their noise, that the contact point of each wheel stands still, and how fast the body rolls and pitches. As a wheel
+    rolls, the ground under it keeps its slope for a while while its carrier turns over it; the memory fades towards
+    zero angle with exp(−distance/length). This makes a Kalman filter, whose update is solved by Gauss–Newton and whose
+    covariance decides validity. Slip is taken to last over that length, so many samples of one slip count once.
+
+    It cannot tell angles from slip that fits them: wheels driven at equal rates over ground that asks for different
+    ones slip by the difference. On gentle ground that may cost more than the angles are worth.
+    """
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        *,
+        rate_noise: float = 0.02,
+        slip: float = 0.01,
+        sideslip: float = 0.1,
+        turn_noise: float = 0.01,
+        attitude_rate_noise: float = 0.03,
+        spread: float = 0.3,
+        length: float | None = None,
+        largest_sigma: float = 0.12,
+    ) -> None:
+        """For a vehicle. Defaults are those of a rover with good encoders and gyro.
+
+        rate_noise: of wheel rates [rad/s]; slip, sideslip: along and across a wheel, parts of its rim speed;
+        turn_noise: of a measured pitch rate or gyro [rad/s]; attitude_rate_noise: of rates from differences of
+        attitude [rad/s]; spread: of contact angles on the ground to come [rad]; length: the distance after which the
+        ground's slope is forgotten [m], None for twice the wheel's radius; largest_sigma: of an angle that counts as
+        valid [rad]. All are one sigma.
+        """
+        self.vehicle = checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+        self._rate_noise = checks.positive(rate_noise, "rate_noise")
+        self._slip, self._sideslip = checks.positive(slip, "slip"), checks.positive(sideslip, "sideslip")
+        self._turn_noise = checks.positive(turn_noise, "turn_noise")
+        self._attitude_rate_noise = checks.positive(attitude_rate_noise, "attitude_rate_noise")
+        self._spread = checks.positive(spread, "spread")
+        self._largest_sigma = checks.positive(largest_sigma, "largest_sigma")
+        arrays = vehicle.arrays
+        self._wheel, self._radius = arrays.wheel, arrays.radius
+        self._length = 2.0 * arrays.radius
+        if length is not None:
+            self._length = np.full(len(self._radius), checks.positive(length, "length"))
+        # Couplings without a spring hold exactly; sprung joints move as their measured or unknown rates say.
+        self._coupling = arrays.coupling[[k for k, c in enumerate(vehicle.couplings) if c.is_rigid]] / COUPLING_RATE
+        loose = np.full(6 + vehicle.n_joints, JOINT_RATE)
+        loose[:6], loose[5 + self._wheel] = OPEN_RATE, OPEN_SPIN
+        self._looseness = loose**-2.0
+        self._rest = vehicle.rest
+        self._q = np.zeros(7 + vehicle.n_joints)
+        self._q[0] = 1.0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything: angles are zero and unknown."""
+        nw = self.vehicle.n_wheels
+        self._psi = np.zeros(nw)
+        self._P = np.eye(nw) * self._spread**2
+        self._time: float | None = None
+        self._attitude: FloatArray | None = None
+        self._attitude_rate = np.zeros(2)
+        self._v = np.zeros(6 + self.vehicle.n_joints)
+        self._carrier_rate = np.zeros(nw)
+        self.surprise = 0.0
+
+    @property
+    def sigma(self) -> FloatArray:
+        """Standard deviation of each angle [rad], (nw,)."""
+        result: FloatArray = np.sqrt(np.diag(self._P))
+        return result
+
+    def update(
+        self,
+        t: float,
+        rates: ArrayLike | Mapping[str, float],
+        angles: ArrayLike | Mapping[str, float] | None = None,
+        attitude: ArrayLike | None = None,
+        pitch_rate: float | None = None,
+        *,
+        gyro: ArrayLike | None = None,
+    ) -> tuple[FloatArray, BoolArray]:
+        """Contact angles [rad] and whether each is valid, both (nw,), from one sample at time t [s].
+
+        rates, angles: of the joints in the vehicle's order, NaN where not measured, or by name. attitude: (roll,
+        pitch) [rad]. pitch_rate: about the body's y axis [rad/s], or the whole gyro (3,); without either, differences
+        of attitude are taken. What is not finite counts as not measured. An angle that is not valid is the best guess
+        there is, drawn towards zero. A sample whose time does not advance changes nothing and is not valid.
+        """
+        nw = self.vehicle.n_wheels
+        now = checks.number(t, "t")
+        joint_rates = joint_values(self.vehicle, rates, "rates")
+        joint_angles = joint_values(self.vehicle, angles, "angles")
+        dt = 0.0 if self._time is None else now - self._time
+        if self._time is not None and dt <= 0.0:
+            return -self._psi, np.zeros(nw, dtype=bool)
+        self._time = now
+        turning = self._turning(dt, attitude, pitch_rate, gyro)
+        rim = np.abs(joint_rates[self._wheel - 1]) * self._radius
+        seen = np.isfinite(rim)
+        rim = np.where(seen, rim, rim[seen].mean() if seen.any() else 0.0)
+        self._predict(rim, dt)
+        if rim.max() < SLOWEST or turning is None:
+            return -self._psi, np.zeros(nw, dtype=bool)
+        known = (joint_rates, joint_angles, rim, dt, turning)
+        consistent = self._correct(*known, self._psi, self._P)
+        if not consistent:  # the ground may have changed at once, as at the foot of a ramp: try without the memory
+            consistent = self._correct(*known, np.zeros(nw), np.eye(nw) * self._spread**2)
+        return -self._psi, (self.sigma <= self._largest_sigma) & (rim >= SLOWEST) & consistent
+
+    def _predict(self, rim: FloatArray, dt: float) -> None:
+        """The angles after so long [s]: the ground keeps its slope, the carriers turn over it, the memory fades."""
+        keep = np.exp(-rim * dt / self._length)
+        self._psi = keep * (self._psi + self._carrier_rate * dt)
+        self._P *= np.outer(keep, keep)
+        self._P[np.diag_indices_from(self._P)] += self._spread**2 * (1.0 - keep * keep)
+
+    def _turning(
+        self, dt: float, attitude: ArrayLike | None, pitch_rate: float | None, gyro: ArrayLike | None
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """What is known about ω: rows (k, 3) and their values (k,), both in sigmas; None if nothing is."""
+        now = _finite(attitude, "attitude", 2)
+        turned = _finite(gyro, "gyro", 3)
+        differences = False
+        if now is not None and self._attitude is not None and dt > 0.0:
+            differences = True
+            change = (now - self._attitude + math.pi) % (2.0 * math.pi) - math.pi
+            share = -math.expm1(-dt / SMOOTHING)
+            self._attitude_rate = self._attitude_rate + share * (change / dt - self._attitude_rate)
+        self._attitude = self._attitude if now is None else now
+        if turned is not None:
+            return np.eye(3) / self._turn_noise, turned / self._turn_noise
+        rows, values = [], []
+        if pitch_rate is not None and math.isfinite(pitch_rate):
+            rows.append(np.array([0.0, 1.0, 0.0]) / self._turn_noise)
+            values.append(float(pitch_rate) / self._turn_noise)
+        if differences and now is not None:
+            # Rates of roll and pitch in body rates, T (3.61): yaw rate stays open.
+            sr, cr, tp = math.sin(now[0]), math.cos(now[0]), math.tan(min(max(now[1], -1.5), 1.5))
+            rows += list(np.array([[1.0, tp * sr, tp * cr], [0.0, cr, -sr]]) / self._attitude_rate_noise)
+            values += list(self._attitude_rate / self._attitude_rate_noise)
+        return (np.array(rows), np.array(values)) if rows else None
+
+    def _correct(
+        self,
+        rates: FloatArray,
+        angles: FloatArray,
+        rim: FloatArray,
+        dt: float,
+        turning: tuple[FloatArray, FloatArray],
+        mean: FloatArray,
+        covariance: FloatArray,
+    ) -> bool:
+        """The Kalman update, angles and velocity together; False, and nothing changed, if wheels cannot roll so."""
+        nw = len(rim)
+        missing = np.isnan(rates)
+        unknown = np.concatenate([BODY, 6 + np.flatnonzero(missing)])
+        v = self._v.copy()
+        v[6:][~missing] = rates[~missing]
+        q = self._q
+        q[7:] = np.where(np.isfinite(angles), angles, self._rest)
+        # A slip that lasts over the length is one error, not one per sample.
+        speed = rim + SLOWEST
+        slipped = speed * (np.sqrt(np.maximum(self._length / (speed * dt), 1.0)) if dt > 0.0 else 1e3)
+        weight = np.empty((nw, 3))
+        weight[:, 0] = 1.0 / np.hypot(self._radius * self._rate_noise, self._slip * slipped)
+        weight[:, 1] = 1.0 / (self._sideslip * slipped)
+        weight[:, 2] = 1.0 / (self._slip * slipped)
+        psi, P, carrier_rate = np.empty(nw), np.empty((nw, nw)), np.empty(nw)
+        with compiling("odometry"):
+            squares, solved = kernels.solve_contact_angles(
+                self.vehicle.arrays,
+                q,
+                unknown,
+                self._looseness[unknown],
+                weight,
+                *turning,
+                self._coupling,
+                mean,
+                np.linalg.inv(covariance),
+                ITERATIONS,
+                v,
+                psi,
+                P,
+                carrier_rate,
+            )
+        self.surprise = squares / max(3 * nw + len(turning[1]) - len(unknown), 1)
+        if not solved or not np.abs(psi).max() <= 0.5 * math.pi or not self.surprise <= SURPRISE:
+            return False
+        self._psi, self._P, self._v, self._carrier_rate = psi, 0.5 * (P + P.T), v, carrier_rate
+        return True
+
+
+def joint_values(vehicle: Vehicle, given: ArrayLike | Mapping[str, float] | None, name: str) -> FloatArray:
+    """Values of all joints in the vehicle's order, NaN where not measured, from an array or a mapping."""
+    n = vehicle.n_joints
+    if given is None:
+        return np.full(n, np.nan)
+    if isinstance(given, Mapping):
+        result = np.full(n, np.nan)
+        for joint, value in given.items():
+            result[vehicle.joint_index(joint)] = value
+    else:
+        try:
+            result = np.array(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise SimulationError(f"{name}: is not an array of numbers, one per joint of '{vehicle.name}'") from None
+        if result.shape != (n,):
+            raise SimulationError(f"{name}: has shape {result.shape}, needs ({n},), one per joint of '{vehicle.name}'")
+    result[~(np.abs(result) <= checks.LARGEST)] = np.nan
+    return result
+
+
+def _finite(value: ArrayLike | None, name: str, n: int) -> FloatArray | None:
+    """An array of n numbers; None if it is missing or not finite."""
+    if value is None:
+        return None
+    row = np.array(value, dtype=np.float64)  # a copy: callers may use one buffer for all samples
+    if row.shape != (n,):
+        raise SimulationError(f"{name}: has shape {row.shape}, needs ({n},)")
+    return row if np.isfinite(row).all() else None
+
+
+def _wrapped(angle: float) -> float:
+    """The angle between −π and π."""
+    return (angle + math.pi) % (2.0 * math.pi) - math.pi

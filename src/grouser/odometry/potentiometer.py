@@ -1,0 +1,115 @@
+"""Angles from potentiometers, L §4.4.1: offset and gain, how they are calibrated, and where the range wraps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser.checks import FloatArray
+from grouser.errors import SimulationError
+
+LRU_RANGE = 10_000.0
+"""Values of the LRU's steering potentiometers over 360°, L §4.4.1."""
+
+
+@dataclass(frozen=True)
+class Potentiometer:
+    """angle = gain · (value − offset), wrapped to ±π.
+
+    L's Table 4.2 lists offsets before and after calibration and the change in degrees. With 10 000 values per turn, as
+    its text says, 130 values are 4.68°; the table prints .74°, smaller by 2π, as are all its entries, as if the range
+    were one radian. Wheel 1 has the other sign than wheels 2, 3 and 4 in both rovers, as if mounted the other way
+    round. This class takes the text's gain.
+    """
+
+    offset: float
+    """Value at angle zero."""
+    gain: float = 2.0 * math.pi / LRU_RANGE
+    """Angle per value [rad]; negative where it is mounted the other way round."""
+    range: float | None = LRU_RANGE
+    """Values after which it begins again; None if it has stops and never does."""
+
+    def __post_init__(self) -> None:
+        for name in ("offset", "gain"):
+            object.__setattr__(self, name, checks.number(getattr(self, name), name))
+        if self.gain == 0.0:
+            raise SimulationError("gain: is zero; it is the angle per value, such as 2π/10000")
+        if self.range is not None:
+            object.__setattr__(self, "range", checks.positive(self.range, "range"))
+
+    def angle(self, value: ArrayLike) -> FloatArray:
+        """Angle [rad] of one or more values, between −π and π; NaN where the value is outside the range or missing."""
+        values = np.asarray(value, dtype=np.float64)
+        with np.errstate(invalid="ignore"):
+            if self.range is not None:
+                values = np.where((values >= 0.0) & (values <= self.range), values, np.nan)
+            turned = self.gain * (values - self.offset)
+            result: FloatArray = turned - 2.0 * math.pi * np.round(turned / (2.0 * math.pi))
+        return result
+
+    def value(self, angle: ArrayLike) -> FloatArray:
+        """The value it shows at an angle [rad]."""
+        values: FloatArray = np.asarray(angle, dtype=np.float64) / self.gain + self.offset
+        return values if self.range is None else np.mod(values, self.range)
+
+    def change(self, offset: float) -> float:
+        """By how much every angle changes [rad] if the offset is corrected to this value: gain · (old − new)."""
+        turned = self.gain * (self.offset - checks.number(offset, "offset"))
+        return turned - 2.0 * math.pi * round(turned / (2.0 * math.pi))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A potentiometer found from pairs of value and angle."""
+
+    potentiometer: Potentiometer
+    """With the offset and gain found."""
+    residual: FloatArray
+    """Angle measured less angle found, of every pair [rad]."""
+    sigma_offset: float
+    """One sigma of the offset, in values; infinite where the pairs are too few to tell."""
+    sigma_gain: float
+    """One sigma of the gain [rad]; zero if it was given."""
+
+
+def calibrate(
+    values: ArrayLike, angles: ArrayLike, *, gain: float | None = None, range: float | None = LRU_RANGE
+) -> Calibration:
+    """Offset, and gain if it is not given, from pairs of value and true angle [rad], by least squares.
+
+    One pair gives the offset of a known gain, as L did with wheels aligned straight ahead. Two or more that differ in
+    angle give both. Values that wrap are followed from one angle to the next, so neighbours must be less than half the
+    range apart.
+    """
+    x, y = checks.array(values, "values", (None,)), checks.array(angles, "angles", (None,))
+    if len(x) != len(y) or not len(x):
+        raise SimulationError(f"values, angles: {len(x)} and {len(y)} do not make pairs; give one angle for each value")
+    order = np.argsort(y, kind="stable")
+    u = x[order].copy()
+    if range is not None:
+        u = np.unwrap(u, period=checks.positive(range, "range"))
+    v = y[order]
+    if gain is None:
+        if len(u) < 2 or np.ptp(u) == 0.0 or np.ptp(v) == 0.0:
+            raise SimulationError("values, angles: one position does not give a gain; give two or more, or gain=…")
+        slope = float(np.cov(u, v)[0, 1] / np.var(u, ddof=1))
+    else:
+        slope = checks.number(gain, "gain")
+        if slope == 0.0:
+            raise SimulationError("gain: is zero; it is the angle per value, such as 2π/10000")
+    middle, height = float(u.mean()), float(v.mean())
+    offset = middle - height / slope
+    free = len(u) - (2 if gain is None else 1)
+    residual = v - slope * (u - offset)
+    scatter = math.sqrt(float(residual @ residual) / free) if free > 0 else math.inf
+    spread = float(((u - middle) ** 2).sum())
+    sigma_gain = scatter / math.sqrt(spread) if gain is None else 0.0
+    sigma_offset = math.hypot(scatter / math.sqrt(len(u)), sigma_gain * (middle - offset)) / abs(slope)
+    back = np.empty_like(residual)
+    back[order] = residual
+    found = Potentiometer(offset if range is None else offset % range, slope, range)
+    return Calibration(found, back, sigma_offset, sigma_gain)
