@@ -17,11 +17,15 @@ if TYPE_CHECKING:
         contact,
         dynamics,
         errors,
+        gym,
         kinematics,
         logs,
+        odometry,
+        rolling,
         rotation,
         slip,
         terrain,
+        traction,
         vehicles,
     )
     from grouser.calibration.calibrate import calibrate
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from grouser.errors import GrouserError
     from grouser.kinematics import Kinematics, actuate
     from grouser.logs import Log, read_log
+    from grouser.odometry.odometry import Odometry
     from grouser.simulation import drive
     from grouser.simulation.rollout import Rollouts, rollout
     from grouser.simulation.run import Run
@@ -52,6 +57,7 @@ __all__ = [
     "Log",
     "MotionModel",
     "Noise",
+    "Odometry",
     "Parameter",
     "Rollouts",
     "Run",
@@ -69,15 +75,19 @@ __all__ = [
     "dynamics",
     "errors",
     "evaluate",
+    "gym",
     "kinematics",
     "logs",
+    "odometry",
     "read_log",
+    "rolling",
     "rollout",
     "rotation",
     "settle",
     "simulate",
     "slip",
     "terrain",
+    "traction",
     "vehicle",
     "vehicles",
 ]
@@ -89,6 +99,7 @@ _HOME = {
     "Kinematics": "kinematics",
     "actuate": "kinematics",
     "Log": "logs",
+    "Odometry": "odometry",
     "read_log": "logs",
     "Vehicle": "vehicles",
     "vehicle": "vehicles",

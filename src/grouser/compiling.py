@@ -10,7 +10,15 @@ from contextlib import contextmanager, suppress
 
 from grouser._kernels.jit import CACHE_FOLDER, FINGERPRINT
 
-SECONDS = {"settle": 15.0, "kinematics": 30.0, "unconstrained": 20.0, "dynamics": 60.0, "calibration": 20.0}
+SECONDS = {
+    "settle": 15.0,
+    "kinematics": 30.0,
+    "unconstrained": 20.0,
+    "dynamics": 60.0,
+    "calibration": 20.0,
+    "odometry": 20.0,
+    "rolling": 20.0,
+}
 """About how long each part takes on a laptop core, for the progress bar."""
 
 _ready: set[str] = set()

@@ -87,6 +87,15 @@ def _parts() -> list[tuple[str, Callable[[], object]]]:
         wheels = dict.fromkeys(motion.vehicle.wheels, 1.0 + 0.0 * t)
         gr.evaluate(motion, gr.calibration.log_of_motion(motion, t, wheels), interval=1.0)
 
+    def odometry() -> None:
+        told = gr.Odometry(gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6))))
+        told.update(0.0, np.zeros(zoe.n_joints), np.zeros(zoe.n_joints), (0.0, 0.0), (0.0, 0.0, 0.0))
+
+    def rolling() -> None:
+        upright, wheel = (np.pi, 0.0, 0.0, 0.0, np.pi), gr.rolling.Torus(0.5, 0.15)
+        gr.rolling.roll_wheel(wheel, flat, (0.0, 1.0, 0.0), start=upright, duration=0.01)
+        gr.rolling.roll(gr.vehicle("pvc"), flat, rates={"alpha1": 1.0}, duration=0.01)
+
     return [
         ("grounds", grounds),
         ("settling", lambda: gr.settle(zoe, flat)),
@@ -94,4 +103,6 @@ def _parts() -> list[tuple[str, Callable[[], object]]]:
         ("forces: contacts, actuators and dynamics", dynamics),
         ("contacts, velocities and frames", probes),
         ("predictions of logs", calibration),
+        ("odometry", odometry),
+        ("rolling", rolling),
     ]
