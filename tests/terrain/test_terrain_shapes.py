@@ -294,3 +294,10 @@ def test_the_smallest_maps_work(n):
             ground.height([0.5, n - 1.0], [0.25, n - 1.0]), [1.0, 3.0 * (n - 1)], atol=1e-12
         )
         np.testing.assert_allclose(ground.gradient(0.5, 0.25), [1.0, 2.0], atol=1e-12)
+
+
+def test_a_formula_whose_slope_is_a_sum_that_is_not_a_number_ends_the_map():
+    """The compiler may fold x − x of a sum to zero, and with it math.isfinite."""
+    ground = terrain.function(lambda x, y: (0.0, 1.0 + math.sqrt(x), 0.0))
+    assert not ground.contains(-1.0, 0.0)
+    assert ground.contains(1.0, 0.0)

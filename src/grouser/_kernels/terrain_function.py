@@ -40,7 +40,8 @@ def _with_slope(compiled):
         if not (x[0] >= par[0] and x[0] <= par[1] and x[1] >= par[2] and x[1] <= par[3]):
             return
         height, slope_x, slope_y = compiled(x[0], x[1])
-        if math.isfinite(height) and math.isfinite(slope_x) and math.isfinite(slope_y):
+        # compared: math.isfinite(x) is x − x, which the compiler's flags let it fold to zero for a sum
+        if abs(height) < math.inf and abs(slope_x) < math.inf and abs(slope_y) < math.inf:
             out[0] = height
             out[1] = slope_x
             out[2] = slope_y
@@ -56,7 +57,7 @@ def _differenced(compiled):
         if not (px >= par[0] and px <= par[1] and py >= par[2] and py <= par[3]):
             return
         height = float(compiled(px, py))
-        if not math.isfinite(height):
+        if not abs(height) < math.inf:
             return
         # Far from the origin x itself is coarser, so the step grows with it.
         dx = 1e-5 * math.sqrt(1.0 + abs(px))
@@ -73,10 +74,10 @@ def _differenced(compiled):
 @numba.njit(**FLAGS)
 def _difference(before, middle, after, step):
     """Central difference, one-sided where the formula ends."""
-    if math.isfinite(before) and math.isfinite(after):
+    if abs(before) < math.inf and abs(after) < math.inf:
         return (after - before) / (2.0 * step)
-    if math.isfinite(after):
+    if abs(after) < math.inf:
         return (after - middle) / step
-    if math.isfinite(before):
+    if abs(before) < math.inf:
         return (middle - before) / step
     return 0.0
