@@ -1,0 +1,213 @@
+"""Traction control in a closed loop: the dynamics engine is the rover, sensors and estimators are on board.
+
+At every control step: planner → slip filter and traction control → inverse kinematics → motors, from what the
+encoders, the attitude sensor and a fusion filter say. The fusion filter is stood in for by the true velocity with
+white noise; wheel odometry and the calibrated slip model are the real ones.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grouser import checks, rotation
+from grouser.checks import FloatArray
+from grouser.dynamics import Dynamics
+from grouser.errors import SimulationError
+from grouser.kinematics import Kinematics
+from grouser.odometry import EncoderNoise, Odometry
+from grouser.simulation import Run, drive, simulate
+from grouser.simulation.drive import Bound
+from grouser.terrain import Terrain
+from grouser.traction.control import TractionControl, TractionController
+from grouser.traction.inverse_kinematics import Limits
+from grouser.traction.mode_driver import ModeDriver
+from grouser.traction.path import PurePursuit
+from grouser.traction.slip_filter import SlipFilter
+from grouser.vehicles import Vehicle
+
+SINKING = 3.0
+"""Time in which a rover comes to rest on its ground [s]."""
+COMMAND = 2
+"""Column of the commanded velocity in a row of the record."""
+PLANAR = [3, 4, 2]
+"""Where forward, left and turn stand in a velocity (ω, v)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensors:
+    """One sigma of each sensor's white noise at the control rate."""
+
+    wheel_rate: float = 0.093
+    """Of a wheel's rate [rad/s], L (4.43)."""
+    attitude: float = 0.005
+    """Of roll and pitch [rad]."""
+    fused_velocity: float = 0.02
+    """Of the fused forward and left velocity [m/s]."""
+    fused_turn: float = 0.02
+    """Of the fused turn rate [rad/s]."""
+    seed: int = 0
+    """Of all of it."""
+
+    def __post_init__(self) -> None:
+        for name in ("wheel_rate", "attitude", "fused_velocity", "fused_turn"):
+            if checks.number(getattr(self, name), f"sensors {name}") < 0.0:
+                raise SimulationError(f"sensors {name}: {getattr(self, name):g} is negative")
+        checks.count(self.seed, "sensors seed", least=0)
+
+
+@dataclass(frozen=True)
+class LoopRecord:
+    """What went on in the loop, a row per control step; velocities are (forward, left [m/s], turn [rad/s])."""
+
+    time: FloatArray
+    """[s], (n,)."""
+    desired: FloatArray
+    """Of the planner, (n, 3)."""
+    command: FloatArray
+    """Of the control, (n, 3)."""
+    odometry: FloatArray
+    """Of the wheels, before slip, (n, 3)."""
+    slip_velocity: FloatArray
+    """Enhanced slip velocity, v_true − v_odometry, (n, 3)."""
+    slip: FloatArray
+    """s_control, (n, 3); zero without control."""
+    acceleration_limit: FloatArray
+    """a_max [m/s²], (n,)."""
+    along: FloatArray
+    """Distance driven along the path [m], (n,)."""
+    off: FloatArray
+    """Distance to the right of the path [m], (n,)."""
+
+
+class ClosedLoop:
+    """A drive of the engine: it senses the simulated rover, estimates, controls, and commands its joints."""
+
+    def __init__(
+        self,
+        planner: PurePursuit,
+        slip_model: Kinematics,
+        *,
+        control: TractionControl | None,
+        limits: Limits | None = None,
+        slip_filter: SlipFilter | None = None,
+        sensors: Sensors | None = None,
+        rate: float = 50.0,
+    ) -> None:
+        """planner: says where to go. slip_model: the calibrated kinematics of the same vehicle. rate: of control [Hz].
+
+        control None drives without traction control. limits: of the joints; None takes the control's wheel rate.
+        """
+        self.planner = checks.instance(
+            planner, PurePursuit, "planner", "use grouser.traction.PurePursuit(path, speed=…)"
+        )
+        self.slip_model = checks.instance(
+            slip_model, Kinematics, "slip_model", "use grouser.Kinematics(vehicle, slip=…)"
+        )
+        vehicle = slip_model.vehicle
+        wheel_rate = (control or TractionControl()).wheel_rate
+        self.driver = ModeDriver(vehicle, mode="ackermann", limits=limits or Limits(wheel_rate=wheel_rate))
+        self.controller = TractionController(control, arm=self.driver.inverse.arm, slip_filter=slip_filter)
+        self.sensors = checks.instance(sensors or Sensors(), Sensors, "sensors", "use grouser.traction.Sensors(…)")
+        self.period = 1.0 / checks.positive(rate, "rate")
+        self._random = np.random.default_rng(self.sensors.seed)
+        encoders = EncoderNoise(rate=self.sensors.wheel_rate**2)
+        self.odometry = Odometry(slip_model, noise=encoders, measured=vehicle.joints)
+        self._wheels = vehicle.arrays.wheel - 1
+        self._steering = [vehicle.joint_index(j) for j in self.driver.inverse.steering_joints]
+        self._rows: list[tuple[Any, ...]] = []
+        self._command = self._at_rest = np.zeros(len(vehicle.actuated))
+        self._samples = 0
+
+    @property
+    def record(self) -> LoopRecord:
+        """What has gone on so far."""
+        return LoopRecord(*(np.array(column, dtype=np.float64) for column in zip(*self._rows, strict=True)))
+
+    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
+        """The loop as a law of the engine: it acts at its own rate, whatever the step of the simulation."""
+        if vehicle is not self.slip_model.vehicle:
+            raise SimulationError(f"closed loop: made for '{self.slip_model.vehicle.name}', not for '{vehicle.name}'")
+        if self._rows:
+            raise SimulationError("closed loop: has driven already; make a new one for every run")
+        if dt > self.period * (1.0 + 1e-9):
+            raise SimulationError(f"dt: {dt:g} s is longer than the control period of {self.period:g} s; use less")
+        callback = _Callback(self.command, vehicle)
+        return Bound(callback.address, np.zeros(1), callback)
+
+    def command(self, time: float, state: FloatArray, velocity: FloatArray) -> FloatArray:
+        """Rates of the actuated joints at a state and velocity of the plant; between control steps they are held."""
+        if time + 1e-9 >= self._samples * self.period:
+            self._samples += 1
+            stands = self.planner.finished and not self._rows[-1][COMMAND].any()
+            self._command = self._at_rest if stands else self._control(time, state, velocity)
+        return self._command
+
+    def _control(self, time: float, state: FloatArray, velocity: FloatArray) -> FloatArray:
+        noise, random = self.sensors, self._random
+        rpy = rotation.to_rpy(rotation.from_quaternion(state[:4])).ravel()
+        attitude = rpy[:2] + noise.attitude * random.standard_normal(2)
+        rates = velocity[6:].copy()
+        rates[self._wheels] += noise.wheel_rate * random.standard_normal(len(self._wheels))
+        angles = state[7:].copy()
+        sigma = np.array([noise.fused_velocity, noise.fused_velocity, noise.fused_turn])
+        fused = velocity[PLANAR] + sigma * random.standard_normal(3)
+        estimate = self.odometry.update(time, rates, angles, attitude)
+        odometry, model_slip = estimate.odometry_twist[PLANAR], estimate.slip[PLANAR]
+        desired = self.planner.desired(float(state[4]), float(state[5]), float(rpy[2]))
+        done = self.controller.update(desired, odometry, model_slip, fused, self.period)
+        forward, left, turn = done.command
+        joints = self.driver.update(forward, left, turn, self.period, angles=angles[self._steering])
+        self._rows.append(
+            (
+                time,
+                desired,
+                done.command,
+                odometry,
+                done.slip_velocity,
+                done.slip,
+                done.acceleration_limit,
+                self.planner.along,
+                self.planner.off,
+            )
+        )
+        return joints.rates
+
+
+def drive_loop(
+    model: Dynamics, ground: Terrain, loop: ClosedLoop, *, start: tuple[float, float, float], duration: float, dt: float
+) -> Run:
+    """Drive from rest at (x, y, yaw) for a duration [s]; once the path is finished the rover stands.
+
+    Before it starts it is given a few seconds to sink into the ground, which are not part of the run.
+    """
+    checks.instance(model, Dynamics, "model", "use grouser.Dynamics(vehicle, contact=…)")
+    still = np.zeros(6 + model.vehicle.n_joints)
+    sunk = simulate(model, ground, drive.constant(0.0), duration=SINKING, dt=0.01, start=start, velocity=still)
+    return simulate(model, ground, loop, duration=duration, dt=dt, start=sunk.state[-1], velocity=sunk.velocity[-1])
+
+
+class _Callback:
+    """A Python function of (time, state, velocity), called by the engine; what it raises is kept and raised after the
+    run."""
+
+    def __init__(self, body: Callable[[float, FloatArray, FloatArray], FloatArray], vehicle: Vehicle) -> None:
+        pointer = ctypes.POINTER(ctypes.c_double)
+        nq, nv, na = 7 + vehicle.n_joints, 6 + vehicle.n_joints, len(vehicle.actuated)
+        self.error: Exception | None = None
+
+        def call(par: Any, x: Any, out: Any, jac: Any) -> None:
+            values = np.ctypeslib.as_array(x, (1 + nq + nv,))
+            command = np.ctypeslib.as_array(out, (na,))
+            try:
+                command[:] = body(float(values[0]), values[1 : 1 + nq].copy(), values[1 + nq :].copy())
+            except Exception as error:
+                self.error = self.error or error
+                command[:] = np.nan
+
+        self.function = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer)(call)
+        self.address = ctypes.cast(self.function, ctypes.c_void_p).value or 0

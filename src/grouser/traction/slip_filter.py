@@ -1,0 +1,99 @@
+"""Enhanced slip: the calibrated slip model corrected by a fused velocity, L (6.2)–(6.4).
+
+Signs are ours, v_true = v_odometry + v_slip, so a wheel that slips while it climbs has v_slip against v_odometry. L
+subtracts slip: its u and y are the negatives of ours, and so is its state. The slip ratio s is positive in both when
+the vehicle falls behind its wheels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser.checks import FloatArray
+from grouser.errors import SimulationError
+from grouser.odometry.slip_ratio import THRESHOLD
+
+SLOW_TURN = 0.05
+"""Turn rate [rad/s] up to which its slip counts as none (ours: about the threshold of (6.4) at an LRU's wheels)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlipFilter:
+    """The Kalman filter of L §6.1, alike for forward, left and turn: x ← F x + G u, y = H x, with H = 1.
+
+    F, G act once a sample, so they belong to a sampling rate; L gives none, and its odometry runs at 100 Hz.
+    """
+
+    memory: float = 0.2
+    """F, 0 ≤ F < 1: what stays of the last estimate."""
+    trust: float = 0.8
+    """G, ≥ 0: what the model's slip adds. F + G = 1 follows a constant slip without bias."""
+    process: float = 1.0
+    """Q [m²/s² and rad²/s²], > 0."""
+    measurement: float = 5.0
+    """R [m²/s² and rad²/s²], > 0: of the fused velocity, which shakes with the body."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= checks.number(self.memory, "slip filter memory") < 1.0:
+            raise SimulationError(f"slip filter memory: {self.memory:g} is not at least 0 and below 1")
+        if checks.number(self.trust, "slip filter trust") < 0.0:
+            raise SimulationError(f"slip filter trust: {self.trust:g} is negative")
+        checks.positive(self.process, "slip filter process")
+        checks.positive(self.measurement, "slip filter measurement")
+
+    @property
+    def steady_covariance(self) -> float:
+        """P before a measurement after many of them: the positive root of P² + (R (1 − F²) − Q) P − Q R = 0."""
+        b = self.measurement * (1.0 - self.memory**2) - self.process
+        return 0.5 * (math.sqrt(b * b + 4.0 * self.process * self.measurement) - b)
+
+    @property
+    def steady_gain(self) -> float:
+        """K = P/(P + R) after many measurements."""
+        p = self.steady_covariance
+        return p / (p + self.measurement)
+
+
+class SlipEstimate:
+    """The filter at work: the slip velocity (forward, left [m/s], turn [rad/s]) and what it means as a ratio."""
+
+    def __init__(self, settings: SlipFilter | None = None) -> None:
+        """With L's matrices, unless settings say otherwise."""
+        self.settings = checks.instance(
+            settings or SlipFilter(), SlipFilter, "settings", "use grouser.traction.SlipFilter(…)"
+        )
+        self.slip = np.zeros(3)
+        """v_slip = v_true − v_odometry, shape (3,)."""
+        self.covariance = 0.0
+        """P after the last sample, the same for each component [m²/s² and rad²/s²]."""
+
+    def update(self, model_slip: ArrayLike, odometry: ArrayLike, fused: ArrayLike | None) -> FloatArray:
+        """One sample, shape (3,): the model's slip, the odometry before slip, and the fused velocity (None: it is
+        missing)."""
+        f = self.settings
+        u = checks.array(model_slip, "model_slip", (3,))
+        v = checks.array(odometry, "odometry", (3,))
+        self.slip = f.memory * self.slip + f.trust * u
+        self.covariance = f.memory**2 * self.covariance + f.process
+        if fused is not None:
+            y = checks.array(fused, "fused", (3,)) - v  # (6.2), negated: our slip is added to the odometry
+            gain = self.covariance / (self.covariance + f.measurement)
+            self.slip = self.slip + gain * (y - self.slip)
+            self.covariance *= 1.0 - gain
+        return self.slip
+
+
+def slip_vector(slip: ArrayLike, odometry: ArrayLike) -> FloatArray:
+    """s of forward, left and turn each by itself, shape (3,), > 0 slips, < 0 skids; zero where the odometry is slow.
+
+    One number for all is `grouser.odometry.slip_ratio.body_slip` (6.4), or `travel_slip` with its sign.
+    """
+    v_slip, v = checks.array(slip, "slip", (3,)), checks.array(odometry, "odometry", (3,))
+    fast = np.abs(v) > np.array([THRESHOLD, THRESHOLD, SLOW_TURN])
+    result: FloatArray = np.where(fast, -v_slip / np.where(fast, v, 1.0), 0.0)
+    return result
