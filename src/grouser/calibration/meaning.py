@@ -44,18 +44,18 @@ SURFACE = {
     1: ("forward slip per speed", "1"),
     2: ("forward slip per turn rate", "m"),
     3: ("forward slip per speed and turn rate", "s"),
-    4: ("forward slip downhill", "s"),
+    4: ("forward slip downhill per speed", "s²/m"),
     5: ("sideways slip per speed", "1"),
     6: ("sideways slip per turn rate", "m"),
     7: ("sideways slip per speed and turn rate", "s"),
-    8: ("sideways slip downhill", "s"),
+    8: ("sideways slip downhill per speed", "s²/m"),
     9: ("turn slip per speed", "rad/m"),
     10: ("turn slip per turn rate", "1"),
     11: ("turn slip per speed and turn rate", "s/m"),
-    12: ("turn slip by pitch", "rad s/m"),
-    13: ("turn slip by roll", "rad s/m"),
+    12: ("turn slip by pitch per speed", "rad s²/m²"),
+    13: ("turn slip by roll per speed", "rad s²/m²"),
 }
-"""α₁…α₁₃ of P (13)."""
+"""α₁…α₁₃ of P (13), slip by gravity growing with distance: `Perturbative.gravity_grows`."""
 AXES = {"x": "ahead", "y": "left", "z": "up"}
 NOISY = {"v": ("speed", "m"), "w": ("turn rate", "rad")}
 

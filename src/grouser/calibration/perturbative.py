@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser.calibration.baselines import nominal_model
-from grouser.calibration.velocity import Inputs, VelocityModel
+from grouser.calibration.noise import GROWTH
+from grouser.calibration.velocity import Inputs, VelocityModel, rolling_speed
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.vehicles import Vehicle
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 GRAVITY = 9.81  # m/s²
 NAMES = tuple(f"slip.a{i}" for i in range(1, 14))
 """Parameters of the slip surface, α₁…α₁₃ of P (13)."""
+GRAVITY_TERMS = [3, 7, 11, 12]
+"""Positions in α of those that multiply gravity."""
 ROWS = np.array([3, 4, 2])
 """Where δV_x, δV_y, δV_θ stand in a body velocity (ω, v)."""
 
@@ -38,13 +41,21 @@ class Perturbative(VelocityModel):
     """
 
     COUNT: ClassVar[int] = len(NAMES)
+    """Number of slip parameters."""
 
     vehicle: Vehicle
     """The vehicle: skid-steered, or with some wheels steered."""
     slip: FloatArray = field(default_factory=lambda: np.zeros(13))
-    """α₁…α₁₃, (13,)."""
+    """α₁…α₁₃, (13,), each in its unit: δV [m/s, rad/s] over V_x [m/s], V_θ [rad/s] and g [m/s²]."""
+    gravity_grows: str = "time"
+    """Slip by gravity grows with "time", P (13), or with the "distance" the wheels roll.
+
+    Then g_x, g_y are multiplied by the rim speed [m/s], as rolling creep has it: a vehicle at rest does not slide.
+    """
 
     def __post_init__(self) -> None:
+        if self.gravity_grows not in GROWTH:
+            raise CalibrationError(f"gravity_grows {self.gravity_grows!r:.40}: is not one of {', '.join(GROWTH)}")
         slip = np.array(self.slip, dtype=np.float64)
         if slip.shape != (self.COUNT,) or not np.isfinite(slip).all():
             raise CalibrationError(f"slip: must be {self.COUNT} finite numbers, α₁…α₁₃ of P (13)")
@@ -52,11 +63,11 @@ class Perturbative(VelocityModel):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """slip.a1 … slip.a13."""
+        """slip.a1 … slip.a13, in their units."""
         return dict(zip(NAMES, self.slip.tolist(), strict=True))
 
     def with_parameter(self, name: str, value: float) -> Self:
-        """The same model with one of them changed."""
+        """The same model with one of them changed, in its unit."""
         slip = self.slip.copy()
         slip[index_of(name)] = value
         return replace(self, slip=slip)
@@ -68,6 +79,9 @@ class Perturbative(VelocityModel):
     def regressors(self, inputs: Inputs, nominal: FloatArray) -> FloatArray:
         """∂(ω, v)/∂α at each sample, (n, 6, 13), C-contiguous: U_α of P (11); it does not depend on α."""
         g_x, g_y = gravity(inputs.attitude)
+        if self.gravity_grows == "distance":
+            speed = rolling_speed(inputs, self.vehicle)
+            g_x, g_y = speed * g_x, speed * g_y
         out = np.zeros((len(inputs.time), 6, self.COUNT))
         out[:, ROWS] = surface_terms(nominal[:, 3], nominal[:, 2], g_x, g_y)
         return out
@@ -83,6 +97,11 @@ class Perturbative(VelocityModel):
         if any(name not in NAMES for name in names):
             return None
         return self.regressors(inputs, self.nominal(inputs))[:, :, [index_of(name) for name in names]]
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What a fit file says about the model beside its parameters and vehicle."""
+        return {} if self.gravity_grows == "time" else {"gravity_grows": self.gravity_grows}
 
     def slip_surface(
         self, v_x: ArrayLike, v_theta: ArrayLike, g_x: ArrayLike = 0.0, g_y: ArrayLike = 0.0

@@ -122,7 +122,9 @@ class Wanted:
             "bicycle": baselines.Bicycle,
             "perturbative": perturbative.Perturbative,
         }
-        made: VelocityModel = kinds[self.model](vehicle=vehicle)
+        # Logs hold stops, and slow and fast driving: gravity slides a vehicle only as its wheels roll.
+        rolling = {"gravity_grows": "distance"} if self.model == "perturbative" else {}
+        made: VelocityModel = kinds[self.model](vehicle=vehicle, **rolling)
         return made
 
     def _first(self, motion: MotionModel) -> list[str]:

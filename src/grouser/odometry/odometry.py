@@ -15,6 +15,7 @@ from grouser._kernels import odometry_slots as slots
 from grouser._kernels.kinematics import KinematicModel
 from grouser._kernels.scratch import make_scratch
 from grouser.calibration import MotionModel, Noise
+from grouser.calibration.perturbative import GRAVITY_TERMS, Perturbative
 from grouser.calibration.velocity import VelocityModel
 from grouser.checks import FloatArray
 from grouser.compiling import compiling
@@ -32,6 +33,8 @@ ATTITUDE_DRIFT = 0.1
 """How fast roll and pitch may change while they are not seen, one sigma [rad/s]."""
 
 NOT_DYNAMIC = "odometry takes what wheels measure, and a dynamic model predicts it; use grouser.Kinematics(vehicle)"
+
+BY_GRAVITY = [slots.SURFACE + k for k in GRAVITY_TERMS]
 
 Values = ArrayLike | Mapping[str, float]
 
@@ -94,6 +97,7 @@ class Odometry:
         self._usual = self._contact.copy(), self._settings[slots.ON_GROUND : slots.CONTACT_KNOWN + 1].copy()
         self._told = False
         self._map: RateMap | None = None
+        self._sliding: FloatArray | None = None
         self._kinematics, self._linear = self._set_model(self.model.model)
         self._set_numbers(slip_scale, gap, acceleration, process_noise)
         if pitch_rate not in ("wheels", "attitude"):
@@ -179,6 +183,8 @@ class Odometry:
             self._estimate_contacts()
         if self._map is not None:
             self._map.fill(self._rates, self._angles, self._linear)
+            if self._sliding is not None:
+                self._settings[BY_GRAVITY] = self._sliding * self._rim_speed()
         bits = kernels.update(*self._arguments, self._rates, self._angles, sense, self._work, self._out)
         if bits:
             self._count(bits)
@@ -202,6 +208,13 @@ class Odometry:
             if values.shape != into.shape:
                 raise SimulationError(f"{name}: has shape {values.shape}, needs {into.shape}, one per joint")
         into[:] = values
+
+    def _rim_speed(self) -> float:
+        """Mean rim speed of the measured wheels of the sample, without sign [m/s]."""
+        arrays = self.vehicle.arrays
+        rims = np.abs(self._rates[arrays.wheel - 1] * arrays.radius)
+        rims = rims[np.isfinite(rims)]
+        return float(rims.mean()) if rims.size else 0.0
 
     def _count(self, bits: int) -> None:
         names = self.vehicle.joints
@@ -286,6 +299,8 @@ class Odometry:
         elif isinstance(model, VelocityModel):
             arrays = Kinematics(self.vehicle).arrays()
             self._map = rate_map(model)
+            if isinstance(model, Perturbative) and model.gravity_grows == "distance":
+                self._sliding = model.slip[GRAVITY_TERMS]
             self._settings[slots.LINEAR] = 1.0
             self._settings[slots.SURFACE : slots.SURFACE + 13] = self._map.surface
         else:

@@ -1,0 +1,194 @@
+"""`grouser odometry`: where a log's wheels say the vehicle went, judged by the log's poses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grouser.cli import console
+from grouser.errors import GrouserError
+
+if TYPE_CHECKING:
+    from grouser.calibration.fit import Fit
+    from grouser.logs import Log
+    from grouser.odometry.log import LogOdometry
+
+OUTPUTS = (".tum", ".csv")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "odometry",
+        epilog="Example: grouser odometry drive.csv --manifest log.toml --fit fit.toml --gyro\n\n"
+        "Example: grouser odometry drive.csv --manifest log.toml --fit fit.toml --plot drive.png --out drive.tum",
+    )(odometry)
+
+
+def odometry(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="A driving log; several files are one log.")],
+    manifest: Annotated[Path, typer.Option(help="What the columns are (.toml).")],
+    fit: Annotated[
+        Path | None, typer.Option(help="What `grouser calibrate` wrote (.toml); without it, plain odometry.")
+    ] = None,
+    gyro: Annotated[
+        bool, typer.Option("--gyro", help="Turn rates of the gyro; bias and lag are found from the log.")
+    ] = False,
+    same_ground: Annotated[
+        bool, typer.Option("--same-ground", help="Slip is that of the fit's ground, not of a similar one.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Poses into a .tum file, or everything with covariances into a .csv file.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Path with ellipses, height, yaw error, into a .png, .svg or .pdf file.")
+    ] = None,
+    as_json: console.Json = False,
+) -> None:
+    """Follow a log by its wheels, attitude and maybe gyro; its poses only judge. Plain odometry stands beside."""
+    if plot is not None:
+        from grouser.view.style import picture_suffix
+
+        picture_suffix(plot)
+    if out is not None and out.suffix.lower() not in OUTPUTS:
+        raise GrouserError(f"{out}: odometry is written into a file that ends in {' or '.join(OUTPUTS)}")
+
+    import grouser as gr
+    from grouser.calibration.evaluate import plain_odometry
+    from grouser.calibration.fit import Fit
+    from grouser.odometry.judge import judge
+    from grouser.odometry.log import SAME_GROUND, odometry_of
+
+    found = None if fit is None else Fit.load(fit)
+    log = gr.read_log(logs, manifest=manifest)
+    motion = found.model if found is not None else _uncalibrated(log)
+    plain = plain_odometry(motion, log)
+    trained = found is not None and found.training.log == log.name and found.training.samples == len(log)
+    spread = SAME_GROUND if same_ground or trained else None
+    run = odometry_of(plain if found is None else found, log, gyro=gyro, ground=spread)
+    result: dict[str, Any] = {}
+    if len(log.poses) > 1:
+        # The pose sensor does not see full turns while it is blind; the best odometry there is counts them.
+        has_gyro = log.gyro is not None and not gyro
+        turns = odometry_of(motion, log, gyro=True) if has_gyro and _sees_turns(log) else run
+        judged = judge(run, log, motion.sensor, turns=turns)
+        baseline = judge(odometry_of(plain, log), log, motion.sensor, turns=turns).summary()
+        keys = ("end_error", "end_error_percent", "yaw_error_deg", "yaw_error_percent", "height_rms")
+        result = {**judged.summary(), "baseline": {key: baseline[key] for key in keys}}
+    elif plot is not None:
+        raise GrouserError(f"{log.name}: has no poses to draw the odometry against; leave --plot out")
+    _write(run, out)
+    if plot is not None:
+        from grouser.view.odometry import plot_odometry
+
+        plot_odometry(run, judged, plot, title=f"{log.name}: {_name(found, gyro)}")
+    result |= {
+        "log": log.name,
+        "fit": None if fit is None else str(fit),
+        "gyro": None if run.gyro is None else {
+            "lag": run.gyro.lag, "bias": run.gyro.bias.tolist(), "rest": run.gyro.rest, "noise": run.gyro.noise
+        },
+        "drives": int(run.drive[-1]) + 1,
+        "samples": len(log),
+        "faults": run.faults,
+        "trained_on_this_log": trained,
+        "out": None if out is None else str(out),
+        "plot": None if plot is None else str(plot),
+    }  # fmt: skip
+    if as_json:
+        console.print_json(result)
+    else:
+        _print(result, found, gyro)
+
+
+def _uncalibrated(log: Log) -> Any:
+    """A motion model of the vehicle that the manifest names."""
+    import grouser as gr
+
+    if log.vehicle is None:
+        raise GrouserError(f"{log.name}: its manifest names no vehicle; name it there, vehicle = '…', or give --fit")
+    return gr.MotionModel(model=gr.Kinematics(gr.vehicle(log.vehicle)), sensor=log.sensor)
+
+
+def _sees_turns(log: Log) -> bool:
+    import numpy as np
+
+    return log.gyro is not None and bool(np.isfinite(log.gyro[:, 2]).any())
+
+
+def _write(run: LogOdometry, out: Path | None) -> None:
+    if out is None:
+        return
+    from grouser.odometry.output import write_csv, write_tum
+
+    (write_tum if out.suffix.lower() == ".tum" else write_csv)(out, run.estimates)
+
+
+def _name(fit: Fit | None, gyro: bool) -> str:
+    wheels = "plain odometry" if fit is None else "calibrated odometry"
+    return f"{wheels} with gyro" if gyro else wheels
+
+
+def _print(result: dict[str, Any], fit: Fit | None, gyro: bool) -> None:
+    if "distance" in result:
+        rows = [_row("plain odometry", result["baseline"]), _row(_name(fit, gyro), result)]
+        rows = rows[1:] if fit is None and not gyro else rows
+        typer.echo(
+            f"{result['log']}: {result['distance']:.1f} m driven, {result['turning_deg']:.0f}° turned in all;"
+            " errors at the end"
+        )
+        columns = ("", "end", "of the way", "yaw", "of the turning", "height rms")
+        console.print_table("", columns, rows, right=range(1, 6))
+        typer.echo("")
+        k = result["nees_stretches"]
+        each = f"of {k} stretches of 10 m" if k > 1 else "of the one stretch"
+        typer.echo(_consistency(each, result["nees"], result["nees_band"]))
+        typer.echo(_consistency("since the start", result["nees_since_start"], result["nees_since_start_band"]))
+    else:
+        typer.echo(f"{result['log']}: has no poses to judge by")
+    if result["gyro"] is not None:
+        _print_gyro(result["gyro"])
+    if result["drives"] > 1:
+        typer.echo(f"gaps break the log into {result['drives']} drives; the longest is judged")
+    for kind, count in result["faults"].items():
+        typer.echo(f"{count} samples with a fault: {kind}")
+    if result["trained_on_this_log"]:
+        typer.echo("the fit was made from this very log, so these errors are not held out; try another log")
+    for key in ("out", "plot"):
+        if result[key] is not None:
+            typer.echo(f"wrote {result[key]}")
+
+
+def _row(name: str, one: dict[str, Any]) -> tuple[str, ...]:
+    def share(value: float | None) -> str:
+        return "-" if value is None else f"{value:.2f} %"
+
+    height = "-" if one["height_rms"] is None else f"{one['height_rms']:.3f} m"
+    return (
+        name, f"{one['end_error']:.2f} m", share(one["end_error_percent"]), f"{one['yaw_error_deg']:.1f}°",
+        share(one["yaw_error_percent"]), height,
+    )  # fmt: skip
+
+
+def _print_gyro(gyro: dict[str, Any]) -> None:
+    if gyro["lag"] is None:
+        typer.echo("gyro: the log does not tell its lag beside the manifest's")
+    else:
+        late = "late" if gyro["lag"] >= 0.0 else "early"
+        typer.echo(f"gyro: {abs(gyro['lag']):.3f} s {late} beside the manifest's lag, found from the wheels' turning")
+    if gyro["rest"] < 2.0:
+        typer.echo("gyro: the vehicle was hardly ever at rest, so its bias is not known and taken as zero")
+    else:
+        typer.echo(f"gyro: bias {gyro['bias'][2]:.2e} rad/s about z, from {gyro['rest']:.0f} s at rest")
+
+
+def _consistency(where: str, nees: float, band: list[float]) -> str:
+    """What the normalised error squared of x, y, yaw says, per degree of freedom: 1 if all is as claimed."""
+    said = f"mean normalised error squared {where} {nees:.2f}, {band[0]:.2f} to {band[1]:.2f} expected: "
+    if nees > band[1]:
+        return said + "odometry is surer of itself than it should be here"
+    if nees < band[0]:
+        return said + "errors are smaller than odometry claims"
+    return said + "odometry knows how good it is"

@@ -1,0 +1,195 @@
+"""The gyro of a log made ready for odometry: when the vehicle stood, the gyro's bias, and how late it is.
+
+All three come from the log's own sensors, never from its poses. Wheels that stand tell when the body does not turn,
+so what the gyro says then is its bias. Wheels that turn the body tell when the gyro should say so: the lag is the
+shift under which the turn rates of both agree best, on top of the one in the manifest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser.checks import FloatArray
+from grouser.errors import LogError
+from grouser.logs import Log
+from grouser.vehicles import Vehicle
+
+BoolArray = NDArray[np.bool_]
+
+STILL = 0.02
+"""Wheel rate below which a wheel stands [rad/s]."""
+REST = 1.0
+"""How long all wheels must stand for the vehicle to be at rest [s]."""
+SETTLING = 0.5
+"""The body rocks for so long after a stop, and clocks differ by less: so much of a rest tells no bias [s]."""
+LEAST_REST = 2.0
+"""Rest below which the bias is not known [s]."""
+UNKNOWN_BIAS = 0.003
+"""One sigma of a bias that no rest tells [rad/s]; assumed."""
+UNKNOWN_NOISE = 0.005
+"""One sigma of a turn rate where the log is too short to tell [rad/s]."""
+LONGEST_LAG = 0.3
+"""Largest remaining lag that is looked for, either way [s]."""
+LEAST_TURN = 0.5
+"""Turning [rad] that a lag can be told from."""
+ALIKE = 0.5
+"""Share of the gyro's power that the wheels must explain for a lag to be believed."""
+HOLE = 0.5
+"""Longest hole in the gyro's data that is filled by interpolation [s]."""
+SCALE = 0.003
+"""One sigma of the gyro's scale factor; assumed, not of any one sensor's data sheet."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GyroSignal:
+    """Turn rates on the clock of the wheels, bias removed, with what they are uncertain by."""
+
+    rates: FloatArray
+    """About the body's x, y, z, (n, 3) [rad/s]; zero at rest, NaN where the gyro was silent for longer than `HOLE`."""
+    bias: FloatArray
+    """That was taken off, (3,) [rad/s]."""
+    bias_sigma: float
+    """One sigma of the bias about z [rad/s]."""
+    lag: float | None
+    """How much later than the manifest says the gyro was [s]; None: this log does not tell, and none is taken out."""
+    noise: float
+    """One sigma of one turn rate about z while driving [rad/s], by its differences from sample to sample."""
+    rest: float
+    """Seconds of rest that told the bias."""
+
+
+def at_rest(log: Log, vehicle: Vehicle) -> BoolArray:
+    """Whether the vehicle is at rest at each sample, (n,): all measured wheels have stood for `REST` around it."""
+    rates = log.rates_array(vehicle)
+    wheels = [vehicle.joint_index(wheel) for wheel in vehicle.wheels if wheel in log.rates]
+    if not wheels:
+        return np.zeros(len(log), np.bool_)
+    stands = np.all(np.abs(rates[:, wheels]) < STILL, axis=1)
+    return _lasting(stands, log, REST, 0.0)
+
+
+def gyro_signal(log: Log, vehicle: Vehicle, turn_rate: FloatArray) -> GyroSignal:
+    """The gyro of a log; `turn_rate` (n,) [rad/s] is what the wheels say about the body's z axis."""
+    if log.gyro is None or not np.isfinite(log.gyro[:, 2]).any():
+        raise LogError(
+            f"{log.name}: has no gyro about the body's z axis; name its columns in [gyro] of the manifest, or do"
+            " without the gyro"
+        )
+    rest = at_rest(log, vehicle)
+    rates = _filled(log)
+    known = _lasting(rest, log, REST, SETTLING) & np.isfinite(rates).all(axis=1)
+    seconds = float(np.sum(_steps(log)[known]))
+    moving = _noise(rates[:, 2], ~rest, log)
+    if seconds >= LEAST_REST:
+        bias = rates[known].mean(axis=0)
+        bias_sigma = _sigma_of_mean(rates[:, 2], known, log)
+    else:
+        bias, bias_sigma = np.zeros(3), UNKNOWN_BIAS
+    rates = rates - bias
+    lag = _lag(rates[:, 2], turn_rate, log)
+    if lag is not None:
+        rates = _shifted(rates, log, lag)
+    rates[rest] = 0.0
+    return GyroSignal(rates=rates, bias=bias, bias_sigma=bias_sigma, lag=lag, noise=moving, rest=seconds)
+
+
+def _lasting(true: BoolArray, log: Log, least: float, trimmed: float) -> BoolArray:
+    """Where something is true for at least so long [s] in one segment, less so much [s] at both ends of it."""
+    result = np.zeros(len(true), np.bool_)
+    time = log.elapsed
+    edges = np.flatnonzero((np.diff(true.astype(np.int8)) != 0) | (np.diff(log.segment) != 0)) + 1
+    for first, end in pairwise([0, *edges.tolist(), len(true)]):
+        if end > first and true[first] and time[end - 1] - time[first] >= least:
+            inside = (time[first:end] >= time[first] + trimmed) & (time[first:end] <= time[end - 1] - trimmed)
+            result[first:end] = inside
+    return result
+
+
+def _steps(log: Log) -> FloatArray:
+    """Time each sample stands for [s], (n,)."""
+    return np.full(len(log), log.report.period)
+
+
+def _filled(log: Log) -> FloatArray:
+    """The gyro's rates with short holes filled along lines, and held beyond the ends of a segment."""
+    assert log.gyro is not None
+    rates = np.array(log.gyro, dtype=np.float64)
+    rates[:, ~np.isfinite(rates).any(axis=0)] = 0.0  # an axis that is not measured
+    time = log.elapsed
+    for first, end in pairwise(log.segment_bounds.tolist()):
+        for axis in range(3):
+            column = rates[first:end, axis]
+            good = np.flatnonzero(np.isfinite(column))
+            if len(good) == 0 or len(good) == len(column):
+                continue
+            t = time[first:end]
+            before = np.searchsorted(good, np.arange(len(column)), side="right") - 1
+            last, following = good[np.maximum(before, 0)], good[np.minimum(before + 1, len(good) - 1)]
+            near = np.abs(t[following] - t[last]) <= HOLE
+            near |= np.minimum(np.abs(t - t[last]), np.abs(t[following] - t)) <= 0.5 * HOLE
+            rates[first:end, axis] = np.where(near, np.interp(t, t[good], column[good]), column)
+    return rates
+
+
+def _noise(rate: FloatArray, chosen: BoolArray, log: Log) -> float:
+    """One sigma of white noise: second differences of a smooth signal are noise alone, √6 times as large.
+
+    Starts and stops are not smooth; what lies beyond five sigmas of the rest counts as five.
+    """
+    inside = chosen[1:-1] & (np.diff(log.segment, n=2) == 0) & (log.segment[2:] == log.segment[:-2])
+    second = np.diff(rate, n=2)[inside]
+    second = second[np.isfinite(second)]
+    if second.size == 0:
+        return UNKNOWN_NOISE
+    most = 5.0 * 1.4826 * float(np.median(np.abs(second)))
+    return float(np.sqrt(np.mean(np.minimum(np.abs(second), most) ** 2) / 6.0))
+
+
+def _sigma_of_mean(rate: FloatArray, chosen: BoolArray, log: Log) -> float:
+    """One sigma of the mean of some samples, by the scatter of means over seconds: slow noise counts in full."""
+    second = np.floor(log.elapsed[chosen]).astype(np.int64)
+    _, of = np.unique(second, return_inverse=True)
+    means = np.bincount(of, rate[chosen]) / np.bincount(of)
+    return float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else UNKNOWN_BIAS
+
+
+def _lag(gyro: FloatArray, wheels: FloatArray, log: Log) -> float | None:
+    """The delay of the gyro behind the wheels [s] under which they agree best, up to a gain; None if not clear."""
+    good = np.isfinite(gyro) & np.isfinite(wheels)
+    time = log.elapsed
+    if good.sum() < 10 or float(np.sum(np.abs(wheels[good])) * log.report.period) < LEAST_TURN:
+        return None
+    step = min(0.01, 0.5 * log.report.period) if log.report.period > 0.0 else 0.01
+    count = int(LONGEST_LAG / step)
+    tries = step * np.arange(-count, count + 1)
+    inside = good & (time >= time[0] + LONGEST_LAG) & (time <= time[-1] - LONGEST_LAG)
+    w = wheels[inside]
+    misfit = np.empty(len(tries))
+    for k, lag in enumerate(tries):
+        g = np.interp(time[inside] + lag, time[good], gyro[good])
+        misfit[k] = 1.0 - float(g @ w) ** 2 / max(float(g @ g) * float(w @ w), 1e-30)
+    k = int(np.argmin(misfit))
+    if not 0 < k < len(tries) - 1 or misfit[k] > ALIKE:
+        return None
+    left, middle, right = misfit[k - 1 : k + 2]
+    return float(tries[k] + step * 0.5 * (left - right) / max(left - 2.0 * middle + right, 1e-30))
+
+
+def _shifted(rates: FloatArray, log: Log, lag: float) -> FloatArray:
+    """Rates as they were at each sample, where a value stamped t was true at t − lag; ends of a segment are held."""
+    result = rates.copy()
+    time = log.elapsed
+    for first, end in pairwise(log.segment_bounds.tolist()):
+        t = time[first:end]
+        for axis in range(3):
+            column = rates[first:end, axis]
+            good = np.isfinite(column)
+            if good.any():
+                moved = np.interp(t + lag, t[good], column[good])
+                silent = np.interp(t + lag, t, (~good).astype(np.float64)) > 0.5
+                result[first:end, axis] = np.where(silent, np.nan, moved)
+    return result

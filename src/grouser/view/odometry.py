@@ -1,0 +1,104 @@
+"""Picture of odometry along a log: the path with ellipses, the heights, and the yaw error over time."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Ellipse
+
+from grouser.checks import FloatArray
+from grouser.odometry.judge import Judgement
+from grouser.odometry.log import LogOdometry
+from grouser.view import style
+
+INSIDE_2 = 5.991464547107979
+"""95 % point of χ² of two freedoms: the 95 % ellipse of a position."""
+ELLIPSES = 12
+"""Drawn along a path, evenly spaced."""
+DASHES = (0, (5, 2.5))
+MEASURED, ESTIMATED = style.BLACK, style.BLUE
+
+
+def plot_odometry(
+    run: LogOdometry, judged: Judgement, path: str | os.PathLike[str] | None = None, *, title: str = ""
+) -> Figure:
+    """The way by odometry and by the poses from above, with 95 % ellipses; height along it; yaw error over time."""
+    if path is not None:
+        style.picture_suffix(path)
+    with style.look():
+        figure = style.new_figure(11.0, 9.0)
+        grid = figure.add_gridspec(2, 2, height_ratios=[2.1, 1.0])
+        _draw_path(figure.add_subplot(grid[0, :]), judged)
+        _draw_heights(figure.add_subplot(grid[1, 0]), run, judged)
+        _draw_yaw(figure.add_subplot(grid[1, 1]), judged)
+        handles = [
+            Line2D([], [], color=MEASURED, lw=1.8, label="poses of the log"),
+            Line2D([], [], color=ESTIMATED, lw=1.6, ls=DASHES, label="odometry"),
+            Line2D([], [], color=ESTIMATED, lw=1.0, label="95 % ellipse"),
+            Line2D([], [], color=ESTIMATED, lw=7, alpha=0.18, label="±2σ"),
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=4)
+        if title:
+            figure.suptitle(title, x=0.02, ha="left", fontsize=11)
+    if path is not None:
+        style.save(figure, path)
+    return figure
+
+
+def _draw_path(axes: Axes, judged: Judgement) -> None:
+    axes.plot(*judged.measured[:, :2].T, color=MEASURED, lw=1.8, zorder=2)
+    axes.plot(*judged.estimate[:, :2].T, color=ESTIMATED, lw=1.6, ls=DASHES, zorder=3)
+    axes.plot(*judged.measured[0, :2], marker="o", ms=6, mfc="white", mec=style.INK, zorder=5)
+    for k in _evenly(judged.measured, ELLIPSES):
+        axes.add_patch(_ellipse(judged.covariance[k, :2, :2], judged.estimate[k, :2]))
+        both = np.stack([judged.estimate[k, :2], judged.measured[k, :2]])
+        axes.plot(*both.T, color=style.VERMILLION, lw=1.0, zorder=4)
+    axes.autoscale_view()
+    axes.set_aspect("equal", adjustable="datalim")
+    words = f"{judged.distance:.0f} m, end error {judged.end_error:.2f} m"
+    style.label(axes, x="x [m]", y="y [m]", title=f"From above: {words}; red joins what belongs together")
+
+
+def _draw_heights(axes: Axes, run: LogOdometry, judged: Judgement) -> None:
+    way = np.interp(judged.time, run.time, run.path)
+    sigma = np.sqrt(np.maximum(judged.covariance[:, 2, 2], 0.0))
+    z = judged.estimate[:, 2]
+    axes.fill_between(way, z - 2.0 * sigma, z + 2.0 * sigma, color=ESTIMATED, alpha=0.18, lw=0)
+    axes.plot(way, z, color=ESTIMATED, lw=1.4, ls=DASHES)
+    words = "Height: not in the poses"
+    if judged.height_rms is not None:
+        axes.plot(way, judged.measured[:, 2], color=MEASURED, lw=1.4)
+        words = f"Height: error {judged.height_rms:.3f} m rms"
+    style.label(axes, x="way [m]", y="z [m]", title=words)
+
+
+def _draw_yaw(axes: Axes, judged: Judgement) -> None:
+    error = np.degrees(judged.error[:, 3])
+    sigma = np.degrees(np.sqrt(np.maximum(judged.covariance[:, 3, 3], 0.0)))
+    axes.axhline(0.0, color=style.FAINT, lw=0.6)
+    axes.fill_between(judged.time, -2.0 * sigma, 2.0 * sigma, color=ESTIMATED, alpha=0.18, lw=0)
+    axes.plot(judged.time, error, color=style.VERMILLION, lw=1.2)
+    words = f"Yaw error: {error[-1]:.1f}° at the end of {math.degrees(judged.turning):.0f}°"
+    style.label(axes, x="time [s]", y="odometry less pose [°]", title=words)
+
+
+def _evenly(points: FloatArray, count: int) -> list[int]:
+    """Rows at even distances along a way; the last is one of them."""
+    way = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(points[:, :2], axis=0), axis=1)))
+    marks = np.linspace(0.0, way[-1], count + 1)[1:]
+    return sorted(set(np.minimum(np.searchsorted(way, marks), len(points) - 1).tolist()))
+
+
+def _ellipse(covariance: FloatArray, centre: FloatArray) -> Ellipse:
+    values, vectors = np.linalg.eigh(covariance)
+    width, height = 2.0 * np.sqrt(INSIDE_2 * np.maximum(values[::-1], 0.0))
+    angle = math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))
+    return Ellipse(
+        (float(centre[0]), float(centre[1])), width, height, angle=angle, fill=False, edgecolor=ESTIMATED, lw=1.0,
+        zorder=3,
+    )  # fmt: skip
