@@ -96,7 +96,11 @@ def test_slip_turns_about_the_centre_of_gravity_not_the_body_frame():
     assert vehicle.mass == pytest.approx(667.0)
 
 
-@pytest.mark.parametrize("name", gr.vehicles.names())
+ALL_LEAN = ("pvc_four", "pvc_rocker")
+"""Every wheel has a free camber joint, so wheels that slip sideways move the body or lean: no one answer."""
+
+
+@pytest.mark.parametrize("name", [name for name in gr.vehicles.names() if name not in ALL_LEAN])
 def test_both_ways_of_applying_it_agree_on_level_ground(name):
     """A planar slip of the body moves no wheel off level ground, so solving again adds just that slip."""
     p = [-0.4, -0.05, -0.6, -0.05, 0.03, -0.1]

@@ -16,7 +16,8 @@ from grouser.vehicles.tree import forward_kinematics
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden"
 SHIPPED = (
-    "crusher", "husky", "landtamer", "lru1", "lru2", "recbot", "recbot_rigid", "rocky7", "warthog", "zoe",
+    "crusher", "husky", "landtamer", "lru1", "lru2", "pvc", "pvc_axle", "pvc_four", "pvc_locked", "pvc_rocker",
+    "recbot", "recbot_rigid", "rocky7", "warthog", "zoe",
 )  # fmt: skip
 JOINT_CODE = {"free6": -1, "RX": 0, "RY": 1, "RZ": 2, "PX": 3, "PY": 4, "PZ": 5}
 
@@ -100,7 +101,8 @@ def test_every_shipped_vehicle_stands_level_at_rest(name):
 @pytest.mark.parametrize(
     ("name", "mass"),
     [("landtamer", 3225 * 0.45359237), ("zoe", 198), ("rocky7", 14), ("crusher", 13200 * 0.45359237),
-     ("recbot", 667), ("recbot_rigid", 667), ("lru1", 40), ("lru2", 40), ("warthog", 280), ("husky", 50)],
+     ("recbot", 667), ("recbot_rigid", 667), ("lru1", 40), ("lru2", 40), ("warthog", 280), ("husky", 50),
+     ("pvc", 84), ("pvc_axle", 84), ("pvc_locked", 84), ("pvc_four", 92), ("pvc_rocker", 92)],
 )  # fmt: skip
 def test_total_masses_are_as_published(name, mass):
     assert vehicle(name).mass == pytest.approx(mass, rel=1e-12)
@@ -130,6 +132,19 @@ def test_crusher_sags_from_its_natural_angle_to_level_links_under_its_weight():
 def test_lru_wheel_distances_are_the_measured_ones(name, x, y):
     spread = np.ptp(vehicle(name).wheel_positions, axis=0)
     np.testing.assert_allclose(spread, [x, y, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name.startswith("pvc")])
+def test_pvc_designs_have_the_round_wheels_of_the_three_wheeler(name):
+    arrays = vehicle(name).arrays
+    np.testing.assert_allclose(arrays.radius - arrays.tyre, 0.5, rtol=1e-15)  # rim
+    np.testing.assert_array_equal(arrays.tyre, 0.15)
+    where = vehicle(name).wheel_positions
+    rear = where[np.abs(where[:, 0]) < 1e-12]
+    np.testing.assert_allclose(sorted(rear[:, 1]), [-0.75, 0.75], atol=1e-12)
+    front = where[where[:, 0] > 1e-12]
+    np.testing.assert_allclose(front[:, 0], 1.5, atol=1e-12)
+    np.testing.assert_allclose(sorted(front[:, 1]), [-0.75, 0.75] if len(where) == 4 else [0.0], atol=1e-12)
 
 
 def test_an_unknown_name_lists_the_shipped_vehicles():

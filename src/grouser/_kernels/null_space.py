@@ -1,0 +1,120 @@
+"""Equality constraints by their null space: x = x₀ + N z with N orthonormal, from a pivoted factorisation."""
+
+import math
+
+from grouser._kernels.jit import kernel
+from grouser._kernels.least_squares import cholesky_solve
+
+
+@kernel
+def factorise_rows(H, h, m, n, tolerance, Q):
+    """H = L Qᵀ by Householder reflections with row pivoting: H (m, n) ← L, lower trapezoidal; h follows the pivots.
+
+    Q (n, n) is orthogonal; its last n − rank columns span the null space. Returns the rank: a row counts as long as
+    what the rows before leave of it is longer than `tolerance` times the longest row.
+    """
+    for i in range(n):
+        for j in range(n):
+            Q[i, j] = 1.0 if i == j else 0.0
+    first = 0.0
+    rank = 0
+    for k in range(min(m, n)):
+        best = k
+        largest = -1.0
+        for i in range(k, m):
+            size = 0.0
+            for j in range(k, n):
+                size += H[i, j] * H[i, j]
+            if size > largest:
+                largest = size
+                best = i
+        size = math.sqrt(max(largest, 0.0))
+        first = max(first, size)
+        if not size > tolerance * first:
+            break
+        rank += 1
+        if best != k:
+            h[k], h[best] = h[best], h[k]
+            for j in range(n):
+                H[k, j], H[best, j] = H[best, j], H[k, j]
+        diagonal = -size if H[k, k] > 0.0 else size
+        H[k, k] -= diagonal
+        squared = 0.0
+        for j in range(k, n):
+            squared += H[k, j] * H[k, j]
+        for i in range(k + 1, m):
+            dot = 0.0
+            for j in range(k, n):
+                dot += H[k, j] * H[i, j]
+            dot *= 2.0 / squared
+            for j in range(k, n):
+                H[i, j] -= dot * H[k, j]
+        for i in range(n):
+            dot = 0.0
+            for j in range(k, n):
+                dot += H[k, j] * Q[i, j]
+            dot *= 2.0 / squared
+            for j in range(k, n):
+                Q[i, j] -= dot * H[k, j]
+        H[k, k] = diagonal
+        for j in range(k + 1, n):
+            H[k, j] = 0.0
+    return rank
+
+
+@kernel
+def smallest_solution(H, h, m, n, rank, Q, N, y, x):
+    """x (n,) of smallest norm with H x = h after `factorise_rows`; in least squares where rows contradict each other.
+
+    N (rank, rank) and y (rank,) are work space.
+    """
+    if rank == m:
+        for i in range(rank):
+            total = h[i]
+            for j in range(i):
+                total -= H[i, j] * y[j]
+            y[i] = total / H[i, i]
+    else:
+        for i in range(rank):
+            y[i] = 0.0
+            for r in range(m):
+                y[i] += H[r, i] * h[r]
+            for j in range(i + 1):
+                N[i, j] = 0.0
+                for r in range(m):
+                    N[i, j] += H[r, i] * H[r, j]
+        cholesky_solve(N, rank, 0.0, 0.0, y)
+    for i in range(n):
+        x[i] = 0.0
+        for k in range(rank):
+            x[i] += Q[i, k] * y[k]
+
+
+@kernel
+def invert(A, n, out):
+    """out ← A⁻¹ of a small square matrix, A overwritten; returns False where a pivot vanishes."""
+    for i in range(n):
+        for j in range(n):
+            out[i, j] = 1.0 if i == j else 0.0
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[best, k]):
+                best = i
+        if not abs(A[best, k]) > 1e-300:
+            return False
+        if best != k:
+            for j in range(n):
+                A[k, j], A[best, j] = A[best, j], A[k, j]
+                out[k, j], out[best, j] = out[best, j], out[k, j]
+        scale = 1.0 / A[k, k]
+        for j in range(n):
+            A[k, j] *= scale
+            out[k, j] *= scale
+        for i in range(n):
+            if i != k:
+                factor = A[i, k]
+                for j in range(n):
+                    A[i, j] -= factor * A[k, j]
+                    out[i, j] -= factor * out[k, j]
+    return True
