@@ -30,11 +30,14 @@ class Result:
     """Columns by which a measured row finds the paper's."""
     draw: Callable[[Result, str | os.PathLike[str]], None] = field(repr=False, compare=False)
     """Draws it into a file."""
+    summary: Row = field(default_factory=dict)
+    """The few numbers the experiment is about, the worst of all rows; they stand at the top of the JSON object."""
 
     def to_json(self) -> Row:
         """As one JSON object."""
         return {
             "name": self.name,
+            **self.summary,
             "rows": self.rows,
             "paper": self.paper,
             "notes": self.notes,
@@ -90,5 +93,7 @@ def _text(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
+        if 0.0 < abs(value) < 5e-4:
+            return f"{value:.1e}"
         return f"{value:.4f}" if abs(value) < 1.0 else f"{value:.4g}" if abs(value) < 1000.0 else f"{value:.0f}"
     return str(value)

@@ -82,6 +82,10 @@ def run_pvc(name: str, quick: bool, progress: Progress) -> Result:
         rows=rows,
         paper=[{"sigma": s, "degrees_of_freedom": 3, "closure_error_max": BOUND} for s in sigmas],
         notes=_notes(rows, shown, designs),
+        summary={
+            "degrees_of_freedom": min(row["degrees_of_freedom"] for row in rows),
+            **{c: max(row[c] for row in rows) for c in ("closure_error_max", "rolling_residual_max", "seconds")},
+        },
         settings={
             "vehicle": "pvc",
             "ground": ground.description,
