@@ -1,9 +1,9 @@
-# make setup | demo | test | lint | bench
+# make setup | demo | test | lint | bench | viewer
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.grouser-installed
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup demo test lint bench viewer clean
 
 setup: $(STAMP)
 
@@ -28,6 +28,10 @@ lint: setup
 
 bench: setup
 	$(BIN)/python bench/run.py
+
+# Only whoever edits viewer/src needs Node.js: what it builds is in the repository, and a test tells when it is old.
+viewer:
+	cd viewer && npm ci --no-fund --no-audit --silent && npm run --silent build
 
 clean:
 	rm -rf out .pytest_cache .mypy_cache .ruff_cache

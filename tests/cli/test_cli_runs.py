@@ -184,7 +184,7 @@ def test_demo_tells_where_the_rovers_ended_and_writes_a_picture(
     assert "rocky7: commanded 5.00 m; ended" in text
     assert "climbing took" in text
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"demo.png", "zoe.csv", "zoe.tum", "rocky7.csv", "rocky7.tum"}
+    assert names == {"demo.png", "zoe.html", "rocky7.html", "zoe.csv", "zoe.tum", "rocky7.csv", "rocky7.tum"}
 
 
 def test_demo_without_picture_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

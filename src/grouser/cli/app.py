@@ -11,7 +11,23 @@ from typing import Annotated
 import typer
 
 from grouser._version import __version__
-from grouser.cli import bench, calibrate, check, demo, evaluate, reproduce, rollout, simulate, vehicles, warmup
+from grouser.cli import (
+    bench,
+    calibrate,
+    check,
+    demo,
+    evaluate,
+    gallery,
+    odometry,
+    report,
+    reproduce,
+    rolling,
+    rollout,
+    simulate,
+    vehicles,
+    view,
+    warmup,
+)
 from grouser.errors import GrouserError
 
 # Typer brings its own copy of Click or uses the installed one, by version; this is the root of its errors in both.
@@ -25,7 +41,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: grouser demo",
 )
-for command in (demo, vehicles, simulate, rollout, calibrate, evaluate, reproduce, check, bench, warmup):
+for command in (
+    demo, vehicles, simulate, view, rollout, calibrate, evaluate, rolling, odometry, report, reproduce, gallery, check,
+    bench, warmup,
+):  # fmt: skip
     command.register(app)
 
 

@@ -36,9 +36,11 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the picture and the tables.")] = Path("out/demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the picture, the 3D pages and the tables.")] = Path("out/demo"),
     seed: Annotated[int | None, typer.Option(help="Of the ground; without it, the grounds of the README.")] = None,
-    no_picture: Annotated[bool, typer.Option("--no-picture", help="Write the tables only.")] = False,
+    no_picture: Annotated[
+        bool, typer.Option("--no-picture", help="Write the tables only, neither picture nor 3D pages.")
+    ] = False,
     as_json: console.Json = False,
 ) -> None:
     """Send Zoë and Rocky 7 straight across rough ground, and say where they really end up and why."""
@@ -51,10 +53,10 @@ def demo(
 
     prepare()
     runs, goals, accounts = [], [], []
-    total = len(SCENES) + (0 if no_picture else 1)
+    total = len(SCENES) + (0 if no_picture else 2)
     with console.progress("demo") as report:
         for i, scene in enumerate(SCENES):
-            run, goal, account = _drive(scene, seed)
+            run, goal, account = drive_scene(scene, seed)
             runs.append(run)
             goals.append(goal)
             accounts.append(account)
@@ -69,6 +71,10 @@ def demo(
 
             files.insert(0, out / "demo.png")
             plot_runs(runs, files[0], commanded=goals, accounts=accounts)
+            report(total - 1, total)
+            for i, (scene, run, goal) in enumerate(zip(SCENES, runs, goals, strict=True), start=1):
+                files.insert(i, out / f"{run.vehicle.name}.html")
+                _view(scene, run, goal, files[i])
             report(total, total)
     seconds = time.monotonic() - began
     if as_json:
@@ -87,12 +93,14 @@ def demo(
             _tell(run, account)
         for file in files:
             typer.echo(f"wrote {file}")
+        if not no_picture:
+            typer.echo(f"\nopen {out / SCENES[0].vehicle}.html in a browser to see it drive in 3D; it needs no network")
     if any(run.status != "ok" for run in runs):
         console.remark("grouser: a run ended early; see its status above")
         raise typer.Exit(1)
 
 
-def _drive(scene: Scene, seed: int | None) -> tuple[Run, Run, Account]:
+def drive_scene(scene: Scene, seed: int | None) -> tuple[Run, Run, Account]:
     """On rough ground, as commanded on flat ground, and what came of it."""
     import grouser as gr
     from grouser.view.account import account
@@ -103,6 +111,22 @@ def _drive(scene: Scene, seed: int | None) -> tuple[Run, Run, Account]:
     run = gr.simulate(model, ground, drive, duration=scene.duration)
     goal = gr.simulate(model, gr.terrain.plane(), drive, duration=scene.duration)
     return run, goal, account(run, goal)
+
+
+def _view(scene: Scene, run: Run, goal: Run, page: Path) -> None:
+    """A page that plays the run, the same with masses and forces, and what was commanded."""
+    import grouser as gr
+
+    assert run.ground is not None
+    forced = gr.simulate(gr.Dynamics(run.vehicle), run.ground, gr.drive.arc(scene.speed), duration=scene.duration)
+    name = run.vehicle.name
+    forced.view(
+        page,
+        run,
+        goal,
+        names=[f"{name}, with forces", f"{name}, kinematic", "as commanded, on flat ground"],
+        title=f"{name} told to drive straight over rough ground",
+    )
 
 
 def _tell(run: Run, account: Account) -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 WRITTEN = ("run.npz", "run.csv", "run.tum", "run.png")
 """What a folder given to --out is filled with."""
-SUFFIXES = (".npz", ".csv", ".tum", ".png", ".svg", ".pdf")
+SUFFIXES = (".npz", ".csv", ".tum", ".kitti", ".mcap", ".png", ".svg", ".pdf")
+PAGES = (".html", ".htm")
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "simulate",
         epilog="Example: grouser simulate zoe --terrain rough:rms=.15,length=.8,seed=1 --speed 1 --out run.png\n\n"
-        "Example: grouser simulate rocky7 --curvature 0.3 --out results --out path.tum --json\n\n"
+        "Example: grouser simulate rocky7 --curvature 0.3 --out results --view run.html --json\n\n"
         "Example: grouser simulate landtamer --model dynamic --contact pacejka --friction 0.6 --actuator-gain 2000",
     )(simulate)
 
@@ -66,12 +67,16 @@ def simulate(
     torque_limit: Annotated[float | None, typer.Option(help="Dynamic: largest torque, N m; needs a gain.")] = None,
     out: Annotated[
         list[Path] | None,
-        typer.Option(help="A folder, or a file ending in .npz .csv .tum .png .svg or .pdf; may be repeated."),
+        typer.Option(
+            help="A folder, or a file ending in .npz .csv .tum .kitti .mcap .png .svg or .pdf; may be repeated."
+        ),
     ] = None,
+    view: Annotated[Path | None, typer.Option(help="A page that plays the run in 3D (.html).")] = None,
     as_json: console.Json = False,
 ) -> None:
     """Drive one vehicle over one ground and say where it went."""
     targets = [file for path in out or [] for file in _files(path)]
+    targets += [] if view is None else [_page(view)]
     x, y, yaw = values.numbers(start, 3, "--start", "0,0,90")
     kinematic = {"--slip": slip}
     dynamic = {
@@ -153,6 +158,13 @@ def _forces(run: Run) -> dict[str, Any]:
     }
 
 
+def _page(path: Path) -> Path:
+    if path.suffix.lower() not in PAGES:
+        raise GrouserError(f"--view: {path} does not end in .html; a page that plays the run does")
+    values.make_folder(path.parent)
+    return path
+
+
 def _files(path: Path) -> list[Path]:
     suffix = path.suffix.lower()
     if suffix in SUFFIXES and not path.is_dir():
@@ -171,6 +183,12 @@ def _write(run: Run, commanded: Run | None, file: Path) -> bool:
         run.to_csv(file)
     elif suffix == ".tum":
         run.to_tum(file)
+    elif suffix == ".kitti":
+        run.to_kitti(file)
+    elif suffix == ".mcap":
+        run.to_mcap(file)
+    elif suffix in PAGES:
+        run.view(file)
     elif len(run.time) == 0:
         return False  # there is nothing to draw
     else:

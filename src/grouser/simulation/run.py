@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,10 @@ from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+    from grouser.simulation.rollout import Rollouts
+    from grouser.view.scene import UncertainPoses
 
 
 @dataclass(frozen=True)
@@ -219,14 +224,26 @@ class Run:
 
         return plot_run(self, path)
 
-    def view(self, path: str | os.PathLike[str], *others: Run, **options: Any) -> Path:
+    def view(
+        self,
+        path: str | os.PathLike[str],
+        *others: Run,
+        names: Sequence[str] | None = None,
+        fan: Rollouts | None = None,
+        ground: Terrain | None = None,
+        poses: UncertainPoses | Sequence[UncertainPoses] = (),
+        meshes: Mapping[str, str | os.PathLike[str]] | None = None,
+        title: str = "",
+    ) -> Path:
         """Write one self-contained HTML page that plays this run in 3D, others laid over it; returns where it is.
 
-        `options` are those of `grouser.view.view_runs`: names, fan, ground, poses, meshes, title.
+        The options are those of `grouser.view.view_runs`.
         """
         from grouser.view.page import view_runs
 
-        return view_runs([self, *others], path, **options)
+        return view_runs(
+            [self, *others], path, names=names, fan=fan, ground=ground, poses=poses, meshes=meshes, title=title
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a .npz file that `Run.load` reads back exactly."""
@@ -252,6 +269,29 @@ class Run:
         from grouser.simulation.files import write_tum
 
         write_tum(self, path)
+
+    def to_kitti(self, path: str | os.PathLike[str]) -> None:
+        """Write the poses in KITTI's format: the 12 entries of the 3×4 matrix [R p], row by row, no time stamps."""
+        from grouser.simulation.files import write_kitti
+
+        write_kitti(self, path)
+
+    def to_mcap(self, path: str | os.PathLike[str], *, start: float = 0.0) -> None:
+        """Write an MCAP file with Foxglove's schemas: transforms, scene, body pose, wheels and joints.
+
+        start: time stamp of the first state, seconds since 1970. Needs the optional package mcap.
+        """
+        from grouser.view.mcap import write_mcap
+
+        write_mcap(self, path, start=start)
+
+    def to_pandas(self) -> DataFrame:
+        """The table of `to_csv` for pandas, indexed by time t [s]; `attrs["units"]` names the unit of each column."""
+        from grouser.dataframe import data_frame
+        from grouser.simulation.columns import run_columns
+
+        time, *columns = run_columns(self)
+        return data_frame(time, columns)
 
     def summary(self) -> dict[str, Any]:
         """The run in a few numbers."""

@@ -1,5 +1,7 @@
-"""Pictures of runs and rollouts. Importing this imports Matplotlib; nothing here opens a window."""
+"""Pictures and pages of runs and rollouts. Importing this imports Matplotlib; nothing here opens a window."""
 
+from grouser.view.page import view_runs
 from grouser.view.plot import plot_rollouts, plot_run, plot_runs
+from grouser.view.scene import UncertainPoses
 
-__all__ = ["plot_rollouts", "plot_run", "plot_runs"]
+__all__ = ["UncertainPoses", "plot_rollouts", "plot_run", "plot_runs", "view_runs"]

@@ -1,0 +1,85 @@
+"""`grouser view`: saved runs as one page that plays them in 3D."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grouser.cli import console, values
+from grouser.errors import GrouserError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "view",
+        epilog="Example: grouser view run.npz\n\n"
+        "Example: grouser view before.npz after.npz --out compare.html --mesh body=hull.stl\n\n"
+        "Example: grouser view run.npz --fan fan.npz --json",
+    )(view)
+
+
+def view(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="What `grouser simulate --out run.npz` wrote; several are laid over."),
+    ],
+    out: Annotated[Path | None, typer.Option(help="The page (.html); beside the first run unless given.")] = None,
+    fan: Annotated[
+        Path | None, typer.Option(help="Rollouts to draw with them: what `grouser rollout --every K --out` wrote.")
+    ] = None,
+    terrain: Annotated[
+        str | None, typer.Option(help="As for simulate: the ground of runs whose file could not store theirs.")
+    ] = None,
+    mesh: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FRAME=FILE", help="Draw a frame as a mesh in m (.stl .obj); may be repeated."),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Of the page; the names of the runs unless given.")] = "",
+    as_json: console.Json = False,
+) -> None:
+    """Make one HTML file that shows runs in 3D; it opens from disk, needs no network, and can be mailed."""
+    meshes = _meshes(mesh or [])
+    page = runs[0].with_suffix(".html") if out is None else out
+    from grouser.view.page import check_page, view_runs
+
+    check_page(page)
+    values.make_folder(page.parent)
+
+    import grouser as gr
+    from grouser.cli.fan_file import read_fan
+
+    loaded = [gr.Run.load(file) for file in runs]
+    view_runs(
+        loaded,
+        page,
+        names=_names(runs),
+        fan=None if fan is None else read_fan(fan),
+        ground=None if terrain is None else gr.terrain.parse(terrain),
+        meshes=meshes,
+        title=title,
+    )
+    size = page.stat().st_size
+    if as_json:
+        summaries = [{"file": str(file), **run.summary()} for file, run in zip(runs, loaded, strict=True)]
+        console.print_json({"file": str(page), "bytes": size, "runs": summaries})
+    else:
+        typer.echo(f"wrote {page} ({size / 1e6:.1f} MB); open it in a browser")
+
+
+def _names(files: list[Path]) -> list[str]:
+    """File names without suffix; with their folders where two are alike."""
+    stems = [file.stem for file in files]
+    return stems if len(set(stems)) == len(stems) else [str(file.with_suffix("")) for file in files]
+
+
+def _meshes(given: list[str]) -> dict[str, Path]:
+    meshes = {}
+    for text in given:
+        frame, equals, file = text.partition("=")
+        if not equals or not frame or not file:
+            raise GrouserError(f"--mesh: {text!r:.60} is not a frame and a file, such as body=hull.stl")
+        meshes[frame] = Path(file)
+    return meshes

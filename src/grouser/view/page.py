@@ -1,0 +1,106 @@
+"""One HTML file with everything in it: viewer, scene, no network; it opens from disk and can be mailed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grouser.errors import GrouserError
+from grouser.files import write_whole
+from grouser.simulation import Rollouts, Run
+from grouser.terrain import Terrain
+from grouser.view.scene import UncertainPoses, make_scene
+
+VIEWER = Path(__file__).with_name("viewer")
+"""What `make viewer` builds from viewer/src: viewer.js, viewer.css, page.html, and the licence of three.js."""
+SUFFIXES = (".html", ".htm")
+
+
+def view_runs(
+    runs: Run | Sequence[Run],
+    path: str | os.PathLike[str],
+    *,
+    names: Sequence[str] | None = None,
+    fan: Rollouts | None = None,
+    ground: Terrain | None = None,
+    poses: UncertainPoses | Sequence[UncertainPoses] = (),
+    meshes: Mapping[str, str | os.PathLike[str]] | None = None,
+    title: str = "",
+) -> Path:
+    """Write a page that plays runs in 3D, one over another, and return where it is.
+
+    names: of the runs in the legend; those of their vehicles unless given.
+    fan: rollouts recorded with `every`, drawn as paths coloured by how they ended.
+    ground: of the fan, and of runs that do not know their own.
+    poses: with covariance, drawn as 95 % ellipses.
+    meshes: .stl or .obj files [m] by the name of the frame they are drawn for.
+    """
+    check_page(path)
+    several = [runs] if isinstance(runs, Run) else list(runs)
+    for run in several:
+        if not isinstance(run, Run):
+            raise GrouserError(f"runs: {run!r:.60} is not a run; use what gr.simulate returns")
+    scene = make_scene(several, names=names, fan=fan, ground=ground, poses=poses, meshes=meshes, title=title)
+    text = make_page(scene)
+    write_whole(path, lambda file: file.write(text.encode()), GrouserError)
+    return Path(path)
+
+
+def check_page(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that no browser would open as a page."""
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise GrouserError(f"{path}: a page to view ends in {SUFFIXES[0]}")
+
+
+def make_page(scene: Mapping[str, Any]) -> str:
+    """The page of a scene.
+
+    Scripts and styles run only if their hash is in the page's own policy, so that no name in the data can bring any,
+    and nothing is ever fetched.
+    """
+    script, style = _part("viewer.js"), _part("viewer.css")
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    parts = {
+        "policy": policy,
+        "title": html.escape(str(scene["title"])),
+        "style": style,
+        "scene": _json(scene),
+        "script": script,
+    }
+    page = _part("page.html")
+    for name in parts:
+        if page.count(f"{{{{{name}}}}}") != 1:
+            raise GrouserError(f"the viewer's page.html has no place for {name}; run: make viewer")
+    # In one pass over the template, so that no text that is put in is looked through for places.
+    pieces = page.split("{{")
+    filled = [pieces[0]]
+    for piece in pieces[1:]:
+        name, _, rest = piece.partition("}}")
+        filled += [parts[name], rest]
+    return "".join(filled)
+
+
+def _part(name: str) -> str:
+    try:
+        return (VIEWER / name).read_text(encoding="utf-8")
+    except OSError:
+        raise GrouserError(f"{VIEWER / name}: is missing; build the viewer with: make viewer") from None
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def _json(scene: Mapping[str, Any]) -> str:
+    """JSON that cannot end the element it stands in, whatever the names are."""
+    text = json.dumps(scene, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,222 @@
+"""What the 3D viewer shows, as JSON types: runs, the grounds under them, a fan of rollouts, uncertain poses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._version import __version__
+from grouser.checks import FloatArray
+from grouser.errors import GrouserError
+from grouser.simulation import Rollouts, Run, Status
+from grouser.terrain import Terrain
+from grouser.view import scene_arrays, style
+from grouser.view.scene_ground import same_ground, scene_ground
+from grouser.view.scene_run import good_rows, scene_run
+from grouser.view.scene_vehicle import Shape, read_mesh, vehicle_size
+from grouser.view.topview import Box, surroundings
+
+SCHEMA = "grouser/scene@1"
+MOST_ROLLOUTS = 1000
+"""Rollouts of a fan that are drawn; of more, evenly chosen ones, and the page says so."""
+MOST_STATES = 120
+"""States of each that are drawn."""
+MOST_POSES = 2000
+"""Uncertain poses that are drawn of one set."""
+CHI_SQUARE_95 = 5.991464547107979
+"""Of two degrees of freedom: an ellipse of this squared radius holds 95 % of a normal distribution."""
+MARGIN = 2.0
+"""Ground around what is drawn, in lengths of the largest vehicle, at least."""
+STATUS_COLOURS = {
+    Status.OK: style.BLUE,
+    Status.OFF_TERRAIN: style.ORANGE,
+    Status.ROLLED_OVER: style.VERMILLION,
+    Status.DIVERGED: style.PURPLE,
+    Status.UNSOLVED: "#666666",
+}
+
+
+@dataclass(frozen=True)
+class UncertainPoses:
+    """Poses with covariance, drawn as 95 % ellipses on the ground."""
+
+    position: ArrayLike
+    """World x, y and, if known, z [m], shape (n, 2) or (n, 3)."""
+    covariance: ArrayLike
+    """Shape (n, k, k), k ≥ 2: the first two rows and columns are of x and y [m²]; the others are not drawn."""
+    name: str = "poses"
+    """What they are called in the legend."""
+
+
+def make_scene(
+    runs: Sequence[Run] = (),
+    *,
+    names: Sequence[str] | None = None,
+    fan: Rollouts | None = None,
+    ground: Terrain | None = None,
+    poses: UncertainPoses | Sequence[UncertainPoses] = (),
+    meshes: Mapping[str, str | os.PathLike[str]] | None = None,
+    title: str = "",
+) -> dict[str, Any]:
+    """A scene of runs and of what is drawn with them; see `view_runs` for the arguments."""
+    called = run_names(runs, names)
+    sets = [poses] if isinstance(poses, UncertainPoses) else list(poses)
+    if not runs and fan is None and not sets:
+        raise GrouserError("there is nothing to view; give a run, a fan of rollouts or poses")
+    if fan is not None and fan.state.shape[1] == 0:
+        raise GrouserError("these rollouts kept their last states only; record paths with every=…")
+    ellipses = [_checked_poses(one) for one in sets]
+    shapes = _read_meshes(runs, meshes or {})
+    grounds, of_run = _grounds(runs, ground)
+    rest = 0 if grounds else None  # a fan and poses are on the ground given, or on that of the first run
+    drawn = [(g, _points_of(run)) for g, run in zip(of_run, runs, strict=True)]
+    drawn += [(rest, position) for position, _ in ellipses]
+    if fan is not None:
+        drawn.append((rest, fan.state[:, :, 4:7].reshape(-1, 3)))
+    origin = _origin(points for _, points in drawn)
+    size = max((vehicle_size(run.vehicle) for run in runs), default=1.0)
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "title": title or ", ".join(dict.fromkeys(called)) or "rollouts",
+        "origin": [float(x) for x in origin],
+        "size": size,
+        "palette": list(style.PALETTE),
+        "grounds": [
+            scene_ground(one, _box([points for g, points in drawn if g == i], size), origin)
+            for i, one in enumerate(grounds)
+        ],
+        "runs": [
+            scene_run(run, name, origin, g, shapes) for run, name, g in zip(runs, called, of_run, strict=True)
+        ],
+        "fan": None if fan is None else _fan(fan, origin),
+        "poses": [
+            _ellipses(one.name, position, covariance, origin)
+            for one, (position, covariance) in zip(sets, ellipses, strict=True)
+        ],
+    }
+
+
+def run_names(runs: Sequence[Run], names: Sequence[str] | None) -> list[str]:
+    """What the runs are called: as given, or after their vehicles, with a number where two are alike."""
+    if names is not None:
+        if isinstance(names, str) or len(names) != len(runs) or not all(isinstance(name, str) for name in names):
+            raise GrouserError(f"names: {names!r:.60} is not one name for each of the {len(runs)} runs")
+        return list(names)
+    plain = [run.vehicle.name for run in runs]
+    return [
+        name if plain.count(name) == 1 else f"{name} ({plain[: i + 1].count(name)})" for i, name in enumerate(plain)
+    ]
+
+
+def _points_of(run: Run) -> FloatArray:
+    n = good_rows(run)
+    return np.concatenate([run.position[:n], run.contact.point[:n].reshape(-1, 3)])
+
+
+def _origin(points: Iterable[FloatArray]) -> FloatArray:
+    """A whole metre near the first point: what a graphics card holds in float32 is relative to it."""
+    for one in points:
+        if len(one):
+            near: FloatArray = np.rint(np.append(one[0], 0.0)[:3])
+            return near
+    return np.zeros(3)
+
+
+def _grounds(runs: Sequence[Run], given: Terrain | None) -> tuple[list[Terrain], list[int | None]]:
+    """The grounds without repetition, and which one each run is on."""
+    grounds: list[Terrain] = []
+    if given is not None:
+        grounds.append(checks.instance(given, Terrain, "ground", "use grouser.terrain.plane() or another"))
+    of_run: list[int | None] = []
+    for run in runs:
+        if run.ground is None:
+            of_run.append(0 if given is not None else None)
+            continue
+        alike = [i for i, one in enumerate(grounds) if same_ground(one, run.ground)]
+        if not alike:
+            grounds.append(run.ground)
+        of_run.append(alike[0] if alike else len(grounds) - 1)
+    return grounds, of_run
+
+
+def _box(points: Sequence[FloatArray], size: float) -> Box:
+    """A rectangle around points with a margin [m]."""
+    found = [one[:, :2] for one in points if len(one)] or [np.zeros((1, 2))]
+    xmin, xmax, ymin, ymax = surroundings(found, margin=0.08)
+    return xmin - MARGIN * size, xmax + MARGIN * size, ymin - MARGIN * size, ymax + MARGIN * size
+
+
+def _read_meshes(runs: Sequence[Run], meshes: Mapping[str, str | os.PathLike[str]]) -> dict[str, Shape]:
+    known = {frame.name for run in runs for frame in run.vehicle.frames}
+    for name in meshes:
+        if name not in known:
+            raise GrouserError(f"mesh: no vehicle has a frame {name!r:.60}; frames are {', '.join(sorted(known)):.400}")
+    return {name: read_mesh(file) for name, file in meshes.items()}
+
+
+def _fan(fan: Rollouts, origin: FloatArray) -> dict[str, Any]:
+    """Paths of evenly chosen rollouts, each cut where it ended, sorted by how they ended."""
+    total, rows = fan.state.shape[:2]
+    chosen = np.unique(np.linspace(0, total - 1, min(total, MOST_ROLLOUTS)).astype(np.int64))
+    kept = np.unique(np.linspace(0, rows - 1, min(rows, MOST_STATES)).astype(np.int64))
+    paths = fan.state[np.ix_(chosen, kept)][:, :, 4:7]
+    finite = np.isfinite(paths).all(axis=(1, 2))
+    chosen, paths = chosen[finite], paths[finite] - origin
+    status = fan.status[chosen]
+    return {
+        "total": total,
+        "drawn": len(chosen),
+        "states": rows,
+        "statesDrawn": len(kept),
+        "time": scene_arrays.exact(fan.time[kept]),
+        "groups": [
+            {
+                "status": str(one),
+                "meaning": one.meaning,
+                "colour": STATUS_COLOURS[one],
+                "total": int(np.count_nonzero(fan.status == str(one))),
+                "paths": scene_arrays.single(paths[status == str(one)]),
+            }
+            for one in Status
+            if (status == str(one)).any()
+        ],
+    }
+
+
+def _checked_poses(poses: Any) -> tuple[FloatArray, FloatArray]:
+    """Positions (n, 2 or 3) and covariances (n, 2, 2) of x and y, refused where they are none."""
+    checks.instance(poses, UncertainPoses, "poses", "use grouser.view.UncertainPoses")
+    width = np.shape(poses.position)[-1] if np.ndim(poses.position) == 2 else 2
+    position = checks.array(poses.position, "poses.position", (None, 3 if width == 3 else 2))
+    sides = np.shape(poses.covariance)
+    k = sides[-1] if len(sides) == 3 and sides[-1] >= 2 else 2
+    covariance = checks.array(poses.covariance, "poses.covariance", (len(position), k, k))[:, :2, :2]
+    symmetric = np.abs(covariance - covariance.swapaxes(1, 2)).max(initial=0.0) <= 1e-9 * np.abs(covariance).max(
+        initial=1e-300
+    )
+    if not symmetric or np.linalg.eigvalsh(covariance).min(initial=0.0) < -1e-9 * np.abs(covariance).max(initial=0.0):
+        raise GrouserError("poses.covariance: a covariance is symmetric and has no negative variance; one here is not")
+    return position, covariance
+
+
+def _ellipses(name: str, position: FloatArray, covariance: FloatArray, origin: FloatArray) -> dict[str, Any]:
+    """Centres and half axes of 95 % ellipses [m]."""
+    chosen = np.unique(np.linspace(0, len(position) - 1, min(len(position), MOST_POSES)).astype(np.int64))
+    variances, axes = np.linalg.eigh(covariance[chosen])
+    half = axes * np.sqrt(np.maximum(CHI_SQUARE_95 * variances, 0.0))[:, None, :]
+    return {
+        "name": str(name),
+        "total": len(position),
+        "drawn": len(chosen),
+        "onGround": position.shape[1] == 2,
+        "centre": scene_arrays.single(position[chosen] - origin[: position.shape[1]]),
+        "major": scene_arrays.single(half[:, :, 1]),
+        "minor": scene_arrays.single(half[:, :, 0]),
+    }

@@ -1,0 +1,170 @@
+"""A vehicle as shapes: a box for every mass, beams between frames, wheels, and meshes where they are given."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.errors import GrouserError
+from grouser.vehicles import Vehicle
+from grouser.vehicles.frame import JOINTS, Frame
+from grouser.view import scene_arrays
+
+Shape = dict[str, Any]
+
+MOST_TRIANGLES = 200_000
+"""Of one mesh; more would make a page that is slow to open."""
+LARGEST_MESH = 100_000_000
+"""Bytes of the largest mesh file that is read."""
+MESHES = (".stl", ".obj")
+BEAM = 0.14
+"""Thickness of a beam over the radius of the wheels."""
+WIDTH = 0.4
+"""Width of a wheel over its radius, where the vehicle does not say."""
+
+
+def scene_vehicle(vehicle: Vehicle, meshes: Mapping[str, Shape]) -> dict[str, Any]:
+    """Frames with the numbers that forward kinematics needs, and the shapes that move with each."""
+    arrays = vehicle.arrays
+    frames = []
+    for i, frame in enumerate(vehicle.frames):
+        mesh = meshes.get(frame.name)
+        frames.append(
+            {
+                "name": frame.name,
+                "parent": int(arrays.parent[i]),
+                "joint": None if frame.joint is None else JOINTS.index(frame.joint),
+                "rotation": [float(x) for x in arrays.rotation[i].ravel()],
+                "offset": [float(x) for x in arrays.offset[i]],
+                "shapes": [mesh] if mesh is not None else _shapes(vehicle, i),
+            }
+        )
+    return {
+        "name": vehicle.name,
+        "description": vehicle.description,
+        "mass": vehicle.mass,
+        "size": vehicle_size(vehicle),
+        "wheels": [int(i) for i in arrays.wheel],
+        "frames": frames,
+    }
+
+
+def vehicle_size(vehicle: Vehicle) -> float:
+    """How long or wide a vehicle is over its wheels [m], whichever is more."""
+    reach = np.ptp(vehicle.wheel_positions[:, :2], axis=0).max()
+    return float(reach + 2.0 * vehicle.arrays.radius.max())
+
+
+def read_mesh(path: str | os.PathLike[str]) -> Shape:
+    """The triangles of a .stl or .obj file, in metres and in the axes of the frame it is drawn for."""
+    file = Path(path)
+    if file.suffix.lower() not in MESHES:
+        raise GrouserError(f"{file}: a mesh file ends in one of {', '.join(MESHES)}")
+    try:
+        import trimesh
+    except ImportError:
+        raise GrouserError(f"{file}: reading meshes needs trimesh; run: pip install grouser[mesh]") from None
+    try:
+        size = file.stat().st_size
+        data = file.read_bytes() if size <= LARGEST_MESH else b""
+    except OSError as error:
+        raise GrouserError(f"{file}: cannot be read: {error.strerror or error}") from None
+    if size > LARGEST_MESH:
+        raise GrouserError(f"{file}: {size} bytes; at most {LARGEST_MESH} are read")
+    kind = file.suffix.lower()[1:]
+    options = {"skip_materials": True} if kind == "obj" else {}
+    try:
+        loaded = trimesh.load_mesh(io.BytesIO(data), file_type=kind, process=False, **options)
+        vertices = np.asarray(loaded.vertices, dtype=np.float64).reshape(-1, 3)
+        faces = np.asarray(loaded.faces, dtype=np.int64).reshape(-1, 3)
+    except Exception as error:  # trimesh lets through whatever a damaged file makes NumPy raise
+        raise GrouserError(f"{file}: not a readable .{kind} mesh ({str(error)[:100]})") from None
+    if not 1 <= len(faces) <= MOST_TRIANGLES:
+        raise GrouserError(f"{file}: {len(faces)} triangles; a mesh to draw has 1 to {MOST_TRIANGLES}")
+    if not np.isfinite(vertices).all() or faces.min() < 0 or faces.max() >= len(vertices):
+        raise GrouserError(f"{file}: has corners that are not finite numbers, or triangles without corners")
+    return {"kind": "mesh", "vertices": scene_arrays.single(vertices), "faces": scene_arrays.whole(faces)}
+
+
+def _shapes(vehicle: Vehicle, i: int) -> list[Shape]:
+    frame = vehicle.frames[i]
+    if frame.is_wheel:
+        assert frame.radius is not None
+        return [
+            {
+                "kind": "wheel",
+                "radius": frame.radius,
+                "width": frame.width or WIDTH * frame.radius,
+                "tyre": frame.tyre_radius,
+            }
+        ]
+    shapes = [_body_box(vehicle)] if i == 0 else _link_box(frame)
+    return shapes + _beams(vehicle, i)
+
+
+def _body_box(vehicle: Vehicle) -> Shape:
+    """The box with the body's mass and inertia; of a body without, one between the wheels."""
+    boxes = _link_box(vehicle.frames[0])
+    if boxes:
+        return {**boxes[0], "kind": "body"}
+    wheels, radius = vehicle.wheel_positions, float(vehicle.arrays.radius.mean())
+    middle = 0.5 * (wheels.min(axis=0) + wheels.max(axis=0))
+    middle[2] += radius
+    size = np.maximum(0.7 * np.ptp(wheels, axis=0), radius)
+    return {"kind": "body", "size": _floats(size), "centre": _floats(middle), "axes": _EYE}
+
+
+def _link_box(frame: Frame) -> list[Shape]:
+    """The solid box that has a link's mass and inertia, along its principal axes; none for a massless link."""
+    if frame.mass == 0.0:
+        return []
+    moments, axes = _principal(frame.inertia_matrix)
+    # I_x = m (y² + z²) / 12 and its turns, solved for the sides.
+    sides = np.sqrt(np.maximum(6.0 * (moments.sum() - 2.0 * moments) / frame.mass, 0.0))
+    longest = float(sides.max())
+    if longest <= 0.0:
+        return []
+    sides = np.maximum(sides, 0.02 * longest)
+    return [{"kind": "box", "size": _floats(sides), "centre": _floats(frame.com), "axes": _floats(axes)}]
+
+
+def _principal(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Principal moments and axes (columns, right-handed); the frame's own where it has no products of inertia."""
+    diagonal = np.diag(inertia)
+    if np.abs(inertia - np.diag(diagonal)).max() <= 1e-9 * max(float(diagonal.max()), 1e-300):
+        return diagonal, np.eye(3)
+    moments, axes = np.linalg.eigh(inertia)
+    axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+    return moments, axes
+
+
+def _beams(vehicle: Vehicle, i: int) -> list[Shape]:
+    """From a frame to each that hangs from it; to a wheel first along the frame, then along the axle."""
+    thickness = BEAM * float(vehicle.arrays.radius.mean())
+    name = vehicle.frames[i].name
+    beams = []
+    for child in vehicle.frames:
+        if child.parent != name:
+            continue
+        end = np.array(child.xyz)
+        corners = [np.zeros(3), end]
+        if child.is_wheel:
+            corners.insert(1, np.array([end[0], 0.0, end[2]]))
+        for a, b in pairwise(corners):
+            if np.linalg.norm(b - a) > 1e-6:
+                beams.append({"kind": "beam", "from": _floats(a), "to": _floats(b), "thickness": thickness})
+    return beams
+
+
+def _floats(values: Any) -> list[float]:
+    return [float(x) for x in np.asarray(values, dtype=np.float64).ravel()]
+
+
+_EYE = _floats(np.eye(3))

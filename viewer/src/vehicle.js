@@ -1,0 +1,161 @@
+// A vehicle, drawn from its frames. Every shape hangs on its frame's matrix, which is the pose of the run, undiluted.
+
+import * as THREE from "three";
+import { RoundedBoxGeometry } from "three/examples/jsm/geometries/RoundedBoxGeometry.js";
+import { decode } from "./decode.js";
+import { poseFrames, rowAt, stateAt } from "./kinematics.js";
+import { wheelGeometry } from "./wheel.js";
+
+export class Vehicle {
+  constructor(run, origin) {
+    this.frames = run.vehicle.frames;
+    this.wheels = run.vehicle.wheels;
+    this.time = decode(run.time);
+    this.states = decode(run.state);
+    this.origin = origin;
+    this.state = new Float64Array(7 + this.frames.length - 1);
+    this.poses = new Float64Array(12 * this.frames.length);
+    this.object = new THREE.Group();
+    this.place = new THREE.Vector3();
+    this.heading = 0;
+    this.materials = newMaterials();
+    this.groups = this.frames.map((frame) => this.newFrame(frame));
+    this.object.visible = this.time.length > 0;
+  }
+
+  newFrame(frame) {
+    const group = new THREE.Group();
+    group.matrixAutoUpdate = false;
+    for (const shape of frame.shapes) group.add(...meshes(shape, this.materials));
+    this.object.add(group);
+    return group;
+  }
+
+  /** Ghosts stand for the runs that are not followed. */
+  paint(theme, colour, ghost) {
+    const { body, deck, beam, tyre, spokes, mark } = this.materials;
+    body.color = colour.clone();
+    deck.color = theme.colour("--deck");
+    beam.color = theme.colour("--beam");
+    tyre.color = theme.colour("--tyre");
+    spokes.color = theme.colour("--spokes");
+    mark.color = colour.clone().lerp(new THREE.Color("#ffffff"), 0.15);
+    for (const material of Object.values(this.materials)) {
+      if (material.transparent !== ghost) material.needsUpdate = true;
+      Object.assign(material, { opacity: 1, transparent: ghost, depthWrite: !ghost });
+    }
+    this.object.traverse((one) => {
+      one.castShadow = !ghost && one.isMesh === true;
+    });
+  }
+
+  /** A ghost that stands in the followed vehicle hardly shows; away from it, it does. */
+  fade(followed, size) {
+    const apart = Math.min(this.place.distanceTo(followed) / size, 1);
+    for (const material of Object.values(this.materials)) material.opacity = 0.12 + 0.38 * apart;
+  }
+
+  /** Stand as at a time; returns the row and the way to the next. */
+  moveTo(t) {
+    if (this.time.length === 0) return null;
+    const { row, part } = rowAt(this.time, t);
+    stateAt(this.states, row, part, this.state);
+    poseFrames(this.frames, this.state, this.poses);
+    const [ox, oy, oz] = this.origin;
+    this.groups.forEach((group, i) => {
+      const p = this.poses.subarray(12 * i, 12 * i + 12);
+      group.matrix.set(
+        p[0], p[1], p[2], p[9] - ox, p[3], p[4], p[5], p[10] - oy, p[6], p[7], p[8], p[11] - oz, 0, 0, 0, 1);
+      group.matrixWorldNeedsUpdate = true;
+    });
+    this.place.setFromMatrixPosition(this.groups[0].matrix);
+    this.heading = Math.atan2(this.poses[3], this.poses[0]);
+    return { row, part };
+  }
+
+  /** What is drawn of a wheel: position [m], world, and R_world_wheel by rows. */
+  wheelPose(wheel) {
+    const group = this.groups[this.wheels[wheel]];
+    group.updateWorldMatrix(true, false);
+    const m = group.matrixWorld.elements; // by columns
+    return {
+      position: [m[12] + this.origin[0], m[13] + this.origin[1], m[14] + this.origin[2]],
+      rotation: [m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]],
+    };
+  }
+}
+
+function newMaterials() {
+  // One kind of material, so that a browser compiles one program for all of them: pages open sooner.
+  const shiny = (shininess, specular) => new THREE.MeshPhongMaterial({ shininess, specular });
+  return {
+    body: shiny(40, "#333333"),
+    deck: shiny(60, "#333333"),
+    beam: shiny(60, "#777777"),
+    tyre: shiny(10, "#1a1a1a"),
+    spokes: shiny(70, "#888888"),
+    mark: shiny(40, "#333333"),
+  };
+}
+
+function meshes(shape, materials) {
+  switch (shape.kind) {
+    case "body":
+      return body(shape, materials);
+    case "box":
+      return [placed(new THREE.BoxGeometry(...shape.size), shape, materials.beam)];
+    case "beam":
+      return [beam(shape, materials.beam)];
+    case "wheel": {
+      const { tyre, spokes, mark } = wheelGeometry(shape);
+      return [
+        new THREE.Mesh(tyre, materials.tyre), new THREE.Mesh(spokes, materials.spokes), new THREE.Mesh(mark, materials.mark),
+      ];
+    }
+    case "mesh":
+      return [meshFile(shape, materials.body)];
+    default:
+      return [];
+  }
+}
+
+/** The body: its box, a dark deck on it, and a bright bar in front, so that ahead is plain to see. */
+function body(shape, materials) {
+  const [x, y, z] = shape.size;
+  const round = 0.08 * Math.min(x, y, z);
+  const hull = placed(new RoundedBoxGeometry(x, y, z, 3, round), shape, materials.body);
+  const thin = 0.05 * z;
+  const deck = new THREE.BoxGeometry(0.86 * x, 0.82 * y, thin).translate(0, 0, z / 2 + 0.2 * thin);
+  const front = new THREE.BoxGeometry(0.02 * x, 0.7 * y, 0.16 * z).translate(x / 2, 0, 0.22 * z);
+  const tip = 0.17 * Math.min(x, y);
+  const corners = [[1.2, 0], [-0.6, 0.9], [-0.1, 0], [-0.6, -0.9]].map(([u, v]) => new THREE.Vector2(u * tip, v * tip));
+  const arrow = new THREE.ShapeGeometry(new THREE.Shape(corners)).translate(0.24 * x, 0, z / 2 + 0.8 * thin);
+  return [
+    hull, placed(deck, shape, materials.deck), placed(front, shape, materials.mark), placed(arrow, shape, materials.mark),
+  ];
+}
+
+function placed(geometry, { centre, axes }, material) {
+  const [a, b, c, d, e, f, g, h, i] = axes;
+  const [x, y, z] = centre;
+  geometry.applyMatrix4(new THREE.Matrix4().set(a, b, c, x, d, e, f, y, g, h, i, z, 0, 0, 0, 1));
+  return new THREE.Mesh(geometry, material);
+}
+
+function beam({ from, to, thickness }, material) {
+  const [a, b] = [new THREE.Vector3(...from), new THREE.Vector3(...to)];
+  const along = b.clone().sub(a);
+  const geometry = new THREE.BoxGeometry(along.length() + 0.6 * thickness, thickness, thickness);
+  const turn = new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(1, 0, 0), along.normalize());
+  geometry.applyQuaternion(turn).translate(...a.add(b).multiplyScalar(0.5));
+  return new THREE.Mesh(geometry, material);
+}
+
+function meshFile({ vertices, faces }, material) {
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute("position", new THREE.BufferAttribute(decode(vertices), 3));
+  geometry.setIndex(new THREE.BufferAttribute(decode(faces), 1));
+  const flat = geometry.toNonIndexed();
+  flat.computeVertexNormals();
+  return new THREE.Mesh(flat, material);
+}
