@@ -10,7 +10,7 @@ import grouser
 ROOT = Path(grouser.__file__).parent
 LAYERS = [
     {"_kernels"},
-    {"rotation", "spatial", "errors", "checks", "compiling", "files", "_version"},
+    {"rotation", "spatial", "errors", "checks", "compiling", "files", "dataframe", "_version"},
     {"vehicles", "terrain", "logs"},
     {"collision"},
     {"contact", "actuation", "slip"},
@@ -19,7 +19,7 @@ LAYERS = [
     {"calibration", "rolling"},
     {"odometry"},
     {"traction"},
-    {"reproduce", "bench"},
+    {"reproduce", "bench", "gym"},
     {"cli", "view"},
 ]
 LEVEL = {name: i for i, names in enumerate(LAYERS) for name in names}

@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writing files whole or not at all, and refusing what cannot be read before a library tries to."""
 
 from __future__ import annotations
 
@@ -20,9 +20,28 @@ def write_whole(
         try:
             with part.open("xb") as stream:
                 write(stream)
+                # A disk that is full, or a server that is gone, may say so only here; the old file still stands then.
+                stream.flush()
+                os.fsync(stream.fileno())
             os.replace(part, target)
         finally:
             part.unlink(missing_ok=True)
     except (OSError, ValueError, TypeError) as reason:
         said = getattr(reason, "strerror", None) or reason
         raise error(f"{path!s:.200}: cannot be written ({said})") from None
+
+
+def check_file(path: str | os.PathLike[str], error: type[GrouserError]) -> None:
+    """Refuse what is not there, a folder, and a file with nothing in it."""
+    try:
+        file = Path(path)
+        if file.is_dir():
+            raise error(f"{file}: is a folder, not a file")
+        empty = file.stat().st_size == 0 and file.is_file()
+    except FileNotFoundError:
+        raise error(f"{path}: no such file") from None
+    except (OSError, ValueError) as reason:
+        said = getattr(reason, "strerror", None) or reason
+        raise error(f"{path!s:.200}: cannot be read ({said})") from None
+    if empty:
+        raise error(f"{path}: is empty")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 INSIDE_2 = 5.991464547107979
 """95 % point of χ² of two freedoms: the 95 % ellipse of a position."""
 
@@ -33,7 +36,7 @@ class Errors:
     error: FloatArray
     """Measured less predicted x, y [m], yaw [rad], in the heading frame of the start, (I, 3)."""
     covariance: FloatArray
-    """As predicted, (I, 3, 3)."""
+    """As predicted [m², rad², m rad], (I, 3, 3)."""
     times: FloatArray
     """(I, 2) [s]."""
 
@@ -52,7 +55,7 @@ class Errors:
 
     @property
     def inside(self) -> FloatArray:
-        """Whether each position lies in its predicted 95 % ellipse, (I,) bool."""
+        """Whether each position lies in its predicted 95 % ellipse, (I,) bool; the share of them is `inside_95`."""
         xy = self.covariance[:, :2, :2]
         white = np.linalg.solve(np.linalg.cholesky(xy), self.error[:, :2, None])[..., 0]
         result: FloatArray = np.sum(white**2, axis=1) <= INSIDE_2
@@ -62,6 +65,24 @@ class Errors:
     def log_likelihood(self) -> float:
         """Mean logarithm of the probability density of an error, T (3.47): the higher, the better the prediction."""
         return log_likelihood(self.error, self.covariance) / len(self.error)
+
+    def to_pandas(self) -> DataFrame:
+        """One row an interval, indexed by the time it starts [s]; `attrs["units"]` names the unit of each column."""
+        from grouser.dataframe import Column, data_frame
+
+        sigma = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
+        axes = (("x", "m"), ("y", "m"), ("yaw", "rad"))
+        return data_frame(
+            Column("start", "s", self.times[:, 0]),
+            [
+                Column("end", "s", self.times[:, 1]),
+                *(Column(f"error_{axis}", unit, self.error[:, i]) for i, (axis, unit) in enumerate(axes)),
+                *(Column(f"sigma_{axis}", unit, sigma[:, i]) for i, (axis, unit) in enumerate(axes)),
+                Column("position_error", "m", self.position),
+                Column("squared_distance", "", self.squared_distance),
+                Column("inside_95", "", self.inside),
+            ],
+        )
 
     def summary(self, *, consistency: bool = True) -> dict[str, Any]:
         """Plain numbers, as JSON takes them; none of the intervals is left out."""
@@ -114,7 +135,7 @@ def evaluate(
     own_lag: bool = False,
     same_drive: bool = False,
 ) -> Evaluation:
-    """Predict every moving interval of a log from its first pose and the inputs, and compare its end.
+    """Predict every moving interval [s], or distance [m], of a log from its first pose and inputs; compare its end.
 
     Neither position nor yaw is used inside an interval. The lag of the pose sensor is that of the fit; `own_lag` adds
     the errors with the lag of each half of this log found from the ends of intervals of the other half: sensors of one

@@ -175,13 +175,18 @@ class _Archive:
             raise SimulationError(f"{self.target}: cannot be written: {error.strerror or error}") from None
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
+        reason = error
         try:
             self._zip.close()
             if kind is None:
                 os.replace(self._part, self.target)
+        except (OSError, ValueError) as failed:  # ValueError: a member was still open when its disk was full
+            reason = reason or failed
         finally:
             self._part.unlink(missing_ok=True)
+        if isinstance(reason, OSError):
+            raise SimulationError(f"{self.target}: cannot be written ({reason.strerror or reason})") from None
 
     def growing(self, name: str, shape: tuple[int, ...]) -> IO[bytes]:
         """A float64 array of this shape, whose bytes are then written to the file returned."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grouser.errors import LogError
+from grouser.files import check_file
 
 __all__ = ["SUFFIXES", "is_bag", "messages", "topics"]
 
@@ -23,6 +24,7 @@ def is_bag(path: Path) -> bool:
 
 def topics(path: Path) -> dict[str, str]:
     """The topics of a bag and the type of their messages."""
+    _refuse_empty(path)
     try:
         if path.suffix.lower() == ".mcap" and path.is_file() and _is_json(path):
             from mcap.reader import make_reader
@@ -42,6 +44,7 @@ def topics(path: Path) -> dict[str, str]:
 
 def messages(path: Path, topics: Collection[str]) -> Iterator[Message]:
     """The messages of some topics in the order they were recorded; a damaged file is a `LogError`."""
+    _refuse_empty(path)
     try:
         if path.suffix.lower() == ".mcap" and path.is_file() and _is_json(path):
             yield from _json_messages(path, topics)
@@ -51,6 +54,12 @@ def messages(path: Path, topics: Collection[str]) -> Iterator[Message]:
         raise
     except Exception as error:  # the libraries raise dozens of kinds on damaged files, struct.error to AssertionError
         raise _damaged(path, error) from None
+
+
+def _refuse_empty(path: Path) -> None:
+    """A folder is a bag only if rosbag2 wrote it; anything else is a file with something in it."""
+    if not (path / "metadata.yaml").is_file():
+        check_file(path, LogError)
 
 
 def _damaged(path: Path, error: Exception) -> LogError:

@@ -15,6 +15,8 @@ from grouser.errors import LogError
 from grouser.logs.report import Report
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from grouser.vehicles.vehicle import Vehicle
 
 __all__ = ["IntArray", "Log", "Poses", "Sensor"]
@@ -37,6 +39,12 @@ class Poses:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def to_pandas(self) -> DataFrame:
+        """A table indexed by time t [s]; `attrs["units"]` names the unit of each column."""
+        from grouser.logs.columns import pose_table
+
+        return pose_table(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,7 +102,7 @@ class Log:
     body_command: FloatArray | None
     """Commanded forward speed [m/s] and turn rate [rad/s], shape (n, 2)."""
     label: dict[str, FloatArray]
-    """Further columns the manifest asks for, shape (n,) each, as logged."""
+    """Further columns the manifest asks for, shape (n,) each, in their units as logged."""
     poses: Poses
     """The pose sensor's fresh measurements."""
     sensor: Sensor
@@ -119,7 +127,7 @@ class Log:
 
     @cached_property
     def elapsed(self) -> FloatArray:
-        """Seconds from the log's start, shape (n,), rising throughout.
+        """Time from the log's start [s], shape (n,), rising throughout.
 
         Equal to time − time[0] as long as the clock rises. Where a segment's clock begins anew (another file, a
         window, a clock that jumped back), it follows the one before by one period.
@@ -128,7 +136,7 @@ class Log:
 
     @cached_property
     def pose_elapsed(self) -> FloatArray:
-        """Seconds from the log's start at each pose, shape (m,), on the clock of `elapsed`."""
+        """Time from the log's start at each pose [s], shape (m,), on the clock of `elapsed`."""
         return self.poses.time - self._zero[self.poses.segment] if len(self) else self.poses.time.copy()
 
     @cached_property
@@ -147,7 +155,7 @@ class Log:
 
     @property
     def duration(self) -> float:
-        """Seconds from the first to the last sample, gaps included."""
+        """Time from the first to the last sample [s], gaps included."""
         return float(self.elapsed[-1]) if len(self) else 0.0
 
     def part(self, start: float, stop: float) -> Log:
@@ -206,6 +214,15 @@ class Log:
             poses=kept,
             report=replace(self.report, samples=int(samples.sum()), poses=len(kept), segments=len(left)),
         )
+
+    def to_pandas(self) -> DataFrame:
+        """The samples as a table indexed by time t [s] as logged; `log.poses.to_pandas()` has the poses.
+
+        `attrs["units"]` names the unit of each column; "" where the log does not know it.
+        """
+        from grouser.logs.columns import sample_table
+
+        return sample_table(self)
 
     def rates_array(self, vehicle: Vehicle) -> FloatArray:
         """Measured rates in the vehicle's joint order, shape (n, n_joints) [rad/s or m/s]; NaN where not measured."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.logs import signals
@@ -51,7 +52,6 @@ class Fresh:
 def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
     """Poses that are new where they stand, finite, and within reach of the one before."""
     tally = Tally(raw.file, raw.tally.what)
-    columns = np.stack(list(raw.pose.values()), axis=1) if raw.pose else np.empty((0, 0))
     none = np.empty(0, dtype=np.int64)
     if not raw.pose:
         return Fresh(
@@ -62,21 +62,28 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
         attitude = signals.rpy_from_quaternions(np.stack([raw.pose[f"pose.{q}"] for q in ("qw", "qx", "qy", "qz")], 1))
     else:
         attitude = np.stack([_column(raw, name) for name in ("roll", "pitch", "yaw")], axis=1)
-    finite = np.all(np.isfinite(columns), axis=1) & np.isfinite(raw.pose_time) & np.all(np.isfinite(attitude), axis=1)
+    # Column by column: a long log has room for its numbers once more, not for tables of them.
+    finite = np.isfinite(raw.pose_time)
+    for column in (*raw.pose.values(), *attitude.T):
+        finite &= np.isfinite(column)
     tally.add("missing or not finite", _lines(raw, ~finite))
     near = np.all(np.abs(position) < FARTHEST, axis=1)
     tally.add(f"farther than {FARTHEST:g} m from the origin", _lines(raw, finite & ~near))
     good = np.flatnonzero(finite & near)
     window = _windows(raw)
     told_by = raw.pose.get("pose.fresh")
-    compared = columns if told_by is None else told_by[:, None]
-    good = good[signals.changes(np.column_stack([compared, window])[good])]
+    new = signals.changes(window[good, None])
+    for column in raw.pose.values() if told_by is None else (told_by,):
+        new |= signals.changes(column[good, None])
+    good = good[new]
     for number, outage in enumerate(manifest.outages, start=1):
         if outage.signal in ("pose", "all"):
             during = (raw.pose_time[good] >= outage.start) & (raw.pose_time[good] <= outage.stop)
             tally.add(f"in outage {number} of the manifest", _lines(raw, good[during]))
             good = good[~during]
-    stray, jumped = _jumps(position[good], raw.pose_time[good], window[good], manifest.limits.body_speed)
+    stray, jumped = _jumps(
+        _some(position, good), _some(raw.pose_time, good), _some(window, good), manifest.limits.body_speed
+    )
     tally.add(f"a stray pose, faster than limits.body_speed = {manifest.limits.body_speed:g} m/s there and back",
               _lines(raw, good[stray]))  # fmt: skip
     jumps = raw.pose_row[good[jumped]]
@@ -86,8 +93,8 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
         tally.add("late, the sensor was catching up after a hole in its stream", _lines(raw, good[late]))
         good = good[~late]
     return Fresh(
-        row=raw.pose_row[good], time=raw.pose_time[good], position=position[good], attitude=attitude[good],
-        jumps=jumps, tally=tally,
+        row=_some(raw.pose_row, good), time=_some(raw.pose_time, good), position=_some(position, good),
+        attitude=_some(attitude, good), jumps=jumps, tally=tally,
     )  # fmt: skip
 
 
@@ -101,7 +108,8 @@ def placed(fresh: Fresh, rows: Rows) -> Poses:
         before = np.searchsorted(rows.row, fresh.row, side="right") - 1
         after = np.searchsorted(rows.row, fresh.row, side="left")
         inside = (before >= 0) & (after <= last)
-        before, after = np.maximum(before, 0), np.minimum(after, last)
+        np.maximum(before, 0, out=before)
+        np.minimum(after, last, out=after)
         keep = inside & (rows.segment[before] == rows.segment[after])
         fresh.tally.add("between two segments, where the inputs are missing", _rows_lines(rows, fresh, ~keep))
         # A clock that stands still or runs back inside a segment makes a pose worthless.
@@ -118,9 +126,15 @@ def placed(fresh: Fresh, rows: Rows) -> Poses:
         fresh.tally.add("out of order or repeated", _rows_lines(rows, fresh, order[~rising]))
         keep[order[~rising]] = False
         segment = segment[keep]
-    attitude = fresh.attitude[keep]
-    attitude[:, 2] = signals.unwrap(attitude[:, 2], segment)
-    return Poses(time=fresh.time[keep], position=fresh.position[keep], attitude=attitude, segment=segment)
+    kept = np.flatnonzero(keep)
+    attitude = _some(fresh.attitude, kept)
+    attitude[:, 2] = signals.unwrap(attitude[:, 2], segment)  # nobody else holds these angles
+    return Poses(time=_some(fresh.time, kept), position=_some(fresh.position, kept), attitude=attitude, segment=segment)
+
+
+def _some(values: NDArray[Any], chosen: IntArray) -> Any:
+    """Rows by their rising numbers; all of them without a copy, for a long log is best held once."""
+    return values if len(chosen) == len(values) else values[chosen]
 
 
 def _column(raw: Raw, name: str) -> FloatArray:

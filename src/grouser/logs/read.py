@@ -92,11 +92,11 @@ def _raw(path: Path, manifest: Manifest) -> Raw:
 def log_of(parts: list[Judged], manifest: Manifest) -> Log:
     """The files one after the other, each beginning a segment of its own."""
     offsets = np.cumsum([0, *(part.n_segments for part in parts[:-1])])
-    time = np.concatenate([part.time for part in parts])
+    time = _joined([part.time for part in parts])
     segment: IntArray = np.concatenate([part.segment + k for part, k in zip(parts, offsets, strict=True)])
     pose_segment: IntArray = np.concatenate([part.poses.segment + k for part, k in zip(parts, offsets, strict=True)])
-    pose_time = np.concatenate([part.poses.time for part in parts])
-    found = {key: np.concatenate([part.signals[key] for part in parts]) for key in parts[0].signals}
+    pose_time = _joined([part.poses.time for part in parts])
+    found = {key: _joined([part.signals[key] for part in parts]) for key in parts[0].signals}
 
     def group(table: str) -> dict[str, FloatArray]:
         return {key.split(".", 1)[1]: found[key] for key in found if key.startswith(f"{table}.")}
@@ -130,14 +130,19 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
         label=group("labels"),
         poses=Poses(
             time=pose_time,
-            position=np.concatenate([part.poses.position for part in parts]),
-            attitude=np.concatenate([part.poses.attitude for part in parts]),
+            position=_joined([part.poses.position for part in parts]),
+            attitude=_joined([part.poses.attitude for part in parts]),
             segment=pose_segment,
         ),
         sensor=Sensor(**manifest.sensor.model_dump()),
         vehicle=manifest.vehicle,
         report=report,
     )
+
+
+def _joined(arrays: list[FloatArray]) -> FloatArray:
+    """One after the other; a single one as it is, for the columns of a long log are best held once."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _period(time: FloatArray, segment: IntArray) -> float:

@@ -23,7 +23,7 @@ def read_tables(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]]:
     try:
         where = Path(path)
         if not where.is_file():
-            raise LogError(f"manifest {where}: there is no such file")
+            raise LogError(f"manifest {where}: {'is a folder' if where.is_dir() else 'there is no such file'}")
         with where.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:

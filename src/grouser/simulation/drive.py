@@ -31,8 +31,11 @@ class Bound:
     """A drive made ready for one vehicle: a law's address, its parameters, and what keeps them alive."""
 
     address: int
+    """Of the compiled law."""
     par: FloatArray
+    """Parameters of the law, in SI units."""
     keep: Any = None
+    """What must live as long as the law is called."""
 
     def raise_error(self) -> None:
         """Raise what a Python drive raised while the engine called it."""
@@ -218,7 +221,7 @@ def table(commands: ArrayLike, dt: float | None = None) -> Drive:
 
 
 def function(body: Callable[[float, FloatArray], ArrayLike]) -> Drive:
-    """A Python function of (time, state) that returns the commands (na,); called once a step, a few µs each."""
+    """A Python function of (time [s], state) that returns the commands (na,) [rad/s]; called once a step, a few µs."""
     return _Function(body)
 
 

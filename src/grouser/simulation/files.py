@@ -1,19 +1,21 @@
-"""Runs in files: .npz (everything, exactly), CSV (a table) and TUM (a trajectory). Written whole or not at all."""
+"""Runs in files, written whole or not at all: .npz (everything, exactly), CSV (a table), TUM and KITTI (paths)."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from grouser import rotation
 from grouser.errors import GrouserError, SimulationError, TerrainError
-from grouser.files import write_whole
+from grouser.files import check_file, write_whole
+from grouser.simulation.columns import run_columns
 from grouser.simulation.run import ContactRecord, Run, SolverRecord
 from grouser.simulation.status import Status
+from grouser.terrain.archive import load, pack
 from grouser.vehicles.toml import parse_toml, to_toml
 
 SCHEMA = "grouser/run@1"
@@ -55,6 +57,7 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
 
 def load_run(path: str | os.PathLike[str]) -> Run:
     """Read a run; TerrainError and VehicleError name what is inside it."""
+    check_file(path, SimulationError)
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
@@ -63,8 +66,6 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             values = {name: archive[name] for name in archive.files}
     except GrouserError:
         raise
-    except FileNotFoundError:
-        raise SimulationError(f"{path}: no such file") from None
     except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
         raise SimulationError(f"{path}: not a readable .npz file ({str(error)[:100]})") from None
     schema = str(values.get("schema", ""))
@@ -91,7 +92,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
                 force=values.get("contact_force"),
                 power=values.get("contact_power"),
             ),
-            ground=_ground_of_bytes(values.get("ground")),
+            ground=_ground_of_bytes(values.get("ground"), path),
             **{name: values[name] for name in _ARRAYS},
             **dynamic,
         )
@@ -128,24 +129,14 @@ def _ground_bytes(run: Run) -> bytes | None:
     """The ground as the bytes of its own file, or None for one that cannot be stored (a user's function)."""
     if run.ground is None:
         return None
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "ground.npz"
-        try:
-            run.ground.save(file)
-        except TerrainError:
-            return None
-        return file.read_bytes()
-
-
-def _ground_of_bytes(values: Any) -> Any:
-    if values is None:
+    try:
+        return pack(run.ground)
+    except TerrainError:
         return None
-    from grouser.terrain import read
 
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "ground.npz"
-        file.write_bytes(np.asarray(values, dtype=np.uint8).tobytes())
-        return read(file)
+
+def _ground_of_bytes(values: Any, path: str | os.PathLike[str]) -> Any:
+    return None if values is None else load(Path(path), np.asarray(values, dtype=np.uint8).tobytes())
 
 
 def write_tum(run: Run, path: str | os.PathLike[str]) -> None:
@@ -154,30 +145,20 @@ def write_tum(run: Run, path: str | os.PathLike[str]) -> None:
     write_whole(path, lambda file: np.savetxt(file, rows, fmt="%.9f"), SimulationError)
 
 
+def write_kitti(run: Run, path: str | os.PathLike[str]) -> None:
+    """Poses as the upper three rows of T_world_body, row by row: 12 numbers a line, without time stamps.
+
+    Body axes are Grouser's, x ahead, y left, z up; KITTI's own camera looks along z.
+    """
+    poses = np.concatenate([rotation.from_quaternion(run.quaternion), run.position[:, :, None]], axis=2)
+    write_whole(path, lambda file: np.savetxt(file, poses.reshape(-1, 12), fmt="%.12g"), SimulationError)
+
+
 def write_csv(run: Run, path: str | os.PathLike[str]) -> None:
     """Everything that changes with time, one row a state, with a header."""
-    columns: list[tuple[str, Any]] = [("t", run.time)]
-    columns += zip(("qw", "qx", "qy", "qz", "x", "y", "z"), run.state[:, :7].T, strict=True)
-    columns += zip(("roll", "pitch", "yaw"), run.rpy.T, strict=True)
-    columns += ((f"angle_{name}", q) for name, q in zip(run.vehicle.joints, run.joints.T, strict=True))
-    columns += zip(("wx", "wy", "wz", "vx", "vy", "vz"), run.velocity[:, :6].T, strict=True)
-    columns += ((f"rate_{name}", v) for name, v in zip(run.vehicle.joints, run.velocity[:, 6:].T, strict=True))
-    columns += ((f"command_{name}", u) for name, u in zip(run.vehicle.actuated, run.command.T, strict=True))
-    if run.torque is not None:
-        columns += ((f"torque_{name}", x) for name, x in zip(run.vehicle.actuated, run.torque.T, strict=True))
-    if run.power is not None:
-        columns += ((f"power_{name}", x) for name, x in zip(run.vehicle.actuated, run.power.T, strict=True))
-    for w, name in enumerate(run.vehicle.wheels):
-        c = run.contact
-        if c.force is not None:
-            columns += zip((f"force_{a}_{name}" for a in ("ahead", "left", "up")), c.force[:, w].T, strict=True)
-        if c.power is not None:
-            columns += [(f"contact_power_{name}", c.power[:, w])]
-        columns += zip((f"contact_{a}_{name}" for a in "xyz"), c.point[:, w].T, strict=True)
-        columns += zip((f"slip_{a}_{name}" for a in ("ahead", "left", "up")), c.velocity[:, w].T, strict=True)
-        columns += [(f"height_error_{name}", c.height_error[:, w]), (f"contact_angle_{name}", c.angle[:, w])]
-    header = ",".join(_quoted(name) for name, _ in columns)
-    rows = np.column_stack([values for _, values in columns])
+    columns = run_columns(run)
+    header = ",".join(_quoted(column.name) for column in columns)
+    rows = np.column_stack([column.values for column in columns])
     write_whole(
         path,
         lambda file: np.savetxt(file, rows, fmt="%.12g", delimiter=",", header=header, comments=""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,9 @@ from grouser.simulation.settle import start_state
 from grouser.simulation.simulate import check_model, start_velocity
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 STEPS_AT_ONCE = 500_000
 """Steps handed to the engine in one call: about a second, so that progress can be shown."""
@@ -62,6 +66,22 @@ class Rollouts:
     def counts(self) -> dict[str, int]:
         """How many ended in each way."""
         return {str(s): int(np.count_nonzero(self.status == str(s))) for s in Status}
+
+    def to_pandas(self) -> DataFrame:
+        """One row a rollout: how it ended and where; `attrs["units"]` names the unit of each column."""
+        from grouser.dataframe import Column, data_frame
+
+        rpy = rotation.to_rpy(rotation.from_quaternion(self.final_state[:, :4])).reshape(-1, 3)
+        return data_frame(
+            Column("rollout", "", np.arange(len(self.status))),
+            [
+                Column("status", "", self.status.astype(object)),
+                Column("steps", "", self.steps),
+                *(Column(name, "m", v) for name, v in zip("xyz", self.final_position.T, strict=True)),
+                *(Column(name, "rad", v) for name, v in zip(("roll", "pitch", "yaw"), rpy.T, strict=True)),
+                Column("deficient_steps", "", self.deficient),
+            ],
+        )
 
     def __repr__(self) -> str:
         ended = ", ".join(f"{n} {name}" for name, n in self.counts().items() if n)

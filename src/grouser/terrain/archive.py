@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -28,23 +29,35 @@ def save(terrain: Terrain, path: str | os.PathLike[str]) -> None:
     if target.suffix.lower() != ".npz":
         raise TerrainError(f"{target}: a terrain is saved as .npz; name the file {target.stem}.npz")
     require_settings(terrain)
+    write_whole(target, lambda file: _write(terrain, file), TerrainError)
+
+
+def pack(terrain: Terrain) -> bytes:
+    """What `save` writes; TerrainError for a ground that no file can hold, a user's function."""
+    require_settings(terrain)
+    stream = io.BytesIO()
+    _write(terrain, stream)
+    return stream.getvalue()
+
+
+def _write(terrain: Terrain, file: IO[bytes]) -> None:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     tree = json.dumps(_to_tree(terrain, arrays))
-    write_whole(
-        target,
-        lambda file: np.savez_compressed(file, schema=np.array(SCHEMA), terrain=np.array(tree), **arrays),  # type: ignore[arg-type]
-        TerrainError,
-    )
+    np.savez_compressed(file, schema=np.array(SCHEMA), terrain=np.array(tree), **arrays)  # type: ignore[arg-type]
 
 
-def load(path: Path) -> Terrain:
-    """Read a terrain that `save` wrote."""
+def load(path: Path, data: bytes | None = None) -> Terrain:
+    """Read a terrain that `save` wrote; with `data`, what `pack` made, out of a file of that path."""
+
+    def source() -> Path | io.BytesIO:
+        return path if data is None else io.BytesIO(data)
+
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(source()) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())
         if unpacked > MOST_BYTES:
             raise TerrainError(f"{path}: unpacks to {unpacked} bytes; at most {MOST_BYTES} are read")
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(source(), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except TerrainError:
         raise

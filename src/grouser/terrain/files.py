@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from grouser.errors import TerrainError
+from grouser.files import check_file
 from grouser.terrain.archive import load
 from grouser.terrain.checks import choice, short
 from grouser.terrain.grid import INTERPOLATIONS
@@ -33,9 +34,8 @@ def read(path: str | os.PathLike[str], *, interpolation: str = "bilinear") -> Te
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise TerrainError(f"{file}: a terrain file ends in one of {', '.join(SUFFIXES)}")
+    check_file(file, TerrainError)
     try:
-        if not file.is_file():
-            raise TerrainError(f"{file}: no such file")
         size = file.stat().st_size
         if size > LARGEST_FILE:
             raise TerrainError(f"{file}: {size} bytes; at most {LARGEST_FILE} are read")
@@ -66,6 +66,8 @@ def _load_mesh(file: Path, kind: str) -> Terrain:
     try:
         loaded = trimesh.load_mesh(io.BytesIO(file.read_bytes()), file_type=kind, process=False, **options)
         vertices, faces = np.asarray(loaded.vertices), np.asarray(loaded.faces)
+    except ImportError:  # of a library that guesses the encoding of text that is none
+        raise TerrainError(f"{file}: not a readable .{kind} mesh (its text is not UTF-8)") from None
     except Exception as error:  # trimesh lets through whatever a damaged file makes NumPy raise
         raise TerrainError(f"{file}: not a readable .{kind} mesh ({short(str(error))})") from None
     if len(faces) > MOST_TRIANGLES:

@@ -30,7 +30,7 @@ class GroundSample(NamedTuple):
     gradient: FloatArray
     """∂height/∂x and ∂height/∂y [m/m], shape (..., 2)."""
     normal: FloatArray
-    """Unit normal of the ground, up, in world axes, shape (..., 3)."""
+    """Unit vector normal to the ground, up, in world axes, shape (..., 3)."""
     inside: npt.NDArray[np.bool_]
     """Whether the map covers the point, shape (...)."""
 
@@ -64,7 +64,7 @@ class Terrain:
     law: Law
     """The compiled ground law."""
     par: FloatArray
-    """Parameters of the law; read-only."""
+    """Parameters of the law, in SI units; read-only."""
     bounds: Bounds = EVERYWHERE
     """(xmin, xmax, ymin, ymax) of a rectangle that holds the map [m]; infinite where it does not end."""
     description: str = ""

@@ -1,0 +1,235 @@
+"""The environment: observations, actions, reward and ends of an episode."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grouser import checks, rotation
+from grouser.checks import FloatArray
+from grouser.dynamics import Dynamics
+from grouser.errors import SimulationError
+from grouser.gym.course import MakeTerrain, course
+from grouser.gym.episode import Episode
+from grouser.kinematics import Kinematics
+from grouser.simulation import Run, Status
+from grouser.simulation.drive import Drive, arc, constant
+from grouser.terrain import Terrain
+from grouser.vehicles import Vehicle
+from grouser.vehicles.catalog import vehicle as vehicle_named
+
+Observation = dict[str, NDArray[np.float32]]
+
+ARRIVED = 10.0
+"""Reward for reaching the goal."""
+LOST = -10.0
+"""Reward for rolling over, leaving the map, or a motion that cannot be solved."""
+EACH_SECOND = -0.05
+"""Reward for the time that passes."""
+FARTHEST, FASTEST, HIGHEST = 100.0, 100.0, 10.0
+"""Observations are clipped to these: goal [m], velocity [rad/s, m/s], heights [m]."""
+ACTIONS = ("joints", "arc")
+
+
+class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
+    """Drive to a goal over rough ground.
+
+    Observation, a dictionary of float32:
+        goal (2,): ahead and left of the body, in the plan, in the vehicle's heading [m].
+        attitude (2,): roll, pitch [rad].
+        velocity (nv,): ω [rad/s] and v [m/s] of the body in its own axes, then the joint rates [rad/s or m/s].
+        joints (k,): displacement of the joints that are not wheels [rad or m]; missing where there are none.
+        heights (n, n): of the ground around, relative to the body frame [m]; row by row from behind to ahead, each
+            row from right to left; −10 where the map ends.
+    Action, float32 from −1 to 1, held for `hold` steps:
+        "joints": of each actuated joint, times max_speed/radius for a wheel and max_joint_rate for others.
+        "arc": speed times max_speed and curvature times max_curvature.
+    Reward: metres come nearer to the goal, −0.05 a second, +10 at the goal, −10 at a bad end.
+    An episode terminates within goal_radius of the goal, when the vehicle rolls over, leaves the map or its motion
+    cannot be solved; it is truncated after `horizon` seconds. `info` holds status, is_success, distance and time.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012  # Gymnasium declares it so
+
+    def __init__(
+        self,
+        vehicle: str | Vehicle = "zoe",
+        terrain: Terrain | str | MakeTerrain | None = None,
+        *,
+        model: str | Kinematics | Dynamics = "kinematic",
+        action: str = "joints",
+        start: ArrayLike | None = None,
+        goal: ArrayLike | None = None,
+        goal_range: tuple[float, float] = (3.0, 6.0),
+        goal_radius: float = 0.5,
+        dt: float = 0.04,
+        hold: int = 5,
+        horizon: float = 60.0,
+        max_speed: float = 1.0,
+        max_curvature: float = 0.3,
+        max_joint_rate: float = 0.5,
+        map_size: float = 4.0,
+        map_nodes: int = 11,
+        render_mode: str | None = None,
+    ) -> None:
+        """Make an environment.
+
+        vehicle: a name, a file or a Vehicle; that of `model` where it is a whole model.
+        terrain: a Terrain, one line as `grouser.terrain.parse` takes it, or a function of a NumPy generator that makes
+            one for each episode; None is such a function, with bumps by the size of the wheels.
+        model: "kinematic", "dynamic", or a model; the integral of an actuator begins anew with each action.
+        start: x, y [m], yaw [rad]; None is the middle of the map with any heading. The vehicle starts at rest.
+        goal: x, y [m]; None draws one between the distances of goal_range [m].
+        dt: step [s]; `hold` steps are taken with each action. horizon: longest episode [s].
+        max_speed [m/s], max_curvature [1/m], max_joint_rate [rad/s or m/s]: what an action of 1 asks for.
+        map_size: side of the square of `heights` [m], with map_nodes² heights.
+        """
+        if render_mode is not None:
+            raise SimulationError(f"render_mode: {render_mode!r:.40} is not known; look at an episode with env.run()")
+        if action not in ACTIONS:
+            raise SimulationError(f"action: {action!r:.40} is not one of {', '.join(ACTIONS)}")
+        self.render_mode = None
+        self.model = _model(vehicle, model)
+        self.vehicle = self.model.vehicle
+        self.course = course(self.vehicle, terrain, start, goal, goal_range)
+        self.goal_radius = checks.positive(goal_radius, "goal_radius")
+        self.dt = checks.positive(dt, "dt")
+        if isinstance(self.model, Kinematics):
+            self.model.gain(self.dt)
+        self.hold = checks.count(hold, "hold", most=100_000)
+        self.horizon = checks.positive(horizon, "horizon")
+        self.max_speed = checks.positive(max_speed, "max_speed")
+        self.max_curvature = checks.positive(max_curvature, "max_curvature")
+        self._steers = action == "arc"
+        self._scale = _largest_rates(self.vehicle, self.max_speed, checks.positive(max_joint_rate, "max_joint_rate"))
+        n = checks.count(map_nodes, "map_nodes", least=2, most=1000)
+        offsets = np.linspace(-0.5, 0.5, n) * checks.positive(map_size, "map_size")
+        self._ahead, self._left = (part.ravel() for part in np.meshgrid(offsets, offsets, indexing="ij"))
+        wheels = {int(frame) - 1 for frame in self.vehicle.arrays.wheel}
+        self._shown = [j for j in range(self.vehicle.n_joints) if j not in wheels]
+        spaces: gymnasium.Space[Any] = gymnasium.spaces.Dict(self._spaces(n))
+        self.observation_space = spaces
+        size = 2 if self._steers else len(self.vehicle.actuated)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (size,), np.float32)
+        self._episode: Episode | None = None
+        self._goal, self._taken, self._over = np.zeros(2), 0, True
+
+    def _spaces(self, n: int) -> dict[str, gymnasium.Space[Any]]:
+        def box(largest: float, *shape: int) -> gymnasium.spaces.Box:
+            return gymnasium.spaces.Box(-largest, largest, shape, np.float32)
+
+        spaces: dict[str, gymnasium.Space[Any]] = {
+            "goal": box(FARTHEST, 2),
+            "attitude": box(3.2, 2),
+            "velocity": box(FASTEST, 6 + self.vehicle.n_joints),
+            "heights": box(HIGHEST, n, n),
+        }
+        if self._shown:
+            spaces["joints"] = box(FASTEST, len(self._shown))
+        return spaces
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode; `options` may hold start (x, y, yaw) and goal (x, y), for this one only."""
+        super().reset(seed=seed)
+        given = dict(options or {})
+        start, goal = given.pop("start", None), given.pop("goal", None)
+        if given:
+            raise SimulationError(f"options: {', '.join(map(str, given))} is not known; give start or goal")
+        ground, begin, self._goal = self.course.draw(
+            self.np_random,
+            None if start is None else checks.array(start, "start", (3,)),
+            None if goal is None else checks.array(goal, "goal", (2,)),
+        )
+        self._episode = Episode(self.model, ground, begin, dt=self.dt, steps=self.hold)
+        self._taken, self._over = 0, False
+        return self._observe(self._episode), self._info(self._episode)
+
+    def step(self, action: ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Drive on for `hold` steps."""
+        episode = self._episode
+        if episode is None or self._over:
+            raise SimulationError("the episode is over, or none has begun; call reset first")
+        shape = self.action_space.shape
+        assert shape is not None
+        wanted = np.clip(checks.array(action, "action", shape), -1.0, 1.0)
+        before = self._distance(episode)
+        episode.move(self._drive(wanted))
+        self._taken += 1
+        after = self._distance(episode)
+        arrived, lost = after < self.goal_radius, episode.status is not Status.OK
+        reward = before - after + EACH_SECOND * self.hold * self.dt
+        reward += LOST if lost else ARRIVED if arrived else 0.0
+        terminated = arrived or lost
+        truncated = not terminated and self._time >= self.horizon - 1e-9
+        self._over = terminated or truncated
+        return self._observe(episode), float(reward), terminated, truncated, self._info(episode)
+
+    def run(self) -> Run:
+        """What was driven in this episode, as `gr.simulate` returns it: `env.unwrapped.run().view("episode.html")`."""
+        if self._episode is None:
+            raise SimulationError("no episode has begun; call reset first")
+        return self._episode.run()
+
+    @property
+    def _time(self) -> float:
+        return self._taken * self.hold * self.dt
+
+    def _drive(self, action: FloatArray) -> Drive:
+        if self._steers:
+            return arc(self.max_speed * action[0], self.max_curvature * action[1])
+        return constant(self._scale * action)
+
+    def _distance(self, episode: Episode) -> float:
+        return float(np.hypot(*(self._goal - episode.state[4:6])))
+
+    def _info(self, episode: Episode) -> dict[str, Any]:
+        distance, ok = self._distance(episode), episode.status is Status.OK
+        return {
+            "status": str(episode.status),
+            "is_success": bool(ok and distance < self.goal_radius),
+            "distance": distance,
+            "time": self._time,
+        }
+
+    def _observe(self, episode: Episode) -> Observation:
+        state = episode.state
+        roll, pitch, yaw = rotation.to_rpy(rotation.from_quaternion(state[:4]))
+        c, s = math.cos(yaw), math.sin(yaw)
+        dx, dy = self._goal - state[4:6]
+        x = state[4] + c * self._ahead - s * self._left
+        y = state[5] + s * self._ahead + c * self._left
+        sample = episode.ground.sample(x, y)
+        heights = np.where(sample.inside, sample.height - state[6], -HIGHEST)
+        n = math.isqrt(len(heights))
+        seen = {
+            "goal": (np.array([c * dx + s * dy, c * dy - s * dx]), FARTHEST),
+            "attitude": (np.array([roll, pitch]), 3.2),
+            "velocity": (episode.velocity, FASTEST),
+            "heights": (heights.reshape(n, n), HIGHEST),
+        }
+        if self._shown:
+            seen["joints"] = (state[7:][self._shown], FASTEST)
+        return {name: np.clip(values, -most, most).astype(np.float32) for name, (values, most) in seen.items()}
+
+
+def _model(vehicle: str | Vehicle, model: str | Kinematics | Dynamics) -> Kinematics | Dynamics:
+    if isinstance(model, (Kinematics, Dynamics)):
+        return model
+    rover = vehicle if isinstance(vehicle, Vehicle) else vehicle_named(vehicle)
+    if model == "kinematic":
+        return Kinematics(rover)
+    if model == "dynamic":
+        return Dynamics(rover, tip_angle=0.5 * math.pi)
+    raise SimulationError(f"model: {model!r:.60} is not one of kinematic, dynamic, nor a model")
+
+
+def _largest_rates(vehicle: Vehicle, speed: float, joint_rate: float) -> FloatArray:
+    """What an action of 1 asks of each actuated joint [rad/s or m/s], shape (na,)."""
+    frames = (frame for frame in vehicle.frames if frame.actuated)
+    return np.array([joint_rate if frame.radius is None else speed / frame.radius for frame in frames])
