@@ -1,9 +1,9 @@
-# make setup | demo | test | lint | bench | viewer
+# make setup | demo | test | lint | bench | docs | viewer
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.grouser-installed
 
-.PHONY: setup demo test lint bench viewer clean
+.PHONY: setup demo test lint bench docs viewer clean
 
 setup: $(STAMP)
 
@@ -28,6 +28,10 @@ lint: setup
 
 bench: setup
 	$(BIN)/python bench/run.py
+
+# The reference from the docstrings, and the pictures of docs/models.md. A test tells when the reference is old.
+docs: setup
+	$(BIN)/python docs/build.py
 
 # Only whoever edits viewer/src needs Node.js: what it builds is in the repository, and a test tells when it is old.
 viewer:

@@ -116,8 +116,8 @@ def test_what_does_not_fit_is_refused(lru):
     loop = ClosedLoop(PurePursuit(path, speed=0.3), gr.Kinematics(lru), control=None)
     with pytest.raises(SimulationError, match="control period"):
         drive_loop(gr.Dynamics(lru), gr.terrain.plane(), loop, start=(0.0, 0.0, 0.0), duration=1.0, dt=0.05)
-    with pytest.raises(SimulationError, match="lru2"):
-        drive_loop(gr.Dynamics(gr.vehicle("lru2")), gr.terrain.plane(), loop, start=(0, 0, 0), duration=1.0, dt=0.01)
+    with pytest.raises(SimulationError, match="husky"):
+        drive_loop(gr.Dynamics(gr.vehicle("husky")), gr.terrain.plane(), loop, start=(0, 0, 0), duration=1.0, dt=0.01)
     with pytest.raises(SimulationError, match="two"):
         Path([[0.0, 0.0]])
     with pytest.raises(SimulationError, match="wheel_rate"):

@@ -25,6 +25,7 @@ class Actuator(ABC):
     """A model of all actuated joints of a vehicle: torque from commands, rates and angles."""
 
     law: Law
+    """The compiled law, see `_kernels/actuator_laws.py`."""
 
     @abstractmethod
     def bind(self, vehicle: Vehicle) -> FloatArray:

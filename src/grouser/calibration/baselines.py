@@ -32,7 +32,7 @@ class Baseline(VelocityModel):
         return {f"model.{field}": float(getattr(self, field)) for field in self.FIELDS}
 
     def with_parameter(self, name: str, value: float) -> Self:
-        """The same model with one of them changed."""
+        """The same model with one of them changed, in its unit."""
         part, _, field = name.partition(".")
         if part != "model" or field not in self.FIELDS:
             raise CalibrationError(
@@ -54,7 +54,7 @@ class DifferentialDrive(Baseline):
     vehicle: Vehicle
     """The vehicle."""
     yaw_gain: float = 1.0
-    """α of (3.66); 1 is plain differential drive."""
+    """α of (3.66), a ratio of turn rates; 1 is plain differential drive."""
     left: tuple[str, ...] | None = None
     """Wheels of the left side; None: those left of the body's middle."""
     right: tuple[str, ...] | None = None
@@ -84,9 +84,9 @@ class FourNumbers(Baseline):
     vehicle: Vehicle
     """The vehicle."""
     speed_gain: float = 1.0
-    """g_v."""
+    """g_v, ratio of the speed over the ground to the rims'."""
     yaw_gain: float = 1.0
-    """g_ω."""
+    """g_ω, ratio of the turn rate to what the wheels say."""
     lateral: float = 0.0
     """d, sideways speed per turn rate [m]."""
     yaw_per_speed: float = 0.0
@@ -122,7 +122,7 @@ class Bicycle(Baseline):
     vehicle: Vehicle
     """The vehicle: some wheels steer, some do not."""
     speed_gain: float = 1.0
-    """Speed over the ground per rim speed."""
+    """Ratio of the speed over the ground to the rim speed."""
     steering_offset: float = 0.0
     """Added to every measured steering angle [rad]."""
     wheelbase: float = 0.0

@@ -28,11 +28,11 @@ class History:
     time: FloatArray
     """End of each interval [s]; of a batch, the number of the step. (k,)."""
     values: FloatArray
-    """(k, n)."""
+    """(k, n), in their units."""
     sigma: FloatArray
-    """One-sigma uncertainties, (k, n); NaN where not computed."""
+    """One-sigma uncertainties, (k, n), in their units; NaN where not computed."""
     residual: FloatArray
-    """Residuals before each update, (k, m); empty for a batch."""
+    """Residuals before each update [m, rad], (k, m); empty for a batch."""
     distance: FloatArray
     """Squared Mahalanobis distance of each, (k,)."""
     accepted: np.ndarray
@@ -74,11 +74,11 @@ class Fit:
     parameters: tuple[Parameter, ...]
     """What was calibrated, with the priors it started from; noise last."""
     vector: FloatArray
-    """Their values, (n,)."""
+    """Their values, (n,), in their units (SI)."""
     covariance: FloatArray
-    """Of the systematic parameters among them, (np, np)."""
+    """Of the systematic parameters among them, (np, np), products of their units."""
     noise_covariance: FloatArray
-    """Of the noise parameters, (ns, ns)."""
+    """Of the noise parameters, (ns, ns), products of their units."""
     training: Training
     """What it was made from."""
     undetermined: tuple[Direction, ...] = ()
@@ -93,7 +93,7 @@ class Fit:
 
     @property
     def values(self) -> dict[str, float]:
-        """Parameters by name."""
+        """Parameters by name, in their units (SI)."""
         return dict(zip(self.names, self.vector.tolist(), strict=True))
 
     @property
@@ -103,7 +103,7 @@ class Fit:
 
     @property
     def sigma(self) -> dict[str, float]:
-        """One-sigma uncertainties by name."""
+        """One-sigma uncertainties by name, in their units."""
         both = np.concatenate([np.diag(self.covariance), np.diag(self.noise_covariance)])
         return dict(zip(self.names, np.sqrt(np.maximum(both, 0.0)).tolist(), strict=True))
 

@@ -26,9 +26,9 @@ class Intervals:
     ranges: IntArray
     """Samples [low, high) of the stretch each lies in, (I, 2)."""
     measured: FloatArray
-    """Pose at the end in the sensor's heading frame at the start, (I, 6): x, y, z, roll, pitch, yaw, P (15)."""
+    """Pose at the end in the sensor's heading frame at the start, P (15), (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
     start: FloatArray
-    """Position and roll, pitch, yaw of the sensor at the start, (I, 6)."""
+    """Position [m] and roll, pitch, yaw [rad] of the sensor at the start, (I, 6)."""
     segment: IntArray
     """Stretch of each, (I,)."""
     velocity: FloatArray | None = None

@@ -36,7 +36,7 @@ class Noise:
     LOWEST: ClassVar[float] = 1e-9
     """Smallest density that calibration gives, in its unit."""
     HIGHEST: ClassVar[float] = 1e2
-    """Largest."""
+    """Largest, in its unit."""
 
     def __post_init__(self) -> None:
         for name in self.components:
@@ -75,7 +75,7 @@ class Noise:
 
     @property
     def values(self) -> FloatArray:
-        """The parameters s."""
+        """The parameters s, in their units."""
         matrix: FloatArray = self.density
         if self.form == "cholesky":
             n = len(matrix)
@@ -95,7 +95,7 @@ class Noise:
         return replace(self, density=bounded(density, self.LOWEST, self.HIGHEST))
 
     def with_value(self, name: str, value: float) -> Noise:
-        """The same noise with one parameter changed."""
+        """The same noise with one parameter changed, in its unit."""
         values = self.values
         values[self.names.index(name)] = value
         return self.with_values(values)

@@ -27,9 +27,9 @@ class Update:
     time: float
     """Time stamp of the interval's end [s]."""
     residual: FloatArray
-    """Measured less predicted, before the update, (m,)."""
+    """Measured less predicted, before the update [m, rad], (m,)."""
     innovation: FloatArray
-    """Covariance of the residual as the filter saw it: noise and uncertain parameters, (m, m)."""
+    """Covariance of the residual as the filter saw it: noise and uncertain parameters [m², rad²], (m, m)."""
     distance: float
     """Squared Mahalanobis distance of the residual, T (3.68)."""
     accepted: bool
@@ -37,9 +37,9 @@ class Update:
     noise_accepted: bool
     """Whether it moved the noise parameters."""
     values: FloatArray
-    """All parameters after it, (n,)."""
+    """All parameters after it, (n,), in their units."""
     sigma: FloatArray
-    """Their one-sigma uncertainties, (n,)."""
+    """Their one-sigma uncertainties, (n,), in their units."""
 
 
 class OnlineFilter:
@@ -75,7 +75,7 @@ class OnlineFilter:
 
     @property
     def values(self) -> FloatArray:
-        """All parameters, systematic first, (n,)."""
+        """All parameters, systematic first, (n,), in their units."""
         return np.concatenate([self.p, self.s])
 
     @property

@@ -41,20 +41,20 @@ class Parameter:
     name: str
     """Such as slip.p6, sensor.lag, vehicle.radius, contact.friction, noise.vx."""
     value: float
-    """Where it starts."""
+    """Where it starts, in its unit (SI)."""
     sigma: float
-    """How far the start may be off, one sigma: the prior."""
+    """How far the start may be off, one sigma, in its unit: the prior."""
     lower: float = -math.inf
-    """Smallest value."""
+    """Smallest value, in its unit."""
     upper: float = math.inf
-    """Largest value."""
+    """Largest value, in its unit."""
     scale: float = 1.0
-    """A change of it that is felt; differences are taken with a ten-thousandth of this."""
+    """A change of it that is felt, in its unit; differences are taken with a ten-thousandth of this."""
     drift: float = 0.0
-    """How far it may wander in a second of driving, one sigma: process noise of the online filter, per √s."""
+    """How far it may wander in a second of driving, one sigma [its unit per √s]: process noise of the online filter."""
 
     def clip(self, value: float) -> float:
-        """The value within bounds."""
+        """The value within bounds, in its unit."""
         return min(max(value, self.lower), self.upper)
 
 

@@ -16,7 +16,7 @@ class Powertrain:
     """rate′ = (gain · command(t − delay) − rate)/time_constant, the same for all driven joints."""
 
     gain: float = 1.0
-    """Rate per command."""
+    """Ratio of rate to command."""
     delay: float = 0.0
     """[s], ≥ 0."""
     time_constant: float = 0.1

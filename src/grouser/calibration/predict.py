@@ -285,9 +285,9 @@ class LogPrediction:
     pose: FloatArray
     """Predicted pose at the end in the heading frame of the start, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
     covariance: FloatArray
-    """Of its errors against the measured x, y, yaw, sensor noise included, (I, 3, 3)."""
+    """Of its errors against the measured x, y [m], yaw [rad], sensor noise included, (I, 3, 3)."""
     measured: FloatArray
-    """What the pose sensor saw, (I, 6)."""
+    """What the pose sensor saw, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
 
     @property
     def error(self) -> FloatArray:

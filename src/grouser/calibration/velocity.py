@@ -62,6 +62,7 @@ class VelocityModel(ABC):
     """A velocity-driven model that is not a `Kinematics`: baselines, and the perturbative model of P."""
 
     vehicle: Vehicle
+    """The vehicle that moves."""
 
     @abstractmethod
     def twists(self, inputs: Inputs) -> FloatArray:
@@ -74,7 +75,7 @@ class VelocityModel(ABC):
 
     @abstractmethod
     def with_parameter(self, name: str, value: float) -> Self:
-        """The same model with one of them changed."""
+        """The same model with one of them changed, in its unit."""
 
     def slopes(self, inputs: Inputs, names: list[str]) -> FloatArray | None:
         """∂(ω, v)/∂parameters, shape (n, 6, np), where known in closed form."""

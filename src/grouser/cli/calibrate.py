@@ -23,8 +23,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "calibrate",
         epilog="Example: grouser calibrate drive.csv --manifest log.toml --out fit.toml\n\n"
-        "Example: grouser calibrate drive.csv --manifest log.toml --parameters slip,vehicle.radius,noise --online "
-        "--plot history.png --out fit.toml\n\n"
+        "Example: grouser calibrate drive.csv --manifest log.toml --parameters slip,noise --online --plot fit.png\n\n"
         "Example: grouser calibrate growing.csv --manifest log.toml --follow --checkpoint state.toml --out fit.toml\n\n"
         "Example: grouser calibrate --list-parameters --manifest log.toml",
     )(calibrate)
@@ -40,15 +39,12 @@ def calibrate(
     vehicle: Annotated[str | None, typer.Option(help="A shipped vehicle or a file; else the manifest's.")] = None,
     model: Annotated[
         str,
-        typer.Option(
-            help=f"{', '.join(motions.MODELS)}: what predicts the motion; best tries {' and '.join(motions.CANDIDATES)}"
-            " on the held-out part."
-        ),
+        typer.Option(help=f"{', '.join(motions.MODELS)}."),
     ] = motions.MODELS[0],
     contact: Annotated[str | None, typer.Option(help="Dynamic: piecewise-linear (default) or pacejka.")] = None,
     terrain: Annotated[
         str | None,
-        typer.Option(help="The ground, where attitude is predicted instead of measured; dynamic: flat unless given."),
+        typer.Option(help="The ground, where attitude is not measured; dynamic: flat unless given."),
     ] = None,
     parameters: Annotated[
         str | None, typer.Option(help="Names or groups with commas between; unless given, those of a first fit.")
@@ -63,16 +59,14 @@ def calibrate(
     ] = False,
     loss: Annotated[str, typer.Option(help="All at once: huber or cauchy weigh outliers less; none.")] = "huber",
     noise_form: Annotated[str, typer.Option(help="Process noise: diagonal, full or cholesky.")] = "diagonal",
-    gate: Annotated[
-        float, typer.Option(help="Online: squared Mahalanobis distance beyond which an interval is rejected.")
-    ] = 90.0,
+    gate: Annotated[float, typer.Option(help="Online: squared Mahalanobis distance of an outlier.")] = 90.0,
     noise_gate: Annotated[float, typer.Option(help="The same for noise parameters.")] = 1000.0,
     prior: Annotated[
         list[str] | None, typer.Option(help="name=value:sigma, where a parameter starts; may be repeated.")
     ] = None,
     split: Annotated[
         float | None,
-        typer.Option(help="Share of the log, by time, that the held-out errors are trained on; 1 skips them."),
+        typer.Option(help="Share of the log to train on for held-out errors; 1 skips them."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where the fit goes (.toml).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Parameters over time, into a .png, .svg or .pdf file.")] = None,

@@ -46,7 +46,7 @@ class Ishigami(Contact):
     density: float = 1.6e3
     """ρ_d of the soil [kg/m³], ≥ 0."""
     sinkage_ratio: float = 1.0
-    """λ, height of the rut behind the wheel over sinkage ahead, 0 ≤ λ ≤ 1.5."""
+    """λ, ratio of the height of the rut behind the wheel to the sinkage ahead, 0 ≤ λ ≤ 1.5."""
     shear_x: tuple[float, float] = (0.036, 0.043)
     """k_x at slip angle zero [m], > 0, and its growth with |β| [m/rad], ≥ 0."""
     shear_y: tuple[float, float] = (0.013, 0.020)

@@ -29,13 +29,13 @@ class TableError:
     """Difference between a table and its law at random states between the nodes, over the law's largest force."""
 
     max: float
-    """Largest, at the speed the table was made at."""
+    """Largest, at the speed the table was made at, a ratio."""
     rms: float
-    """Root mean square, at that speed."""
+    """Root mean square, at that speed, a ratio."""
     max_other_speeds: float
-    """Largest at half to twice that speed, where the law may not depend on slip alone."""
+    """Largest ratio at half to twice that speed, where the law may not depend on slip alone."""
     rms_other_speeds: float
-    """Root mean square there."""
+    """Root mean square there, a ratio."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -69,7 +69,7 @@ class Table(Contact):
     fingerprint: str
     """Hash of the law, its parameters and the wheel."""
     par: FloatArray = field(repr=False)
-    """The table, as the law reads it."""
+    """The table, as the law reads it, in SI units."""
     _law_par: FloatArray = field(repr=False)
 
     def __init__(
@@ -134,7 +134,7 @@ class Table(Contact):
             )
 
     def bind(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
-        """The table; refused for another wheel than it was made for. What is None is taken as right."""
+        """The table; refused for another wheel [m, m, N] than it was made for. What is None is taken as right."""
         for name, given, made in (("radius", radius, self.radius), ("width", width, self.width)):
             if given is not None and made is not None and not abs(given - made) <= 1e-9 * made:
                 raise SimulationError(
@@ -159,7 +159,7 @@ class Table(Contact):
         width: float | None = None,
         load: float | None = None,
     ) -> Figure:
-        """As `Contact.plot`, for the wheel of the table."""
+        """As `Contact.plot`, for the wheel of the table; dz: height error [m]."""
         from grouser.contact.plot import plot_slip
 
         self.bind(radius, width, load)

@@ -20,7 +20,9 @@ class JointModel(ABC):
     """A force along a combination of joints, c = Σ coefficient · θ − value, as a function of c and ċ."""
 
     law: Law
+    """The compiled law: force from c and ċ."""
     joints: Mapping[str, float] | str
+    """A joint, or coefficients by joint, ratios."""
 
     @property
     def value(self) -> float:
@@ -47,7 +49,7 @@ class Spring(JointModel):
     law = laws.spring
 
     joints: Mapping[str, float] | str
-    """A joint, or coefficients by joint."""
+    """A joint, or coefficients by joint, ratios."""
     stiffness: float
     """[N m/rad or N/m], ≥ 0."""
     damping: float = 0.0
@@ -71,7 +73,7 @@ class Stops(JointModel):
     law = laws.stops
 
     joints: Mapping[str, float] | str
-    """A joint, or coefficients by joint."""
+    """A joint, or coefficients by joint, ratios."""
     lower: float
     """[rad or m]."""
     upper: float

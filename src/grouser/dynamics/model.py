@@ -40,9 +40,9 @@ class Step:
     """What forward dynamics gives for one state."""
 
     acceleration: FloatArray
-    """q̈′ = (next velocity − velocity)/dt, shape (nv,)."""
+    """q̈′ = (next velocity − velocity)/dt [rad/s² and m/s²], shape (nv,)."""
     velocity: FloatArray
-    """Joint-space velocity at the end of the step, shape (nv,)."""
+    """Joint-space velocity at the end of the step [ω rad/s, v m/s, joint rates], shape (nv,)."""
     force: FloatArray
     """Contact forces on the wheels in their contact frames [N], shape (nw, 3)."""
     torque: FloatArray
@@ -212,7 +212,7 @@ class Dynamics:
         }
 
     def arrays(self, dt: float | None = None) -> DynamicModel:
-        """The model as the engine takes it."""
+        """The model as the engine takes it, for steps of dt [s]."""
         vehicle, parts = self.vehicle, self._parts
         nv, nw = 6 + vehicle.n_joints, vehicle.n_wheels
         ideal = self.actuator is None

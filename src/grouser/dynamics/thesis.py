@@ -158,7 +158,7 @@ def thesis_step(
     dt: float,
     angles: ArrayLike | None = None,
 ) -> Step:
-    """As `Dynamics.step`, by the force-balance optimization of T §2.4.3.
+    """As `Dynamics.step`, over dt [s], by the force-balance optimization of T §2.4.3.
 
     Ideal actuators and rigid couplings are rows of the independent subset with a given velocity; their force is not
     compared with a model: the error is taken orthogonal to their rows, T §2.4.4.

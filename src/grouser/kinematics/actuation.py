@@ -28,7 +28,7 @@ class Actuation:
     steering: dict[str, float]
     """Angle of each steering joint [rad], passive ones included."""
     velocity: FloatArray
-    """The whole joint-space velocity, shape (nv,)."""
+    """The whole joint-space velocity [ω rad/s, v m/s, joint rates], shape (nv,)."""
     contact_velocity: FloatArray
     """Slip that remains at each wheel [m/s], shape (nw, 3); none if the vehicle can do what was asked."""
     converged: bool

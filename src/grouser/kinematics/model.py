@@ -29,11 +29,11 @@ class Weights:
     """Weights of the constraint rows in the least squares of T (2.38); one each gives the thesis's solution."""
 
     longitudinal: float = 1.0
-    """Of the slip along the wheel; ≥ 0."""
+    """Of the slip along the wheel, a ratio; ≥ 0."""
     lateral: float = 1.0
-    """Of the slip across the wheel; ≥ 0."""
+    """Of the slip across the wheel, a ratio; ≥ 0."""
     normal: float = 1.0
-    """Of leaving or entering the ground; > 0."""
+    """Of leaving or entering the ground, a ratio; > 0."""
     coupling: float = 1.0
     """Of the joint couplings [m/rad for turning joints]; > 0."""
 
@@ -125,7 +125,7 @@ class Kinematics:
         return 1.0 / self.time_constant
 
     def arrays(self, dt: float | None = None, known: Iterable[int] | None = None) -> KinematicModel:
-        """The model as the engine takes it. `known` entries of the velocity default to the actuated joints."""
+        """The model for the engine, for steps of dt [s]. `known`: given entries of the velocity, by default the actuated."""
         vehicle = self.vehicle
         nv, nw, nc = 6 + vehicle.n_joints, vehicle.n_wheels, len(vehicle.couplings)
         given = 6 + vehicle.arrays.actuated if known is None else np.array(sorted(set(known)), dtype=np.int64)

@@ -49,7 +49,7 @@ class BodySlip(Slip):
     """
 
     parameters: FloatArray = field(default_factory=lambda: np.zeros(6))
-    """p₁…p₆, shape (6,)."""
+    """p₁, p₂, p₃, p₆ (ratios) and p₄, p₅ [rad/m], shape (6,)."""
 
     def __init__(
         self,

@@ -117,7 +117,7 @@ class TractionControl:
         return not math.hypot(v[0], v[1]) > self.threshold
 
     def _bounded(self, slip: ArrayLike) -> FloatArray:
-        s = checks.array(np.broadcast_to(np.asarray(slip, dtype=np.float64), (3,)), "slip", (3,))
+        s = np.full(3, checks.number(slip, "slip")) if np.ndim(slip) == 0 else checks.array(slip, "slip", (3,))
         result: FloatArray = np.clip(s, -self.largest_slip, self.largest_slip)
         return result
 

@@ -108,6 +108,8 @@ class ClosedLoop:
         self.slip_model = checks.instance(
             slip_model, Kinematics, "slip_model", "use grouser.Kinematics(vehicle, slip=…)"
         )
+        if control is not None:
+            checks.instance(control, TractionControl, "control", "use grouser.traction.TractionControl(…) or None")
         vehicle = slip_model.vehicle
         wheel_rate = (control or TractionControl()).wheel_rate
         self.driver = ModeDriver(vehicle, mode="ackermann", limits=limits or Limits(wheel_rate=wheel_rate))
@@ -126,12 +128,19 @@ class ClosedLoop:
     @property
     def record(self) -> LoopRecord:
         """What has gone on so far."""
+        if not self._rows:
+            none = np.zeros((0, 3))
+            return LoopRecord(none[:, 0], none, none, none, none, none, none[:, 0], none[:, 0], none[:, 0])
         return LoopRecord(*(np.array(column, dtype=np.float64) for column in zip(*self._rows, strict=True)))
 
     def bind(self, vehicle: Vehicle, dt: float) -> Bound:
         """The loop as a law of the engine: it acts at its own rate, whatever the step of the simulation."""
-        if vehicle is not self.slip_model.vehicle:
-            raise SimulationError(f"closed loop: made for '{self.slip_model.vehicle.name}', not for '{vehicle.name}'")
+        made_for = self.slip_model.vehicle  # its sizes may be calibrated ones, its joints are those of the plant
+        if (vehicle.joints, vehicle.actuated) != (made_for.joints, made_for.actuated):
+            raise SimulationError(
+                f"closed loop: made for '{made_for.name}', whose joints are not those of '{vehicle.name}';"
+                " use a slip model of the vehicle that drives"
+            )
         if self._rows:
             raise SimulationError("closed loop: has driven already; make a new one for every run")
         if dt > self.period * (1.0 + 1e-9):

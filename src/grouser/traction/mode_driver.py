@@ -43,7 +43,7 @@ class ModeDriver:
 
     def __init__(self, vehicle: Vehicle, *, mode: str = "combined", limits: Limits | None = None) -> None:
         """mode: "ackermann" (no sideways motion), "crab" (no turning) or "combined"."""
-        if mode not in MODES:
+        if mode not in tuple(MODES):
             raise SimulationError(f"mode: {mode!r:.40} is not one of {', '.join(MODES)}")
         self.inverse = InverseKinematics(vehicle, limits=limits)
         self.mode = mode
@@ -71,8 +71,11 @@ class ModeDriver:
         step = checks.positive(dt, "dt")
         if angles is not None:
             self.angles = checks.array(angles, "angles", self.angles.shape)
-        through = MODES[self.mode]
-        motion = self.inverse.solve(forward * through[0], left * through[1], turn * through[2], angles=self.angles)
+        given = ((forward, "forward"), (left, "left"), (turn, "turn"))
+        wanted = [
+            share * checks.number(value, name) for (value, name), share in zip(given, MODES[self.mode], strict=True)
+        ]
+        motion = self.inverse.solve(*wanted, angles=self.angles)
         gain = np.minimum(self._gain, 1.0 / step)  # beyond 1/dt the angle would overshoot
         steering = np.clip(gain * (motion.steering - self.angles), -self._fastest, self._fastest)
         away = self.inverse.misalignment(motion.velocity, self.angles)

@@ -62,7 +62,8 @@ def ellipse(along: float, across: float, *, spacing: float = 0.05) -> Path:
     """A closed ellipse around the origin with semi-axes along x and y [m], from (0, −across) towards +x, left all the
     way."""
     a, b = checks.positive(along, "along"), checks.positive(across, "across")
-    n = max(math.ceil(2.0 * math.pi * max(a, b) / checks.positive(spacing, "spacing")), 16)
+    wanted = math.ceil(2.0 * math.pi * max(a, b) / checks.positive(spacing, "spacing"))
+    n = checks.count(max(wanted, 16), "ellipse, number of points", most=10**7)
     angle = np.linspace(0.0, 2.0 * math.pi, n + 1)
     return Path(np.column_stack([a * np.sin(angle), -b * np.cos(angle)]))
 
@@ -87,11 +88,14 @@ class PurePursuit:
 
     def desired(self, x: float, y: float, yaw: float) -> FloatArray:
         """Velocity (forward, left [m/s], turn [rad/s]) at a place and heading, shape (3,); zero once it is finished."""
+        x, y, yaw = (checks.number(value, name) for value, name in ((x, "x"), (y, "y"), (yaw, "yaw")))
         along, self.off = self.path.nearest(x, y, start=self.along, end=self.along + SEARCH)
         self.along = max(self.along, along)
         if self.finished:
             return np.zeros(3)
         ahead = self.path.point(self.along + self.lookahead) - np.array([x, y])
         left = -math.sin(yaw) * ahead[0] + math.cos(yaw) * ahead[1]
-        curvature = 2.0 * left / float(ahead @ ahead)
+        square = float(ahead @ ahead)
+        # Where the path doubles back the vehicle may stand on the very point it pursues: then straight on.
+        curvature = 2.0 * left / square if square > 1e-12 else 0.0
         return np.array([self.speed, 0.0, self.speed * curvature])

@@ -23,7 +23,7 @@ class Coupling:
     name: str
     """Unique name among the couplings."""
     joints: Mapping[str, float] = field(hash=False)
-    """Coefficient of each joint, by the name of its frame; not all zero."""
+    """Coefficient of each joint, a ratio, by the name of its frame; not all zero."""
     value: float = 0.0
     """Natural displacement: what Σ coefficient·θ equals when c = 0 [rad or m]."""
     stiffness: float | None = None
