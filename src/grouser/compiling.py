@@ -16,8 +16,9 @@ SECONDS = {
     "unconstrained": 20.0,
     "dynamics": 60.0,
     "calibration": 20.0,
-    "odometry": 20.0,
-    "rolling": 20.0,
+    "odometry": 30.0,
+    "rolling": 30.0,
+    "fusion": 50.0,
 }
 """About how long each part takes on a laptop core, for the progress bar."""
 

@@ -13,8 +13,8 @@ from grouser import __version__
 from grouser.cli import run
 
 COMMANDS = (
-    "demo", "vehicles", "simulate", "view", "rollout", "calibrate", "evaluate", "rolling", "reproduce", "check",
-    "bench", "warmup",
+    "demo", "vehicles", "simulate", "view", "rollout", "calibrate", "evaluate", "rolling", "odometry", "report",
+    "reproduce", "gallery", "check", "bench", "warmup",
 )  # fmt: skip
 
 

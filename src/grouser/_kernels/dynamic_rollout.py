@@ -105,7 +105,7 @@ def dynamic_rollout(
         size = 0.0
         for i in range(q.size):
             size += abs(q[i])
-        if not np.isfinite(size):
+        if not size < np.inf:
             return DIVERGED, k, row, total, halved
         for i in range(v.size):
             v[i] = s.v[i]

@@ -114,7 +114,7 @@ def accelerate(vehicle, model, ground, drive, t, q, dt, first, fresh, last, s, d
     total = 0.0
     for i in range(d.u.size):
         total += abs(d.u[i])
-    if not np.isfinite(total):
+    if not total < np.inf:
         return DIVERGED, iterations
     if not last and turns_too_far(vehicle, dt, d):
         return UNSOLVED, iterations

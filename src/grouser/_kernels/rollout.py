@@ -75,7 +75,7 @@ def kinematic_rollout(
         total = 0.0
         for i in range(q.size):
             total += abs(q[i])
-        if not np.isfinite(total):
+        if not total < np.inf:
             return DIVERGED, k, deficient, row
     return OK, steps, deficient, row
 

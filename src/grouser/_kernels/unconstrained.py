@@ -194,7 +194,7 @@ def fitted_step(vehicle, model, ground, free, method, nominal, dt, q, after, s, 
     total = 0.0
     for i in range(after.size):
         total += abs(after[i])
-    if not np.isfinite(total):
+    if not total < np.inf:
         return DIVERGED, work, converged
     rotation_of_quaternion(after, s.R_world_body)
     return ROLLED_OVER if s.R_world_body[2, 2] < model.tip_cosine else OK, work, converged

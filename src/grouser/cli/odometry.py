@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grouser.cli import console
+from grouser.cli import console, values
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from grouser.odometry.log import LogOdometry
 
 OUTPUTS = (".tum", ".csv")
+ERRORS = ("end_error", "end_error_percent", "yaw_error_deg", "yaw_error_percent", "height_rms")
 
 
 def register(app: typer.Typer) -> None:
@@ -63,29 +64,35 @@ def odometry(
 
     found = None if fit is None else Fit.load(fit)
     log = gr.read_log(logs, manifest=manifest)
+    if found is not None:
+        _same_vehicle(found, log)
     motion = found.model if found is not None else _uncalibrated(log)
     plain = plain_odometry(motion, log)
     trained = found is not None and found.training.log == log.name and found.training.samples == len(log)
     spread = SAME_GROUND if same_ground or trained else None
     run = odometry_of(plain if found is None else found, log, gyro=gyro, ground=spread)
-    result: dict[str, Any] = {}
-    if len(log.poses) > 1:
+    # What a log without poses cannot say is null.
+    result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, "nees", "baseline"))
+    not_judged = None if len(log.poses) > 1 else f"has {len(log.poses) or 'no'} poses, and two are needed to judge by"
+    if not_judged is None:
         # The pose sensor does not see full turns while it is blind; the best odometry there is counts them.
         has_gyro = log.gyro is not None and not gyro
-        turns = odometry_of(motion, log, gyro=True) if has_gyro and _sees_turns(log) else run
+        turns = odometry_of(motion, log, gyro=True, quiet=True) if has_gyro and _sees_turns(log) else run
         judged = judge(run, log, motion.sensor, turns=turns)
-        baseline = judge(odometry_of(plain, log), log, motion.sensor, turns=turns).summary()
-        keys = ("end_error", "end_error_percent", "yaw_error_deg", "yaw_error_percent", "height_rms")
-        result = {**judged.summary(), "baseline": {key: baseline[key] for key in keys}}
+        baseline = judge(odometry_of(plain, log, quiet=True), log, motion.sensor, turns=turns).summary()
+        result = {**judged.summary(), "baseline": {key: baseline[key] for key in ERRORS}}
     elif plot is not None:
-        raise GrouserError(f"{log.name}: has no poses to draw the odometry against; leave --plot out")
+        raise GrouserError(f"{log.name}: {not_judged}, so nothing can be drawn against them; leave --plot out")
     _write(run, out)
     if plot is not None:
         from grouser.view.odometry import plot_odometry
 
+        values.make_folder(plot.parent)
         plot_odometry(run, judged, plot, title=f"{log.name}: {_name(found, gyro)}")
     result |= {
         "log": log.name,
+        "vehicle": motion.vehicle.name,
+        "not_judged": not_judged,
         "fit": None if fit is None else str(fit),
         "gyro": None if run.gyro is None else {
             "lag": run.gyro.lag, "bias": run.gyro.bias.tolist(), "rest": run.gyro.rest, "noise": run.gyro.noise
@@ -112,6 +119,22 @@ def _uncalibrated(log: Log) -> Any:
     return gr.MotionModel(model=gr.Kinematics(gr.vehicle(log.vehicle)), sensor=log.sensor)
 
 
+def _same_vehicle(fit: Fit, log: Log) -> None:
+    """Say so where the fit is of another vehicle than the manifest names: the fit's is used."""
+    import grouser as gr
+
+    if log.vehicle is None:
+        return
+    try:
+        named = gr.vehicle(log.vehicle).name
+    except GrouserError:
+        named = log.vehicle  # one that only its fit holds
+    if named != fit.model.vehicle.name:
+        console.remark(
+            f"grouser: the fit is of vehicle '{fit.model.vehicle.name}', which is used; the manifest names '{named}'"
+        )
+
+
 def _sees_turns(log: Log) -> bool:
     import numpy as np
 
@@ -123,6 +146,7 @@ def _write(run: LogOdometry, out: Path | None) -> None:
         return
     from grouser.odometry.output import write_csv, write_tum
 
+    values.make_folder(out.parent)
     (write_tum if out.suffix.lower() == ".tum" else write_csv)(out, run.estimates)
 
 
@@ -132,7 +156,7 @@ def _name(fit: Fit | None, gyro: bool) -> str:
 
 
 def _print(result: dict[str, Any], fit: Fit | None, gyro: bool) -> None:
-    if "distance" in result:
+    if result["not_judged"] is None:
         rows = [_row("plain odometry", result["baseline"]), _row(_name(fit, gyro), result)]
         rows = rows[1:] if fit is None and not gyro else rows
         typer.echo(
@@ -147,7 +171,7 @@ def _print(result: dict[str, Any], fit: Fit | None, gyro: bool) -> None:
         typer.echo(_consistency(each, result["nees"], result["nees_band"]))
         typer.echo(_consistency("since the start", result["nees_since_start"], result["nees_since_start_band"]))
     else:
-        typer.echo(f"{result['log']}: has no poses to judge by")
+        typer.echo(f"{result['log']}: {result['not_judged']}")
     if result["gyro"] is not None:
         _print_gyro(result["gyro"])
     if result["drives"] > 1:

@@ -61,6 +61,7 @@ def rolling(
     for file in out or []:
         if file.suffix.lower() not in SUFFIXES:
             raise GrouserError(f"--out: {file} must end in one of {', '.join(SUFFIXES)}")
+    values.not_negative(friction, "--friction")
     if plot is not None and not compare:
         raise GrouserError("--plot: draws designs compared; add --compare VEHICLE, or use --out for the run")
     if terrain.startswith("rough:") and "interpolation" not in terrain:

@@ -104,5 +104,6 @@ def _parts() -> list[tuple[str, Callable[[], object]]]:
         ("contacts, velocities and frames", probes),
         ("predictions of logs", calibration),
         ("odometry", odometry),
+        ("fusion", gr.odometry.Fusion),
         ("rolling", rolling),
     ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,44 +18,43 @@ if TYPE_CHECKING:
 
 Path = str | os.PathLike[str] | None
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7")
-"""Okabe and Ito's palette, told apart by everyone."""
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+"""What a colour says, the dashes say once more."""
 SPEED = 1.0
 """Speed of travel in a plot, or of the rim for models whose slip ratio is over rim speed [m/s]."""
 
 
 def plot_slip_velocity(contact: Contact, dz: float, wheel: dict[str, Any], path: Path) -> Figure:
     """f_x/f_z over v_x and f_y/f_z over v_y, the other at rest."""
-    figure, (axes,) = _figure(1)
-    v = np.linspace(-0.4, 0.4, 401)
-    for axis, name in enumerate("xy"):
-        velocity = np.zeros((len(v), 3))
-        velocity[:, axis] = v
-        f = contact.force(velocity, 0.0, dz, **wheel)
-        _curve(axes, axis, v, _over(f[:, axis], f[:, 2]), f"$f_{name}/f_z$ over $v_{name}$")
-    _finish(axes, "slip velocity [m/s]", "normalised force [–]")
-    return _saved(figure, path)
+    with _picture(path, 1) as (figure, (axes,)):
+        v = np.linspace(-0.4, 0.4, 401)
+        for axis, name in enumerate("xy"):
+            velocity = np.zeros((len(v), 3))
+            velocity[:, axis] = v
+            f = contact.force(velocity, 0.0, dz, **wheel)
+            _curve(axes, axis, v, _over(f[:, axis], f[:, 2]), f"f_{name}/f_z over v_{name}")
+        _finish(axes, "slip velocity [m/s]", "normalised force [1]")
+    return figure
 
 
 def plot_slip(contact: Contact, dz: float, wheel: dict[str, Any], path: Path) -> Figure:
     """f_x/f_z over slip ratio, f_y/f_z over slip angle, and f_z over slip ratio."""
-    figure, (left, middle, right) = _figure(3)
-    over = "Rω" if contact.slip_by_wheel_speed else "V_x"
-    s = np.linspace(-1.0, 1.0, 401)
-    for k, degrees in enumerate((0.0, 5.0, 10.0, 20.0, 40.0)):
-        f = _force_at(contact, s, np.full_like(s, np.radians(degrees)), dz, wheel)
-        _curve(left, k, s, _over(f[:, 0], f[:, 2]), f"slip angle {degrees:g}°")
-        _curve(right, k, s, f[:, 2], f"slip angle {degrees:g}°")
-    angle = np.linspace(-60.0, 60.0, 401)
-    for k, ratio in enumerate((0.0, 0.1, 0.2, 0.4, 0.8)):
-        f = _force_at(contact, np.full_like(angle, ratio), np.radians(angle), dz, wheel)
-        _curve(middle, k, angle, _over(f[:, 1], f[:, 2]), f"slip ratio {ratio:g}")
-    _finish(left, f"slip ratio −v_x/{over} [–]", "longitudinal force f_x/f_z [–]")
-    _finish(middle, "slip angle [°]", "lateral force f_y/f_z [–]")
-    _finish(right, f"slip ratio −v_x/{over} [–]", f"normal force at {-1e3 * dz:g} mm penetration [N]")
-    right.set_ylim(bottom=0.0)
-    return _saved(figure, path)
+    with _picture(path, 3) as (figure, (left, middle, right)):
+        over = "Rω" if contact.slip_by_wheel_speed else "V_x"
+        s = np.linspace(-1.0, 1.0, 401)
+        for k, degrees in enumerate((0.0, 5.0, 10.0, 20.0, 40.0)):
+            f = _force_at(contact, s, np.full_like(s, np.radians(degrees)), dz, wheel)
+            _curve(left, k, s, _over(f[:, 0], f[:, 2]), f"slip angle {degrees:g}°")
+            _curve(right, k, s, f[:, 2], f"slip angle {degrees:g}°")
+        angle = np.linspace(-60.0, 60.0, 401)
+        for k, ratio in enumerate((0.0, 0.1, 0.2, 0.4, 0.8)):
+            f = _force_at(contact, np.full_like(angle, ratio), np.radians(angle), dz, wheel)
+            _curve(middle, k, angle, _over(f[:, 1], f[:, 2]), f"slip ratio {ratio:g}")
+        _finish(left, f"slip ratio −v_x/{over} [1]", "longitudinal force f_x/f_z [1]")
+        _finish(middle, "slip angle [°]", "lateral force f_y/f_z [1]")
+        _finish(right, f"slip ratio −v_x/{over} [1]", f"normal force at {-1e3 * dz:g} mm penetration [N]")
+        right.set_ylim(bottom=0.0)
+    return figure
 
 
 def _force_at(contact: Contact, s: FloatArray, angle: FloatArray, dz: float, wheel: dict[str, Any]) -> FloatArray:
@@ -72,27 +73,22 @@ def _over(force: FloatArray, normal: FloatArray) -> FloatArray:
     return np.divide(force, normal, out=np.zeros_like(force), where=normal > 0.0)
 
 
-def _figure(panels: int) -> tuple[Figure, list[Axes]]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+@contextmanager
+def _picture(path: Path, panels: int) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Panels side by side in the look of all pictures."""
+    from grouser.view import style
 
-    figure = Figure(figsize=(5.0 * panels, 4.0), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, [figure.add_subplot(1, panels, 1 + i) for i in range(panels)]
+    with style.picture(path, 5.0 * panels, 4.0) as figure:
+        yield figure, [figure.add_subplot(1, panels, 1 + i) for i in range(panels)]
 
 
 def _curve(axes: Axes, k: int, x: FloatArray, y: FloatArray, label: str) -> None:
-    axes.plot(x, y, color=COLOURS[k], linestyle=STYLES[k], label=label)
+    from grouser.view import style
+
+    axes.plot(x, y, color=style.PALETTE[k], linestyle=STYLES[k], label=label)
 
 
 def _finish(axes: Axes, x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
-
-
-def _saved(figure: Figure, path: Path) -> Figure:
-    if path is not None:
-        figure.savefig(path, dpi=120)
-    return figure
+    axes.legend()

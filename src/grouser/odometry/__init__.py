@@ -4,6 +4,9 @@ from grouser.odometry.body_force import imu_force, quasi_static_force
 from grouser.odometry.contact_angles import ContactAngleEstimator
 from grouser.odometry.encoder import Encoders
 from grouser.odometry.estimate import Estimate
+from grouser.odometry.fusion import Fusion
+from grouser.odometry.fusion_estimate import FusionEstimate
+from grouser.odometry.fusion_settings import FusionSettings
 from grouser.odometry.jacobians import WheelJacobians, wheel_jacobians
 from grouser.odometry.judge import Judgement, judge
 from grouser.odometry.log import GroundSpread, LogOdometry, odometry_of
@@ -13,6 +16,7 @@ from grouser.odometry.odometry import Odometry
 from grouser.odometry.output import ros_odometry, write_csv, write_tum
 from grouser.odometry.passive_wheel import PassiveSchedule, PassiveWheelSlip
 from grouser.odometry.potentiometer import Potentiometer
+from grouser.odometry.sensor_log import FusedPath, SensorLog, fuse
 from grouser.odometry.slip_ratio import body_slip, travel_slip
 from grouser.odometry.sources import AttitudeSource, accelerometer_attitude, bogie_angle
 from grouser.odometry.steering_elasticity import SteeringElasticity
@@ -24,6 +28,10 @@ __all__ = [
     "EncoderNoise",
     "Encoders",
     "Estimate",
+    "FusedPath",
+    "Fusion",
+    "FusionEstimate",
+    "FusionSettings",
     "GroundSpread",
     "Judgement",
     "LogOdometry",
@@ -32,12 +40,14 @@ __all__ = [
     "PassiveSchedule",
     "PassiveWheelSlip",
     "Potentiometer",
+    "SensorLog",
     "SteeringElasticity",
     "WheelJacobians",
     "WheelSlipDetector",
     "accelerometer_attitude",
     "body_slip",
     "bogie_angle",
+    "fuse",
     "imu_force",
     "judge",
     "odometry_of",

@@ -26,15 +26,23 @@ FAULTS = {
 class FaultCounts:
     """How often each kind of fault was met; the first of each kind is logged as a warning of `grouser.odometry`."""
 
-    def __init__(self) -> None:
+    def __init__(self, said: set[str] | None = None) -> None:
+        """said: kinds that are not to be logged any more; those that are logged join them."""
         self.counts: dict[str, int] = {}
+        self.said = set() if said is None else said
+
+    @staticmethod
+    def kinds() -> list[str]:
+        """All there are."""
+        return [kind for kind, _ in FAULTS.values()]
 
     def add(self, bits: int, where: dict[str, str], time: float) -> None:
         """Count the faults of one sample; `where` names the joint of a kind where there is one."""
         for bit, (kind, text) in FAULTS.items():
             if not bits & bit:
                 continue
-            if kind not in self.counts:
+            if kind not in self.said:
+                self.said.add(kind)
                 joint = f", {where[kind]}" if kind in where else ""
                 logger.warning(
                     "odometry, t = %.6g s%s: %s (%s; further ones are only counted)", time, joint, text, kind

@@ -25,6 +25,7 @@ from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import IntArray
 from grouser.odometry.estimate import Estimate
+from grouser.odometry.faults import FaultCounts
 from grouser.odometry.gyro import SCALE, GyroSignal, at_rest, gyro_signal
 from grouser.odometry.noise import EncoderNoise
 from grouser.odometry.odometry import Odometry
@@ -172,14 +173,15 @@ def odometry_of(
     longest_gap: float = LONGEST_GAP,
     ground: GroundSpread | None = None,
     noise: EncoderNoise | None = None,
+    quiet: bool = False,
     **options: Any,
 ) -> LogOdometry:
     """Run odometry along a log; its poses are not looked at.
 
     model: a fit brings the uncertainty of its parameters; others as `Odometry` takes them. gyro: turn rates are the
     log's gyro's, with bias and lag found from the log. ground: how much its slip may differ from the fit's. noise: None
-    takes that of the wheels from the fit, whose process noise includes them, else the default. options: further ones of
-    `Odometry`, such as contact_angles.
+    takes that of the wheels from the fit, whose process noise includes them, else the default. quiet: faults are only
+    counted, not logged. options: further ones of `Odometry`, such as contact_angles.
     """
     gap = checks.positive(longest_gap, "longest_gap")
     motion = model.model if isinstance(model, Fit) else model
@@ -196,7 +198,7 @@ def odometry_of(
     if signal is not None and isinstance(motion, MotionModel) and "process_noise" not in options:
         options |= {"process_noise": _without_turning(motion.noise)}
     drive = _drives(log, gap)
-    run = _fed(Odometry(motion, **options), log, inputs, drive, rest, signal)
+    run = _fed(Odometry(motion, **options), log, inputs, drive, rest, signal, quiet)
     return _with_parameters(run, model, inputs, odometry.model, GroundSpread() if ground is None else ground)
 
 
@@ -228,12 +230,20 @@ def _drives(log: Log, longest: float) -> IntArray:
 
 
 def _fed(
-    odometry: Odometry, log: Log, inputs: Inputs, drive: IntArray, rest: np.ndarray, signal: GyroSignal | None
+    odometry: Odometry,
+    log: Log,
+    inputs: Inputs,
+    drive: IntArray,
+    rest: np.ndarray,
+    signal: GyroSignal | None,
+    quiet: bool,
 ) -> LogOdometry:
     """Every sample into the odometry, and what comes out gathered."""
     n = len(log)
     values = np.empty((n, slots.OUT))
     faults: dict[str, int] = {}
+    said = set(FaultCounts.kinds()) if quiet else set()
+    odometry.begin_faults(said)
     time = log.elapsed
     measured = log.attitude is not None
     waits = np.zeros(n, np.bool_)
@@ -249,6 +259,7 @@ def _fed(
         if begins and k > 0:
             _add(faults, odometry.faults)
             odometry.reset()
+            odometry.begin_faults(said)  # each kind is said once a log, not once a drive
         values[k] = odometry.update(
             time[k] - stopped,
             inputs.rates[k],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -136,6 +136,10 @@ class Odometry:
         if self._estimator is not None:
             self._estimator.reset()
 
+    def begin_faults(self, said: set[str]) -> None:
+        """Count faults from zero; kinds in `said` are not logged, and those that are logged join it."""
+        self._faults = FaultCounts(said)
+
     def update(
         self,
         t: float,
@@ -169,7 +173,7 @@ class Odometry:
                 sense[3], sense[4], sense[5] = cast(Any, gyro)
                 if sense[3] == math.inf:
                     sense[3] = math.nan
-        except (TypeError, ValueError) as reason:
+        except (TypeError, ValueError, OverflowError) as reason:
             raise SimulationError(
                 f"a sample of odometry at t = {t!r:.40}: {reason}; it takes a time, {len(self._index)} rates, angles,"
                 " (roll, pitch) and three turn rates, all numbers"
@@ -260,13 +264,17 @@ class Odometry:
             table[j, slots.HELD] = float(joint not in steering and joint not in wheels)
             table[j, slots.ANGLE_WANTED] = float(joint in steering)
         driven = [w for w in vehicle.wheels if w in vehicle.actuated] or list(vehicle.wheels)
-        for joint in driven if measured is None else measured:
+        if measured is not None:
+            if isinstance(measured, str) or not isinstance(measured, Iterable):
+                raise SimulationError(f"measured: {measured!r:.60} is not a list of joints, such as {driven[:1]}")
+            driven = list(measured)
+        for joint in driven:
             table[vehicle.joint_index(joint), slots.RATE_WANTED] = 1.0
         self._settings[slots.WHEELS_WANTED] = sum(
             table[vehicle.joint_index(w), slots.RATE_WANTED] for w in vehicle.wheels
         )
-        for joint, (low, high) in (stops or {}).items():
-            low, high = checks.number(low, f"stops of '{joint}'"), checks.number(high, f"stops of '{joint}'")
+        for joint, ends in checks.instance(stops or {}, Mapping, "stops", "use {joint: (lowest, highest)}").items():
+            low, high = checks.array(ends, f"stops of '{joint}'", (2,))
             if low >= high:
                 raise SimulationError(f"stops of '{joint}': {low:g} must be below {high:g}")
             table[vehicle.joint_index(joint), [slots.BELOW, slots.ABOVE]] = low, high
@@ -324,6 +332,7 @@ class Odometry:
         s[slots.CONTACT_SIGMA] = noise.contact_angle
         process_noise = self._process if process_noise is None else process_noise
         if process_noise is not None:
+            checks.instance(process_noise, Noise, "process_noise", "use that of a fit, fit.model.noise, or None")
             density = np.zeros((6, 6))
             density[np.ix_(process_noise.indices, process_noise.indices)] = process_noise.density
             s[slots.NOISE : slots.NOISE + 36] = density.ravel()

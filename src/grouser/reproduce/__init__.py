@@ -6,7 +6,10 @@ from grouser.reproduce.drive_windows import DRIVE_WINDOWS
 from grouser.reproduce.experiment import Experiment, Result
 from grouser.reproduce.figure_3_8 import FIGURE_3_8
 from grouser.reproduce.figure_8 import FIGURE_8
+from grouser.reproduce.fusion import FUSION
 from grouser.reproduce.lru_slip import LRU_SLIP
+from grouser.reproduce.lru_traction import LRU_TRACTION
+from grouser.reproduce.pvc import PVC_PLATEAU, PVC_RANDOM
 from grouser.reproduce.rollover import ROLLOVER
 from grouser.reproduce.single_wheel import SINGLE_WHEEL
 from grouser.reproduce.slip_surface import SLIP_SURFACE
@@ -18,6 +21,7 @@ from grouser.reproduce.table_3_3 import TABLE_3_3
 from grouser.reproduce.table_3_4 import TABLE_3_4
 from grouser.reproduce.table_3_7 import TABLE_3_7
 from grouser.reproduce.traction_loss import TRACTION_LOSS
+from grouser.reproduce.zoe_odometry import ZOE_ODOMETRY
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -38,8 +42,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         replace(TABLE_3_7, name="table-3.8", description="The reductions of table-3.7, which prints them too"),
         FIGURE_3_8,
         SLIP_SURFACE,
+        ZOE_ODOMETRY,
         LRU_SLIP,
+        LRU_TRACTION,
+        FUSION,
         DRIVE_WINDOWS,
+        PVC_PLATEAU,
+        PVC_RANDOM,
     )
 }
 """By the name they have on the command line."""

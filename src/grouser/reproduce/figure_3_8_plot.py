@@ -61,7 +61,7 @@ def _yaws(axes: Any, here: Sequence[Scatter], looks: dict[str, tuple[str, str]],
         for scatter in here:
             colour, dashes = looks[scatter.calibrated_to]
             axes.axvline(sign * np.sqrt(scatter.predicted[2, 2]), color=colour, ls=dashes)
-    style.label(axes, x="yaw error [rad]", y="intervals")
+    style.label(axes, x="yaw error [rad]", y="intervals [1]")
 
 
 def ellipse(covariance: FloatArray) -> FloatArray:

@@ -10,7 +10,6 @@ from grouser import terrain
 from grouser.checks import FloatArray
 from grouser.reproduce.experiment import Experiment, Progress, Result, Row
 from grouser.reproduce.landtamer import GAIN, landtamer
-from grouser.reproduce.step_plot import COLOURS
 from grouser.simulation import Run, drive, simulate
 
 SPEED, TURN, AT = 5.0, 7.0, 1.0  # m/s, rad/s, s
@@ -113,22 +112,21 @@ def _notes(runs: dict[float, Run]) -> list[str]:
 
 def draw(runs: dict[float, Run], path: str | os.PathLike[str]) -> None:
     """Normal forces and tilt over the first 5 s, after T Fig. 2.21."""
-    from matplotlib.figure import Figure
+    from grouser.view import style
 
-    figure = Figure(figsize=(10.0, 6.5), layout="constrained")
-    axes = figure.subplots(2, 2, sharex=True, height_ratios=(2, 1))
-    for column, (height, run) in enumerate(runs.items()):
-        shown = run.time <= 5.0
-        for i, wheel in enumerate(run.vehicle.wheels):
-            axes[0, column].plot(run.time[shown], 1e-3 * _load(run)[shown, i], color=COLOURS[i], label=wheel, lw=1.2)
-        axes[0, column].set_title(f"cg {height:g} m above ground")
-        axes[0, column].set_ylabel("normal force [kN]")
-        axes[0, column].set_ylim(-0.5, 16.0)
-        axes[1, column].plot(run.time[shown], np.degrees(_tilt(run)[shown]), color=COLOURS[0])
-        axes[1, column].set_ylabel("tilt [°]")
-        axes[1, column].set_xlabel("time [s]")
-        for ax in axes[:, column]:
-            ax.grid(alpha=0.3)
-    axes[0, 0].legend(ncols=3, frameon=False)
-    figure.suptitle(f"LandTamer at {SPEED:g} m/s told to turn at {TURN:g} rad/s (T Fig. 2.21)")
-    figure.savefig(path, dpi=150)
+    with style.picture(path, 10.0, 6.5) as figure:
+        axes = figure.subplots(2, 2, sharex=True, height_ratios=(2, 1))
+        for column, (height, run) in enumerate(runs.items()):
+            shown = run.time <= 5.0
+            for i, wheel in enumerate(run.vehicle.wheels):
+                axes[0, column].plot(
+                    run.time[shown], 1e-3 * _load(run)[shown, i], color=style.PALETTE[i], label=wheel, lw=1.2
+                )
+            axes[0, column].set_title(f"cg {height:g} m above ground")
+            axes[0, column].set_ylabel("normal force [kN]")
+            axes[0, column].set_ylim(-0.5, 16.0)
+            axes[1, column].plot(run.time[shown], np.degrees(_tilt(run)[shown]), color=style.PALETTE[0])
+            axes[1, column].set_ylabel("tilt [°]")
+            axes[1, column].set_xlabel("time [s]")
+        axes[0, 0].legend(ncols=3)
+        figure.suptitle(f"LandTamer at {SPEED:g} m/s told to turn at {TURN:g} rad/s (T Fig. 2.21)")

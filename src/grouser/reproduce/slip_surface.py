@@ -24,7 +24,6 @@ from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.logs import Log
 from grouser.reproduce.experiment import Experiment, Progress, Result, Row
-from grouser.reproduce.step_plot import COLOURS
 from grouser.simulation import Run, Status, drive, simulate
 from grouser.terrain import Terrain
 from grouser.vehicles import vehicle
@@ -264,38 +263,36 @@ def _notes(course: Course, log: Log) -> list[str]:
 
 def draw(course: Course, path: str | os.PathLike[str]) -> None:
     """Scatter without and with calibration (Fig. 4), convergence on held-out data (Fig. 5), slip surfaces (Fig. 6)."""
-    from matplotlib.figure import Figure
+    from grouser.view import style
 
-    figure = Figure(figsize=(13.0, 8.0), layout="constrained")
-    grid = figure.add_gridspec(2, 3)
-    reach = 1.05 * float(np.abs(course.before[:, :2]).max())
-    for column, (title, errors) in enumerate((("no slip", course.before), ("online", course.online))):
-        ax = figure.add_subplot(grid[0, column])
-        ax.plot(errors[:, 0], errors[:, 1], ".", ms=3, color=COLOURS[0])
-        _ellipse(ax, errors[:, :2].mean(axis=0), np.cov(errors[:, :2].T), COLOURS[1], "-", "3σ of the sample")
-        if column == 1:
-            _ellipse(ax, np.zeros(2), course.predicted[:2, :2], COLOURS[2], "--", "3σ predicted")
-        ax.set(xlim=(-reach, reach), ylim=(-reach, reach), title=f"errors after 2 s, {title}")
-        ax.set(xlabel="along track [m]", ylabel="across track [m]")
-        ax.set_aspect("equal")
-        ax.legend(frameon=False, loc="upper left")
-        ax.grid(alpha=0.3)
-    ax = figure.add_subplot(grid[0, 2])
-    seconds, mean, deviation = np.array(course.held_out).T
-    ax.errorbar(seconds, mean, deviation, fmt="o-", color=COLOURS[0], capsize=3)
-    ax.set(xlabel="calibrated for [s]", ylabel="position error on the rest [m]", title="held-out data: mean ± 1σ")
-    ax.set_ylim(bottom=0.0)
-    ax.grid(alpha=0.3)
-    model = course.learned.model
-    assert isinstance(model, Perturbative)
-    v, w = np.meshgrid(np.linspace(0.0, FASTEST, 31), np.linspace(-SHARPEST, SHARPEST, 41))
-    slip = np.where((np.abs(v * w) <= SIDEWAYS)[..., None], model.slip_surface(v, w), np.nan)
-    for column, label in enumerate(("forward slip [m/s]", "lateral slip [m/s]", "angular slip [rad/s]")):
-        ax = figure.add_subplot(grid[1, column], projection="3d")
-        ax.plot_surface(v, w, slip[..., column], cmap="viridis", linewidth=0.0)
-        ax.set(xlabel="V_x [m/s]", ylabel="V_θ [rad/s]", title=label)
-    figure.suptitle("Crusher on hills: slip learned online in 13 parameters (P Fig. 4 to 6)")
-    figure.savefig(path, dpi=150)
+    with style.picture(path, 13.0, 8.0) as figure:
+        grid = figure.add_gridspec(2, 3)
+        reach = 1.05 * float(np.abs(course.before[:, :2]).max())
+        for column, (title, errors) in enumerate((("no slip", course.before), ("online", course.online))):
+            ax = figure.add_subplot(grid[0, column])
+            ax.plot(errors[:, 0], errors[:, 1], ".", ms=3, color=style.PALETTE[0])
+            _ellipse(ax, errors[:, :2].mean(axis=0), np.cov(errors[:, :2].T), style.PALETTE[1], "-", "3σ of the sample")
+            if column == 1:
+                _ellipse(ax, np.zeros(2), course.predicted[:2, :2], style.PALETTE[2], "--", "3σ predicted")
+            ax.set(xlim=(-reach, reach), ylim=(-reach, reach), title=f"errors after 2 s, {title}")
+            ax.set(xlabel="along track [m]", ylabel="across track [m]")
+            ax.set_aspect("equal")
+            ax.legend(loc="upper left")
+        ax = figure.add_subplot(grid[0, 2])
+        seconds, mean, deviation = np.array(course.held_out).T
+        ax.errorbar(seconds, mean, deviation, fmt="o-", color=style.PALETTE[0], capsize=3)
+        ax.set(xlabel="calibrated for [s]", ylabel="position error on the rest [m]", title="held-out data: mean ± 1σ")
+        ax.set_ylim(bottom=0.0)
+        model = course.learned.model
+        assert isinstance(model, Perturbative)
+        v, w = np.meshgrid(np.linspace(0.0, FASTEST, 31), np.linspace(-SHARPEST, SHARPEST, 41))
+        slip = np.where((np.abs(v * w) <= SIDEWAYS)[..., None], model.slip_surface(v, w), np.nan)
+        for column, label in enumerate(("forward slip [m/s]", "lateral slip [m/s]", "angular slip [rad/s]")):
+            ax = figure.add_subplot(grid[1, column], projection="3d")
+            reach = float(np.nanmax(np.abs(slip[..., column])))
+            ax.plot_surface(v, w, slip[..., column], cmap=style.SIGNED, linewidth=0.0, vmin=-reach, vmax=reach)
+            ax.set(xlabel="V_x [m/s]", ylabel="V_θ [rad/s]", title=label)
+        figure.suptitle("Crusher on hills: slip learned online in 13 parameters (P Fig. 4 to 6)")
 
 
 def _ellipse(ax: Any, centre: FloatArray, covariance: FloatArray, colour: str, style: str, label: str) -> None:

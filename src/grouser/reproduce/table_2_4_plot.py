@@ -22,32 +22,30 @@ PANELS = (
 
 def draw(result: Result, path: str | os.PathLike[str]) -> None:
     """Contact speed, errors and cost against the step; filled and joined: measured, open: the paper's."""
-    from matplotlib.figure import Figure
+    from grouser.view import style
 
-    figure = Figure(figsize=(9.0, 7.0), layout="constrained")
-    axes = figure.subplots(2, 2).ravel()
-    for ax, (column, label) in zip(axes, PANELS, strict=True):
-        for method, (colour, marker) in STYLES.items():
-            x, y = _series(result.rows, method, column)
-            ax.plot(x, y, color=colour, marker=marker, label=method)
-            x, y = _series(result.paper, method, column)
-            name = f"{method}, paper" if x else None
-            ax.plot(x, y, color=colour, marker=marker, ms=10, mfc="none", mew=1.5, linestyle="none", label=name)
-        ax.set_xscale("log")
-        ax.set_xticks([0.01, 0.02, 0.04, 0.1, 0.2], ["0.01", "0.02", "0.04", "0.1", "0.2"])
-        ax.minorticks_off()
-        ax.set_xlabel("step size [s]")
-        ax.set_ylabel(label)
-        ax.grid(alpha=0.3)
-        if column == "load":
-            ax.set_yscale("log")
-            ax.set_title("cost (the paper's in MATLAB)", fontsize="medium")
-        else:
-            ax.set_ylim(bottom=0.0)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
-    figure.suptitle("Rocky 7, 5 m straight over rough ground (T Table 2.4)")
-    figure.savefig(path, dpi=150)
+    with style.picture(path, 9.0, 7.0) as figure:
+        axes = figure.subplots(2, 2).ravel()
+        for ax, (column, label) in zip(axes, PANELS, strict=True):
+            for method, (colour, marker) in STYLES.items():
+                x, y = _series(result.rows, method, column)
+                ax.plot(x, y, color=colour, marker=marker, label=method)
+                x, y = _series(result.paper, method, column)
+                name = f"{method}, paper" if x else None
+                ax.plot(x, y, color=colour, marker=marker, ms=10, mfc="none", mew=1.5, linestyle="none", label=name)
+            ax.set_xscale("log")
+            ax.set_xticks([0.01, 0.02, 0.04, 0.1, 0.2], ["0.01", "0.02", "0.04", "0.1", "0.2"])
+            ax.minorticks_off()
+            ax.set_xlabel("step size [s]")
+            ax.set_ylabel(label)
+            if column == "load":
+                ax.set_yscale("log")
+                ax.set_title("cost (the paper's in MATLAB)")
+            else:
+                ax.set_ylim(bottom=0.0)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+        figure.suptitle("Rocky 7, 5 m straight over rough ground (T Table 2.4)")
 
 
 def _series(rows: list[Row], method: str, column: str) -> tuple[list[float], list[float]]:

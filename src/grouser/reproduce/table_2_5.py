@@ -14,7 +14,6 @@ from grouser.dynamics import Dynamics
 from grouser.reproduce.contacts import start_rolling
 from grouser.reproduce.experiment import Experiment, Progress, Result, Row
 from grouser.reproduce.landtamer import GAIN, landtamer
-from grouser.reproduce.step_plot import COLOURS
 from grouser.rotation import from_quaternion, to_rpy
 from grouser.simulation import Run, Status, drive, simulate
 from grouser.terrain import Terrain
@@ -185,27 +184,25 @@ def _notes(rows: list[Row], apart: dict[str, float], reference: Run) -> list[str
 
 def draw(result: Result, paths: dict[str, FloatArray], path: str | os.PathLike[str]) -> None:
     """The paths in plan and in height, and the cost."""
-    from matplotlib.figure import Figure
+    from grouser.view import style
 
-    figure = Figure(figsize=(12.0, 4.2), layout="constrained")
-    plan, height, cost = figure.subplots(1, 3)
-    for i, (name, state) in enumerate(paths.items()):
-        style = {"color": COLOURS[i], "lw": 3.0 if i == 0 else 1.2, "ls": "-" if i == 0 else "--", "label": name}
-        plan.plot(state[:, 4], state[:, 5], **style)
-        height.plot(state[:, 4], state[:, 6], **style)
-    plan.set_aspect("equal", adjustable="datalim")
-    plan.set(xlabel="x [m]", ylabel="y [m]", title="from above")
-    height.set(xlabel="x [m]", ylabel="height of the body [m]", title="from the side")
-    plan.legend(frameon=False)
-    names = [r["method"] if r["method"] != DAE else f"DAE {r['dt']:g} s" for r in result.rows]
-    cost.barh(names, [r["seconds"] for r in result.rows], color=COLOURS[0])
-    cost.set_xscale("log")
-    cost.invert_yaxis()
-    cost.set(xlabel=f"CPU time for {DURATION:g} s [s]", title="cost")
-    for ax in (plan, height, cost):
-        ax.grid(alpha=0.3)
-    figure.suptitle("LandTamer over a ramp, then left and right (T Table 2.5)")
-    figure.savefig(path, dpi=150)
+    with style.picture(path, 12.0, 4.2) as figure:
+        plan, height, cost = figure.subplots(1, 3)
+        for i, (name, state) in enumerate(paths.items()):
+            width, dashes = (3.0, "-") if i == 0 else (1.2, "--")
+            line: dict[str, Any] = {"color": style.PALETTE[i], "lw": width, "ls": dashes, "label": name}
+            plan.plot(state[:, 4], state[:, 5], **line)
+            height.plot(state[:, 4], state[:, 6], **line)
+        plan.set_aspect("equal", adjustable="datalim")
+        plan.set(xlabel="x [m]", ylabel="y [m]", title="from above")
+        height.set(xlabel="x [m]", ylabel="height of the body [m]", title="from the side")
+        plan.legend()
+        names = [r["method"] if r["method"] != DAE else f"DAE {r['dt']:g} s" for r in result.rows]
+        cost.barh(names, [r["seconds"] for r in result.rows], color=style.PALETTE[0])
+        cost.set_xscale("log")
+        cost.invert_yaxis()
+        cost.set(xlabel=f"CPU time for {DURATION:g} s [s]", title="cost")
+        figure.suptitle("LandTamer over a ramp, then left and right (T Table 2.5)")
 
 
 def _yaw(state: FloatArray) -> FloatArray:

@@ -64,7 +64,7 @@ def run_table(quick: bool, progress: Progress) -> Result:
             result,
             path,
             by="model",
-            panels=(("us_per_step", "CPU time of a step [µs]"), ("realtime_factor", "times real time")),
+            panels=(("us_per_step", "CPU time of a step [µs]"), ("realtime_factor", "times real time [1]")),
             logarithmic=("us_per_step", "realtime_factor"),
             title="Zoë, 10 m over rough ground: cost (T Table 2.6)",
         ),

@@ -104,7 +104,7 @@ def run_table(quick: bool, progress: Progress) -> Result:
             panels=(
                 ("position_error", "mean final position error [m]"),
                 ("yaw_error", "mean final yaw error [rad]"),
-                ("iterations", "Newton iterations per step"),
+                ("iterations", "Newton iterations per step [1]"),
             ),
             title="Zoë, 10 m over rough ground: error against the same model at dt 0.01 s (T Table 2.7)",
         ),

@@ -31,6 +31,6 @@ def draw(errors: dict[str, FloatArray], fit: Fit, path: str | os.PathLike[str]) 
         for k in range(6):
             axes.plot(fit.history.values[:, k], label=fit.names[k].partition(".")[2], color=style.PALETTE[k])
         axes.legend(ncols=6)
-        style.label(axes, x="interval", y="slip parameter", title="3D kin.+ while it learns")
+        style.label(axes, x="interval [number]", y="slip parameter [SI]", title="3D kin.+ while it learns")
         figure.suptitle("Crusher on steep slopes, 2 s ahead (T Table 3.3)")
         style.save(figure, path)

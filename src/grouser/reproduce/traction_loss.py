@@ -13,7 +13,6 @@ from grouser.contact import Contact
 from grouser.dynamics import Dynamics
 from grouser.reproduce.experiment import Experiment, Progress, Result, Row
 from grouser.reproduce.landtamer import GAIN, landtamer
-from grouser.reproduce.step_plot import COLOURS
 from grouser.simulation import Run, drive, simulate
 
 FRICTION = 0.6
@@ -151,45 +150,42 @@ def _notes(rows: list[Row]) -> list[str]:
 
 def draw(model: Dynamics, runs: dict[str, Run], path: str | os.PathLike[str]) -> None:
     """Force over slip on the contact model's curve, forces and slip over time, paths with heading."""
-    from matplotlib.figure import Figure
+    from grouser.view import style
 
-    figure = Figure(figsize=(11.0, 7.5), layout="constrained")
-    (curve, over_time), (turned, plan) = figure.subplots(2, 2)
-    slip, grip, _ = slip_and_grip(runs["straight"])
-    s, f = _curve(model)
-    curve.plot(s, f, color="#999999", lw=3, label="contact model")
-    for i, wheel in enumerate(model.vehicle.wheels):
-        curve.plot(slip[:, i], grip[:, i], ".", ms=3, color=COLOURS[i], label=wheel)
-        over_time.plot(runs["straight"].time[1:], grip[:, i], color=COLOURS[i], lw=1.2, label=wheel)
-    curve.axvline(0.38, color="#999999", lw=0.8, ls=":")
-    curve.axvline(-0.38, color="#999999", lw=0.8, ls=":")
-    curve.set(xlim=(-1.0, 3.0), xlabel="slip ratio [-]", ylabel="f_x / f_z [-]", title="straight: force over slip")
-    curve.legend(frameon=False, ncols=2)
-    over_time.set(xlabel="time [s]", ylabel="f_x / f_z [-]", title="straight: force over time")
-    run = runs["turning"]
-    turned.plot(run.time, run.velocity[:, 2], color=COLOURS[0], label="yaw rate [rad/s]")
-    commanded = np.interp(run.time, [0, 1, 1.001, 3, 3.001, 5], [0.2, 0.2, 2.0, 2.0, 0.2, 0.2])
-    turned.plot(run.time, commanded, color=COLOURS[0], ls="--", label="commanded [rad/s]")
-    turned.plot(
-        run.time, np.arctan2(run.velocity[:, 4], run.velocity[:, 3]), color=COLOURS[1], label="sideslip [rad]"
-    )
-    turned.set(xlabel="time [s]", title="turning: yaw rate and sideslip")
-    turned.legend(frameon=False)
-    for i, (name, one) in enumerate(runs.items()):
-        plan.plot(one.position[:, 0], one.position[:, 1], color=COLOURS[i], label=name)
-        every = slice(0, None, 25)
-        heading = one.yaw[every]
-        plan.quiver(
-            one.position[every, 0], one.position[every, 1], np.cos(heading), np.sin(heading),
-            color=COLOURS[i], width=0.004, scale=18.0,
-        )  # fmt: skip
-    plan.set_aspect("equal", adjustable="datalim")
-    plan.set(xlabel="x [m]", ylabel="y [m]", title="path and heading every 0.25 s")
-    plan.legend(frameon=False)
-    for ax in (curve, over_time, turned, plan):
-        ax.grid(alpha=0.3)
-    figure.suptitle("LandTamer with μ 0.6: 0.5 to 5 m/s at 1 s, back at 3 s (T Fig. 2.16 to 2.19)")
-    figure.savefig(path, dpi=150)
+    with style.picture(path, 11.0, 7.5) as figure:
+        (curve, over_time), (turned, plan) = figure.subplots(2, 2)
+        slip, grip, _ = slip_and_grip(runs["straight"])
+        s, f = _curve(model)
+        curve.plot(s, f, color=style.FAINT, lw=3, label="contact model")
+        for i, wheel in enumerate(model.vehicle.wheels):
+            curve.plot(slip[:, i], grip[:, i], ".", ms=3, color=style.PALETTE[i], label=wheel)
+            over_time.plot(runs["straight"].time[1:], grip[:, i], color=style.PALETTE[i], lw=1.2, label=wheel)
+        curve.axvline(0.38, color=style.FAINT, lw=0.8, ls=":")
+        curve.axvline(-0.38, color=style.FAINT, lw=0.8, ls=":")
+        curve.set(xlim=(-1.0, 3.0), xlabel="slip ratio [1]", ylabel="f_x / f_z [1]", title="straight: force over slip")
+        curve.legend(ncols=2)
+        over_time.set(xlabel="time [s]", ylabel="f_x / f_z [1]", title="straight: force over time")
+        run = runs["turning"]
+        turned.plot(run.time, run.velocity[:, 2], color=style.PALETTE[0], label="yaw rate [rad/s]")
+        commanded = np.interp(run.time, [0, 1, 1.001, 3, 3.001, 5], [0.2, 0.2, 2.0, 2.0, 0.2, 0.2])
+        turned.plot(run.time, commanded, color=style.PALETTE[0], ls="--", label="commanded [rad/s]")
+        turned.plot(
+            run.time, np.arctan2(run.velocity[:, 4], run.velocity[:, 3]), color=style.PALETTE[1], label="sideslip [rad]"
+        )
+        turned.set(xlabel="time [s]", ylabel="[rad/s] and [rad]", title="turning: yaw rate and sideslip")
+        turned.legend()
+        for i, (name, one) in enumerate(runs.items()):
+            plan.plot(one.position[:, 0], one.position[:, 1], color=style.PALETTE[i], label=name)
+            every = slice(0, None, 25)
+            heading = one.yaw[every]
+            plan.quiver(
+                one.position[every, 0], one.position[every, 1], np.cos(heading), np.sin(heading),
+                color=style.PALETTE[i], width=0.004, scale=18.0,
+            )  # fmt: skip
+        plan.set_aspect("equal", adjustable="datalim")
+        plan.set(xlabel="x [m]", ylabel="y [m]", title="path and heading every 0.25 s")
+        plan.legend()
+        figure.suptitle("LandTamer with μ 0.6: 0.5 to 5 m/s at 1 s, back at 3 s (T Fig. 2.16 to 2.19)")
 
 
 def _curve(model: Dynamics) -> tuple[FloatArray, FloatArray]:

@@ -141,8 +141,10 @@ def judge(
 
 def compare(vehicles: Sequence[Vehicle], ground: Terrain, **options: Any) -> dict[str, Design]:
     """Judge several vehicles on one ground and path, by name; options as in `judge`. Each must reach the end."""
-    out = {}
+    out: dict[str, Design] = {}
     for vehicle in vehicles:
+        if isinstance(vehicle, Vehicle) and vehicle.name in out:
+            raise SimulationError(f"vehicles: '{vehicle.name}' is given twice; designs need names of their own")
         design = judge(RollingModel(vehicle, ground), **options)
         if design.run.status is not RollingStatus.OK:
             raise SimulationError(

@@ -48,7 +48,8 @@ class RollingModel:
                     f"vehicle '{self.vehicle.name}': wheel '{frame.name}' is a thin disc, and only a round tyre can"
                     " roll on uneven ground without slip; give it a tyre_radius"
                 )
-        for name, value in self.weights.items():
+        weights = checks.instance(self.weights, Mapping, "weights", "use {joint: weight}")
+        for name, value in weights.items():
             self.vehicle.joint_index(name)
             checks.positive(value, f"weights, joint '{name}'")
         _ = self.ground.curvature  # refuses ground with edges

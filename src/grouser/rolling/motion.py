@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,6 +31,8 @@ STATUS = {
     rolling_contact.DIVERGED: RollingStatus.DIVERGED,
 }
 MOST_STEPS = 10**7
+MOST_DECAY = 2.78
+"""Largest σ dt: beyond 2.785 classical Runge–Kutta steps make a decaying error grow."""
 
 Rates = Mapping[str, float] | ArrayLike | Callable[[float], Any]
 
@@ -61,9 +64,10 @@ def roll(
             raise SimulationError("ground: is missing; give a terrain, or a RollingModel that has one")
         model = RollingModel(model, ground, sigma=sigma)
     step = checks.positive(dt, "dt")
-    steps = checks.count(round(checks.positive(duration, "duration") / step), "duration over dt", most=MOST_STEPS)
-    if abs(steps * step - duration) > 1e-6 * max(duration, step):
-        raise SimulationError(f"duration: {duration:g} s is not a whole number of steps of {step:g} s")
+    seconds = checks.positive(duration, "duration")
+    steps = checks.count(round(seconds / step), "duration over dt", most=MOST_STEPS)
+    if abs(steps * step - seconds) > 1e-6 * max(seconds, step):
+        raise SimulationError(f"duration: {seconds:g} s is not a whole number of steps of {step:g} s")
     k = checks.count(every, "every", most=steps)
     return launch(model, _desired(model, rates, step, steps), dt=step, steps=steps, every=k, start=begin(model, start))
 
@@ -97,6 +101,7 @@ def launch(
     `path`, `steering`, `follow` (weight of rates [m], gain [1/s], length [m]) and `weights` of the joints are those of
     `design.judge`.
     """
+    _check_step(model, desired, dt)
     vehicle = model.vehicle
     nv, nw = 6 + vehicle.n_joints, vehicle.n_wheels
     rows = steps // every + 2
@@ -150,6 +155,21 @@ def launch(
         sigma=model.sigma,
         ground=model.ground,
     )
+
+
+def _check_step(model: RollingModel, desired: FloatArray, dt: float) -> None:
+    """Refuse steps that are too long for the closure, or for the wheels, to be followed."""
+    if model.sigma * dt > MOST_DECAY:
+        raise SimulationError(
+            f"sigma: {model.sigma:g} 1/s is too fast for steps of {dt:g} s, in which an error would grow, not fall;"
+            f" use at most {MOST_DECAY / dt:.4g} 1/s, or a smaller dt"
+        )
+    fastest = float(np.abs(desired[:, model.vehicle.arrays.wheel - 1]).max())
+    if fastest * dt > math.pi:
+        raise SimulationError(
+            f"rates: a wheel at {fastest:g} rad/s turns by more than half a turn in a step of {dt:g} s; use a smaller"
+            " dt, or slower wheels"
+        )
 
 
 def _desired(model: RollingModel, rates: Rates, dt: float, steps: int) -> FloatArray:

@@ -51,12 +51,11 @@ def find_start(
     """
     where = tuple(checks.number(value, name) for value, name in ((x, "x"), (y, "y"), (yaw, "yaw")))
     rest = vehicle.rest
-    for name, value in (joints or {}).items():
+    given = checks.instance(joints or {}, Mapping, "joints", "use {joint: rad or m}")
+    for name, value in given.items():
         rest[vehicle.joint_index(name)] = checks.number(value, f"joints, joint '{name}'")
     state, contact = _guess(vehicle, ground, where, rest)
-    passive = [
-        i for i, f in enumerate(vehicle.frames[1:]) if not (f.is_wheel or f.actuated or f.name in (joints or {}))
-    ]
+    passive = [i for i, f in enumerate(vehicle.frames[1:]) if not (f.is_wheel or f.actuated or f.name in given)]
     # Columns: roll and pitch rates, the body's own z, then joints, then contacts.
     pose = [0, 1, 2, 3, 4, 5]
     contacts = [6 + vehicle.n_joints + i for i in range(4 * vehicle.n_wheels)]

@@ -29,7 +29,7 @@ from grouser.view import style
 
 Path = str | os.PathLike[str]
 
-SAMPLE, PREDICTED, POINTS = style.VERMILLION, style.BLUE, "#5A6B7B"
+SAMPLE, PREDICTED, POINTS = style.VERMILLION, style.BLUE, style.SLATE
 DASHES = (0, (5, 2.5))
 MOST_PANELS = 30
 """Parameters drawn; of more, the first."""
@@ -38,15 +38,15 @@ MOST_PANELS = 30
 def plot_evaluation(evaluation: Evaluation, path: Path | None = None, *, title: str = "") -> Figure:
     """A fit judged on a log: position errors with ellipses and yaw errors, plain odometry beside the calibrated one."""
     sets = [("plain odometry", evaluation.baseline, False), ("calibrated", evaluation.errors, True)]
-    with _Picture(path, 11.0, 9.4) as figure:
+    with style.picture(path, 11.0, 9.4) as figure:
         axes = figure.subplots(2, 2, gridspec_kw={"height_ratios": [1.6, 1.0]})
         for column, (name, errors, predicted) in enumerate(sets):
             _scatter(axes[0, column], errors, name, predicted)
             _histogram(axes[1, column], errors, name, predicted)
         _ellipse_legend(figure)
         if title:
-            figure.suptitle(title, x=0.02, ha="left", fontsize=11)
-    return _saved(figure, path)
+            figure.suptitle(style.plain(title), x=0.02, ha="left", fontsize=11)
+    return figure
 
 
 def plot_errors(sets: dict[str, Errors], path: Path | None = None, *, same_scale: bool = True) -> Figure:
@@ -54,7 +54,7 @@ def plot_errors(sets: dict[str, Errors], path: Path | None = None, *, same_scale
 
     One panel for each named set; `same_scale` draws all to the scale of the largest.
     """
-    with _Picture(path, 1.0 + 4.6 * len(sets), 5.4) as figure:
+    with style.picture(path, 1.0 + 4.6 * len(sets), 5.4) as figure:
         panels = figure.subplots(1, len(sets), squeeze=False)[0]
         for axes, (name, errors) in zip(panels, sets.items(), strict=True):
             _scatter(axes, errors, name, True)
@@ -64,12 +64,12 @@ def plot_errors(sets: dict[str, Errors], path: Path | None = None, *, same_scale
                 axes.set_aspect("equal", adjustable="box")
                 axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
         _ellipse_legend(figure)
-    return _saved(figure, path)
+    return figure
 
 
 def plot_yaw_errors(sets: dict[str, Errors], path: Path | None = None) -> Figure:
     """Histograms of yaw errors with the normal curve of the sample and the predicted one, T Fig. 3.9."""
-    with _Picture(path, 1.0 + 4.6 * len(sets), 3.8) as figure:
+    with style.picture(path, 1.0 + 4.6 * len(sets), 3.8) as figure:
         for axes, (name, errors) in zip(figure.subplots(1, len(sets), squeeze=False)[0], sets.items(), strict=True):
             _histogram(axes, errors, name, True)
         handles = [
@@ -77,7 +77,7 @@ def plot_yaw_errors(sets: dict[str, Errors], path: Path | None = None) -> Figure
             Line2D([], [], color=PREDICTED, ls=DASHES, label="as predicted"),
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=2)
-    return _saved(figure, path)
+    return figure
 
 
 def plot_history(fit: Fit, path: Path | None = None) -> Figure:
@@ -89,7 +89,7 @@ def plot_history(fit: Fit, path: Path | None = None) -> Figure:
     columns = min(3, len(shown))
     rows = math.ceil(len(shown) / columns)
     online = len(history.accepted) > 0
-    with _Picture(path, 4.3 * columns, 0.7 + 2.15 * rows) as figure:
+    with style.picture(path, 4.3 * columns, 0.7 + 2.15 * rows) as figure:
         panels = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
         for axes in panels[len(shown) :]:
             axes.remove()
@@ -106,7 +106,7 @@ def plot_history(fit: Fit, path: Path | None = None) -> Figure:
         if online and not history.accepted.all():
             handles.append(Line2D([], [], color=style.VERMILLION, marker="|", ls="", label="interval rejected"))
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
-    return _saved(figure, path)
+    return figure
 
 
 def plot_segments(
@@ -128,7 +128,7 @@ def plot_segments(
     if len(chosen) == 0:
         raise GrouserError(f"{log.name}: has {len(cut)} intervals of {interval:g} s, none from number {first} on")
     covariance = errors_of(fit, log, chosen).covariance
-    with _Picture(path, 8.6, 7.4) as figure:
+    with style.picture(path, 8.6, 7.4) as figure:
         axes = figure.add_subplot()
         for k in range(len(chosen)):
             _draw_segment(axes, motion, log, chosen.only(slice(k, k + 1)), covariance[k, :2, :2])
@@ -141,12 +141,12 @@ def plot_segments(
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
         style.label(axes, x="x [m]", y="y [m]", title=f"{log.name}: {len(chosen)} intervals")
-    return _saved(figure, path)
+    return figure
 
 
 def plot_convergence(curves: dict[str, Convergence], path: Path | None = None) -> Figure:
     """Errors on held-out data over training time, P Fig. 5; plain odometry and the end of each curve dashed."""
-    with _Picture(path, 10.5, 4.4) as figure:
+    with style.picture(path, 10.5, 4.4) as figure:
         left, right = figure.subplots(1, 2)
         for colour, (name, one) in zip(style.PALETTE, curves.items(), strict=False):
             left.plot(one.time, one.position_rms, color=colour, label=name, drawstyle="steps-post")
@@ -162,7 +162,7 @@ def plot_convergence(curves: dict[str, Convergence], path: Path | None = None) -
         style.label(left, x="training time [s]", y="rms position error [m]", title="Position, held-out data")
         style.label(right, x="training time [s]", y="rms yaw error [°]", title="Yaw, held-out data")
         figure.legend(handles=left.get_legend_handles_labels()[0], loc="outside lower center", ncols=4)
-    return _saved(figure, path)
+    return figure
 
 
 def plot_slip_surface(
@@ -181,13 +181,13 @@ def plot_slip_surface(
     found = slip(v, w)
     parts = list(found) if isinstance(found, (tuple, list)) else list(np.moveaxis(np.asarray(found), -1, 0))
     names = ("forward slip δv_x [m/s]", "sideways slip δv_y [m/s]", "turn slip δω [rad/s]")
-    with _Picture(path, 14.0, 4.6) as figure:
+    with style.picture(path, 14.0, 4.6) as figure:
         for axes, part, name in zip(figure.subplots(1, 3), parts, names, strict=True):
             values = np.broadcast_to(np.asarray(part, dtype=np.float64), v.shape)
             reach = max(float(np.abs(values).max()), 1e-9)
             levels = np.linspace(-reach, reach, 21)
             axes.grid(visible=False)
-            filled = axes.contourf(v, w, values, levels=levels, cmap="PuOr_r")
+            filled = axes.contourf(v, w, values, levels=levels, cmap=style.SIGNED)
             axes.contour(v, w, values, levels=levels[::2], colors=style.INK, linewidths=0.4, alpha=0.6)
             bar = figure.colorbar(filled, ax=axes, shrink=0.92, ticks=np.linspace(-reach, reach, 5))
             bar.set_label(name)
@@ -195,29 +195,7 @@ def plot_slip_surface(
             title_here = name.split(" δ")[0]
             style.label(axes, x="speed of the wheels [m/s]", y="turn rate of the wheels [rad/s]", title=title_here)
         if title:
-            figure.suptitle(title, x=0.02, ha="left", fontsize=11)
-    return _saved(figure, path)
-
-
-class _Picture:
-    """A new figure in the project's look; a path with a suffix that cannot be written is refused first."""
-
-    def __init__(self, path: Path | None, width: float, height: float) -> None:
-        if path is not None:
-            style.picture_suffix(path)
-        self._size, self._look = (width, height), style.look()
-
-    def __enter__(self) -> Figure:
-        self._look.__enter__()
-        return style.new_figure(*self._size)
-
-    def __exit__(self, *reason: Any) -> None:
-        self._look.__exit__(*reason)
-
-
-def _saved(figure: Figure, path: Path | None) -> Figure:
-    if path is not None:
-        style.save(figure, path)
+            figure.suptitle(style.plain(title), x=0.02, ha="left", fontsize=11)
     return figure
 
 
@@ -299,7 +277,7 @@ def _draw_parameter(axes: Axes, history: History, parameter: Parameter, k: int) 
         for t in shown[~history.accepted]:
             axes.axvline(t, ymax=0.06, color=style.VERMILLION, lw=1.0)
     axes.set_xlim(float(shown[0]), float(max(shown[-1], shown[0] + 1e-9)))
-    axes.set_title(parameter.name)
+    axes.set_title(style.plain(parameter.name))
     axes.set_ylabel(f"[{unit_of(parameter.name)}]")
 
 

@@ -145,7 +145,9 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
 def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: topview.Box) -> None:
     image = topview.draw_ground(axes, run.ground, box)
     for w, name in enumerate(run.vehicle.wheels):
-        topview.draw_path(axes, run.contact.point[:, w], color=_wheel_colour(w), lw=1.1, label=name, zorder=3)
+        topview.draw_path(
+            axes, run.contact.point[:, w], color=_wheel_colour(w), lw=1.1, label=style.plain(name), zorder=3
+        )
     if commanded is not None:
         topview.draw_path(
             axes, commanded.position, color=style.INK, ls=DASHES, lw=1.2, label="commanded, flat ground", zorder=4
@@ -169,7 +171,9 @@ def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: topview.Box) -> 
 
 def _draw_slip(axes: Axes, run: Run) -> None:
     for w, name in enumerate(run.vehicle.wheels):
-        axes.plot(run.time, 100.0 * run.contact.slip_speed[:, w], color=_wheel_colour(w), lw=1.1, label=name)
+        axes.plot(
+            run.time, 100.0 * run.contact.slip_speed[:, w], color=_wheel_colour(w), lw=1.1, label=style.plain(name)
+        )
     _time_axis(axes, run)
     axes.set_ylim(0.0, max(axes.get_ylim()[1], LEAST_SLIP))
     style.label(axes, x="time [s]", y="slip speed [cm/s]", title="Slip at the wheels")
@@ -208,19 +212,20 @@ def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | 
     style.label(axes, x="x [m]", y="y [m]")
     topview.draw_bar(axes, ScalarMappable(norm, style.SLIP), "slip speed [m/s]")
     if tale is None:
-        axes.set_title(run.vehicle.name)
+        axes.set_title(style.plain(run.vehicle.name))
     else:
         why = textwrap.fill("because " + "; ".join(tale.reasons()), 165) if tale.reasons() else ""
         lines = why.count("\n") + 1 if why else 0
-        axes.set_title(tale.headline(), pad=6 + 13 * lines)
+        axes.set_title(style.plain(tale.headline()), pad=6 + 13 * lines)
         note = axes.annotate(
-            why, (0.0, 1.0), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize=9, va="bottom"
-        )
+            style.plain(why), (0.0, 1.0), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize=9,
+            va="bottom",
+        )  # fmt: skip
         note.set_in_layout(False)  # or a long line would squeeze the view
     if image is not None and run.ground is not None:
         low, high = image.get_clim()
         axes.annotate(
-            f"{run.ground.description}; here {low:+.2f} to {high:+.2f} m".replace("-", "−"),
+            style.plain(f"{run.ground.description}; here {low:+.2f} to {high:+.2f} m".replace("-", "−")),
             (1.0, 0.0), (-5, 5), xycoords="axes fraction", textcoords="offset points",
             fontsize=8, color="#5C5243", ha="right", va="bottom", zorder=7,
             bbox={"facecolor": "white", "alpha": 0.7, "lw": 0, "pad": 1.5},

@@ -156,7 +156,7 @@ def _draw_velocity(axes: Axes, run: RollingRun, part: slice, unit: str, title: s
 def _draw_closure(axes: Axes, run: RollingRun) -> None:
     axes.semilogy(run.time, np.maximum(run.closure_error, LEAST_ERROR), color=style.BLUE, lw=1.0)
     _plain(axes.yaxis)
-    style.label(axes, x="time [s]", y="‖C‖", title="Closure of the contact chains")
+    style.label(axes, x="time [s]", y="‖C‖ [m, rad]", title="Closure of the contact chains")
 
 
 def _draw_residual(axes: Axes, run: RollingRun) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,11 +29,15 @@ PALETTE = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, "#666666")
 """Okabe and Ito (2008), ordered so that the first few differ most."""
 INK = "#222222"
 FAINT = "#8A8A8A"
+SLATE = "#5A6B7B"
+"""Of many points, which colours of lines stand out from."""
 
 GROUND = LinearSegmentedColormap.from_list("ground", ["#D9D2C6", "#EDE9E1", "#FBFAF7"])
 """Pale sand: low is darker. Pale, so that lines on it stay readable."""
 SLIP = LinearSegmentedColormap.from_list("slip", ["#7FB8D8", "#0072B2", "#5B3A8C", "#B5245C", "#D55E00"])
 """From rolling (blue) to slipping (orange-red); its lightness falls and its hue turns, so it reads in grey too."""
+SIGNED = "PuOr_r"
+"""Matplotlib's map for values of both signs: purple below zero, orange above, white between."""
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -48,6 +53,7 @@ _LOOK: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": "#E4E4E4",
     "grid.linewidth": 0.7,
     "xtick.color": INK,
@@ -79,12 +85,31 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
+@contextmanager
+def picture(
+    path: str | os.PathLike[str] | None, width: float, height: float, *, dpi: float = 150.0
+) -> Iterator[Figure]:
+    """A new figure [inch] in the look, written where a path is given; a name of another kind is refused first."""
+    if path is not None:
+        picture_suffix(path)
+    with look():
+        figure = new_figure(width, height)
+        yield figure
+        if path is not None:
+            save(figure, path, dpi=dpi)
+
+
 def label(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
-    """Name the axes and the plot."""
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
+    """Name the axes and the plot; a name from a file is text, never a formula."""
+    axes.set_xlabel(plain(x))
+    axes.set_ylabel(plain(y))
     if title:
-        axes.set_title(title)
+        axes.set_title(plain(title))
+
+
+def plain(text: str) -> str:
+    """A text as Matplotlib takes it without reading formulas between dollar signs."""
+    return text.replace("$", r"\$")
 
 
 def picture_suffix(path: str | os.PathLike[str]) -> str:

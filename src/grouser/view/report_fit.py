@@ -1,0 +1,169 @@
+"""Report of a calibration: the parameters, how sure they are, and how well the model predicts a log."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from grouser.calibration.evaluate import Evaluation, evaluate
+from grouser.calibration.fit import Fit
+from grouser.calibration.meaning import meaning, unit_of
+from grouser.errors import CalibrationError
+from grouser.logs import Log
+from grouser.vehicles.toml import to_toml
+from grouser.view.calibration import plot_evaluation, plot_history, plot_segments
+from grouser.view.certainty import plot_certainty
+from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
+from grouser.view.report_words import HELD_OUT, better_than, consistency
+
+SEGMENT = 10.0
+"""Length of the predicted pieces of the path that are drawn [s]."""
+
+
+def report_fit(
+    fit: Fit,
+    log: Log | None = None,
+    *,
+    interval: float = 2.0,
+    files: Sequence[str | os.PathLike[str]] = (),
+    command: str = "",
+    title: str = "",
+    question: str = "",
+) -> Report:
+    """A report of a fit; with a log, its predictions of every interval [s] of that log are judged too."""
+    name, learnt = fit.model.vehicle.name, fit.training.log
+    judged = None if log is None else evaluate(fit, log, interval=interval)
+    asked = f"What does the log {learnt} tell about how {name} moves, and how sure is it?"
+    if log is not None:
+        asked += f" How well does that predict {log.name}, {interval:g} s ahead?"
+    sections = [Section("Numbers", (*_judged_table(judged, interval), _parameters(fit), *_undetermined(fit)))]
+    pictures = _pictures(fit, log, judged, interval)
+    if pictures:
+        sections.append(Section("Pictures", pictures))
+    numbers: dict[str, Any] = fit.summary()
+    if judged is not None and log is not None:
+        numbers |= {"evaluation": judged.summary(), "log": log.name, "interval": interval}
+    return Report(
+        kind="calibration",
+        title=title or f"Calibration of {name} from {learnt}",
+        question=question or asked,
+        answer=_answer(fit, judged, interval),
+        sections=(*sections, _repeat(fit, log, interval, files, command), versions_section()),
+        numbers=numbers,
+    )
+
+
+def _answer(fit: Fit, judged: Evaluation | None, interval: float) -> tuple[str, ...]:
+    lines = []
+    if judged is not None:
+        mine, plain = judged.errors.summary(), judged.baseline.summary(consistency=False)
+        compared = better_than(mine["position_rms"], plain["position_rms"], "plain odometry")
+        lines.append(
+            f"Over {mine['n']} predictions of {interval:g} s the position error is {mine['position_rms']:.3f} m rms "
+            f"and the yaw error {mine['yaw_rms_deg']:.2f}° rms; the position error is {compared}."
+        )
+        lines.append(f"95 % ellipses hold {100.0 * mine['inside_95']:.0f} % of the errors.")
+        if judged.trained_on_this:
+            lines.append(HELD_OUT)
+    training = fit.training
+    lines.append(
+        f"{len(fit.parameters)} parameters were learnt from {training.intervals} intervals"
+        f" ({training.rejected} rejected); after the fit those end {training.position_rms:.3f} m and "
+        f"{math.degrees(training.yaw_rms):.2f}° rms from where the log says."
+    )
+    if fit.undetermined:
+        lines.append(f"The log hardly determines {len(fit.undetermined)} of their combinations; see below.")
+    return tuple(lines)
+
+
+def _judged_table(judged: Evaluation | None, interval: float) -> tuple[Table | str, ...]:
+    if judged is None:
+        return ()
+    mine = judged.errors.summary()
+    rows = tuple(
+        (
+            name, f"{one['position_rms']:.3f}", f"{one['position_median']:.3f}", f"{one['yaw_rms_deg']:.2f}",
+            f"{one['yaw_median_deg']:.2f}",
+        )
+        for name, one in (("plain odometry", judged.baseline.summary(consistency=False)), ("calibrated", mine))
+    )  # fmt: skip
+    columns = ("", "position rms [m]", "median [m]", "yaw rms [°]", "median [°]")
+    band = 2.0 * math.sqrt(6.0 / mine["n"])
+    known = consistency(mine["nees"], max(3.0 - band, 0.0), 3.0 + band, "the model")
+    return (
+        Table(f"Errors of {mine['n']} predictions of {interval:g} s", columns, rows, numeric=(1, 2, 3, 4)),
+        f"Mean squared normalised error of x, y and yaw: {known}.",
+    )
+
+
+def _parameters(fit: Fit) -> Table:
+    sigma = fit.sigma
+    rows = tuple(
+        (p.name, meaning(p.name), number(value), number(sigma[p.name], digits=2), number(p.value),
+         number(p.sigma, digits=2), unit_of(p.name))
+        for p, value in zip(fit.parameters, fit.vector.tolist(), strict=True)
+    )  # fmt: skip
+    columns = ("parameter", "what it is", "value", "± 1σ", "before", "± 1σ", "unit")
+    return Table("Parameters", columns, rows, numeric=(2, 3, 4, 5))
+
+
+def _undetermined(fit: Fit) -> tuple[str, ...]:
+    if not fit.undetermined:
+        return ()
+    return ("What the log could hardly tell: " + "; ".join(str(d) for d in fit.undetermined) + ".",)
+
+
+def _pictures(fit: Fit, log: Log | None, judged: Evaluation | None, interval: float) -> tuple[Picture, ...]:
+    out = []
+    if judged is not None and log is not None:
+        words = f"Errors after {interval:g} s, plain odometry and calibrated: positions with ellipses, and yaw."
+        out.append(Picture(plot_evaluation(judged), words))
+        try:
+            pieces = plot_segments(fit, log, interval=SEGMENT)
+        except CalibrationError:  # no stretch of the log is so long
+            pieces = None
+        if pieces is not None:
+            words = f"Pieces of the path of {log.name}, {SEGMENT:g} s each: measured and predicted, with ellipses."
+            out.append(Picture(pieces, words))
+    if len(fit.covariance):
+        words = "How far the log narrowed each parameter, and which of them it could not tell from one another."
+        out.append(Picture(plot_certainty(fit), words))
+    if fit.history is not None and len(fit.history.time):
+        out.append(Picture(plot_history(fit), "Parameters while they were learnt, with one-sigma bands."))
+    return tuple(out)
+
+
+def _repeat(
+    fit: Fit, log: Log | None, interval: float, files: Sequence[str | os.PathLike[str]], command: str
+) -> Section:
+    training, motion = fit.training, fit.model
+    each = f"{training.interval:g} s" if training.interval is not None else f"{training.distance or 0.0:g} m"
+    settings = [
+        ("vehicle", motion.vehicle.name),
+        ("model", type(motion.model).__name__),
+        ("learnt from", f"{training.log}, {training.samples} samples"),
+        ("method", training.method),
+        ("intervals", f"{training.intervals} of {each}{', overlapping' if training.overlapping else ''}"),
+        ("noise", f"{', '.join(motion.noise.components)}, {motion.noise.form}, grows with {motion.noise.grows}"),
+        ("pose sensor", _sensor(fit)),
+    ]
+    if motion.ground is not None:
+        settings.append(("ground", motion.ground.description or motion.ground.kind))
+        settings.append(("step", number(motion.dt, "s")))
+    if log is not None:
+        settings.append(("judged on", f"{log.name}, {len(log)} samples, {log.duration:.0f} s, {interval:g} s ahead"))
+    notes = ["Nothing in a calibration is random: the same log and settings give the same parameters."]
+    if np.any([p.sigma <= 0.0 for p in fit.parameters]):
+        notes.append("Parameters whose sigma was zero before were held.")
+    vehicle = Listing("The vehicle as calibrated (.toml)", to_toml(motion.vehicle), folded=True)
+    return repeat_section(settings, command=command, files=files, listings=[vehicle], notes=notes)
+
+
+def _sensor(fit: Fit) -> str:
+    sensor = fit.model.sensor
+    place = ", ".join(number(v) for v in (sensor.x, sensor.y, sensor.z))
+    return f"at {place} m, yaw {number(math.degrees(sensor.yaw))}°, {number(sensor.lag)} s late"

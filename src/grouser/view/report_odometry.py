@@ -1,0 +1,150 @@
+"""Report of an odometry evaluation: where a log's wheels say the vehicle went, judged by the log's poses."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from grouser.calibration.evaluate import plain_odometry
+from grouser.calibration.fit import Fit
+from grouser.calibration.motion import MotionModel
+from grouser.errors import GrouserError
+from grouser.kinematics import Kinematics
+from grouser.logs import Log
+from grouser.odometry.judge import STRETCH, Judgement, judge
+from grouser.odometry.log import SAME_GROUND, LogOdometry, odometry_of
+from grouser.vehicles.catalog import vehicle
+from grouser.view.odometry import plot_odometry
+from grouser.view.report import Picture, Report, Section, Table, number, repeat_section, versions_section
+from grouser.view.report_words import HELD_OUT, better_than, consistency
+
+
+def report_odometry(
+    log: Log,
+    fit: Fit | None = None,
+    *,
+    gyro: bool = False,
+    files: Sequence[str | os.PathLike[str]] = (),
+    command: str = "",
+    title: str = "",
+    question: str = "",
+) -> Report:
+    """A report of odometry along a log that has poses; without a fit, of plain odometry. gyro: turn rates are its."""
+    if len(log.poses) < 2:
+        raise GrouserError(f"{log.name}: has no poses to judge odometry by; its manifest may name them under [pose]")
+    motion = fit.model if fit is not None else _uncalibrated(log)
+    plain = plain_odometry(motion, log)
+    trained = fit is not None and fit.training.log == log.name and fit.training.samples == len(log)
+    run = odometry_of(plain if fit is None else fit, log, gyro=gyro, ground=SAME_GROUND if trained else None)
+    turns = odometry_of(motion, log, gyro=True) if not gyro and _sees_turns(log) else run
+    judged = judge(run, log, motion.sensor, turns=turns)
+    uncalibrated = odometry_of(plain, log)
+    baseline = judge(uncalibrated, log, motion.sensor, turns=turns)
+    wheels = "plain odometry" if fit is None else "calibrated odometry"
+    name = f"{wheels} with gyro" if gyro else wheels
+    numbers: dict[str, Any] = {
+        **judged.summary(),
+        "baseline": {key: baseline.summary()[key] for key in ("end_error", "end_error_percent", "yaw_error_deg")},
+        "log": log.name,
+        "gyro": gyro,
+        "faults": run.faults,
+        "trained_on_this_log": trained,
+    }
+    pictures: list[Picture] = [
+        Picture(plot_odometry(run, judged), f"{name.capitalize()}, laid on the poses at the first of them alone.")
+    ]
+    compared = fit is not None or gyro
+    if compared:
+        pictures.append(Picture(plot_odometry(uncalibrated, baseline), "Plain odometry of the same log."))
+    return Report(
+        kind="odometry",
+        title=title or f"{log.name}: {name}",
+        question=question or f"How far is {name} from the poses of {log.name}, and does it know how far?",
+        answer=_answer(judged, baseline if compared else None, trained),
+        sections=(
+            Section("Numbers", (_table(judged, baseline if compared else None, name), *_remarks(run))),
+            Section("Pictures", tuple(pictures)),
+            _repeat(log, fit, motion, run, files, command),
+            versions_section(),
+        ),
+        numbers=numbers,
+    )
+
+
+def _uncalibrated(log: Log) -> MotionModel:
+    """A motion model of the vehicle that the manifest names."""
+    if log.vehicle is None:
+        raise GrouserError(f"{log.name}: its manifest names no vehicle; name it there, vehicle = '…', or give a fit")
+    return MotionModel(model=Kinematics(vehicle(log.vehicle)), sensor=log.sensor)
+
+
+def _sees_turns(log: Log) -> bool:
+    return log.gyro is not None and bool(np.isfinite(log.gyro[:, 2]).any())
+
+
+def _answer(judged: Judgement, baseline: Judgement | None, trained: bool) -> tuple[str, ...]:
+    one = judged.summary()
+    share = "" if one["end_error_percent"] is None else f", {one['end_error_percent']:.2f} % of the way"
+    lines = [
+        f"After {judged.distance:.1f} m and {math.degrees(judged.turning):.0f}° of turning in all it is "
+        f"{judged.end_error:.2f} m off{share}, and {one['yaw_error_deg']:.1f}° in yaw.".replace("-", "−")
+    ]
+    if baseline is not None:
+        lines.append(f"Its end error is {better_than(judged.end_error, baseline.end_error, 'plain odometry')}.")
+    low, high = one["nees_band"]
+    lines.append(
+        f"Mean normalised error squared of {one['nees_stretches']} stretches of {STRETCH:g} m: "
+        f"{consistency(one['nees'], low, high, 'odometry')}."
+    )
+    if trained:
+        lines.append(HELD_OUT)
+    return tuple(lines)
+
+
+def _table(judged: Judgement, baseline: Judgement | None, name: str) -> Table:
+    columns = ("", "end error [m]", "of the way [%]", "yaw error [°]", "of the turning [%]", "height rms [m]")
+    sets = [(name, judged)] if baseline is None else [("plain odometry", baseline), (name, judged)]
+    rows = tuple((said, *_row(one)) for said, one in sets)
+    return Table("Errors at the end of the drive", columns, rows, numeric=(1, 2, 3, 4, 5))
+
+
+def _row(judged: Judgement) -> tuple[str, ...]:
+    one = judged.summary()
+    keys = ("end_error", "end_error_percent", "yaw_error_deg", "yaw_error_percent", "height_rms")
+    return tuple("–" if one[key] is None else number(one[key], digits=3) for key in keys)
+
+
+def _remarks(run: LogOdometry) -> tuple[str, ...]:
+    out = [f"{count} samples with a fault: {kind}." for kind, count in run.faults.items()]
+    drives = int(run.drive[-1]) + 1
+    if drives > 1:
+        out.append(f"Gaps break the log into {drives} drives; the one of the longest way is judged.")
+    return tuple(out)
+
+
+def _repeat(
+    log: Log,
+    fit: Fit | None,
+    motion: MotionModel,
+    run: LogOdometry,
+    files: Sequence[str | os.PathLike[str]],
+    command: str,
+) -> Section:
+    settings = [
+        ("log", f"{log.name}, {len(log)} samples, {log.duration:.0f} s, {len(log.poses)} poses"),
+        ("vehicle", motion.vehicle.name),
+        ("model", type(motion.model).__name__),
+        ("fit", "none" if fit is None else f"of {fit.training.log}, {fit.training.method}"),
+        ("pose sensor late by", number(motion.sensor.lag, "s")),
+        ("uncertain throughout", ", ".join(run.parameters) or "nothing"),
+    ]
+    if run.gyro is not None:
+        late = "not told by the log" if run.gyro.lag is None else number(run.gyro.lag, "s")
+        settings.append(("gyro late by, beside the manifest", late))
+        settings.append(("bias of the gyro about z", number(float(run.gyro.bias[2]), "rad/s")))
+    notes = ["Poses of the log only judge: odometry does not see them. Nothing in it is random."]
+    return repeat_section(settings, command=command, files=files, notes=notes)

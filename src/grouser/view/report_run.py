@@ -1,0 +1,206 @@
+"""Report of a simulation: where the vehicle went, how its wheels slipped and what they carried."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from grouser import rotation
+from grouser.kinematics import Kinematics
+from grouser.simulation import Run, Status, simulate
+from grouser.terrain import plane
+from grouser.vehicles.toml import to_toml
+from grouser.view.account import account
+from grouser.view.forces import plot_forces
+from grouser.view.plot import plot_run
+from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
+
+
+def report_run(
+    run: Run,
+    *,
+    files: Sequence[str | os.PathLike[str]] = (),
+    command: str = "",
+    title: str = "",
+    question: str = "",
+) -> Report:
+    """A report of a run; `files` it came from are named with their hashes, `command` is how the page was made."""
+    name = run.vehicle.name
+    ground = "its ground" if run.ground is None else run.ground.description or run.ground.kind
+    told = _as_commanded(run)
+    numbers = run_numbers(run)
+    pictures = _pictures(run, told)
+    return Report(
+        kind="simulation",
+        title=title or f"{name} on {ground}",
+        question=question
+        or f"Where does {name} go when it is driven as commanded on {ground} for {numbers['seconds']:g} s, "
+        "and how do its wheels meet the ground?",
+        answer=_answer(run, told),
+        sections=(
+            Section("Numbers", (_table(run, numbers), *_wheel_table(run))),
+            *((Section("Pictures", pictures),) if pictures else ()),
+            _repeat(run, ground, files, command),
+            versions_section(),
+        ),
+        numbers=numbers,
+    )
+
+
+def run_numbers(run: Run) -> dict[str, Any]:
+    """The run in plain numbers, as JSON takes them."""
+    out = run.summary()
+    if len(run.time) == 0:
+        return out
+    slip = run.contact.slip_speed
+    tilt = np.arccos(np.clip(rotation.from_quaternion(run.quaternion)[:, 2, 2], -1.0, 1.0))
+    out |= {
+        "mean_slip_speed": float(slip.mean()),
+        "largest_slip_speed": float(slip.max()),
+        "largest_tilt_deg": math.degrees(float(tilt.max())),
+        "largest_height_error": float(np.abs(run.contact.height_error).max()),
+        "least_rollover_margin_deg": math.degrees(float(run.rollover_margin().angle.min())),
+    }
+    if run.solver is not None and run.power is not None:
+        out |= {
+            "mean_power": float(run.power.sum(axis=1).mean()),
+            "newton_iterations": float(run.solver.iterations.mean()),
+            "halved_steps": run.halved_steps,
+        }
+    return out
+
+
+def _as_commanded(run: Run) -> Run | None:
+    """The same commanded rates on flat ground, wheels rolling without slip; None where that would mislead.
+
+    That is where not every step was recorded, and where wheels steer a passive joint (Zoë's axles): there the rates
+    answer to this ground.
+    """
+    rows = len(run.time)
+    if any(steering.joint not in run.vehicle.actuated for steering in run.vehicle.steering):
+        return None
+    if rows < 2 or abs(float(run.time[1] - run.time[0]) - run.dt) > 1e-9 or run.steps != rows - 1:
+        return None
+    x, y, yaw = float(run.position[0, 0]), float(run.position[0, 1]), float(run.yaw[0])
+    # The level of the ground below the start, so that both runs are seen at one height.
+    level = float(run.contact.point[0, :, 2].mean())
+    told = simulate(
+        Kinematics(run.vehicle),
+        plane(height=level),
+        run.command[:-1],
+        duration=run.steps * run.dt,
+        dt=run.dt,
+        start=(x, y, yaw),
+    )
+    return told if told.status is Status.OK else None
+
+
+def _answer(run: Run, told: Run | None) -> tuple[str, ...]:
+    if len(run.time) == 0:
+        return (f"It did not get anywhere: {run.status.meaning} in its first step.",)
+    x, y, z = run.position[-1]
+    where = f"x {x:.2f} m, y {y:.2f} m, z {z:.2f} m, yaw {math.degrees(run.yaw[-1]):.1f}°".replace("-", "−")
+    lines = [f"It drove {run.distance:.2f} m in {run.steps * run.dt:g} s and ended at {where}."]
+    if run.status is not Status.OK:
+        lines.insert(0, f"The run ended early: {run.status.meaning}.")
+    elif told is not None:
+        lines.append(account(run, told).sentence())
+    return tuple(lines)
+
+
+def _table(run: Run, numbers: dict[str, Any]) -> Table:
+    words = {
+        "mean_slip_speed": ("mean slip of a wheel", "m/s"),
+        "largest_slip_speed": ("largest slip of a wheel", "m/s"),
+        "largest_tilt_deg": ("largest tilt of the body", "°"),
+        "least_rollover_margin_deg": ("least rollover margin (below zero a wheel lifts)", "°"),
+        "largest_height_error": ("largest height error of a wheel", "m"),
+        "mean_power": ("mean power of all actuators", "W"),
+        "newton_iterations": ("Newton iterations per step", "1"),
+    }
+    rows = [
+        ("status", f"{str(run.status).replace('_', ' ')}: {run.status.meaning}"),
+        ("time driven", number(numbers["seconds"], "s")),
+        ("distance", number(numbers["distance"], "m")),
+    ]
+    if numbers["final_position"]:
+        rows.append(("final position x, y, z", ", ".join(number(v) for v in numbers["final_position"]) + " m"))
+        rows.append(("final yaw", number(math.degrees(numbers["final_yaw"]), "°")))
+    rows += [(said, number(numbers[key], unit)) for key, (said, unit) in words.items() if key in numbers]
+    rows.append(("steps with a velocity left open", str(run.deficient_steps)))
+    if run.solver is not None:
+        rows.append(("steps taken in parts", str(run.halved_steps)))
+    return Table("The run", ("what", "value"), tuple(rows))
+
+
+def _wheel_table(run: Run) -> tuple[Table, ...]:
+    if len(run.time) == 0:
+        return ()
+    columns = ["wheel", "mean slip [m/s]", "largest slip [m/s]", "mean height error [mm]"]
+    slip, height = run.contact.slip_speed, 1000.0 * run.contact.height_error
+    values = [slip.mean(axis=0), slip.max(axis=0), height.mean(axis=0)]
+    if run.contact.force is not None:
+        columns += ["mean load [N]", "least load [N]"]
+        values += [run.contact.force[..., 2].mean(axis=0), run.contact.force[..., 2].min(axis=0)]
+    if run.contact.power is not None:
+        columns.append("mean power of the ground [W]")
+        values.append(run.contact.power.mean(axis=0))
+    rows = tuple((name, *(number(float(value[w])) for value in values)) for w, name in enumerate(run.vehicle.wheels))
+    return (Table("The wheels", tuple(columns), rows, numeric=tuple(range(1, len(columns)))),)
+
+
+def _pictures(run: Run, told: Run | None) -> tuple[Picture, ...]:
+    if len(run.time) == 0:
+        return ()
+    dashed = "" if told is None else " Dashed: the same commanded rates on flat ground."
+    out = [
+        Picture(
+            plot_run(run, commanded=told),
+            "From above, with the tracks of the wheels; slip speed, attitude and height errors over time." + dashed,
+        )
+    ]
+    if run.contact.force is not None and run.solver is not None:
+        out.append(Picture(plot_forces(run), "Forces on the wheels, power and energy over time."))
+    return tuple(out)
+
+
+def _repeat(run: Run, ground: str, files: Sequence[str | os.PathLike[str]], command: str) -> Section:
+    forced = run.solver is not None
+    settings = [
+        ("vehicle", f"{run.vehicle.name}, {run.vehicle.n_wheels} wheels, {number(run.vehicle.mass, 'kg')}"),
+        ("model", "dynamic: masses, contact forces, actuators" if forced else "kinematic: wheels roll, no forces"),
+        ("ground", ground),
+        ("step", number(run.dt, "s")),
+        ("steps", str(run.steps)),
+        ("states recorded", str(len(run.time))),
+    ]
+    if run.ground is not None:
+        plain = {k: v for k, v in run.ground.settings.items() if isinstance(v, (bool, int, float, str))}
+        if plain:
+            settings.insert(3, ("settings of the ground", ", ".join(f"{k} = {v}" for k, v in plain.items())))
+    if len(run.time):
+        x, y, z = (number(float(v), digits=6) for v in run.position[0])
+        yaw = number(round(math.degrees(float(run.yaw[0])), 9) + 0.0, digits=6)
+        settings.append(("start", f"x {x} m, y {y} m, z {z} m, yaw {yaw}°"))
+        settings += [(f"command to {name}", _commanded(run, a)) for a, name in enumerate(run.vehicle.actuated)]
+    listings = [Listing("The vehicle as it drove (.toml)", to_toml(run.vehicle), folded=True)]
+    notes = [
+        "The run's file holds vehicle, ground, commands and every recorded state; "
+        "see it in 3D with: grouser view RUN.npz",
+        "It does not hold the parameters of slip, contact and actuators, nor the integrator: "
+        "those stand in the command or program that made it.",
+    ]
+    return repeat_section(settings, command=command, files=files, listings=listings, notes=notes)
+
+
+def _commanded(run: Run, actuator: int) -> str:
+    values = run.command[:, actuator]
+    joint = run.vehicle.frames[int(run.vehicle.arrays.actuated[actuator]) + 1]
+    unit = "m/s" if (joint.joint or "").startswith("P") else "rad/s"
+    if np.ptp(values) < 1e-9:
+        return number(float(values[0]), unit)
+    return f"{number(float(values.min()))} to {number(float(values.max()), unit)}"
