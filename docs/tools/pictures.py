@@ -136,7 +136,7 @@ def contact_models(path: Path) -> None:
             axes.plot(100.0 * slip, force[:, 0] / force[:, 2], color=colour, label=label)
         axes.legend()
         title = "Three contact models, 0.5 m/s"
-        style.label(axes, x="slip [%], driving positive, braking negative", y="f_x/f_z", title=title)
+        style.label(axes, x="slip [%], driving positive, braking negative", y="f_x/f_z [-]", title=title)
 
 
 def _depth(model: gr.contact.Contact, wheel: dict[str, float]) -> float:

@@ -46,6 +46,8 @@ def observe(model, s, settings, inside, rank, share, out):
         if settings[slots.PLANAR] > 0.0 and i == 5:
             seen = False
         out[slots.O_OBSERVED + i] = 1.0 if seen else 0.0
+    if out[slots.O_MEASURED] == 0.0 and not known:
+        return  # no wheel is measured: contacts that were only assumed must not decide how fast it goes
     if rank < model.unknown.size:
         outside_share(model, s, True, False, share)
     else:

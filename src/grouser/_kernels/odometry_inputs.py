@@ -7,6 +7,8 @@ from grouser._kernels.jit import inlined, kernel
 
 LARGEST = 1e9
 """Rates and angles are smaller. NaN and infinity are not: isfinite(x) would be folded away by the compiler's flags."""
+UPRIGHT = 0.02
+"""Cosine of pitch below which roll and yaw are the same turn: such an attitude tells nothing."""
 UNSEEN_ANGLE = 0.5
 """How fast a joint that is not seen may turn, one sigma [rad/s], and how far [rad]."""
 
@@ -69,6 +71,8 @@ def check_inputs(settings, memory, joints, rates, angles, attitude, t, q, out):
         q[7 + j] = angle
     sigma = settings[slots.ATTITUDE_SIGMA]
     good = abs(attitude[0]) < 100.0 and abs(attitude[1]) < 100.0
+    if good:
+        good = abs(math.cos(attitude[1])) > UPRIGHT
     if good:
         if memory[slots.M_ATTITUDE_SEEN] != -math.inf:
             # Angles go on past half a turn, so that means of neighbours are between them.

@@ -16,6 +16,7 @@ import numpy as np
 from grouser import terrain
 from grouser._version import __version__
 from grouser.bench.calibration import time_filters
+from grouser.bench.odometry import update_time
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.simulation import drive, settle
@@ -97,7 +98,13 @@ def measure(*, quick: bool = False, progress: Callable[[int, int], None] | None 
         for n in threads:
             batches.append(_time_batch(case, n, 2 if quick else 7))
             report()
-    return {"machine": machine(), "cases": cases, "batch": batches, "calibration": time_filters(quick=quick)}
+    return {
+        "machine": machine(),
+        "cases": cases,
+        "batch": batches,
+        "calibration": time_filters(quick=quick),
+        "odometry": update_time(updates=2000 if quick else 20000),
+    }
 
 
 def machine() -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Intervals:
     ranges: IntArray
     """Samples [low, high) of the stretch each lies in, (I, 2)."""
     measured: FloatArray
-    """Pose at the end in the sensor's heading frame at the start, P (15), (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
+    """Pose at the end in the heading frame of the start, P (15): x, y, z [m], roll, pitch, yaw [rad], (I, 6)."""
     start: FloatArray
     """Position [m] and roll, pitch, yaw [rad] of the sensor at the start, (I, 6)."""
     segment: IntArray

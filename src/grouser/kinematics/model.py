@@ -125,7 +125,7 @@ class Kinematics:
         return 1.0 / self.time_constant
 
     def arrays(self, dt: float | None = None, known: Iterable[int] | None = None) -> KinematicModel:
-        """The model for the engine, for steps of dt [s]. `known`: given entries of the velocity, by default the actuated."""
+        """The model for the engine, for steps of dt [s]. `known`: given entries of the velocity, else the actuated."""
         vehicle = self.vehicle
         nv, nw, nc = 6 + vehicle.n_joints, vehicle.n_wheels, len(vehicle.couplings)
         given = 6 + vehicle.arrays.actuated if known is None else np.array(sorted(set(known)), dtype=np.int64)

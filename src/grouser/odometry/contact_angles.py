@@ -23,6 +23,7 @@ from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
 from grouser.compiling import compiling
 from grouser.errors import SimulationError
+from grouser.odometry.time_stamp import time_stamp
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -178,7 +179,7 @@ class ContactAngleEstimator:
         there is, drawn towards zero. A sample whose time does not advance changes nothing and is not valid.
         """
         nw = self.vehicle.n_wheels
-        now = checks.number(t, "t")
+        now = time_stamp(t)
         joint_rates = joint_values(self.vehicle, rates, "rates")
         joint_angles = joint_values(self.vehicle, angles, "angles")
         dt = 0.0 if self._time is None else now - self._time
@@ -221,9 +222,10 @@ class ContactAngleEstimator:
         if turned is not None:
             return np.eye(3) / self._turn_noise, turned / self._turn_noise
         rows, values = [], []
-        if pitch_rate is not None and math.isfinite(pitch_rate):
+        pitching = _finite(None if pitch_rate is None else [pitch_rate], "pitch_rate", 1)
+        if pitching is not None:
             rows.append(np.array([0.0, 1.0, 0.0]) / self._turn_noise)
-            values.append(float(pitch_rate) / self._turn_noise)
+            values.append(float(pitching[0]) / self._turn_noise)
         if differences and now is not None:
             # Rates of roll and pitch in body rates, T (3.61): yaw rate stays open.
             sr, cr, tp = math.sin(now[0]), math.cos(now[0]), math.tan(min(max(now[1], -1.5), 1.5))
@@ -289,7 +291,10 @@ def joint_values(vehicle: Vehicle, given: ArrayLike | Mapping[str, float] | None
     if isinstance(given, Mapping):
         result = np.full(n, np.nan)
         for joint, value in given.items():
-            result[vehicle.joint_index(joint)] = value
+            try:
+                result[vehicle.joint_index(joint)] = value
+            except (TypeError, ValueError):
+                raise SimulationError(f"{name} of '{joint}': {value!r:.60} is not a number") from None
     else:
         try:
             result = np.array(given, dtype=np.float64)
@@ -305,7 +310,10 @@ def _finite(value: ArrayLike | None, name: str, n: int) -> FloatArray | None:
     """An array of n numbers; None if it is missing or not finite."""
     if value is None:
         return None
-    row = np.array(value, dtype=np.float64)  # a copy: callers may use one buffer for all samples
+    try:
+        row = np.array(value, dtype=np.float64)  # a copy: callers may use one buffer for all samples
+    except (TypeError, ValueError):
+        raise SimulationError(f"{name}: is not {n} numbers") from None
     if row.shape != (n,):
         raise SimulationError(f"{name}: has shape {row.shape}, needs ({n},)")
     return row if np.isfinite(row).all() else None

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.odometry.time_stamp import time_stamp
 
 BoolArray = NDArray[np.bool_]
 
@@ -38,7 +39,8 @@ def variance_at_rate(rate: ArrayLike, steps_per_turn: float, period: float) -> F
     """The same at known rates [rad/s]: q² f (1 − f)/T², with f the fraction of a step that is left over in a period."""
     q = 2.0 * math.pi / checks.positive(steps_per_turn, "steps_per_turn")
     T = checks.positive(period, "period")
-    f = np.mod(np.asarray(rate, dtype=np.float64) * T / q, 1.0)
+    given = np.asarray(rate)
+    f = np.mod(checks.array(given, "rate", (None,) * given.ndim) * T / q, 1.0)
     result: FloatArray = (q / T) ** 2 * f * (1.0 - f)
     return result
 
@@ -116,7 +118,7 @@ class Encoders:
         expected: rates that were commanded (n,) [rad/s]; without them, or where NaN, the other wheels tell whether an
         encoder is frozen. A sample whose time does not advance gives no rates.
         """
-        now = checks.number(t, "t")
+        now = time_stamp(t)
         counts = _row(counts, "counts", self.n)
         rate, variance, period = np.full((3, self.n), np.nan)
         if self._time is not None and now <= self._time:

@@ -54,17 +54,17 @@ class Estimate:
 
     @property
     def odometry_twist(self) -> FloatArray:
-        """Velocity (ω, v) as the wheels alone tell it, without slip, (6,)."""
+        """Velocity (ω, v) as the wheels alone tell it, without slip, (6,) [rad/s, m/s]."""
         return self._part(slots.O_ODOMETRY, 6)
 
     @property
     def slip(self) -> FloatArray:
-        """twist − odometry_twist, (6,): v_true = v_odometry + v_slip."""
+        """twist − odometry_twist, (6,) [rad/s, m/s]: v_true = v_odometry + v_slip."""
         return self.twist - self.odometry_twist
 
     @property
     def twist_covariance(self) -> FloatArray:
-        """Of the twist (ω, v), (6, 6).
+        """Of the twist (ω, v), (6, 6) [rad²/s², m²/s²].
 
         Encoder noise by propagation (4.47), scaled with slip (4.48); the process noise of a fit, as the variance of the
         mean velocity over the last step.
@@ -73,7 +73,7 @@ class Estimate:
 
     @property
     def pose_covariance(self) -> FloatArray:
-        """Of the pose's error δ = (rotation, translation) in body axes, (6, 6): T_true = T_est · Exp(δ)."""
+        """Of the pose's error δ = (rotation [rad], translation [m]) in body axes, (6, 6): T_true = T_est · Exp(δ)."""
         return self._part(slots.O_POSE, 36).reshape(6, 6)
 
     @property

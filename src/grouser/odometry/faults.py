@@ -15,7 +15,7 @@ FAULTS = {
     slots.FAULT_RATE: ("rate", "a rate is missing or not finite; the wheel is left out"),
     slots.FAULT_ANGLE: ("stop", "an angle is beyond its stop; the stop is taken"),
     slots.FAULT_ANGLE_MISSING: ("angle", "an angle is missing or not finite; the last one is taken"),
-    slots.FAULT_ATTITUDE: ("attitude", "roll or pitch is missing or not finite; the last ones are taken"),
+    slots.FAULT_ATTITUDE: ("attitude", "roll or pitch is missing, not finite or straight up; the last ones are taken"),
     slots.FAULT_GYRO: ("gyro", "a turn rate of the gyro is not finite; the wheels tell it"),
     slots.FAULT_GROUND: ("ground", "the ground ends under a wheel; contacts are taken straight below the wheels"),
     slots.FAULT_UNOBSERVED: ("unobserved", "the wheels that are left do not determine the motion in the plane"),

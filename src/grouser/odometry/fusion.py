@@ -120,7 +120,9 @@ class Fusion:
         self._feed(slots.IMU, t)
 
     def wheels(self, t: float, twist: ArrayLike, covariance: ArrayLike, observed: ArrayLike = OBSERVED) -> None:
-        """Body velocity (ω, v) (6,) that the wheels tell, its covariance (6, 6), and which entries they observe.
+        """Body velocity (ω, v) (6,) [rad/s, m/s] that the wheels tell at time t [s], and its covariance (6, 6).
+
+        observed (6,): which entries they observe.
 
         Entries that are not observed may be anything, NaN included.
         """

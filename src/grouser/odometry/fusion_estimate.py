@@ -38,15 +38,15 @@ class FusionEstimate:
     slip: FloatArray
     """Slip left by the odometry: forward, left [-], yaw [rad/m], per rolling speed, (3,)."""
     covariance: FloatArray
-    """Of (rotation, velocity, position, gyro bias, accelerometer bias), (15, 15)."""
+    """Of (rotation [rad], velocity [m/s], position [m], gyro bias [rad/s], accelerometer bias [m/s²]), (15, 15)."""
     slip_covariance: FloatArray
-    """(3, 3)."""
+    """Of `slip`, (3, 3), in its units squared."""
     degraded: tuple[str, ...]
     """Why the covariance is larger than usual: 'wheels', 'poses' or 'imu'; empty if all is well."""
 
     @property
     def pose_covariance(self) -> FloatArray:
-        """Of (rotation, translation), T_true = T Exp(δ), body axes, (6, 6)."""
+        """Of (rotation [rad], translation [m]), T_true = T Exp(δ), body axes, (6, 6)."""
         pick = [0, 1, 2, 6, 7, 8]
         return self.covariance[np.ix_(pick, pick)].copy()
 

@@ -60,13 +60,13 @@ class FusionSettings:
     slip_length: float = 2.0
     """Distance over which it changes [m]: slip belongs to the ground."""
     lasting_slip: tuple[float, float, float] = (0.03, 0.01, 0.02)
-    """One sigma of the part that lasts: slip parameters that are a little wrong, on a slope that goes on."""
+    """One sigma, ratios, of the part that lasts: slip parameters that are a little wrong, on a slope that goes on."""
     lasting_length: float = 20.0
     """Distance over which that changes [m]."""
     slip_arm: float = 0.5
     """Distance of the wheels from the centre [m]: turning on the spot is rolling, too."""
     distrust_slip: tuple[float, float, float] = (0.5, 0.5, 1.0)
-    """The same sigma of wheels that are not believed (blocked, frozen, spinning) while there are no poses.
+    """The same ratios for wheels that are not believed (blocked, frozen, spinning) while there are no poses.
 
     With poses such wheels are not used until they agree again."""
     distrust_after: float = 0.3
@@ -121,7 +121,7 @@ class FusionSettings:
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
     def plan(self, yaw: float) -> FloatArray:
-        """As the kernels take them."""
+        """As the kernels take them, for a start with a yaw [rad]."""
         p = np.zeros(slots.PLAN)
         imu = np.array(self.imu_position)
         values = {
@@ -168,7 +168,7 @@ class FusionSettings:
         return p
 
     def memory(self, yaw: float) -> slots.FusionMemory:
-        """Empty memory for a filter."""
+        """Empty memory for a filter that starts with a yaw [rad]."""
         clones = int(self.clones) + 1  # one for the anchor of a standstill or the newest frame
         past = max(2, math.ceil(self.history * self.rate))
         n = max(slots.CORE + slots.CLONE * clones, slots.FIGURES, slots.PLAN, 2 + slots.PAYLOAD)

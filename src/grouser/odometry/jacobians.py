@@ -22,15 +22,15 @@ class WheelJacobians:
     """Velocity of each wheel's centre in body axes: free · (v, ω) + fixed · joint rates. L's order: v first."""
 
     free: FloatArray
-    """J_free of (4.36), shape (nw, 3, 6): columns v_x, v_y, v_z, ω_x, ω_y, ω_z."""
+    """Jacobian J_free of (4.36), shape (nw, 3, 6): columns v_x, v_y, v_z, ω_x, ω_y, ω_z."""
     fixed: FloatArray
-    """J_fix of (4.37), shape (nw, 3, nj): columns are the vehicle's joints. A wheel's spin moves no wheel centre."""
+    """Jacobian J_fix of (4.37), (nw, 3, nj): columns are the vehicle's joints. A wheel's spin moves no wheel centre."""
     rolling: FloatArray
-    """R_Bw V of (4.44), (4.46), shape (nw, 3): velocity of the centre of a rolling wheel per unit rate, body axes."""
+    """R_Bw V of (4.44), (4.46), shape (nw, 3): velocity of a rolling wheel's centre per unit rate [m], body axes."""
 
     @property
     def planar(self) -> FloatArray:
-        """J_2D of (4.40), shape (nw, 2, 3): rows x, y, columns v_x, v_y, ω_z."""
+        """Jacobian J_2D of (4.40), shape (nw, 2, 3): rows x, y, columns v_x, v_y, ω_z."""
         return self.free[:, :2][:, :, [0, 1, 5]]
 
     def body_velocity(self, rates: ArrayLike, joint_rates: ArrayLike | None = None) -> FloatArray:

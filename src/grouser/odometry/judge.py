@@ -38,13 +38,13 @@ class Judgement:
     """Errors of odometry at the m poses of a drive, estimate less measured, in the axes of the pose sensor's world."""
 
     time: FloatArray
-    """When each pose was true, seconds from the log's start, (m,)."""
+    """When each pose was true [s], from the log's start, (m,)."""
     estimate: FloatArray
     """x, y, z [m], yaw [rad] of the sensor by odometry, (m, 4)."""
     measured: FloatArray
-    """The same by the pose sensor; yaw with the full turns that it does not see in holes of its stream, (m, 4)."""
+    """The same [m, rad] by the pose sensor; yaw with the full turns that it misses in holes of its stream, (m, 4)."""
     covariance: FloatArray
-    """Of the errors x, y, z, yaw: odometry and both poses, (m, 4, 4)."""
+    """Of the errors x, y, z [m], yaw [rad]: odometry and both poses, (m, 4, 4)."""
     has_height: bool
     """Whether the pose sensor measures height."""
     distance: float
@@ -52,7 +52,7 @@ class Judgement:
     turning: float
     """Sum of |Δyaw| over the same chords [rad]."""
     along: float
-    """Mean of e' C⁻¹ e / 3 of x, y, yaw since the start, at every `SPACING` of way.
+    """Mean ratio e' C⁻¹ e / 3 of x, y, yaw since the start, at every `SPACING` of way.
 
     Errors since the start hang together, so this is hardly more than one independent number.
     """

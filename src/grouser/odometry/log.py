@@ -76,13 +76,13 @@ class LogOdometry:
     slopes: FloatArray
     """∂(x, y, z, yaw)/∂parameters, (n, 4, np)."""
     parameter_covariance: FloatArray
-    """(np, np)."""
+    """Of the fit's parameters, (np, np), units as in `Fit`."""
     values: FloatArray = field(repr=False)
-    """What the odometry wrote, one row for each sample."""
+    """What the odometry wrote, one row for each sample; units as in `Estimate`."""
 
     @property
     def time(self) -> FloatArray:
-        """Seconds from the log's start, (n,)."""
+        """From the log's start [s], (n,)."""
         return self.values[:, slots.O_TIME]
 
     @property
@@ -107,12 +107,12 @@ class LogOdometry:
 
     @property
     def twist(self) -> FloatArray:
-        """Velocity (ω, v) in body axes, slip included, (n, 6)."""
+        """Velocity (ω, v) in body axes [rad/s, m/s], slip included, (n, 6)."""
         return self._part(slots.O_TWIST, 6)
 
     @property
     def slip(self) -> FloatArray:
-        """Of the twist, what is slip, (n, 6)."""
+        """Of the twist, what is slip [rad/s, m/s], (n, 6)."""
         result: FloatArray = self.twist - self._part(slots.O_ODOMETRY, 6)
         return result
 

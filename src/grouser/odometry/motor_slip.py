@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.odometry.time_stamp import time_stamp
 
 BoolArray = NDArray[np.bool_]
 
@@ -74,7 +75,7 @@ class MotorSlipDetector:
         commands: rates that were asked for; what is judged is then the rate less its command, so that a commanded
         change is no slip.
         """
-        now = checks.number(t, "t")
+        now = time_stamp(t)
         rate, used = self._row(rates, "rates"), np.abs(self._row(power, "power"))
         # Faster is in the direction the wheel turns, or was told to.
         told = np.zeros(self.n) if commands is None else self._row(commands, "commands")

@@ -68,8 +68,9 @@ class Odometry:
         """For the motion model of a fit, a `Kinematics`, a baseline, or a vehicle (plain wheel odometry).
 
         planar: motion in the plane, L §4.3.2: attitude and suspension joints are ignored.
-        contact_angles: "zero" (straight down in the body), "estimated" from the rates (see `ContactAngleEstimator`),
-        a terrain (found on it at the estimated pose), or one angle per wheel (nw,) [rad]; contact ahead is negative.
+        contact_angles: "zero" (straight down in the frame that carries the wheel), "estimated" from the rates (see
+        `ContactAngleEstimator`), a terrain (found on it at the estimated pose), or one angle per wheel (nw,) [rad];
+        contact ahead is negative.
         noise: of the inputs. slip_scale: k of f(s) = (1 + k s)² that scales the covariance with slip (4.48).
         position [m], yaw [rad]: where it starts. process_noise: None takes that of a motion model, else there is none.
         measured: joints whose rates will come, None: the driven wheels; one that is missing is a fault.
@@ -273,7 +274,8 @@ class Odometry:
         self._settings[slots.WHEELS_WANTED] = sum(
             table[vehicle.joint_index(w), slots.RATE_WANTED] for w in vehicle.wheels
         )
-        for joint, ends in checks.instance(stops or {}, Mapping, "stops", "use {joint: (lowest, highest)}").items():
+        given: Mapping[str, Any] = checks.instance(stops or {}, Mapping, "stops", "use {joint: (lowest, highest)}")
+        for joint, ends in given.items():
             low, high = checks.array(ends, f"stops of '{joint}'", (2,))
             if low >= high:
                 raise SimulationError(f"stops of '{joint}': {low:g} must be below {high:g}")

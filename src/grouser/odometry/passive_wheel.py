@@ -16,6 +16,7 @@ from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.odometry.slip_ratio import wheel_slip
+from grouser.odometry.time_stamp import time_stamp
 
 
 class PassiveSchedule:
@@ -26,11 +27,11 @@ class PassiveSchedule:
         self.n = checks.count(n, "n", most=1000)
         self.off, self.pause = checks.positive(off, "off"), checks.positive(pause, "pause")
         self._seed = checks.count(seed, "seed", least=0)
-        self._start = checks.number(start, "start")
+        self._start = time_stamp(start, "start")
 
     def wheel(self, t: float) -> int | None:
         """The wheel that is off at time t [s]; None while all drive."""
-        turn, phase = divmod(checks.number(t, "t") - self._start, self.off + self.pause)
+        turn, phase = divmod(time_stamp(t) - self._start, self.off + self.pause)
         if turn < 0.0 or phase < self.pause - 1e-9:
             return None
         lap, place = divmod(int(turn), self.n)
@@ -73,11 +74,11 @@ class PassiveWheelSlip:
         if not self._two:
             return None
         times, slips = zip(*self._two, strict=True)
-        return float(np.interp(checks.number(t, "t"), times, slips))
+        return float(np.interp(time_stamp(t), times, slips))
 
     def update(self, t: float, rates: ArrayLike, off: int | None) -> float | None:
         """One sample: time [s], wheel rates (n,) [rad/s] and which wheel is off; the slip if one was just measured."""
-        now = checks.number(t, "t")
+        now = time_stamp(t)
         rate = np.asarray(rates, dtype=np.float64)
         n = len(self._radius)
         if rate.shape != (n,):

@@ -27,11 +27,11 @@ class Potentiometer:
     """
 
     offset: float
-    """Value at angle zero."""
+    """Value [counts] at angle zero."""
     gain: float = 2.0 * math.pi / LRU_RANGE
     """Angle per value [rad]; negative where it is mounted the other way round."""
     range: float | None = LRU_RANGE
-    """Values after which it begins again; None if it has stops and never does."""
+    """Values [counts] after which it begins again; None if it has stops and never does."""
 
     def __post_init__(self) -> None:
         for name in ("offset", "gain"):

@@ -30,9 +30,9 @@ class SensorLog:
     wheel_time: FloatArray
     """(k,) [s]."""
     wheel_twist: FloatArray
-    """(ω, v) as the wheels tell it, (k, 6)."""
+    """(ω, v) as the wheels tell it [rad/s, m/s], (k, 6)."""
     wheel_covariance: FloatArray
-    """(k, 6, 6)."""
+    """Of that, (k, 6, 6) [rad/s, m/s, squared]."""
     wheel_arrival: FloatArray
     """When each came in, (k,) [s]."""
     observed: tuple[bool, ...] = OBSERVED
@@ -48,7 +48,7 @@ class SensorLog:
     pose_quaternion: FloatArray
     """(j, 4)."""
     pose_covariance: FloatArray
-    """Rotation, then translation, axes of the second pose, (j, 6, 6)."""
+    """Rotation, then translation, axes of the second pose, (j, 6, 6) [rad, m, squared]."""
     pose_arrival: FloatArray
     """When each came in, (j,) [s]."""
 
@@ -101,9 +101,9 @@ class FusedPath:
     acceleration_bias: FloatArray
     """(n, 3) [m/s²]."""
     slip: FloatArray
-    """(n, 3)."""
+    """Shares of the speed lost ahead, sideways and in turning, (n, 3); as in `FusionEstimate`."""
     covariance: FloatArray
-    """(n, 15, 15)."""
+    """Of each estimate, (n, 15, 15); units as in `FusionEstimate`."""
     distrusted: np.ndarray
     """Whether the wheels were not believed, (n,)."""
     faults: dict[str, int]
@@ -120,7 +120,7 @@ def fuse(
     yaw: float = 0.0,
     every: int = 10,
 ) -> FusedPath:
-    """Filter a whole drive; the estimate of every `every`-th IMU sample is kept."""
+    """Filter a whole drive from a position [m] and yaw [rad]; the estimate of every `every`-th IMU sample is kept."""
     fusion = Fusion(settings, position=position, yaw=yaw)
     record, spread = fusion.feed(*log.events(), every)
     nominal = record[:, 1:23]

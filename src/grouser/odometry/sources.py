@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser.checks import FloatArray
+from grouser.odometry.time_stamp import time_stamp
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class AttitudeSource:
 
     def at(self, t: float) -> Attitude:
         """The attitude to use at time t [s]."""
-        now = checks.number(t, "t")
+        now = time_stamp(t)
         source, reason = self._choose(now)
         if source == "level":
             return Attitude(0.0, 0.0, source, math.inf, reason)
@@ -130,7 +131,7 @@ def bogie_angle(
 ) -> BogieAngle:
     """Angle of a series-elastic bogie: the motor's, plus the spring's deflection where that is measured and fresh.
 
-    Angles in rad, of the load against the body and, for the deflection, of the load against the motor; ages in s.
+    Angles [rad] of the load against the body and, for the deflection, of the load against the motor; ages [s].
     """
     limit = checks.positive(fresh, "fresh")
     if motor is None or not math.isfinite(motor):

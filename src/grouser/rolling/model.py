@@ -48,7 +48,7 @@ class RollingModel:
                     f"vehicle '{self.vehicle.name}': wheel '{frame.name}' is a thin disc, and only a round tyre can"
                     " roll on uneven ground without slip; give it a tyre_radius"
                 )
-        weights = checks.instance(self.weights, Mapping, "weights", "use {joint: weight}")
+        weights: Mapping[str, Any] = checks.instance(self.weights, Mapping, "weights", "use {joint: weight}")
         for name, value in weights.items():
             self.vehicle.joint_index(name)
             checks.positive(value, f"weights, joint '{name}'")

@@ -51,7 +51,7 @@ def find_start(
     """
     where = tuple(checks.number(value, name) for value, name in ((x, "x"), (y, "y"), (yaw, "yaw")))
     rest = vehicle.rest
-    given = checks.instance(joints or {}, Mapping, "joints", "use {joint: rad or m}")
+    given: Mapping[str, float] = checks.instance(joints or {}, Mapping, "joints", "use {joint: rad or m}")
     for name, value in given.items():
         rest[vehicle.joint_index(name)] = checks.number(value, f"joints, joint '{name}'")
     state, contact = _guess(vehicle, ground, where, rest)

@@ -26,7 +26,7 @@ class Forms(NamedTuple):
     frame: FloatArray
     """Columns e₁, e₂ and the outward normal n, (3, 3), a right-handed orthonormal frame."""
     metric: FloatArray
-    """M (2, 2): the point moves by M (ȧ, ḃ) along (e₁, e₂)."""
+    """M (2, 2) [m per unit of the chart]: the point moves by M (ȧ, ḃ) along (e₁, e₂)."""
     curvature: FloatArray
     """K (2, 2) [1/m], symmetric: the normal turns by K ξ along (e₁, e₂) where the point moves by ξ."""
     torsion: FloatArray
@@ -38,10 +38,10 @@ class Surface(ABC):
 
     @abstractmethod
     def derivatives(self, a: float, b: float) -> FloatArray:
-        """Rows p, p_a, p_b, p_aa, p_ab, p_bb at a place of the chart, (6, 3)."""
+        """Rows p [m], p_a, p_b, p_aa, p_ab, p_bb at a place of the chart, (6, 3)."""
 
     def forms(self, a: float, b: float) -> Forms:
-        """Point, frame and forms at a place of the chart."""
+        """Point [m], frame and forms at a place of the chart."""
         p, p_a, p_b, p_aa, p_ab, p_bb = self.derivatives(a, b)
         across = np.cross(p_a, p_b)
         area = float(np.linalg.norm(across))
@@ -157,6 +157,7 @@ class GroundSurface(Surface):
     """A twice-differentiable terrain with chart (x, y) ↦ (x, y, h(x, y)); outward is up."""
 
     terrain: Terrain
+    """The ground."""
 
     def __post_init__(self) -> None:
         instance(self.terrain, Terrain, "ground", "make one with gr.terrain")

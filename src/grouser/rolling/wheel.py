@@ -27,7 +27,7 @@ class Rolling:
     time: FloatArray
     """[s], (n,)."""
     eta: FloatArray
-    """u, v, x, y, ψ, (n, 5): contact on the wheel, on the ground, angle about the normal; angles go on past π."""
+    """u, v [rad], x, y [m], ψ [rad], (n, 5): contact on wheel and ground, angle about the normal; it goes on past π."""
     rotation: FloatArray
     """R_world_wheel, (n, 3, 3)."""
     centre: FloatArray

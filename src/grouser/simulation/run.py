@@ -84,7 +84,7 @@ class Run:
     velocity: FloatArray
     """[ω rad/s, v m/s, joint rates], body coordinates, shape (T, nv)."""
     command: FloatArray
-    """Commanded rates of the actuated joints, shape (T, na)."""
+    """Commanded rates of the actuated joints [rad/s or m/s], shape (T, na)."""
     contact: ContactRecord
     """The contacts."""
     status: Status
@@ -109,7 +109,7 @@ class Run:
     def from_records(
         cls, model: Kinematics | Dynamics, ground: Terrain, records: Records, *, dt: float, every: int
     ) -> Run:
-        """The first rollout of a batch, cut where it ended."""
+        """The first rollout of a batch, cut where it ended; dt: step [s], every: steps per recorded row."""
         rows = int(records.rows[0])
         c = records.contact[0, :rows]
         f = records.forces

@@ -38,9 +38,9 @@ class TractionControl:
     acceleration_slope: float = 1.7
     """c, ≥ 0, c s_max < 1: how much slip lowers acceleration."""
     velocity_slope: float = 0.8
-    """d, ≥ 0, d s_max < 1: how much slip lowers velocity."""
+    """d, a ratio, ≥ 0, d s_max < 1: how much slip lowers velocity."""
     largest_slip: float = 0.5
-    """s_max, 0 < s_max ≤ 1: more slip slows no further."""
+    """s_max, a slip ratio, 0 < s_max ≤ 1: more slip slows no further."""
     threshold: float = THRESHOLD
     """Speed [m/s], ≥ 0, below which slip has no say."""
     motor_acceleration: float = 0.63
@@ -48,7 +48,7 @@ class TractionControl:
     wheel_rate: float = 5.0
     """Largest wheel rate [rad/s], > 0, for which these parameters were found."""
     turn_slip: float = 0.0
-    """p₆ of the slip model in our sign, −0.9 ≤ p₆ ≤ 1: the vehicle turns (1 + p₆) times what the wheels say;
+    """p₆ of the slip model, a ratio, in our sign, −0.9 ≤ p₆ ≤ 1: the vehicle turns (1 + p₆) times what the wheels say;
     understeer is negative. L's p₆ is the negative of this."""
     measure: SlipMeasure = SlipMeasure.MAGNITUDE
     """Which slip it reacts to."""
@@ -148,9 +148,9 @@ class TractionState:
     command: FloatArray
     """Commanded body velocity (forward, left [m/s], turn [rad/s])."""
     slip_velocity: FloatArray
-    """Enhanced slip velocity, v_true − v_odometry, shape (3,)."""
+    """Enhanced slip velocity, v_true − v_odometry, shape (3,) [m/s, m/s, rad/s]."""
     slip: FloatArray
-    """s_control, shape (3,)."""
+    """Slip ratios s_control, shape (3,)."""
     acceleration_limit: float
     """a_max [m/s²]."""
 

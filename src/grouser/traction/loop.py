@@ -67,15 +67,15 @@ class LoopRecord:
     time: FloatArray
     """[s], (n,)."""
     desired: FloatArray
-    """Of the planner, (n, 3)."""
+    """Of the planner, (n, 3) [m/s, m/s, rad/s]."""
     command: FloatArray
-    """Of the control, (n, 3)."""
+    """Of the control, (n, 3) [m/s, m/s, rad/s]."""
     odometry: FloatArray
-    """Of the wheels, before slip, (n, 3)."""
+    """Of the wheels, before slip, (n, 3) [m/s, m/s, rad/s]."""
     slip_velocity: FloatArray
-    """Enhanced slip velocity, v_true − v_odometry, (n, 3)."""
+    """Enhanced slip velocity, v_true − v_odometry, (n, 3) [m/s, m/s, rad/s]."""
     slip: FloatArray
-    """s_control, (n, 3); zero without control."""
+    """Slip ratios s_control, (n, 3); zero without control."""
     acceleration_limit: FloatArray
     """a_max [m/s²], (n,)."""
     along: FloatArray
@@ -134,7 +134,7 @@ class ClosedLoop:
         return LoopRecord(*(np.array(column, dtype=np.float64) for column in zip(*self._rows, strict=True)))
 
     def bind(self, vehicle: Vehicle, dt: float) -> Bound:
-        """The loop as a law of the engine: it acts at its own rate, whatever the step of the simulation."""
+        """The loop as a law of the engine: it acts at its own rate, whatever the simulation's step dt [s]."""
         made_for = self.slip_model.vehicle  # its sizes may be calibrated ones, its joints are those of the plant
         if (vehicle.joints, vehicle.actuated) != (made_for.joints, made_for.actuated):
             raise SimulationError(
@@ -149,7 +149,7 @@ class ClosedLoop:
         return Bound(callback.address, np.zeros(1), callback)
 
     def command(self, time: float, state: FloatArray, velocity: FloatArray) -> FloatArray:
-        """Rates of the actuated joints at a state and velocity of the plant; between control steps they are held."""
+        """Rates of the actuated joints [rad/s] at a time [s], state and velocity of the plant; held between steps."""
         if time + 1e-9 >= self._samples * self.period:
             self._samples += 1
             stands = self.planner.finished and not self._rows[-1][COMMAND].any()

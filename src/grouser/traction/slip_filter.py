@@ -30,9 +30,9 @@ class SlipFilter:
     """
 
     memory: float = 0.2
-    """F, 0 ≤ F < 1: what stays of the last estimate."""
+    """F, a share, 0 ≤ F < 1: what stays of the last estimate."""
     trust: float = 0.8
-    """G, ≥ 0: what the model's slip adds. F + G = 1 follows a constant slip without bias."""
+    """G, a share, ≥ 0: what the model's slip adds. F + G = 1 follows a constant slip without bias."""
     process: float = 1.0
     """Q [m²/s² and rad²/s²], > 0."""
     measurement: float = 5.0
@@ -48,13 +48,13 @@ class SlipFilter:
 
     @property
     def steady_covariance(self) -> float:
-        """P before a measurement after many of them: the positive root of P² + (R (1 − F²) − Q) P − Q R = 0."""
+        """P [m²/s²] before a measurement after many of them: the positive root of P² + (R (1 − F²) − Q) P − Q R = 0."""
         b = self.measurement * (1.0 - self.memory**2) - self.process
         return 0.5 * (math.sqrt(b * b + 4.0 * self.process * self.measurement) - b)
 
     @property
     def steady_gain(self) -> float:
-        """K = P/(P + R) after many measurements."""
+        """K = P/(P + R) after many measurements, a share."""
         p = self.steady_covariance
         return p / (p + self.measurement)
 
