@@ -120,6 +120,66 @@ def test_mistakes_get_one_sentence(
     assert said.count("\n") == 1
 
 
+def without_poses(manifest: str, folder: Path) -> str:
+    text = Path(manifest).read_text()
+    blind = folder / "blind.toml"
+    blind.write_text(text[: text.index("[pose]")] + text[text.index("[sensor]") :])
+    return str(blind)
+
+
+def test_without_poses_it_runs_and_says_that_it_cannot_be_judged(
+    fitted: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every promised key is there; null is not a number that somebody might believe."""
+    log, manifest, fit = fitted
+    blind = without_poses(manifest, tmp_path)
+    out = tmp_path / "new folder" / "drive.tum"
+    assert run(["odometry", log, "--manifest", blind, "--fit", fit, "--out", str(out), "--json"]) == 0
+    result = printed(capsys)
+    assert {key: result[key] for key in KEYS} == dict.fromkeys(KEYS)
+    assert result["baseline"] is None
+    assert result["not_judged"] == "has no poses, and two are needed to judge by"
+    assert len(np.loadtxt(out)) == result["samples"]
+    assert run(["odometry", log, "--manifest", blind]) == 0
+    assert "has no poses" in capsys.readouterr().out
+    assert run(["odometry", log, "--manifest", blind, "--plot", str(tmp_path / "a.png")]) == 2
+    assert "leave --plot out" in capsys.readouterr().err
+
+
+def test_the_fit_of_another_vehicle_is_not_taken_in_silence(
+    fitted: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, manifest, fit = fitted
+    husky = tmp_path / "husky.toml"
+    husky.write_text(Path(manifest).read_text().replace("warthog", "husky"))
+    capsys.readouterr()
+    assert run(["odometry", log, "--manifest", str(husky), "--fit", fit, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["vehicle"] == "warthog"
+    assert "the fit is of vehicle 'warthog', which is used; the manifest names 'husky'" in captured.err
+    assert run(["odometry", log, "--manifest", manifest, "--fit", fit, "--json"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_each_kind_of_fault_is_said_once_a_log(
+    fitted: tuple[str, str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not once for every odometry that is run, nor once for every drive that a gap begins."""
+    log, manifest, _ = fitted
+    rows = Path(log).read_text().splitlines()
+    late = [line if k < 600 else ",".join([str(float(line.split(",")[0]) + 9.0), *line.split(",")[1:]])
+            for k, line in enumerate(rows[1:])]  # fmt: skip
+    gap = tmp_path / "gap.csv"
+    gap.write_text("\n".join([rows[0], *late]) + "\n")
+    steered = tmp_path / "steered.toml"
+    steered.write_text(Path(manifest).read_text().replace("warthog", "lru2"))  # its steering angles are not measured
+    assert run(["odometry", str(gap), "--manifest", str(steered), "--json"]) == 0
+    result = printed(capsys)
+    assert result["drives"] == 2
+    assert result["faults"]["angle"] == result["samples"]
+    assert sum("an angle is missing" in record.getMessage() for record in caplog.records) == 1
+
+
 def test_real_robot_from_the_command_line(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Slip of one Warthog log, odometry of another, with its gyro; the bounds are those of the issue."""
     logs = shared / "data" / "warthog"

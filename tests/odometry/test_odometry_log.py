@@ -130,6 +130,22 @@ def test_a_full_turn_while_the_poses_are_missing_is_counted() -> None:
     assert counted.yaw_error == pytest.approx(-50.0 * rate * (1.0 - 0.2 / 0.6), rel=0.02)
 
 
+def test_estimates_of_a_log_carry_what_is_wrong_throughout_in_world_axes() -> None:
+    """What the ground adds is an error of place and of yaw, about the world's z axis however the body leans."""
+    motion = four_numbers()
+    log = drive(motion)
+    wide, narrow = (odometry_of(motion, log, ground=ground) for ground in (GroundSpread(), SAME_GROUND))
+    for k in (150, 317, 400):
+        assert np.abs(wide.attitude[k]).max() > 0.04
+        more, less = (run.estimates[k].ros_pose_covariance().reshape(6, 6) for run in (wide, narrow))
+        added, expected = more - less, (wide.covariance - narrow.covariance)[k]
+        assert expected[3, 3] > 1e-6
+        assert added[:3, :3] == pytest.approx(expected[:3, :3], abs=1e-12)
+        assert added[5, 5] == pytest.approx(expected[3, 3])
+        assert added[:3, 5] == pytest.approx(expected[:3, 3], abs=1e-12)
+        assert np.abs(added[3:5]).max() < 1e-12
+
+
 def test_wheels_that_stand_hold_the_vehicle_on_a_slope() -> None:
     """The slip surface has terms of gravity alone, which would turn a parked vehicle for ever."""
     slip = np.zeros(13)

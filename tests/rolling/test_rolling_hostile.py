@@ -51,9 +51,9 @@ def test_the_largest_sigma_still_closes_a_violation() -> None:
 def test_numbers_as_text_and_mappings_that_are_none() -> None:
     assert roll(model(), rates=RATES, duration="0.1").steps == 10  # type: ignore[arg-type]
     for weights in (None, [1.0]):
-        with pytest.raises(GrouserError, match="weights: .* is not a Mapping"):
+        with pytest.raises(GrouserError, match=r"weights: .* is not a Mapping"):
             model(weights=weights)
-    with pytest.raises(GrouserError, match="joints: .* is not a Mapping"):
+    with pytest.raises(GrouserError, match=r"joints: .* is not a Mapping"):
         model().start(joints=[1.0])  # type: ignore[arg-type]
     with pytest.raises(GrouserError, match="'pvc' is given twice"):
         compare([gr.vehicle("pvc"), gr.vehicle("pvc")], gr.terrain.plane(), speed=0.5, duration=0.1)

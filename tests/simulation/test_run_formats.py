@@ -268,3 +268,13 @@ def test_what_cannot_be_read_is_said_before_anyone_tries(tmp_path):
     ):
         with pytest.raises(SimulationError, match=said):
             check_file(path, SimulationError)
+
+
+def test_a_saved_run_says_which_model_made_it(tmp_path):
+    model = gr.Dynamics(gr.vehicle("husky"), contact=gr.contact.Pacejka(friction=0.37), integrator="midpoint")
+    run = gr.simulate(model, gr.terrain.plane(), gr.drive.arc(speed=1.0), duration=0.08, dt=0.04)
+    run.save(tmp_path / "run.npz")
+    told = type(run).load(tmp_path / "run.npz").model
+    assert told == run.model
+    assert "friction=0.37" in told
+    assert "integrator='midpoint'" in told

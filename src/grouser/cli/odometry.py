@@ -64,13 +64,13 @@ def odometry(
 
     found = None if fit is None else Fit.load(fit)
     log = gr.read_log(logs, manifest=manifest)
-    if found is not None:
-        _same_vehicle(found, log)
     motion = found.model if found is not None else _uncalibrated(log)
     plain = plain_odometry(motion, log)
     trained = found is not None and found.training.log == log.name and found.training.samples == len(log)
     spread = SAME_GROUND if same_ground or trained else None
     run = odometry_of(plain if found is None else found, log, gyro=gyro, ground=spread)
+    if found is not None:
+        _same_vehicle(found, log)
     # What a log without poses cannot say is null.
     result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, "nees", "baseline"))
     not_judged = None if len(log.poses) > 1 else f"has {len(log.poses) or 'no'} poses, and two are needed to judge by"

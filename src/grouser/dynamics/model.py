@@ -122,6 +122,11 @@ class Dynamics:
         """A copy with some fields changed."""
         return dataclasses.replace(self, **changes)
 
+    def describe(self) -> str:
+        """The model and all its settings but the vehicle, as text for people."""
+        told = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "vehicle")
+        return f"Dynamics({', '.join(f'{name}={value!r}' for name, value in told)})"
+
     def _contacts(self) -> dict[str, Contact]:
         if not isinstance(self.contact, Mapping):
             return dict.fromkeys(self.vehicle.wheels, self.contact)

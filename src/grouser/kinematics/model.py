@@ -108,6 +108,11 @@ class Kinematics:
         """A copy with some fields changed."""
         return dataclasses.replace(self, **changes)
 
+    def describe(self) -> str:
+        """The model and all its settings but the vehicle, as text for people."""
+        told = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "vehicle")
+        return f"Kinematics({', '.join(f'{name}={value!r}' for name, value in told)})"
+
     @property
     def order(self) -> int:
         """Order of the integrator."""

@@ -120,7 +120,7 @@ class Estimate:
     def __repr__(self) -> str:
         x, y, z = self.position
         marked = ", degraded" if self.degraded else ""
-        return f"<Estimate at {self.time:g} s: ({x:.4g}, {y:.4g}, {z:.4g}) m, yaw {self.yaw:.4g} rad{marked}>"
+        return f"<Estimate at {self.time:.12g} s: ({x:.4g}, {y:.4g}, {z:.4g}) m, yaw {self.yaw:.4g} rad{marked}>"
 
 
 _LINEAR_FIRST = np.ix_([3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2])

@@ -45,6 +45,6 @@ class FaultCounts:
                 self.said.add(kind)
                 joint = f", {where[kind]}" if kind in where else ""
                 logger.warning(
-                    "odometry, t = %.6g s%s: %s (%s; further ones are only counted)", time, joint, text, kind
+                    "odometry, t = %.12g s%s: %s (%s; further ones are only counted)", time, joint, text, kind
                 )
             self.counts[kind] = self.counts.get(kind, 0) + 1

@@ -22,6 +22,7 @@ from grouser.compiling import compiling
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.odometry.arms import SwingArms
 from grouser.odometry.estimate import Estimate
 from grouser.odometry.faults import FaultCounts
 from grouser.odometry.linear import RateMap, rate_map
@@ -32,7 +33,10 @@ from grouser.vehicles import Vehicle, vehicle
 ATTITUDE_DRIFT = 0.1
 """How fast roll and pitch may change while they are not seen, one sigma [rad/s]."""
 
-NOT_DYNAMIC = "odometry takes what wheels measure, and a dynamic model predicts it; use grouser.Kinematics(vehicle)"
+NOT_DYNAMIC = (
+    "odometry takes what wheels measure, and a dynamic model predicts it; use grouser.Kinematics(vehicle), or the fit"
+    " of a kinematic model"
+)
 
 BY_GRAVITY = [slots.SURFACE + k for k in GRAVITY_TERMS]
 
@@ -68,9 +72,9 @@ class Odometry:
         """For the motion model of a fit, a `Kinematics`, a baseline, or a vehicle (plain wheel odometry).
 
         planar: motion in the plane, L §4.3.2: attitude and suspension joints are ignored.
-        contact_angles: "zero" (straight down in the frame that carries the wheel), "estimated" from the rates (see
-        `ContactAngleEstimator`), a terrain (found on it at the estimated pose), or one angle per wheel (nw,) [rad];
-        contact ahead is negative.
+        contact_angles: "zero" (straight down in the body, or in the bogie that carries it), "estimated" from the rates
+        (see `ContactAngleEstimator`), a terrain (found on it at the estimated pose), or one angle per wheel (nw,)
+        [rad], in the frame that carries the wheel; contact ahead is negative.
         noise: of the inputs. slip_scale: k of f(s) = (1 + k s)² that scales the covariance with slip (4.48).
         position [m], yaw [rad]: where it starts. process_noise: None takes that of a motion model, else there is none.
         measured: joints whose rates will come, None: the driven wheels; one that is missing is a fault.
@@ -94,6 +98,7 @@ class Odometry:
         self._contact = np.zeros(self.vehicle.n_wheels)
         self._ground: Terrain = plane()
         self._estimator: Any = None
+        self._arms: SwingArms | None = None
         self._set_contacts(contact_angles)
         self._usual = self._contact.copy(), self._settings[slots.ON_GROUND : slots.CONTACT_KNOWN + 1].copy()
         self._told = False
@@ -136,6 +141,8 @@ class Odometry:
         self._estimate: Estimate | None = None
         if self._estimator is not None:
             self._estimator.reset()
+        if self._arms is not None:
+            self._arms.reset()
 
     def begin_faults(self, said: set[str]) -> None:
         """Count faults from zero; kinds in `said` are not logged, and those that are logged join it."""
@@ -186,6 +193,8 @@ class Odometry:
             self._settings[slots.ON_GROUND : slots.CONTACT_KNOWN + 1] = self._usual[1]
         elif self._estimator is not None:
             self._estimate_contacts()
+        if self._arms is not None and contact_angles is None:
+            self._contact[self._arms.wheels] = self._arms.contact_angles(self._angles)
         if self._map is not None:
             self._map.fill(self._rates, self._angles, self._linear)
             if self._sliding is not None:
@@ -295,6 +304,10 @@ class Odometry:
                 from grouser.odometry.contact_angles import ContactAngleEstimator
 
                 self._estimator = ContactAngleEstimator(self.vehicle)
+            else:
+                arms = SwingArms(self.vehicle)
+                self._contact[arms.wheels] = arms.contact_angles(self.vehicle.rest)
+                self._arms = arms if len(arms.wheels) and not self.planar else None
         else:
             self._contact[:] = checks.array(given, "contact_angles", self._contact.shape)
             self._settings[slots.CONTACT_KNOWN] = 1.0
@@ -368,10 +381,12 @@ def _motion(model: Any) -> MotionModel:
         model = Kinematics(vehicle(model) if isinstance(model, str) else model)
     if isinstance(model, (Kinematics, VelocityModel)):
         return MotionModel(model=model)
-    if isinstance(model, Dynamics):
+    if isinstance(model, Dynamics) or isinstance(getattr(model, "model", None), Dynamics):
         raise SimulationError(NOT_DYNAMIC)
     if isinstance(model, MotionModel):
         if not model.velocity_driven:
-            raise SimulationError("odometry takes attitude as measured; its motion model must have no ground")
+            raise SimulationError(
+                "odometry takes attitude as measured; its motion model must have no ground: calibrate without a terrain"
+            )
         return model
     raise SimulationError(f"model: {model!r:.60} is not a vehicle or motion model; use grouser.Odometry(fit.model)")

@@ -48,6 +48,7 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
             schema=np.array(SCHEMA),
             vehicle=np.array(to_toml(run.vehicle)),
             status=np.array(str(run.status)),
+            model=np.array(run.model),
             numbers=np.array([run.steps, run.dt, run.deficient_steps, run.halved_steps], dtype=np.float64),
             **arrays,
         ),
@@ -87,6 +88,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             steps=int(steps),
             dt=float(dt),
             deficient_steps=int(deficient),
+            model=str(values.get("model", "")),
             contact=ContactRecord(
                 **{name: values[f"contact_{name}"] for name in _CONTACT_ARRAYS},
                 force=values.get("contact_force"),

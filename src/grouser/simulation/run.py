@@ -102,6 +102,8 @@ class Run:
     halved_steps: int = 0
     """Steps that were taken in parts because they did not converge whole, or the body or a joint (not a wheel's) turned
     by more than 0.25 rad in them."""
+    model: str = field(default="", compare=False)
+    """The model and its settings, as text for people; empty in files of older versions."""
     ground: Terrain | None = field(default=None, compare=False)
     """The ground it drove on; None after loading a file whose ground could not be stored."""
 
@@ -139,6 +141,7 @@ class Run:
             steps=int(records.steps[0]),
             dt=dt,
             deficient_steps=int(records.deficient[0]),
+            model=model.describe(),
             ground=ground,
             **extra,
         )

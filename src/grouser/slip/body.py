@@ -39,7 +39,7 @@ class Slip:
         object.__setattr__(self, "par", np.array(self.par, dtype=np.float64))
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class BodySlip(Slip):
     """Slip velocity of the body about its centre of gravity, v_true = v_odometry + v_slip.
 
@@ -74,6 +74,9 @@ class BodySlip(Slip):
     def axes(self) -> FloatArray:
         """The directions lon, lat, ang, up in body coordinates, shape (4, 3)."""
         return self.par[-12:].reshape(4, 3)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.parameters.tolist()}, apply={self.apply!r})"
 
     def with_parameters(self, parameters: ArrayLike) -> Self:
         """The same slip along the same directions with other parameters, as many as it has."""

@@ -13,7 +13,7 @@ from grouser.errors import SimulationError
 from grouser.slip.body import BodySlip, Slip, unit
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class DriveFrameSlip(BodySlip):
     """Body slip about the direction of travel: crab motion slips as driving ahead does, v_true = v_odometry + v_slip.
 

@@ -191,9 +191,14 @@ def _repeat(run: Run, ground: str, files: Sequence[str | os.PathLike[str]], comm
     notes = [
         "The run's file holds vehicle, ground, commands and every recorded state; "
         "see it in 3D with: grouser view RUN.npz",
-        "It does not hold the parameters of slip, contact and actuators, nor the integrator: "
-        "those stand in the command or program that made it.",
     ]
+    if run.model:
+        settings.insert(2, ("its settings", run.model))
+    else:
+        notes.append(
+            "It does not hold the parameters of slip, contact and actuators, nor the integrator: "
+            "those stand in the command or program that made it."
+        )
     return repeat_section(settings, command=command, files=files, listings=listings, notes=notes)
 
 
