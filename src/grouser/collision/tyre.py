@@ -6,6 +6,7 @@ import numpy as np
 
 from grouser._kernels import probe as kernels
 from grouser.checks import FloatArray
+from grouser.collision.contacts import normalise
 from grouser.vehicles import Vehicle
 
 
@@ -40,5 +41,7 @@ def _wheels(vehicle: Vehicle, state: FloatArray) -> tuple[FloatArray, FloatArray
     """R_world_wheel (nw, 3, 3) and p_world_wheel (nw, 3) of one state."""
     nf, wheel = len(vehicle.frames), vehicle.arrays.wheel
     R, p = np.zeros((nf, 3, 3)), np.zeros((nf, 3))
-    kernels.pose(vehicle.arrays, np.array(state, dtype=np.float64), R, p)
+    q = np.array(state, dtype=np.float64)
+    normalise(q)
+    kernels.pose(vehicle.arrays, q, R, p)
     return R[wheel], p[wheel]
