@@ -1,4 +1,4 @@
-"""The public API on one screen: the parts that exist today. Writes into out/tour."""
+"""The public API on one screen. Writes into out/tour."""
 
 from pathlib import Path
 
@@ -19,6 +19,7 @@ dynamic = gr.Dynamics(rover, contact=gr.contact.Pacejka())  # T §2.4; actuator=
 run = gr.simulate(dynamic, ground, drive, duration=10.0, dt=0.04)
 print(run.position[-1], run.quaternion[-1], run.yaw[-1], run.contact.force.shape)      # first axis is time
 run.plot(out / "run.png")
+run.view(out / "run.html")                                  # one page of 3D, opens from disk
 run.save(out / "run.npz")
 run.to_tum(out / "run.tum")
 
@@ -36,3 +37,8 @@ print(fit.values, fit.covariance.shape, fit.history.values.shape)
 fit.plot(out / "fit.png")
 fit.save(out / "fit.toml")
 print(fit.model.predict(log).covariance.shape)              # poses with covariance
+
+odo = gr.Odometry(fit.model)                                # streaming: odo.update(t, rates, angles, attitude)
+for k in range(200):
+    estimate = odo.update(t[k], {name: rate[k] for name, rate in rates.items()}, attitude=(0.0, 0.0))
+print(estimate.position, estimate.yaw, estimate.pose_covariance.shape, odo.faults)
