@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from grouser.errors import GrouserError, SimulationError, TerrainError
+from grouser.errors import SimulationError
 from grouser.files import write_whole
 from grouser.rolling.run import RollingRun, RollingStatus
-from grouser.terrain import Terrain, read
+from grouser.simulation.files import ground_bytes, ground_of_bytes, unpacked
 from grouser.vehicles.toml import parse_toml, to_toml
 
 __all__ = ["load_run", "save_run", "write_csv"]
 
 SCHEMA = "grouser/rolling@1"
-MOST_BYTES = 8_000_000_000
-"""What the arrays of a file may take in memory."""
 ARRAYS = ("time", "state", "contact", "velocity", "contact_rate", "slip", "closure_error", "desired")
 
 
@@ -29,7 +25,7 @@ def save_run(run: RollingRun, path: str | os.PathLike[str]) -> None:
     if Path(path).suffix.lower() != ".npz":
         raise SimulationError(f"{path}: a run is saved as .npz; name the file {Path(path).stem}.npz")
     arrays: dict[str, Any] = {name: getattr(run, name) for name in ARRAYS}
-    ground = None if run.ground is None else _ground_bytes(run.ground)
+    ground = ground_bytes(run.ground)
     if ground is not None:
         arrays["ground"] = np.frombuffer(ground, dtype=np.uint8)
     write_whole(
@@ -49,18 +45,7 @@ def save_run(run: RollingRun, path: str | os.PathLike[str]) -> None:
 
 def load_run(path: str | os.PathLike[str]) -> RollingRun:
     """Read a run; errors name the file and what is wrong in it."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
-                raise SimulationError(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
-        with np.load(path, allow_pickle=False) as archive:
-            values = {name: archive[name] for name in archive.files}
-    except GrouserError:
-        raise
-    except FileNotFoundError:
-        raise SimulationError(f"{path}: no such file") from None
-    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
-        raise SimulationError(f"{path}: not a readable .npz file ({str(error)[:100]})") from None
+    values = unpacked(path)
     schema = str(values.get("schema", ""))
     if schema != SCHEMA:
         raise SimulationError(f"{path}: schema is {schema!r:.60}; a rolling run has {SCHEMA}")
@@ -73,7 +58,7 @@ def load_run(path: str | os.PathLike[str]) -> RollingRun:
             dt=float(dt),
             sigma=float(sigma),
             degrees_of_freedom=values["degrees_of_freedom"],
-            ground=_ground_of_bytes(values["ground"]) if "ground" in values else None,
+            ground=ground_of_bytes(values.get("ground"), path),
             **{name: values[name] for name in ARRAYS},
         )
     except (KeyError, ValueError, TypeError) as error:
@@ -119,21 +104,3 @@ def write_csv(run: RollingRun, path: str | os.PathLike[str]) -> None:
         lambda file: np.savetxt(file, rows, fmt="%.12g", delimiter=",", header=header, comments=""),
         SimulationError,
     )
-
-
-def _ground_bytes(ground: Terrain) -> bytes | None:
-    """The ground as the bytes of its own file, or None for one that cannot be stored (a user's function)."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "ground.npz"
-        try:
-            ground.save(file)
-        except TerrainError:
-            return None
-        return file.read_bytes()
-
-
-def _ground_of_bytes(values: Any) -> Terrain:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "ground.npz"
-        file.write_bytes(np.asarray(values, dtype=np.uint8).tobytes())
-        return read(file)

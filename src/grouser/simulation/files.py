@@ -15,6 +15,7 @@ from grouser.files import check_file, write_whole
 from grouser.simulation.columns import run_columns
 from grouser.simulation.run import ContactRecord, Run, SolverRecord
 from grouser.simulation.status import Status
+from grouser.terrain import Terrain
 from grouser.terrain.archive import load, pack
 from grouser.vehicles.toml import parse_toml, to_toml
 
@@ -38,7 +39,7 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
         if run.contact.power is not None:
             arrays["contact_power"] = run.contact.power
         arrays |= {f"solver_{name}": getattr(run.solver, name) for name in _SOLVER_ARRAYS}
-    ground = _ground_bytes(run)
+    ground = ground_bytes(run.ground)
     if ground is not None:
         arrays["ground"] = np.frombuffer(ground, dtype=np.uint8)
     write_whole(
@@ -58,17 +59,7 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
 
 def load_run(path: str | os.PathLike[str]) -> Run:
     """Read a run; TerrainError and VehicleError name what is inside it."""
-    check_file(path, SimulationError)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
-                raise SimulationError(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
-        with np.load(path, allow_pickle=False) as archive:
-            values = {name: archive[name] for name in archive.files}
-    except GrouserError:
-        raise
-    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
-        raise SimulationError(f"{path}: not a readable .npz file ({str(error)[:100]})") from None
+    values = unpacked(path)
     schema = str(values.get("schema", ""))
     if schema != SCHEMA:
         family, _, version = schema.partition("@")
@@ -94,7 +85,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
                 force=values.get("contact_force"),
                 power=values.get("contact_power"),
             ),
-            ground=_ground_of_bytes(values.get("ground"), path),
+            ground=ground_of_bytes(values.get("ground"), path),
             **{name: values[name] for name in _ARRAYS},
             **dynamic,
         )
@@ -102,6 +93,22 @@ def load_run(path: str | os.PathLike[str]) -> Run:
         raise SimulationError(f"{path}: is damaged ({str(error)[:100]}); save the run again") from None
     _check_shapes(run, path)
     return run
+
+
+def unpacked(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The arrays of a .npz file, none of which may run code, by name."""
+    check_file(path, SimulationError)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
+                raise SimulationError(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
+        with np.load(path, allow_pickle=False) as archive:
+            values = {name: archive[name] for name in archive.files}
+    except GrouserError:
+        raise
+    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
+        raise SimulationError(f"{path}: not a readable .npz file ({str(error)[:100]})") from None
+    return values
 
 
 def _check_shapes(run: Run, path: str | os.PathLike[str]) -> None:
@@ -127,17 +134,18 @@ def _check_shapes(run: Run, path: str | os.PathLike[str]) -> None:
             raise SimulationError(f"{path}: '{name}' is not {shape} finite numbers; save the run again")
 
 
-def _ground_bytes(run: Run) -> bytes | None:
+def ground_bytes(ground: Terrain | None) -> bytes | None:
     """The ground as the bytes of its own file, or None for one that cannot be stored (a user's function)."""
-    if run.ground is None:
+    if ground is None:
         return None
     try:
-        return pack(run.ground)
+        return pack(ground)
     except TerrainError:
         return None
 
 
-def _ground_of_bytes(values: Any, path: str | os.PathLike[str]) -> Any:
+def ground_of_bytes(values: Any, path: str | os.PathLike[str]) -> Terrain | None:
+    """The ground that `ground_bytes` packed into an array of a run's file."""
     return None if values is None else load(Path(path), np.asarray(values, dtype=np.uint8).tobytes())
 
 
