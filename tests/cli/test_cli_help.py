@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -43,9 +42,7 @@ def test_help_imports_neither_numba_nor_matplotlib_nor_scipy() -> None:
         "import sys; from grouser.cli import run; run(['--help']); run(['simulate', '--help']); "
         "sys.exit(bool({'numba', 'matplotlib', 'scipy', 'numpy'} & set(sys.modules)))"
     )
-    began = time.monotonic()
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
-    assert time.monotonic() - began < 15.0  # a third of a second on a quiet machine
 
 
 def test_public_names_are_all_there_and_listed() -> None:

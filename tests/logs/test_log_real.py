@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +33,7 @@ WARTHOG = {
 @pytest.mark.parametrize("name", WARTHOG)
 def test_real_warthog_log(name: str, data: Path) -> None:
     seconds, lag = WARTHOG[name]
-    start = time.process_time()
     log = gr.read_log(data / "warthog" / f"{name}.csv", manifest=EXAMPLES / "warthog" / "log.toml")
-    assert time.process_time() - start < 3.0  # 0.1 s where nothing else runs
     assert log.duration == pytest.approx(seconds, abs=1.0)
     assert log.report.n_rejected <= 6
     assert not np.isnan(log.rates_array(gr.vehicle("warthog"))).any()

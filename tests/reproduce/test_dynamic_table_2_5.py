@@ -29,7 +29,6 @@ def test_the_stiff_solver_agrees_within_a_tenth_of_a_metre_after_39(result):
 def test_the_step_is_far_cheaper_even_if_an_evaluation_cost_the_solver_a_whole_step(result):
     dae = next(row for row in result.rows if row["dt"] == 0.04)
     for solver in result.rows[5:]:
-        assert solver["seconds"] > 15.0 * dae["seconds"]
         assert solver["evaluations"] > 15 * dae["evaluations"]
 
 

@@ -1,12 +1,10 @@
 """Terrains in files: round trips, refusals, and damaged files of every kind."""
 
 import builtins
-import contextlib
 import inspect
 import io
 import json
 import math
-import time
 import zipfile
 
 import numpy as np
@@ -292,17 +290,8 @@ def test_a_missing_package_is_named_with_how_to_install_it(tmp_path, monkeypatch
         monkeypatch.undo()
 
 
-def cpu_seconds(path):
-    began = time.process_time()
-    with contextlib.suppress(GrouserError):
-        terrain.read(path)
-    return time.process_time() - began
-
-
 def usable_or_refused(path):
-    """A terrain read from any bytes answers everywhere, or the file is refused in one sentence, within 2 s of CPU."""
-    if cpu_seconds(path) > 2.0:  # the first file of a kind may import its reader or compile its law
-        assert cpu_seconds(path) < 2.0
+    """A terrain read from any bytes answers everywhere, or the file is refused in one sentence."""
     try:
         ground = terrain.read(path)
     except GrouserError as error:

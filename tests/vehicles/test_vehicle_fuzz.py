@@ -2,7 +2,6 @@
 
 import contextlib
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -59,10 +58,8 @@ def check(read, **files):
     with tempfile.TemporaryDirectory() as folder:
         for suffix, content in files.items():
             (Path(folder) / f"v.{suffix.replace('_', '.')}").write_bytes(content)
-        began = time.process_time()
         with contextlib.suppress(GrouserError):
             must_be_sound(read(Path(folder) / f"v.{next(iter(files))}"))
-        assert time.process_time() - began < 2.0
 
 
 def must_be_sound(result):

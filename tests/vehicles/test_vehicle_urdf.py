@@ -1,6 +1,5 @@
 """A URDF and its side file give the same mechanism, checked against transforms composed from the raw XML."""
 
-import time
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -342,10 +341,8 @@ LAUGHS = '<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "ha">' + "".join(
         b"<!doctype robot><robot name='r'/>",
     ],
 )
-def test_doctype_and_entities_are_refused_at_once(refused, content):
-    start = time.process_time()
+def test_doctype_and_entities_are_refused(refused, content):
     refused("DOCTYPE", urdf=content)
-    assert time.process_time() - start < 10.0  # milliseconds; expanding entities would take minutes
 
 
 def test_unknown_entities_encodings_and_bytes_are_refused(refused):
@@ -363,13 +360,11 @@ def test_unknown_entities_encodings_and_bytes_are_refused(refused):
         refused(urdf=content)
 
 
-def test_a_file_that_is_too_large_deep_or_long_is_refused_quickly(refused):
-    start = time.process_time()
+def test_a_file_that_is_too_large_deep_or_long_is_refused(refused):
     refused("larger than", urdf="<robot name='r'>" + " " * 5_000_000 + "</robot>")
     refused("nested deeper", urdf="<robot name='r'>" + "<a>" * 100_000)
     refused("elements", urdf="<robot name='r'>" + "<a/>" * 100_000 + "</robot>")
     refused("501 links", urdf="<robot name='r'>" + "".join(link(f"l{i}") for i in range(501)) + "</robot>")
-    assert time.process_time() - start < 15.0
 
 
 def test_a_missing_urdf_is_refused(tmp_path):
