@@ -20,7 +20,7 @@ from matplotlib.image import imread
 
 import grouser as gr
 from grouser.kinematics import frame_poses
-from grouser.view import UncertainPoses, view_runs
+from grouser.view import UncertainPoses, scene, view_runs
 
 PICTURES = Path(__file__).resolve().parents[2] / "out" / "viewer"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -243,14 +243,74 @@ def test_fan_of_a_thousand_is_drawn_by_status(opened: Open, ground: gr.terrain.T
         assert state["calls"] < 20  # one for all paths of a status, one for their points: that is what stays smooth
         page.keyboard.press("l")
         words = page.locator("#legend").inner_text()
-        assert "1000 of 1200 are drawn" in words
+        assert "1000 of 1200 are drawn, evenly chosen, with all 31 states of each." in words
+        assert "1000 of 1200 rollouts, each with 31 of 31 states" in page.locator("#subtitle").inner_text()
         for name, n in counts.items():
             assert f"{name}\n{n}:" in words
+        # While only the points move, the paths under them are not drawn again: two calls, one for each status.
+        start = picture(page, "fan-start")
         page.evaluate("window.grouser.seek(4)")
         whole = picture(page, "fan")
         assert_not_blank(whole)
+        assert page.evaluate("window.grouser.state().calls") == len(counts)
+        moved = np.abs(whole - start).max(axis=-1) > 0.05
+        assert 0.0005 < moved.mean() < 0.1  # the points, and nothing but them
         page.get_by_label("show ok", exact=True).uncheck()
         assert np.abs(picture(page, "fan-others") - whole).max(axis=-1).mean() > 0.002
+
+
+def test_ellipse_moves_with_the_clock(opened: Open, rolling: gr.Run, tmp_path: Path) -> None:
+    """Between two poses it stands between them, and those behind it stay."""
+    turn = np.array([[0.8, -0.6], [0.6, 0.8]])
+    time = np.array([0.5, 1.5, 2.0])
+    position = np.array([[5e5, 1.0], [5e5 + 2.0, 3.0], [5e5 + 4.0, 4.0]])
+    covariance = np.array([turn @ np.diag(d) @ turn.T for d in ([0.01, 0.04], [0.04, 0.09], [0.3, 0.2])])
+    poses = UncertainPoses(position, covariance, "odometry", time)
+    with opened(rolling.view(tmp_path / "timed.html", poses=poses)) as page:
+
+        def drawn_at(t: float) -> Any:
+            return page.evaluate("(t) => (window.grouser.seek(t), window.grouser.ellipse(0))", t)
+
+        assert drawn_at(0.4) is None
+        assert drawn_at(2.1) is None
+        for t, middle, spread, behind in (
+            (0.5, position[0], covariance[0], 1),
+            (1.25, 0.25 * position[0] + 0.75 * position[1], 0.25 * covariance[0] + 0.75 * covariance[1], 1),
+            (2.0, position[2], covariance[2], 3),
+        ):
+            now = drawn_at(t)
+            np.testing.assert_allclose(now["centre"], middle, atol=1e-6, rtol=0.0)
+            np.testing.assert_allclose(np.array(now["shape"]) / scene.CHI_SQUARE_95, spread, atol=1e-6)
+            assert now["behind"] == behind
+        page.keyboard.press("l")
+        assert "95 % ellipses, now and 3 of 3 on the way" in page.locator("#legend").inner_text()
+    untimed = dataclasses.replace(poses, time=None)
+    with opened(rolling.view(tmp_path / "untimed.html", poses=untimed)) as page:
+        assert page.evaluate("(window.grouser.seek(1), window.grouser.ellipse(0))") is None
+
+
+def test_page_says_whose_ground_is_drawn(opened: Open, rolling: gr.Run, tmp_path: Path) -> None:
+    """Of runs on different grounds that of the followed one is solid; another is seen through if it is wanted."""
+    tilted = gr.terrain.slope(deg=9.0)
+    flat = gr.simulate(gr.Kinematics(gr.vehicle("zoe")), tilted, gr.drive.arc(0.7, -0.1), duration=3.0)
+    with opened(rolling.view(tmp_path / "grounds.html", flat, names=["rough", "tilted"])) as page:
+
+        def grounds() -> list[tuple[bool, bool]]:
+            return [(one["shown"], one["main"]) for one in page.evaluate("window.grouser.state().grounds")]
+
+        subtitle = page.locator("#subtitle")
+        assert grounds() == [(True, True), (False, False)]
+        assert subtitle.inner_text().startswith(f"on the ground of rough: {rolling.ground.description}")
+        page.keyboard.press("l")
+        assert f"{tilted.description}, not drawn" in page.locator("#legend").inner_text()
+        one = picture(page, "grounds-one")
+        page.get_by_label("show ground of tilted", exact=True).check()
+        assert grounds() == [(True, True), (True, False)]
+        assert f"{tilted.description}, seen through" in page.locator("#legend").inner_text()
+        assert np.abs(picture(page, "grounds-both") - one).max(axis=-1).mean() > 0.002
+        page.keyboard.press("n")
+        assert grounds() == [(False, False), (True, True)]
+        assert subtitle.inner_text().startswith(f"on the ground of tilted: {tilted.description}")
 
 
 def test_phone_far_from_the_origin(opened: Open, tmp_path: Path) -> None:

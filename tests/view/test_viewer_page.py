@@ -281,6 +281,16 @@ def test_ellipses_hold_95_percent_of_what_the_covariance_says() -> None:
             make_scene([], poses=UncertainPoses(position, bad))
 
 
+def test_times_of_poses_go_along_and_rise(monkeypatch: pytest.MonkeyPatch) -> None:
+    position, covariance = np.zeros((5, 2)), np.tile(np.eye(2), (5, 1, 1))
+    monkeypatch.setattr(scene, "MOST_POSES", 3)
+    made = make_scene([], poses=UncertainPoses(position, covariance, time=[0.0, 0.1, 0.2, 0.3, 0.4]))
+    np.testing.assert_array_equal(decoded(made["poses"][0]["time"]), [0.0, 0.2, 0.4])
+    for time in ([0.0, 0.1, 0.1, 0.3, 0.4], [0.0, 0.1], [0.0, np.nan, 0.2, 0.3, 0.4]):
+        with pytest.raises(gr.GrouserError, match=r"poses\.time"):
+            make_scene([], poses=UncertainPoses(position, covariance, time=time))
+
+
 def test_meshes_are_drawn_for_frames_that_exist(run: gr.Run, tmp_path: Path) -> None:
     trimesh = pytest.importorskip("trimesh")
     for suffix in (".stl", ".obj"):

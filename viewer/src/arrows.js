@@ -1,20 +1,22 @@
-// Arrows: one for each wheel, all of a kind in two draw calls.
+// Arrows: one for each wheel. Plain meshes, so that they share the program of the vehicle's materials and a page opens sooner.
 
 import * as THREE from "three";
 
 const UP = new THREE.Vector3(0, 1, 0);
+const SHAFT = new THREE.CylinderGeometry(1, 1, 1, 12).translate(0, 0.5, 0);
+const HEAD = new THREE.ConeGeometry(2.4, 1, 16).translate(0, 0.5, 0);
 
 export class Arrows {
   constructor(count, thickness) {
-    this.count = count;
     this.thickness = thickness;
     this.material = new THREE.MeshPhongMaterial({ shininess: 30, specular: "#222222", emissiveIntensity: 0.35 });
-    this.shafts = new THREE.InstancedMesh(new THREE.CylinderGeometry(1, 1, 1, 12).translate(0, 0.5, 0), this.material, count);
-    this.heads = new THREE.InstancedMesh(new THREE.ConeGeometry(2.4, 1, 16).translate(0, 0.5, 0), this.material, count);
     this.object = new THREE.Group();
-    this.object.add(this.shafts, this.heads);
-    for (const mesh of [this.shafts, this.heads]) mesh.frustumCulled = false;
-    this.matrix = new THREE.Matrix4();
+    this.arrows = Array.from({ length: count }, () => {
+      const arrow = { shaft: new THREE.Mesh(SHAFT, this.material), head: new THREE.Mesh(HEAD, this.material) };
+      for (const mesh of Object.values(arrow)) Object.assign(mesh, { matrixAutoUpdate: false, visible: false });
+      this.object.add(arrow.shaft, arrow.head);
+      return arrow;
+    });
     this.turn = new THREE.Quaternion();
     this.scale = new THREE.Vector3();
     this.tip = new THREE.Vector3();
@@ -24,31 +26,25 @@ export class Arrows {
   paint(colour, ghost) {
     this.material.color = colour;
     this.material.emissive = colour;
+    if (this.material.transparent !== ghost) this.material.needsUpdate = true;
     Object.assign(this.material, { transparent: ghost, opacity: ghost ? 0.4 : 1 });
   }
 
   /** Arrow i from a place along a vector [m]; one too short to see is not drawn. */
   set(i, place, vector) {
+    const { shaft, head } = this.arrows[i];
     const length = vector.length();
     const t = this.thickness;
-    if (!(length > 0.5 * t)) {
-      this.matrix.makeScale(0, 0, 0);
-      this.shafts.setMatrixAt(i, this.matrix);
-      this.heads.setMatrixAt(i, this.matrix);
-      return;
-    }
+    shaft.visible = length > 0.5 * t;
+    head.visible = shaft.visible;
+    if (!shaft.visible) return;
     this.way.copy(vector).divideScalar(length);
     this.turn.setFromUnitVectors(UP, this.way);
-    const head = Math.min(6 * t, 0.6 * length);
-    this.matrix.compose(place, this.turn, this.scale.set(t, length - head, t));
-    this.shafts.setMatrixAt(i, this.matrix);
-    this.tip.copy(place).addScaledVector(this.way, length - head);
-    this.matrix.compose(this.tip, this.turn, this.scale.set(t, head, t));
-    this.heads.setMatrixAt(i, this.matrix);
-  }
-
-  done() {
-    this.shafts.instanceMatrix.needsUpdate = true;
-    this.heads.instanceMatrix.needsUpdate = true;
+    const pointed = Math.min(6 * t, 0.6 * length);
+    shaft.matrix.compose(place, this.turn, this.scale.set(t, length - pointed, t));
+    this.tip.copy(place).addScaledVector(this.way, length - pointed);
+    head.matrix.compose(this.tip, this.turn, this.scale.set(t, pointed, t));
+    shaft.matrixWorldNeedsUpdate = true;
+    head.matrixWorldNeedsUpdate = true;
   }
 }

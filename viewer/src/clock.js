@@ -55,7 +55,8 @@ export class Clock {
     this.before = now;
     this.time = Math.min(this.time + this.speed * seconds, this.duration);
     if (this.time >= this.duration) this.playing = false;
-    else requestAnimationFrame((next) => this.tick(next));
     this.tell();
+    // After those who listen have asked to draw: then each picture is drawn before the next tick, not every second one.
+    if (this.playing) requestAnimationFrame((next) => this.tick(next));
   }
 }

@@ -1,14 +1,24 @@
-// A fan of rollouts: all paths of one ending in one draw call, and a point on each path where it is now.
+// A fan of rollouts: all paths of one ending in one draw call. The points where each rollout is now are drawn over the
+// picture, so that a fan plays without its thousand paths being drawn again.
 
 import * as THREE from "three";
 import { decode } from "./decode.js";
 import { rowAt } from "./kinematics.js";
 
+const TURNING = { paths: 300, step: 5 }; // of a fan are drawn while a slow view turns: so many paths, every fifth state
+
 export class Fan {
   constructor(data) {
     this.time = decode(data.time);
     this.duration = this.time.length ? this.time[this.time.length - 1] : 0;
-    this.groups = data.groups.map((group) => new Group(group));
+    this.stride = Math.max(1, Math.ceil(data.drawn / TURNING.paths));
+    this.groups = data.groups.map((group) => new Group(group, this.stride));
+  }
+
+  /** What is drawn while a slow view turns, in words. */
+  get turning() {
+    const paths = this.groups.reduce((sum, group) => sum + Math.ceil(group.count / this.stride), 0);
+    return `${paths} of them are drawn, every ${TURNING.step}th state of each`;
   }
 
   setFine(fine) {
@@ -27,39 +37,45 @@ export class Fan {
 }
 
 class Group {
-  constructor({ status, meaning, colour, total, paths }) {
-    Object.assign(this, { status, meaning, colour, total });
+  constructor({ status, meaning, colour, total, paths }, stride) {
+    Object.assign(this, { status, meaning, colour, total, stride });
     this.paths = decode(paths);
     [this.count, this.rows] = this.paths.shape;
     this.lines = new THREE.LineSegments(
-      this.segments(), new THREE.LineBasicMaterial({ transparent: true, opacity: this.count > 200 ? 0.3 : 0.6, depthWrite: false }));
-    this.now = new THREE.Points(new THREE.BufferGeometry(), new THREE.PointsMaterial({ size: 5, sizeAttenuation: false }));
+      new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ transparent: true, depthWrite: false }));
+    this.lines.geometry.setAttribute("position", new THREE.BufferAttribute(this.paths, 3));
+    this.lines.frustumCulled = false;
+    this.indices = {};
+    this.now = new THREE.Points(
+      new THREE.BufferGeometry(), new THREE.PointsMaterial({ size: 3.5, sizeAttenuation: false, depthTest: false, depthWrite: false }));
     this.now.geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * this.count), 3));
     this.now.frustumCulled = false;
     this.object = new THREE.Group();
-    this.object.add(this.lines, this.now);
+    this.object.add(this.lines);
+    this.setFine(false);
   }
 
-  segments() {
-    const geometry = new THREE.BufferGeometry();
-    geometry.setAttribute("position", new THREE.BufferAttribute(this.paths, 3));
-    this.indices = { fine: this.pairs(1) };
-    return geometry.setIndex(this.indices.fine);
-  }
-
-  /** Between all states, or every fifth. */
+  /** All paths through all states, or some through some; each is made when it is first wanted. */
   setFine(fine) {
-    if (!fine) this.indices.coarse ??= this.pairs(5);
-    this.lines.geometry.setIndex(fine ? this.indices.fine : this.indices.coarse);
+    const kind = fine ? "fine" : "coarse";
+    this.indices[kind] ??= fine ? this.pairs(1, 1) : this.pairs(this.stride, TURNING.step);
+    this.lines.geometry.setIndex(this.indices[kind]);
+    this.lines.material.opacity = !fine || this.count < 200 ? 0.6 : 0.3;
   }
 
-  pairs(step) {
+  pairs(stride, step) {
     const { count, rows } = this;
-    const indices = [];
-    for (let i = 0; i < count; i++) {
-      for (let r = 0; r < rows - 1; r += step) indices.push(i * rows + r, i * rows + Math.min(r + step, rows - 1));
+    const paths = Math.ceil(count / stride);
+    const parts = Math.ceil((rows - 1) / step);
+    const indices = new Uint32Array(2 * paths * parts);
+    let n = 0;
+    for (let i = 0; i < count; i += stride) {
+      for (let r = 0; r < rows - 1; r += step) {
+        indices[n++] = i * rows + r;
+        indices[n++] = i * rows + Math.min(r + step, rows - 1);
+      }
     }
-    return new THREE.BufferAttribute(Uint32Array.from(indices), 1);
+    return new THREE.BufferAttribute(indices, 1);
   }
 
   paint(theme) {

@@ -52,12 +52,14 @@ export class Ground {
       lines: { value: 1 },
     };
     this.object = new THREE.Group();
-    this.indices = { fine: new THREE.BufferAttribute(this.triangles(1), 1) };
+    this.inside = data.inside ? decode(data.inside) : null;
+    this.indices = {};
     const surface = new THREE.Mesh(this.surface(), this.material());
     surface.receiveShadow = true;
     this.mesh = surface;
-    this.sides = new THREE.Mesh(this.skirt(), new THREE.MeshBasicMaterial({ side: THREE.DoubleSide }));
+    this.sides = new THREE.Mesh(this.skirt(), new THREE.MeshPhongMaterial({ specular: "#000000" }));
     this.object.add(surface, this.sides);
+    this.setFine(false);
   }
 
   paint(theme) {
@@ -67,6 +69,16 @@ export class Ground {
     high.value = theme.colour("--ground-high");
     ink.value = theme.colour("--ground-ink");
     this.sides.material.color = theme.colour("--ground-side");
+    this.sides.material.emissive = theme.colour("--ground-side").multiplyScalar(0.7);
+  }
+
+  /** A ground that is not that of the followed run is seen through. */
+  setGhost(ghost) {
+    const { material } = this.mesh;
+    if (material.transparent !== ghost) material.needsUpdate = true;
+    Object.assign(material, { transparent: ghost, opacity: ghost ? 0.38 : 1, depthWrite: !ghost });
+    this.mesh.receiveShadow = !ghost;
+    this.sides.visible = !ghost;
   }
 
   showLines(on) {
@@ -114,25 +126,46 @@ export class Ground {
   surface() {
     const { nx, ny } = this;
     const positions = new Float32Array(3 * nx * ny);
-    for (let j = 0; j < ny; j++) for (let i = 0; i < nx; i++) this.place(i, j, positions, 3 * (j * nx + i));
+    const normals = new Float32Array(3 * nx * ny);
+    for (let j = 0; j < ny; j++) {
+      for (let i = 0; i < nx; i++) {
+        this.place(i, j, positions, 3 * (j * nx + i));
+        this.normal(i, j, normals, 3 * (j * nx + i));
+      }
+    }
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute("position", new THREE.BufferAttribute(positions, 3));
-    geometry.setIndex(this.indices.fine);
-    geometry.computeVertexNormals();
+    geometry.setAttribute("normal", new THREE.BufferAttribute(normals, 3));
     return geometry;
   }
 
-  /** Of all heights, or of every fourth each way. */
+  /** From the heights on either side, as far as they are known. */
+  normal(i, j, out, at) {
+    const { nx, ny, z, inside, data: { x: [x0, x1], y: [y0, y1] } } = this;
+    const here = j * nx + i;
+    const known = (there) => (inside && !inside[there] ? here : there);
+    const [a, b] = [known(i > 0 ? here - 1 : here), known(i < nx - 1 ? here + 1 : here)];
+    const [c, d] = [known(j > 0 ? here - nx : here), known(j < ny - 1 ? here + nx : here)];
+    const u = b > a ? ((z[b] - z[a]) * (nx - 1)) / ((b - a) * (x1 - x0)) : 0;
+    const v = d > c ? ((z[d] - z[c]) * (ny - 1) * nx) / ((d - c) * (y1 - y0)) : 0;
+    const length = Math.hypot(u, v, 1);
+    out[at] = -u / length;
+    out[at + 1] = -v / length;
+    out[at + 2] = 1 / length;
+  }
+
+  /** Of all heights, or of every fourth each way; each is made when it is first wanted. */
   setFine(fine) {
-    if (!fine) this.indices.coarse ??= new THREE.BufferAttribute(this.triangles(4), 1);
-    this.mesh.geometry.setIndex(fine ? this.indices.fine : this.indices.coarse);
+    const kind = fine ? "fine" : "coarse";
+    this.indices[kind] ??= new THREE.BufferAttribute(this.triangles(fine ? 1 : 4), 1);
+    this.mesh.geometry.setIndex(this.indices[kind]);
   }
 
   triangles(step) {
     const columns = steps(this.nx, step);
     const rows = steps(this.ny, step);
     const { nx } = this;
-    const inside = this.data.inside ? decode(this.data.inside) : null;
+    const { inside } = this;
     const indices = new Uint32Array(6 * (columns.length - 1) * (rows.length - 1));
     let n = 0;
     for (let j = 0; j + 1 < rows.length; j++) {
@@ -191,7 +224,9 @@ function steps(count, step) {
 function heights(data) {
   const levels = decode(data.height);
   const [low, high] = data.z;
-  return Float32Array.from(levels, (level) => low + ((high - low) * level) / 65535);
+  const found = new Float32Array(levels.length);
+  for (let i = 0; i < levels.length; i++) found[i] = low + ((high - low) * levels[i]) / 65535;
+  return found;
 }
 
 function clamp(value, count) {

@@ -35,19 +35,22 @@ export function fillLegend(legend, viewer) {
         name: group.status.replace("_", " "),
         detail: `${group.total}: ${group.meaning}`,
         shape: "line",
-        change: redraw((on) => { group.object.visible = on; }),
+        change: redraw((on) => {
+          group.object.visible = on;
+          group.now.visible = on;
+        }),
       });
       swatches.push([swatch, () => group.lines.material.color]);
     }
     const { drawn, total, states, statesDrawn } = data.fan;
-    const thinned = statesDrawn < states ? `, ${statesDrawn} of ${states} states of each` : "";
-    legend.note(drawn < total || thinned ? `${drawn} of ${total} are drawn, evenly chosen${thinned}.` : `All ${total} are drawn.`);
+    const each = statesDrawn < states ? `${statesDrawn} of ${states} states of each` : `all ${states} states of each`;
+    legend.note(`${drawn < total ? `${drawn} of ${total} are drawn, evenly chosen` : `All ${total} are drawn`}, with ${each}.`);
+    legend.note(`Points show where each is now. While the view turns on a machine that draws slowly, ${fan.turning}.`);
   }
   for (const [i, one] of poses.entries()) {
     if (i === 0) legend.heading("Uncertainty");
-    const { drawn, total } = data.poses[i];
     const { swatch } = legend.entry({
-      name: one.name, detail: drawn < total ? `95 % ellipses, ${drawn} of ${total}` : `95 % ellipses, ${total}`, shape: "ring",
+      name: one.name, detail: `95 % ellipses, ${describePoses(one)}`, shape: "ring",
       change: redraw((on) => { one.object.visible = on; }),
     });
     swatches.push([swatch, () => one.lines.material.color]);
@@ -59,14 +62,20 @@ export function fillLegend(legend, viewer) {
     if (!shown) change(false);
   };
   const drawn = runs.filter((run) => run.rows > 0);
-  if (grounds.some(Boolean)) {
-    const ground = grounds.find(Boolean).data;
-    layer("ground", grounds.length > 1 ? "of the run that is followed" : "lighter is higher", "block", "--ground-middle", (on) => {
-      viewer.groundShown = on;
-      viewer.showGround();
+  const several = grounds.filter(Boolean).length > 1;
+  const switches = new Map();
+  for (const [i, ground] of grounds.entries()) {
+    if (!ground) continue;
+    const { swatch, input, small } = legend.entry({
+      name: several ? `ground of ${under(i, runs)}` : "ground", detail: "lighter is higher", shape: "block",
+      change: redraw((on) => viewer.wantGround(i, on)),
     });
-    const levels = ground.contour ? `contours every ${ground.contour} m, ` : "";
-    layer("lines on it", `${levels}grid of ${ground.grid} m`, "line", "--ground-ink", (on) => grounds.forEach((one) => one?.showLines(on)));
+    switches.set(i, { input, small });
+    swatches.push([swatch, () => viewer.theme.colour("--ground-middle")]);
+  }
+  if (switches.size) {
+    const lined = grounds.filter(Boolean).map(({ data: { contour, grid } }) => `${contour ? `contours every ${contour} m, ` : ""}grid of ${grid} m`);
+    layer("lines on it", [...new Set(lined)].join("; "), "line", "--ground-ink", (on) => grounds.forEach((one) => one?.showLines(on)));
   }
   if (drawn.length) {
     layer("path", "of the body", "line", "--text", (on) => drawn.forEach((run) => { run.paths.body.visible = on; }));
@@ -85,7 +94,28 @@ export function fillLegend(legend, viewer) {
     showFocus(focus) {
       for (const [run, row] of rows) row.classList.toggle("focus", run === focus && runs.length > 1);
     },
+    /** Which grounds are drawn, and how, after another run is followed. */
+    showGrounds() {
+      for (const [i, { input, small }] of switches) {
+        const main = i === viewer.mainGround();
+        input.checked = viewer.groundShown(i);
+        if (several) small.textContent = `${grounds[i].description}${main ? "" : input.checked ? ", seen through" : ", not drawn"}`;
+      }
+    },
   };
+}
+
+/** The runs that a ground is under. */
+function under(ground, runs) {
+  const names = runs.filter((run) => run.data.ground === ground).map((run) => run.name);
+  if (names.length > 3) return `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`;
+  return names.join(", ") || "the rollouts";
+}
+
+function describePoses({ data: { drawn, total }, time, chosen }) {
+  const known = drawn < total ? `${drawn} of ${total}` : String(total);
+  if (!time) return known;
+  return `now and ${chosen.length} of ${total} on the way${drawn < total ? ` (${drawn} are in the page)` : ""}`;
 }
 
 function describe(run) {

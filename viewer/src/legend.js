@@ -33,7 +33,7 @@ export class Legend {
     this.body.append(make("p", { className: "note", text }));
   }
 
-  /** A switch; returns its colour swatch and its input. */
+  /** A switch; returns its colour swatch, its input, its row and its small words. */
   entry({ name, detail = "", shape = "block", shown = true, disabled = false, change, choose }) {
     const input = make("input", { type: "checkbox", "aria-label": `show ${name}` });
     Object.assign(input, { checked: shown, disabled });
@@ -42,7 +42,8 @@ export class Legend {
     const words = choose
       ? make("button", { type: "button", className: "name", title: "follow this run", on: { click: choose } })
       : make("span", { className: "name" });
-    words.append(make("span", { className: "label", text: name }), make("small", { text: detail }));
+    const small = make("small", { text: detail });
+    words.append(make("span", { className: "label", text: name }), small);
     const row = make("div", { className: "entry" }, input, swatch, words);
     if (!choose) {
       row.addEventListener("click", (event) => {
@@ -50,7 +51,7 @@ export class Legend {
       });
     }
     this.body.append(row);
-    return { input, swatch, row };
+    return { input, swatch, row, small };
   }
 
   /** The colours of slip, with the speed [m/s] of the last one. */

@@ -29,12 +29,16 @@ class Viewer {
     this.fan = data.fan && new Fan(data.fan);
     this.focus = this.runs.find((run) => run.rows > 0) ?? null;
     this.poses = data.poses.map((one) => new Ellipses(one, this.grounds[0], 0.008 * data.size));
-    this.clock = new Clock(Math.max(0, ...this.runs.map((run) => run.duration), this.fan?.duration ?? 0));
+    this.clock = new Clock(Math.max(0, ...[...this.runs, ...this.poses, this.fan].filter(Boolean).map((one) => one.duration)));
+    this.wanted = new Map(); // grounds that somebody switched on or off
     this.view = new View(this.stage, this.focus ? this.focus.data.vehicle.size : data.size);
     this.fill();
     this.theme.listen(() => this.paint());
+    this.stage.compile(); // goes on while the rest of the page is made
     this.plots = new Plots(byId("plots"), this.runs.filter((run) => run.rows > 0), this.clock, this.theme, data.palette);
+    document.body.classList.toggle("no-plots", byId("plots").hidden);
     this.addControls();
+    this.stage.fit();
     this.clock.listen(() => this.move());
     this.move();
     this.lookAround();
@@ -46,11 +50,14 @@ class Viewer {
     for (const ground of this.grounds) if (ground) scene.add(ground.object);
     for (const run of this.runs) scene.add(run.object);
     for (const one of this.poses) scene.add(one.object);
-    for (const group of this.fan?.groups ?? []) scene.add(group.object);
+    for (const group of this.fan?.groups ?? []) {
+      scene.add(group.object);
+      this.stage.over.add(group.now);
+    }
     const detailed = [...this.grounds, ...this.runs.map((run) => run.paths), this.fan].filter(Boolean);
     this.stage.onFine = (fine) => detailed.forEach((one) => one.setFine(fine));
     this.stage.onFine(this.stage.fine);
-    this.showGround();
+    this.showGrounds();
   }
 
   paint() {
@@ -66,11 +73,28 @@ class Viewer {
   }
 
   /** The ground under the run that is followed; that of a fan where there is no run. */
-  showGround() {
-    const shown = this.focus ? this.focus.data.ground : 0;
+  mainGround() {
+    return this.focus ? this.focus.data.ground : 0;
+  }
+
+  /** The main ground is drawn unless it is switched off, and others, seen through, if they are switched on. */
+  groundShown(i) {
+    return this.wanted.get(i) ?? i === this.mainGround();
+  }
+
+  wantGround(i, on) {
+    this.wanted.set(i, on);
+    this.showGrounds();
+  }
+
+  showGrounds() {
     this.grounds.forEach((ground, i) => {
-      if (ground) ground.object.visible = i === shown && this.groundShown !== false;
+      if (!ground) return;
+      ground.object.visible = this.groundShown(i);
+      if (ground.object.visible) ground.setGhost(i !== this.mainGround());
     });
+    this.layers?.showGrounds();
+    byId("subtitle").textContent = this.subtitle();
   }
 
   follow(run) {
@@ -78,7 +102,8 @@ class Viewer {
     this.focus = run;
     this.view.place = null;
     this.view.size = run.data.vehicle.size;
-    this.showGround();
+    this.wanted.clear();
+    this.showGrounds();
     this.paint();
     this.plots.setFocus(run);
     this.layers.showFocus(run);
@@ -93,10 +118,15 @@ class Viewer {
 
   move() {
     const { time } = this.clock;
-    this.stage.moving = this.clock.playing;
-    for (const run of this.runs) run.moveTo(time);
+    const still = !this.focus && !this.poses.length; // but for the points of a fan
+    this.stage.moving = this.clock.playing && !still;
+    for (const one of [...this.runs, ...this.poses]) one.moveTo(time);
     this.fan?.moveTo(time);
     this.plots?.moveTo(time);
+    if (still && this.stage.drawn) {
+      this.stage.drawOver();
+      return;
+    }
     if (this.focus) {
       this.fadeGhosts();
       this.view.carry(this.focus.vehicle.place);
@@ -158,8 +188,9 @@ class Viewer {
   addControls() {
     const { clock, view, theme } = this;
     const toggleFollow = () => {
+      if (!this.focus) return;
       view.follow(!view.following);
-      if (view.following && this.focus) view.near("corner", this.focus.vehicle.heading);
+      if (view.following) view.near("corner", this.focus.vehicle.heading);
     };
     const seconds = (by) => () => clock.seek(clock.time + by);
     this.keys = new Keys(byId("help"), [
@@ -189,9 +220,11 @@ class Viewer {
     });
     view.listen(() => this.bar.showFollow(view.following));
     this.bar.showFollow(view.following);
+    this.bar.follow.disabled = this.focus === null;
     this.legend = new Legend(byId("legend"), (pixels) => this.stage.cover(pixels));
     this.layers = fillLegend(this.legend, this);
     if (this.focus) this.layers.showFocus(this.focus);
+    this.layers.showGrounds();
   }
 
   togglePlots() {
@@ -205,17 +238,19 @@ class Viewer {
   say() {
     document.title = `${this.data.title} · Grouser`;
     byId("title").textContent = this.data.title;
-    byId("subtitle").textContent = this.subtitle();
-    document.body.classList.toggle("no-plots", byId("plots").hidden);
     if (!this.stage.renderer) notice("This browser cannot draw in 3D here (WebGL 2 is off). Times and curves still work.");
   }
 
   subtitle() {
-    const ground = this.grounds[this.focus ? this.focus.data.ground : 0];
+    const ground = this.grounds[this.mainGround()];
+    const several = this.grounds.filter(Boolean).length > 1;
     const parts = [];
-    if (ground) parts.push(ground.description);
+    if (ground) parts.push(several && this.focus ? `on the ground of ${this.focus.name}: ${ground.description}` : ground.description);
     parts.push(`${this.clock.duration.toFixed(this.clock.duration < 10 ? 1 : 0)} s`);
-    if (this.fan) parts.push(`${this.data.fan.drawn} of ${this.data.fan.total} rollouts`);
+    if (this.fan) {
+      const { drawn, total, states, statesDrawn } = this.data.fan;
+      parts.push(`${drawn} of ${total} rollouts, each with ${statesDrawn} of ${states} states`);
+    }
     return parts.join(" · ");
   }
 
@@ -235,6 +270,7 @@ class Viewer {
       runs: this.runs.map((run) => ({ name: run.name, status: run.data.status, rows: run.rows, shown: run.shown })),
       fan: this.data.fan && { total: this.data.fan.total, drawn: this.data.fan.drawn },
       focus: this.focus?.index ?? null,
+      grounds: this.grounds.map((ground, i) => ground && { shown: this.groundShown(i), main: i === this.mainGround() }),
     };
   }
 }
@@ -257,8 +293,10 @@ try {
     pause: () => viewer.clock.pause(),
     state: () => viewer.state(),
     wheelPose: (run, wheel) => viewer.runs[run].vehicle.wheelPose(wheel),
+    ellipse: (set) => viewer.poses[set].drawn(viewer.data.origin),
   };
-  document.documentElement.dataset.ready = "true";
+  Object.assign(document.documentElement.dataset, { ready: "true", readyAfter: Math.round(window.grouser.readyAfter) });
+  requestAnimationFrame(() => setTimeout(() => viewer.plots.begin())); // the curves, when the picture is there
 } catch (error) {
   notice(`This page could not be drawn: ${error.message}`);
   throw error;

@@ -12,7 +12,7 @@ export class Plots {
     this.cards = [];
     const keys = new Map();
     for (const run of runs) {
-      run.plots = new Map(run.data.plots.map((plot) => [plot.key, decoded(plot)]));
+      run.plots = new Map(run.data.plots.map((plot) => [plot.key, plot]));
       for (const plot of run.data.plots) if (!keys.has(plot.key)) keys.set(plot.key, plot);
     }
     if (runs.length > 1 && keys.size) element.append(this.switcher());
@@ -20,7 +20,12 @@ export class Plots {
     element.append(...this.cards.map((card) => card.element));
     element.hidden = keys.size === 0;
     theme.listen(() => this.draw());
-    new ResizeObserver(() => this.draw()).observe(element);
+  }
+
+  /** Draw for the first time, and again whenever there is more or less room. */
+  begin() {
+    this.begun = true;
+    new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
   switcher() {
@@ -43,27 +48,27 @@ export class Plots {
   }
 
   draw() {
-    if (this.element.hidden) return;
+    if (this.element.hidden || !this.begun) return;
     for (const card of this.cards) card.draw();
     this.moveTo(this.clock.time);
   }
 
   moveTo(t) {
-    if (this.element.hidden) return;
+    if (this.element.hidden || !this.begun) return;
     for (const card of this.cards) card.moveTo(t);
   }
 
   /** What one card shows: curves with names, colours, times and values. */
   curves(key) {
     if (this.mode === "parts") {
-      const plot = this.focus?.plots.get(key);
-      if (!plot) return [];
+      if (!this.focus?.plots.has(key)) return [];
+      const plot = decoded(this.focus.plots.get(key));
       return plot.names.map((name, i) => ({
         name, time: this.focus.vehicle.time, values: plot.curves[i], colour: this.colour(i),
       }));
     }
     return this.runs.filter((run) => run.shown && run.plots.has(key)).map((run) => ({
-      name: run.name, time: run.vehicle.time, values: run.plots.get(key).whole, colour: `#${run.colour.getHexString()}`,
+      name: run.name, time: run.vehicle.time, values: decoded(run.plots.get(key)).whole, colour: `#${run.colour.getHexString()}`,
     }));
   }
 
@@ -72,11 +77,15 @@ export class Plots {
   }
 }
 
+/** A plot with its arrays, decoded when it is first drawn. */
 function decoded(plot) {
-  const all = decode(plot.curves);
-  const [count, rows] = all.shape;
-  const curves = Array.from({ length: count }, (_, i) => all.subarray(i * rows, (i + 1) * rows));
-  return { names: plot.names, curves, whole: decode(plot.whole) };
+  if (!plot.drawn) {
+    const all = decode(plot.curves);
+    const [count, rows] = all.shape;
+    const curves = Array.from({ length: count }, (_, i) => all.subarray(i * rows, (i + 1) * rows));
+    plot.drawn = { names: plot.names, curves, whole: decode(plot.whole) };
+  }
+  return plot.drawn;
 }
 
 class Card {

@@ -16,11 +16,7 @@ export class Run {
     this.duration = this.rows ? this.vehicle.time[this.rows - 1] : 0;
     this.object = new THREE.Group();
     const size = data.vehicle.size;
-    this.contact = data.contact && {
-      point: decode(data.contact.point),
-      slip: decode(data.contact.slip),
-      force: data.contact.force ? decode(data.contact.force) : null,
-    };
+    this.contact = contactOf(data);
     if (this.contact) raise(this.contact.point, ground, 0.005 * size);
     this.paths = new Paths(this.bodyPath(origin), this.tracks(), this.slips(), scales.worstSlip);
     this.forces = this.contact?.force ? new Arrows(this.wheels, 0.011 * size) : null;
@@ -60,7 +56,6 @@ export class Run {
       this.vector.set(vectors[a], vectors[a + 1], vectors[a + 2]).multiplyScalar(scale);
       arrows.set(w, this.place, this.vector);
     }
-    arrows.done();
   }
 
   bodyPath([ox, oy, oz]) {
@@ -106,6 +101,18 @@ export class Run {
   }
 }
 
+const contacts = new WeakMap();
+
+/** Points, slips and forces of a run's contacts, decoded once. */
+function contactOf(run) {
+  if (!run.contact) return null;
+  if (!contacts.has(run)) {
+    const { point, slip, force } = run.contact;
+    contacts.set(run, { point: decode(point), slip: decode(slip), force: force && decode(force) });
+  }
+  return contacts.get(run);
+}
+
 /** Contacts a little above the ground as it is drawn, from fewer heights than the run knew; sunken ones too. */
 function raise(points, ground, lift) {
   for (let i = 0; i + 2 < points.length; i += 3) {
@@ -123,11 +130,10 @@ export function commonScales(runs) {
   const speeds = [];
   for (const run of runs) {
     if (!run.contact) continue;
-    const slip = decode(run.contact.slip);
+    const { slip, force } = contactOf(run);
     const every = Math.max(1, Math.floor(slip.length / 3 / 3000));
     for (let i = 0; i + 2 < slip.length; i += 3 * every) speeds.push(Math.hypot(slip[i], slip[i + 1], slip[i + 2]));
-    if (!run.contact.force) continue;
-    const force = decode(run.contact.force);
+    if (!force) continue;
     for (let i = 0; i + 2 < force.length; i += 3) {
       load += Math.hypot(force[i], force[i + 1], force[i + 2]);
       loads += 1;

@@ -6,8 +6,16 @@ import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js
 const SPOKES = 6;
 const LUGS = 20;
 
-/** Geometries of a wheel: tyre, spokes, and the spoke that is marked. */
-export function wheelGeometry({ radius, width, tyre }) {
+const made = new Map();
+
+/** Geometries of a wheel: tyre, spokes, and the spoke that is marked; those of equal wheels are shared. */
+export function wheelGeometry(shape) {
+  const key = `${shape.radius} ${shape.width} ${shape.tyre}`;
+  if (!made.has(key)) made.set(key, newWheel(shape));
+  return made.get(key);
+}
+
+function newWheel({ radius, width, tyre }) {
   const rim = tyre ? radius - 2 * tyre : 0.74 * radius;
   const thick = tyre ? 1.2 * tyre : 0.55 * width;
   const spokes = [new THREE.CylinderGeometry(0.2 * radius, 0.2 * radius, 1.15 * thick, 20)];

@@ -38,7 +38,7 @@ def view_runs(
     names: of the runs in the legend; those of their vehicles unless given.
     fan: rollouts recorded with `every`, drawn as paths coloured by how they ended.
     ground: of the fan, and of runs that do not know their own.
-    poses: with covariance, drawn as 95 % ellipses.
+    poses: with covariance, drawn as 95 % ellipses; with times, as one that moves and a trail.
     meshes: .stl or .obj files [m] by the name of the frame they are drawn for.
     """
     check_page(path)

@@ -44,7 +44,10 @@ STATUS_COLOURS = {
 
 @dataclass(frozen=True)
 class UncertainPoses:
-    """Poses with covariance, drawn as 95 % ellipses on the ground."""
+    """Poses with covariance, drawn as 95 % ellipses on the ground.
+
+    With times, the ellipse of now moves along with the vehicle and leaves a trail of some; without, all are drawn.
+    """
 
     position: ArrayLike
     """World x, y and, if known, z [m], shape (n, 2) or (n, 3)."""
@@ -52,6 +55,8 @@ class UncertainPoses:
     """Shape (n, k, k), k ≥ 2: the first two rows and columns are of x and y [m²]; the others are not drawn."""
     name: str = "poses"
     """What they are called in the legend."""
+    time: ArrayLike | None = None
+    """When each of them was [s], rising, on the clock of the runs, shape (n,); None if they have no times."""
 
 
 def make_scene(
@@ -76,7 +81,7 @@ def make_scene(
     grounds, of_run = _grounds(runs, ground)
     rest = 0 if grounds else None  # a fan and poses are on the ground given, or on that of the first run
     drawn = [(g, _points_of(run)) for g, run in zip(of_run, runs, strict=True)]
-    drawn += [(rest, position) for position, _ in ellipses]
+    drawn += [(rest, position) for position, _, _ in ellipses]
     if fan is not None:
         drawn.append((rest, fan.state[:, :, 4:7].reshape(-1, 3)))
     origin = _origin(points for _, points in drawn)
@@ -97,8 +102,8 @@ def make_scene(
         ],
         "fan": None if fan is None else _fan(fan, origin),
         "poses": [
-            _ellipses(one.name, position, covariance, origin)
-            for one, (position, covariance) in zip(sets, ellipses, strict=True)
+            _ellipses(one.name, position, covariance, time, origin)
+            for one, (position, covariance, time) in zip(sets, ellipses, strict=True)
         ],
     }
 
@@ -190,8 +195,8 @@ def _fan(fan: Rollouts, origin: FloatArray) -> dict[str, Any]:
     }
 
 
-def _checked_poses(poses: Any) -> tuple[FloatArray, FloatArray]:
-    """Positions (n, 2 or 3) and covariances (n, 2, 2) of x and y, refused where they are none."""
+def _checked_poses(poses: Any) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Positions (n, 2 or 3), covariances (n, 2, 2) of x and y, and times if known, refused where they are none."""
     checks.instance(poses, UncertainPoses, "poses", "use grouser.view.UncertainPoses")
     width = np.shape(poses.position)[-1] if np.ndim(poses.position) == 2 else 2
     position = checks.array(poses.position, "poses.position", (None, 3 if width == 3 else 2))
@@ -203,10 +208,17 @@ def _checked_poses(poses: Any) -> tuple[FloatArray, FloatArray]:
     )
     if not symmetric or np.linalg.eigvalsh(covariance).min(initial=0.0) < -1e-9 * np.abs(covariance).max(initial=0.0):
         raise GrouserError("poses.covariance: a covariance is symmetric and has no negative variance; one here is not")
-    return position, covariance
+    if poses.time is None:
+        return position, covariance, None
+    time = checks.array(poses.time, "poses.time", (len(position),))
+    if np.any(np.diff(time) <= 0.0):
+        raise GrouserError("poses.time: times rise from one pose to the next; here they do not")
+    return position, covariance, time
 
 
-def _ellipses(name: str, position: FloatArray, covariance: FloatArray, origin: FloatArray) -> dict[str, Any]:
+def _ellipses(
+    name: str, position: FloatArray, covariance: FloatArray, time: FloatArray | None, origin: FloatArray
+) -> dict[str, Any]:
     """Centres and half axes of 95 % ellipses [m]."""
     chosen = np.unique(np.linspace(0, len(position) - 1, min(len(position), MOST_POSES)).astype(np.int64))
     variances, axes = np.linalg.eigh(covariance[chosen])
@@ -216,6 +228,7 @@ def _ellipses(name: str, position: FloatArray, covariance: FloatArray, origin: F
         "total": len(position),
         "drawn": len(chosen),
         "onGround": position.shape[1] == 2,
+        "time": None if time is None else scene_arrays.exact(time[chosen]),
         "centre": scene_arrays.single(position[chosen] - origin[: position.shape[1]]),
         "major": scene_arrays.single(half[:, :, 1]),
         "minor": scene_arrays.single(half[:, :, 0]),
