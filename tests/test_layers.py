@@ -10,7 +10,7 @@ import grouser
 ROOT = Path(grouser.__file__).parent
 LAYERS = [
     {"_kernels"},
-    {"rotation", "spatial", "errors", "checks", "compiling", "files", "dataframe", "_version"},
+    {"rotation", "spatial", "errors", "checks", "compiling", "files", "dataframe", "own_function", "_version"},
     {"vehicles", "terrain", "logs"},
     {"collision"},
     {"contact", "actuation", "slip"},

@@ -18,10 +18,16 @@ LARGEST = 1e9
 """Largest magnitude of a quantity of a simulation (SI)."""
 
 
+def shown(value: Any) -> str:
+    """A value as an error shows it: on one line, and not too long."""
+    return " ".join(repr(value).split())[:60]
+
+
 def instance(value: Any, kind: Callable[..., T], name: str, remedy: str) -> T:
     """The value, if it is of a kind."""
     if not isinstance(value, kind):  # type: ignore[arg-type]  # a class; mypy refuses abstract ones as `type`
-        raise SimulationError(f"{name}: {value!r:.60} is not a {kind.__name__}; {remedy}")
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise SimulationError(f"{name}: {shown(value)} is not {article} {kind.__name__}; {remedy}")
     result: T = value
     return result
 
@@ -31,7 +37,7 @@ def number(value: Any, name: str) -> float:
     try:
         result = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise SimulationError(f"{name}: {value!r:.60} is not a number") from None
+        raise SimulationError(f"{name}: {shown(value)} is not a number") from None
     if not math.isfinite(result) or abs(result) > LARGEST:
         raise SimulationError(f"{name}: {result:g} is not a finite number of magnitude up to {LARGEST:g}")
     return result
@@ -50,16 +56,21 @@ def count(value: Any, name: str, *, least: int = 1, most: int = 10**9) -> int:
     try:
         result = int(value)
     except (TypeError, ValueError, OverflowError):
-        raise SimulationError(f"{name}: {value!r:.60} is not a whole number") from None
+        raise SimulationError(f"{name}: {shown(value)} is not a whole number") from None
     if result != value or not least <= result <= most:
-        raise SimulationError(f"{name}: {value!r:.60} is not a whole number between {least} and {most}")
+        raise SimulationError(f"{name}: {shown(value)} is not a whole number between {least} and {most}")
     return result
 
 
 def array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> FloatArray:
     """A new C-contiguous float64 array of finite numbers; None in the shape allows any length."""
+    if np.ma.is_masked(value):
+        raise SimulationError(f"{name}: has masked entries, and what lies under a mask is no number; fill them first")
     try:
-        result = np.array(value, dtype=np.float64, order="C", ndmin=0)
+        given = np.asarray(value)
+        if given.dtype.kind == "c":
+            raise SimulationError(f"{name}: has complex numbers; give real ones")
+        result = np.array(given, dtype=np.float64, order="C", ndmin=0)
     except (TypeError, ValueError):
         raise SimulationError(f"{name}: is not an array of numbers") from None
     wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 
 class GrouserError(Exception):
     """Root of every error Grouser raises on purpose."""
+
+    def __str__(self) -> str:
+        # Arrays and other values that a message shows are printed on several lines; a message is one.
+        return re.sub(r"\s*\n\s*", " ", super().__str__())
 
 
 class VehicleError(GrouserError):

@@ -16,7 +16,7 @@ def write_whole(
     """Let `write` fill a file beside `path`, then move it there, so that no reader ever sees half of it."""
     try:
         target = Path(path)
-        part = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
+        part = _beside(target)
         try:
             with part.open("xb") as stream:
                 write(stream)
@@ -29,6 +29,25 @@ def write_whole(
     except (OSError, ValueError, TypeError) as reason:
         said = getattr(reason, "strerror", None) or reason
         raise error(f"{path!s:.200}: cannot be written ({said})") from None
+
+
+def check_target(path: str | os.PathLike[str], error: type[GrouserError]) -> None:
+    """Refuse a place where nothing can be written, before the work whose result would be lost."""
+    try:
+        target = Path(path)
+        if target.is_dir():
+            raise error(f"{path}: is a folder, not a file")
+        part = _beside(target)
+        part.open("xb").close()
+        part.unlink()
+    except (OSError, ValueError) as reason:
+        said = getattr(reason, "strerror", None) or reason
+        raise error(f"{path!s:.200}: cannot be written ({said})") from None
+
+
+def _beside(target: Path) -> Path:
+    """A name of its own in the folder of a file."""
+    return target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
 
 
 def check_file(path: str | os.PathLike[str], error: type[GrouserError]) -> None:

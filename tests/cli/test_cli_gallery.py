@@ -31,7 +31,7 @@ def test_every_picture_shown_is_there_and_one_of_the_gallery() -> None:
         place = f"{page.relative_to(ROOT)} shows {picture.name}"
         assert picture.is_file(), f"{place}, which is not there"
         assert picture.parent == ROOT / "docs" / "images", place
-        assert picture.stem in made, f"{place}, which `grouser gallery` does not make"
+        assert picture.stem.removesuffix("-designs") in made, f"{place}, which `grouser gallery` does not make"
         assert picture.stat().st_size <= gallery_pictures.LARGEST, f"{place}, which is too large for a repository"
 
 
@@ -59,6 +59,31 @@ def test_quick_ones_are_drawn_small_and_reported(tmp_path: Path, capsys: pytest.
         picture = imread(file)
         assert picture.shape[0] > 200
         assert picture[..., :3].std() > 0.05  # not blank
+
+
+def test_the_page_shows_every_picture_with_its_command_and_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def draw(path: Path, quick: bool, progress: object) -> None:
+        path.write_text("<svg/>")
+
+    def reproduce(path: Path, quick: bool, progress: object) -> str:
+        path.write_text("<svg/>")
+        path.with_stem(f"{path.stem}-more").write_text("<svg/>")
+        return "dt  error (paper)\n-----------------\n1   2.0 (   2.1)\n\n- The paper's ground is not known."
+
+    two = {"a": gallery_pictures.Drawing("a run", draw), "table-1.2": gallery_pictures.Drawing("errors", reproduce)}
+    monkeypatch.setattr(gallery_pictures, "drawings", lambda: two)
+    assert run(["gallery", "--out", str(tmp_path), "--kind", "svg", "--only", "a"]) == 0
+    assert not (tmp_path / "README.md").exists()  # a part must not replace the whole
+    assert run(["gallery", "--out", str(tmp_path), "--kind", "svg"]) == 0
+    page = tmp_path / "README.md"
+    assert shown(page) == {tmp_path / f"{name}.svg" for name in ("a", "table-1.2", "table-1.2-more")}
+    text = page.read_text(encoding="utf-8")
+    assert "(#table-12)" in text
+    assert "`grouser gallery --only a`" in text
+    assert "`grouser reproduce table-1.2 --plot table-1.2.svg`" in text
+    assert "```text\ndt  error (paper)\n-----------------\n1   2.0 (   2.1)\n```\n\n- The paper's ground" in text
 
 
 def test_one_that_cannot_be_drawn_does_not_stop_the_others(

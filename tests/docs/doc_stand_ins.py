@@ -1,4 +1,4 @@
-"""Small files under the names that the pages use: logs with their manifest, a fit, runs, a bag."""
+"""Small files under the names that the pages use: logs with their manifest, a fit, runs, a bag, a map."""
 
 from __future__ import annotations
 
@@ -27,6 +27,21 @@ def make(folder: Path) -> None:
         ground = gr.terrain.rough(rms=0.05, length=0.5, seed=seed)
         gr.simulate(warthog, ground, gr.drive.arc(1.0), duration=1.0).save(folder / name)
     write_bag(folder / "drive_bag", folder / "drive.csv")
+    write_map(folder / "survey.tif")
+
+
+def write_map(path: Path) -> None:
+    """A survey as one gets it: GeoTIFF in a UTM zone, far from the origin, 20 m wide."""
+    import rasterio
+    from rasterio.transform import Affine
+
+    x = np.arange(80) * 0.25
+    heights = (310.0 + 0.2 * np.sin(0.5 * x)[None, :] * np.cos(0.4 * x)[:, None]).astype(np.float32)
+    place = Affine(0.25, 0.0, 440_000.0, 0.0, -0.25, 5_400_000.0)
+    with rasterio.open(
+        path, "w", driver="GTiff", width=80, height=80, count=1, dtype="float32", crs="EPSG:32632", transform=place
+    ) as file:
+        file.write(heights, 1)
 
 
 def write_bag(bag: Path, csv: Path) -> None:

@@ -30,11 +30,3 @@ def test_example_runs_and_writes_into_its_out_folder(example: Path, tmp_path: Pa
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example_fits_on_one_screen(example: Path) -> None:
     assert len(example.read_text().splitlines()) < 42
-
-
-def test_the_code_of_the_readme_runs(tmp_path: Path) -> None:
-    readme = (EXAMPLES[0].parents[1] / "README.md").read_text()
-    code = readme.split("```python\n", 1)[1].split("```", 1)[0]
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "run.png").stat().st_size > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from log_drives import drive
 import grouser as gr
 from grouser.errors import LogError
 from grouser.logs import bags
+from grouser.logs.bag_skeleton import bag_skeleton
 
 pytest.importorskip("rosbags", reason="rosbags is not installed; it is in the extra [ros]")
 pytest.importorskip("mcap", reason="mcap is not installed; it is in the extra [mcap]")
@@ -233,3 +235,26 @@ def test_missing_library_says_what_to_install(
 @pytest.mark.parametrize("kind", KINDS)
 def test_topics_are_listed(kind: str, tmp_path: Path) -> None:
     assert set(bags.topics(write_bag(tmp_path, kind))) == set(TYPES)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "json.mcap"])
+def test_the_drafted_manifest_reads_once_vehicle_and_joints_are_named(kind: str, tmp_path: Path) -> None:
+    path = write_bag(tmp_path, kind)
+    draft = tomllib.loads(bag_skeleton(path, bags.topics(path)))
+    assert set(draft["rates"]) == set(JOINTS.values())
+    draft["vehicle"] = "warthog"
+    draft["rates"] = {joint: draft["rates"][name] for joint, name in JOINTS.items()}
+    log, wanted = gr.read_log(path, manifest=draft), gr.read_log(path, manifest=MANIFEST)
+    for joint in JOINTS:
+        np.testing.assert_array_equal(log.rates[joint], wanted.rates[joint])
+    np.testing.assert_array_equal(log.poses.position, wanted.poses.position)
+    np.testing.assert_array_equal(log.poses.attitude, wanted.poses.attitude)
+
+
+def test_a_draft_of_strange_topics_is_toml(tmp_path: Path) -> None:
+    odd = {"/a\n[rates]\nx = 1": "geometry_msgs/msg/PoseStamped", '/"b"': "geometry_msgs/msg/TransformStamped"}
+    assert set(tomllib.loads(bag_skeleton(tmp_path, odd))) == {"schema", "vehicle", "time", "rates", "pose", "sensor"}
+    nothing = tomllib.loads(bag_skeleton(tmp_path, {"/chatter": "json"}))
+    assert "pose" not in nothing
+    imu = tomllib.loads(bag_skeleton(tmp_path, {"/imu": "sensor_msgs/msg/Imu"}))
+    assert imu["gyro"]["z"] == {"topic": "/imu", "field": "angular_velocity.z"}

@@ -111,6 +111,13 @@ def test_what_is_no_time_is_refused(t: Any) -> None:
             update()
 
 
+def test_a_time_far_beyond_any_clock_is_a_fault_also_where_contact_angles_are_estimated() -> None:
+    odometry = gr.Odometry("lru2", contact_angles="estimated")
+    odometry.update(0.0, np.ones(10), np.zeros(10), (0.0, 0.0))
+    assert odometry.update(1e13, np.ones(10), np.zeros(10), (0.0, 0.0)).degraded
+    assert odometry.faults == {"time": 1}
+
+
 @pytest.mark.parametrize(
     "sample",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from grouser.kinematics import frame_poses
 from grouser.simulation import ContactRecord
 from grouser.view import foxglove
 from grouser.view.mcap import CHANNELS
+from grouser.view.mcap_scene import towards
 
 reader = pytest.importorskip("mcap.reader", reason="mcap is not installed; it is in the extra [mcap]")
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed; it is in the extra [test]")
@@ -85,7 +87,8 @@ def test_every_message_fits_the_schema_it_is_stored_with(which, request, tmp_pat
     for _, _, name, message in messages:
         judges[name].validate(message)
     for topic in CHANNELS:
-        assert sum(one[0] == topic for one in messages) == len(written.time), topic
+        said = 1 if topic == "/scene" else len(written.time)
+        assert sum(one[0] == topic for one in messages) == said, topic
 
 
 def test_a_message_with_a_wrong_field_would_not_pass(run, tmp_path):
@@ -213,7 +216,7 @@ def test_turned_and_sliding_joints_are_placed_as_the_engine_places_them(tmp_path
 def test_times_are_those_of_the_run(run, tmp_path):
     run.to_mcap(tmp_path / "run.mcap", start=START)
     _, messages = read(tmp_path / "run.mcap")
-    for topic in CHANNELS:
+    for topic in set(CHANNELS) - {"/scene"}:
         stamps = np.array([time for t, time, _, _ in messages if t == topic]) * 1e-9
         np.testing.assert_allclose(stamps - START, run.time, atol=5e-7)  # float64 seconds since 1970 hold 2e-7 s
     poses = [(time, m) for t, time, _, m in messages if t == "/pose"]
@@ -243,7 +246,7 @@ def test_pose_wheels_and_joints_carry_the_numbers_of_the_run(forced, tmp_path):
 def test_arrows_of_force_point_up_the_normal_and_add_up_to_the_weight(forced, tmp_path):
     """On a slope at an even speed: tails at the contacts, lengths by the scale that is written beside them."""
     forced.to_mcap(tmp_path / "run.mcap")
-    scenes = [m for t, _, _, m in read(tmp_path / "run.mcap")[1] if t == "/scene"]
+    scenes = [m for t, _, _, m in read(tmp_path / "run.mcap")[1] if t == "/contacts"]
     forces = next(one for one in scenes[-1]["entities"] if one["id"] == "force")
     assert forces["frame_id"] == "world"
     scale = float(forces["metadata"][0]["value"].split()[0])
@@ -278,6 +281,147 @@ def test_shapes_ride_on_their_frames_and_the_ground_lies_under_the_wheels(run, t
     low, high = corners.min(axis=0), corners.max(axis=0)
     contacts = run.contact.point.reshape(-1, 3)
     assert ((contacts[:, :2] > low[:2]) & (contacts[:, :2] < high[:2])).all()
+
+
+@pytest.fixture(scope="module")
+def holed():
+    """On a map with a hole beside the path, with a frame that has the name of the fixed one."""
+    x = np.linspace(-3, 6, 91)
+    heights = np.zeros((91, 91))
+    heights[50:60, 70:80] = np.nan
+    husky = gr.vehicle("husky")
+    frames = tuple(replace(frame, name="world") if frame.name == "FL" else frame for frame in husky.frames)
+    vehicle = gr.Vehicle(name="husky", frames=frames)
+    ground = gr.terrain.grid(heights, x, x)
+    return gr.simulate(gr.Kinematics(vehicle), ground, gr.drive.arc(0.5, 0.3), duration=1.2)
+
+
+def parts(message, key=""):
+    """Every dictionary inside a message, with the key it stands under."""
+    if isinstance(message, dict):
+        yield key, message
+        for name, value in message.items():
+            yield from parts(value, name)
+    elif isinstance(message, list):
+        for value in message:
+            yield from parts(value, key)
+
+
+@pytest.mark.parametrize("which", ["run", "forced", "holed"])
+def test_frames_are_one_tree_and_everything_stands_in_it(which, request, tmp_path):
+    """What Foxglove draws nothing for, without a word: a frame that hangs nowhere, or two that hang from each other."""
+    written = request.getfixturevalue(which)
+    written.to_mcap(tmp_path / "run.mcap", start=START)
+    _, messages = read(tmp_path / "run.mcap")
+    trees = [
+        [(one["parent_frame_id"], one["child_frame_id"]) for one in message["transforms"]]
+        for topic, _, _, message in messages
+        if topic == "/tf"
+    ]
+    assert all(tree == trees[0] for tree in trees)
+    children = [child for _, child in trees[0]]
+    assert len(set(children)) == len(children) == len(written.vehicle.frames)
+    root = {parent for parent, _ in trees[0]} - set(children)
+    assert len(root) == 1
+    above = {child: parent for parent, child in trees[0]}
+    for name in children:
+        way = [name]
+        while way[-1] in above:
+            way.append(above[way[-1]])
+            assert len(way) <= len(children) + 1, "a circle"
+        assert way[-1] in root
+    for _, _, _, message in messages:
+        for _, one in parts(message):
+            if "frame_id" in one:
+                assert one["frame_id"] in {*children, *root}
+
+
+@pytest.mark.parametrize("which", ["run", "forced", "holed"])
+def test_stamps_quaternions_colours_sizes_and_names_are_in_order(which, request, tmp_path):
+    written = request.getfixturevalue(which)
+    written.to_mcap(tmp_path / "run.mcap", start=START)
+    with (tmp_path / "run.mcap").open("rb") as stream:
+        records = [(c.topic, m, json.loads(m.data)) for _, c, m in reader.make_reader(stream).iter_messages()]
+    last = START * 1e9 + 1e9 * written.time[-1]
+    order = [record.log_time for _, record, _ in records]
+    assert order == sorted(order)
+    assert order[0] == START * 1e9
+    assert abs(order[-1] - last) < 1000.0  # ns: float64 at 1.7e18 holds 256
+    drawn = {}
+    for topic, record, message in records:
+        assert record.publish_time == record.log_time
+        for key, one in parts(message):
+            if key == "timestamp":
+                assert one["sec"] * 10**9 + one["nsec"] == record.log_time
+            if key in ("rotation", "orientation"):
+                assert sum(one[k] ** 2 for k in "xyzw") == pytest.approx(1.0, abs=1e-12)
+            if key == "color":
+                assert all(0.0 <= one[k] <= 1.0 for k in "rgba")
+                assert one["a"] == 1.0
+            if key == "size":
+                assert min(one.values()) > 0.0
+            if key == "triangles":
+                assert len(one["indices"]) % 3 == 0
+                assert 0 <= min(one["indices"]) <= max(one["indices"]) < len(one["points"])
+        if "entities" in message:
+            names = [one["id"] for one in message["entities"]]
+            assert len(set(names)) == len(names)
+            drawn.setdefault(topic, []).append(names)
+    assert all(names == drawn["/contacts"][0] for names in drawn["/contacts"])
+    assert not set(drawn["/scene"][0]) & set(drawn["/contacts"][0])
+
+
+@pytest.mark.parametrize(
+    "direction",
+    [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1), (-1, 1e-5, -2e-5), (0.3, -0.4, -1.2)],
+)
+def test_an_arrow_points_where_it_should(direction):
+    """Foxglove draws arrows along their own x axis."""
+    found = towards(3.0 * np.array(direction, dtype=float))
+    x = rotation.from_quaternion([found[k] for k in "wxyz"])[:, 0]
+    np.testing.assert_allclose(x, np.array(direction) / np.linalg.norm(direction), atol=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_jump_to_any_time_still_finds_vehicle_ground_and_arrows(forced, tmp_path, share):
+    """Foxglove shows, after a jump, the last message of each topic up to that time."""
+    forced.to_mcap(tmp_path / "run.mcap")
+    at = round(1e9 * share * forced.time[-1])
+    found = {}
+    with (tmp_path / "run.mcap").open("rb") as stream:
+        opened = reader.make_reader(stream)
+        assert opened.get_summary().chunk_indexes  # or it would have to read all of the file to jump
+        for _, channel, message in opened.iter_messages(reverse=True):
+            if message.log_time <= at:
+                found.setdefault(channel.topic, json.loads(message.data))
+    assert set(found) == set(CHANNELS)
+    shown = {one["id"] for topic in ("/scene", "/contacts") for one in found[topic]["entities"]}
+    assert shown >= {"ground", "force", "slip", *(f"frame {name}" for name in forced.vehicle.wheels)}
+
+
+def test_an_exported_run_reads_back_as_a_log(forced, tmp_path):
+    """The writer and the reader of bags agree on topics, fields, units and times."""
+    forced.to_mcap(tmp_path / "run.mcap", start=START)
+    names = list(forced.vehicle.joints)
+    log = gr.read_log(
+        tmp_path / "run.mcap",
+        manifest={
+            "time": {"stamp": "record"},
+            "rates": {
+                name: {"topic": "/joints", "field": f"joints[{names.index(name)}].rate"}
+                for name in forced.vehicle.wheels
+            },
+            "pose": {
+                **{k: {"topic": "/pose", "field": f"pose.position.{k}"} for k in "xyz"},
+                **{f"q{k}": {"topic": "/pose", "field": f"pose.orientation.{k}"} for k in "wxyz"},
+            },
+        },
+    )
+    np.testing.assert_allclose(log.elapsed, forced.time, atol=1e-6)
+    for name in forced.vehicle.wheels:
+        np.testing.assert_array_equal(log.rates[name], forced.velocity[:, 6 + names.index(name)])
+    np.testing.assert_array_equal(log.poses.position, forced.position)
+    np.testing.assert_allclose(log.poses.attitude[:, 2], forced.yaw, atol=1e-12)
 
 
 def test_a_run_without_a_single_state_is_a_file_without_messages(tmp_path):

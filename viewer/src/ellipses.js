@@ -37,6 +37,9 @@ export class Ellipses {
     this.behind = new THREE.LineSegments(behind, line(1));
     this.path = new THREE.Line(geometry(path), line(0.8));
     this.edge = new THREE.LineSegments(geometry(new Float32Array(6 * CORNERS)), line(1));
+    // Its rim is seen through the vehicle: as long as it is the smaller one, nothing else is seen of it.
+    this.edge.material.depthTest = false;
+    this.edge.renderOrder = 1;
     this.areas = new THREE.Mesh(geometry(new Float32Array(9 * CORNERS)), area(0.4));
     for (const one of [this.behind, this.path, this.edge, this.areas]) one.frustumCulled = false;
     this.object.add(this.behind, this.path, this.areas, this.edge);

@@ -10,11 +10,19 @@ import numpy as np
 
 from grouser._kernels.frames import pose_frames
 from grouser._kernels.jacobian import point_jacobian
-from grouser._kernels.jit import entry, inlined
+from grouser._kernels.jit import allocating, entry, inlined
 from grouser._kernels.scratch import make_scratch
 
+ITERATIONS = 8
 LARGEST_STEP = 0.5  # rad, of an angle in one iteration
 CONVERGED = 1e-6  # rad and m/s
+SLOWEST = 0.01  # m/s of the rim, below which a wheel counts as standing
+SURPRISE = 4.0  # mean square of the residuals in sigmas, beyond which the ground changed at once or some wheel slips
+STEEPEST = 0.5 * math.pi  # rad
+
+RATE, SLIP, SIDESLIP, SPREAD, VALID = range(5)
+"""Places in `noise`: of wheel rates [rad/s], slip along and across (parts of the speed), of angles to come [rad], and
+of those that count as valid [rad]."""
 
 
 @inlined
@@ -132,15 +140,15 @@ def add_contact(w, radius, weight, linear, angular, v, psi, unknown, row, M, g):
     return squares
 
 
-@entry
+@allocating
 def solve_contact_angles(
-    vehicle, q, unknown, looseness, weight, turn_rows, turn, coupling, mean, prior, iterations, v, psi, P, carrier_rate
+    vehicle, q, unknown, looseness, weight, turn_rows, turn, coupling, mean, prior, v, psi, P, carrier_rate
 ):
     """Angles ψ (nw,), their covariance P (nw, nw), velocity v (nv,) and turning of the carriers (nw,).
 
-    Given are the state q, which entries of v are unknown, one over the square of how large they may be (n,), weights of
-    the contact rows (nw, 3), rows on ω and on the joints in sigmas, and the mean of ψ with its inverse covariance.
-    v holds the known rates and where to start. Returns the sum of squares, and whether it was solved.
+    Given are the state q, which entries of v are unknown, one over the square of how large each of v may be (nv,),
+    weights of the contact rows (nw, 3), rows on ω and on the joints in sigmas, and the mean of ψ with its inverse
+    covariance. v holds the known rates and where to start. Returns the sum of squares, and whether it was solved.
     """
     s = make_scratch(vehicle)
     pose_frames(vehicle, q, s)
@@ -156,7 +164,7 @@ def solve_contact_angles(
     squares = 0.0
     for w in range(nw):
         psi[w] = mean[w]
-    for _ in range(iterations):
+    for _ in range(ITERATIONS):
         M[:] = 0.0
         g[:] = 0.0
         squares = 0.0
@@ -182,8 +190,8 @@ def solve_contact_angles(
             squares += residual * residual
             add_row(row, residual, M, g)
         for i in range(n):
-            M[i, i] += looseness[i]
-            g[i] -= looseness[i] * v[unknown[i]]
+            M[i, i] += looseness[unknown[i]]
+            g[i] -= looseness[unknown[i]] * v[unknown[i]]
         for a in range(nw):
             for b in range(nw):
                 pull = prior[a, b] * (psi[b] - mean[b])
@@ -217,3 +225,157 @@ def solve_contact_angles(
             if k != 5 + vehicle.wheel[w]:
                 carrier_rate[w] += angular[w, 1, k] * v[k]
     return squares, True
+
+
+@inlined
+def rim_speeds(vehicle, rates, rim):
+    """Rim speed of each wheel, without sign [m/s], into rim; that of the others' mean where it is not measured."""
+    total = 0.0
+    count = 0
+    for w in range(rim.size):
+        rim[w] = abs(rates[vehicle.wheel[w] - 1]) * vehicle.radius[w]
+        if not math.isnan(rim[w]):
+            total += rim[w]
+            count += 1
+    for w in range(rim.size):
+        if math.isnan(rim[w]):
+            rim[w] = total / max(count, 1)
+
+
+@inlined
+def fade(rim, dt, length, spread, carrier_rate, psi, P):
+    """The angles after so long [s]: the ground keeps its slope, the carriers turn over it, the memory fades."""
+    for w in range(rim.size):
+        keep = math.exp(-rim[w] * dt / length[w])
+        psi[w] = keep * (psi[w] + carrier_rate[w] * dt)
+        for k in range(rim.size):
+            P[w, k] *= keep
+            P[k, w] *= keep
+        P[w, w] += spread * spread * (1.0 - keep * keep)
+
+
+@inlined
+def contact_weights(rim, dt, length, radius, noise, weight):
+    """One over sigma of each contact row into weight (nw, 3)."""
+    for w in range(rim.size):
+        # A slip that lasts over the length is one error, not one per sample.
+        speed = rim[w] + SLOWEST
+        slipped = 1e3 * speed
+        if dt > 0.0:
+            slipped = speed * math.sqrt(max(length[w] / (speed * dt), 1.0))
+        weight[w, 0] = 1.0 / math.hypot(radius[w] * noise[RATE], noise[SLIP] * slipped)
+        weight[w, 1] = 1.0 / (noise[SIDESLIP] * slipped)
+        weight[w, 2] = 1.0 / (noise[SLIP] * slipped)
+
+
+@inlined
+def invert(P, L, inverse):
+    """Inverse of a covariance, L being work space; False if it is not positive definite."""
+    n = P.shape[0]
+    for i in range(n):
+        for k in range(n):
+            L[i, k] = P[i, k]
+            inverse[i, k] = 1.0 if i == k else 0.0
+    if not factorise(L):
+        return False
+    for i in range(n):
+        solve_factorised(L, inverse[i])
+    return True
+
+
+@entry
+def update_contact_angles(
+    vehicle,
+    coupling,
+    looseness,
+    length,
+    rest,
+    noise,
+    rates,
+    angles,
+    turn_rows,
+    turn,
+    dt,
+    surprise,
+    psi,
+    P,
+    v,
+    carrier_rate,
+    valid,
+):
+    """One sample of the filter: psi (nw,), P (nw, nw), v (nv,), carrier_rate (nw,) are its memory, valid (nw,) is set.
+
+    rates, angles (nj,): NaN where not measured; turn_rows (k, 3), turn (k,): what is known of ω, in sigmas. Returns the
+    mean square of the residuals, or `surprise` where nothing is to be learnt: at standstill, or with ω unknown.
+    """
+    nw = vehicle.wheel.size
+    rim = np.empty(nw)
+    rim_speeds(vehicle, rates, rim)
+    fade(rim, dt, length, noise[SPREAD], carrier_rate, psi, P)
+    fastest = 0.0
+    for w in range(nw):
+        valid[w] = False
+        fastest = max(fastest, rim[w])
+    if fastest < SLOWEST or turn.size == 0:
+        return surprise
+    weight = np.empty((nw, 3))
+    contact_weights(rim, dt, length, vehicle.radius, noise, weight)
+    q = np.zeros(7 + rest.size)
+    q[0] = 1.0
+    choice = np.arange(v.size)
+    n = 6
+    for j in range(rest.size):
+        q[7 + j] = rest[j] if math.isnan(angles[j]) else angles[j]
+        if math.isnan(rates[j]):
+            choice[n] = 6 + j
+            n += 1
+    unknown = choice[:n]
+    mean = psi.copy()
+    prior = np.empty((nw, nw))
+    known = invert(P, np.empty((nw, nw)), prior)
+    found = np.empty(nw)
+    found_P = np.empty((nw, nw))
+    found_rate = np.empty(nw)
+    found_v = np.empty(v.size)
+    for memory in range(2):
+        if memory == 1:  # the ground may have changed at once, as at the foot of a ramp: try without the memory
+            known = True
+            for a in range(nw):
+                mean[a] = 0.0
+                for b in range(nw):
+                    prior[a, b] = 1.0 / noise[SPREAD] ** 2 if a == b else 0.0
+        if not known:
+            continue
+        for i in range(v.size):
+            found_v[i] = v[i] if i < 6 or math.isnan(rates[i - 6]) else rates[i - 6]
+        squares, solved = solve_contact_angles(
+            vehicle,
+            q,
+            unknown,
+            looseness,
+            weight,
+            turn_rows,
+            turn,
+            coupling,
+            mean,
+            prior,
+            found_v,
+            found,
+            found_P,
+            found_rate,
+        )
+        surprise = squares / max(3 * nw + turn.size - n, 1)
+        solved = solved and surprise <= SURPRISE
+        for w in range(nw):
+            solved = solved and abs(found[w]) <= STEEPEST
+        if solved:
+            for w in range(nw):
+                psi[w] = found[w]
+                carrier_rate[w] = found_rate[w]
+                for k in range(nw):
+                    P[w, k] = 0.5 * (found_P[w, k] + found_P[k, w])
+                valid[w] = math.sqrt(P[w, w]) <= noise[VALID] and rim[w] >= SLOWEST
+            for i in range(v.size):
+                v[i] = found_v[i]
+            return surprise
+    return surprise

@@ -143,6 +143,12 @@ def entry(function):
         return numba.njit(cache=True, nogil=True, **FLAGS)(function)
 
 
+def exact_entry(function):
+    """As `entry`, without the liberties of the other kernels: for where the last bit counts."""
+    with _cached_for(function):
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+
+
 def parallel_entry(function):
     """Compile a function called from Python whose prange loop runs on all cores."""
     with _cached_for(function):

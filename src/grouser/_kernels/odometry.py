@@ -2,7 +2,8 @@
 
 Everything lives in flat arrays made once, so that an update from Python costs one call and memory never grows:
 `memory` is what is kept between updates, `joints` (nj, columns) what is known of each joint, `settings` numbers that do
-not change, `out` the estimate. `odometry_slots.py` says what stands where.
+not change, `out` the estimate; `odometry_slots.py` says what stands where. Vehicle, model, ground and work space are in
+`numbers` and `indices`, see `odometry_store.py`.
 """
 
 import math
@@ -13,8 +14,11 @@ from grouser._kernels.jit import entry, kernel
 from grouser._kernels.kinematics import KinematicModel
 from grouser._kernels.odometry_inputs import check_inputs, check_time, choose_known, rim_speed
 from grouser._kernels.odometry_pose import advance, write_estimate
+from grouser._kernels.odometry_store import store_in
 from grouser._kernels.odometry_velocity import (
+    SLOWEST,
     lean_slopes,
+    missing_rates,
     outside_share,
     sample_covariance,
     sample_twist,
@@ -25,6 +29,8 @@ LOWEST_SHARE = 1e-3
 """Share of a component that may lie outside of what the wheels determine, for it to count as observed."""
 UNKNOWN_SPEED = 1.0
 """One sigma of a velocity that nothing determines [m/s, rad/s]."""
+MISSING_LASTS = 1.0
+"""How long the error lasts, one way, that a missing wheel makes [s]; chosen, not measured."""
 LONGEST_STEADY = 10.0
 """Motion goes on through a gap for at most so long [s]."""
 LONGEST_GAP = 3600.0
@@ -32,15 +38,18 @@ LONGEST_GAP = 3600.0
 
 
 @kernel
-def observe(model, s, settings, inside, rank, share, out):
-    """Which velocities the wheels determine; share (6,): how much of each even the assumed contacts leave open."""
+def observe(model, s, N, settings, inside, rank, share, out):
+    """Which velocities the wheels determine; share (6,): how much of each even the assumed contacts leave open.
+
+    N (nv, nv) is work space.
+    """
     known = settings[slots.CONTACT_KNOWN] > 0.0 and inside
     if settings[slots.LINEAR] > 0.0:
         for i in range(6):
             share[i] = 0.0
             out[slots.O_OBSERVED + i] = 1.0 if 2 <= i <= 4 else 0.0
         return
-    outside_share(model, s, known, not known, share)
+    outside_share(model, s, N, known, not known, share)
     for i in range(6):
         seen = share[i] < LOWEST_SHARE and (known or i >= 2)
         if settings[slots.PLANAR] > 0.0 and i == 5:
@@ -49,7 +58,7 @@ def observe(model, s, settings, inside, rank, share, out):
     if out[slots.O_MEASURED] == 0.0 and not known:
         return  # no wheel is measured: contacts that were only assumed must not decide how fast it goes
     if rank < model.unknown.size:
-        outside_share(model, s, True, False, share)
+        outside_share(model, s, N, True, False, share)
     else:
         for i in range(6):
             share[i] = 0.0
@@ -119,14 +128,19 @@ def keep_sample(settings, memory, t, attitude, odometry, twist, C, lean, intensi
 
 
 @entry
-def update(
-    vehicle, model, ground, s, settings, joints, linear, contact, memory, choice, rates, angles, sense, work, out
-):
+def update(numbers, indices, settings, joints, linear, contact, memory, rates, angles, sense, out):
     """Take one sample; the estimate is in out. Returns the fault bits.
 
-    choice (2, nv) int64: work space of the known and unknown entries. sense = (time, roll, pitch, gyro (3)), with
-    infinity for a roll or a first turn rate that is not given. work (10, max(nq, 64)) is work space.
+    sense = (time, roll, pitch, gyro (3)), with infinity for a roll or a first turn rate that is not given.
     """
+    store = store_in(numbers, indices)
+    return take_sample(store, settings, joints, linear, contact, memory, rates, angles, sense, out)
+
+
+@kernel
+def take_sample(store, settings, joints, linear, contact, memory, rates, angles, sense, out):
+    """As `update`, with views of what is stored."""
+    vehicle, every, ground, s, work, shares, choice = store
     t = sense[0]
     faults = check_time(settings, memory, t)
     if faults == slots.FAULT_TIME:
@@ -148,24 +162,27 @@ def update(
     attitude[0] = sense[1]
     attitude[1] = sense[2]
     faults |= check_inputs(settings, memory, joints, rates, angles, attitude, t, q, out)
-    nk = choose_known(vehicle, settings, joints, rates, choice[0], choice[1], given)
-    here = KinematicModel(
-        choice[0, :nk],
-        choice[1, : given.size - nk],
-        model.weight,
-        model.gain,
-        model.target,
-        model.slip_mode,
-        model.slip_address,
-        model.slip_par,
-        model.tip_cosine,
+    known = choice[0]
+    unknown = choice[1]
+    nk = choose_known(settings, joints, rates, known, unknown, given)
+    model = KinematicModel(
+        known[:nk],
+        unknown[: given.size - nk],
+        every.weight,
+        every.gain,
+        every.target,
+        every.slip_mode,
+        every.slip_address,
+        every.slip_par,
+        every.tip_cosine,
     )
-    speed = rim_speed(vehicle, here, given, out)
+    speed = rim_speed(vehicle, model, given, out)
     for i in range(6):
         twist[i] = memory[slots.M_TWIST + i]
     # On a known ground the contacts depend on where the vehicle is: once for a guess of that, once more there.
     inside = True
     rank = 0
+    factorised = False
     for _ in range(2 if settings[slots.ON_GROUND] > 0.0 else 1):
         set_attitude(q, attitude[0], attitude[1], 0.0)
         if settings[slots.ON_GROUND] > 0.0:
@@ -173,10 +190,10 @@ def update(
             set_attitude(q, attitude[0], attitude[1], place[3])
             for i in range(3):
                 q[4 + i] = place[i]
-        inside, rank = sample_twist(vehicle, here, ground, s, settings, linear, contact, q, given, work)
+        inside, rank, factorised = sample_twist(vehicle, model, ground, s, settings, linear, contact, q, given, work)
     if not inside:
         faults |= slots.FAULT_GROUND
-    observe(here, s, settings, inside, rank, share, out)
+    observe(model, s, shares, settings, inside, rank, share, out)
     if settings[slots.LINEAR] > 0.0 and math.isnan(linear[0, 0]):  # its wheels do not suffice
         for i in range(6):
             odometry[i] = 0.0
@@ -188,11 +205,17 @@ def update(
         for i in range(36):
             C[i] = 0.0
     else:
-        lean_slopes(vehicle, here, s, settings, linear, given, work, lean)
-        sample_covariance(vehicle, here, ground, s, settings, joints, linear, contact, q, given, work, C)
+        lean_slopes(vehicle, model, s, factorised, settings, linear, given, work, lean)
+        sample_covariance(vehicle, model, ground, s, factorised, settings, joints, linear, contact, q, given, work, C)
         factor = slip_factor(settings, odometry, twist)
         for i in range(36):
             C[i] *= factor
+        if settings[slots.LINEAR] == 0.0:
+            # A missing wheel may turn as fast as the others, either way, and does so for a while.
+            unsure = max(speed, SLOWEST) if out[slots.O_MEASURED] > 0.0 else UNKNOWN_SPEED
+            step = h if h > 0.0 else settings[slots.PERIOD]
+            unsure *= math.sqrt(1.0 + 2.0 * MISSING_LASTS / step)
+            missing_rates(vehicle, model, s, joints, rates, unsure, known, unknown, given, work, C)
     faults |= open_velocities(C, share)
     faults |= take_gyro(settings, memory, sense[3:6], twist, C, lean)
     # Fewer wheels average less of what the process noise of a fit stands for.

@@ -101,7 +101,7 @@ def check_inputs(settings, memory, joints, rates, angles, attitude, t, q, out):
 
 
 @inlined
-def choose_known(vehicle, settings, joints, rates, known, unknown, given):
+def choose_known(settings, joints, rates, known, unknown, given):
     """Entries of the joint-space velocity that are given, and the others; returns how many are given."""
     nk = 0
     nu = 0

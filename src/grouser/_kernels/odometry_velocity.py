@@ -7,7 +7,9 @@ from grouser._kernels.contact import contacts_at, find_contacts
 from grouser._kernels.frames import pose_frames, rotation_of_quaternion, set_attitude
 from grouser._kernels.jacobian import wheel_jacobians
 from grouser._kernels.jit import inlined, kernel
-from grouser._kernels.kinematics import GRAVITY, SLIP_ON_BODY, body_slip, solve_velocity
+from grouser._kernels.kinematics import GRAVITY, SLIP_ON_BODY, KinematicModel, body_slip, solve_velocity
+from grouser._kernels.least_squares import cholesky_solve
+from grouser._kernels.odometry_inputs import LARGEST
 
 SLOWEST = 0.05
 """Speed below which slip is not put in relation to it [m/s]."""
@@ -15,6 +17,10 @@ STEP = 1e-4
 """Of the differences that propagate noise of angles [rad]."""
 RATE_STEP = 1e-3
 """Of those for rates, which enter linearly apart from slip [rad/s]."""
+SAFE_PIVOT = 1e-8
+"""Part of a column that is its own, squared, above which a Cholesky factor is good for many right sides."""
+SAFE_SHARE = 1e-16
+"""The same part of the largest column. Both are stricter than those of `least_squares`."""
 
 
 @kernel
@@ -32,8 +38,70 @@ def find_contact_frames(vehicle, ground, s, settings, contact, q):
     return inside
 
 
+@inlined
+def factorise(model, s):
+    """Cholesky factor of the normal matrix of the contacts in s, for `solve_factorised`; False if rank is nearly lost.
+
+    The whole least squares then decides, for every right side anew.
+    """
+    n = model.unknown.size
+    nr = s.rhs.size
+    N = s.normal
+    largest = 0.0
+    for i in range(n):
+        s.x[i] = 0.0
+        column = model.unknown[i]
+        for r in range(nr):
+            s.B[i, r] = s.A[r, column] * model.weight[r]
+        for j in range(i + 1):
+            total = 0.0
+            for r in range(nr):
+                total += s.B[i, r] * s.B[j, r]
+            N[i, j] = total
+        largest = max(largest, N[i, i])
+    return cholesky_solve(N, n, SAFE_PIVOT, SAFE_SHARE * largest, s.x)
+
+
+@inlined
+def solve_factorised(model, s, given):
+    """As `solve_velocity`, with the factor that `factorise` left in s.normal and the columns in s.B.
+
+    given (nv,) is zero where nothing is known: whole rows are faster than picked entries.
+    """
+    n = model.unknown.size
+    nr = s.rhs.size
+    N = s.normal
+    x = s.x
+    for r in range(nr):
+        total = s.rhs[r]
+        for k in range(given.size):
+            total -= s.A[r, k] * given[k]
+        s.row[r] = total * model.weight[r]
+    for i in range(n):
+        total = 0.0
+        for r in range(nr):
+            total += s.B[i, r] * s.row[r]
+        for k in range(i):
+            total -= N[i, k] * x[k]
+        x[i] = total * N[i, i]  # the diagonal is kept inverted
+    for i in range(n - 1, -1, -1):
+        value = x[i] * N[i, i]
+        s.v[model.unknown[i]] = value
+        for k in range(i):
+            x[k] -= N[i, k] * value
+
+
+@inlined
+def solve_rows(model, s, factorised, given):
+    """Unknown entries of s.v from the known ones and s.rhs; returns the rank."""
+    if factorised:
+        solve_factorised(model, s, given)
+        return model.unknown.size
+    return solve_velocity(model, s)
+
+
 @kernel
-def constraint_twist(vehicle, model, s, given, odometry, twist):
+def constraint_twist(vehicle, model, s, factorised, given, odometry, twist):
     """Velocity from the wheels (4.35), T (2.37), and with slip, T (2.51), (2.52); returns the rank.
 
     Nothing is stabilised here: angles are measured, they need no pull towards the couplings.
@@ -42,7 +110,7 @@ def constraint_twist(vehicle, model, s, given, odometry, twist):
         s.v[i] = given[i]
     for r in range(s.rhs.size):
         s.rhs[r] = 0.0
-    rank = solve_velocity(model, s)
+    rank = solve_rows(model, s, factorised, given)
     for i in range(6):
         odometry[i] = s.v[i]
         twist[i] = s.v[i]
@@ -56,7 +124,7 @@ def constraint_twist(vehicle, model, s, given, odometry, twist):
                 for r in range(3 * w, 3 * w + 2):
                     for i in range(6):
                         s.rhs[r] += s.A[r, i] * s.slip_out[i]
-            solve_velocity(model, s)
+            solve_rows(model, s, factorised, given)
             for i in range(6):
                 twist[i] = s.v[i]
     return rank
@@ -83,21 +151,26 @@ def linear_twist(settings, linear, given, attitude, odometry, twist):
 
 @kernel
 def sample_twist(vehicle, model, ground, s, settings, linear, contact, q, given, work):
-    """Velocity of a sample into work[0] (wheels) and work[1] (with slip); returns whether there is ground, the rank."""
+    """Velocity of a sample into work[0] (wheels) and work[1] (with slip).
+
+    Returns whether there is ground, the rank, and whether the contacts left in s are factorised.
+    """
     if settings[slots.LINEAR] > 0.0:
         linear_twist(settings, linear, given, work[4], work[0], work[1])
-        return True, model.unknown.size
+        return True, model.unknown.size, False
     inside = find_contact_frames(vehicle, ground, s, settings, contact, q)
-    rank = constraint_twist(vehicle, model, s, given, work[0], work[1])
-    return inside, rank
+    factorised = factorise(model, s)
+    rank = constraint_twist(vehicle, model, s, factorised, given, work[0], work[1])
+    return inside, rank, factorised
 
 
 @kernel
-def outside_share(model, s, normal_rows, level, share):
+def outside_share(model, s, N, normal_rows, level, share):
     """Share of each of the six velocities that lies outside of what the constraint rows determine, into share (6,).
 
     The limit of ε (N + ε)⁻¹ is the projector on the null space of the rows. Without the normal rows only what wheels
-    measure counts, not the contact angles that were assumed; `level` takes the turn rates about x, y as given.
+    measure counts, not the contact angles that were assumed; `level` takes the turn rates about x, y as given. N is
+    work space: s.normal keeps the factor of the solution.
     """
     n = 0
     for body in range(2):  # joints first: they follow the body, and eliminating them loses no digits
@@ -107,7 +180,6 @@ def outside_share(model, s, normal_rows, level, share):
                 s.pivot[n] = c
                 n += 1
     nw = s.height_error.size
-    N = s.normal
     largest = 0.0
     for i in range(n):
         for j in range(i + 1):
@@ -155,10 +227,11 @@ def add_square(C, variance, changed, base, step):
 
 
 @kernel
-def sample_covariance(vehicle, model, ground, s, settings, joints, linear, contact, q, given, work, C):
+def sample_covariance(vehicle, model, ground, s, factorised, settings, joints, linear, contact, q, given, work, C):
     """Covariance of the twist in work[1] by propagation of the noise of its inputs, (4.47), into C (36,).
 
-    Each noisy input is changed a little and the velocity solved again, slip included. s holds the contacts.
+    Each noisy input is changed a little and the velocity solved again, slip included. s holds the contacts, and their
+    factor if they are `factorised`.
     """
     base = work[1]
     attitude = work[4]
@@ -173,7 +246,7 @@ def sample_covariance(vehicle, model, ground, s, settings, joints, linear, conta
         if settings[slots.LINEAR] > 0.0:
             linear_twist(settings, linear, given, attitude, work[2], work[3])
         else:
-            constraint_twist(vehicle, model, s, given, work[2], work[3])
+            constraint_twist(vehicle, model, s, factorised, given, work[2], work[3])
         given[6 + j] -= RATE_STEP
         add_square(C, joints[j, slots.RATE_VARIANCE], work[3], base, RATE_STEP)
     if settings[slots.LINEAR] > 0.0:
@@ -186,20 +259,71 @@ def sample_covariance(vehicle, model, ground, s, settings, joints, linear, conta
             continue
         q[7 + j] += STEP
         find_contact_frames(vehicle, ground, s, settings, contact, q)
-        constraint_twist(vehicle, model, s, given, work[2], work[3])
+        constraint_twist(vehicle, model, s, factorise(model, s), given, work[2], work[3])
         q[7 + j] -= STEP
         add_square(C, variance, work[3], base, STEP)
     if settings[slots.CONTACT_SIGMA] > 0.0 and settings[slots.ON_GROUND] == 0.0:
         for w in range(contact.size):
             contact[w] += STEP
             find_contact_frames(vehicle, ground, s, settings, contact, q)
-            constraint_twist(vehicle, model, s, given, work[2], work[3])
+            constraint_twist(vehicle, model, s, factorise(model, s), given, work[2], work[3])
             contact[w] -= STEP
             add_square(C, settings[slots.CONTACT_SIGMA] ** 2, work[3], base, STEP)
 
 
 @kernel
-def lean_slopes(vehicle, model, s, settings, linear, given, work, lean):
+def missing_rates(vehicle, model, s, joints, rates, speed, known, unknown, given, work, C):
+    """Adds to C (36,) what wheels whose rates should have come leave open: each may turn `speed` [m/s] off, either way.
+
+    Where a skid-steered vehicle turns, its wheels contradict each other, so the velocity of those that are left is not
+    that of all with less averaging: it is another one. What it was with all is found by giving each missing wheel the
+    rate that the others ask of it, which changes nothing, and then another. Returns whether there were any.
+    known, unknown (nv,): the entries of the model's, which are overwritten.
+    """
+    nk = model.known.size
+    for w in range(vehicle.wheel.size):
+        j = vehicle.wheel[w] - 1
+        if joints[j, slots.RATE_WANTED] > 0.0 and not (abs(rates[j]) < LARGEST):
+            known[nk] = 6 + j
+            nk += 1
+    first = model.known.size
+    if nk == first:
+        return False
+    constraint_twist(vehicle, model, s, False, given, work[2], work[3])
+    nu = 0
+    for i in range(model.unknown.size):
+        column = unknown[i]
+        lost = False
+        for k in range(first, nk):
+            lost = lost or known[k] == column
+        if lost:
+            given[column] = s.v[column]
+        else:
+            unknown[nu] = column
+            nu += 1
+    whole = KinematicModel(
+        known[:nk],
+        unknown[:nu],
+        model.weight,
+        model.gain,
+        model.target,
+        model.slip_mode,
+        model.slip_address,
+        model.slip_par,
+        model.tip_cosine,
+    )
+    for k in range(first, nk):
+        column = known[k]
+        given[column] += RATE_STEP
+        constraint_twist(vehicle, whole, s, False, given, work[2], work[3])
+        given[column] -= RATE_STEP
+        radius = vehicle.radius[vehicle.wheel_of_frame[column - 5]]
+        add_square(C, (speed / radius) ** 2, work[3], work[1], RATE_STEP)
+    return True
+
+
+@kernel
+def lean_slopes(vehicle, model, s, factorised, settings, linear, given, work, lean):
     """∂twist/∂roll and ∂twist/∂pitch into lean (12,): attitude turns gravity, and slip follows it.
 
     Contacts are fixed to the body. work[5] is the state, whose attitude is put back.
@@ -216,7 +340,7 @@ def lean_slopes(vehicle, model, s, settings, linear, given, work, lean):
         else:
             set_attitude(work[3], attitude[0], attitude[1], 0.0)
             rotation_of_quaternion(work[3], s.R_world_body)
-            constraint_twist(vehicle, model, s, given, work[2], work[3])
+            constraint_twist(vehicle, model, s, factorised, given, work[2], work[3])
         attitude[k] -= STEP
         for i in range(6):
             lean[6 * k + i] = (work[3, i] - work[1, i]) / STEP

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numba
 import numpy as np
@@ -14,7 +14,10 @@ from grouser._kernels.law import Law
 from grouser.actuation.actuators import Actuator
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.own_function import check_arguments, compiler_reason, name_of, stays_here, try_out
 from grouser.vehicles import Vehicle
+
+ARGUMENTS = ("p", "command", "rate", "angle", "torque")
 
 
 class _Function(Actuator):
@@ -26,9 +29,15 @@ class _Function(Actuator):
     def bind(self, vehicle: Vehicle) -> FloatArray:
         n = len(vehicle.actuated)
         if n not in self._laws:
-            self._laws[n] = _compile(self.body, n, len(self.parameters))
+            self._laws[n] = _compile(self.body, n, self.parameters)
         self.law = self._laws[n]
         return np.append(self.parameters, 0.0)
+
+    def __reduce__(self) -> NoReturn:
+        raise stays_here(f"actuator '{name_of(self.body)}'")
+
+    def __deepcopy__(self, memo: object) -> _Function:
+        return self
 
 
 def model(body: Callable[..., Any], parameters: ArrayLike = ()) -> Actuator:
@@ -39,10 +48,17 @@ def model(body: Callable[..., Any], parameters: ArrayLike = ()) -> Actuator:
     """
     if not callable(body):
         raise SimulationError(f"actuator: {body!r:.60} is not a function of (p, command, rate, angle, torque)")
-    return _Function(body, checks.array(parameters, "actuator parameters", (None,)))
+    par = checks.array(parameters, "actuator parameters", (None,))
+    check_arguments(body, ARGUMENTS, "actuator")
+    return _Function(body, par)
 
 
-def _compile(body: Callable[..., Any], n: int, parameters: int) -> Law:
+def _compile(body: Callable[..., Any], n: int, par: FloatArray) -> Law:
+    torque = np.zeros(n)
+    returned = try_out(body, (par.copy(), np.ones(n), np.zeros(n), np.zeros(n), torque), "actuator")
+    if returned is not None and not torque.any():
+        raise SimulationError(f"actuator '{name_of(body)}' returns something and writes nothing; it must write torque")
+    parameters = len(par)
     inner = numba.njit(error_model="numpy")(body)
 
     def law(par, x, out, jac):  # type: ignore[no-untyped-def]
@@ -72,7 +88,6 @@ def _compile(body: Callable[..., Any], n: int, parameters: int) -> Law:
     compiled = Law(law, cached=False)
     try:
         _ = compiled.address
-    except numba.core.errors.NumbaError as error:
-        reason = " ".join(str(error).split())[:300]
-        raise SimulationError(f"actuator '{getattr(body, '__name__', body)}' does not compile: {reason}") from None
+    except Exception as error:  # Numba raises more than its own errors
+        raise SimulationError(f"actuator '{name_of(body)}' does not compile: {compiler_reason(error)}") from None
     return compiled

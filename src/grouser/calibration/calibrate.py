@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from grouser import checks
 from grouser.calibration import likelihood
 from grouser.calibration.batch import BatchResult, gauss_newton
 from grouser.calibration.fit import Fit, History, Training
@@ -62,6 +63,9 @@ def calibrate(
     it drives; otherwise all are fitted at once, outliers weighing less (`loss`), with noise of maximum likelihood.
     Parameters are names, groups ("slip", "sensor", "noise") or `Parameter` with priors of your own.
     """
+    if not isinstance(model, (Kinematics, Dynamics, VelocityModel, MotionModel)):
+        raise CalibrationError(f"model: {model!r:.60} is not a model; use grouser.Kinematics(vehicle) or another")
+    checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
     motion = motion_model(model, log, ground=ground, sensor=sensor, noise=noise, powertrain=powertrain)
     chosen = order(resolve(motion, parameters))
     cut = intervals
@@ -111,6 +115,8 @@ def cut_log(
     stride: float | None = None,
 ) -> Intervals:
     """Intervals of a log while the vehicle moves, by time [s] or, where given, by distance [m]."""
+    checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
+    checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
     speed = rolling_speed(inputs_of(log, motion.vehicle), motion.vehicle)
     duration = None if distance is not None else interval
     slowest = SLOWEST * float(motion.vehicle.arrays.radius.mean())

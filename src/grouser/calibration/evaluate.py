@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grouser import checks
 from grouser.calibration.baselines import DifferentialDrive
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.calibrate import cut_log
@@ -142,6 +143,9 @@ def evaluate(
     robot are late by more on one day than on another. `same_drive`: the log is another part of the one that was fitted,
     so its sensor is as late.
     """
+    if not isinstance(fit, (Fit, MotionModel)):
+        raise CalibrationError(f"fit: {fit!r:.60} is not a fit; use grouser.Fit.load(path) or what calibrate returned")
+    checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
     motion = fit.model if isinstance(fit, Fit) else fit
     cut = cut_log(log, motion, interval=interval, distance=distance)
     trained = isinstance(fit, Fit) and fit.training.log == log.name and fit.training.samples == len(log)

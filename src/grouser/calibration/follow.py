@@ -103,6 +103,8 @@ class LogFollower:
         """Which columns are which signals."""
         self._blocks: list[Block] = []
         self._resumed = False
+        self._size = 0
+        """Bytes of the file when it was last looked at."""
 
     @property
     def name(self) -> str:
@@ -110,7 +112,11 @@ class LogFollower:
         return self.path.name
 
     def advance(self) -> Iterator[Update]:
-        """Learn from all blocks that are complete by now; after each update `place` and the calibrator agree."""
+        """Learn from all blocks that are complete by now; after each update `place` and the calibrator agree.
+
+        A file that was cut off or replaced since is a `LogError`.
+        """
+        self._check_same()
         yield from self._resume()
         while (block := self._read(self._lines_of_next())) is not None:
             self._blocks.append(block)
@@ -118,6 +124,7 @@ class LogFollower:
                 self._begin(block)
             yield from self._step(self._settled())
             self._forget()
+            self._check_same()
 
     def finish(self) -> tuple[LogFollower, list[Update]]:
         """A follower that also used the rest of the file, as if nothing more will come, and what that taught.
@@ -138,6 +145,21 @@ class LogFollower:
         if end.path.stat().st_size > (end._blocks[-1].end if end._blocks else 0):
             end._reject("cut off: the last line of the file does not end", 1)
         return end, learnt
+
+    def _check_same(self) -> None:
+        """The file must still hold what was read of it."""
+        try:
+            size = self.path.stat().st_size
+        except OSError:
+            raise LogError(f"{self.name}: is gone; it was removed or renamed while it was followed") from None
+        if size < self._size:
+            raise LogError(
+                f"{self.name}: is shorter than it was, {size} bytes and not {self._size}; it was cut off or begun anew"
+                " while it was followed"
+            )
+        self._size = size
+        if self.place.begun and self.fingerprint() != self.place.begun:
+            raise LogError(f"{self.name}: does not begin as it did; it was replaced while it was followed")
 
     def _resume(self) -> Iterator[Update]:
         """Read again what the place says was being looked at, and go on after the last line used."""
@@ -212,7 +234,8 @@ class LogFollower:
         fixed = self.manifest.model_copy(
             update={"segments": self.manifest.segments.model_copy(update={"longest_gap": gap})}
         )
-        log = log_of([judge(raw, fixed)], fixed)
+        judged = judge(replace(raw, signals=dict(raw.signals), pose=dict(raw.pose)), fixed)  # which uses columns up
+        log = log_of([judged], fixed)
         self._count(raw, log, tally, settled)
         self._check_units(log)
         yield from self._feed(log, settled)
@@ -388,4 +411,3 @@ def _pose_lines(log: Log, line: IntArray) -> IntArray:
         at = low + np.searchsorted(log.time[low:high], log.poses.time[mine])
         found[mine] = line[np.minimum(at, high - 1)]
     return found
-

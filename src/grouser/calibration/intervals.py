@@ -134,9 +134,10 @@ def _walk(
     assert length is not None
     # A pose may come half a period early; one that comes much too late belongs to an outage of the sensor.
     early = 0.5 * period if duration is not None else 1e-9 * length
+    measured, times = measure[usable], t[usable]
     while at < len(usable):
         i = int(usable[at])
-        end = int(np.searchsorted(measure[usable], measure[i] + length - early))
+        end = int(np.searchsorted(measured, measure[i] + length - early))
         if end >= len(usable):
             break
         j = int(usable[end])
@@ -145,7 +146,7 @@ def _walk(
         late = max(1.5 * period * rate, 0.05 * length)
         if measure[j] - measure[i] <= length + late and moving and t[j] - t[i] <= 60.0:
             pairs.append((i, j))
-            at = end if stride is None else max(at + 1, int(np.searchsorted(t[usable], t[i] + stride - 1e-9)))
+            at = end if stride is None else max(at + 1, int(np.searchsorted(times, t[i] + stride - 1e-9)))
         else:
             at += 1
     return pairs

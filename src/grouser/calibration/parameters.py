@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 import numpy as np
 
+from grouser import checks
 from grouser.calibration import vehicle_fields
 from grouser.calibration.motion import MotionModel
 from grouser.calibration.velocity import VelocityModel
@@ -143,6 +144,7 @@ def _settable(motion: MotionModel, name: str) -> bool:
 
 def available(motion: MotionModel) -> list[str]:
     """Names of all parameters of a motion model."""
+    checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
     model = motion.model
     names = [f"sensor.{field}" for field in SENSOR]
     if motion.powertrain is not None:
@@ -162,6 +164,7 @@ def available(motion: MotionModel) -> list[str]:
 
 def resolve(motion: MotionModel, names: Sequence[str | Parameter]) -> list[Parameter]:
     """Parameters of names and groups: "slip", "sensor", "noise", "contact", "powertrain", "vehicle.*.radius"."""
+    checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
     everything = available(motion)
     chosen: dict[str, Parameter] = {}
     for one in names:

@@ -24,6 +24,8 @@ NAMES = tuple(f"slip.a{i}" for i in range(1, 14))
 """Parameters of the slip surface, α₁…α₁₃ of P (13)."""
 GRAVITY_TERMS = [3, 7, 11, 12]
 """Positions in α of those that multiply gravity."""
+KEPT = 1 << 15
+"""Samples whose regressors are held at once; they take 624 bytes each."""
 ROWS = np.array([3, 4, 2])
 """Where δV_x, δV_y, δV_θ stand in a body velocity (ω, v)."""
 
@@ -88,8 +90,19 @@ class Perturbative(VelocityModel):
 
     def twists(self, inputs: Inputs) -> FloatArray:
         """Body velocity (ω, v) at each sample, (n, 6), P (12)."""
-        nominal = self.nominal(inputs)
-        out: FloatArray = nominal + self.regressors(inputs, nominal) @ self.slip
+        n = len(inputs.time)
+        if n > KEPT:
+            whole = np.empty((n, 6))
+            for low in range(0, n, KEPT):
+                whole[low : low + KEPT] = self.twists(inputs.window(low, min(low + KEPT, n)))
+            return whole
+        # The regressors are the same for all α, so they stay with the inputs for the next candidate.
+        key = (Perturbative, id(self.vehicle), self.gravity_grows)
+        if key not in inputs.kept:
+            nominal = self.nominal(inputs)
+            inputs.kept[key] = (nominal, self.regressors(inputs, nominal), self.vehicle)
+        nominal, regressors, _ = inputs.kept[key]
+        out: FloatArray = nominal + regressors @ self.slip
         return out
 
     def slopes(self, inputs: Inputs, names: list[str]) -> FloatArray | None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grouser._kernels.powertrain import follow_commands
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
+from grouser.logs.log import IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,20 +32,25 @@ class Powertrain:
 
     def rates(self, time: FloatArray, command: FloatArray, initial: FloatArray | None = None) -> FloatArray:
         """Rates for commands (n, k) held from sample to sample of one unbroken stretch, starting at `initial` (k,)."""
-        out = np.empty_like(command)
-        out[0] = self.gain * command[0] if initial is None else initial
+        return self.stretches(time, command, np.array([0, len(time)]), initial)
+
+    def stretches(
+        self, time: FloatArray, command: FloatArray, bounds: IntArray, initial: FloatArray | None = None
+    ) -> FloatArray:
+        """The same for several stretches, samples bounds[s] to bounds[s + 1] each, that begin at `initial` (k,)."""
         if self.delay == 0.0 and self.time_constant == 0.0:
-            out[:] = self.gain * command
-            return out
-        # A delayed command changes between samples: exact pieces between all instants at which anything changes.
-        events = np.union1d(time, (time + self.delay)[time + self.delay < time[-1]])
-        held = np.searchsorted(time, 0.5 * (events[1:] + events[:-1]) - self.delay, side="right") - 1
-        keep = np.exp(-np.diff(events) / self.time_constant) if self.time_constant > 0.0 else np.zeros(len(held))
-        rate, at = out[0], 1
-        for piece, end in enumerate(events[1:]):
-            target = self.gain * command[max(int(held[piece]), 0)]
-            rate = target + (rate - target) * keep[piece]
-            if end == time[at]:
-                out[at] = rate
-                at += 1
+            at_once: FloatArray = self.gain * command
+            return at_once
+        out = np.empty(command.shape)
+        first = bounds[:-1][np.diff(bounds) > 0]
+        out[first] = self.gain * command[first] if initial is None else initial
+        follow_commands(
+            np.ascontiguousarray(time, dtype=np.float64),
+            np.ascontiguousarray(command, dtype=np.float64),
+            np.ascontiguousarray(bounds, dtype=np.int64),
+            float(self.gain),
+            float(self.delay),
+            float(self.time_constant),
+            out,
+        )
         return out

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from grouser.compiling import compiling
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
-from grouser.logs.log import Sensor
+from grouser.logs.log import IntArray, Sensor
 from grouser.slip import BodySlip
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
@@ -27,6 +27,10 @@ ERRORS = (0, 1, 2, 5)
 """Components of a pose whose errors a prediction carries: where attitude is measured, roll and pitch are not."""
 MANY = 32
 """Intervals worth a thread of their own."""
+FEW = 8
+"""Intervals for which only the samples they need are looked at, also in a short log."""
+MOST = 1 << 15
+"""Samples of a log whose velocities, for all candidates, are held at once: 48 bytes for each of both."""
 MARGIN = 3
 """Samples beside an interval that its integral may touch."""
 
@@ -79,7 +83,19 @@ class LogProblem:
             from grouser.calibration.rollouts import rollout_poses
 
             return rollout_poses(self, motions, self.intervals.only(chosen))
-        here, inputs, shift = self._window(chosen)
+        first, last, _ = chosen.indices(len(self.intervals))
+        if len(self.inputs.time) <= MOST or last - first <= FEW or motions[0].powertrain is not None:
+            return self._poses(motions, chosen, *self._window(chosen))
+        out = np.empty((len(motions), last - first, 6))
+        for group in self._groups(first, last):
+            found = self._poses(motions, group, *self._part(group))
+            out[:, group.start - first : group.stop - first] = found
+        return out
+
+    def _poses(
+        self, motions: Sequence[MotionModel], chosen: slice, here: Intervals, inputs: Inputs, shift: int
+    ) -> FloatArray:
+        """Predicted poses of some intervals with the inputs they need, which begin at sample `shift`."""
         made: dict[int, FloatArray] = {}
         stack = np.empty((len(motions), len(inputs.time), 6))
         for s, motion in enumerate(motions):
@@ -214,17 +230,40 @@ class LogProblem:
     def _window(self, chosen: slice) -> tuple[Intervals, Inputs, int]:
         """The chosen intervals, the inputs they need and the number of samples left off before those."""
         here = self.intervals.only(chosen)
-        if len(here) == len(self.intervals) or len(here) > 8:
+        if len(here) == len(self.intervals) or len(here) > FEW:
             return here, self.inputs, 0
-        time = self.inputs.time
-        lows, highs = [], []
-        for (low, high), (t0, t1) in zip(here.ranges, here.times, strict=True):
-            stretch = time[low:high]
-            lows.append(max(low, low + int(np.searchsorted(stretch, t0 - 1.0)) - MARGIN))
-            highs.append(min(high, low + int(np.searchsorted(stretch, t1 + 1.0)) + MARGIN))
-        first, last = min(lows), max(highs)
-        ranges = np.stack([lows, highs], axis=1).astype(np.int64)
+        ranges = self._ranges(here)
+        first, last = int(ranges[:, 0].min()), int(ranges[:, 1].max())
         return replace(here, ranges=ranges), self.inputs.window(first, last), first
+
+    def _ranges(self, here: Intervals) -> IntArray:
+        """Samples [low, high) that intervals need, (I, 2)."""
+        time = self.inputs.time
+        out = np.empty((len(here), 2), dtype=np.int64)
+        for k, ((low, high), (t0, t1)) in enumerate(zip(here.ranges, here.times, strict=True)):
+            stretch = time[low:high]
+            out[k, 0] = max(low, low + int(np.searchsorted(stretch, t0 - 1.0)) - MARGIN)
+            out[k, 1] = min(high, low + int(np.searchsorted(stretch, t1 + 1.0)) + MARGIN)
+        return out
+
+    @cached_property
+    def _needed(self) -> IntArray:
+        """Samples [low, high) that each interval needs, (I, 2)."""
+        return self._ranges(self.intervals)
+
+    def _groups(self, first: int, last: int) -> Iterator[slice]:
+        """Intervals one after another that together need about `MOST` samples, in slices."""
+        while first < last:
+            far = np.flatnonzero(self._needed[first:last, 1] > self._needed[first, 0] + MOST)
+            end = max(first + int(far[0]), first + 1) if far.size else last
+            yield slice(first, end)
+            first = end
+
+    def _part(self, group: slice) -> tuple[Intervals, Inputs, int]:
+        """As `_window`, of any number of intervals."""
+        ranges = self._needed[group]
+        low, high = int(ranges[:, 0].min()), int(ranges[:, 1].max())
+        return replace(self.intervals.only(group), ranges=ranges), self.inputs.window(low, high), low
 
     def _driven(self, motion: MotionModel, inputs: Inputs, chosen: slice) -> Inputs:
         """The inputs with rates from commands, where the motion model has a powertrain."""
@@ -234,10 +273,8 @@ class LogProblem:
             raise CalibrationError(f"{self.log.name}: has no commands; a powertrain needs [commands] in its manifest")
         rates = self.inputs.rates.copy()
         driven = np.flatnonzero(np.isfinite(self._commands).all(axis=0))
-        bounds = self.log.segment_bounds
-        for low, high in pairwise(bounds):
-            part = slice(int(low), int(high))
-            rates[part, driven] = motion.powertrain.rates(self.inputs.time[part], self._commands[part, driven])
+        commands = self._commands[:, driven]
+        rates[:, driven] = motion.powertrain.stretches(self.inputs.time, commands, self.log.segment_bounds)
         _, _, shift = self._window(chosen)
         n = len(inputs.time)
         return Inputs(time=inputs.time, attitude=inputs.attitude, rates=rates[shift : shift + n], angles=inputs.angles)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser import rotation
+from grouser import checks, rotation
 from grouser.calibration.motion import MotionModel
 from grouser.calibration.velocity import Inputs, inputs_of, rolling_speed, twists
 from grouser.checks import FloatArray
@@ -20,6 +20,8 @@ from grouser.simulation import Run
 
 LEAST_NOISE = 1e-6
 """Sigma that the log of a perfect pose sensor states [m, rad]: a residual must have some covariance."""
+
+FROM_SIMULATE = "use what grouser.simulate returned, one or a list"
 
 
 def log_of_run(
@@ -47,7 +49,9 @@ def log_of_run(
     measured: joints whose rates are logged; None: the actuated ones. Angles of joints that are not wheels are always
     logged.
     """
-    runs = [run] if isinstance(run, Run) else list(run)
+    runs = [run] if isinstance(run, Run) else list(checks.instance(run, Sequence, "run", FROM_SIMULATE))
+    for one in runs:
+        checks.instance(one, Run, "run", FROM_SIMULATE)
     if not runs or any(len(one.time) < 2 for one in runs):
         raise CalibrationError("a log of a simulated run needs at least one run of at least one step")
     vehicle = runs[0].vehicle
@@ -100,6 +104,7 @@ def log_of_motion(
     stretch of each sample. A pose stands at every `poses_every`-th sample, `sensor.lag` later. White noise of the
     motion's density disturbs the velocity of every step, and noise of its sensor every pose; seed None: no noise.
     """
+    checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
     if isinstance(motion.model, Dynamics) or not motion.velocity_driven:
         raise CalibrationError("a motion model whose attitude is an input can make a log so; simulate the others")
     time = np.asarray(time, dtype=np.float64)

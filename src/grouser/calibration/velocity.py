@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from typing import Self
 
 
+LONG = 64 * kernels.BLOCK
+"""Samples whose velocities are found at once: whole blocks, so that they do not depend on it."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Inputs:
     """What drives a model along a log, n samples; made once for a log and a vehicle."""
@@ -51,6 +55,11 @@ class Inputs:
         half = 0.5 * self.attitude
         (sr, sp), (cr, cp) = np.sin(half).T, np.cos(half).T
         return np.stack([cr * cp, sr * cp, cr * sp, -sr * sp], axis=1)
+
+    @cached_property
+    def kept(self) -> dict[Any, Any]:
+        """What models found for these inputs and need again for the next candidate."""
+        return {}
 
     @cached_property
     def measured(self) -> IntArray:
@@ -93,6 +102,11 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
         return np.ascontiguousarray(model.twists(inputs))
     vehicle = model.vehicle
     n, nj = inputs.rates.shape
+    if n > LONG:  # states and velocities of all samples at once would take four times the room of the result
+        whole = np.empty((n, 6))
+        for low in range(0, n, LONG):
+            whole[low : low + LONG] = twists(model, inputs.window(low, min(low + LONG, n)))
+        return whole
     measured = inputs.measured
     q = np.zeros((n, 7 + nj))
     q[:, :4] = inputs.quaternion
@@ -131,10 +145,10 @@ class SlipTwists:
         assert isinstance(base, BodySlip)
         self._model, self._slip = model, base
         count = len(base.parameters)
-        trials = (np.zeros(count), *np.eye(count))
-        found = [twists(model.replace(slip=base.with_parameters(p)), inputs) for p in trials]
-        self.none = found[0]
-        self.slopes = np.stack([t - found[0] for t in found[1:]], axis=2)
+        self.none = twists(model.replace(slip=base.with_parameters(np.zeros(count))), inputs)
+        self.slopes = np.empty((*self.none.shape, count))
+        for k, p in enumerate(np.eye(count)):  # in place: of a long log there is no room for them twice
+            self.slopes[..., k] = twists(model.replace(slip=base.with_parameters(p)), inputs) - self.none
 
     def fits(self, model: object) -> bool:
         """Whether a model differs from the one given only in its slip coefficients."""
@@ -167,8 +181,13 @@ def inputs_of(log: Any, vehicle: Vehicle) -> Inputs:
             f"{log.name}: measures the rate of no joint of '{vehicle.name}'; its manifest must map columns to"
             f" {', '.join(vehicle.wheels)} in [rates]"
         )
-    attitude = np.zeros((len(log), 2)) if log.attitude is None else np.array(log.attitude, dtype=np.float64)
-    return Inputs(time=np.array(log.time, dtype=np.float64), attitude=attitude, rates=rates, angles=angles)
+    attitude = np.zeros((len(log), 2)) if log.attitude is None else _contiguous(log.attitude)
+    return Inputs(time=_contiguous(log.time), attitude=attitude, rates=rates, angles=angles)
+
+
+def _contiguous(values: Any) -> FloatArray:
+    """As kernels take them; the values themselves where they are so already."""
+    return np.ascontiguousarray(values, dtype=np.float64)
 
 
 def rolling_speed(inputs: Inputs, vehicle: Vehicle) -> FloatArray:
@@ -180,5 +199,3 @@ def rolling_speed(inputs: Inputs, vehicle: Vehicle) -> FloatArray:
     rims = np.abs(inputs.rates[:, columns]) * np.array([wheel[int(j)] for j in columns])
     result: FloatArray = rims.mean(axis=1)
     return result
-
-

@@ -28,6 +28,7 @@ from grouser.cli import (
     view,
     warmup,
 )
+from grouser.cli.help import Command, Group
 from grouser.errors import GrouserError
 
 # Typer brings its own copy of Click or uses the installed one, by version; this is the root of its errors in both.
@@ -35,8 +36,8 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="grouser",
+    cls=Group,
     add_completion=False,
-    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: grouser demo",
@@ -46,6 +47,8 @@ for command in (
     bench, warmup,
 ):  # fmt: skip
     command.register(app)
+for registered in app.registered_commands:
+    registered.cls = Command
 
 
 @app.callback(invoke_without_command=True)

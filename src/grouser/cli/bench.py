@@ -18,7 +18,10 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats, a few seconds.")] = False,
     as_json: console.Json = False,
 ) -> None:
-    """Measure microseconds per step on one core, and a batch of rollouts on one and more."""
+    """Measure how fast the engine is on this machine.
+
+    It gives microseconds per step on one core, and seconds per batch of rollouts on one and more.
+    """
     from grouser.bench import measure, prepare
 
     prepare()

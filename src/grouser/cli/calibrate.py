@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from grouser.calibration.parameters import Parameter
     from grouser.logs import Log
 
+MODEL, FITTING, FOLLOWING = "Model", "Fitting", "Following"
+"""Panels of `--help-all`; `--help` only names what is in them."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -34,39 +37,69 @@ def calibrate(
         list[Path] | None, typer.Argument(metavar="LOG...", help="Driving logs: .csv, or a ROS bag or .mcap.")
     ] = None,
     manifest: Annotated[
-        Path | None, typer.Option(help="What the columns are (.toml); `grouser check LOG` drafts one.")
+        Path | None, typer.Option(help="What columns mean (.toml); `grouser check LOG` drafts it.")
     ] = None,
-    vehicle: Annotated[str | None, typer.Option(help="A shipped vehicle or a file; else the manifest's.")] = None,
+    vehicle: Annotated[
+        str | None, typer.Option(help="A shipped vehicle or a file; else the manifest's.", rich_help_panel=MODEL)
+    ] = None,
     model: Annotated[
         str,
-        typer.Option(help=f"{', '.join(motions.MODELS)}."),
+        typer.Option(
+            help="best of several (default), kinematic, dynamic or another. "
+            f"All are {', '.join(motions.MODELS)}; best keeps the one under which held-out parts are most probable.",
+            show_default=False,
+        ),
     ] = motions.MODELS[0],
-    contact: Annotated[str | None, typer.Option(help="Dynamic: piecewise-linear (default) or pacejka.")] = None,
+    contact: Annotated[
+        str | None, typer.Option(help="Dynamic: piecewise-linear (default) or pacejka.", rich_help_panel=MODEL)
+    ] = None,
     terrain: Annotated[
         str | None,
-        typer.Option(help="The ground, where attitude is not measured; dynamic: flat unless given."),
+        typer.Option(
+            help="The ground, where attitude is not measured; dynamic: flat unless given.", rich_help_panel=MODEL
+        ),
     ] = None,
     parameters: Annotated[
-        str | None, typer.Option(help="Names or groups with commas between; unless given, those of a first fit.")
+        str | None, typer.Option(help="Names or groups, with commas; else those of a first fit.")
     ] = None,
     interval: Annotated[float | None, typer.Option(help="How long predictions are, s; 2 unless given.")] = None,
-    distance: Annotated[float | None, typer.Option(help="How long predictions are, m; instead of --interval.")] = None,
+    distance: Annotated[
+        float | None,
+        typer.Option(help="How long predictions are, m; instead of --interval.", rich_help_panel=FITTING),
+    ] = None,
     stride: Annotated[
-        float | None, typer.Option(help="Start of one to start of the next, s; less than --interval overlaps.")
+        float | None,
+        typer.Option(
+            help="Start of one to start of the next, s; less than --interval overlaps.", rich_help_panel=FITTING
+        ),
     ] = None,
     online: Annotated[
-        bool, typer.Option("--online", help="One interval after another, as while driving; else all at once.")
+        bool,
+        typer.Option(
+            "--online",
+            help="One interval after another, as while driving; else all at once.",
+            rich_help_panel=FITTING,
+        ),
     ] = False,
-    loss: Annotated[str, typer.Option(help="All at once: huber or cauchy weigh outliers less; none.")] = "huber",
-    noise_form: Annotated[str, typer.Option(help="Process noise: diagonal, full or cholesky.")] = "diagonal",
-    gate: Annotated[float, typer.Option(help="Online: squared Mahalanobis distance of an outlier.")] = 90.0,
-    noise_gate: Annotated[float, typer.Option(help="The same for noise parameters.")] = 1000.0,
+    loss: Annotated[
+        str,
+        typer.Option(help="All at once: huber or cauchy weigh outliers less; none.", rich_help_panel=FITTING),
+    ] = "huber",
+    noise_form: Annotated[
+        str, typer.Option(help="Process noise: diagonal, full or cholesky.", rich_help_panel=MODEL)
+    ] = "diagonal",
+    gate: Annotated[
+        float,
+        typer.Option(help="Online: squared Mahalanobis distance of an outlier.", rich_help_panel=FITTING),
+    ] = 90.0,
+    noise_gate: Annotated[float, typer.Option(help="The same for noise parameters.", rich_help_panel=FITTING)] = 1000.0,
     prior: Annotated[
-        list[str] | None, typer.Option(help="name=value:sigma, where a parameter starts; may be repeated.")
+        list[str] | None,
+        typer.Option(help="name=value:sigma, where a parameter starts; may be repeated.", rich_help_panel=MODEL),
     ] = None,
     split: Annotated[
         float | None,
-        typer.Option(help="Share of the log to train on for held-out errors; 1 skips them."),
+        typer.Option(help="Share of the log to train on for held-out errors; 1 skips them.", rich_help_panel=FITTING),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where the fit goes (.toml).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Parameters over time, into a .png, .svg or .pdf file.")] = None,
@@ -77,15 +110,20 @@ def calibrate(
         bool, typer.Option("--follow", help="Calibrate while the log is being written; Ctrl-C ends it.")
     ] = False,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Follow: where to go on from if stopped or killed (.toml).")
+        Path | None,
+        typer.Option(help="Where to go on from if stopped or killed (.toml).", rich_help_panel=FOLLOWING),
     ] = None,
-    poll: Annotated[float, typer.Option(help="Follow: seconds between looks at the file.")] = 0.5,
+    poll: Annotated[float, typer.Option(help="Seconds between looks at the file.", rich_help_panel=FOLLOWING)] = 0.5,
     idle_exit: Annotated[
-        float | None, typer.Option(help="Follow: end when the file has not grown for so many seconds.")
+        float | None,
+        typer.Option(help="End when the file has not grown for so many seconds.", rich_help_panel=FOLLOWING),
     ] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Find the parameters under which predictions of a log come true, and how sure they are."""
+    """Find the parameters under which predictions of a log come true.
+
+    It also says how sure they are.
+    """
     if manifest is None and not (list_parameters and vehicle is not None):
         raise GrouserError("--manifest: is missing; it says what the columns are, and `grouser check LOG` drafts one")
     given = motions.Wanted(
@@ -125,10 +163,9 @@ def calibrate(
             raise GrouserError(f"{option}: is for --follow; add it, or leave {option} out")
     share = _share(split, len(logs))
 
-    import grouser as gr
     from grouser.calibration.evaluate import evaluate
 
-    log = gr.read_log(logs, manifest=manifest)
+    log = console.read_log(logs, manifest)
     options: dict[str, Any] = {
         "interval": length, "distance": far, "stride": gap, "online": online, "loss": loss,
         "gate": gate, "noise_gate": noise_gate,
@@ -304,7 +341,9 @@ def print_parameters(fit: Fit, title: str) -> None:
         for p, v in zip(fit.parameters, fit.vector.tolist(), strict=True)
     ]  # fmt: skip
     typer.echo(title)
-    console.print_table("", ("parameter", "value", "1σ", "prior", "unit", "meaning"), rows, right=(1,))
+    columns = ("parameter", "value", "1σ", "prior", "unit", "meaning")
+    shown = len(columns) if console.is_wide() else len(columns) - 1  # meanings would fold and push all else apart
+    console.print_table("", columns[:shown], [row[:shown] for row in rows], right=(1,))
 
 
 def _print_held_out(tried: dict[str, Evaluation], model: str, share: float) -> None:

@@ -28,7 +28,8 @@ def check(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="A vehicle (.toml .urdf), a terrain or a run (.npz), a log (.csv .bag .db3 .mcap) or its manifest.",
+            help="A vehicle, a terrain, a run, a log or its manifest. A vehicle is .toml or .urdf, a terrain .npz .asc "
+            ".tif .stl .obj or .ply, a run .npz, a log .csv .bag .db3 or .mcap, a manifest .toml.",
         ),
     ],
     manifest: Annotated[
@@ -36,7 +37,10 @@ def check(
     ] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Read a file and say what is in it, or what is wrong with it; a log may lie in several files."""
+    """Read a file and say what is in it, or what is wrong with it.
+
+    A log may lie in several files.
+    """
     file = files[0]
     if manifest is not None:
         kind, words, numbers = check_log.describe_log(files, manifest)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grouser.cli import console
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
@@ -45,10 +46,9 @@ def describe_manifest(file: Path) -> Found:
 
 def describe_log(files: Sequence[Path], manifest: Path) -> Found:
     """A log read with its manifest."""
-    import grouser as gr
     from grouser.logs.assess import assess
 
-    log = gr.read_log(files, manifest=manifest)
+    log = console.read_log(files, manifest)
     found = assess(log)
     pairs = _pairs(log, found)
     width = max(len(name) for name, _ in pairs)
@@ -62,13 +62,14 @@ def describe_log(files: Sequence[Path], manifest: Path) -> Found:
 def describe_unread(file: Path) -> Found:
     """A log without a manifest: what it holds, and a manifest to start from."""
     from grouser.logs import bags
+    from grouser.logs.bag_skeleton import bag_skeleton
 
     if bags.is_bag(file):
         topics = bags.topics(file)
         lines = [f"  {topic}  {kind}" for topic, kind in sorted(topics.items())]
-        hint = '[rates]\nFL = { topic = "/joint_states", field = "velocity", joint = "front_left_wheel" }'
-        words = "\n".join(["topics:", *lines, "say what they are in a manifest and pass it with --manifest:", hint])
-        return "bag", words, {"topics": topics}
+        text = bag_skeleton(file, topics)
+        hint = "say what they are in a manifest and pass it with --manifest; to start from:"
+        return "bag", "\n".join(["topics:", *lines, hint, "", text]), {"topics": topics, "manifest": text}
     from grouser.logs.skeleton import layout, skeleton
 
     found = layout(file)

@@ -36,14 +36,17 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the picture, the 3D pages and the tables.")] = Path("out/demo"),
+    out: Annotated[Path, typer.Option(help="Folder for picture, 3D pages and tables.")] = Path("out/demo"),
     seed: Annotated[int | None, typer.Option(help="Of the ground; without it, the grounds of the README.")] = None,
     no_picture: Annotated[
         bool, typer.Option("--no-picture", help="Write the tables only, neither picture nor 3D pages.")
     ] = False,
     as_json: console.Json = False,
 ) -> None:
-    """Send Zoë and Rocky 7 straight across rough ground, and say where they really end up and why."""
+    """Send two rovers straight over rough ground; say where they end up.
+
+    They are Zoë and Rocky 7, and it also says why.
+    """
     began = time.monotonic()
     values.make_folder(out)
     if seed is not None:

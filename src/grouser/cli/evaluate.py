@@ -16,8 +16,9 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "evaluate",
-        epilog="Example: grouser evaluate another.csv --manifest log.toml --fit fit.toml --interval 2\n\n"
-        "Example: grouser evaluate another.csv --manifest log.toml --fit fit.toml --plot errors.png --json",
+        epilog="Example: grouser evaluate another.csv --manifest log.toml --fit fit.toml\n\n"
+        "Example: grouser evaluate another.csv --manifest log.toml --fit fit.toml --json\n\n"
+        "Example: grouser evaluate another.csv --manifest log.toml --fit fit.toml --distance 5 --plot errors.png",
     )(evaluate)
 
 
@@ -28,17 +29,16 @@ def evaluate(
     interval: Annotated[float | None, typer.Option(help="How long predictions are, s; 2 unless given.")] = None,
     distance: Annotated[float | None, typer.Option(help="How long predictions are, m; instead of --interval.")] = None,
     own_lag: Annotated[
-        bool, typer.Option("--own-lag", help="Also with the sensor's lag of this log: each half's from the other half.")
+        bool,
+        typer.Option("--own-lag", help="Also with the sensor's lag of this log. Each half's is from the other half."),
     ] = False,
-    terrain: Annotated[
-        str | None, typer.Option(help="The ground of a model that was calibrated on one other than flat.")
-    ] = None,
+    terrain: Annotated[str | None, typer.Option(help="Ground the model was calibrated on, if other than flat.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Errors with ellipses, into a .png, .svg or .pdf file.")] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Predict every moving interval of a log and compare its end; plain odometry stands beside.
+    """Predict every moving interval of a log and compare its end.
 
-    Neither position nor yaw is used inside an interval, and none is left out.
+    Plain odometry stands beside. Neither position nor yaw is used inside an interval, and none is left out.
     """
     if interval is not None and distance is not None:
         raise GrouserError("--distance: predictions are of a time or of a distance; leave --interval or --distance out")
@@ -54,7 +54,7 @@ def evaluate(
     from grouser.calibration.fit import Fit
 
     found = Fit.load(fit, ground=None if terrain is None else gr.terrain.parse(terrain))
-    log = gr.read_log(logs, manifest=manifest)
+    log = console.read_log(logs, manifest)
     judged = judge(found, log, interval=length, distance=far, own_lag=own_lag)
     summary = judged.summary()
     if plot is not None:

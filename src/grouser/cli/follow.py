@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from grouser.cli import console
+from grouser.cli.live import shown
 from grouser.cli.motions import Wanted
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
     from grouser.calibration.follow import LogFollower
-    from grouser.calibration.online import Update
-
-Show = Callable[["LogFollower", "Update"], None]
 
 
 def run(
@@ -46,7 +42,10 @@ def run(
     if len(logs) != 1:
         raise GrouserError(f"--follow: one log is followed at a time, not {len(logs)}")
     if logs[0].suffix.lower() in (".bag", ".db3", ".mcap") or logs[0].is_dir():
-        raise GrouserError(f"--follow: {logs[0]} is not a CSV; only a CSV can be followed while it grows")
+        raise GrouserError(
+            f"--follow: {logs[0]} is a bag, and only a CSV can be followed while it grows; once the bag is closed,"
+            " calibrate it without --follow"
+        )
 
     from grouser.calibration.checkpoint import load_checkpoint, save_checkpoint
     from grouser.calibration.follow import LogFollower
@@ -67,7 +66,8 @@ def run(
         resumed = calibrator.filter.updates
         console.remark(f"{checkpoint}: going on after {resumed} intervals")
     end = follower
-    with _shown() as show:
+    stopped = False
+    with shown(follower.name) as show:
         try:
             grown = time.monotonic()
             size = -1
@@ -77,19 +77,32 @@ def run(
                         save_checkpoint(follower, checkpoint)
                     if out is not None:
                         calibrator.fit(follower.name).save(out)
-                    show(follower, update)
+                    show.learnt(follower, update)
                 now = follower.path.stat().st_size
                 if now != size:
                     size, grown = now, time.monotonic()
                 elif idle_exit is not None and time.monotonic() - grown >= idle_exit:
                     break
+                show.waiting(follower, time.monotonic() - grown)
                 time.sleep(poll if idle_exit is None else min(poll, max(idle_exit, 0.01)))
             end, learnt = follower.finish()
             for update in learnt:
-                show(end, update)
+                show.learnt(end, update)
         except KeyboardInterrupt:
-            console.remark("stopped")
+            stopped = True
+    if stopped:
+        console.remark(_stopped(follower, checkpoint))
     _report(end, resumed, checkpoint, out, as_json)
+
+
+def _stopped(follower: LogFollower, checkpoint: Path | None) -> str:
+    """Where it stopped, and how to go on."""
+    said = f"stopped after {follower.calibrator.filter.updates} intervals of {follower.name}"
+    if checkpoint is None:
+        return f"{said}; without --checkpoint it would begin anew"
+    if not checkpoint.exists():
+        return f"{said}; nothing to keep in {checkpoint} yet"
+    return f"{said}; the state is kept in {checkpoint}, and the same command goes on from there"
 
 
 def _report(end: LogFollower, resumed: int, checkpoint: Path | None, out: Path | None, as_json: bool) -> None:
@@ -122,51 +135,3 @@ def _report(end: LogFollower, resumed: int, checkpoint: Path | None, out: Path |
         typer.echo(f"{count} rows: {reason}")
     if out is not None:
         typer.echo(f"wrote {out}")
-
-
-@contextmanager
-def _shown() -> Iterator[Show]:
-    """A table that changes on a terminal, else one line an interval; both on stderr."""
-    if not sys.stderr.isatty():
-        yield _line
-        return
-    from rich.console import Console
-    from rich.live import Live
-
-    with Live(console=Console(stderr=True), auto_refresh=False) as live:
-        yield lambda follower, update: live.update(_table(follower, update), refresh=True)
-
-
-def _errors(follower: LogFollower, update: Update) -> tuple[float, float]:
-    """Of the prediction just made: position [m], yaw [deg]."""
-    import math
-
-    error = dict(zip(follower.calibrator.residual, update.residual.tolist(), strict=True))
-    return math.hypot(error.get("x", 0.0), error.get("y", 0.0)), math.degrees(abs(error.get("yaw", 0.0)))
-
-
-def _line(follower: LogFollower, update: Update) -> None:
-    f = follower.calibrator.filter
-    position, yaw = _errors(follower, update)
-    found = " ".join(f"{n}={v:.4g}±{s:.2g}" for n, v, s in zip(f.names, update.values, update.sigma, strict=True))
-    said = "" if update.accepted else ", rejected"
-    console.remark(f"t={update.time:.2f} s: off by {position:.3f} m, {yaw:.2f}°{said}; {found}")
-
-
-def _table(follower: LogFollower, update: Update) -> Any:
-    from rich.table import Table
-
-    from grouser.calibration.meaning import meaning, unit_of
-
-    f = follower.calibrator.filter
-    position, yaw = _errors(follower, update)
-    title = (
-        f"{follower.name}, t = {update.time:.1f} s: {f.updates} intervals, {f.rejected} rejected;"
-        f" the last prediction was off by {position:.3f} m, {yaw:.2f}°"
-    )
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in ("parameter", "value", "1σ", "unit", "meaning"):
-        table.add_column(name, justify="right" if name in ("value", "1σ") else "left")
-    for name, value, sigma in zip(f.names, update.values, update.sigma, strict=True):
-        table.add_row(name, f"{value:.5g}", f"{sigma:.2g}", unit_of(name), meaning(name))
-    return table

@@ -36,9 +36,13 @@ def gallery(
     listed: Annotated[bool, typer.Option("--list", help="Say which pictures there are, and draw none.")] = False,
     as_json: console.Json = False,
 ) -> None:
-    """Draw the pictures of README and documentation anew, from the demo and the reproduced experiments."""
+    """Draw the pictures of README and documentation anew.
+
+    They come from the demo and the reproduced experiments.
+    """
     if kind not in SUFFIXES:
         raise GrouserError(f"--kind: {kind!r:.20} is not one of {', '.join(SUFFIXES)}")
+    from grouser.cli.gallery_page import Entry, write_page
     from grouser.cli.gallery_pictures import draw, drawings
 
     there = drawings()
@@ -55,27 +59,34 @@ def gallery(
     chosen = list(dict.fromkeys(only)) if only else list(there)
     values.make_folder(out)
 
-    from grouser.bench import prepare
+    from grouser.bench import machine, prepare
 
     prepare()  # before the progress bar, whose line the compiler's notice would cross
     written: dict[str, dict[str, object]] = {}
     failed: dict[str, str] = {}
+    entries: list[Entry] = []
     for i, name in enumerate(chosen):
         began = time.monotonic()
         path = out / f"{name}.{kind}"
         console.remark(f"{i + 1} of {len(chosen)}: {name}")
         try:
             with console.progress(name) as report:
-                draw(there[name], path, quick=quick, progress=report)
+                numbers = draw(there[name], path, quick=quick, progress=report)
         except GrouserError as error:
             # An experiment whose measured data is not on this machine must not keep the others from being drawn.
             failed[name] = str(error)
             console.remark(f"grouser: {name}: {error}")
             continue
         seconds = round(time.monotonic() - began, 1)
+        entries.append(Entry(name, there[name].words, path, numbers))
         written[name] = {"file": str(path), "bytes": path.stat().st_size, "seconds": seconds}
         if not as_json:
             typer.echo(f"wrote {path}")
+    if not only and not failed:
+        here = machine()
+        write_page(out / "README.md", entries, quick=quick, machine=f"{here['cpu']}, {here['cores']} cores")
+        if not as_json:
+            typer.echo(f"wrote {out / 'README.md'}")
     if as_json:
         console.print_json({"pictures": written, "failed": failed, "quick": quick})
     if failed:

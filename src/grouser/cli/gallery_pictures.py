@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 EXPLAINING = ROOT / "docs" / "tools" / "pictures.py"
 """Pictures that explain the models; they are drawn beside the pages that show them, not in the package."""
 LARGEST = 200_000
-"""Bytes of a picture in the repository; a larger bitmap is reduced."""
+"""Bytes of a picture in the repository; a larger bitmap is reduced, so that a clone stays small."""
 COLOURS = 256
 """Of a reduced one: its shaded ground takes a fifth of the bytes, and looks the same."""
 QUICK = 2.0
@@ -31,8 +31,8 @@ class Drawing:
 
     words: str
     """What it shows."""
-    draw: Callable[[Path, bool, Progress], None]
-    """Draws it into a .png, .svg or .pdf file; in its quick variant, and telling its progress."""
+    draw: Callable[[Path, bool, Progress], str | None]
+    """Draws it into a .png, .svg or .pdf file, in its quick variant or not, telling its progress; gives the numbers."""
 
 
 def drawings() -> dict[str, Drawing]:
@@ -50,16 +50,17 @@ def drawings() -> dict[str, Drawing]:
     for name, experiment in EXPERIMENTS.items():
         if experiment.body not in seen:  # some tables of a paper are columns of another's picture
             seen.add(experiment.body)
-            out[name] = Drawing(f"reproduce {name}: {experiment.description}", _reproduced(name))
+            out[name] = Drawing(experiment.description, _reproduced(name))
     return out
 
 
-def draw(drawing: Drawing, path: Path, *, quick: bool, progress: Progress) -> None:
-    """Draw a picture whole or not at all; a large bitmap is reduced, so that a repository stays small."""
-    drawing.draw(path, quick, progress)
+def draw(drawing: Drawing, path: Path, *, quick: bool, progress: Progress) -> str:
+    """Draw a picture whole or not at all, and give the table behind it; a large bitmap is reduced."""
+    numbers = drawing.draw(path, quick, progress)
     if path.suffix.lower() == ".png" and path.stat().st_size > LARGEST:
         small = _reduced(path)
         write_whole(path, lambda file: file.write(small), GrouserError)
+    return numbers or ""
 
 
 def _reduced(path: Path) -> bytes:
@@ -127,11 +128,13 @@ def _rollouts(path: Path, quick: bool, progress: Progress) -> None:
     plot_rollouts(gr.rollout(model, ground, commands, every=5, progress=progress), ground, path)
 
 
-def _reproduced(name: str) -> Callable[[Path, bool, Progress], None]:
-    def draw_it(path: Path, quick: bool, progress: Progress) -> None:
+def _reproduced(name: str) -> Callable[[Path, bool, Progress], str]:
+    def draw_it(path: Path, quick: bool, progress: Progress) -> str:
         from grouser.reproduce import EXPERIMENTS
 
-        EXPERIMENTS[name].run(quick=quick, progress=progress).plot(path)
+        result = EXPERIMENTS[name].run(quick=quick, progress=progress)
+        result.plot(path)
+        return result.table()
 
     return draw_it
 

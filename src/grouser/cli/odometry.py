@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +14,12 @@ from grouser.errors import GrouserError
 if TYPE_CHECKING:
     from grouser.calibration.fit import Fit
     from grouser.logs import Log
+    from grouser.odometry.estimate import Estimate
     from grouser.odometry.log import LogOdometry
 
 OUTPUTS = (".tum", ".csv")
+SEEN = 1000
+"""Progress of writing is told every so many estimates."""
 ERRORS = ("end_error", "end_error_percent", "yaw_error_deg", "yaw_error_percent", "height_rms")
 
 
@@ -24,6 +28,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "odometry",
         epilog="Example: grouser odometry drive.csv --manifest log.toml --fit fit.toml --gyro\n\n"
+        "Example: grouser odometry drive.csv --manifest log.toml --plot drive.png\n\n"
         "Example: grouser odometry drive.csv --manifest log.toml --fit fit.toml --plot drive.png --out drive.tum",
     )(odometry)
 
@@ -32,7 +37,7 @@ def odometry(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="A driving log; several files are one log.")],
     manifest: Annotated[Path, typer.Option(help="What the columns are (.toml).")],
     fit: Annotated[
-        Path | None, typer.Option(help="What `grouser calibrate` wrote (.toml); without it, plain odometry.")
+        Path | None, typer.Option(help="What `grouser calibrate` wrote; without it, plain odometry. A .toml file.")
     ] = None,
     gyro: Annotated[
         bool, typer.Option("--gyro", help="Turn rates of the gyro; bias and lag are found from the log.")
@@ -40,58 +45,64 @@ def odometry(
     same_ground: Annotated[
         bool, typer.Option("--same-ground", help="Slip is that of the fit's ground, not of a similar one.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Poses into a .tum file, or everything with covariances into a .csv file.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Poses into .tum, or everything with covariances into .csv.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Path with ellipses, height, yaw error, into a .png, .svg or .pdf file.")
+        Path | None,
+        typer.Option(help="Path, height and yaw error into .png, .svg or .pdf. The path is drawn with ellipses."),
+    ] = None,
+    view: Annotated[
+        Path | None,
+        typer.Option(help="The drive in 3D into .html, with a moving ellipse. Plain odometry and the poses beside."),
     ] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Follow a log by its wheels, attitude and maybe gyro; its poses only judge. Plain odometry stands beside."""
+    """Follow a log by its wheels and attitude; its poses only judge.
+
+    A gyro may help. Plain odometry stands beside.
+    """
     if plot is not None:
         from grouser.view.style import picture_suffix
 
         picture_suffix(plot)
+    if view is not None:
+        from grouser.view.page import check_page
+
+        check_page(view)
     if out is not None and out.suffix.lower() not in OUTPUTS:
         raise GrouserError(f"{out}: odometry is written into a file that ends in {' or '.join(OUTPUTS)}")
 
-    import grouser as gr
-    from grouser.calibration.evaluate import plain_odometry
     from grouser.calibration.fit import Fit
-    from grouser.odometry.judge import judge
-    from grouser.odometry.log import SAME_GROUND, odometry_of
+    from grouser.odometry.compare import compare
 
     found = None if fit is None else Fit.load(fit)
-    log = gr.read_log(logs, manifest=manifest)
-    motion = found.model if found is not None else _uncalibrated(log)
-    plain = plain_odometry(motion, log)
-    trained = found is not None and found.training.log == log.name and found.training.samples == len(log)
-    spread = SAME_GROUND if same_ground or trained else None
-    run = odometry_of(plain if found is None else found, log, gyro=gyro, ground=spread)
+    log = console.read_log(logs, manifest)
+    with console.progress("odometry, %") as report:
+        both = compare(log, found, gyro=gyro, same_ground=same_ground, progress=report)
+    run, judged, baseline = both.run, both.judged, both.baseline
     if found is not None:
         _same_vehicle(found, log)
     # What a log without poses cannot say is null.
     result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, "nees", "baseline"))
     not_judged = None if len(log.poses) > 1 else f"has {len(log.poses) or 'no'} poses, and two are needed to judge by"
-    if not_judged is None:
-        # The pose sensor does not see full turns while it is blind; the best odometry there is counts them.
-        has_gyro = log.gyro is not None and not gyro
-        turns = odometry_of(motion, log, gyro=True, quiet=True) if has_gyro and _sees_turns(log) else run
-        judged = judge(run, log, motion.sensor, turns=turns)
-        baseline = judge(odometry_of(plain, log, quiet=True), log, motion.sensor, turns=turns).summary()
-        result = {**judged.summary(), "baseline": {key: baseline[key] for key in ERRORS}}
+    if judged is not None and baseline is not None:
+        plain = baseline.summary()
+        result = {**judged.summary(), "baseline": {key: plain[key] for key in ERRORS}}
     elif plot is not None:
         raise GrouserError(f"{log.name}: {not_judged}, so nothing can be drawn against them; leave --plot out")
     _write(run, out)
-    if plot is not None:
+    if plot is not None and judged is not None:
         from grouser.view.odometry import plot_odometry
 
         values.make_folder(plot.parent)
         plot_odometry(run, judged, plot, title=f"{log.name}: {_name(found, gyro)}")
+    if view is not None:
+        from grouser.view.drive_page import view_odometry
+
+        values.make_folder(view.parent)
+        view_odometry(log, both, view, name=_name(found, gyro))
     result |= {
         "log": log.name,
-        "vehicle": motion.vehicle.name,
+        "vehicle": both.motion.vehicle.name,
         "not_judged": not_judged,
         "fit": None if fit is None else str(fit),
         "gyro": None if run.gyro is None else {
@@ -100,23 +111,15 @@ def odometry(
         "drives": int(run.drive[-1]) + 1,
         "samples": len(log),
         "faults": run.faults,
-        "trained_on_this_log": trained,
+        "trained_on_this_log": both.trained,
         "out": None if out is None else str(out),
         "plot": None if plot is None else str(plot),
+        "view": None if view is None else str(view),
     }  # fmt: skip
     if as_json:
         console.print_json(result)
     else:
         _print(result, found, gyro)
-
-
-def _uncalibrated(log: Log) -> Any:
-    """A motion model of the vehicle that the manifest names."""
-    import grouser as gr
-
-    if log.vehicle is None:
-        raise GrouserError(f"{log.name}: its manifest names no vehicle; name it there, vehicle = '…', or give --fit")
-    return gr.MotionModel(model=gr.Kinematics(gr.vehicle(log.vehicle)), sensor=log.sensor)
 
 
 def _same_vehicle(fit: Fit, log: Log) -> None:
@@ -135,19 +138,22 @@ def _same_vehicle(fit: Fit, log: Log) -> None:
         )
 
 
-def _sees_turns(log: Log) -> bool:
-    import numpy as np
-
-    return log.gyro is not None and bool(np.isfinite(log.gyro[:, 2]).any())
-
-
 def _write(run: LogOdometry, out: Path | None) -> None:
     if out is None:
         return
     from grouser.odometry.output import write_csv, write_tum
 
     values.make_folder(out.parent)
-    (write_tum if out.suffix.lower() == ".tum" else write_csv)(out, run.estimates)
+    poses = out.suffix.lower() == ".tum"
+    with console.progress(f"writing {out.name}") as report:
+
+        def each() -> Iterator[Estimate]:
+            for k, one in enumerate(run.each_estimate(systematic=not poses)):
+                if k % SEEN == 0:
+                    report(k, len(run.drive))
+                yield one
+
+        (write_tum if poses else write_csv)(out, each())
 
 
 def _name(fit: Fit | None, gyro: bool) -> str:
@@ -180,7 +186,7 @@ def _print(result: dict[str, Any], fit: Fit | None, gyro: bool) -> None:
         typer.echo(f"{count} samples with a fault: {kind}")
     if result["trained_on_this_log"]:
         typer.echo("the fit was made from this very log, so these errors are not held out; try another log")
-    for key in ("out", "plot"):
+    for key in ("out", "plot", "view"):
         if result[key] is not None:
             typer.echo(f"wrote {result[key]}")
 

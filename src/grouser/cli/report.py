@@ -23,8 +23,8 @@ def register(app: typer.Typer) -> None:
     app.command(
         "report",
         epilog="Example: grouser report run.npz\n\n"
-        "Example: grouser report fit.toml --log other.csv --manifest log.toml --out fit.html\n\n"
-        "Example: grouser report drive.csv --manifest log.toml --fit fit.toml --gyro --json",
+        "Example: grouser report fit.toml --log other.csv --manifest log.toml\n\n"
+        "Example: grouser report drive.csv --manifest log.toml --fit fit.toml --gyro",
     )(report)
 
 
@@ -34,7 +34,7 @@ def report(
     ],
     manifest: Annotated[Path | None, typer.Option(help="What the columns of the log are (.toml).")] = None,
     log: Annotated[
-        list[Path] | None, typer.Option(help="Of a fit: a log that its predictions are judged on; may be repeated.")
+        list[Path] | None, typer.Option(help="Of a fit: a log to judge its predictions on. May be repeated.")
     ] = None,
     fit: Annotated[Path | None, typer.Option(help="Of a log: the fit; without it, plain odometry.")] = None,
     gyro: Annotated[bool, typer.Option("--gyro", help="Of a log: turn rates are the gyro's.")] = False,
@@ -47,13 +47,14 @@ def report(
     title: Annotated[str, typer.Option(help="Of the page.")] = "",
     question: Annotated[str, typer.Option(help="What the page answers, in your words.")] = "",
     out: Annotated[
-        Path | None, typer.Option(help="The page (.html); …-report.html beside the input unless given.")
+        Path | None, typer.Option(help="The page (.html); beside the input unless given. It then ends in -report.html.")
     ] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Make one HTML page: the question, numbers, pictures, settings to repeat it, versions.
+    """Make one HTML page of a run, a fit or the odometry of a log.
 
-    It needs no network and can be mailed; the browser prints it to PDF.
+    It holds the question, numbers, pictures, settings to repeat it, versions. It needs no network and can be
+    mailed; the browser prints it to PDF.
     """
     kind = _kind(inputs)
     _refuse(kind, {"--manifest": manifest, "--log": log, "--fit": fit, "--gyro": gyro or None, "--interval": interval,
@@ -131,21 +132,21 @@ def _of_fit(
     from grouser.view.report_fit import report_fit
 
     found = Fit.load(file, ground=None if terrain is None else gr.terrain.parse(terrain))
-    log = None if manifest is None else gr.read_log(logs, manifest=manifest)
+    log = None if manifest is None else console.read_log(logs, manifest)
     files = [file, *logs, *([] if manifest is None else [manifest])]
     return report_fit(found, log, interval=interval, files=files, **words)
 
 
 def _of_log(logs: list[Path], manifest: Path | None, fit: Path | None, gyro: bool, words: dict[str, Any]) -> Report:
-    import grouser as gr
     from grouser.calibration.fit import Fit
     from grouser.view.report_odometry import report_odometry
 
     assert manifest is not None
     found = None if fit is None else Fit.load(fit)
-    log = gr.read_log(logs, manifest=manifest)
+    log = console.read_log(logs, manifest)
     files = [*logs, manifest, *([] if fit is None else [fit])]
-    return report_odometry(log, found, gyro=gyro, files=files, **words)
+    with console.progress("odometry, %") as report:
+        return report_odometry(log, found, gyro=gyro, files=files, progress=report, **words)
 
 
 def _command(inputs: list[Path], options: dict[str, Any]) -> str:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from grouser.cli import console
+from grouser.cli import console, values
 from grouser.errors import GrouserError
+from grouser.files import check_target
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +27,7 @@ def reproduce(
     plot: Annotated[Path | None, typer.Option(help="Draw the result into a .png, .svg or .pdf file.")] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Run an experiment of the papers again and print its table next to theirs."""
+    """Run an experiment of the papers again; its table next to theirs."""
     from grouser.reproduce import EXPERIMENTS
 
     if experiment is None:
@@ -41,6 +42,8 @@ def reproduce(
         from grouser.view.style import picture_suffix
 
         picture_suffix(plot)
+        values.make_folder(plot.parent)
+        check_target(plot, GrouserError)
     _compile()
     with console.progress(experiment) as report:
         result = EXPERIMENTS[experiment].run(quick=quick, progress=report)

@@ -16,47 +16,67 @@ if TYPE_CHECKING:
     from grouser.rolling import Design, RollingModel, RollingRun
 
 SUFFIXES = (".npz", ".csv", ".png", ".svg", ".pdf")
+JOINTS, STEPS = "Joints", "Steps and start"
+"""Panels of `--help-all`; `--help` only names what is in them."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "rolling",
-        epilog="Example: grouser rolling pvc --terrain rough:rms=.3,length=3,seed=1,interpolation=spline\n\n"
+        epilog="Example: grouser rolling pvc --compare pvc_locked --duration 10\n\n"
+        "Example: grouser rolling pvc --terrain rough:rms=.3,length=3,seed=1,interpolation=spline\n\n"
         "Example: grouser rolling pvc --terrain hills.npz --compare pvc_locked --out run.png --json",
     )(rolling)
 
 
 def rolling(
     vehicle: Annotated[
-        str, typer.Argument(help="A shipped vehicle with round tyres (pvc, pvc_four, …), or a .toml or .urdf file.")
+        str,
+        typer.Argument(help="One with round tyres: pvc, pvc_four, … or a file. Vehicle files are .toml or .urdf."),
     ],
     terrain: Annotated[
-        str, typer.Option(help="Smooth: flat, slope:deg=10, rough:…,interpolation=spline, or a file of a spline.")
+        str,
+        typer.Option(
+            help="flat (default), slope:deg=10, rough:…,interpolation=spline. It must be smooth; a file of a spline "
+            "is, too.",
+            show_default=False,
+        ),
     ] = "flat",
     drive: Annotated[float, typer.Option(help="Desired rate of every wheel, rad/s.")] = 1.0,
     rate: Annotated[
-        list[str] | None, typer.Option(help="Desired rate of one joint, joint=rad/s; 0 unless given; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="Desired rate of one joint, joint=rad/s; 0 unless given; may be repeated.", rich_help_panel=JOINTS
+        ),
     ] = None,
     joint: Annotated[
-        list[str] | None, typer.Option(help="Where a joint starts, joint=rad or m; may be repeated.")
+        list[str] | None,
+        typer.Option(help="Where a joint starts, joint=rad or m; may be repeated.", rich_help_panel=JOINTS),
     ] = None,
     duration: Annotated[float, typer.Option(help="How long to roll, s.")] = 30.0,
-    dt: Annotated[float, typer.Option(help="Step, s.")] = 0.01,
-    sigma: Annotated[float, typer.Option(help="How fast a violated contact is closed, 1/s.")] = 5.0,
-    start: Annotated[str, typer.Option(help="x,y,yaw to start from: m, m, degrees.")] = "0,0,0",
+    dt: Annotated[float, typer.Option(help="Step, s.", rich_help_panel=STEPS)] = 0.01,
+    sigma: Annotated[
+        float, typer.Option(help="How fast a violated contact is closed, 1/s.", rich_help_panel=STEPS)
+    ] = 5.0,
+    start: Annotated[str, typer.Option(help="x,y,yaw to start from: m, m, degrees.", rich_help_panel=STEPS)] = "0,0,0",
     compare: Annotated[
         list[str] | None,
-        typer.Option(help="Another design to lead along the same straight path, for its slip; may be repeated."),
+        typer.Option(help="Another design led along the same straight path. Its slip is compared; may be repeated."),
     ] = None,
-    friction: Annotated[float, typer.Option(help="Coefficient of friction of that slip.")] = 0.6,
+    friction: Annotated[
+        float, typer.Option(help="Coefficient of friction of the slip compared.", rich_help_panel="Comparison")
+    ] = 0.6,
     out: Annotated[
         list[Path] | None, typer.Option(help="A .npz, .csv, .png, .svg or .pdf file; may be repeated.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Designs compared, into a .png, .svg or .pdf file.")] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Roll a vehicle without slip: its freedoms, where it goes, and how well contact and rolling hold."""
+    """Roll a vehicle without slip: its freedoms and where it goes.
+
+    It also says how well contact and rolling hold.
+    """
     x, y, yaw = values.numbers(start, 3, "--start", "0,0,90")
     for file in out or []:
         if file.suffix.lower() not in SUFFIXES:

@@ -21,28 +21,29 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "rollout",
-        epilog="Example: grouser rollout zoe --terrain rough:rms=.15,length=.8,seed=1 --rollouts 1000 --seed 7\n\n"
+        epilog="Example: grouser rollout zoe --terrain rough:rms=.15,length=.8,seed=1 --seed 7\n\n"
         "Example: grouser rollout husky --rollouts 100000 --every 25 --out fan.npz --json",
     )(rollout)
 
 
 def rollout(
-    vehicle: Annotated[
-        str, typer.Argument(help="A shipped vehicle (see: grouser vehicles), or a .toml or .urdf file.")
-    ],
+    vehicle: Annotated[str, typer.Argument(help="A name (see: grouser vehicles), a .toml or .urdf file.")],
     terrain: Annotated[str, typer.Option(help="As for simulate.")] = "flat",
     rollouts: Annotated[int, typer.Option(help="How many.")] = 1000,
     duration: Annotated[float, typer.Option(help="Of each, s.")] = 10.0,
     dt: Annotated[float, typer.Option(help="Step, s.")] = 0.04,
-    seed: Annotated[int, typer.Option(help="Of the random arcs; the same seed gives the same arcs.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the random arcs. The same seed gives the same arcs.")] = 0,
     max_speed: Annotated[float, typer.Option(help="Speeds are uniform from 0 to this, m/s.")] = 1.0,
-    max_curvature: Annotated[float, typer.Option(help="Curvatures are uniform within ± this, 1/m.")] = 0.3,
+    max_curvature: Annotated[float, typer.Option(help="Curvatures are uniform in ± this, 1/m.")] = 0.3,
     threads: Annotated[int | None, typer.Option(help="Cores to use; all unless given. Results do not change.")] = None,
     every: Annotated[int | None, typer.Option(help="Keep every K-th state in the file, not only the last.")] = None,
     out: Annotated[Path | None, typer.Option(help="A .npz file for arcs, statuses and states.")] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Roll out random arcs from the origin and say where they end, how, and how fast this was."""
+    """Roll out random arcs from the origin; say where and how they end.
+
+    It also says how fast this was.
+    """
     values.whole(rollouts, 1, MOST_ROLLOUTS, "--rollouts")
     values.whole(seed, 0, 2**63 - 1, "--seed")
     values.positive(max_speed, "--max-speed")

@@ -18,58 +18,72 @@ WRITTEN = ("run.npz", "run.csv", "run.tum", "run.png")
 """What a folder given to --out is filled with."""
 SUFFIXES = (".npz", ".csv", ".tum", ".kitti", ".mcap", ".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
+STEPS, KINEMATIC, DYNAMIC = "Steps and start", "Kinematic model", "Dynamic model"
+"""Panels of `--help-all`; `--help` only names what is in them."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "simulate",
-        epilog="Example: grouser simulate zoe --terrain rough:rms=.15,length=.8,seed=1 --speed 1 --out run.png\n\n"
+        epilog="Example: grouser simulate zoe --terrain rough:rms=.15,length=.8,seed=1\n\n"
+        "Example: grouser simulate zoe --terrain ramp:height=1.5,deg=20 --speed 1 --out run.png\n\n"
         "Example: grouser simulate rocky7 --curvature 0.3 --out results --view run.html --json\n\n"
         "Example: grouser simulate landtamer --model dynamic --contact pacejka --friction 0.6 --actuator-gain 2000",
     )(simulate)
 
 
 def simulate(
-    vehicle: Annotated[
-        str, typer.Argument(help="A shipped vehicle (see: grouser vehicles), or a .toml or .urdf file.")
-    ],
+    vehicle: Annotated[str, typer.Argument(help="A name (see: grouser vehicles), a .toml or .urdf file.")],
     terrain: Annotated[
         str,
         typer.Option(
-            help="flat, slope:deg=10, ramp:height=1.5,deg=20, rough:rms=.15,length=.8,seed=1, or a file "
-            "(.npz .asc .tif .stl .obj .ply)."
+            help="flat (default), slope:deg=10, ramp:…, rough:…, or a file. In full ramp:height=1.5,deg=20 and "
+            "rough:rms=.15,length=.8,seed=1; a file is .npz .asc .tif .stl .obj or .ply.",
+            show_default=False,
         ),
     ] = "flat",
     speed: Annotated[float, typer.Option(help="Commanded speed, m/s; negative backs up.")] = 1.0,
     curvature: Annotated[float, typer.Option(help="Commanded curvature, 1/m, left positive.")] = 0.0,
     duration: Annotated[float, typer.Option(help="How long to drive, s.")] = 10.0,
-    dt: Annotated[float, typer.Option(help="Step, s.")] = 0.04,
-    start: Annotated[str, typer.Option(help="x,y,yaw to start from: m, m, degrees.")] = "0,0,0",
+    dt: Annotated[float, typer.Option(help="Step, s.", rich_help_panel=STEPS)] = 0.04,
+    start: Annotated[str, typer.Option(help="x,y,yaw to start from: m, m, degrees.", rich_help_panel=STEPS)] = "0,0,0",
     model: Annotated[
-        str, typer.Option(help="kinematic: wheels roll, no forces; dynamic: masses, contact forces, actuators.")
+        str,
+        typer.Option(
+            help="kinematic (default): wheels roll; dynamic: masses, forces. The kinematic model has no forces; the "
+            "dynamic one has masses, contact forces and actuators.",
+            show_default=False,
+        ),
     ] = "kinematic",
     integrator: Annotated[
-        str | None, typer.Option(help="euler (default); rk4 for the kinematic, midpoint for the dynamic model.")
+        str | None,
+        typer.Option(
+            help="euler (default); rk4 for the kinematic, midpoint for the dynamic model.", rich_help_panel=STEPS
+        ),
     ] = None,
     slip: Annotated[
-        str | None, typer.Option(help="Kinematic: six body-slip parameters p1,…,p6 (thesis section 2.3).")
+        str | None,
+        typer.Option(help="Body slip p1,…,p6 (thesis section 2.3); others: in Python.", rich_help_panel=KINEMATIC),
     ] = None,
     contact: Annotated[
-        str | None, typer.Option(help="Dynamic: piecewise-linear (default), pacejka or terramechanics.")
+        str | None,
+        typer.Option(help="piecewise-linear (default), pacejka or terramechanics.", rich_help_panel=DYNAMIC),
     ] = None,
     friction: Annotated[
-        float | None, typer.Option(help="Dynamic: coefficient of friction, 1 unless given; soil has none.")
+        float | None,
+        typer.Option(help="Coefficient of friction, 1 unless given; soil has none.", rich_help_panel=DYNAMIC),
     ] = None,
     actuator_gain: Annotated[
-        float | None, typer.Option(help="Dynamic: torque per rate error, N m/(rad/s); joints obey unless given.")
+        float | None,
+        typer.Option(help="Torque per rate error, N m/(rad/s); joints obey unless given.", rich_help_panel=DYNAMIC),
     ] = None,
-    torque_limit: Annotated[float | None, typer.Option(help="Dynamic: largest torque, N m; needs a gain.")] = None,
+    torque_limit: Annotated[
+        float | None, typer.Option(help="Largest torque, N m; needs a gain.", rich_help_panel=DYNAMIC)
+    ] = None,
     out: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="A folder, or a file ending in .npz .csv .tum .kitti .mcap .png .svg or .pdf; may be repeated."
-        ),
+        typer.Option(help="Folder or file: .npz .csv .tum .kitti .mcap .png .svg .pdf. May be repeated."),
     ] = None,
     view: Annotated[Path | None, typer.Option(help="A page that plays the run in 3D (.html).")] = None,
     as_json: console.Json = False,

@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "view",
         epilog="Example: grouser view run.npz\n\n"
-        "Example: grouser view before.npz after.npz --out compare.html --mesh body=hull.stl\n\n"
+        "Example: grouser view before.npz after.npz --out both.html --mesh body=hull.stl\n\n"
         "Example: grouser view run.npz --fan fan.npz --json",
     )(view)
 
@@ -24,14 +24,14 @@ def register(app: typer.Typer) -> None:
 def view(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="What `grouser simulate --out run.npz` wrote; several are laid over."),
+        typer.Argument(metavar="RUN...", help="What `grouser simulate --out run.npz` wrote. Several are laid over."),
     ],
     out: Annotated[Path | None, typer.Option(help="The page (.html); beside the first run unless given.")] = None,
     fan: Annotated[
-        Path | None, typer.Option(help="Rollouts to draw with them: what `grouser rollout --every K --out` wrote.")
+        Path | None, typer.Option(help="Rollouts too: what `grouser rollout --every K --out` wrote.")
     ] = None,
     terrain: Annotated[
-        str | None, typer.Option(help="As for simulate: the ground of runs whose file could not store theirs.")
+        str | None, typer.Option(help="Ground of runs whose file could not store it. Given as for simulate.")
     ] = None,
     mesh: Annotated[
         list[str] | None,
@@ -40,7 +40,10 @@ def view(
     title: Annotated[str, typer.Option(help="Of the page; the names of the runs unless given.")] = "",
     as_json: console.Json = False,
 ) -> None:
-    """Make one HTML file that shows runs in 3D; it opens from disk, needs no network, and can be mailed."""
+    """Make one HTML file that shows runs in 3D.
+
+    It opens from disk, needs no network, and can be mailed.
+    """
     meshes = _meshes(mesh or [])
     page = runs[0].with_suffix(".html") if out is None else out
     from grouser.view.page import check_page, view_runs

@@ -16,7 +16,10 @@ def register(app: typer.Typer) -> None:
 
 
 def warmup(as_json: console.Json = False) -> None:
-    """Compile all kernels now, once per machine and version, so that nothing waits later."""
+    """Compile all kernels now, so that nothing waits later.
+
+    Once per machine and version is enough.
+    """
     from grouser._kernels.jit import CACHE_FOLDER
 
     began = time.monotonic()
@@ -85,7 +88,9 @@ def _parts() -> list[tuple[str, Callable[[], object]]]:
         t = np.arange(0.0, 4.0, 0.1)
         motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky")))
         wheels = dict.fromkeys(motion.vehicle.wheels, 1.0 + 0.0 * t)
-        gr.evaluate(motion, gr.calibration.log_of_motion(motion, t, wheels), interval=1.0)
+        log = gr.calibration.log_of_motion(motion, t, wheels)
+        gr.evaluate(motion, log, interval=1.0)
+        gr.odometry.odometry_of(motion, log)
 
     def odometry() -> None:
         told = gr.Odometry(gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6))))
@@ -102,7 +107,7 @@ def _parts() -> list[tuple[str, Callable[[], object]]]:
         ("rollouts, drives and slip", drive_and_slip),
         ("forces: contacts, actuators and dynamics", dynamics),
         ("contacts, velocities and frames", probes),
-        ("predictions of logs", calibration),
+        ("predictions and odometry of logs", calibration),
         ("odometry", odometry),
         ("fusion", gr.odometry.Fusion),
         ("rolling", rolling),

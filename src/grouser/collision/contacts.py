@@ -40,6 +40,9 @@ def contacts(
 
     Without a ground the normal is taken to point to the wheel's centre, as T §2.2.1 does for estimated angles.
     """
+    checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+    if ground is not None:
+        checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
     result, _, _, _ = evaluate(vehicle, _plain_model(vehicle), state, ground, angles, np.zeros(6 + vehicle.n_joints))
     return result
 

@@ -73,6 +73,23 @@ class Contact(ABC):
         """∂force/∂(v_x, v_y, v_z, Rω, Δz), shape (…, 3, 5); arguments as in `force`."""
         return self._evaluate(v, r_omega, dz, radius, width, load)[1]
 
+    def axle_torque(
+        self,
+        v: ArrayLike,
+        r_omega: ArrayLike,
+        dz: ArrayLike,
+        *,
+        radius: float | None = None,
+        width: float | None = None,
+        load: float | None = None,
+    ) -> FloatArray:
+        """Torque of the ground about the wheel's axle [N m], positive against spinning ahead, shape (…).
+
+        A force at the contact point gives R f_x, and rolling resistance R C_rr Rω; models whose stresses act along the
+        rim give theirs. Arguments as in `force`; the radius [m] is needed.
+        """
+        return point_torque(self, v, r_omega, dz, radius=radius, width=width, load=load)
+
     def plot(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -105,7 +122,7 @@ class Contact(ABC):
         self, v: Any, r_omega: Any, dz: Any, radius: float | None, width: float | None, load: float | None
     ) -> tuple[FloatArray, FloatArray]:
         par = self.bind(radius, width, load)
-        states = _states(v, r_omega, dz)
+        states = contact_states(v, r_omega, dz)
         shape = states.shape[:-1]
         x = np.ascontiguousarray(states.reshape(-1, 5))
         out = np.empty((len(x), 3))
@@ -114,7 +131,27 @@ class Contact(ABC):
         return out.reshape(*shape, 3), jac.reshape(*shape, 3, 5)
 
 
-def _states(v: Any, r_omega: Any, dz: Any) -> FloatArray:
+def point_torque(
+    contact: Contact,
+    v: ArrayLike,
+    r_omega: ArrayLike,
+    dz: ArrayLike,
+    *,
+    radius: float | None,
+    width: float | None,
+    load: float | None,
+) -> FloatArray:
+    """The axle torque [N m] that the engine's wheels feel: of the force at the contact point, and of rolling."""
+    if radius is None:
+        raise SimulationError(f"{type(contact).__name__}: a torque needs the wheel's radius; give it [m]")
+    R = checks.positive(radius, "wheel radius")
+    f = contact.force(v, r_omega, dz, radius=radius, width=width, load=load)
+    rolling = float(getattr(contact, "rolling_resistance", 0.0)) * np.asarray(r_omega, dtype=np.float64)
+    torque: FloatArray = R * (f[..., 0] + np.where(f[..., 2] > 0.0, rolling, 0.0))
+    return torque
+
+
+def contact_states(v: Any, r_omega: Any, dz: Any) -> FloatArray:
     """(v_x, v_y, v_z, Rω, Δz) in one array, shape (…, 5)."""
     parts = []
     for value, name in ((v, "v"), (r_omega, "r_omega"), (dz, "dz")):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +15,13 @@ from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.contact.base import Contact, fingerprint
 from grouser.errors import SimulationError
+from grouser.own_function import check_arguments, compiler_reason, stays_here, try_out
 
 Function = Callable[..., Any]
+
+ARGUMENTS = ("p", "v", "r_omega", "dz")
+TRIED = np.array([-0.1, 0.05, 0.0]), 1.0, -0.01
+"""A state that any law must be able to judge: driving with a little slip."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +45,12 @@ class FunctionContact(Contact):
     def with_parameters(self, parameters: ArrayLike) -> FunctionContact:
         """The same function with other parameters; nothing is compiled again."""
         return replace(self, parameters=checks.array(parameters, "contact parameters", self.parameters.shape))
+
+    def __reduce__(self) -> NoReturn:
+        raise stays_here(f"contact model '{getattr(self.function, '__name__', self.function)}'")
+
+    def __deepcopy__(self, memo: object) -> FunctionContact:
+        return self  # immutable, and its law is alive as long as it is
 
 
 @overload
@@ -74,16 +84,32 @@ def _make(function: Function, parameters: ArrayLike, jacobian: Function | None) 
     if not callable(function):
         raise SimulationError(f"contact model is a {name}; it must be a Python function (p, v, r_omega, dz)")
     p = checks.array(parameters, f"contact model '{name}' parameters", (None,))
+    check_arguments(function, ARGUMENTS, "contact model")
+    if jacobian is not None:
+        check_arguments(jacobian, (*ARGUMENTS, "J"), "jacobian of a contact model,")
     try:
         law = function_law(function, jacobian, len(p))
     except Exception as error:  # Numba raises more than its own errors
-        raise SimulationError(f"contact model '{name}' does not compile: {_reason(error)}") from None
+        reason = _returned(function, p) or compiler_reason(error)
+        raise SimulationError(f"contact model '{name}' does not compile: {reason}") from None
+    v, r_omega, dz = TRIED
+    try_out(function, (p.copy(), v.copy(), r_omega, dz), "contact model")
+    if jacobian is not None:
+        try_out(jacobian, (p.copy(), v.copy(), r_omega, dz, np.zeros((3, 5))), "jacobian of a contact model,")
     return FunctionContact(function, p, law)
 
 
-def _reason(error: Exception) -> str:
-    """The one line of a Numba message that says what is wrong."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if not line.startswith(("Failed in", "-", "During:"))]
-    return (telling or lines or [type(error).__name__])[0].rstrip(".")[:300]
+def _returned(function: Function, p: FloatArray) -> str | None:
+    """What is wrong with what it returns; None if that is not it."""
+    v, r_omega, dz = TRIED
+    try:
+        with np.errstate(all="ignore"):
+            given = getattr(function, "py_func", function)(p.copy(), v.copy(), r_omega, dz)
+    except Exception:
+        return None
+    wanted = "it must return the three forces (f_x, f_y, f_z)"
+    if given is None:
+        return f"it returns nothing; {wanted}"
+    if isinstance(given, (tuple, list, np.ndarray)):
+        return None if len(given) == 3 else f"it returns {len(given)} values; {wanted}"
+    return f"it returns a {type(given).__name__}; {wanted}"

@@ -35,7 +35,8 @@ class SpringContact(Contact):
     damping: float | None = None
     """K_d [N·s/m], ≥ 0; None: stiffness × 0.05 s."""
     static_penetration: float = 0.02
-    """Penetration at rest on level ground [m], > 0; sets the stiffness if that is None."""
+    """Penetration at rest on level ground [m], > 0; sets the stiffness if that is None. The default is that of a soft
+    tyre: a tall vehicle leans on it by more than the slope, and tips earlier than its geometry says. 1e-4 is hard."""
     onset: float | None = None
     """Penetration over which damping comes in [m], ≥ 0; None: a tenth of static_penetration. With 0 the force
     jumps at touchdown, as in (C.3), and a step of the simulation may have no solution."""

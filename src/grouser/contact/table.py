@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import contact_table as laws
@@ -149,6 +150,23 @@ class Table(Contact):
                     f"which gives the model other parameters; make one for this wheel, or give the model a stiffness"
                 )
         return self.par
+
+    def axle_torque(
+        self,
+        v: ArrayLike,
+        r_omega: ArrayLike,
+        dz: ArrayLike,
+        *,
+        radius: float | None = None,
+        width: float | None = None,
+        load: float | None = None,
+    ) -> FloatArray:
+        """That of the model that was tabulated, itself and not from a table [N m], shape (…).
+
+        v [m/s], r_omega [m/s], dz [m], radius [m], width [m], load [N]: as in `Contact.axle_torque`.
+        """
+        self.bind(radius, width, load)
+        return self.model.axle_torque(v, r_omega, dz, radius=self.radius, width=self.width, load=self.load)
 
     def plot(
         self,

@@ -118,12 +118,21 @@ class Dynamics:
             raise SimulationError(f"wheel '{inert[0]}' has mass but no inertia: a torque would spin it at once; add it")
         _ = self._parts, self.vehicle_arrays  # refuses bad parameters now, not in the middle of a run
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Addresses of laws and parameters mean nothing in another process, nor once this model is gone: a copy, pickled
+        # or deep, makes its own.
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
     def replace(self, **changes: Any) -> Dynamics:
         """A copy with some fields changed."""
         return dataclasses.replace(self, **changes)
 
     def describe(self) -> str:
         """The model and all its settings but the vehicle, as text for people."""
+        return self._described
+
+    @cached_property
+    def _described(self) -> str:
         told = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "vehicle")
         return f"Dynamics({', '.join(f'{name}={value!r}' for name, value in told)})"
 
@@ -217,7 +226,12 @@ class Dynamics:
         }
 
     def arrays(self, dt: float | None = None) -> DynamicModel:
-        """The model as the engine takes it, for steps of dt [s]."""
+        """The model as the engine takes it, for steps of dt [s]. Do not write into the arrays: they belong to it."""
+        return self._base._replace(rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0))
+
+    @cached_property
+    def _base(self) -> DynamicModel:
+        """The model as the engine takes it, but for the step."""
         vehicle, parts = self.vehicle, self._parts
         nv, nw = 6 + vehicle.n_joints, vehicle.n_wheels
         ideal = self.actuator is None
@@ -249,7 +263,7 @@ class Dynamics:
             actuator=parts["actuator"],
             coupling=parts["coupling"],
             rigid=np.flatnonzero(parts["coupling"][:, 0] == 0).astype(np.int64),
-            rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0),
+            rigid_gain=1.0 / self.coupling_time_constant,
             armature=parts["armature"],
             external=parts["external"],
             gravity=float(self.gravity),

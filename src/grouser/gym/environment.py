@@ -9,15 +9,16 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grouser import checks, rotation
-from grouser.checks import FloatArray
+from grouser import checks
+from grouser._kernels.observation import observe
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.gym.course import MakeTerrain, course
 from grouser.gym.episode import Episode
 from grouser.kinematics import Kinematics
 from grouser.simulation import Run, Status
-from grouser.simulation.drive import Drive, arc, constant
+from grouser.simulation.drive import Bound, bind_rates, bind_segments
+from grouser.simulation.steering import level_motion
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 from grouser.vehicles.catalog import vehicle as vehicle_named
@@ -30,8 +31,8 @@ LOST = -10.0
 """Reward for rolling over, leaving the map, or a motion that cannot be solved."""
 EACH_SECOND = -0.05
 """Reward for the time that passes."""
-FARTHEST, FASTEST, HIGHEST = 100.0, 100.0, 10.0
-"""Observations are clipped to these: goal [m], velocity [rad/s, m/s], heights [m]."""
+FARTHEST, LEANING, FASTEST, HIGHEST = 100.0, 3.2, 100.0, 10.0
+"""Observations are clipped to these: goal [m], attitude [rad], velocity [rad/s, m/s] and joints, heights [m]."""
 ACTIONS = ("joints", "arc")
 
 
@@ -110,13 +111,15 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         offsets = np.linspace(-0.5, 0.5, n) * checks.positive(map_size, "map_size")
         self._ahead, self._left = (part.ravel() for part in np.meshgrid(offsets, offsets, indexing="ij"))
         wheels = {int(frame) - 1 for frame in self.vehicle.arrays.wheel}
-        self._shown = [j for j in range(self.vehicle.n_joints) if j not in wheels]
+        self._shown = np.array([j for j in range(self.vehicle.n_joints) if j not in wheels], dtype=np.int64)
+        self._limits = np.array([FARTHEST, LEANING, FASTEST, HIGHEST])
+        self._work = np.zeros((2, 3))
         spaces: gymnasium.Space[Any] = gymnasium.spaces.Dict(self._spaces(n))
         self.observation_space = spaces
         size = 2 if self._steers else len(self.vehicle.actuated)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (size,), np.float32)
         self._episode: Episode | None = None
-        self._goal, self._taken, self._over = np.zeros(2), 0, True
+        self._goal, self._distance, self._taken, self._over = np.zeros(2), 0.0, 0, True
 
     def _spaces(self, n: int) -> dict[str, gymnasium.Space[Any]]:
         def box(largest: float, *shape: int) -> gymnasium.spaces.Box:
@@ -124,11 +127,11 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
         spaces: dict[str, gymnasium.Space[Any]] = {
             "goal": box(FARTHEST, 2),
-            "attitude": box(3.2, 2),
+            "attitude": box(LEANING, 2),
             "velocity": box(FASTEST, 6 + self.vehicle.n_joints),
             "heights": box(HIGHEST, n, n),
         }
-        if self._shown:
+        if len(self._shown):
             spaces["joints"] = box(FASTEST, len(self._shown))
         return spaces
 
@@ -147,7 +150,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             None if goal is None else checks.array(goal, "goal", (2,)),
         )
         self._episode = Episode(self.model, ground, begin, dt=self.dt, steps=self.hold)
-        self._taken, self._over = 0, False
+        self._distance, self._taken, self._over = self._to_goal(self._episode), 0, False
         return self._observe(self._episode), self._info(self._episode)
 
     def step(self, action: ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -155,13 +158,11 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         episode = self._episode
         if episode is None or self._over:
             raise SimulationError("the episode is over, or none has begun; call reset first")
-        shape = self.action_space.shape
-        assert shape is not None
-        wanted = np.clip(checks.array(action, "action", shape), -1.0, 1.0)
-        before = self._distance(episode)
-        episode.move(self._drive(wanted))
+        wanted = self._wanted(action)
+        episode.move(self._bound(wanted))
         self._taken += 1
-        after = self._distance(episode)
+        before, after = self._distance, self._to_goal(episode)
+        self._distance = after
         arrived, lost = after < self.goal_radius, episode.status is not Status.OK
         reward = before - after + EACH_SECOND * self.hold * self.dt
         reward += LOST if lost else ARRIVED if arrived else 0.0
@@ -180,16 +181,28 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
     def _time(self) -> float:
         return self._taken * self.hold * self.dt
 
-    def _drive(self, action: FloatArray) -> Drive:
-        if self._steers:
-            return arc(self.max_speed * action[0], self.max_curvature * action[1])
-        return constant(self._scale * action)
+    def _wanted(self, action: ArrayLike) -> list[float]:
+        """Entries of an action, within ±1. Few are given otherwise than the action space draws them."""
+        shape = self.action_space.shape
+        assert shape is not None
+        drawn = type(action) is np.ndarray and action.dtype.char in "fd" and action.shape == shape
+        values = action.tolist() if drawn else []  # type: ignore[union-attr]
+        if not values or not all(abs(x) <= checks.LARGEST for x in values):
+            values = checks.array(action, "action", shape).tolist()
+        return [min(max(x, -1.0), 1.0) for x in values]
 
-    def _distance(self, episode: Episode) -> float:
-        return float(np.hypot(*(self._goal - episode.state[4:6])))
+    def _bound(self, action: list[float]) -> Bound:
+        """The drive an action asks for, as `constant` and `arc` of `grouser.drive` make it."""
+        if self._steers:
+            speed, curvature = self.max_speed * action[0], self.max_curvature * action[1]
+            return bind_segments([(0.0, level_motion(self.vehicle, speed, 0.0, speed * curvature))])
+        return bind_rates([scale * x for scale, x in zip(self._scale, action, strict=True)])
+
+    def _to_goal(self, episode: Episode) -> float:
+        return float(np.hypot(self._goal[0] - episode.state[4], self._goal[1] - episode.state[5]))
 
     def _info(self, episode: Episode) -> dict[str, Any]:
-        distance, ok = self._distance(episode), episode.status is Status.OK
+        distance, ok = self._distance, episode.status is Status.OK
         return {
             "status": str(episode.status),
             "is_success": bool(ok and distance < self.goal_radius),
@@ -198,24 +211,17 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         }
 
     def _observe(self, episode: Episode) -> Observation:
-        state = episode.state
-        roll, pitch, yaw = rotation.to_rpy(rotation.from_quaternion(state[:4]))
-        c, s = math.cos(yaw), math.sin(yaw)
-        dx, dy = self._goal - state[4:6]
-        x = state[4] + c * self._ahead - s * self._left
-        y = state[5] + s * self._ahead + c * self._left
-        sample = episode.ground.sample(x, y)
-        heights = np.where(sample.inside, sample.height - state[6], -HIGHEST)
-        n = math.isqrt(len(heights))
-        seen = {
-            "goal": (np.array([c * dx + s * dy, c * dy - s * dx]), FARTHEST),
-            "attitude": (np.array([roll, pitch]), 3.2),
-            "velocity": (episode.velocity, FASTEST),
-            "heights": (heights.reshape(n, n), HIGHEST),
-        }
-        if self._shown:
-            seen["joints"] = (state[7:][self._shown], FASTEST)
-        return {name: np.clip(values, -most, most).astype(np.float32) for name, (values, most) in seen.items()}
+        n = math.isqrt(len(self._ahead))
+        velocity, joints = np.empty(len(episode.velocity), np.float32), np.empty(len(self._shown), np.float32)
+        goal, attitude, heights = np.empty(2, np.float32), np.empty(2, np.float32), np.empty(n * n, np.float32)
+        outputs = (goal, attitude, velocity, joints, heights)
+        places = (self._goal, self._ahead, self._left, self._shown)
+        ground = episode.launch.ground
+        observe(ground, episode.state, episode.velocity, *places, self._limits, self._work, *outputs)
+        seen = {"goal": goal, "attitude": attitude, "velocity": velocity, "heights": heights.reshape(n, n)}
+        if len(joints):
+            seen["joints"] = joints
+        return seen
 
 
 def _model(vehicle: str | Vehicle, model: str | Kinematics | Dynamics) -> Kinematics | Dynamics:
@@ -229,7 +235,7 @@ def _model(vehicle: str | Vehicle, model: str | Kinematics | Dynamics) -> Kinema
     raise SimulationError(f"model: {model!r:.60} is not one of kinematic, dynamic, nor a model")
 
 
-def _largest_rates(vehicle: Vehicle, speed: float, joint_rate: float) -> FloatArray:
-    """What an action of 1 asks of each actuated joint [rad/s or m/s], shape (na,)."""
+def _largest_rates(vehicle: Vehicle, speed: float, joint_rate: float) -> list[float]:
+    """What an action of 1 asks of each actuated joint [rad/s or m/s]."""
     frames = (frame for frame in vehicle.frames if frame.actuated)
-    return np.array([joint_rate if frame.radius is None else speed / frame.radius for frame in frames])
+    return [joint_rate if frame.radius is None else speed / frame.radius for frame in frames]

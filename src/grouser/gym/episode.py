@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from grouser.checks import FloatArray
@@ -11,8 +9,8 @@ from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation import Run, Status
-from grouser.simulation.drive import Drive
-from grouser.simulation.engine import Records, launch
+from grouser.simulation.drive import Bound
+from grouser.simulation.engine import Launcher, Records
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain
 
@@ -34,23 +32,12 @@ class Episode:
         self.velocity = np.zeros(6 + model.vehicle.n_joints)
         """[ω rad/s, v m/s, joint rates], body coordinates, shape (nv,); it begins at rest."""
         self.status = Status.OK
+        self.launch = Launcher(model, ground, dt, steps, steps, True)
         self._parts: list[Records] = []
 
-    def move(self, drive: Drive) -> None:
+    def move(self, bound: Bound) -> None:
         """Take some steps under a drive; after an early end the state is the last good one."""
-        bound = drive.bind(self.model.vehicle, self.dt)
-        velocities = self.velocity[None] if isinstance(self.model, Dynamics) else None
-        records = launch(
-            self.model,
-            self.ground,
-            [bound],
-            self.state[None],
-            dt=self.dt,
-            steps=self.steps,
-            every=self.steps,
-            detailed=True,
-            velocities=velocities,
-        )
+        records = self.launch([bound], self.state[None], self.velocity[None])
         self._parts.append(records)
         self.state, self.status = records.final[0], records.status[0]
         if records.forces is not None:
@@ -70,8 +57,7 @@ class Episode:
         def joined(arrays: list[FloatArray]) -> FloatArray:
             return np.concatenate([array[:, :rows] for array, rows in zip(arrays, kept, strict=True)], axis=1)
 
-        whole = replace(
-            parts[-1],
+        whole = parts[-1]._replace(
             state=joined([p.state for p in parts]),
             velocity=joined([p.velocity for p in parts]),
             contact=joined([p.contact for p in parts]),
@@ -82,10 +68,8 @@ class Episode:
         )
         forces = [p.forces for p in parts if p.forces is not None]
         if forces:
-            whole = replace(
-                whole,
-                forces=replace(
-                    forces[-1],
+            whole = whole._replace(
+                forces=forces[-1]._replace(
                     force=joined([f.force for f in forces]),
                     power=joined([f.power for f in forces]),
                     torque=joined([f.torque for f in forces]),

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
+from grouser._kernels.kinematics import NO_SLIP
 from grouser.checks import FloatArray
 from grouser.collision.contacts import evaluate
 from grouser.errors import SimulationError
-from grouser.kinematics.model import Kinematics, Weights
+from grouser.kinematics.model import Kinematics
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -60,9 +61,10 @@ def actuate(
     )
     joints = [vehicle.joint_index(s.joint) for s in vehicle.steering]
     known = [2, 3, 4, *(6 + j for j in joints)]
-    arrays = model.replace(slip=None).arrays(known=known)
-    # While wheels still stand askew their slip must not tilt the body: it only follows the ground.
-    following = model.replace(slip=None, weights=Weights(longitudinal=0.0, lateral=0.0)).arrays(known=known)
+    arrays = model.arrays(known=known)._replace(slip_mode=NO_SLIP, slip_address=0, slip_par=0)
+    # While wheels still stand askew their slip must not tilt the body: it only follows the ground and the couplings,
+    # whose rows are those that have a gain.
+    following = arrays._replace(weight=(arrays.gain > 0.0).astype(np.float64))
     downstream = [_wheels_beyond(vehicle, s.joint) for s in vehicle.steering]
     spin = 5 + vehicle.arrays.wheel
     converged = False

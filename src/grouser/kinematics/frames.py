@@ -14,6 +14,7 @@ from grouser.vehicles import Vehicle
 
 def frame_poses(vehicle: Vehicle, state: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """R_world_frame (nf, 3, 3) and p_world_frame (nf, 3) [m] of every frame, T Algorithm 1."""
+    checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
     q = checks.array(state, "state", (7 + vehicle.n_joints,))
     normalise(q)
     nf = len(vehicle.frames)
@@ -29,6 +30,7 @@ def frame_jacobian(
 
     `offset` [m] is the point in the frame's own axes.
     """
+    checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
     q = checks.array(state, "state", (7 + vehicle.n_joints,))
     normalise(q)
     J = np.zeros((6, 6 + vehicle.n_joints))

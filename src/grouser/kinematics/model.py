@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -104,12 +105,20 @@ class Kinematics:
         tip = checks.positive(self.tip_angle, "tip_angle")
         object.__setattr__(self, "tip_angle", min(tip, math.pi))
 
+    def __getstate__(self) -> dict[str, Any]:
+        # `_base` holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
     def replace(self, **changes: Any) -> Kinematics:
         """A copy with some fields changed."""
         return dataclasses.replace(self, **changes)
 
     def describe(self) -> str:
         """The model and all its settings but the vehicle, as text for people."""
+        return self._described
+
+    @cached_property
+    def _described(self) -> str:
         told = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "vehicle")
         return f"Kinematics({', '.join(f'{name}={value!r}' for name, value in told)})"
 
@@ -130,17 +139,28 @@ class Kinematics:
         return 1.0 / self.time_constant
 
     def arrays(self, dt: float | None = None, known: Iterable[int] | None = None) -> KinematicModel:
-        """The model for the engine, for steps of dt [s]. `known`: given entries of the velocity, else the actuated."""
+        """The model for the engine, for steps of dt [s]. `known`: given entries of the velocity, else the actuated.
+
+        Do not write into the arrays: they belong to this model.
+        """
+        model = self._base._replace(gain=self.gain(dt) * self._base.gain)
+        if known is None:
+            return model
+        given = np.array(sorted(set(known)), dtype=np.int64)
+        return model._replace(known=given, unknown=np.setdiff1d(np.arange(6 + self.vehicle.n_joints), given))
+
+    @cached_property
+    def _base(self) -> KinematicModel:
+        """The model for the engine with the actuated entries known and a Baumgarte gain of 1/s."""
         vehicle = self.vehicle
         nv, nw, nc = 6 + vehicle.n_joints, vehicle.n_wheels, len(vehicle.couplings)
-        given = 6 + vehicle.arrays.actuated if known is None else np.array(sorted(set(known)), dtype=np.int64)
+        given = 6 + vehicle.arrays.actuated
         w = self.weights
-        sigma = self.gain(dt)
         return KinematicModel(
             known=given,
             unknown=np.setdiff1d(np.arange(nv), given),
             weight=np.concatenate([np.tile([w.longitudinal, w.lateral, w.normal], nw), np.full(nc, w.coupling)]),
-            gain=np.concatenate([np.tile([0.0, 0.0, sigma], nw), np.full(nc, sigma)]),
+            gain=np.concatenate([np.tile([0.0, 0.0, 1.0], nw), np.ones(nc)]),
             target=np.full(nw, -self.penetration),
             slip_mode=_slip_mode(self.slip),
             slip_address=0 if self.slip is None else self.slip.law.address,

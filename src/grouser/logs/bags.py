@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ __all__ = ["SUFFIXES", "is_bag", "messages", "topics"]
 Message = tuple[str, float, Any]
 """Topic, time of recording [s], and the message: an object or a dictionary."""
 SUFFIXES = (".bag", ".db3", ".mcap")
+SELDOM = 1000
+"""Messages from one report of progress to the next."""
 
 
 def is_bag(path: Path) -> bool:
@@ -42,14 +44,24 @@ def topics(path: Path) -> dict[str, str]:
         raise _damaged(path, error) from None
 
 
-def messages(path: Path, topics: Collection[str]) -> Iterator[Message]:
-    """The messages of some topics in the order they were recorded; a damaged file is a `LogError`."""
+def messages(path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None) -> Iterator[Message]:
+    """The messages of some topics in the order they were recorded, one at a time; a damaged file is a `LogError`.
+
+    `progress` is told about how many bytes were read so far.
+    """
     _refuse_empty(path)
+    files = path.iterdir() if path.is_dir() else [path]
+    size = sum(file.stat().st_size for file in files)
+
+    def told(done: int, total: int) -> None:
+        if progress is not None and done % SELDOM == 0 and total:
+            progress(size * min(done, total) // total)
+
     try:
         if path.suffix.lower() == ".mcap" and path.is_file() and _is_json(path):
-            yield from _json_messages(path, topics)
+            yield from _json_messages(path, topics, told)
         else:
-            yield from _ros_messages(path, topics)
+            yield from _ros_messages(path, topics, told)
     except (LogError, GeneratorExit, KeyboardInterrupt, MemoryError):
         raise
     except Exception as error:  # the libraries raise dozens of kinds on damaged files, struct.error to AssertionError
@@ -77,22 +89,28 @@ def _ros_reader(path: Path) -> Any:
     return AnyReader([path], default_typestore=get_typestore(Stores.ROS2_HUMBLE))
 
 
-def _ros_messages(path: Path, topics: Collection[str]) -> Iterator[Message]:
+def _ros_messages(path: Path, topics: Collection[str], told: Callable[[int, int], None]) -> Iterator[Message]:
     with _ros_reader(path) as reader:
         _check_topics(path, topics, [connection.topic for connection in reader.connections])
         wanted = [connection for connection in reader.connections if connection.topic in topics]
-        for connection, time, data in reader.messages(connections=wanted):
+        total = sum(int(connection.msgcount) for connection in wanted)
+        for done, (connection, time, data) in enumerate(reader.messages(connections=wanted)):
+            told(done, total)
             yield connection.topic, time * 1e-9, reader.deserialize(data, connection.msgtype)
 
 
-def _json_messages(path: Path, topics: Collection[str]) -> Iterator[Message]:
+def _json_messages(path: Path, topics: Collection[str], told: Callable[[int, int], None]) -> Iterator[Message]:
     from mcap.reader import make_reader
 
     with path.open("rb") as stream:
         reader = make_reader(stream)
         summary = reader.get_summary()
-        _check_topics(path, topics, [] if summary is None else [c.topic for c in summary.channels.values()])
-        for _, channel, message in reader.iter_messages(topics=list(topics)):
+        channels = {} if summary is None else summary.channels
+        _check_topics(path, topics, [c.topic for c in channels.values()])
+        counts = {} if summary is None or summary.statistics is None else summary.statistics.channel_message_counts
+        total = sum(counts.get(number, 0) for number, channel in channels.items() if channel.topic in topics)
+        for done, (_, channel, message) in enumerate(reader.iter_messages(topics=list(topics))):
+            told(done, total)
             if channel.message_encoding != "json":
                 raise LogError(
                     f"{path.name}, topic {channel.topic}: is {channel.message_encoding!r:.40} where others are JSON;"

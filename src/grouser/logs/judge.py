@@ -37,8 +37,12 @@ class Judged:
 
 
 def judge(raw: Raw, manifest: Manifest) -> Judged:
-    """Samples and poses of a file, and what was left out."""
+    """Samples and poses of a file, and what was left out.
+
+    The columns of `raw` are used up: a long log has no room for numbers that nobody needs any more.
+    """
     fresh = fresh_poses(raw, manifest)
+    raw.pose.clear()
     rows = usable_rows(raw, manifest, fresh.jumps)
     poses = placed(fresh, rows)
     gaps = _gaps(rows)
@@ -57,7 +61,7 @@ def judge(raw: Raw, manifest: Manifest) -> Judged:
 def _gaps(rows: Rows) -> list[Gap]:
     """The holes at which a segment ends, unless the log itself says that it does."""
     gaps = []
-    window = rows.raw.signals.get("segments.column")
+    window = rows.window
     for k in np.flatnonzero(np.diff(rows.segment)):
         here, there = rows.row[k], rows.row[k + 1]
         if window is not None and window[here] != window[there]:

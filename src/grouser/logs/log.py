@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,10 +183,12 @@ class Log:
             raise LogError(f"{self.name}: none of its {self.n_segments} segments is selected")
         return self._only(wanted[self.segment], wanted[self.poses.segment])
 
-    def _only(self, samples: NDArray[np.bool_], poses: NDArray[np.bool_]) -> Log:
+    def _only(self, samples: Any, poses: Any) -> Log:
         """Some of the samples and, of the poses, those of segments that remain; segments numbered anew."""
         left = np.unique(self.segment[samples])
         poses = poses & np.isin(self.poses.segment, left)
+        n_samples = int(samples.sum())
+        samples, poses = _run(samples), _run(poses)
         of = np.zeros(self.n_segments, dtype=np.int64)
         of[left] = np.arange(len(left))
         kept = Poses(
@@ -212,7 +214,7 @@ class Log:
             body_command=None if self.body_command is None else self.body_command[samples],
             label=some(self.label),
             poses=kept,
-            report=replace(self.report, samples=int(samples.sum()), poses=len(kept), segments=len(left)),
+            report=replace(self.report, samples=n_samples, poses=len(kept), segments=len(left)),
         )
 
     def to_pandas(self) -> DataFrame:
@@ -253,3 +255,11 @@ class Log:
             f"<Log '{self.name}': {len(self)} samples, {len(self.poses)} poses,"
             f" {self.n_segments} segment{'' if self.n_segments == 1 else 's'}, {self.duration:.1f} s>"
         )
+
+
+def _run(chosen: NDArray[np.bool_]) -> NDArray[np.bool_] | slice:
+    """The chosen rows; as a slice, which copies nothing, where they follow one another."""
+    if not chosen.any():
+        return chosen
+    first, end = int(np.argmax(chosen)), len(chosen) - int(np.argmax(chosen[::-1]))
+    return slice(first, end) if chosen[first:end].all() else chosen

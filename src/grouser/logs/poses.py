@@ -27,6 +27,8 @@ SLACK = 0.1
 """A step [m] that is never called a jump."""
 HOLE = 2.1
 """A step between poses that is a hole in their stream, in median steps: one pose dropped by a busy computer is none."""
+TURNED = 1 << 16
+"""Quaternions made into angles at a time."""
 OFTEN = 0.05
 """Fraction of poses beyond which jumps are not believed."""
 
@@ -57,17 +59,15 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
         return Fresh(
             row=none, time=np.empty(0), position=np.empty((0, 3)), attitude=np.empty((0, 3)), jumps=none, tally=tally
         )
-    position = np.stack([_column(raw, name) for name in "xyz"], axis=1)
-    if "pose.qw" in raw.pose:
-        attitude = signals.rpy_from_quaternions(np.stack([raw.pose[f"pose.{q}"] for q in ("qw", "qx", "qy", "qz")], 1))
-    else:
-        attitude = np.stack([_column(raw, name) for name in ("roll", "pitch", "yaw")], axis=1)
-    # Column by column: a long log has room for its numbers once more, not for tables of them.
+    # Column by column, and tables only of the poses that are kept: a long log has room for its numbers, not for copies.
+    position, attitude = [_column(raw, name) for name in "xyz"], _attitude(raw)
     finite = np.isfinite(raw.pose_time)
-    for column in (*raw.pose.values(), *attitude.T):
+    for column in (*raw.pose.values(), *attitude):
         finite &= np.isfinite(column)
     tally.add("missing or not finite", _lines(raw, ~finite))
-    near = np.all(np.abs(position) < FARTHEST, axis=1)
+    near = np.ones(len(finite), np.bool_)
+    for column in position:
+        near &= np.abs(column) < FARTHEST
     tally.add(f"farther than {FARTHEST:g} m from the origin", _lines(raw, finite & ~near))
     good = np.flatnonzero(finite & near)
     window = _windows(raw)
@@ -81,9 +81,7 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
             during = (raw.pose_time[good] >= outage.start) & (raw.pose_time[good] <= outage.stop)
             tally.add(f"in outage {number} of the manifest", _lines(raw, good[during]))
             good = good[~during]
-    stray, jumped = _jumps(
-        _some(position, good), _some(raw.pose_time, good), _some(window, good), manifest.limits.body_speed
-    )
+    stray, jumped = _jumps(_rows(position, good), raw.pose_time[good], window[good], manifest.limits.body_speed)
     tally.add(f"a stray pose, faster than limits.body_speed = {manifest.limits.body_speed:g} m/s there and back",
               _lines(raw, good[stray]))  # fmt: skip
     jumps = raw.pose_row[good[jumped]]
@@ -93,8 +91,8 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
         tally.add("late, the sensor was catching up after a hole in its stream", _lines(raw, good[late]))
         good = good[~late]
     return Fresh(
-        row=_some(raw.pose_row, good), time=_some(raw.pose_time, good), position=_some(position, good),
-        attitude=_some(attitude, good), jumps=jumps, tally=tally,
+        row=_some(raw.pose_row, good), time=_some(raw.pose_time, good), position=_rows(position, good),
+        attitude=_rows(attitude, good), jumps=jumps, tally=tally,
     )  # fmt: skip
 
 
@@ -115,14 +113,7 @@ def placed(fresh: Fresh, rows: Rows) -> Poses:
         # A clock that stands still or runs back inside a segment makes a pose worthless.
         segment = rows.segment[before]
         order = np.flatnonzero(keep)
-        rising = np.ones(len(order), np.bool_)
-        highest = -np.inf
-        current = -1
-        for i, k in enumerate(order):
-            if segment[k] != current:
-                current, highest = int(segment[k]), -np.inf
-            rising[i] = fresh.time[k] > highest
-            highest = max(highest, float(fresh.time[k]))
+        rising = _rising(fresh.time[order], segment[order])
         fresh.tally.add("out of order or repeated", _rows_lines(rows, fresh, order[~rising]))
         keep[order[~rising]] = False
         segment = segment[keep]
@@ -132,6 +123,37 @@ def placed(fresh: Fresh, rows: Rows) -> Poses:
     return Poses(time=_some(fresh.time, kept), position=_some(fresh.position, kept), attitude=attitude, segment=segment)
 
 
+def _rising(time: FloatArray, segment: IntArray) -> BoolArray:
+    """Poses later than all before them in their segment."""
+    rising = np.ones(len(time), np.bool_)
+    if np.all((np.diff(time) > 0.0) | (np.diff(segment) != 0)):
+        return rising
+    highest, current = -np.inf, -1
+    for i in range(len(time)):
+        if segment[i] != current:
+            current, highest = int(segment[i]), -np.inf
+        rising[i] = time[i] > highest
+        highest = max(highest, float(time[i]))
+    return rising
+
+
+def _attitude(raw: Raw) -> list[FloatArray]:
+    """Columns of roll, pitch, yaw [rad]."""
+    if "pose.qw" not in raw.pose:
+        return [_column(raw, name) for name in ("roll", "pitch", "yaw")]
+    result = np.empty((3, len(raw.pose_time)))
+    for first in range(0, len(raw.pose_time), TURNED):
+        part = slice(first, first + TURNED)
+        quaternion = np.stack([raw.pose[f"pose.{q}"][part] for q in ("qw", "qx", "qy", "qz")], axis=1)
+        result[:, part] = signals.rpy_from_quaternions(quaternion).T
+    return list(result)
+
+
+def _rows(columns: list[FloatArray], chosen: IntArray) -> FloatArray:
+    """Some rows of columns side by side, shape (rows, columns)."""
+    return np.stack([column[chosen] for column in columns], axis=1)
+
+
 def _some(values: NDArray[Any], chosen: IntArray) -> Any:
     """Rows by their rising numbers; all of them without a copy, for a long log is best held once."""
     return values if len(chosen) == len(values) else values[chosen]
@@ -139,14 +161,14 @@ def _some(values: NDArray[Any], chosen: IntArray) -> Any:
 
 def _column(raw: Raw, name: str) -> FloatArray:
     given = raw.pose.get(f"pose.{name}")
-    return np.zeros(len(raw.pose_time)) if given is None else given
+    return np.broadcast_to(np.float64(0.0), len(raw.pose_time)) if given is None else given
 
 
 def _windows(raw: Raw) -> FloatArray:
     """The value of the segment column at each pose; a pose is fresh where it changes, even if it is the same."""
     column = raw.signals.get("segments.column")
     if column is None or len(column) == 0:
-        return np.zeros(len(raw.pose_time))
+        return np.broadcast_to(np.float64(0.0), len(raw.pose_time))
     return column[np.clip(raw.pose_row, 0, len(column) - 1)]
 
 

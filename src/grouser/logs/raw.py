@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,8 +57,8 @@ def bounded(values: FloatArray, largest: float = LARGEST) -> FloatArray:
     return values if good.all() else np.where(good, values, np.nan)
 
 
-def raw_csv(path: Path, manifest: Manifest) -> Raw:
-    """The columns of a CSV file that the manifest names."""
+def raw_csv(path: Path, manifest: Manifest, progress: Callable[[int], None] | None = None) -> Raw:
+    """The columns of a CSV file that the manifest names; `progress` is told the bytes read so far."""
     if manifest.time.column is None:
         raise LogError(f'{manifest.file}, table [time], field column: is missing; it names the clock: column = "t"')
     signals, pose = manifest.signals(), manifest.pose_signals()
@@ -72,16 +73,15 @@ def raw_csv(path: Path, manifest: Manifest) -> Raw:
         header=manifest.csv.header,
         delimiter=manifest.csv.delimiter,
         tally=tally,
+        progress=progress,
     )
     columns = {name: bounded(column) for name, column in table_read.columns.items()}
-    time = bounded(columns[manifest.time.column] * units.TIME[manifest.time.unit], LATEST)
+    time = bounded(_times(columns[manifest.time.column], units.TIME[manifest.time.unit]), LATEST)
 
     def scaled(key: str) -> FloatArray:
         signal = signals.get(key) or pose[key]
         assert signal.column is not None
-        column = columns[signal.column]
-        times = units.factor(key, signal)
-        return column if times == 1.0 else column * times
+        return _times(columns[signal.column], units.factor(key, signal))
 
     return Raw(
         file=path.name,
@@ -94,3 +94,8 @@ def raw_csv(path: Path, manifest: Manifest) -> Raw:
         pose={key: scaled(key) for key in pose},
         tally=tally,
     )
+
+
+def _times(column: FloatArray, factor: float) -> FloatArray:
+    """The column in another unit; as it is where the unit is the same, for a long log is best held once."""
+    return column if factor == 1.0 else column * factor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,17 +27,35 @@ Name = str | os.PathLike[str]
 MOST_FILES = 10_000
 
 
-def read_log(paths: Name | Iterable[Name], *, manifest: Name | Mapping[str, Any] | Manifest) -> Log:
+def read_log(
+    paths: Name | Iterable[Name],
+    *,
+    manifest: Name | Mapping[str, Any] | Manifest,
+    progress: Callable[[int, int], None] | None = None,
+) -> Log:
     """The log in a CSV file or a bag, read as its manifest says; several files are segments of one log.
 
     Samples that cannot be used are left out and counted in `log.report`; a fault of the whole file or of the
     manifest raises `LogError`. `manifest` is a TOML file, `schema = "grouser/log@1"`, or its tables as a mapping.
+    Files are read a piece at a time, and only the columns or fields that the manifest names are kept; `progress` is
+    told the bytes read so far and those of all files.
     """
     from grouser.logs.manifest import load_manifest
 
     given = load_manifest(manifest)
     files = _files(paths)
-    log = log_of([judge(_raw(path, given), given) for path in files], given)
+    sizes = [_size(path) for path in files]
+    parts: list[Judged] = []
+    try:
+        for k, path in enumerate(files):
+            parts.append(judge(_raw(path, given, _told(progress, sum(sizes[:k]), sum(sizes))), given))
+        log = log_of(parts, given)
+    except MemoryError:
+        name = files[0].name if len(files) == 1 else f"{len(files)} files"
+        raise LogError(
+            f"{name} ({sum(sizes) / 1e6:.0f} MB): the numbers asked for do not fit in memory; name fewer columns in"
+            f" {given.file}, or read a part of the log"
+        ) from None
     if len(log) == 0:
         why = "; ".join(f"{one.count} rows: {reason}" for reason, one in log.report.rejected.items())
         raise LogError(f"{log.name}: none of its {log.report.rows} rows can be used ({why})")
@@ -71,7 +89,20 @@ def _files(paths: Name | Iterable[Name]) -> list[Path]:
     return files
 
 
-def _raw(path: Path, manifest: Manifest) -> Raw:
+def _told(progress: Callable[[int, int], None] | None, before: int, total: int) -> Callable[[int], None] | None:
+    """Progress within one file as progress within all of them."""
+    return None if progress is None else lambda done: progress(min(before + done, total), total)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, or of the files in a folder; 0 where there is none, which is said when it is read."""
+    try:
+        return sum(one.stat().st_size for one in path.iterdir()) if path.is_dir() else path.stat().st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def _raw(path: Path, manifest: Manifest, progress: Callable[[int], None] | None) -> Raw:
     try:
         exists, folder = path.exists(), path.is_dir()
     except (OSError, ValueError) as error:
@@ -81,31 +112,38 @@ def _raw(path: Path, manifest: Manifest) -> Raw:
     if is_bag(path):
         from grouser.logs.topics import raw_bag
 
-        return raw_bag(path, manifest)
+        return raw_bag(path, manifest, progress)
     if folder:
         raise LogError(f"{path}: is a folder but no ROS 2 bag, which would hold a metadata.yaml")
     if not path.is_file():
         raise LogError(f"{path}: is not a regular file")
-    return raw_csv(path, manifest)
+    return raw_csv(path, manifest, progress)
 
 
 def log_of(parts: list[Judged], manifest: Manifest) -> Log:
-    """The files one after the other, each beginning a segment of its own."""
-    offsets = np.cumsum([0, *(part.n_segments for part in parts[:-1])])
+    """The files one after the other, each beginning a segment of its own; the columns of the parts are used up."""
+    offsets = np.cumsum([0, *(part.n_segments for part in parts[:-1])]).tolist()
+    numbered = list(zip(parts, offsets, strict=True))
     time = _joined([part.time for part in parts])
-    segment: IntArray = np.concatenate([part.segment + k for part, k in zip(parts, offsets, strict=True)])
-    pose_segment: IntArray = np.concatenate([part.poses.segment + k for part, k in zip(parts, offsets, strict=True)])
+    segment: IntArray = _joined([part.segment + k if k else part.segment for part, k in numbered])
+    pose_segment: IntArray = _joined([part.poses.segment + k if k else part.poses.segment for part, k in numbered])
     pose_time = _joined([part.poses.time for part in parts])
-    found = {key: _joined([part.signals[key] for part in parts]) for key in parts[0].signals}
+    # Columns are taken out where they stood, for a long log is best held once.
+    found = {key: _joined([part.signals.pop(key) for part in parts]) for key in list(parts[0].signals)}
 
     def group(table: str) -> dict[str, FloatArray]:
-        return {key.split(".", 1)[1]: found[key] for key in found if key.startswith(f"{table}.")}
+        keys = [key for key in found if key.startswith(f"{table}.")]
+        return {key.split(".", 1)[1]: found.pop(key) for key in keys}
 
-    def stacked(table: str, names: Iterable[str], missing: float) -> FloatArray | None:
+    def stacked(table: str, names: Sequence[str], missing: float) -> FloatArray | None:
         given = group(table)
         if not given:
             return None
-        return np.stack([given.get(name, np.full(len(time), missing)) for name in names], axis=1)
+        result = np.full((len(time), len(names)), missing)
+        for k, name in enumerate(names):
+            if name in given:
+                result[:, k] = given.pop(name)
+        return result
 
     period = _period(time, segment)
     report = replace(
@@ -140,7 +178,7 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
     )
 
 
-def _joined(arrays: list[FloatArray]) -> FloatArray:
+def _joined(arrays: list[Any]) -> Any:
     """One after the other; a single one as it is, for the columns of a long log are best held once."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 

@@ -35,6 +35,9 @@ class Rows:
         """Where each stands in the file."""
         self.time: FloatArray = raw.time
         self.values: dict[str, FloatArray] = dict(raw.signals)
+        self.window = raw.signals.get("segments.column")
+        """The segment column of all rows of the file."""
+        raw.signals.clear()  # or columns would stay that were replaced here
         self.segment: IntArray = np.zeros(len(raw.time), dtype=np.int64)
         self.outage: BoolArray = np.zeros(len(raw.time), np.bool_)
         """Rows of the file, all of them, that an outage of an input took out."""
@@ -46,7 +49,12 @@ class Rows:
         self.raw.tally.add(reason, self.raw.line[self.row[bad]])
         good = ~bad
         self.row, self.time, self.segment = self.row[good], self.time[good], self.segment[good]
-        self.values = {key: column[good] for key, column in self.values.items()}
+        same: dict[int, list[str]] = {}
+        for key, column in self.values.items():
+            same.setdefault(id(column), []).append(key)
+        for keys in same.values():  # one after another, so that only one is ever held twice
+            part = self.values[keys[0]][good]
+            self.values.update(dict.fromkeys(keys, part))
 
     def part(self, new: BoolArray) -> None:
         """Begin a new segment at some rows."""

@@ -14,7 +14,7 @@ __all__ = ["Layout", "layout", "skeleton"]
 
 TIME = re.compile(r"t|time|stamp|timestamp|secs?|(time|stamp)[ _.\[(]?\w*[\])]?|\w*[ _.](time|stamp)\w*", re.IGNORECASE)
 WHEEL = re.compile(
-    r"w[lr]|w_?[fbr][lr]|omega_?\w*|\w*wheel\w*|(left|right)\w*(vel|rate|speed|ticks?)\w*|enc\w*|v_?(left|right)",
+    r"w[lr]|w_?[fbr][lr]|omega_?\w*|\w*wheel\w*|(left|right)\w*(vel|rate|speed|ticks?|rpm)\w*|enc\w*|v_?(left|right)",
     re.IGNORECASE,
 )
 TABLES = {
@@ -23,6 +23,20 @@ TABLES = {
     "gyro": ("gx", "gy", "gz"),
     "acceleration": ("ax", "ay", "az"),
 }
+POSE = (
+    "# Where something better than the wheels saw it: what is learnt from, and what judges. Without # in front:",
+    "# [pose]",
+    '# x = "FILL IN"',
+    '# y = "FILL IN"',
+    '# yaw = { column = "FILL IN", unit = "deg" }',
+)
+"""Of a table whose columns do not look like poses."""
+SENSOR = (
+    "# Where the pose sensor sits on the body [m, rad] and how late it is [s].",
+    "[sensor]",
+    "x = 0.0",
+    "lag = 0.0",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +78,9 @@ def skeleton(found: Layout) -> str:
     clock = next((name for name in names if TIME.fullmatch(name)), names[0])
     lines += ["[time]", f"column = {column(clock)}", f'unit = "{_unit(clock)}"  # s, ms, us or ns', ""]
     wheels = [name for name in names if WHEEL.fullmatch(name)]
-    lines += ['# joint of the vehicle = column, or = { column = "…", unit = "deg/s", sign = -1, lag = 0.1 }', "[rates]"]
-    lines += [f"{_bare(name)} = {column(name)}" for name in wheels] or ['FILL_IN_JOINT = "FILL IN"']
+    lines += ["# Joint of the vehicle = its column, which may serve several joints;"]
+    lines += ['# or = { column = "…", unit = "deg/s", sign = -1, lag = 0.1 }', "[rates]"]
+    lines += [f"{bare(name)} = {_rate(name, column(name))}" for name in wheels] or ['FILL_IN_JOINT = "FILL IN"']
     for table, fields in TABLES.items():
         there = {field: name for field in fields for name in names if name.lower() == field}
         if there and (table != "pose" or {"x", "y"} <= set(there)):
@@ -74,9 +89,9 @@ def skeleton(found: Layout) -> str:
             keys = [field[-1] if table in ("gyro", "acceleration") else field for field in there]
             lines += ["", f"[{table}]"]
             lines += [f"{key} = {column(name)}" for key, name in zip(keys, there.values(), strict=True)]
-    lines += ["", "# Where the pose sensor sits on the body [m, rad] and how late it is [s].", "[sensor]"]
-    lines += ["x = 0.0", "lag = 0.0"]
-    return "\n".join(lines) + "\n"
+    if "[pose]" not in lines:
+        lines += ["", *POSE]
+    return "\n".join([*lines, "", *SENSOR]) + "\n"
 
 
 def _unit(clock: str) -> str:
@@ -84,7 +99,13 @@ def _unit(clock: str) -> str:
     return next((unit for unit in ("ns", "us", "ms") if re.search(rf"(?:[_.\[( ]|^){unit}\b|{unit[0]}sec", name)), "s")
 
 
-def _bare(name: str) -> str:
+def _rate(name: str, column: str) -> str:
+    """A column of rates, with the unit that its name says."""
+    return f'{{ column = {column}, unit = "rpm" }}' if re.search(r"rpm\b", name, re.IGNORECASE) else column
+
+
+def bare(name: str) -> str:
+    """A key of a TOML table, in quotes where it needs them."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 

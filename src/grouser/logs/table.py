@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
+from grouser.logs.growing import Growing
 from grouser.logs.log import IntArray
 from grouser.logs.report import Tally
 
@@ -25,6 +26,8 @@ Column = str | int
 """A column by name, or by index from 0."""
 BLOCK = 1 << 20
 """Bytes read at a time."""
+LONG = 1 << 24
+"""Bytes after which the rest is read by a compiled kernel: loading that takes as long as reading this much without."""
 LONGEST_LINE = 1 << 20
 """Bytes."""
 MOST_ROWS = 20_000_000
@@ -45,43 +48,82 @@ class Table:
     """Rows in the file, rejected ones included."""
 
 
-def read_table(path: Path, wanted: Iterable[Column], *, header: bool, delimiter: str, tally: Tally) -> Table:
-    """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`."""
+def read_table(
+    path: Path,
+    wanted: Iterable[Column],
+    *,
+    header: bool,
+    delimiter: str,
+    tally: Tally,
+    progress: Callable[[int], None] | None = None,
+) -> Table:
+    """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`.
+
+    `progress` is told the bytes read so far.
+    """
     wanted = list(dict.fromkeys(wanted))
     blocks = _blocks(path)
     names, rest = _heading(path.name, blocks, header, delimiter)
     index = {column: _index(column, names, path.name, header) for column in wanted}
-    values: list[FloatArray] = []
-    places: list[IntArray] = []
-    rows = 0
-    for start, lines, whole in _chain(rest, blocks):
+    found = Growing(len(index))
+    compiled: _Compiled | None = None
+    rows = done = 0
+    for start, text, whole in _chain(rest, blocks):
         if not whole:
             # It may end inside a number, so even a full row of it cannot be trusted.
             tally.add("cut off: the last line of the file does not end", [start])
             rows += 1
             continue
-        cells, place, found = _rows(start, lines, len(names), delimiter, tally)
-        rows += found
+        if done < LONG or delimiter == " ":
+            lines = text.split(b"\n")
+            place = np.arange(start, start + len(lines), dtype=np.int64)
+            cells, place, n = _rows(place, lines, len(names), delimiter, tally)
+            values = _numbers(cells, place, index, tally)
+        else:
+            compiled = compiled or _Compiled(index, len(names), delimiter)
+            values, place, n = compiled.numbers(start, text, tally)
+        rows += n
         if rows > MOST_ROWS:
             raise LogError(f"{path.name}: has more than {MOST_ROWS} rows; split it into several files")
-        values.append(_numbers(cells, place, index, tally))
-        places.append(place)
+        found.append(values, place)
+        done += len(text)
+        if progress is not None:
+            progress(done)
     if rows == 0:
         raise LogError(f"{path.name}: is empty{' but for its heading' if header else ''}")
-    together = _joined(values, len(index))
-    line = np.concatenate(places) if places else np.empty(0, dtype=np.int64)
-    return Table(columns=dict(zip(index, together, strict=True)), line=line, rows=rows)
+    return Table(columns=dict(zip(index, found.columns(), strict=True)), line=found.line(), rows=rows)
 
 
-def _joined(blocks: list[FloatArray], wanted: int) -> FloatArray:
-    """The blocks (wanted, n) side by side; each is let go as soon as it is copied, so the numbers are held once."""
-    together = np.empty((wanted, sum(block.shape[1] for block in blocks)))
-    end = together.shape[1]
-    while blocks:
-        block = blocks.pop()
-        together[:, end - block.shape[1] : end] = block
-        end -= block.shape[1]
-    return together
+class _Compiled:
+    """Rows read by a kernel, and those that it leaves over by Python; the numbers are the same bit for bit."""
+
+    def __init__(self, index: Mapping[Column, int], width: int, delimiter: str) -> None:
+        self._index, self._delimiter = index, delimiter
+        self._slot = np.full(width, -1, dtype=np.int64)
+        for row, at in reversed(list(enumerate(index.values()))):
+            self._slot[at] = row
+        self._again = [(row, int(self._slot[at])) for row, at in enumerate(index.values()) if self._slot[at] != row]
+        """Rows of the result that hold a column which another one holds too."""
+
+    def numbers(self, start: int, text: bytes, tally: Tally) -> tuple[FloatArray, IntArray, int]:
+        """Numbers of the full rows (wanted, rows), the lines they stand in, and how many rows there are."""
+        from grouser._kernels.csv_rows import parse_rows
+
+        n = text.count(b"\n") + 1
+        values, begin, hard = np.empty((len(self._index), n)), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
+        parse_rows(np.frombuffer(text, np.uint8), ord(self._delimiter), self._slot, values, begin, hard)
+        for row, other in self._again:
+            values[row] = values[other]
+        place = np.arange(start, start + n, dtype=np.int64)
+        if not hard.any():
+            return values, place, n
+        odd = np.flatnonzero(hard)
+        end = np.append(begin[1:] - 1, len(text))
+        lines = [text[i:j] for i, j in zip(begin[odd].tolist(), end[odd].tolist(), strict=True)]
+        cells, kept, rows = _rows(place[odd], lines, len(self._slot), self._delimiter, tally)
+        values[:, kept - start] = _numbers(cells, kept, self._index, tally)
+        hard[kept - start] = False
+        return values[:, ~hard], place[~hard], n - len(odd) + rows
 
 
 def column_names(path: Path, delimiter: str = ",") -> list[str]:
@@ -89,8 +131,8 @@ def column_names(path: Path, delimiter: str = ",") -> list[str]:
     return _heading(path.name, _blocks(path), True, delimiter)[0]
 
 
-Block = tuple[int, list[bytes], bool]
-"""Number of the first line, the lines, and whether the last one ends."""
+Block = tuple[int, bytes, bool]
+"""Number of the first line, the lines with a newline between, and whether the last one ends."""
 
 
 def _blocks(path: Path) -> Iterator[Block]:
@@ -106,18 +148,16 @@ def _blocks(path: Path) -> Iterator[Block]:
                 if len(tail) > LONGEST_LINE:
                     raise LogError(f"{path.name}: line {number} is longer than {LONGEST_LINE} bytes; this is not a CSV")
                 if newline:
-                    lines = text.split(b"\n")
-                    yield number, lines, True
-                    number += len(lines)
+                    yield number, text, True
+                    number += text.count(b"\n") + 1
             text, newline, tail = tail.rpartition(b"\n")
             if newline:
-                lines = text.split(b"\n")
-                yield number, lines, True
-                number += len(lines)
+                yield number, text, True
+                number += text.count(b"\n") + 1
     except OSError as error:
         raise LogError(f"{path}: cannot be read ({error.strerror or error})") from None
     if tail.strip():
-        yield number, [tail], False
+        yield number, tail, False
 
 
 def _chain(first: Block | None, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -128,7 +168,8 @@ def _chain(first: Block | None, blocks: Iterator[Block]) -> Iterator[Block]:
 
 def _heading(file: str, blocks: Iterator[Block], header: bool, delimiter: str) -> tuple[list[str], Block | None]:
     """Names of the columns, and what remains of the block they stood in."""
-    for start, lines, whole in blocks:
+    for start, text, whole in blocks:
+        lines = text.split(b"\n")
         i = next((k for k, line in enumerate(lines) if is_row(line)), None)
         if i is None:
             continue
@@ -136,9 +177,9 @@ def _heading(file: str, blocks: Iterator[Block], header: bool, delimiter: str) -
         if len(cells) > MOST_COLUMNS:
             raise LogError(f"{file}: has {len(cells)} columns, at most {MOST_COLUMNS} are accepted")
         if not header:
-            return [str(k) for k in range(len(cells))], (start, lines[i:], whole)
+            return [str(k) for k in range(len(cells))], (start + i, b"\n".join(lines[i:]), whole)
         names = [cell.strip().strip(b'"').strip().decode("utf-8", "replace") for cell in cells]
-        rest = (start + i + 1, lines[i + 1 :], True) if len(lines) > i + 1 else None
+        rest = (start + i + 1, b"\n".join(lines[i + 1 :]), True) if len(lines) > i + 1 else None
         return names, rest
     raise LogError(f"{file}: is empty")
 
@@ -167,10 +208,9 @@ def _index(column: Column, names: Sequence[str], file: str, header: bool) -> int
 
 
 def _rows(
-    start: int, lines: list[bytes], width: int, delimiter: str, tally: Tally
+    place: IntArray, lines: list[bytes], width: int, delimiter: str, tally: Tally
 ) -> tuple[list[list[bytes]], IntArray, int]:
-    """The cells of the full rows, the lines they stand in, and how many rows there are, full or not."""
-    place = np.arange(start, start + len(lines), dtype=np.int64)
+    """The cells of the full ones of some lines, where those stand, and how many rows there are, full or not."""
     cells = [_split(line, delimiter) for line in lines]
     if all(len(row) == width for row in cells) and all(map(is_row, lines)):
         return cells, place, len(cells)

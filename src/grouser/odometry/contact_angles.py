@@ -29,15 +29,11 @@ from grouser.vehicles import Vehicle
 
 BoolArray = NDArray[np.bool_]
 
-BODY = np.arange(6)
-ITERATIONS = 8
 SMOOTHING = 0.05  # s, of roll and pitch rates taken from differences of attitude
 OPEN_RATE = 30.0  # m/s, rad/s: what the body's velocity may be before anything is measured, one sigma
 OPEN_SPIN = 300.0  # rad/s, the same for a wheel whose rate is not measured
 JOINT_RATE = 0.3  # rad/s or m/s, the same for other joints, which move slowly
-SLOWEST = 0.01  # m/s of the rim, below which a wheel counts as standing
 COUPLING_RATE = 1e-3  # rad/s or m/s, how exactly rigid couplings hold
-SURPRISE = 4.0  # mean square of the residuals in sigmas, beyond which the ground changed at once or some wheel slips
 
 
 def pair_angles(
@@ -61,7 +57,7 @@ def pair_angles(
     if base == 0.0:
         raise SimulationError("ahead, above: both wheels are in one place; contact angles need wheels that are apart")
     side = abs(rate) * base
-    if min(abs(v_r), abs(v_f)) < SLOWEST or side < 1e-9:
+    if min(abs(v_r), abs(v_f)) < kernels.SLOWEST or side < 1e-9:
         return 0.0, 0.0, False
     cosine_r = (v_f * v_f - v_r * v_r - side * side) / (2.0 * abs(v_r) * side)
     cosine_f = (v_f * v_f - v_r * v_r + side * side) / (2.0 * abs(v_f) * side)
@@ -122,35 +118,33 @@ class ContactAngleEstimator:
         valid [rad]. All are one sigma.
         """
         self.vehicle = checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
-        self._rate_noise = checks.positive(rate_noise, "rate_noise")
-        self._slip, self._sideslip = checks.positive(slip, "slip"), checks.positive(sideslip, "sideslip")
+        self._noise = np.empty(5)
+        self._noise[kernels.RATE] = checks.positive(rate_noise, "rate_noise")
+        self._noise[kernels.SLIP] = checks.positive(slip, "slip")
+        self._noise[kernels.SIDESLIP] = checks.positive(sideslip, "sideslip")
+        self._noise[kernels.SPREAD] = checks.positive(spread, "spread")
+        self._noise[kernels.VALID] = checks.positive(largest_sigma, "largest_sigma")
         self._turn_noise = checks.positive(turn_noise, "turn_noise")
         self._attitude_rate_noise = checks.positive(attitude_rate_noise, "attitude_rate_noise")
-        self._spread = checks.positive(spread, "spread")
-        self._largest_sigma = checks.positive(largest_sigma, "largest_sigma")
         arrays = vehicle.arrays
-        self._wheel, self._radius = arrays.wheel, arrays.radius
-        self._length = 2.0 * arrays.radius
+        distance = 2.0 * arrays.radius
         if length is not None:
-            self._length = np.full(len(self._radius), checks.positive(length, "length"))
+            distance = np.full(vehicle.n_wheels, checks.positive(length, "length"))
         # Couplings without a spring hold exactly; sprung joints move as their measured or unknown rates say.
-        self._coupling = arrays.coupling[[k for k, c in enumerate(vehicle.couplings) if c.is_rigid]] / COUPLING_RATE
+        coupling = arrays.coupling[[k for k, c in enumerate(vehicle.couplings) if c.is_rigid]] / COUPLING_RATE
         loose = np.full(6 + vehicle.n_joints, JOINT_RATE)
-        loose[:6], loose[5 + self._wheel] = OPEN_RATE, OPEN_SPIN
-        self._looseness = loose**-2.0
-        self._rest = vehicle.rest
-        self._q = np.zeros(7 + vehicle.n_joints)
-        self._q[0] = 1.0
+        loose[:6], loose[5 + arrays.wheel] = OPEN_RATE, OPEN_SPIN
+        self._fixed = (arrays, coupling, loose**-2.0, distance, vehicle.rest, self._noise)
         self.reset()
 
     def reset(self) -> None:
         """Forget everything: angles are zero and unknown."""
         nw = self.vehicle.n_wheels
         self._psi = np.zeros(nw)
-        self._P = np.eye(nw) * self._spread**2
+        self._P = np.eye(nw) * self._noise[kernels.SPREAD] ** 2
         self._time: float | None = None
         self._attitude: FloatArray | None = None
-        self._attitude_rate = np.zeros(2)
+        self._attitude_rate = [0.0, 0.0]
         self._v = np.zeros(6 + self.vehicle.n_joints)
         self._carrier_rate = np.zeros(nw)
         self.surprise = 0.0
@@ -187,100 +181,42 @@ class ContactAngleEstimator:
             return -self._psi, np.zeros(nw, dtype=bool)
         self._time = now
         turning = self._turning(dt, attitude, pitch_rate, gyro)
-        rim = np.abs(joint_rates[self._wheel - 1]) * self._radius
-        seen = np.isfinite(rim)
-        rim = np.where(seen, rim, rim[seen].mean() if seen.any() else 0.0)
-        self._predict(rim, dt)
-        if rim.max() < SLOWEST or turning is None:
-            return -self._psi, np.zeros(nw, dtype=bool)
-        known = (joint_rates, joint_angles, rim, dt, turning)
-        consistent = self._correct(*known, self._psi, self._P)
-        if not consistent:  # the ground may have changed at once, as at the foot of a ramp: try without the memory
-            consistent = self._correct(*known, np.zeros(nw), np.eye(nw) * self._spread**2)
-        return -self._psi, (self.sigma <= self._largest_sigma) & (rim >= SLOWEST) & consistent
-
-    def _predict(self, rim: FloatArray, dt: float) -> None:
-        """The angles after so long [s]: the ground keeps its slope, the carriers turn over it, the memory fades."""
-        keep = np.exp(-rim * dt / self._length)
-        self._psi = keep * (self._psi + self._carrier_rate * dt)
-        self._P *= np.outer(keep, keep)
-        self._P[np.diag_indices_from(self._P)] += self._spread**2 * (1.0 - keep * keep)
+        valid = np.empty(nw, dtype=bool)
+        memory = (self._psi, self._P, self._v, self._carrier_rate)
+        with compiling("odometry"):
+            self.surprise = kernels.update_contact_angles(
+                *self._fixed, joint_rates, joint_angles, *turning, dt, self.surprise, *memory, valid
+            )
+        return -self._psi, valid
 
     def _turning(
         self, dt: float, attitude: ArrayLike | None, pitch_rate: float | None, gyro: ArrayLike | None
-    ) -> tuple[FloatArray, FloatArray] | None:
-        """What is known about ω: rows (k, 3) and their values (k,), both in sigmas; None if nothing is."""
+    ) -> tuple[FloatArray, FloatArray]:
+        """What is known about ω: rows (k, 3) and their values (k,), both in sigmas; k may be zero."""
         now = _finite(attitude, "attitude", 2)
         turned = _finite(gyro, "gyro", 3)
         differences = False
         if now is not None and self._attitude is not None and dt > 0.0:
             differences = True
-            change = (now - self._attitude + math.pi) % (2.0 * math.pi) - math.pi
             share = -math.expm1(-dt / SMOOTHING)
-            self._attitude_rate = self._attitude_rate + share * (change / dt - self._attitude_rate)
+            for k in range(2):
+                rate = _wrapped(float(now[k] - self._attitude[k])) / dt
+                self._attitude_rate[k] += share * (rate - self._attitude_rate[k])
         self._attitude = self._attitude if now is None else now
         if turned is not None:
             return np.eye(3) / self._turn_noise, turned / self._turn_noise
         rows, values = [], []
         pitching = _finite(None if pitch_rate is None else [pitch_rate], "pitch_rate", 1)
         if pitching is not None:
-            rows.append(np.array([0.0, 1.0, 0.0]) / self._turn_noise)
+            rows.append((0.0, 1.0 / self._turn_noise, 0.0))
             values.append(float(pitching[0]) / self._turn_noise)
         if differences and now is not None:
             # Rates of roll and pitch in body rates, T (3.61): yaw rate stays open.
-            sr, cr, tp = math.sin(now[0]), math.cos(now[0]), math.tan(min(max(now[1], -1.5), 1.5))
-            rows += list(np.array([[1.0, tp * sr, tp * cr], [0.0, cr, -sr]]) / self._attitude_rate_noise)
-            values += list(self._attitude_rate / self._attitude_rate_noise)
-        return (np.array(rows), np.array(values)) if rows else None
-
-    def _correct(
-        self,
-        rates: FloatArray,
-        angles: FloatArray,
-        rim: FloatArray,
-        dt: float,
-        turning: tuple[FloatArray, FloatArray],
-        mean: FloatArray,
-        covariance: FloatArray,
-    ) -> bool:
-        """The Kalman update, angles and velocity together; False, and nothing changed, if wheels cannot roll so."""
-        nw = len(rim)
-        missing = np.isnan(rates)
-        unknown = np.concatenate([BODY, 6 + np.flatnonzero(missing)])
-        v = self._v.copy()
-        v[6:][~missing] = rates[~missing]
-        q = self._q
-        q[7:] = np.where(np.isfinite(angles), angles, self._rest)
-        # A slip that lasts over the length is one error, not one per sample.
-        speed = rim + SLOWEST
-        slipped = speed * (np.sqrt(np.maximum(self._length / (speed * dt), 1.0)) if dt > 0.0 else 1e3)
-        weight = np.empty((nw, 3))
-        weight[:, 0] = 1.0 / np.hypot(self._radius * self._rate_noise, self._slip * slipped)
-        weight[:, 1] = 1.0 / (self._sideslip * slipped)
-        weight[:, 2] = 1.0 / (self._slip * slipped)
-        psi, P, carrier_rate = np.empty(nw), np.empty((nw, nw)), np.empty(nw)
-        with compiling("odometry"):
-            squares, solved = kernels.solve_contact_angles(
-                self.vehicle.arrays,
-                q,
-                unknown,
-                self._looseness[unknown],
-                weight,
-                *turning,
-                self._coupling,
-                mean,
-                np.linalg.inv(covariance),
-                ITERATIONS,
-                v,
-                psi,
-                P,
-                carrier_rate,
-            )
-        self.surprise = squares / max(3 * nw + len(turning[1]) - len(unknown), 1)
-        if not solved or not np.abs(psi).max() <= 0.5 * math.pi or not self.surprise <= SURPRISE:
-            return False
-        self._psi, self._P, self._v, self._carrier_rate = psi, 0.5 * (P + P.T), v, carrier_rate
-        return True
+            roll, pitch, noise = float(now[0]), float(now[1]), self._attitude_rate_noise
+            sr, cr, tp = math.sin(roll), math.cos(roll), math.tan(min(max(pitch, -1.5), 1.5))
+            rows += [(1.0 / noise, tp * sr / noise, tp * cr / noise), (0.0, cr / noise, -sr / noise)]
+            values += [rate / noise for rate in self._attitude_rate]
+        return np.array(rows, dtype=np.float64).reshape(-1, 3), np.array(values, dtype=np.float64)
 
 
 def joint_values(vehicle: Vehicle, given: ArrayLike | Mapping[str, float] | None, name: str) -> FloatArray:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from grouser import rotation
 from grouser._kernels import odometry_slots as slots
 from grouser.checks import FloatArray
+from grouser.odometry.ros_order import pose_rows, twist_rows
 
 COMPONENTS = ("wx", "wy", "wz", "vx", "vy", "vz")
 """Entries of a twist, in order: turn rates about, speeds along the body's x, y, z."""
@@ -96,9 +96,11 @@ class Estimate:
         return self._late or self._values[slots.O_FAULTS] > 0.0
 
     def ros_twist_covariance(self) -> FloatArray:
-        """Covariance of geometry_msgs/TwistWithCovariance, (36,) row by row: v, then ω, in body axes (child frame)."""
-        swapped: FloatArray = self.twist_covariance[_LINEAR_FIRST].ravel()
-        return swapped
+        """Covariance of geometry_msgs/TwistWithCovariance, (36,) row by row: v, then ω, in body axes (child frame).
+
+        Velocities that the wheels do not observe have a variance of 1e6 here: a message has no other way to say so.
+        """
+        return twist_rows(self.twist_covariance, self.observed)
 
     def ros_pose_covariance(self) -> FloatArray:
         """Covariance of geometry_msgs/PoseWithCovariance, (36,) row by row, order (x, y, z, rotation about X, Y, Z).
@@ -106,12 +108,7 @@ class Estimate:
         Axes are those of the fixed frame of the message's header, the world (REP-103; the rotation is a rotation
         vector about fixed axes): R_true = Exp(ε) R_est, p_true = p_est + δp.
         """
-        R = rotation.from_quaternion(self.quaternion)
-        both = np.zeros((6, 6))
-        both[:3, :3] = both[3:, 3:] = R
-        world = both @ self.pose_covariance @ both.T
-        swapped: FloatArray = world[_LINEAR_FIRST].ravel()
-        return swapped
+        return pose_rows(self.pose_covariance, self.quaternion)
 
     def _part(self, first: int, count: int) -> FloatArray:
         part: FloatArray = self._values[first : first + count].copy()
@@ -121,6 +118,3 @@ class Estimate:
         x, y, z = self.position
         marked = ", degraded" if self.degraded else ""
         return f"<Estimate at {self.time:.12g} s: ({x:.4g}, {y:.4g}, {z:.4g}) m, yaw {self.yaw:.4g} rad{marked}>"
-
-
-_LINEAR_FIRST = np.ix_([3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2])

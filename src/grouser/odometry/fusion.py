@@ -21,7 +21,7 @@ from grouser._kernels import fusion_memory as slots
 from grouser.checks import FloatArray
 from grouser.compiling import compiling
 from grouser.errors import SimulationError
-from grouser.odometry.fusion_estimate import FusionEstimate, at_body
+from grouser.odometry.fusion_estimate import FusionEstimate, at_body_once, twist_covariance
 from grouser.odometry.fusion_settings import FusionSettings
 
 logger = logging.getLogger("grouser.odometry")
@@ -97,7 +97,9 @@ class Fusion:
         self, settings: FusionSettings | None = None, *, position: ArrayLike = (0.0, 0.0, 0.0), yaw: float = 0.0
     ) -> None:
         """Start at a position [m] with a yaw [rad]."""
-        self.settings = settings or FusionSettings()
+        self.settings = checks.instance(
+            FusionSettings() if settings is None else settings, FusionSettings, "settings", "use FusionSettings(…)"
+        )
         self._start = checks.array(position, "position", (3,))
         self._memory = self.settings.memory(checks.number(yaw, "yaw"))
         self._imu_position = np.array(self.settings.imu_position)
@@ -115,38 +117,39 @@ class Fusion:
     def imu(self, t: float, gyro: ArrayLike, acceleration: ArrayLike) -> None:
         """A sample at time t [s]: rates [rad/s] and specific force [m/s²] in body axes, (3,) each."""
         row = self._payload[0]
-        row[:3] = gyro
-        row[3:6] = acceleration
-        self._feed(slots.IMU, t)
+        row[:3] = _entries(gyro, "gyro", (3,))
+        row[3:6] = _entries(acceleration, "acceleration", (3,))
+        self._feed(slots.IMU, _time(t))
 
     def wheels(self, t: float, twist: ArrayLike, covariance: ArrayLike, observed: ArrayLike = OBSERVED) -> None:
         """Body velocity (ω, v) (6,) [rad/s, m/s] that the wheels tell at time t [s], and its covariance (6, 6).
 
         observed (6,): which entries they observe.
 
-        Entries that are not observed may be anything, NaN included.
+        Entries that are not observed may be anything, NaN included. A variance that is negative, or a matrix that is no
+        covariance, counts as not finite: it is a fault, and the measurement is left out.
         """
         rows = np.asarray(observed, dtype=bool)
-        matrix = np.asarray(covariance, dtype=np.float64)
-        if rows.shape != (6,) or matrix.shape != (6, 6):
-            raise SimulationError(
-                f"wheels: covariance {matrix.shape} and observed {rows.shape} must have shapes (6, 6) and (6,)"
-            )
+        if rows.shape != (6,):
+            raise SimulationError(f"observed: has shape {rows.shape}, needs (6,)")
+        stamp = _time(t)
         row = self._payload[0]
-        row[:6] = np.where(rows, twist, 0.0)
-        row[6:42] = np.where(rows[:, None] & rows, matrix, 0.0).ravel()
+        row[:6] = np.where(rows, _entries(twist, "twist", (6,)), 0.0)
+        matrix = np.where(rows[:, None] & rows, _entries(covariance, "covariance", (6, 6)), 0.0)
+        row[6:42] = matrix.ravel()
         row[42:48] = rows
-        if not (np.isfinite(row[:42]).all() and np.isfinite(t)):
+        if not (np.isfinite(row[:42]).all() and np.isfinite(stamp) and _is_covariance(matrix)):
             self._count(slots.WHEELS_NOT_FINITE)
             return
-        self._feed(slots.WHEELS, t)
+        self._feed(slots.WHEELS, stamp)
 
     def keyframe(self, t: float) -> None:
         """The pose at time t [s] will be measured later: clone it when the IMU gets there."""
-        if not np.isfinite(t):
+        stamp = _time(t)
+        if not np.isfinite(stamp):
             self._count(slots.POSE_NOT_FINITE)
             return
-        self._feed(slots.KEYFRAME, t)
+        self._feed(slots.KEYFRAME, stamp)
 
     def relative_pose(
         self, t_from: float, t_to: float, position: ArrayLike, quaternion: ArrayLike, covariance: ArrayLike
@@ -156,16 +159,17 @@ class Fusion:
         covariance (6, 6): rotation, then translation, in body axes at t_to, as z = z_true Exp(noise).
         """
         row = self._payload[0]
-        row[0], row[1] = t_from, t_to
-        row[2:6] = quaternion
-        row[6:9] = position
-        row[9:45] = np.asarray(covariance, dtype=np.float64).ravel()
+        row[0], row[1] = _time(t_from, "t_from"), _time(t_to, "t_to")
+        row[2:6] = _entries(quaternion, "quaternion", (4,))
+        row[6:9] = _entries(position, "position", (3,))
+        matrix = _entries(covariance, "covariance", (6, 6))
+        row[9:45] = matrix.ravel()
         size = float(np.linalg.norm(row[2:6]))
-        if not (np.isfinite(row[:45]).all() and size > 1e-6):
+        if not (np.isfinite(row[:45]).all() and size > 1e-6 and _is_covariance(matrix)):
             self._count(slots.POSE_NOT_FINITE)
             return
         row[2:6] /= size
-        self._feed(slots.POSE, t_to)
+        self._feed(slots.POSE, float(row[1]))
 
     @property
     def ready(self) -> bool:
@@ -191,18 +195,21 @@ class Fusion:
         core = m.spread[: slots.CORE, : slots.CORE]
         x = m.desk[slots.NOMINAL_ROW, : slots.NOMINAL]
         gyro = m.desk[slots.FIGURES_ROW, slots.SAMPLE : slots.SAMPLE + 3]
-        position, velocity, twist, covariance = at_body(x[None], gyro[None], core[None], self._imu_position)
+        position, velocity, twist, covariance = at_body_once(x, gyro, core, self._imu_position)
         return FusionEstimate(
             time=self.time,
-            position=position[0] + self._start,
+            position=position + self._start,
             quaternion=x[:4].copy(),
-            velocity=velocity[0],
-            twist=twist[0],
+            velocity=velocity,
+            twist=twist,
             gyro_bias=x[10:13].copy(),
             acceleration_bias=x[13:16].copy(),
             slip=x[16:19] + x[19:22],
-            covariance=covariance[0, :15, :15],
-            slip_covariance=SUM @ covariance[0, 15:, 15:] @ SUM.T,
+            covariance=covariance[:15, :15],
+            slip_covariance=SUM @ covariance[15:, 15:] @ SUM.T,
+            twist_covariance=twist_covariance(
+                covariance[:15, :15], twist[3:], self.settings.gyro_noise**2 * self.settings.rate
+            ),
             degraded=self.degraded,
         )
 
@@ -257,7 +264,39 @@ class Fusion:
         for slot, (kind, text) in FAULTS.items():
             if counts[slot] and slot not in self._said:
                 self._said.add(slot)
-                logger.warning("fusion, t = %.6g s: %s (%s; further ones are only counted)", self.time, text, kind)
+                logger.warning("fusion, t = %.12g s: %s (%s; further ones are only counted)", self.time, text, kind)
+
+
+def _entries(value: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
+    """As an array of a shape; entries may be NaN, which is a fault and counted, but nothing is stretched to fit."""
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind == "c":
+            raise SimulationError(f"{name}: has complex numbers; give real ones")
+        result = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SimulationError(f"{name}: {value!r:.60} is not an array of numbers") from None
+    if result.shape != shape:
+        raise SimulationError(f"{name}: has shape {result.shape}, needs {shape}")
+    return result
+
+
+def _time(t: float, name: str = "t") -> float:
+    """As a number; one that is not finite is a fault and counted."""
+    try:
+        return float(t)
+    except (TypeError, ValueError):
+        raise SimulationError(f"{name}: {t!r:.60} is not a number") from None
+
+
+def _is_covariance(matrix: FloatArray) -> bool:
+    """Whether it is finite and symmetric, and no correlation is above one, but for rounding."""
+    variance = matrix.diagonal()
+    largest = float(np.abs(matrix).max())
+    if not largest < np.inf or variance.min() < 0.0 or np.abs(matrix - matrix.T).max() > 1e-6 * largest:
+        return False
+    sigma = np.sqrt(variance)
+    return bool((np.abs(matrix) <= (1.0 + 1e-6) * np.outer(sigma, sigma) + 1e-12 * largest).all())
 
 
 def innovations(memory: slots.FusionMemory) -> dict[str, Innovations]:

@@ -102,8 +102,8 @@ class FusionSettings:
         """Refuse what is not a setting."""
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, tuple):
-                length = len(field.default) if isinstance(field.default, tuple) else 3
+            if isinstance(field.default, tuple):
+                length = len(field.default)
                 numbers = checks.array(value, f"fusion {field.name}", (length,))
                 if field.name not in ("imu_position", "wheel_point") and not (numbers > 0.0).all():
                     raise SimulationError(f"fusion {field.name}: {value} must be positive")
@@ -112,6 +112,11 @@ class FusionSettings:
                 object.__setattr__(self, field.name, checks.positive(value, f"fusion {field.name}"))
         if not 0.5 <= self.gate < 1.0:
             raise SimulationError(f"fusion gate: {self.gate:g} is not a probability from 0.5 to below 1")
+        if self.gap * self.rate <= 1.0:
+            raise SimulationError(
+                f"fusion gap: {self.gap:g} s is not longer than the {1.0 / self.rate:g} s between IMU samples at rate ="
+                f" {self.rate:g} Hz, so every sample would be a fault; use at least {2.0 / self.rate:g} s"
+            )
         checks.count(self.clones, "fusion clones", least=4, most=64)
         if self.history * self.rate > 1e5:
             raise SimulationError(f"fusion history: {self.history:g} s at {self.rate:g} Hz does not fit in memory")

@@ -64,11 +64,12 @@ class GyroSignal:
 
 def at_rest(log: Log, vehicle: Vehicle) -> BoolArray:
     """Whether the vehicle is at rest at each sample, (n,): all measured wheels have stood for `REST` around it."""
-    rates = log.rates_array(vehicle)
-    wheels = [vehicle.joint_index(wheel) for wheel in vehicle.wheels if wheel in log.rates]
-    if not wheels:
+    measured = [log.rates[wheel] for wheel in vehicle.wheels if wheel in log.rates]
+    if not measured:
         return np.zeros(len(log), np.bool_)
-    stands = np.all(np.abs(rates[:, wheels]) < STILL, axis=1)
+    stands = np.ones(len(log), np.bool_)
+    for rates in measured:
+        stands &= np.abs(rates) < STILL
     return _lasting(stands, log, REST, 0.0)
 
 
@@ -168,9 +169,10 @@ def _lag(gyro: FloatArray, wheels: FloatArray, log: Log) -> float | None:
     tries = step * np.arange(-count, count + 1)
     inside = good & (time >= time[0] + LONGEST_LAG) & (time <= time[-1] - LONGEST_LAG)
     w = wheels[inside]
+    moments, known, rates = time[inside], time[good], gyro[good]
     misfit = np.empty(len(tries))
     for k, lag in enumerate(tries):
-        g = np.interp(time[inside] + lag, time[good], gyro[good])
+        g = np.interp(moments + lag, known, rates)
         misfit[k] = 1.0 - float(g @ w) ** 2 / max(float(g @ g) * float(w @ w), 1e-30)
     k = int(np.argmin(misfit))
     if not 0 < k < len(tries) - 1 or misfit[k] > ALIKE:

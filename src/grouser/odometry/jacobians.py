@@ -61,6 +61,7 @@ def wheel_jacobians(
     L's contact angle is ψ = −δ: a wheel that climbs has its contact ahead, δ < 0, and its centre rises. The third entry
     of (4.44) is r sin ψ, as (4.22) has it, not r cos ψ.
     """
+    checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
     nw, nj = vehicle.n_wheels, vehicle.n_joints
     state = np.zeros(7 + nj)
     state[0] = 1.0

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import Log
 from grouser.logs.log import IntArray, Sensor
-from grouser.odometry.log import LogOdometry
+from grouser.odometry.log import LogOdometry, Progress
 from grouser.rotation import from_rpy, to_rpy
 
 CHORD = 1.0
@@ -114,29 +115,42 @@ def _percent(part: float, whole: float) -> float | None:
     return 100.0 * part / whole if whole > 0.0 else None
 
 
-def judge(run: LogOdometry, log: Log, sensor: Sensor, *, turns: LogOdometry | None = None) -> Judgement:
+def judge(
+    run: LogOdometry,
+    log: Log,
+    sensor: Sensor,
+    *,
+    turns: LogOdometry | None = None,
+    progress: Progress | None = None,
+) -> Judgement:
     """Compare odometry of a log with its poses, over the drive in which the vehicle went farthest.
 
     sensor: where the pose sensor sits and how late it is, as the fit found it. turns: another odometry of the log that
     counts the full turns, way and turning in holes of the poses; None: this one. All odometries of a log that are to
-    be compared should be given the same.
+    be compared should be given the same. progress: told how many samples of the drive are done.
     """
+    checks.instance(run, LogOdometry, "run", "use what odometry_of returned")
+    checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
+    checks.instance(sensor, Sensor, "sensor", "use fit.model.sensor")
     counting = run if turns is None else turns
-    poses, at = _poses(run, log, sensor)
-    body = _at(run, at)
-    estimate = _sensor_poses(run, sensor, at)
+    whole_path = run.path
+    drive = _longest(run, whole_path)
+    poses, at = _poses(run, log, sensor, drive)
+    body = _at(run, at, drive)
+    estimate = _sensor_poses(run, sensor, at, drive)
     measured = np.concatenate([log.poses.position[poses], log.poses.attitude[poses, 2:3]], axis=1)
-    measured[:, 3] = _counted(measured[:, 3], _sensor_poses(counting, sensor, at)[:, 3])
+    measured[:, 3] = _counted(measured[:, 3], _sensor_poses(counting, sensor, at, drive)[:, 3])
     turn = measured[0, 3] - estimate[0, 3]
     c, s = math.cos(turn), math.sin(turn)
     R = np.array([[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
     laid = (estimate - estimate[0]) @ R.T + measured[0]
-    wheels = _rolling(run, at)
-    distance, turning = _way(measured, _at_reference(counting, sensor, at), at, wheels)
-    pairs = np.array([(0, k) for k in range(len(at))])
-    covariance = R @ _relative_covariance(run, body, estimate, pairs, sensor) @ R.T
-    path = np.interp(at, run.time, run.path)
+    wheels = _rolling(run, at, drive)
+    distance, turning = _way(measured, _at_reference(counting, sensor, at, drive), at, wheels)
+    path = np.interp(at, run.time[drive], whole_path[drive])
     every = np.append(_spaced(path, SPACING), len(at) - 1)
+    bounds = np.unique(np.concatenate([[0], _spaced(path, STRETCH), [len(at) - 1]]))
+    covariance, ends = _covariances(run, body, estimate, sensor, bounds, drive, progress)
+    covariance = R @ covariance @ R.T
     return Judgement(
         time=at,
         estimate=laid,
@@ -146,32 +160,40 @@ def judge(run: LogOdometry, log: Log, sensor: Sensor, *, turns: LogOdometry | No
         distance=distance,
         turning=turning,
         along=float(np.mean(_normalised((laid - measured)[every], covariance[every]))),
-        stretches=_stretches(run, body, estimate, measured, sensor, _spaced(path, STRETCH)),
+        stretches=_stretches(run, body, estimate, measured, sensor, bounds, ends),
     )
 
 
-def _poses(run: LogOdometry, log: Log, sensor: Sensor) -> tuple[IntArray, FloatArray]:
-    """Poses that fall into the drive of the longest way, and when they were true."""
-    path = run.path
-    longest = max(range(int(run.drive[-1]) + 1), key=lambda k: float(path[run.drive == k].max()))
-    inside = np.flatnonzero(run.drive == longest)
+def _longest(run: LogOdometry, path: FloatArray) -> slice:
+    """Samples of the drive of the longest way."""
+    bounds = run.drive_bounds
+    longest = int(np.argmax(np.maximum.reduceat(path, bounds[:-1])))
+    return slice(int(bounds[longest]), int(bounds[longest + 1]))
+
+
+def _poses(run: LogOdometry, log: Log, sensor: Sensor, drive: slice) -> tuple[IntArray, FloatArray]:
+    """Poses that fall into a drive, and when they were true."""
     t = log.pose_elapsed - sensor.lag
-    chosen = np.flatnonzero((t >= run.time[inside[0]]) & (t <= run.time[inside[-1]]))
+    chosen = np.flatnonzero((t >= run.time[drive.start]) & (t <= run.time[drive.stop - 1]))
     if len(chosen) < 2:
         raise LogError(f"{log.name}: has {len(chosen)} poses along its longest drive; two are needed to judge odometry")
     return chosen.astype(np.int64), t[chosen]
 
 
-def _at(run: LogOdometry, t: FloatArray) -> IntArray:
-    """The sample nearest to each time."""
-    after = np.clip(np.searchsorted(run.time, t), 1, len(run.time) - 1)
-    return np.where(t - run.time[after - 1] < run.time[after] - t, after - 1, after).astype(np.int64)
+def _at(run: LogOdometry, t: FloatArray, drive: slice) -> IntArray:
+    """The sample of a drive nearest to each time."""
+    time = run.time[drive]
+    after = np.clip(np.searchsorted(time, t), 1, len(time) - 1)
+    nearest: IntArray = np.where(t - time[after - 1] < time[after] - t, after - 1, after) + drive.start
+    return nearest
 
 
-def _sensor_poses(run: LogOdometry, sensor: Sensor, t: FloatArray) -> FloatArray:
-    """x, y, z, yaw of the pose sensor at some times, in the world of the odometry, (m, 4)."""
-    columns = np.concatenate([run.position, run.yaw[:, None], run.attitude], axis=1)
-    x, y, z, yaw, roll, pitch = (np.interp(t, run.time, column) for column in columns.T)
+def _sensor_poses(run: LogOdometry, sensor: Sensor, t: FloatArray, drive: slice) -> FloatArray:
+    """x, y, z, yaw of the pose sensor at some times of a drive, in the world of the odometry, (m, 4)."""
+    x, y, z, yaw, roll, pitch = (
+        np.interp(t, run.time[drive], column[drive])
+        for column in (*run.position.T, run.yaw, *run.attitude.T)
+    )  # fmt: skip
     R = from_rpy(roll, pitch, yaw)
     place = np.stack([x, y, z], axis=1) + R @ np.array([sensor.x, sensor.y, sensor.z])
     if sensor.yaw != 0.0:
@@ -186,19 +208,20 @@ def _counted(yaw: FloatArray, reference: FloatArray) -> FloatArray:
     return result
 
 
-def _at_reference(run: LogOdometry, sensor: Sensor, t: FloatArray) -> FloatArray:
+def _at_reference(run: LogOdometry, sensor: Sensor, t: FloatArray, drive: slice) -> FloatArray:
     """Way [m] and turning [rad] of an odometry up to some times, (m, 2)."""
     grid = np.append(np.arange(t[0], t[-1], CHORD), t[-1])
-    poses = _sensor_poses(run, sensor, grid)
+    poses = _sensor_poses(run, sensor, grid, drive)
     way = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(poses[:, :3], axis=0), axis=1)))
     turned = np.append(0.0, np.cumsum(np.abs(np.diff(poses[:, 3]))))
     return np.stack([np.interp(t, grid, way), np.interp(t, grid, turned)], axis=1)
 
 
-def _rolling(run: LogOdometry, t: FloatArray) -> FloatArray:
-    """Seconds of driving up to some times, (m,)."""
-    driven = np.append(0.0, np.cumsum(np.where(run.rest[1:] & run.rest[:-1], 0.0, np.diff(run.time))))
-    result: FloatArray = np.interp(t, run.time, driven)
+def _rolling(run: LogOdometry, t: FloatArray, drive: slice) -> FloatArray:
+    """Seconds of driving from the start of a drive to some times, (m,)."""
+    time, rest = run.time[drive], run.rest[drive]
+    driven = np.append(0.0, np.cumsum(np.where(rest[1:] & rest[:-1], 0.0, np.diff(time))))
+    result: FloatArray = np.interp(t, time, driven)
     return result
 
 
@@ -226,14 +249,59 @@ def _spaced(path: FloatArray, spacing: float) -> IntArray:
     return np.unique(np.minimum(np.searchsorted(path, marks), len(path) - 1)).astype(np.int64)
 
 
+Known = tuple[FloatArray, FloatArray]
+"""Noise covariance (k, 4, 4) and slopes (k, 4, np) at some samples."""
+
+
+def _covariances(
+    run: LogOdometry,
+    body: IntArray,
+    estimate: FloatArray,
+    sensor: Sensor,
+    bounds: IntArray,
+    drive: slice,
+    progress: Progress | None,
+) -> tuple[FloatArray, Known]:
+    """Of the errors since the first pose, (m, 4, 4); and what is known at the poses `bounds`.
+
+    Piece by piece: slopes at all samples of a long drive would take more room than its log.
+    """
+    out = np.empty((len(body), 4, 4))
+    noise, slopes = np.empty((len(bounds), 4, 4)), np.empty((len(bounds), 4, len(run.parameters)))
+    first: Known | None = None
+    for piece in run.pieces(drive.start, drive.stop):
+        end = piece.first + len(piece.values)
+        low, high = np.searchsorted(body, [piece.first, end])
+        rows = body[low:high] - piece.first
+        if len(rows):
+            here = piece.noise_covariance[rows], piece.slopes[rows]
+            if first is None:
+                first = here[0][:1], here[1][:1]
+            pairs = np.stack([np.zeros(len(rows), np.int64), np.arange(low, high)], axis=1)
+            out[low:high] = _relative_covariance(run, body, estimate, pairs, sensor, first, here)
+            chosen = np.flatnonzero((bounds >= low) & (bounds < high))
+            noise[chosen], slopes[chosen] = (values[bounds[chosen] - low] for values in here)
+        if progress is not None:
+            progress(end - drive.start, drive.stop - drive.start)
+    return out, (noise, slopes)
+
+
 def _stretches(
-    run: LogOdometry, body: IntArray, estimate: FloatArray, measured: FloatArray, sensor: Sensor, ends: IntArray
+    run: LogOdometry,
+    body: IntArray,
+    estimate: FloatArray,
+    measured: FloatArray,
+    sensor: Sensor,
+    bounds: IntArray,
+    ends: Known,
 ) -> FloatArray:
-    """Normalised squared errors of stretches from pose to pose."""
-    bounds = np.unique(np.concatenate([[0], ends, [len(measured) - 1]]))
+    """Normalised squared errors of stretches from pose to pose, between poses `bounds`."""
     pairs = np.stack([bounds[:-1], bounds[1:]], axis=1)
     error = _relative(estimate, pairs) - _relative(measured, pairs)
-    C = _relative_covariance(run, body, estimate, pairs, sensor)
+    noise, slopes = ends
+    C = _relative_covariance(
+        run, body, estimate, pairs, sensor, (noise[:-1], slopes[:-1]), (noise[1:], slopes[1:])
+    )  # fmt: skip
     heading = -estimate[pairs[:, 0], 3]
     R = np.zeros((len(pairs), 4, 4))
     R[:, 0, 0] = R[:, 1, 1] = np.cos(heading)
@@ -259,19 +327,26 @@ def _normalised(error: FloatArray, covariance: FloatArray) -> FloatArray:
 
 
 def _relative_covariance(
-    run: LogOdometry, body: IntArray, estimate: FloatArray, pairs: IntArray, sensor: Sensor
+    run: LogOdometry,
+    body: IntArray,
+    estimate: FloatArray,
+    pairs: IntArray,
+    sensor: Sensor,
+    before: Known,
+    after: Known,
 ) -> FloatArray:
     """Covariance (k, 4, 4) of estimated less measured motion between two poses, in axes of the odometry's world.
 
-    Errors up to the first pose are taken off: what is left grew in between. Each pose has noise of its own; yaw noise
+    before, after: what is known at the first and the second pose of the pairs; one first may stand for all. Errors up
+    to the first pose are taken off: what is left grew in between. Each pose has noise of its own; yaw noise
     of the first turns the whole motion, an error of a time stamp moves its pose along.
     """
     i, j = body[pairs[:, 0]], body[pairs[:, 1]]
     grown = _turned_by_yaw(run.position[j] - run.position[i])
     roll, pitch = run.attitude[j].T
     lever = _turned_by_yaw(from_rpy(roll, pitch, run.yaw[j]) @ np.array([sensor.x, sensor.y, sensor.z]))
-    C = run.noise_covariance[j] - grown @ run.noise_covariance[i] @ grown.transpose(0, 2, 1)
-    J = run.slopes[j] - grown @ run.slopes[i]
+    C = after[0] - grown @ before[0] @ grown.transpose(0, 2, 1)
+    J = after[1] - grown @ before[1]
     C = lever @ (C + J @ run.parameter_covariance @ J.transpose(0, 2, 1)) @ lever.transpose(0, 2, 1)
     d = estimate[pairs[:, 1]] - estimate[pairs[:, 0]]
     first = _turned_by_yaw(d)

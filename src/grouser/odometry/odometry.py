@@ -13,6 +13,7 @@ from grouser import checks
 from grouser._kernels import odometry as kernels
 from grouser._kernels import odometry_slots as slots
 from grouser._kernels.kinematics import KinematicModel
+from grouser._kernels.odometry_store import pack
 from grouser._kernels.scratch import make_scratch
 from grouser.calibration import MotionModel, Noise
 from grouser.calibration.perturbative import GRAVITY_TERMS, Perturbative
@@ -49,7 +50,7 @@ class Odometry:
     Body velocity is the weighted least-squares solution of the wheels' constraints, L (4.35), T (2.37), with the slip
     of the model on top. Roll and pitch are taken as measured; yaw and position integrate along them, on arcs, velocity
     and attitude linear between samples. Faults of the inputs are counted in `faults`; the estimate goes on with a
-    larger covariance.
+    larger covariance. An odometry can be copied and pickled; the copy goes on where it was.
     """
 
     def __init__(
@@ -199,7 +200,7 @@ class Odometry:
             self._map.fill(self._rates, self._angles, self._linear)
             if self._sliding is not None:
                 self._settings[BY_GRAVITY] = self._sliding * self._rim_speed()
-        bits = kernels.update(*self._arguments, self._rates, self._angles, sense, self._work, self._out)
+        bits = kernels.update(*self._arguments)
         if bits:
             self._count(bits)
             if bits == slots.FAULT_TIME:
@@ -210,14 +211,14 @@ class Odometry:
         return self._estimate
 
     def _fill(self, into: FloatArray, values: Any, name: str) -> None:
-        if isinstance(values, Mapping):
-            into[:] = np.nan
-            for joint, value in values.items():
-                if joint not in self._index:
-                    self.vehicle.joint_index(joint)  # says which joints there are
-                into[self._index[joint]] = value
-            return
-        if getattr(values, "shape", None) != into.shape:
+        if getattr(values, "shape", None) != into.shape:  # an array of the right shape first: it is what robots send
+            if isinstance(values, Mapping):
+                into[:] = np.nan
+                for joint, value in values.items():
+                    if joint not in self._index:
+                        self.vehicle.joint_index(joint)  # says which joints there are
+                    into[self._index[joint]] = value
+                return
             values = np.asarray(values, dtype=np.float64)
             if values.shape != into.shape:
                 raise SimulationError(f"{name}: has shape {values.shape}, needs {into.shape}, one per joint")
@@ -249,13 +250,10 @@ class Odometry:
 
     def _estimate_contacts(self) -> None:
         sense = self._sense
-        if not math.isfinite(sense[0]):
+        if not abs(sense[0]) < slots.LATEST:
             return
-        attitude = sense[1:3] if np.isfinite(sense[1:3]).all() else None
-        gyro = sense[3:6] if np.isfinite(sense[3:6]).all() else None
-        rates = np.where(np.isfinite(self._rates), self._rates, np.nan)
-        angles = np.where(np.isfinite(self._angles), self._angles, np.nan)
-        found, valid = self._estimator.update(float(sense[0]), rates, angles, attitude, gyro=gyro)
+        # What is not finite counts as not measured.
+        found, valid = self._estimator.update(float(sense[0]), self._rates, self._angles, sense[1:3], gyro=sense[3:6])
         self._contact[:] = found
         self._settings[slots.CONTACT_KNOWN] = float(valid.all())
 
@@ -356,22 +354,34 @@ class Odometry:
     def _make_arrays(self) -> None:
         """All that an update works on, made once, and the kernel compiled."""
         nj = self.vehicle.n_joints
-        self._work = np.zeros((10, max(8 + nj, 64)))
-        self._choice = np.zeros((2, 6 + nj), dtype=np.int64)
         self._memory = np.zeros(slots.MEMORY)
         self._rates, self._angles, self._sense = np.empty(nj), np.empty(nj), np.empty(6)
         self._none = np.full(nj, np.nan)
         self._out = np.zeros(slots.OUT)
         self._table = self._joints.copy()
         with compiling("odometry"):
-            self._scratch = make_scratch(self.vehicle.arrays)
-            self._arguments = (
-                *(self.vehicle.arrays, self._kinematics, self._ground.kernel, self._scratch),
-                *(self._settings, self._joints, self._linear, self._contact, self._memory, self._choice),
-            )
+            self._arguments = self._packed()
             # Once on nothing, so that the first sample need not wait for the compiler.
             self._rates[:], self._angles[:], self._sense[:] = np.nan, np.nan, 0.0
-            kernels.update(*self._arguments, self._rates, self._angles, self._sense, self._work, self._out)
+            kernels.update(*self._arguments)
+
+    def _packed(self) -> tuple[Any, ...]:
+        """What the kernel is called with."""
+        arrays = self.vehicle.arrays
+        return (
+            *pack(arrays, self._kinematics, self._ground.kernel, make_scratch(arrays)),  # type: ignore[no-untyped-call]
+            *(self._settings, self._joints, self._linear, self._contact, self._memory),
+            *(self._rates, self._angles, self._sense, self._out),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Slip and ground are addresses in this process: a copy, pickled or deep, finds its own.
+        return {name: value for name, value in self.__dict__.items() if name not in ("_arguments", "_kinematics")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._kinematics, _ = self._set_model(self.model.model)
+        self._arguments = self._packed()
 
 
 def _motion(model: Any) -> MotionModel:

@@ -9,6 +9,7 @@ from typing import IO, Any
 from grouser.errors import SimulationError
 from grouser.files import write_whole
 from grouser.odometry.estimate import COMPONENTS, Estimate
+from grouser.odometry.fusion_estimate import FusionEstimate
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
 """REP-103 order of the rows of a ROS covariance, position first."""
@@ -25,11 +26,12 @@ COVARIANCE_COLUMNS = tuple(f"{kind}_covariance_{i}_{j}" for kind in ("pose", "tw
 """Further columns: pose covariance in world axes and twist covariance in body axes, as `Estimate.ros_…` gives them."""
 
 
-def write_tum(path: str | os.PathLike[str], estimates: Iterable[Estimate]) -> None:
-    """Poses as a TUM trajectory, one line each: time x y z qx qy qz qw."""
+def write_tum(path: str | os.PathLike[str], estimates: Iterable[Estimate | FusionEstimate]) -> None:
+    """Poses of odometry or fusion as a TUM trajectory, one line each: time x y z qx qy qz qw."""
 
     def lines() -> Iterator[str]:
         for one in estimates:
+            _check(one, Estimate, FusionEstimate)
             w, x, y, z = one.quaternion
             yield " ".join(repr(float(v)) for v in (one.time, *one.position, x, y, z, w)) + "\n"
 
@@ -42,6 +44,7 @@ def write_csv(path: str | os.PathLike[str], estimates: Iterable[Estimate], *, co
     def lines() -> Iterator[str]:
         yield ",".join(COLUMNS + (COVARIANCE_COLUMNS if covariance else ())) + "\n"
         for one in estimates:
+            _check(one, Estimate)
             numbers = [one.time, *one.position, *one.quaternion, one.yaw, *one.twist, *one.slip]
             row = [repr(float(v)) for v in numbers] + [str(int(v)) for v in (*one.observed, one.degraded)]
             if covariance:
@@ -51,12 +54,16 @@ def write_csv(path: str | os.PathLike[str], estimates: Iterable[Estimate], *, co
     _write(path, lines())
 
 
-def ros_odometry(estimate: Estimate, *, frame: str = "odom", child_frame: str = "base_link") -> dict[str, Any]:
+def ros_odometry(
+    estimate: Estimate | FusionEstimate, *, frame: str = "odom", child_frame: str = "base_link"
+) -> dict[str, Any]:
     """Fields of a nav_msgs/Odometry message, as plain numbers and lists.
 
     The pose and its covariance are in the axes of `frame`, the twist and its covariance in those of `child_frame`. Rows
-    and columns of both covariances are x, y, z, then rotations about X, Y, Z.
+    and columns of both covariances are x, y, z, then rotations about X, Y, Z. Velocities that wheels do not observe
+    have a variance of 1e6 there.
     """
+    _check(estimate, Estimate, FusionEstimate)
     w, x, y, z = (float(v) for v in estimate.quaternion)
     seconds = int(estimate.time // 1.0)
     nanoseconds = min(round((estimate.time - seconds) * 1e9), 999_999_999)
@@ -77,6 +84,12 @@ def ros_odometry(estimate: Estimate, *, frame: str = "odom", child_frame: str = 
             "covariance": estimate.ros_twist_covariance().tolist(),
         },
     }
+
+
+def _check(value: object, *kinds: type) -> None:
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise SimulationError(f"{value!r:.60} is not an {wanted}; give what the odometry or the filter returned")
 
 
 def _write(path: str | os.PathLike[str], lines: Iterator[str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grouser import checks
 from grouser._kernels import fusion_memory as slots
 from grouser.checks import FloatArray
 from grouser.odometry.fusion import OBSERVED, Fusion, Innovations
@@ -121,6 +122,8 @@ def fuse(
     every: int = 10,
 ) -> FusedPath:
     """Filter a whole drive from a position [m] and yaw [rad]; the estimate of every `every`-th IMU sample is kept."""
+    checks.instance(log, SensorLog, "log", "use grouser.odometry.SensorLog(…)")
+    checks.count(every, "every")
     fusion = Fusion(settings, position=position, yaw=yaw)
     record, spread = fusion.feed(*log.events(), every)
     nominal = record[:, 1:23]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -131,7 +133,8 @@ def run_fusion(quick: bool, progress: Progress) -> Result:
     for name in drives:
         suites = [lru_sensors(name, ground) for ground in GROUNDS]
         for scenario in SCENARIOS:
-            outcomes.append(evaluate(suites, scenario, name, seeds))
+            with _faults_unsaid():
+                outcomes.append(evaluate(suites, scenario, name, seeds))
             progress(len(outcomes), len(drives) * len(SCENARIOS))
     return Result(
         name=FUSION.name,
@@ -159,6 +162,18 @@ def run_fusion(quick: bool, progress: Progress) -> Result:
     )
 
 
+@contextmanager
+def _faults_unsaid() -> Iterator[None]:
+    """Hold back the warnings of the filter: the faults are planted, and there are hundreds."""
+    logger = logging.getLogger("grouser.odometry")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
 FUSION = Experiment(
     name="fusion",
     description="LRU-2 on rough ground: IMU, wheels and visual odometry fused, with faults; errors and consistency",
@@ -171,28 +186,30 @@ def draw(outcomes: list[Outcome], path: str | os.PathLike[str]) -> None:
     from grouser.view import style
 
     first = [outcome for outcome in outcomes if outcome.drive == outcomes[0].drive]
+    colors = dict(zip(SOURCES, style.PALETTE, strict=False))
     with style.look():
         figure = style.new_figure(12.0, 8.0)
         (top, bars), (growth, band) = figure.subplots(2, 2)
         shown = first[1] if len(first) > 1 else first[0]
         truth = shown.sensed.path.position(shown.fused.time)
         top.plot(truth[:, 0], truth[:, 1], color=style.BLACK, lw=1.0, label="truth")
-        top.plot(shown.fused.position[:, 0], shown.fused.position[:, 1], color=style.BLUE, label="fusion")
+        top.plot(shown.fused.position[:, 0], shown.fused.position[:, 1], color=colors["fusion"], label="fusion")
         top.set_aspect("equal")
         top.legend()
         style.label(top, x="x [m]", y="y [m]", title=shown.scenario)
         width = 0.2
         for k, source in enumerate(SOURCES):
             ends = [np.sqrt((o.error[source] ** 2).mean()) for o in first]
-            bars.bar(np.arange(len(first)) + (k - 1.5) * width, ends, width, color=style.PALETTE[k], label=source)
+            bars.bar(np.arange(len(first)) + (k - 1.5) * width, ends, width, color=colors[source], label=source)
         bars.set(yscale="log", xticks=range(len(first)))
+        bars.set_ylim(top=5.0 * bars.get_ylim()[1])  # room for the legend above the bars
         bars.set_xticklabels([o.scenario for o in first], rotation=20, ha="right")
-        bars.legend(ncols=2)
+        bars.legend(ncols=len(SOURCES), loc="upper center")
         style.label(bars, y="position error, rms [m]", title="each source alone, and all of them")
-        for k, source in enumerate(SOURCES):
+        for source in SOURCES:
             if source != "imu":
                 mean = shown.error[source].mean(axis=0)
-                growth.plot(shown.fused.time, mean, color=style.PALETTE[k], label=source)
+                growth.plot(shown.fused.time, mean, color=colors[source], label=source)
         growth.legend()
         style.label(growth, x="time [s]", y="position error [m]", title=shown.scenario)
         for k, outcome in enumerate(first):
@@ -200,6 +217,7 @@ def draw(outcomes: list[Outcome], path: str | os.PathLike[str]) -> None:
             band.plot(c.time, c.mean, lw=0.9, color=style.PALETTE[k], label=outcome.scenario)
         low, high = first[0].consistency.band
         band.axhspan(low, high, color=style.FAINT, alpha=0.2)
-        band.legend(ncols=2)
+        band.set_ylim(top=1.3 * band.get_ylim()[1])  # as above
+        band.legend(ncols=2, loc="upper right")
         style.label(band, x="time [s]", y="mean NEES of 15 states [1]", title="95 % band shaded")
         style.save(figure, path)

@@ -108,6 +108,7 @@ def judge(
     The path of the platform frame, seen from above, begins at `start` (x, y, yaw) and is straight or an arc of
     `curvature` [1/m], driven at `speed` [m/s] over the map.
     """
+    checks.instance(model, RollingModel, "model", "use grouser.rolling.RollingModel(vehicle, ground)")
     v = checks.positive(speed, "speed")
     kappa = checks.number(curvature, "curvature")
     mu = checks.number(friction, "friction")
@@ -141,6 +142,7 @@ def judge(
 
 def compare(vehicles: Sequence[Vehicle], ground: Terrain, **options: Any) -> dict[str, Design]:
     """Judge several vehicles on one ground and path, by name; options as in `judge`. Each must reach the end."""
+    checks.instance(vehicles, Sequence, "vehicles", "give a list of them")
     out: dict[str, Design] = {}
     for vehicle in vehicles:
         if isinstance(vehicle, Vehicle) and vehicle.name in out:
@@ -160,6 +162,7 @@ def load_shares(model: RollingModel, state: FloatArray, contact: FloatArray) -> 
     The vehicle is weighed as one body: vertical forces at the contacts carry its weight and hold its centre of mass, of
     smallest norm where there are more than three wheels; none pulls. Their parts along the ground's normals are taken.
     """
+    checks.instance(model, RollingModel, "model", "use grouser.rolling.RollingModel(vehicle, ground)")
     vehicle = model.vehicle
     at = contacts_at(vehicle, model.ground, state, contact)
     R, p = frame_poses(vehicle, state)

@@ -49,6 +49,8 @@ def find_start(
     Gauss–Newton on C(q) = 0 over height, roll, pitch and the contacts. Joints keep the values given, or those of
     `vehicle.rest`; only where no such pose exists do the passive ones move, as little as they can.
     """
+    checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+    checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
     where = tuple(checks.number(value, name) for value, name in ((x, "x"), (y, "y"), (yaw, "yaw")))
     rest = vehicle.rest
     given: Mapping[str, float] = checks.instance(joints or {}, Mapping, "joints", "use {joint: rad or m}")

@@ -20,6 +20,7 @@ from grouser._kernels import drive as laws
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError, SimulationError
+from grouser.own_function import check_arguments, compiler_reason, name_of, try_out
 from grouser.simulation.steering import Segment, fixed_rates, level_motion
 from grouser.vehicles import Vehicle
 
@@ -58,7 +59,7 @@ class _Steered(Protocol):
 
 class _Single:
     def bind(self: _Steered, vehicle: Vehicle, dt: float) -> Bound:
-        return _bind_segments([(0.0, self.segment(vehicle))])
+        return bind_segments([(0.0, self.segment(vehicle))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class _Constant(_Single):
     rates: Any
 
     def segment(self, vehicle: Vehicle) -> Segment:
-        n = len(vehicle.actuated)
+        n = len(vehicle.arrays.actuated)
         if isinstance(self.rates, Mapping):
             rates = np.zeros(n)
             for name, value in self.rates.items():
@@ -98,7 +99,7 @@ class _Schedule:
     parts: tuple[tuple[float, Any], ...]
 
     def bind(self, vehicle: Vehicle, dt: float) -> Bound:
-        return _bind_segments([(start, part.segment(vehicle)) for start, part in self.parts])
+        return bind_segments([(start, part.segment(vehicle)) for start, part in self.parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ class _Table:
     dt: float | None
 
     def bind(self, vehicle: Vehicle, dt: float) -> Bound:
-        n = len(vehicle.actuated)
+        n = len(vehicle.arrays.actuated)
         if self.commands.shape[1] != n:
             raise SimulationError(
                 f"drive: the table has {self.commands.shape[1]} columns, '{vehicle.name}' has {n} actuated joints "
@@ -123,6 +124,10 @@ class _Compiled:
 
     def bind(self, vehicle: Vehicle, dt: float) -> Bound:
         nq, nv, na = 7 + vehicle.n_joints, 6 + vehicle.n_joints, len(vehicle.actuated)
+        check_arguments(self.body, ("t", "state", "velocity", "command"), "drive")
+        level = np.zeros(nq)
+        level[0] = 1.0
+        try_out(self.body, (0.0, level, np.zeros(nv), np.zeros(na)), "drive")
         inner = numba.njit(error_model="numpy")(self.body)
 
         def law(par, x, out, jac):  # type: ignore[no-untyped-def]
@@ -132,11 +137,8 @@ class _Compiled:
         compiled = Law(law, cached=False)
         try:
             address = compiled.address
-        except numba.core.errors.NumbaError as error:
-            reason = " ".join(str(error).split())[:300]
-            raise SimulationError(
-                f"drive '{getattr(self.body, '__name__', self.body)}' does not compile: {reason}"
-            ) from None
+        except Exception as error:  # Numba raises more than its own errors
+            raise SimulationError(f"drive '{name_of(self.body)}' does not compile: {compiler_reason(error)}") from None
         return Bound(address, np.zeros(1), compiled)
 
 
@@ -243,7 +245,12 @@ def as_drive(value: Any) -> Drive:
     raise SimulationError(f"drive: {value!r:.60} is not a drive, an array of commands or a callable")
 
 
-def _bind_segments(parts: list[tuple[float, Segment]]) -> Bound:
-    n = len(parts[0][1].rate)
-    starts = [start for start, _ in parts]
-    return Bound(laws.schedule.address, np.concatenate([[len(parts), n], starts, *(s.pack() for _, s in parts)]))
+def bind_rates(rates: Sequence[float]) -> Bound:
+    """Constant rates of the actuated joints [rad/s or m/s], as `constant` gives them; not checked."""
+    return Bound(laws.table.address, np.array([1.0, len(rates), 1.0, *rates]))
+
+
+def bind_segments(parts: list[tuple[float, Segment]]) -> Bound:
+    """Segments one after another, each with its start time [s]."""
+    head = [len(parts), len(parts[0][1].rate), *(start for start, _ in parts)]
+    return Bound(laws.schedule.address, np.concatenate([head, *(segment.pack() for _, segment in parts)]))

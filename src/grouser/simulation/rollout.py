@@ -18,7 +18,7 @@ from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation.engine import launch, thread_count
 from grouser.simulation.settle import start_state
-from grouser.simulation.simulate import check_model, start_velocity
+from grouser.simulation.simulate import MOST_VALUES, check_model, start_velocity
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 
@@ -40,11 +40,15 @@ class Rollouts:
     time: FloatArray
     """Times of the rows [s], shape (rows,)."""
     status: NDArray[np.str_]
-    """How each ended: ok, off_terrain, rolled_over, diverged or unsolved, shape (N,)."""
+    """How each ended: ok, off_terrain, rolled_over, diverged or unsolved, shape (N,). A dynamic model goes on when it
+    rolls over unless it has a `tip_angle`; then see `rolled_over`."""
     steps: NDArray[np.int64]
     """Steps each completed, shape (N,)."""
     deficient: NDArray[np.int64]
     """Steps of each whose constraints left a velocity open, shape (N,)."""
+    final_velocity: FloatArray | None = None
+    """Last velocity of each [ω rad/s, v m/s, joint rates], body coordinates, shape (N, nv); dynamics only. With
+    `final_state` it is where another batch goes on, but for what an actuator remembers: a PI's integral begins anew."""
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -62,6 +66,15 @@ class Rollouts:
         """Last yaw of each [rad], shape (N,)."""
         yaw: FloatArray = rotation.to_rpy(rotation.from_quaternion(self.final_state[:, :4]))[:, 2]
         return yaw
+
+    @property
+    def rolled_over(self) -> NDArray[np.bool_]:
+        """Whether the body's z axis points below the horizon at the end or in a recorded state, shape (N,)."""
+        seen = np.concatenate([self.state[:, :, :4], self.final_state[:, None, :4]], axis=1)
+        w, x, y, z = np.moveaxis(seen, -1, 0)
+        below = (w * w - x * x - y * y + z * z < 0.0).any(axis=1)
+        over: NDArray[np.bool_] = below | (self.status == str(Status.ROLLED_OVER))
+        return over
 
     def counts(self) -> dict[str, int]:
         """How many ended in each way."""
@@ -102,14 +115,14 @@ def rollout(
 ) -> Rollouts:
     """Roll out commands (N, T, na) [rad/s or m/s], each row held for dt [s], from one start or N of them.
 
-    `start` and `velocity` are as in `simulate`; `start` may be states (N, nq). Only last states are kept, or every
-    `every`-th state. Results are the same bytes for any number of threads and any N. `progress(done, total)` is called
-    about once a second.
+    `start` and `velocity` are as in `simulate`; they may also be one each, (N, nq) and (N, nv). Only last states are
+    kept, or every `every`-th state. Results are the same bytes for any number of threads and any N.
+    `progress(done, total)` is called about once a second.
     """
     check_model(model, ground)
     vehicle = model.vehicle
     step = checks.positive(dt, "dt")
-    na = len(vehicle.actuated)
+    na = len(vehicle.arrays.actuated)
     if not isinstance(commands, np.ndarray):
         commands = checks.array(commands, "commands", (None, None, na))
     if commands.ndim != 3 or commands.shape[2] != na:
@@ -121,7 +134,14 @@ def rollout(
     if n == 0 or steps == 0:
         raise SimulationError(f"commands: has shape {commands.shape}, needs at least one rollout and one step")
     k = 0 if every is None else checks.count(every, "every", most=steps)
+    if k and n * (steps // k + 1) * (7 + vehicle.n_joints) > MOST_VALUES:
+        raise SimulationError(
+            f"{n} rollouts of {steps} steps do not fit in memory with every={k}; record fewer, or the last states only"
+        )
     starts = _starts(model, ground, start, n)
+    velocities = None
+    if velocity is not None and isinstance(model, Dynamics) and _dimensions(velocity) == 2:
+        velocities = checks.array(velocity, "velocity", (n, 6 + vehicle.n_joints))
     thread_count(threads)
     if isinstance(model, Kinematics):
         model.gain(step)
@@ -146,7 +166,9 @@ def rollout(
             steps=steps,
             every=k,
             detailed=False,
-            velocities=start_velocity(model, ground, drives, here, velocity, step),
+            velocities=start_velocity(model, ground, drives, here, velocity, step)
+            if velocities is None
+            else velocities[low : low + chunk],
             threads=threads,
         )
         for i in np.flatnonzero(records.steps < steps) if k else ():
@@ -161,15 +183,26 @@ def rollout(
         status=np.array([str(s) for p in parts for s in p.status]),
         steps=np.concatenate([p.steps for p in parts]),
         deficient=np.concatenate([p.deficient for p in parts]),
+        final_velocity=None
+        if parts[0].forces is None
+        else np.concatenate([p.forces.final_velocity for p in parts if p.forces is not None]),
     )
 
 
 def _starts(model: Kinematics | Dynamics, ground: Terrain, start: ArrayLike | None, n: int) -> FloatArray:
     """One start for all, shape (1, nq), or one each, (n, nq)."""
     nq = 7 + model.vehicle.n_joints
-    if start is None or np.ndim(start) < 2:
+    if start is None or _dimensions(start) < 2:
         return start_state(model.vehicle, ground, start, model.penetration)[None]
     starts = checks.array(start, "start", (n, nq))
     for q in starts:
         normalise(q)
     return starts
+
+
+def _dimensions(value: ArrayLike) -> int:
+    """Of an array or of nested lists; 0 if it is no array, which is refused later by name."""
+    try:
+        return np.ndim(value)
+    except ValueError:
+        return 0

@@ -216,7 +216,10 @@ class Run:
 
     @property
     def power(self) -> FloatArray | None:
-        """Mechanical power of each actuator [W], shape (T, na); dynamics only. Of each wheel: `contact.power`."""
+        """Mechanical power of each actuator [W], shape (T, na); dynamics only. Of each wheel: `contact.power`.
+
+        Soil resists a wheel beyond the force it puts at the contact point: see `grouser.traction.soil_work`.
+        """
         if self.torque is None:
             return None
         return self.torque * self.velocity[:, 6 + self.vehicle.arrays.actuated]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import ArrayLike
 
 from grouser import checks, rotation
 from grouser._kernels.settle import settle as kernel
+from grouser._kernels.terrain import sample_ground
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
 from grouser.compiling import compiling
 from grouser.errors import SimulationError
+from grouser.simulation.once import once_each
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -57,20 +60,18 @@ def settle(
     check_place(vehicle, ground)
     q = np.zeros(7 + vehicle.n_joints)
     q[4], q[5] = checks.number(x, "x"), checks.number(y, "y")
-    q[:4] = rotation.to_quaternion(rotation.from_rpy(0.0, 0.0, checks.number(yaw, "yaw")))
-    q[7:] = vehicle.rest if joints is None else checks.array(joints, "joints", (vehicle.n_joints,))
-    sample = ground.sample(q[4], q[5])
-    if not sample.inside:
+    q[:4] = _facing(checks.number(yaw, "yaw"))
+    q[7:] = _rest(vehicle) if joints is None else checks.array(joints, "joints", (vehicle.n_joints,))
+    sample = np.zeros((1, 3))
+    sample_ground(ground.address, ground.par_address, q[None, 4:6], sample)
+    height = float(sample[0, 0])
+    if not math.isfinite(height):
         xmin, xmax, ymin, ymax = ground.bounds
         raise SimulationError(
             f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: there is no ground; the map lies within "
             f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
         )
-    lowest = min(
-        float(p[2]) - (frame.radius or 0.0)
-        for p, frame in zip(vehicle.wheel_positions, (f for f in vehicle.frames if f.is_wheel), strict=True)
-    )
-    q[6] = float(sample.height) - lowest
+    q[6] = height - _lowest(vehicle)
     return settle_state(vehicle, ground, q, penetration=penetration)
 
 
@@ -78,8 +79,8 @@ def settle_state(vehicle: Vehicle, ground: Terrain, state: ArrayLike, *, penetra
     """As `settle`, starting from a full state: its position, yaw and fixed joints stay."""
     q = checks.array(state, "state", (7 + vehicle.n_joints,))
     normalise(q)
-    target = np.full(vehicle.n_wheels, -checks.number(penetration, "penetration"))
-    height_error = np.zeros(vehicle.n_wheels)
+    target = np.full(len(vehicle.arrays.wheel), -checks.number(penetration, "penetration"))
+    height_error = np.zeros(len(target))
     with compiling("settle"):
         iterations, converged, inside = kernel(
             vehicle.arrays,
@@ -100,7 +101,7 @@ def settle_state(vehicle: Vehicle, ground: Terrain, state: ArrayLike, *, penetra
     return Settled(
         state=q,
         height_error=height_error,
-        off_ground=tuple(name for name, up in zip(vehicle.wheels, lifted, strict=True) if up),
+        off_ground=tuple(vehicle.wheels[w] for w in np.flatnonzero(lifted)),
         iterations=int(iterations),
         converged=bool(converged),
     )
@@ -112,6 +113,25 @@ def check_place(vehicle: Any, ground: Any) -> None:
     checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
 
 
+@lru_cache(maxsize=256)
+def _facing(yaw: float) -> tuple[float, ...]:
+    """Quaternion of a yaw [rad]; a planner starts many runs with the same."""
+    return tuple(rotation.to_quaternion(rotation.from_rpy(0.0, 0.0, yaw)).tolist())
+
+
+@once_each
+def _rest(vehicle: Vehicle) -> FloatArray:
+    return vehicle.rest
+
+
+@once_each
+def _lowest(vehicle: Vehicle) -> float:
+    """Height of the lowest point of the wheels above the body frame, with the joints at rest [m]."""
+    wheels = (frame for frame in vehicle.frames if frame.is_wheel)
+    return min(float(p[2]) - (w.radius or 0.0) for p, w in zip(vehicle.wheel_positions, wheels, strict=True))
+
+
+@once_each
 def free_joints(vehicle: Vehicle) -> Any:
     """Indices of the joints that settling may move: passive, not a wheel, not steered."""
     steered = {s.joint for s in vehicle.steering}

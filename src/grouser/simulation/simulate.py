@@ -14,6 +14,7 @@ from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation.drive import as_drive
 from grouser.simulation.engine import launch
+from grouser.simulation.once import once_each
 from grouser.simulation.run import Run
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain
@@ -37,7 +38,8 @@ def simulate(
 
     `drive` is from `grouser.drive`, an array of commands (T, na) or a callable (time, state) → commands. `start` is
     (x, y, yaw), settled on the ground, or a whole state; None is the origin. Dynamics starts with a joint-space
-    `velocity` (nv,); None is rolling along as the kinematic model would. Every `every`-th step is recorded.
+    `velocity` (nv,); None is rolling along as the kinematic model would. Every `every`-th step is recorded. A run goes
+    on from the last state and velocity of another, but for what an actuator remembers: a PI's integral begins anew.
     """
     check_model(model, ground)
     seconds = checks.positive(duration, "duration")
@@ -45,7 +47,7 @@ def simulate(
     steps = step_count(seconds, step)
     k = checks.count(every, "every", most=max(steps, 1))
     vehicle = model.vehicle
-    row = 20 + 3 * vehicle.n_joints + 11 * vehicle.n_wheels
+    row = 20 + 3 * vehicle.n_joints + 11 * len(vehicle.arrays.wheel)
     if steps // k * row > MOST_VALUES:
         raise SimulationError(f"a run of {steps} steps does not fit in memory; record fewer with every=…")
     bound = as_drive(drive).bind(vehicle, step)
@@ -74,9 +76,14 @@ def start_velocity(
     if velocity is not None:
         v = checks.array(velocity, "velocity", (6 + model.vehicle.n_joints,))
         return np.repeat(v[None], len(starts), axis=0)
-    rolling = Kinematics(model.vehicle, penetration=model.penetration)
-    records = launch(rolling, ground, drives, starts, dt=dt, steps=1, every=1, detailed=True)
+    records = launch(_rolling(model), ground, drives, starts, dt=dt, steps=1, every=1, detailed=True)
     return np.ascontiguousarray(records.velocity[:, 0])
+
+
+@once_each
+def _rolling(model: Dynamics) -> Kinematics:
+    """The kinematic model that rolls along as deep in the ground."""
+    return Kinematics(model.vehicle, penetration=model.penetration)
 
 
 def check_model(model: Any, ground: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from grouser._kernels import slip as laws
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.own_function import stays_here
 
 if TYPE_CHECKING:
     from typing import Self
@@ -36,7 +37,20 @@ class Slip:
     def __post_init__(self) -> None:
         if self.apply not in APPLICATIONS:
             raise SimulationError(f"slip: apply = {self.apply!r:.40} is not one of {', '.join(APPLICATIONS)}")
-        object.__setattr__(self, "par", np.array(self.par, dtype=np.float64))
+        object.__setattr__(self, "par", checks.array(self.par, "slip parameters", (None,)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A law is an address in this process; what is shipped is found again by its name.
+        names = [name for name, law in vars(laws).items() if law is self.law]
+        if not names:
+            raise stays_here("this slip model")
+        return {**self.__dict__, "law": names[0]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({**state, "law": getattr(laws, state["law"])})
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # immutable
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -12,7 +12,10 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser._kernels.law import Law
 from grouser.errors import SimulationError
+from grouser.own_function import check_arguments, compiler_reason, name_of, try_out
 from grouser.slip.body import Slip
+
+ARGUMENTS = ("p", "omega", "v", "f", "slip")
 
 
 def function(
@@ -27,6 +30,15 @@ def function(
     if not callable(model):
         raise SimulationError(f"slip model: {model!r:.60} is not a function of (p, omega, v, f, slip)")
     par = checks.array(parameters, "slip parameters", (None,))
+    check_arguments(model, ARGUMENTS, "slip model")
+    written = np.zeros(6)
+    ahead, weight = np.array([0.5, 0.1, 0.0]), np.array([0.0, 0.0, -9.81])
+    returned = try_out(model, (par.copy(), np.array([0.0, 0.0, 0.2]), ahead, weight, written), "slip model")
+    if returned is not None and not written.any():
+        raise SimulationError(
+            f"slip model '{name_of(model)}' returns something and writes nothing; it must write slip[0:3] (angular) and"
+            " slip[3:6] (linear)"
+        )
     n = len(par)
     inner = numba.njit(error_model="numpy")(model)
 
@@ -40,7 +52,6 @@ def function(
     compiled = Law(law, cached=False)
     try:
         _ = compiled.address
-    except numba.core.errors.NumbaError as error:
-        reason = " ".join(str(error).split())[:300]
-        raise SimulationError(f"slip model '{getattr(model, '__name__', model)}' does not compile: {reason}") from None
+    except Exception as error:  # Numba raises more than its own errors
+        raise SimulationError(f"slip model '{name_of(model)}' does not compile: {compiler_reason(error)}") from None
     return Slip(compiled, np.append(par, 0.0)[: max(n, 1)], apply)

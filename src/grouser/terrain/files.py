@@ -30,6 +30,8 @@ def read(path: str | os.PathLike[str], *, interpolation: str = "bilinear") -> Te
     interpolation: of .asc and .tif, as in `grid`; nodes without data are outside.
     """
     interpolation = choice(interpolation, "interpolation", INTERPOLATIONS)
+    if not isinstance(path, (str, os.PathLike)):
+        raise TerrainError(f"{path!r:.60} is not the path of a terrain file")
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:

@@ -43,6 +43,8 @@ def parse(text: str) -> Terrain:
     text: a kind, then after a colon key=value pairs with commas between; keys as in the functions of that
         name (metres and degrees), or the path of a file that `read` reads.
     """
+    if not isinstance(text, str):
+        raise TerrainError(f"no terrain {short(text)}; it must be text, such as {', '.join(KINDS)}, or a path")
     kind, _, rest = text.strip().partition(":")
     if kind not in KINDS:
         if Path(text).suffix.lower() in SUFFIXES:

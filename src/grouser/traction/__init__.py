@@ -13,6 +13,7 @@ from grouser.traction.loop import ClosedLoop, LoopRecord, Sensors, drive_loop
 from grouser.traction.mode_driver import JointCommand, ModeDriver
 from grouser.traction.path import Path, PurePursuit, ellipse
 from grouser.traction.slip_filter import SlipEstimate, SlipFilter, slip_vector
+from grouser.traction.soil_work import SoilWork, soil_work
 
 __all__ = [
     "ClosedLoop",
@@ -28,6 +29,7 @@ __all__ = [
     "SlipEstimate",
     "SlipFilter",
     "SlipMeasure",
+    "SoilWork",
     "TractionControl",
     "TractionController",
     "TractionState",
@@ -35,4 +37,5 @@ __all__ = [
     "drive_loop",
     "ellipse",
     "slip_vector",
+    "soil_work",
 ]

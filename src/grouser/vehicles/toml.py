@@ -65,6 +65,8 @@ def write_toml(vehicle: Vehicle, path: str | os.PathLike[str]) -> None:
 
 def to_toml(vehicle: Vehicle) -> str:
     """The text of a vehicle file."""
+    if not isinstance(vehicle, Vehicle):
+        raise VehicleError(f"{vehicle!r:.60} is not a Vehicle; use grouser.vehicle(name)")
     lines = [f'schema = "{SCHEMA}"', f"name = {_text(vehicle.name)}"]
     for field in ("description", "source"):
         if getattr(vehicle, field):

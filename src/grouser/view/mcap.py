@@ -58,11 +58,16 @@ JOINTS = record(
 CHANNELS: dict[str, Schema] = {
     "/tf": foxglove.FRAME_TRANSFORMS,
     "/scene": foxglove.SCENE_UPDATE,
+    "/contacts": foxglove.SCENE_UPDATE,
     "/pose": foxglove.POSE_IN_FRAME,
     "/wheels": WHEELS,
     "/joints": JOINTS,
 }
-"""Topic → type of its messages."""
+"""Topic → type of its messages.
+
+Vehicle and ground are said once, on a topic of their own: who jumps to a time is shown the last message of each topic
+before it, and nothing else.
+"""
 AXES = ("ahead", "left", "up")
 LATEST = 4_000_000_000.0
 """Seconds since 1970; MCAP holds more, Foxglove's seconds do not."""
@@ -92,10 +97,9 @@ def write_mcap(run: Run, path: str | os.PathLike[str], *, start: float = 0.0) ->
     def write(stream: IO[bytes]) -> None:
         writer = Writer(stream)
         writer.start(library=f"grouser {__version__}")
-        channels = {}
-        for topic, schema in CHANNELS.items():
-            known = writer.register_schema(schema["title"], "jsonschema", _bytes(schema))
-            channels[topic] = writer.register_channel(topic, "json", known)
+        schemas = {schema["title"]: schema for schema in CHANNELS.values()}
+        known = {name: writer.register_schema(name, "jsonschema", _bytes(one)) for name, one in schemas.items()}
+        channels = {topic: writer.register_channel(topic, "json", known[s["title"]]) for topic, s in CHANNELS.items()}
         about = {"vehicle": run.vehicle.name, "status": str(run.status), "steps": str(run.steps), "dt": repr(run.dt)}
         writer.add_metadata("grouser", {**about, "version": __version__})
         for topic, time, message in _messages(run, begin):
@@ -110,7 +114,7 @@ def _bytes(value: Message) -> bytes:
 
 
 def _messages(run: Run, start: float) -> Iterator[_Stamped]:
-    """State by state; what the vehicle and the ground look like comes with the first."""
+    """State by state; what the vehicle and the ground look like comes before the first."""
     rows = good_rows(run)
     if rows == 0:
         return
@@ -120,6 +124,7 @@ def _messages(run: Run, start: float) -> Iterator[_Stamped]:
     frames, rotations, translations = transforms(run, rows)
     arrows = contact_entities(run, rows, stamps, fixed)
     still = vehicle_entities(run.vehicle, stamps[0]) + ground_entity(run, rows, stamps[0], fixed)
+    yield _Stamped("/scene", times[0], {"deletions": [], "entities": still})
     for t, (time, stamp) in enumerate(zip(times, stamps, strict=True)):
         moved = [
             {
@@ -132,12 +137,12 @@ def _messages(run: Run, start: float) -> Iterator[_Stamped]:
             for i, (parent, child) in enumerate(frames)
         ]
         yield _Stamped("/tf", time, {"transforms": moved})
-        scene = next(arrows)
-        yield _Stamped("/scene", time, {"deletions": [], "entities": (still if t == 0 else []) + scene})
-        pose = {"position": moved[0]["translation"], "orientation": moved[0]["rotation"]}
-        yield _Stamped("/pose", time, {"timestamp": stamp, "frame_id": fixed, "pose": pose})
+        yield _Stamped("/contacts", time, {"deletions": [], "entities": next(arrows)})
         yield _Stamped("/wheels", time, {"timestamp": stamp, "wheels": _wheels(run, t)})
         yield _Stamped("/joints", time, {"timestamp": stamp, "joints": _joints(run, t)})
+        # After the joints: who reads it as a log takes a pose to belong to the sample before it.
+        pose = {"position": moved[0]["translation"], "orientation": moved[0]["rotation"]}
+        yield _Stamped("/pose", time, {"timestamp": stamp, "frame_id": fixed, "pose": pose})
 
 
 def fixed_frame(run: Run) -> str:

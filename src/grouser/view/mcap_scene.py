@@ -77,7 +77,8 @@ def _spoke(shape: Message) -> Message:
 def _beam(shape: Message) -> Message:
     start, end = np.array(shape["from"]), np.array(shape["to"])
     size = (float(np.linalg.norm(end - start)), shape["thickness"], shape["thickness"])
-    return {"pose": pose(0.5 * (start + end), pointing(end - start)), "size": xyz(size), "color": _color(LINK)}
+    middle = {"position": xyz(0.5 * (start + end)), "orientation": towards(end - start)}
+    return {"pose": middle, "size": xyz(size), "color": _color(LINK)}
 
 
 def ground_entity(run: Run, rows: int, stamp: Message, fixed: str) -> list[Message]:
@@ -151,7 +152,7 @@ def _arrow(start: FloatArray, vector: FloatArray, thickness: float, color: tuple
     length = float(np.linalg.norm(vector))
     head = min(3.0 * thickness, 0.5 * length)
     return {
-        "pose": pose(start, pointing(vector)),
+        "pose": {"position": xyz(start), "orientation": towards(vector)},
         "shaft_length": length - head,
         "shaft_diameter": thickness,
         "head_length": head,
@@ -173,13 +174,13 @@ def entity(stamp: Message, frame: str, name: str, *, locked: bool = False, **sha
     }
 
 
-def pointing(vector: FloatArray) -> FloatArray:
-    """A rotation that turns the x axis into the direction of a vector, (3, 3)."""
-    x = vector / np.linalg.norm(vector)
-    # Any second axis will do; the one most across keeps the cross product long.
-    y = np.cross(np.eye(3)[int(np.argmin(np.abs(x)))], x)
-    y /= np.linalg.norm(y)
-    return np.stack([x, y, np.cross(x, y)], axis=1)
+def towards(vector: FloatArray) -> Message:
+    """The shortest turn of the x axis into the direction of a vector, a quaternion by name."""
+    x, y, z = (vector / np.linalg.norm(vector)).tolist()
+    half = math.sqrt(2.0 * ((1.0 + x) if x > 0.0 else (y * y + z * z) / (1.0 - x)))  # 1 + x, without cancelling
+    if half == 0.0:
+        return quaternion((0.0, 0.0, 0.0, 1.0))  # straight back: half a turn about z is one of many
+    return quaternion((0.5 * half, 0.0, -z / half, y / half))
 
 
 def pose(position: Any, R: FloatArray) -> Message:

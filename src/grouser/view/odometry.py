@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
 from grouser.checks import FloatArray
+from grouser.logs.log import IntArray
 from grouser.odometry.judge import Judgement
 from grouser.odometry.log import LogOdometry
 from grouser.view import style
@@ -20,6 +22,13 @@ INSIDE_2 = 5.991464547107979
 """95 % point of χ² of two freedoms: the 95 % ellipse of a position."""
 ELLIPSES = 12
 """Drawn along a path, evenly spaced."""
+PARTS = 2000
+"""A curve of more than 8 points for each of so many equal parts is drawn by the first point and the extremes of each.
+
+No page shows more of a curve over time or way: a part is narrower than a dot, and every peak stays.
+"""
+FINE = 10
+"""Times as many parts of a path from above, in which a part is no dot: of very long drives, loops become polygons."""
 DASHES = (0, (5, 2.5))
 MEASURED, ESTIMATED = style.BLACK, style.BLUE
 
@@ -51,8 +60,11 @@ def plot_odometry(
 
 
 def _draw_path(axes: Axes, judged: Judgement) -> None:
-    axes.plot(*judged.measured[:, :2].T, color=MEASURED, lw=1.8, zorder=2)
-    axes.plot(*judged.estimate[:, :2].T, color=ESTIMATED, lw=1.6, ls=DASHES, zorder=3)
+    measured, estimate = (
+        way[shown(way[:, 0], way[:, 1], fine=FINE), :2].T for way in (judged.measured, judged.estimate)
+    )
+    axes.plot(*measured, color=MEASURED, lw=1.8, zorder=2)
+    axes.plot(*estimate, color=ESTIMATED, lw=1.6, ls=DASHES, zorder=3)
     axes.plot(*judged.measured[0, :2], marker="o", ms=6, mfc="white", mec=style.INK, zorder=5)
     for k in _evenly(judged.measured, ELLIPSES):
         axes.add_patch(_ellipse(judged.covariance[k, :2, :2], judged.estimate[k, :2]))
@@ -67,12 +79,14 @@ def _draw_path(axes: Axes, judged: Judgement) -> None:
 def _draw_heights(axes: Axes, run: LogOdometry, judged: Judgement) -> None:
     way = np.interp(judged.time, run.time, run.path)
     sigma = np.sqrt(np.maximum(judged.covariance[:, 2, 2], 0.0))
-    z = judged.estimate[:, 2]
+    z, measured = judged.estimate[:, 2], judged.measured[:, 2]
+    rows = shown(z, z - 2.0 * sigma, z + 2.0 * sigma, measured)
+    way, sigma, z, measured = way[rows], sigma[rows], z[rows], measured[rows]
     axes.fill_between(way, z - 2.0 * sigma, z + 2.0 * sigma, color=ESTIMATED, alpha=0.18, lw=0)
     axes.plot(way, z, color=ESTIMATED, lw=1.4, ls=DASHES)
     words = "Height: not in the poses"
     if judged.height_rms is not None:
-        axes.plot(way, judged.measured[:, 2], color=MEASURED, lw=1.4)
+        axes.plot(way, measured, color=MEASURED, lw=1.4)
         words = f"Height: error {judged.height_rms:.3f} m rms"
     style.label(axes, x="way [m]", y="z [m]", title=words)
 
@@ -81,10 +95,27 @@ def _draw_yaw(axes: Axes, judged: Judgement) -> None:
     error = np.degrees(judged.error[:, 3])
     sigma = np.degrees(np.sqrt(np.maximum(judged.covariance[:, 3, 3], 0.0)))
     axes.axhline(0.0, color=style.FAINT, lw=0.6)
-    axes.fill_between(judged.time, -2.0 * sigma, 2.0 * sigma, color=ESTIMATED, alpha=0.18, lw=0)
-    axes.plot(judged.time, error, color=style.VERMILLION, lw=1.2)
+    rows = shown(error, sigma)
+    time = judged.time[rows]
+    axes.fill_between(time, -2.0 * sigma[rows], 2.0 * sigma[rows], color=ESTIMATED, alpha=0.18, lw=0)
+    axes.plot(time, error[rows], color=style.VERMILLION, lw=1.2)
     words = f"Yaw error: {error[-1]:.1f}° at the end of {math.degrees(judged.turning):.0f}°"
     style.label(axes, x="time [s]", y="odometry less pose [°]", title=words)
+
+
+def shown(*curves: FloatArray, fine: int = 1) -> IntArray:
+    """Which of n points are drawn, rising: all, or of many those where one of the curves, (n,) each, is extreme.
+
+    Extreme in one of `PARTS` equal parts, or `fine` times as many.
+    """
+    n, parts = len(curves[0]), fine * PARTS
+    if n <= 8 * parts:
+        return np.arange(n, dtype=np.int64)
+    bounds = np.linspace(0, n, parts + 1).astype(np.int64)
+    rows = {0, n - 1, *bounds[:-1].tolist()}
+    for low, high in pairwise(bounds.tolist()):
+        rows.update(low + int(find(curve[low:high])) for curve in curves for find in (np.argmin, np.argmax))
+    return np.array(sorted(rows), dtype=np.int64)
 
 
 def _evenly(points: FloatArray, count: int) -> list[int]:

@@ -7,17 +7,13 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from grouser.calibration.evaluate import plain_odometry
 from grouser.calibration.fit import Fit
 from grouser.calibration.motion import MotionModel
 from grouser.errors import GrouserError
-from grouser.kinematics import Kinematics
 from grouser.logs import Log
-from grouser.odometry.judge import STRETCH, Judgement, judge
-from grouser.odometry.log import SAME_GROUND, LogOdometry, odometry_of
-from grouser.vehicles.catalog import vehicle
+from grouser.odometry.compare import compare
+from grouser.odometry.judge import STRETCH, Judgement
+from grouser.odometry.log import LogOdometry, Progress
 from grouser.view.odometry import plot_odometry
 from grouser.view.report import Picture, Report, Section, Table, number, repeat_section, versions_section
 from grouser.view.report_words import HELD_OUT, better_than, consistency
@@ -32,18 +28,20 @@ def report_odometry(
     command: str = "",
     title: str = "",
     question: str = "",
+    progress: Progress | None = None,
 ) -> Report:
-    """A report of odometry along a log that has poses; without a fit, of plain odometry. gyro: turn rates are its."""
+    """A report of odometry along a log that has poses; without a fit, of plain odometry.
+
+    gyro: turn rates are its. progress: told how much is done, of 100.
+    """
     if len(log.poses) < 2:
         raise GrouserError(f"{log.name}: has no poses to judge odometry by; its manifest may name them under [pose]")
-    motion = fit.model if fit is not None else _uncalibrated(log)
-    plain = plain_odometry(motion, log)
-    trained = fit is not None and fit.training.log == log.name and fit.training.samples == len(log)
-    run = odometry_of(plain if fit is None else fit, log, gyro=gyro, ground=SAME_GROUND if trained else None)
-    turns = odometry_of(motion, log, gyro=True) if not gyro and _sees_turns(log) else run
-    judged = judge(run, log, motion.sensor, turns=turns)
-    uncalibrated = odometry_of(plain, log)
-    baseline = judge(uncalibrated, log, motion.sensor, turns=turns)
+    found = compare(log, fit, gyro=gyro, progress=progress)
+    motion, run, trained = found.motion, found.run, found.trained
+    plain, judged, baseline = found.plain, found.judged, found.baseline
+    assert plain is not None
+    assert judged is not None
+    assert baseline is not None
     wheels = "plain odometry" if fit is None else "calibrated odometry"
     name = f"{wheels} with gyro" if gyro else wheels
     numbers: dict[str, Any] = {
@@ -59,7 +57,7 @@ def report_odometry(
     ]
     compared = fit is not None or gyro
     if compared:
-        pictures.append(Picture(plot_odometry(uncalibrated, baseline), "Plain odometry of the same log."))
+        pictures.append(Picture(plot_odometry(plain, baseline), "Plain odometry of the same log."))
     return Report(
         kind="odometry",
         title=title or f"{log.name}: {name}",
@@ -73,17 +71,6 @@ def report_odometry(
         ),
         numbers=numbers,
     )
-
-
-def _uncalibrated(log: Log) -> MotionModel:
-    """A motion model of the vehicle that the manifest names."""
-    if log.vehicle is None:
-        raise GrouserError(f"{log.name}: its manifest names no vehicle; name it there, vehicle = '…', or give a fit")
-    return MotionModel(model=Kinematics(vehicle(log.vehicle)), sensor=log.sensor)
-
-
-def _sees_turns(log: Log) -> bool:
-    return log.gyro is not None and bool(np.isfinite(log.gyro[:, 2]).any())
 
 
 def _answer(judged: Judgement, baseline: Judgement | None, trained: bool) -> tuple[str, ...]:

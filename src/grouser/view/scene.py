@@ -229,7 +229,7 @@ def _ellipses(
         "drawn": len(chosen),
         "onGround": position.shape[1] == 2,
         "time": None if time is None else scene_arrays.exact(time[chosen]),
-        "centre": scene_arrays.single(position[chosen] - origin[: position.shape[1]]),
-        "major": scene_arrays.single(half[:, :, 1]),
-        "minor": scene_arrays.single(half[:, :, 0]),
+        "centre": scene_arrays.exact(position[chosen] - origin[: position.shape[1]]),
+        "major": scene_arrays.exact(half[:, :, 1]),
+        "minor": scene_arrays.exact(half[:, :, 0]),
     }

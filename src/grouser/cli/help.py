@@ -1,0 +1,203 @@
+"""Two helps of every command: `--help` fits a terminal of 80 × 24, `--help-all` explains everything.
+
+What `--help` shows is said where a command is declared, and nowhere else. Of every text it is the first
+sentence, and more where they fit on the same line. An option that few people need has a panel (`rich_help_panel`):
+it is only named. Of the examples in the epilog the first is shown, and others while there is room. (The panels that
+Typer draws take three lines more each, and cut long words off where a terminal is narrow.)
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+LINES = 23
+"""Lines of a classic terminal, without the one where the prompt waits."""
+WIDEST = 120
+"""Columns; longer lines are hard to read."""
+NARROWEST = 40
+KINDS = {"STR": "TEXT", "INTEGER": "INT"}
+"""What an option takes, where versions of Typer have different words for it."""
+HELP = "Show this; --help-all explains everything."
+HELP_OF_ALL = "Show what fits on one screen; --help-all shows this."
+
+_STYLES = {
+    r"(?m)^[A-Z][\w ,-]*:": "bold",  # headings
+    r"(?<![\w-])--?[a-z][\w-]*": "cyan",  # options
+}
+
+
+class Command(TyperCommand):
+    """A command with both helps."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Arguments, then what must be given, then the rest."""
+        must = [_label(one, ctx) for one in self.params if not _is_argument(one) and one.required]
+        return [*(_argument(one, usage=True) for one in self.params if _is_argument(one)), *must, "[OPTIONS]"]
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, `--help-all` among them."""
+        return _with_help_all(self, super().get_params(ctx), ctx)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """What `--help` shows."""
+        formatter.write(_painted(help_text(self, ctx, _width())))
+
+
+class Group(TyperGroup):
+    """The command that has the others below it, with both helps."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, `--help-all` among them."""
+        return _with_help_all(self, super().get_params(ctx), ctx)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """What `--help` shows."""
+        formatter.write(_painted(help_text(self, ctx, _width())))
+
+
+def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:
+    """Usage, what it does, commands or arguments, options by panel, examples; all in lines of so many columns."""
+    shown = [one for one in command.get_params(ctx) if not getattr(one, "hidden", False)]
+    below = [Row(name, one.help) for name, one in getattr(command, "commands", {}).items() if not one.hidden]
+    arguments = [Row(_argument(one), one.help) for one in shown if _is_argument(one)]
+    panels: dict[str, list[Row]] = {"": []}
+    for one in shown:
+        if not _is_argument(one) and "--help-all" not in one.opts:  # the text of --help speaks of it
+            panel = getattr(one, "rich_help_panel", None) or ""
+            text = one.help if "--help" not in one.opts else HELP_OF_ALL if full else HELP
+            panels.setdefault(panel, []).append(Row(_label(one, ctx), text, _default(one)))
+    options = panels.pop("")
+    examples = (command.epilog or "").split("\n\n")
+
+    if full:
+        lines = [command.get_usage(ctx)]
+        for paragraph in (command.help or "").split("\n\n"):
+            lines += ["", *textwrap.wrap(paragraph, width)]
+        blocks = [("", below), ("", arguments), ("", options), *panels.items()]
+        lines += _blocks(blocks, width, full=True)
+        return "\n".join([*lines, "", *examples, ""])
+
+    lines = [command.get_usage(ctx), "", *textwrap.wrap(_sentences(command.help, width) + ".", width)]
+    lines += _blocks([("", below), ("", arguments), ("", options)], width)
+    if panels:
+        names = [Row(f"{panel}:", " ".join(one.label.split()[0] for one in rows)) for panel, rows in panels.items()]
+        lines += _blocks([("More, explained by --help-all", names)], width)
+    lines += ["", examples[0]]
+    for other in examples[1:]:
+        lines += [other] if len(lines) < LINES and len(other) <= width else []
+    if len(lines) > LINES:
+        del lines[1]  # a blank line is missed less than the first line, which would roll off the screen
+    return "\n".join([*lines, ""])
+
+
+class Row(NamedTuple):
+    """A line of help, or several: an option, say, what it is for, and its default."""
+
+    label: str
+    text: str | None
+    default: str = ""
+
+
+def _blocks(blocks: Sequence[tuple[str, Sequence[Row]]], width: int, *, full: bool = False) -> list[str]:
+    """Lines in two columns, the same in all blocks; a blank line and maybe a heading above each."""
+    left = max(len(row.label) for _, rows in blocks for row in rows) + 4
+    lines = []
+    for heading, rows in blocks:
+        lines += [""] if rows else []
+        lines += [f"{heading}:"] if heading else []
+        for label, text, default in rows:
+            words = _sentences(text, 10**6 if full else width - left - len(default)) + default
+            indent, more = f"  {label}".ljust(left), " " * left
+            lines += textwrap.wrap(
+                words or "–", width, initial_indent=indent, subsequent_indent=more,
+                break_long_words=False, break_on_hyphens=False,
+            )  # fmt: skip
+    return lines
+
+
+def _sentences(text: str | None, room: int) -> str:
+    """The first sentence, and those after it that fit the room; without the last full stop."""
+    first, *others = re.split(r"(?<=\.)\s+(?=[A-Z`])", " ".join((text or "").split()))
+    for other in others:
+        if len(first) + len(other) > room:  # a blank comes, a full stop goes
+            break
+        first = f"{first} {other}"
+    return first.removesuffix(".")
+
+
+def _is_argument(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "argument")
+
+
+def _argument(parameter: Any, *, usage: bool = False) -> str:
+    """LOG..., and in the usage [LOG...] where it may be left out."""
+    name = (parameter.metavar or parameter.name).upper()
+    return f"[{name}]" if usage and not parameter.required else name
+
+
+def _label(option: Any, ctx: Any) -> str:
+    """An option's names and what it takes: `--out PATH`."""
+    names = ", ".join(sorted(option.opts, key=len))
+    if option.is_flag:
+        return names
+    if option.metavar:
+        return f"{names} {option.metavar}"
+    # What it takes is the last word of Click's own line: FLOAT, or in newer versions of Typer <float> or <list[Path]>.
+    kind = option.get_help_record(ctx)[0].split()[-1].strip("<>").upper()
+    kind = kind.removeprefix("LIST[").removesuffix("]")
+    return f"{names} {KINDS.get(kind, kind)}"
+
+
+def _default(option: Any) -> str:
+    """What holds where an option is not given, if that is a value worth showing."""
+    if option.is_flag or option.required or not option.show_default or option.default in (None, ""):
+        return ""
+    default = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)
+    return f" [default: {default}]"
+
+
+def _with_help_all(command: Any, parameters: list[Any], ctx: Any) -> list[Any]:
+    """Adds the option `--help-all`: `--help` with another name and action.
+
+    It is copied, because how an option is made differs between versions of Typer.
+    """
+    plain = command.get_help_option(ctx)
+    if plain is None:
+        return parameters
+    option = copy.copy(plain)
+    option.name, option.opts, option.callback = "help_all", ["--help-all"], _print_all
+    return [*(one for one in parameters if one.name != plain.name), option, plain]
+
+
+def _print_all(ctx: Any, parameter: Any, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    typer.echo(_painted(help_text(ctx.command, ctx, _width(), full=True)), nl=False)
+    ctx.exit()
+
+
+def _width() -> int:
+    from rich.console import Console
+
+    return min(max(Console().width, NARROWEST), WIDEST)
+
+
+def _painted(text: str) -> str:
+    """With colours where stdout is a terminal that wants them."""
+    from rich.console import Console
+    from rich.text import Text
+
+    painted = Text(text)
+    for pattern, style in _STYLES.items():
+        painted.highlight_regex(pattern, style)
+    console = Console(width=WIDEST)  # lines are laid out already
+    with console.capture() as captured:
+        console.print(painted, soft_wrap=True, end="")
+    return captured.get()
