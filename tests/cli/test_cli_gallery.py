@@ -69,7 +69,7 @@ def test_the_page_shows_every_picture_with_its_command_and_numbers(
 
     def reproduce(path: Path, quick: bool, progress: object) -> str:
         path.write_text("<svg/>")
-        path.with_stem(f"{path.stem}-more").write_text("<svg/>")
+        path.with_stem(f"{path.stem}-designs").write_text("<svg/>")
         return "dt  error (paper)\n-----------------\n1   2.0 (   2.1)\n\n- The paper's ground is not known."
 
     two = {"a": gallery_pictures.Drawing("a run", draw), "table-1.2": gallery_pictures.Drawing("errors", reproduce)}
@@ -78,7 +78,7 @@ def test_the_page_shows_every_picture_with_its_command_and_numbers(
     assert not (tmp_path / "README.md").exists()  # a part must not replace the whole
     assert run(["gallery", "--out", str(tmp_path), "--kind", "svg"]) == 0
     page = tmp_path / "README.md"
-    assert shown(page) == {tmp_path / f"{name}.svg" for name in ("a", "table-1.2", "table-1.2-more")}
+    assert shown(page) == {tmp_path / f"{name}.svg" for name in ("a", "table-1.2", "table-1.2-designs")}
     text = page.read_text(encoding="utf-8")
     assert "(#table-12)" in text
     assert "`grouser gallery --only a`" in text

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grouser._version import __version__
+from grouser.cli.gallery_pictures import BESIDE
 from grouser.errors import GrouserError
 from grouser.files import write_whole
 
@@ -41,15 +42,12 @@ def _lines(entries: list[Entry], *, quick: bool, machine: str) -> list[str]:
         f"{__version__} on {machine}.",
         "",
     ]
-    named = {entry.file for entry in entries}
     lines += [f"- [{entry.name}](#{_anchor(entry.name)}): {entry.words}" for entry in entries]
     for entry in entries:
         lines += ["", f"## {entry.name}", "", f"![{entry.words}]({entry.file.name})", ""]
         lines += [f"{entry.words[:1].upper()}{entry.words[1:]}. Drawn by `{_command(entry)}`."]
-        # Some experiments draw a second picture beside the one asked for.
-        beside = sorted(set(entry.file.parent.glob(f"{entry.name}-*{entry.file.suffix}")) - named)
-        for file in beside if entry.numbers else ():
-            lines += ["", f"![{file.stem}]({file.name})"]
+        beside = entry.file.with_stem(f"{entry.file.stem}{BESIDE}")
+        lines += ["", f"![{beside.stem}]({beside.name})"] if beside.exists() else []
         if entry.numbers:
             table, _, notes = entry.numbers.partition("\n\n")
             block = ["", "```text", table, "```", ""]

@@ -19,6 +19,8 @@ EXPLAINING = ROOT / "docs" / "tools" / "pictures.py"
 """Pictures that explain the models; they are drawn beside the pages that show them, not in the package."""
 LARGEST = 200_000
 """Bytes of a picture in the repository; a larger bitmap is reduced, so that a clone stays small."""
+BESIDE = "-designs"
+"""What the name of a second picture ends in, that some experiments draw beside the one asked for."""
 COLOURS = 256
 """Of a reduced one: its shaded ground takes a fifth of the bytes, and looks the same."""
 QUICK = 2.0
@@ -57,14 +59,14 @@ def drawings() -> dict[str, Drawing]:
 def draw(drawing: Drawing, path: Path, *, quick: bool, progress: Progress) -> str:
     """Draw a picture whole or not at all, and give the table behind it; a large bitmap is reduced."""
     numbers = drawing.draw(path, quick, progress)
-    if path.suffix.lower() == ".png" and path.stat().st_size > LARGEST:
-        small = _reduced(path)
-        write_whole(path, lambda file: file.write(small), GrouserError)
+    for file in (path, path.with_stem(f"{path.stem}{BESIDE}")):
+        if file.suffix.lower() == ".png" and file.exists() and file.stat().st_size > LARGEST:
+            _reduce(file)
     return numbers or ""
 
 
-def _reduced(path: Path) -> bytes:
-    """A bitmap in few colours, and smaller if that is not enough."""
+def _reduce(path: Path) -> None:
+    """Make a bitmap one of few colours, and smaller if that is not enough."""
     from PIL import Image
 
     with Image.open(path) as opened:
@@ -77,8 +79,9 @@ def _reduced(path: Path) -> bytes:
         stream = io.BytesIO()
         few.save(stream, format="png", optimize=True)
         if stream.tell() <= LARGEST or share < 0.3:
-            return stream.getvalue()
+            break
         share *= 0.85
+    write_whole(path, lambda file: file.write(stream.getvalue()), GrouserError)
 
 
 def _demo(path: Path, quick: bool, progress: Progress) -> None:
