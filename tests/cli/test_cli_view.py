@@ -55,6 +55,17 @@ def test_view_lays_runs_and_rollouts_over_each_other(files: Path, capsys: pytest
     assert (scene["title"], scene["fan"]["drawn"]) == ("Both", 20)
 
 
+def test_a_fan_may_stand_alone_on_its_ground(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fan = str(files / "fan.npz")
+    assert run(["view", "--fan", fan, "--terrain", "slope:deg=10", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"] == []
+    scene = scene_of(files / "fan.html")
+    assert (scene["runs"], scene["fan"]["drawn"]) == ([], 20)
+    for arguments in ([], ["--fan", fan]):
+        assert run(["view", *arguments]) == 2
+        assert "--fan and its ground with --terrain" in capsys.readouterr().err
+
+
 def test_mistakes_are_one_sentence(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     straight = str(files / "straight.npz")
     (tmp_path / "bad.npz").write_bytes(b"no archive")

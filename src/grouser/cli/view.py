@@ -17,21 +17,21 @@ def register(app: typer.Typer) -> None:
         "view",
         epilog="Example: grouser view run.npz\n\n"
         "Example: grouser view before.npz after.npz --out both.html --mesh body=hull.stl\n\n"
-        "Example: grouser view run.npz --fan fan.npz --json",
+        "Example: grouser view --fan fan.npz --terrain rough:rms=.15,length=.8,seed=1",
     )(view)
 
 
 def view(
     runs: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(metavar="RUN...", help="What `grouser simulate --out run.npz` wrote. Several are laid over."),
-    ],
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The page (.html); beside the first run unless given.")] = None,
     fan: Annotated[
-        Path | None, typer.Option(help="Rollouts too: what `grouser rollout --every K --out` wrote.")
+        Path | None, typer.Option(help="What `grouser rollout --every K --out` wrote. It may stand alone.")
     ] = None,
     terrain: Annotated[
-        str | None, typer.Option(help="Ground of runs whose file could not store it. Given as for simulate.")
+        str | None, typer.Option(help="Ground of a fan, or of runs without their own. Given as for simulate.")
     ] = None,
     mesh: Annotated[
         list[str] | None,
@@ -45,7 +45,10 @@ def view(
     It opens from disk, needs no network, and can be mailed.
     """
     meshes = _meshes(mesh or [])
-    page = runs[0].with_suffix(".html") if out is None else out
+    files = runs or []
+    if not files and (fan is None or terrain is None):
+        raise GrouserError("give a run, or a fan of rollouts with --fan and its ground with --terrain")
+    page = [*files, *([fan] if fan else [])][0].with_suffix(".html") if out is None else out
     from grouser.view.page import check_page, view_runs
 
     check_page(page)
@@ -54,11 +57,11 @@ def view(
     import grouser as gr
     from grouser.cli.fan_file import read_fan
 
-    loaded = [gr.Run.load(file) for file in runs]
+    loaded = [gr.Run.load(file) for file in files]
     view_runs(
         loaded,
         page,
-        names=_names(runs),
+        names=_names(files),
         fan=None if fan is None else read_fan(fan),
         ground=None if terrain is None else gr.terrain.parse(terrain),
         meshes=meshes,
@@ -66,7 +69,7 @@ def view(
     )
     size = page.stat().st_size
     if as_json:
-        summaries = [{"file": str(file), **run.summary()} for file, run in zip(runs, loaded, strict=True)]
+        summaries = [{"file": str(file), **run.summary()} for file, run in zip(files, loaded, strict=True)]
         console.print_json({"file": str(page), "bytes": size, "runs": summaries})
     else:
         typer.echo(f"wrote {page} ({size / 1e6:.1f} MB); open it in a browser")
