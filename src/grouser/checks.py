@@ -62,6 +62,17 @@ def count(value: Any, name: str, *, least: int = 1, most: int = 10**9) -> int:
     return result
 
 
+def real(value: ArrayLike, name: str) -> FloatArray:
+    """A float64 array of any shape; what is not finite stays."""
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind != "c":
+            return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise SimulationError(f"{name}: {shown(value)} is not an array of real numbers")
+
+
 def array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> FloatArray:
     """A new C-contiguous float64 array of finite numbers; None in the shape allows any length."""
     if np.ma.is_masked(value):

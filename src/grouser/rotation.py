@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grouser import checks
 from grouser.errors import GrouserError
 
 __all__ = ["from_quaternion", "from_rpy", "to_quaternion", "to_rpy"]
@@ -19,9 +20,9 @@ Array = NDArray[np.float64]
 def from_rpy(roll: ArrayLike, pitch: ArrayLike, yaw: ArrayLike) -> Array:
     """Matrix of roll, pitch, yaw [rad]; shape (..., 3, 3), leading axes as the angles broadcast."""
     roll, pitch, yaw = np.broadcast_arrays(
-        _numbers(roll, "roll"),
-        _numbers(pitch, "pitch"),
-        _numbers(yaw, "yaw"),
+        checks.real(roll, "roll"),
+        checks.real(pitch, "pitch"),
+        checks.real(yaw, "yaw"),
     )
     sr, cr = np.sin(roll), np.cos(roll)
     sp, cp = np.sin(pitch), np.cos(pitch)
@@ -55,7 +56,7 @@ def to_rpy(R: ArrayLike) -> Array:
 
 def from_quaternion(quaternion: ArrayLike) -> Array:
     """Matrix (..., 3, 3) of a quaternion (..., 4) in the order w x y z; any length but zero."""
-    q = _numbers(quaternion, "quaternion")
+    q = checks.real(quaternion, "quaternion")
     if q.ndim == 0 or q.shape[-1] != 4:
         raise GrouserError(f"a quaternion has 4 entries w x y z on its last axis, this has shape {q.shape}")
     largest = np.max(np.abs(q), axis=-1, keepdims=True, initial=0.0)
@@ -104,17 +105,7 @@ def to_quaternion(R: ArrayLike) -> Array:
 
 
 def _matrices(R: ArrayLike) -> Array:
-    R = _numbers(R, "rotation matrix")
+    R = checks.real(R, "rotation matrix")
     if R.shape[-2:] != (3, 3):
         raise GrouserError(f"a rotation matrix has shape (..., 3, 3), this has shape {R.shape}")
     return R
-
-
-def _numbers(value: ArrayLike, name: str) -> Array:
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind != "c":
-            return np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        pass
-    raise GrouserError(f"{name}: {value!r:.60} is not an array of real numbers")

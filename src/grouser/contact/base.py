@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 WHEEL = {"radius": 0.09, "width": 0.11, "load": 60.0}
 """The wheel of a plot that is given none: that of T Fig. C.5 [m, m, N]."""
 
+Wheel = dict[str, float | None]
+"""radius, width [m] and load [N] of a wheel, as in `Contact.bind`."""
+
 
 class Contact(ABC):
     """A wheel-ground contact model: the force on a wheel as a function of how its contact point moves, T (C.1).
@@ -88,7 +91,11 @@ class Contact(ABC):
         A force at the contact point gives R f_x, and rolling resistance R C_rr Rω; models whose stresses act along the
         rim give theirs. Arguments as in `force`; the radius [m] is needed.
         """
-        return point_torque(self, v, r_omega, dz, radius=radius, width=width, load=load)
+        return self._axle_torque(contact_states(v, r_omega, dz), {"radius": radius, "width": width, "load": load})
+
+    def _axle_torque(self, states: FloatArray, wheel: Wheel) -> FloatArray:
+        """Of states (…, 5) as `contact_states` makes them; what a model with stresses along the rim replaces."""
+        return point_torque(self, states, wheel)
 
     def plot(
         self,
@@ -131,22 +138,13 @@ class Contact(ABC):
         return out.reshape(*shape, 3), jac.reshape(*shape, 3, 5)
 
 
-def point_torque(
-    contact: Contact,
-    v: ArrayLike,
-    r_omega: ArrayLike,
-    dz: ArrayLike,
-    *,
-    radius: float | None,
-    width: float | None,
-    load: float | None,
-) -> FloatArray:
+def point_torque(contact: Contact, states: FloatArray, wheel: Wheel) -> FloatArray:
     """The axle torque [N m] that the engine's wheels feel: of the force at the contact point, and of rolling."""
-    if radius is None:
+    if wheel["radius"] is None:
         raise SimulationError(f"{type(contact).__name__}: a torque needs the wheel's radius; give it [m]")
-    R = checks.positive(radius, "wheel radius")
-    f = contact.force(v, r_omega, dz, radius=radius, width=width, load=load)
-    rolling = float(getattr(contact, "rolling_resistance", 0.0)) * np.asarray(r_omega, dtype=np.float64)
+    R = checks.positive(wheel["radius"], "wheel radius")
+    f = contact.force(states[..., :3], states[..., 3], states[..., 4], **wheel)
+    rolling = float(getattr(contact, "rolling_resistance", 0.0)) * states[..., 3]
     torque: FloatArray = R * (f[..., 0] + np.where(f[..., 2] > 0.0, rolling, 0.0))
     return torque
 

@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import contact_soil as laws
 from grouser._kernels.contact_soil_torque import sample_soil_torque
 from grouser.checks import FloatArray
-from grouser.contact.base import Contact, contact_states, not_negative
+from grouser.contact.base import Contact, Wheel, not_negative
 from grouser.errors import SimulationError
 
 GRAVITY = 9.81  # [m/s²]
@@ -129,24 +128,12 @@ class Ishigami(Contact):
         header[laws.POINTS] = self.points
         return np.concatenate((header, 0.5 * (nodes + 1.0), 0.5 * weights))
 
-    def axle_torque(
-        self,
-        v: ArrayLike,
-        r_omega: ArrayLike,
-        dz: ArrayLike,
-        *,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> FloatArray:
-        """Torque of the soil about the wheel's axle [N m], positive against spinning ahead, shape (…).
+    def _axle_torque(self, states: FloatArray, wheel: Wheel) -> FloatArray:
+        """R² b ∫ τ_x(θ) dθ with the stresses that `force` sums: normal stress points at the axle.
 
-        R² b ∫ τ_x(θ) dθ with the stresses that `force` sums: normal stress points at the axle. Torque × ω is the power
-        a motor needs: that of f_x at the speed of the axle, and what compacts and shears the soil. Arguments as in
-        `force`.
+        Torque × ω is the power a motor needs: that of f_x at the axle's speed, and what compacts and shears the soil.
         """
-        par = self.bind(radius, width, load)
-        states = contact_states(v, r_omega, dz)
+        par = self.bind(**wheel)
         out = np.empty(states.shape[:-1])
         sample_soil_torque(par, np.ascontiguousarray(states.reshape(-1, 5)), out.reshape(-1))
         return out

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import contact_table as laws
 from grouser._kernels.contact_laws import sample_contact
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
-from grouser.contact.base import Contact
+from grouser.contact.base import Contact, Wheel
 from grouser.errors import SimulationError
 
 if TYPE_CHECKING:
@@ -151,22 +150,10 @@ class Table(Contact):
                 )
         return self.par
 
-    def axle_torque(
-        self,
-        v: ArrayLike,
-        r_omega: ArrayLike,
-        dz: ArrayLike,
-        *,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> FloatArray:
-        """That of the model that was tabulated, itself and not from a table [N m], shape (…).
-
-        v [m/s], r_omega [m/s], dz [m], radius [m], width [m], load [N]: as in `Contact.axle_torque`.
-        """
-        self.bind(radius, width, load)
-        return self.model.axle_torque(v, r_omega, dz, radius=self.radius, width=self.width, load=self.load)
+    def _axle_torque(self, states: FloatArray, wheel: Wheel) -> FloatArray:
+        """That of the model that was tabulated, itself and not from a table."""
+        self.bind(**wheel)
+        return self.model._axle_torque(states, {"radius": self.radius, "width": self.width, "load": self.load})
 
     def plot(
         self,

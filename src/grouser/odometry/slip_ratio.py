@@ -52,7 +52,7 @@ def body_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESH
 
 def travel_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESHOLD) -> FloatArray:
     """Slip along the way the odometry goes, with sign: > 0 slips, < 0 skids; as `body_slip` otherwise."""
-    s, v = _numbers(slip, "slip"), _numbers(odometry, "odometry")
+    s, v = checks.real(slip, "slip"), checks.real(odometry, "odometry")
     _, speed = _norms(s, v)
     fast = speed > _threshold(threshold)
     result: FloatArray = np.where(fast, -(s * v).sum(axis=-1) / np.where(fast, speed, 1.0) ** 2, 0.0)
@@ -60,20 +60,10 @@ def travel_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRE
 
 
 def _norms(slip: ArrayLike, odometry: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    s, v = _numbers(slip, "slip"), _numbers(odometry, "odometry")
+    s, v = checks.real(slip, "slip"), checks.real(odometry, "odometry")
     if s.shape != v.shape or s.ndim == 0:
         raise SimulationError(f"slip, odometry: have shapes {s.shape} and {v.shape}; they must be alike, (…, 3)")
     return np.linalg.norm(s, axis=-1), np.linalg.norm(v, axis=-1)
-
-
-def _numbers(value: ArrayLike, name: str) -> FloatArray:
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind != "c":
-            return np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        pass
-    raise SimulationError(f"{name}: {value!r:.60} is not an array of real numbers")
 
 
 def _threshold(value: float) -> float:

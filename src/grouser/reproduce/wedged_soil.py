@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import contact_wedged as laws
 from grouser.checks import FloatArray
 from grouser.contact import Contact, Ishigami
+from grouser.contact.base import Wheel
 from grouser.errors import SimulationError
 
 
@@ -47,20 +47,10 @@ class WedgedSoil(Contact):
         head = (self.soil.law.address, inner[0].ctypes.data, inner[1].ctypes.data, self.residual, self.speed)
         return np.array(head, dtype=np.float64)
 
-    def axle_torque(
-        self,
-        v: ArrayLike,
-        r_omega: ArrayLike,
-        dz: ArrayLike,
-        *,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> FloatArray:
-        """Torque of the soil about the axle [N m]: shear stress alone has one, so strength scales it."""
-        whole = self.soil.axle_torque(v, r_omega, dz, radius=radius, width=width, load=load)
-        velocity = np.asarray(v, dtype=np.float64)
+    def _axle_torque(self, states: FloatArray, wheel: Wheel) -> FloatArray:
+        """Shear stress alone has a moment about the axle, so strength scales it."""
+        whole = self.soil._axle_torque(states, wheel)
         corner = 0.01 * self.speed  # rounded off as in the law
-        slip = np.sqrt(velocity[..., 0] ** 2 + velocity[..., 1] ** 2 + corner**2) - corner
+        slip = np.sqrt(states[..., 0] ** 2 + states[..., 1] ** 2 + corner**2) - corner
         torque: FloatArray = (self.residual + (1.0 - self.residual) * np.exp(-slip / self.speed)) * whole
         return torque

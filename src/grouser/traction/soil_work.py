@@ -10,7 +10,7 @@ import numpy as np
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.collision.tyre import rolling_radius
-from grouser.contact.base import point_torque
+from grouser.contact.base import Wheel, contact_states, point_torque
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.simulation import Run
@@ -59,9 +59,9 @@ def soil_work(run: Run, model: Dynamics) -> SoilWork:
     for w, name in enumerate(vehicle.wheels):
         contact = model.contact[name] if isinstance(model.contact, Mapping) else model.contact
         v, r_omega, dz = run.contact.velocity[:, w], radii[:, w] * rates[:, w], run.contact.height_error[:, w]
-        R, b, load = frames[name].radius, frames[name].width, model.wheel_load
-        torque[:, w] = contact.axle_torque(v, r_omega, dz, radius=R, width=b, load=load)
-        felt[:, w] = point_torque(contact, v, r_omega, dz, radius=R, width=b, load=load)
+        wheel: Wheel = {"radius": frames[name].radius, "width": frames[name].width, "load": model.wheel_load}
+        torque[:, w] = contact.axle_torque(v, r_omega, dz, **wheel)
+        felt[:, w] = point_torque(contact, contact_states(v, r_omega, dz), wheel)
     missing = torque - felt
     motor_power = run.power.copy()
     for a, joint in enumerate(vehicle.arrays.actuated):
