@@ -20,10 +20,13 @@ if __name__ == "__main__":
     TARGET.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n")
     for case in result["cases"]:
         what = f"{case['vehicle']:<10} {case['model']:<10} {case['contact']:<17}"
-        print(f"{what} dt {case['dt']:<5} {case['us_per_step']:6.2f} µs per step")
+        lower, upper = case["quartiles"]
+        print(f"{what} dt {case['dt']:<5} {case['us_per_step']:6.2f} µs per step ({lower:.2f} to {upper:.2f})")
     for batch in result["batch"]:
         work = f"{batch['rollouts']} rollouts × {batch['seconds_simulated']:g} s"
-        print(f"{batch['model']}, {work}, {batch['threads']} threads: {batch['seconds']:.3f} s")
+        lower, upper = batch["quartiles"]
+        took = f"{batch['seconds']:.3f} s ({lower:.3f} to {upper:.3f})"
+        print(f"{batch['model']}, {work}, {batch['threads']} threads: {took}")
     if result["mujoco"] is None:
         print("MuJoCo is not installed (pip install mujoco): not compared")
     else:

@@ -6,9 +6,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
-from grouser._kernels.jit import CACHE_FOLDER, FINGERPRINT
+from grouser._kernels import store
 
 SECONDS = {
     "settle": 15.0,
@@ -31,10 +31,7 @@ def compiling(part: str) -> Iterator[None]:
     if part in _ready:
         yield
         return
-    marker = CACHE_FOLDER / f"{part}-{FINGERPRINT}.ready"
-    if marker.exists():
-        yield
-    else:
+    if True:
         done = threading.Event()
         bar = threading.Thread(target=_show, args=(part, done), daemon=True)
         bar.start()
@@ -43,8 +40,6 @@ def compiling(part: str) -> Iterator[None]:
         finally:
             done.set()
             bar.join()
-        with suppress(OSError):  # an unwritable cache only means that the notice comes again
-            marker.touch()
     _ready.add(part)
 
 

@@ -7,7 +7,15 @@ the tyre's centre line and of its tube). The circle that touches is the one whos
 
 import math
 
-from grouser._kernels.contact_search import lowest_rim_point, rim_height_error
+from grouser._kernels.contact_search import (
+    COSINE,
+    HEIGHT_ERROR,
+    SINE,
+    SLOPE_X,
+    SLOPE_Y,
+    rim_height_error,
+    search_rims,
+)
 from grouser._kernels.jit import inlined, kernel
 
 _LEAN_STEPS = 40
@@ -15,12 +23,13 @@ _LEAN_STEPS = 40
 
 @inlined
 def set_rim(vehicle, s, w, angle, level):
-    """World position of a wheel's centre, then its radii down and ahead, as rows of s.rim.
+    """World position of a wheel's centre, then its radii down and ahead, as rows of s.rims[w].
 
     Down is the lowest point of the rim if `level`, else the point at the given contact angle.
     """
     frame = vehicle.wheel[w]
     radius = vehicle.radius[w]
+    rim = s.rims[w]
     R = s.R_world_body
     xz = R[2, 0] * s.R[frame, 0, 0] + R[2, 1] * s.R[frame, 1, 0] + R[2, 2] * s.R[frame, 2, 0]
     zz = R[2, 0] * s.R[frame, 0, 2] + R[2, 1] * s.R[frame, 1, 2] + R[2, 2] * s.R[frame, 2, 2]
@@ -35,9 +44,9 @@ def set_rim(vehicle, s, w, angle, level):
         x = R[i, 0] * s.R[frame, 0, 0] + R[i, 1] * s.R[frame, 1, 0] + R[i, 2] * s.R[frame, 2, 0]
         z = R[i, 0] * s.R[frame, 0, 2] + R[i, 1] * s.R[frame, 1, 2] + R[i, 2] * s.R[frame, 2, 2]
         centre = R[i, 0] * s.p[frame, 0] + R[i, 1] * s.p[frame, 1] + R[i, 2] * s.p[frame, 2]
-        s.rim[0, i] = s.p_world_body[i] + centre
-        s.rim[1, i] = -radius * (sine * x + cosine * z)
-        s.rim[2, i] = radius * (cosine * x - sine * z)
+        rim[0, i] = s.p_world_body[i] + centre
+        rim[1, i] = -radius * (sine * x + cosine * z)
+        rim[2, i] = radius * (cosine * x - sine * z)
     s.rolling_radius[w] = radius
 
 
@@ -46,10 +55,11 @@ def set_contact(vehicle, s, w, cosine, sine, nx, ny, nz):
     """Contact point and axes of wheel w in body coordinates: z along the normal, x = wheel y × z, y = z × x."""
     R = s.R_world_body
     axes = s.axes
+    rim = s.rims[w]
     frame = vehicle.wheel[w]
-    px = s.rim[0, 0] - s.p_world_body[0] + cosine * s.rim[1, 0] + sine * s.rim[2, 0]
-    py = s.rim[0, 1] - s.p_world_body[1] + cosine * s.rim[1, 1] + sine * s.rim[2, 1]
-    pz = s.rim[0, 2] - s.p_world_body[2] + cosine * s.rim[1, 2] + sine * s.rim[2, 2]
+    px = rim[0, 0] - s.p_world_body[0] + cosine * rim[1, 0] + sine * rim[2, 0]
+    py = rim[0, 1] - s.p_world_body[1] + cosine * rim[1, 1] + sine * rim[2, 1]
+    pz = rim[0, 2] - s.p_world_body[2] + cosine * rim[1, 2] + sine * rim[2, 2]
     for i in range(3):
         s.p_contact[w, i] = R[0, i] * px + R[1, i] * py + R[2, i] * pz
         axes[w, 2, i] = R[0, i] * nx + R[1, i] * ny + R[2, i] * nz
@@ -80,10 +90,8 @@ def set_contact(vehicle, s, w, cosine, sine, nx, ny, nz):
 
 
 @inlined
-def set_ground_contact(vehicle, s, w, cosine, sine, dz):
-    """Contact of wheel w at rim angle φ on the ground last looked up."""
-    gx = s.ground_out[1]
-    gy = s.ground_out[2]
+def set_ground_contact(vehicle, s, w, cosine, sine, dz, gx, gy):
+    """Contact of wheel w at rim angle φ on a ground of slopes gx, gy."""
     nz = 1.0 / math.sqrt(1.0 + gx * gx + gy * gy)
     s.height_error[w] = dz
     set_contact(vehicle, s, w, cosine, sine, -gx * nz, -gy * nz, nz)
@@ -91,26 +99,28 @@ def set_ground_contact(vehicle, s, w, cosine, sine, dz):
 
 @inlined
 def set_hub(vehicle, s, w):
-    """The rim just set as s.hub: the wheel's centre, unit vectors down, ahead and along the axle, world coordinates."""
+    """The rim of wheel w as s.hub: the wheel's centre, unit vectors down, ahead and along the axle, world coordinates."""
     frame = vehicle.wheel[w]
+    rim = s.rims[w]
     R = s.R_world_body
     for i in range(3):
-        s.hub[0, i] = s.rim[0, i]
-        s.hub[1, i] = s.rim[1, i] / vehicle.radius[w]
-        s.hub[2, i] = s.rim[2, i] / vehicle.radius[w]
+        s.hub[0, i] = rim[0, i]
+        s.hub[1, i] = rim[1, i] / vehicle.radius[w]
+        s.hub[2, i] = rim[2, i] / vehicle.radius[w]
         s.hub[3, i] = R[i, 0] * s.R[frame, 0, 1] + R[i, 1] * s.R[frame, 1, 1] + R[i, 2] * s.R[frame, 2, 1]
 
 
 @inlined
 def lean_rim(vehicle, s, w, lean):
-    """s.rim becomes the circle of the tyre with a lean."""
+    """s.rims[w] becomes the circle of the tyre with a lean."""
+    rim = s.rims[w]
     tyre = vehicle.tyre[w]
     radius = vehicle.radius[w] - tyre + tyre * math.cos(lean)
     aside = tyre * math.sin(lean)
     for i in range(3):
-        s.rim[0, i] = s.hub[0, i] + aside * s.hub[3, i]
-        s.rim[1, i] = radius * s.hub[1, i]
-        s.rim[2, i] = radius * s.hub[2, i]
+        rim[0, i] = s.hub[0, i] + aside * s.hub[3, i]
+        rim[1, i] = radius * s.hub[1, i]
+        rim[2, i] = radius * s.hub[2, i]
     s.rolling_radius[w] = radius
 
 
@@ -127,8 +137,8 @@ def facing_lean(s, cosine, sine, gx, gy):
 
 
 @kernel
-def tyre_contact(vehicle, ground, s, w):
-    """(cos φ, sin φ, Δz) of the contact of a round tyre, s.rim being the circle that touches; Δz is NaN off the map.
+def search_tyre(vehicle, ground, s, w):
+    """The contact of a round tyre into s.search[w], s.rims[w] being the circle that touches; False off the map.
 
     The lean solves facing_lean(v) = v: by secant, which a plane needs once, and between two leans of which one is too
     small and one too large, as on an edge of the ground, by halving.
@@ -139,12 +149,12 @@ def tyre_contact(vehicle, ground, s, w):
     high = math.inf
     lean_before = 0.0
     miss_before = 0.0
+    found = s.search[w]
     for k in range(_LEAN_STEPS):
         lean_rim(vehicle, s, w, lean)
-        cosine, sine, dz = lowest_rim_point(ground, s.ground_in, s.ground_out, s.unused, s.rim, s.rolling_radius[w])
-        if math.isnan(dz):
-            break
-        miss = facing_lean(s, cosine, sine, s.ground_out[1], s.ground_out[2]) - lean
+        if not search_rims(ground, w, w + 1, s):
+            return False
+        miss = facing_lean(s, found[COSINE], found[SINE], found[SLOPE_X], found[SLOPE_Y]) - lean
         if abs(miss) < 1e-12 or high - low < 1e-12:
             break
         if miss > 0.0:
@@ -159,21 +169,31 @@ def tyre_contact(vehicle, ground, s, w):
         lean += step
         if not (lean > low and lean < high) or (k > 8 and high - low < math.inf):
             lean = 0.5 * (low + high)
-    return cosine, sine, dz
+    return True
 
 
 @inlined
 def find_contacts(vehicle, ground, s):
     """Contact of every wheel with the ground; False if the ground ends under a wheel."""
-    for w in range(vehicle.wheel.size):
+    nw = vehicle.wheel.size
+    round_tyres = False
+    for w in range(nw):
         set_rim(vehicle, s, w, 0.0, True)
-        if vehicle.tyre[w] > 0.0:
-            cosine, sine, dz = tyre_contact(vehicle, ground, s, w)
-        else:
-            cosine, sine, dz = lowest_rim_point(ground, s.ground_in, s.ground_out, s.unused, s.rim, vehicle.radius[w])
-        if math.isnan(dz):
+        round_tyres |= vehicle.tyre[w] > 0.0
+    # Wheels without a tyre are searched together, those with one each for itself.
+    if not round_tyres:
+        if not search_rims(ground, 0, nw, s):
             return False
-        set_ground_contact(vehicle, s, w, cosine, sine, dz)
+    else:
+        for w in range(nw):
+            inside = search_tyre(vehicle, ground, s, w) if vehicle.tyre[w] > 0.0 else search_rims(
+                ground, w, w + 1, s
+            )
+            if not inside:
+                return False
+    for w in range(nw):
+        f = s.search[w]
+        set_ground_contact(vehicle, s, w, f[COSINE], f[SINE], f[HEIGHT_ERROR], f[SLOPE_X], f[SLOPE_Y])
     return True
 
 
@@ -183,13 +203,13 @@ def contacts_on_ground_at(vehicle, ground, angle, s):
     inside = True
     for w in range(vehicle.wheel.size):
         set_rim(vehicle, s, w, angle[w], False)
-        dz = rim_height_error(ground, s.ground_in, s.ground_out, s.unused, s.rim, 1.0, 0.0)
+        dz = rim_height_error(ground, s.ground_in, s.ground_out, s.unused, s.rims[w], 1.0, 0.0)
         if vehicle.tyre[w] > 0.0:
             set_hub(vehicle, s, w)
             for _ in range(_LEAN_STEPS):
                 lean_rim(vehicle, s, w, facing_lean(s, 1.0, 0.0, s.ground_out[1], s.ground_out[2]))
-                dz = rim_height_error(ground, s.ground_in, s.ground_out, s.unused, s.rim, 1.0, 0.0)
-        set_ground_contact(vehicle, s, w, 1.0, 0.0, dz)
+                dz = rim_height_error(ground, s.ground_in, s.ground_out, s.unused, s.rims[w], 1.0, 0.0)
+        set_ground_contact(vehicle, s, w, 1.0, 0.0, dz, s.ground_out[1], s.ground_out[2])
         inside &= not math.isnan(dz)
     return inside
 
@@ -200,8 +220,9 @@ def contacts_at(vehicle, angle, s):
     for w in range(vehicle.wheel.size):
         set_rim(vehicle, s, w, angle[w], False)
         r = vehicle.radius[w]
+        rim = s.rims[w]
         s.height_error[w] = 0.0
-        set_contact(vehicle, s, w, 1.0, 0.0, -s.rim[1, 0] / r, -s.rim[1, 1] / r, -s.rim[1, 2] / r)
+        set_contact(vehicle, s, w, 1.0, 0.0, -rim[1, 0] / r, -rim[1, 1] / r, -rim[1, 2] / r)
 
 
 @kernel

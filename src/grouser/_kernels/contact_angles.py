@@ -11,7 +11,6 @@ import numpy as np
 from grouser._kernels.frames import pose_frames
 from grouser._kernels.jacobian import point_jacobian
 from grouser._kernels.jit import allocating, entry, inlined
-from grouser._kernels.scratch import make_scratch
 
 ITERATIONS = 8
 LARGEST_STEP = 0.5  # rad, of an angle in one iteration
@@ -142,7 +141,7 @@ def add_contact(w, radius, weight, linear, angular, v, psi, unknown, row, M, g):
 
 @allocating
 def solve_contact_angles(
-    vehicle, q, unknown, looseness, weight, turn_rows, turn, coupling, mean, prior, v, psi, P, carrier_rate
+    vehicle, q, unknown, looseness, weight, turn_rows, turn, coupling, mean, prior, v, psi, P, carrier_rate, s
 ):
     """Angles ψ (nw,), their covariance P (nw, nw), velocity v (nv,) and turning of the carriers (nw,).
 
@@ -150,7 +149,6 @@ def solve_contact_angles(
     weights of the contact rows (nw, 3), rows on ω and on the joints in sigmas, and the mean of ψ with its inverse
     covariance. v holds the known rates and where to start. Returns the sum of squares, and whether it was solved.
     """
-    s = make_scratch(vehicle)
     pose_frames(vehicle, q, s)
     nw = vehicle.wheel.size
     nv = v.size
@@ -302,6 +300,7 @@ def update_contact_angles(
     v,
     carrier_rate,
     valid,
+    s,
 ):
     """One sample of the filter: psi (nw,), P (nw, nw), v (nv,), carrier_rate (nw,) are its memory, valid (nw,) is set.
 
@@ -363,6 +362,7 @@ def update_contact_angles(
             found,
             found_P,
             found_rate,
+            s,
         )
         surprise = squares / max(3 * nw + turn.size - n, 1)
         solved = solved and surprise <= SURPRISE

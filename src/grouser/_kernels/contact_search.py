@@ -1,7 +1,8 @@
-"""The point of a circle that is lowest above the ground: of smallest height error, T (2.8), Fig. 2.3.
+"""The points of circles that are lowest above the ground: of smallest height error, T (2.8), Fig. 2.3.
 
-It is found on coarse samples of the circle's lower half and refined to where circle and ground are tangent, by secant;
-where that fails, as on an edge of the ground, by bracketing.
+Each is found on coarse samples of its circle's lower half and refined to where circle and ground are tangent, by secant;
+where that fails, as on an edge of the ground, by bracketing. All circles are searched together: a ground that answers many
+points at once is asked once for all samples, and once for each secant step.
 """
 
 import math
@@ -13,11 +14,19 @@ from grouser._kernels.law import call_law
 
 SAMPLES = 45
 FINEST = math.pi / SAMPLES
+TANGENT = 1e-8
+"""Tangent offset [rad] below which one correction is left, which needs no look at the ground."""
+MOST_STEPS = 8
 _GOLDEN = 0.3819660112501051
 _APART = 2e-3
 _ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * FINEST
 _COSINES = np.cos(_ANGLES)
 _SINES = np.sin(_ANGLES)
+
+# Columns of `search`, a row for each circle
+COSINE, SINE, OFFSET, SLOPE_X, SLOPE_Y, STEP, TRAVELLED, HEIGHT_LIMIT, START, START_OFFSET, HEIGHT_ERROR, STATE = range(12)
+COLUMNS = 12
+SEARCHING, FOUND, LOST = 0.0, 1.0, 2.0
 
 
 @inlined
@@ -30,6 +39,22 @@ def look_up(ground, g_in, g_out, unused, rim, cosine, sine):
     g_in[1] = rim[0, 1] + cosine * rim[1, 1] + sine * rim[2, 1]
     call_law(ground.address, ground.par, g_in, g_out, unused)
     return rim[0, 2] + cosine * rim[1, 2] + sine * rim[2, 2] - g_out[0]
+
+
+@inlined
+def look_up_many(ground, n, s):
+    """The ground at n points: s.points holds all x, then all y; heights, then slopes along x, then y, into s.grounds."""
+    if ground.many != 0:
+        s.unused[0] = n
+        call_law(ground.many, ground.par, s.points, s.grounds, s.unused)
+        return
+    for k in range(n):
+        s.ground_in[0] = s.points[k]
+        s.ground_in[1] = s.points[n + k]
+        call_law(ground.address, ground.par, s.ground_in, s.ground_out, s.unused)
+        s.grounds[k] = s.ground_out[0]
+        s.grounds[n + k] = s.ground_out[1]
+        s.grounds[2 * n + k] = s.ground_out[2]
 
 
 @inlined
@@ -128,80 +153,147 @@ def bracketed_tangent(ground, g_in, g_out, unused, rim, a, b):
 
 
 @inlined
-def lowest_rim_point(ground, g_in, g_out, unused, rim, radius):
-    """(cos φ, sin φ, Δz) of the contact on a circle wheel; g_out holds the ground there. Δz is NaN off the map."""
-    best = 0
-    best_gap = math.inf
-    best_signed = math.inf
-    best_scale = 1.0
-    gx_before = 0.0
-    gy_before = 0.0
+def sample_rims(ground, first, last, s):
+    """The lowest of the coarse samples of each circle as the start of its search; False if the ground ends at one."""
+    samples = (SAMPLES - 1 - ground.stride // 2) // ground.stride + 1
+    n = (last - first) * samples
+    for w in range(first, last):
+        rim = s.rims[w]
+        at = (w - first) * samples
+        for k in range(samples):
+            cosine = _COSINES[ground.stride // 2 + k * ground.stride]
+            sine = _SINES[ground.stride // 2 + k * ground.stride]
+            s.points[at + k] = rim[0, 0] + cosine * rim[1, 0] + sine * rim[2, 0]
+            s.points[n + at + k] = rim[0, 1] + cosine * rim[1, 1] + sine * rim[2, 1]
+            s.heights[at + k] = rim[0, 2] + cosine * rim[1, 2] + sine * rim[2, 2]
+    look_up_many(ground, n, s)
     outside = False
-    for k in range(ground.stride // 2, SAMPLES, ground.stride):
-        gap = look_up(ground, g_in, g_out, unused, rim, _COSINES[k], _SINES[k])
-        gx = g_out[1]
-        gy = g_out[2]
-        # Δz = gap/√scale; squared with its sign and multiplied out, so that nothing is divided
-        scale = 1.0 + gx * gx + gy * gy
-        signed = gap * abs(gap)
-        outside |= math.isnan(gap)
-        if signed * best_scale < best_signed * scale:
-            best = k
-            best_gap = gap
-            best_signed = signed
-            best_scale = scale
-            gx_before = gx
-            gy_before = gy
-    cosine = _COSINES[best]
-    sine = _SINES[best]
-    if outside:
-        return cosine, sine, math.nan
+    for w in range(first, last):
+        at = (w - first) * samples
+        best = 0
+        best_gap = math.inf
+        best_signed = math.inf
+        best_scale = 1.0
+        for k in range(samples):
+            gap = s.heights[at + k] - s.grounds[at + k]
+            gx = s.grounds[n + at + k]
+            gy = s.grounds[2 * n + at + k]
+            # Δz = gap/√scale; squared with its sign and multiplied out, so that nothing is divided
+            scale = 1.0 + gx * gx + gy * gy
+            signed = gap * abs(gap)
+            outside |= math.isnan(gap)
+            if signed * best_scale < best_signed * scale:
+                best = k
+                best_gap = gap
+                best_signed = signed
+                best_scale = scale
+        row = s.search[w]
+        spacing = ground.stride * FINEST
+        place = ground.stride // 2 + best * ground.stride
+        row[COSINE] = _COSINES[place]
+        row[SINE] = _SINES[place]
+        row[SLOPE_X] = s.grounds[n + at + best]
+        row[SLOPE_Y] = s.grounds[2 * n + at + best]
+        row[OFFSET] = tangent_offset(s.rims[w], row[COSINE], row[SINE], row[SLOPE_X], row[SLOPE_Y])
+        row[STEP] = min(max(row[OFFSET], -spacing), spacing)
+        row[TRAVELLED] = 0.0
+        row[HEIGHT_LIMIT] = best_gap / math.sqrt(best_scale) + 1e-3 * s.rolling_radius[w]
+        row[START] = (place - SAMPLES // 2) * FINEST
+        row[START_OFFSET] = row[OFFSET]
+        row[STATE] = SEARCHING
+    return not outside
 
-    # Secant on the tangent offset: plain fixed-point steps converge only as fast as the ground is flat.
-    offset_before = tangent_offset(rim, cosine, sine, gx_before, gy_before)
-    start_offset = offset_before
+
+@inlined
+def secant_step(ground, rim, row, cosine, sine, gap, gx, gy):
+    """Judge the point that the last step led to, and choose the next step."""
     spacing = ground.stride * FINEST
-    step = min(max(offset_before, -spacing), spacing)
-    travelled = 0.0
-    for _ in range(8):
-        cosine, sine = rotated(cosine, sine, step)
-        travelled += step
-        gap = look_up(ground, g_in, g_out, unused, rim, cosine, sine)
-        gx = g_out[1]
-        gy = g_out[2]
-        offset = tangent_offset(rim, cosine, sine, gx, gy)
-        change = offset - offset_before
-        if abs(offset) < 1e-8:
-            if abs(change) > abs(offset):
-                # The last correction needs no look at the ground: its slopes are carried on along the secant.
-                ratio = -offset / change
-                cosine, sine = rotated(cosine, sine, ratio * step)
-                gx += ratio * (gx - gx_before)
-                gy += ratio * (gy - gy_before)
-                g_out[1] = gx
-                g_out[2] = gy
-            dz = gap / math.sqrt(1.0 + gx * gx + gy * gy)
-            if dz <= best_gap / math.sqrt(best_scale) + 1e-3 * radius:  # else it is a crest of Δz, not the contact
-                return cosine, sine, dz
-            break
-        if abs(travelled) > 2.0 * spacing:
-            break
-        # a secant as flat as this has no root nearby: take the fixed-point step
-        step = -offset * step / change if change * step < -0.1 * step * step else offset
-        step = min(max(step, -spacing), spacing)
-        offset_before = offset
-        gx_before = gx
-        gy_before = gy
+    step = row[STEP]
+    row[TRAVELLED] += step
+    offset = tangent_offset(rim, cosine, sine, gx, gy)
+    change = offset - row[OFFSET]
+    if abs(offset) < TANGENT:
+        if abs(change) > abs(offset):
+            # The last correction needs no look at the ground: its slopes are carried on along the secant.
+            ratio = -offset / change
+            cosine, sine = rotated(cosine, sine, ratio * step)
+            gx += ratio * (gx - row[SLOPE_X])
+            gy += ratio * (gy - row[SLOPE_Y])
+        row[HEIGHT_ERROR] = gap / math.sqrt(1.0 + gx * gx + gy * gy)
+        # else it is a crest of Δz, not the contact
+        row[STATE] = FOUND if row[HEIGHT_ERROR] <= row[HEIGHT_LIMIT] else LOST
+    elif abs(row[TRAVELLED]) > 2.0 * spacing:
+        row[STATE] = LOST
+    # a secant as flat as this has no root nearby: take the fixed-point step
+    step = -offset * step / change if change * step < -0.1 * step * step else offset
+    row[STEP] = min(max(step, -spacing), spacing)
+    row[COSINE] = cosine
+    row[SINE] = sine
+    row[OFFSET] = offset
+    row[SLOPE_X] = gx
+    row[SLOPE_Y] = gy
 
-    start = (best - SAMPLES // 2) * FINEST
-    dz_limit = best_gap / math.sqrt(best_scale) + 1e-3 * radius
-    phi = bracketed_tangent(ground, g_in, g_out, unused, rim, start, start + math.copysign(spacing, start_offset))
-    cosine = math.cos(phi)
-    sine = math.sin(phi)
-    dz = rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine)
-    if not dz <= dz_limit:
-        phi = section_search(ground, g_in, g_out, unused, rim, start)
-        cosine = math.cos(phi)
-        sine = math.sin(phi)
-        dz = rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine)
-    return cosine, sine, dz
+
+@kernel
+def search_by_brackets(ground, rim, row, s):
+    """The contact of one circle where secants do not find it."""
+    start = row[START]
+    spacing = ground.stride * FINEST
+    end = start + math.copysign(spacing, row[START_OFFSET])
+    phi = bracketed_tangent(ground, s.ground_in, s.ground_out, s.unused, rim, start, end)
+    row[COSINE] = math.cos(phi)
+    row[SINE] = math.sin(phi)
+    dz = rim_height_error(ground, s.ground_in, s.ground_out, s.unused, rim, row[COSINE], row[SINE])
+    if not dz <= row[HEIGHT_LIMIT]:
+        phi = section_search(ground, s.ground_in, s.ground_out, s.unused, rim, start)
+        row[COSINE] = math.cos(phi)
+        row[SINE] = math.sin(phi)
+        dz = rim_height_error(ground, s.ground_in, s.ground_out, s.unused, rim, row[COSINE], row[SINE])
+    row[HEIGHT_ERROR] = dz
+    row[SLOPE_X] = s.ground_out[1]
+    row[SLOPE_Y] = s.ground_out[2]
+
+
+@kernel
+def search_rims(ground, first, last, s):
+    """cos φ, sin φ, Δz and the ground's slopes at the contact of circles first to last into their rows of s.search.
+
+    False if the ground ends at one of them.
+    """
+    if not sample_rims(ground, first, last, s):
+        return False
+    for _ in range(MOST_STEPS):
+        n = 0
+        for w in range(first, last):
+            n += s.search[w, STATE] == SEARCHING
+        if n == 0:
+            break
+        k = 0
+        for w in range(first, last):
+            row = s.search[w]
+            if row[STATE] == SEARCHING:
+                rim = s.rims[w]
+                cosine, sine = rotated(row[COSINE], row[SINE], row[STEP])
+                row[COSINE] = cosine
+                row[SINE] = sine
+                s.points[k] = rim[0, 0] + cosine * rim[1, 0] + sine * rim[2, 0]
+                s.points[n + k] = rim[0, 1] + cosine * rim[1, 1] + sine * rim[2, 1]
+                s.heights[k] = rim[0, 2] + cosine * rim[1, 2] + sine * rim[2, 2]
+                k += 1
+        look_up_many(ground, n, s)
+        k = 0
+        for w in range(first, last):
+            row = s.search[w]
+            if row[STATE] == SEARCHING:
+                gap = s.heights[k] - s.grounds[k]
+                secant_step(
+                    ground, s.rims[w], row, row[COSINE], row[SINE], gap, s.grounds[n + k], s.grounds[2 * n + k]
+                )
+                k += 1
+    for w in range(first, last):
+        row = s.search[w]
+        if row[STATE] != FOUND:
+            search_by_brackets(ground, s.rims[w], row, s)
+            if math.isnan(row[HEIGHT_ERROR]):
+                return False
+    return True

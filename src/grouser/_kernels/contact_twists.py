@@ -2,12 +2,10 @@
 
 from grouser._kernels.jit import entry
 from grouser._kernels.log_integral import sample_twists
-from grouser._kernels.scratch import make_scratch
 
 
 @entry
-def contact_twists(vehicle, model, angles, q, v, out):
+def contact_twists(vehicle, model, angles, q, v, out, s):
     """Body velocity (ω, v) into out (n, 6) for rows of states q, velocities v and contact angles (n, nw)."""
-    s = make_scratch(vehicle)
     for k in range(q.shape[0]):
         sample_twists(vehicle, model, angles[k], q[k : k + 1], v[k : k + 1], out[k : k + 1], s)

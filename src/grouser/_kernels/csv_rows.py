@@ -6,7 +6,7 @@ more digits would be needed) is left to Python, row by row.
 
 import numpy as np
 
-from grouser._kernels.jit import exact_entry
+from grouser._kernels.jit import exact_entry, exact_kernel
 
 NEWLINE, QUOTE, REMARK = 10, 34, 35
 EXACT = np.uint64(2**53)
@@ -55,7 +55,7 @@ def parse_rows(text, delimiter, slot, out, start, hard):
     return row
 
 
-@exact_entry
+@exact_kernel
 def number(text, i, end):
     """The number in text[i:end], and whether it is sure."""
     while i < end and blank(text[i]):
@@ -104,19 +104,19 @@ def number(text, i, end):
     return (-value if negative else value), sure
 
 
-@exact_entry
+@exact_kernel
 def blank(c):
     """Blank, tab or the return before a newline."""
     return c == 32 or c == 9 or c == 13
 
 
-@exact_entry
+@exact_kernel
 def digit(c):
     """0 to 9."""
     return 48 <= c <= 57
 
 
-@exact_entry
+@exact_kernel
 def scaled(mantissa, ten):
     """mantissa · 10^ten rounded to the nearest double, and whether that is sure."""
     high = np.float64(mantissa)

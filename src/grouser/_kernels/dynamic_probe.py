@@ -1,20 +1,16 @@
 """Single evaluations of the dynamics for the public layer and the tests."""
 
 from grouser._kernels.contact import contacts_on_ground_at, find_contacts
-from grouser._kernels.dynamic_scratch import make_dynamic_scratch
 from grouser._kernels.dynamic_step import equations_of_motion
 from grouser._kernels.dynamics import solve_step
 from grouser._kernels.frames import pose_frames
 from grouser._kernels.jacobian import wheel_jacobians
 from grouser._kernels.jit import entry
-from grouser._kernels.scratch import make_scratch
 
 
 @entry
-def inertia_and_bias(vehicle, model, q, v, M, c):
+def inertia_and_bias(vehicle, model, q, v, M, c, s, d):
     """M (nv, nv) and c (nv,), external forces subtracted, of one state."""
-    s = make_scratch(vehicle)
-    d = make_dynamic_scratch(vehicle, model)
     pose_frames(vehicle, q, s)
     equations_of_motion(vehicle, model, q, v, True, s, d)
     for i in range(v.size):
@@ -24,13 +20,11 @@ def inertia_and_bias(vehicle, model, q, v, M, c):
 
 
 @entry
-def forward(vehicle, model, ground, angles, q, v, command, memory, dt, u, forces, torques, residual, A, dz):
+def forward(vehicle, model, ground, angles, q, v, command, memory, dt, u, forces, torques, residual, A, dz, s, d):
     """Velocity u at the end of a step from (q, v), with its forces; contacts at given angles, or found.
 
     Returns (ground under every wheel, converged, iterations).
     """
-    s = make_scratch(vehicle)
-    d = make_dynamic_scratch(vehicle, model)
     pose_frames(vehicle, q, s)
     if angles.size > 0:
         inside = contacts_on_ground_at(vehicle, ground, angles, s)

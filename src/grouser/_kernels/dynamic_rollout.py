@@ -1,18 +1,14 @@
-"""Many independent dynamic rollouts at once; one run is a batch of one."""
+"""Many independent dynamic rollouts; one run is a batch of one."""
 
 import numpy as np
-from numba import prange
 
-from grouser._kernels.dynamic_scratch import make_dynamic_scratch
+from grouser._kernels.dynamic_scratch import clear_dynamic_scratch
 from grouser._kernels.dynamic_step import accelerate, energies, finish, halved_step, largest_residual, observe
 from grouser._kernels.dynamics import contact_power
-from grouser._kernels.jit import inlined, kernel, parallel_entry
+from grouser._kernels.jit import entry, inlined, kernel
 from grouser._kernels.rollout import copy_row, record_contacts
-from grouser._kernels.scratch import make_scratch
+from grouser._kernels.scratch import clear_scratch
 from grouser._kernels.step import DIVERGED, OFF_TERRAIN, OK, UNSOLVED, Function
-
-DIAGNOSTICS = 4
-FORCE_COLUMNS = 4
 
 
 @kernel
@@ -46,35 +42,28 @@ def record_forces(vehicle, model, iterations, row, forces, torques, diagnostics,
 
 
 @kernel
-def dynamic_rollout(
-    vehicle,
-    model,
-    ground,
-    drive,
-    q,
-    v,
-    t0,
-    dt,
-    steps,
-    every,
-    states,
-    velocities,
-    contacts,
-    commands,
-    forces,
-    torques,
-    diagnostics,
-    s,
-    d,
-):
-    """One rollout from (q, v), which end as its last; returns status, steps, rows, Newton iterations, halved steps."""
+def dynamic_rollout(vehicle, model, ground, batch, n, s, d):
+    """Rollout n of the batch; returns status, steps, recorded rows, Newton iterations, halved steps."""
+    drive = Function(batch.drives[n, 0], batch.drives[n, 1])
+    q = batch.q[n]
+    v = batch.v[n]
+    states = batch.states[n]
+    velocities = batch.velocities[n]
+    contacts = batch.contacts[n]
+    commands = batch.commands[n]
+    forces = batch.forces[n]
+    torques = batch.torques[n]
+    diagnostics = batch.diagnostics[n]
+    dt = batch.dt
+    steps = batch.steps
+    every = batch.every
     for i in range(v.size):
         s.v[i] = v[i]
     total = 0
     halved = 0
     row = 0
     for k in range(steps + 1):
-        t = t0 + k * dt
+        t = batch.t0 + k * dt
         if k == steps and contacts.shape[0] == 0:
             copy_row(q, states, row)
             row += 1
@@ -112,51 +101,16 @@ def dynamic_rollout(
     return OK, steps, row, total, halved
 
 
-@parallel_entry
-def dynamic_rollouts(
-    vehicle,
-    model,
-    ground,
-    drives,
-    q,
-    v,
-    t0,
-    dt,
-    steps,
-    every,
-    states,
-    velocities,
-    contacts,
-    commands,
-    forces,
-    torques,
-    diagnostics,
-    ends,
-):
-    """As `kinematic_rollouts`, from velocities v (N, nv); ends = (status, steps, rows, iterations, halved steps)."""
-    for i in prange(q.shape[0]):
-        drive = Function(drives[i, 0], drives[i, 1])
+@entry
+def dynamic_rollouts(job, first, last):
+    """Rollouts `first` to `last` of a DynamicJob."""
+    for i in range(first, last):
+        clear_scratch(job.vehicle, job.s)
+        clear_dynamic_scratch(job.d)
         status, done, rows, iterations, halved = dynamic_rollout(
-            vehicle,
-            model,
-            ground,
-            drive,
-            q[i],
-            v[i],
-            t0,
-            dt,
-            steps,
-            every,
-            states[i],
-            velocities[i],
-            contacts[i],
-            commands[i],
-            forces[i],
-            torques[i],
-            diagnostics[i],
-            make_scratch(vehicle),
-            make_dynamic_scratch(vehicle, model),
+            job.vehicle, job.model, job.ground, job.batch, i, job.s, job.d
         )
+        ends = job.batch.ends
         ends[i, 0] = status
         ends[i, 1] = done
         ends[i, 2] = rows

@@ -7,9 +7,7 @@ observes, is then ξ = (0, 0, 1, 0…) at every state: the filter cannot learn i
 the body shares one and the same ξ.
 """
 
-from typing import NamedTuple
-
-import numpy as np
+from grouser._kernels.struct import Struct, array, indices
 
 # The estimate, `nominal`
 QUATERNION, VELOCITY, POSITION, GYRO_BIAS, ACCELERATION_BIAS, SLIP, LASTING = 0, 4, 7, 10, 13, 16, 19
@@ -138,15 +136,15 @@ MOST_COPIES = 65
 PAST_ROW = COPIES_ROW + MOST_COPIES
 
 
-class FusionMemory(NamedTuple):
-    """All that a filter remembers; few arrays, as each costs compiling time at every call."""
+class FusionMemory(Struct):
+    """All that a filter remembers."""
 
-    desk: np.ndarray
+    desk = array("rows", "n")
     """Rows of numbers, (rows, n): scratch; the estimate (22); settings (53); times, sums and newest samples (54); sums
     of squared normalised innovations of wheels, poses, standstill (3); measurements ahead of the IMU, 64 rows of kind,
     time, payload; cloned poses of the body's origin, oldest first: time, quaternion, position (8); and a ring of
     recent estimates before later corrections: time, quaternion, velocity, position, IMU sample (17)."""
-    spread: np.ndarray
+    spread = array("n", "n")
     """Covariance of the error of state and clones, (n, n)."""
-    tallies: np.ndarray
+    tallies = indices("tallies")
     """Whole numbers: counts, sizes, and columns of the rows at hand, (70,)."""

@@ -1,161 +1,88 @@
-"""How every kernel is compiled, and where its machine code is kept.
+"""How every kernel is compiled: the decorators.
 
-Numba's cache notices neither an edited callee nor changed flags, so the kernels of a module are cached in a folder
-named by a hash of all that decides their machine code: its source and those of the modules it imports, versions,
-flags and processor.
+`kernel`, `inlined` and `allocating` are called by other kernels and stay LLVM IR (`library.py`); `entry` and `exact_entry`
+are called from Python and become machine code, which is kept in files named by content (`store.py`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
-
-import llvmlite
-import llvmlite.binding
 import numba
+from numba.core import sigutils
+from numba.core.ccallback import CFunc
+from numba.core.errors import TypingError
+from numba.core.registry import CPUDispatcher
+
+from grouser._kernels.library import InnerCompiler, OuterCompiler
+from grouser._kernels.store import ContentCache
 
 # Plain fastmath=True would assume that no number is NaN, and isnan() would lie.
 FLAGS = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
+EXACT = {"error_model": "numpy"}
+_INNER = {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_OUTER = {"nopython": True, "no_cfunc_wrapper": True, "nogil": True}
 
 
-_SOURCES = Path(__file__).parent
-_IMPORT = re.compile(r"^from grouser\._kernels(?:\.(\w+) import|\s+import \(?([\w\s,]+))", re.MULTILINE)
-_LAYOUT = re.compile(r"^class \w+\(NamedTuple\):\n(?:(?: .*)?\n)+", re.MULTILINE)
-_FIELD = re.compile(r"^    (\w+):", re.MULTILINE)
+class InnerKernel(CPUDispatcher):
+    """A function that only kernels can call: it has no machine code of its own."""
+
+    def __call__(self, *args, **kwargs):
+        name = f"{self.py_func.__module__}.{self.py_func.__name__}"
+        raise TypeError(f"{name} is an inner kernel without machine code of its own; call it from an @entry")
 
 
-@cache
-def _source(module: str) -> str:
-    return (_SOURCES / f"{module}.py").read_text(encoding="utf-8")
+class EntryKernel(CPUDispatcher):
+    """A function that only Python calls: kernels must not, as its code may come from a file, without the IR to link."""
+
+    def get_call_template(self, args, kws):
+        raise TypingError(f"{self.py_func.__name__} is an entry, which kernels cannot call; make the shared part a kernel")
 
 
-@cache
-def _imports(module: str) -> frozenset[str]:
-    """The kernel modules that a kernel module names in its imports, itself included."""
-    found = {module}
-    for one, several in _IMPORT.findall(_source(module)):
-        found.update([one] if one else [name.split(" as ")[0].strip() for name in several.split(",")])
-    return frozenset(name for name in found if (_SOURCES / f"{name}.py").exists())
-
-
-def _sources_of(modules: frozenset[str]) -> frozenset[str]:
-    """These kernel modules and all they import, directly or not."""
-    while True:
-        reached = frozenset().union(*(_imports(module) for module in modules))
-        if reached == modules:
-            return modules
-        modules = reached
-
-
-@cache
-def _layouts() -> list[str]:
-    """The NamedTuples of all kernels: a kernel may take one whose module it does not import."""
-    return [layout for source in sorted(_SOURCES.glob("*.py")) for layout in _LAYOUT.findall(_source(source.stem))]
-
-
-def _fingerprint(modules: frozenset[str]) -> str:
-    text = "\0".join(f"{module}\0{_source(module)}" for module in sorted(modules))
-    taken = [one for one in _layouts() if any(f".{field}" in text for field in _FIELD.findall(one))]
-    # Numba finds cached code by the path of its source, so another copy of the package compiles anew.
-    digest = hashlib.sha256("\0".join([str(_SOURCES), text, *taken]).encode())
-    features = llvmlite.binding.get_host_cpu_features().flatten()
-    settings = repr((sorted(FLAGS["fastmath"]), numba.config.BOUNDSCHECK, numba.config.OPT))
-    for part in (sys.version, numba.__version__, llvmlite.__version__, features, settings):
-        digest.update(part.encode() + b"\0")
-    return digest.hexdigest()[:16]
-
-
-def _writable_folder() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    for root in (os.environ.get("GROUSER_CACHE_DIR"), os.path.join(home, "grouser")):
-        if root is None:
-            continue
-        folder = Path(root) / "kernels"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    # A folder of our own, not a guessable shared one: cached machine code must not come from another user.
-    return Path(tempfile.mkdtemp(prefix="grouser-"))
-
-
-CACHE_FOLDER = _writable_folder()
-"""Where compiled kernels are kept; $GROUSER_CACHE_DIR moves it."""
-
-
-FINGERPRINT = _fingerprint(frozenset(source.stem for source in _SOURCES.glob("*.py")))
-"""Of all kernels together."""
-
-
-@cache
-def _folder_of(module: str) -> str:
-    """Where the kernels of a module are cached; a law from outside the kernels depends on all of them."""
-    own = module.rpartition(".")[2] if module.startswith("grouser._kernels.") else ""
-    mark = _fingerprint(_sources_of(frozenset([own]))) if own else FINGERPRINT
-    return str(CACHE_FOLDER / f"{own or 'other'}-{mark}")
-
-
-@contextmanager
-def _cached_for(function) -> Iterator[None]:
-    """Point Numba's cache at the folder of a function's module while it is being decorated, and only then."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _folder_of(function.__module__)
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before
+def _made(kind, compiler, function, options):
+    if numba.config.DISABLE_JIT:
+        return function
+    made = kind(function, targetoptions=options, pipeline_class=compiler)
+    if kind is EntryKernel:
+        made._cache = ContentCache(function, options)
+    return made
 
 
 def kernel(function):
     """Compile a function called from other kernels. It cannot allocate.
 
-    Without Numba's reference counts: a function with branches would count the forty arrays of vehicle and scratch
-    up and down at every call, which costs more than half a microsecond.
+    Without Numba's reference counts: a function with branches would count every array up and down at every call.
     """
-    with _cached_for(function):
-        return numba.njit(cache=True, _nrt=False, **FLAGS)(function)
+    return _made(InnerKernel, InnerCompiler, function, {"_nrt": False, **_INNER, **FLAGS})
+
+
+def exact_kernel(function):
+    """As `kernel`, without the liberties that `FLAGS` gives the compiler: for where the last bit counts."""
+    return _made(InnerKernel, InnerCompiler, function, {"_nrt": False, **_INNER, **EXACT})
 
 
 def inlined(function):
     """As `kernel`, compiled into its callers."""
-    with _cached_for(function):
-        return numba.njit(cache=True, _nrt=False, forceinline=True, **FLAGS)(function)
+    return _made(InnerKernel, InnerCompiler, function, {"_nrt": False, "forceinline": True, **_INNER, **FLAGS})
 
 
 def allocating(function):
     """Compile a function called from entries that makes arrays."""
-    with _cached_for(function):
-        return numba.njit(cache=True, **FLAGS)(function)
+    return _made(InnerKernel, InnerCompiler, function, {**_INNER, **FLAGS})
 
 
 def entry(function):
     """Compile a function called from Python; the GIL is released while it runs."""
-    with _cached_for(function):
-        return numba.njit(cache=True, nogil=True, **FLAGS)(function)
+    return _made(EntryKernel, OuterCompiler, function, {**_OUTER, **FLAGS})
 
 
 def exact_entry(function):
-    """As `entry`, without the liberties of the other kernels: for where the last bit counts."""
-    with _cached_for(function):
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-
-
-def parallel_entry(function):
-    """Compile a function called from Python whose prange loop runs on all cores."""
-    with _cached_for(function):
-        return numba.njit(cache=True, nogil=True, parallel=True, **FLAGS)(function)
+    """As `entry`, without the liberties of the other kernels."""
+    return _made(EntryKernel, OuterCompiler, function, {**_OUTER, **EXACT})
 
 
 def compile_law(function, signature, *, cached: bool):
     """Compile a C function with the signature of a law (see `law.py`)."""
-    with _cached_for(function):
-        return numba.cfunc(signature, cache=cached, **FLAGS)(function)
+    made = CFunc(function, sigutils.normalize_signature(signature), {}, dict(FLAGS), pipeline_class=OuterCompiler)
+    if cached:
+        made._cache = ContentCache(function, FLAGS)
+    made.compile()
+    return made

@@ -1,12 +1,9 @@
 """Constrained velocity, T (2.33)–(2.38): the stabilised least-squares solution, and the slip added to it, T §2.3."""
 
-from typing import NamedTuple
-
-import numpy as np
-
 from grouser._kernels.jit import inlined, kernel
 from grouser._kernels.law import call_law
 from grouser._kernels.least_squares import least_squares
+from grouser._kernels.struct import Struct, array, indices, integer, number
 
 GRAVITY = 9.81
 
@@ -15,18 +12,19 @@ SLIP_ON_BODY = 1
 SLIP_AT_WHEELS = 2
 
 
-class KinematicModel(NamedTuple):
+class KinematicModel(Struct):
     """What the velocity solution needs beside vehicle and ground."""
 
-    known: np.ndarray  # (nk,) int64, entries of the joint-space velocity that are given
-    unknown: np.ndarray  # (nv − nk,) int64, the others
-    weight: np.ndarray  # (nr,) weight of each constraint row in the least squares
-    gain: np.ndarray  # (nr,) Baumgarte gain σ of each row [1/s]; zero for slip rows
-    target: np.ndarray  # (nw,) height error the contacts settle to [m]
-    slip_mode: int  # NO_SLIP, SLIP_ON_BODY or SLIP_AT_WHEELS
-    slip_address: int
-    slip_par: int
-    tip_cosine: float  # cosine of the tilt beyond which the vehicle counts as rolled over
+    counts = indices(2)  # numbers of known and of unknown velocities
+    known = indices("nv")  # entries of the joint-space velocity that are given, as many as there are
+    unknown = indices("nv")  # the others
+    weight = array("nr")  # weight of each constraint row in the least squares
+    gain = array("nr")  # Baumgarte gain σ of each row [1/s]; zero for slip rows
+    target = array("nw")  # height error the contacts settle to [m]
+    slip_mode = integer()  # NO_SLIP, SLIP_ON_BODY or SLIP_AT_WHEELS
+    slip_address = integer()
+    slip_par = integer()
+    tip_cosine = number()  # cosine of the tilt beyond which the vehicle counts as rolled over
 
 
 @inlined
@@ -47,10 +45,10 @@ def wanted_velocities(vehicle, model, q, s):
 @inlined
 def solve_velocity(model, s):
     """Unknown entries of s.v from the known ones, T (2.37), (2.38), weighted; returns the rank."""
-    n = model.unknown.size
+    n = model.counts[1]
     for r in range(s.rhs.size):
         total = s.rhs[r]
-        for i in range(model.known.size):
+        for i in range(model.counts[0]):
             k = model.known[i]
             total -= s.A[r, k] * s.v[k]
         s.row[r] = total * model.weight[r]

@@ -27,6 +27,9 @@ _interpreted = {}
 class Law:
     """A compiled C function of the law's form; compiled on first use, alive as long as this object is."""
 
+    many = None
+    """The same law at many points at once, where there is one; grounds only."""
+
     def __init__(self, function, *, cached: bool = True):
         self.function = function
         self.__doc__ = function.__doc__

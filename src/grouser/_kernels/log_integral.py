@@ -12,23 +12,17 @@ start of the interval.
 import math
 
 import numpy as np
-from numba import prange
 
 from grouser._kernels.contact import contacts_at
 from grouser._kernels.frames import pose_frames
 from grouser._kernels.jacobian import wheel_jacobians
-from grouser._kernels.jit import inlined, kernel, parallel_entry
+from grouser._kernels.jit import entry, inlined, kernel
 from grouser._kernels.kinematics import constrained_velocity
-from grouser._kernels.scratch import make_scratch
-
-BLOCK = 512
-"""Samples that one thread takes at a time."""
-
 
 @kernel
 def sample_twists(vehicle, model, angles, q, v, out, s):
     """Body velocity (ω, v) of each row into out, T (2.37); returns the smallest rank of the solutions."""
-    least = model.unknown.size
+    least = model.counts[1]
     for k in range(q.shape[0]):
         pose_frames(vehicle, q[k], s)
         contacts_at(vehicle, angles, s)
@@ -41,18 +35,13 @@ def sample_twists(vehicle, model, angles, q, v, out, s):
     return least
 
 
-@parallel_entry
-def log_twists(vehicle, model, angles, q, v, out, ranks):
+@entry
+def log_twists(vehicle, model, angles, q, v, out, s):
     """Body velocity (ω, v) into out (n, 6) for rows of states q and velocities v whose known entries are set.
 
-    Contacts are at the given angles of the wheels. ranks: the smallest rank of the solutions in each block of samples.
+    Contacts are at the given angles of the wheels. Returns the smallest rank of the solutions.
     """
-    for b in prange(ranks.size):
-        low = BLOCK * b
-        high = min(low + BLOCK, q.shape[0])
-        ranks[b] = sample_twists(
-            vehicle, model, angles, q[low:high], v[low:high], out[low:high], make_scratch(vehicle)
-        )
+    return sample_twists(vehicle, model, angles, q, v, out, s)
 
 
 @inlined
@@ -324,14 +313,15 @@ def add_slopes(slopes, time, k, low, high, t, end, c, s, R, to_yaw_y, to_yaw_z, 
             J[2, j] += R[2, i] * v
 
 
-@parallel_entry
-def integrate_poses(time, twists, attitude, ranges, times, lags, sensors, poses):
+@entry
+def integrate_poses(time, twists, attitude, ranges, times, lags, sensors, poses, first, last):
     """Poses (S, I, 6) of I intervals for S candidates: twists (S, n, 6), lags (S,), sensors (S, 4).
 
-    ranges (I, 2): samples of the stretch of each; times (I, 2): when it begins and ends, as the sensor stamps it.
+    ranges (I, 2): samples of the stretch of each; times (I, 2): when it begins and ends, as the sensor stamps it. Of the
+    S × I poses those from first to last.
     """
     intervals = times.shape[0]
-    for m in prange(twists.shape[0] * intervals):
+    for m in range(first, last):
         c = m // intervals
         i = m % intervals
         integrate(
@@ -356,10 +346,12 @@ def integrate_poses(time, twists, attitude, ranges, times, lags, sensors, poses)
         )
 
 
-@parallel_entry
-def integrate_errors(time, twist, attitude, ranges, times, lag, sensor, slopes, noise, intensity, poses, J, W, ends):
-    """Poses (I, 6), Jacobians J (I, 4, np), noise integrals W (I, nd, nd, 4, 4), velocities at the ends (I, 2, 4)."""
-    for i in prange(times.shape[0]):
+@entry
+def integrate_errors(
+    time, twist, attitude, ranges, times, lag, sensor, slopes, noise, intensity, poses, J, W, ends, first, last
+):
+    """Of the intervals from first to last: poses (I, 6), Jacobians J (I, 4, np), noise integrals W (I, nd, nd, 4, 4), velocities at the ends (I, 2, 4)."""
+    for i in range(first, last):
         integrate(
             time,
             twist,

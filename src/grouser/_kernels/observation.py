@@ -5,11 +5,11 @@ To the bit what `rotation.py` and NumPy make of a state, so without fast-math.
 
 import math
 
-from grouser._kernels.jit import exact_entry
+from grouser._kernels.jit import exact_entry, exact_kernel
 from grouser._kernels.law import call_law
 
 
-@exact_entry
+@exact_kernel
 def within(value, most):
     """A value clipped to ±most; NaN stays."""
     if value > most:

@@ -1,9 +1,7 @@
 """One streaming update of wheel odometry: faults, body velocity with covariance, and the step to the new pose.
 
-Everything lives in flat arrays made once, so that an update from Python costs one call and memory never grows:
-`memory` is what is kept between updates, `joints` (nj, columns) what is known of each joint, `settings` numbers that do
-not change, `out` the estimate; `odometry_slots.py` says what stands where. Vehicle, model, ground and work space are in
-`numbers` and `indices`, see `odometry_store.py`.
+Everything lives in arrays made once, so that an update from Python costs one call and memory never grows: those of
+`odometry_store.py`, and `out`, the estimate; `odometry_slots.py` says what stands where.
 """
 
 import math
@@ -11,10 +9,8 @@ import math
 from grouser._kernels import odometry_slots as slots
 from grouser._kernels.frames import set_attitude
 from grouser._kernels.jit import entry, kernel
-from grouser._kernels.kinematics import KinematicModel
 from grouser._kernels.odometry_inputs import check_inputs, check_time, choose_known, rim_speed
 from grouser._kernels.odometry_pose import advance, write_estimate
-from grouser._kernels.odometry_store import store_in
 from grouser._kernels.odometry_velocity import (
     SLOWEST,
     lean_slopes,
@@ -57,7 +53,7 @@ def observe(model, s, N, settings, inside, rank, share, out):
         out[slots.O_OBSERVED + i] = 1.0 if seen else 0.0
     if out[slots.O_MEASURED] == 0.0 and not known:
         return  # no wheel is measured: contacts that were only assumed must not decide how fast it goes
-    if rank < model.unknown.size:
+    if rank < model.counts[1]:
         outside_share(model, s, N, True, False, share)
     else:
         for i in range(6):
@@ -128,19 +124,35 @@ def keep_sample(settings, memory, t, attitude, odometry, twist, C, lean, intensi
 
 
 @entry
-def update(numbers, indices, settings, joints, linear, contact, memory, rates, angles, sense, out):
+def take_samples(store, samples):
+    """Take samples one after the other."""
+    last = samples.last
+    for k in range(samples.sense.shape[0]):
+        for i in range(samples.by_speed.size):
+            store.settings[samples.by_speed[i]] = samples.sliding[i] * samples.speed[k]
+        samples.bits[k] = take_sample(store, samples.rates[k], samples.angles[k], samples.sense[k], last)
+        if k < samples.out.shape[0]:
+            for i in range(last.size):
+                samples.out[k, i] = last[i]
+
+
+@kernel
+def take_sample(store, rates, angles, sense, out):
     """Take one sample; the estimate is in out. Returns the fault bits.
 
     sense = (time, roll, pitch, gyro (3)), with infinity for a roll or a first turn rate that is not given.
     """
-    store = store_in(numbers, indices)
-    return take_sample(store, settings, joints, linear, contact, memory, rates, angles, sense, out)
-
-
-@kernel
-def take_sample(store, settings, joints, linear, contact, memory, rates, angles, sense, out):
-    """As `update`, with views of what is stored."""
-    vehicle, every, ground, s, work, shares, choice = store
+    vehicle = store.vehicle
+    model = store.model
+    ground = store.ground
+    s = store.s
+    work = store.work
+    shares = store.shares
+    settings = store.settings
+    joints = store.joints
+    linear = store.linear
+    contact = store.contact
+    memory = store.memory
     t = sense[0]
     faults = check_time(settings, memory, t)
     if faults == slots.FAULT_TIME:
@@ -162,20 +174,7 @@ def take_sample(store, settings, joints, linear, contact, memory, rates, angles,
     attitude[0] = sense[1]
     attitude[1] = sense[2]
     faults |= check_inputs(settings, memory, joints, rates, angles, attitude, t, q, out)
-    known = choice[0]
-    unknown = choice[1]
-    nk = choose_known(settings, joints, rates, known, unknown, given)
-    model = KinematicModel(
-        known[:nk],
-        unknown[: given.size - nk],
-        every.weight,
-        every.gain,
-        every.target,
-        every.slip_mode,
-        every.slip_address,
-        every.slip_par,
-        every.tip_cosine,
-    )
+    choose_known(settings, joints, rates, model, given)
     speed = rim_speed(vehicle, model, given, out)
     for i in range(6):
         twist[i] = memory[slots.M_TWIST + i]
@@ -215,7 +214,7 @@ def take_sample(store, settings, joints, linear, contact, memory, rates, angles,
             unsure = max(speed, SLOWEST) if out[slots.O_MEASURED] > 0.0 else UNKNOWN_SPEED
             step = h if h > 0.0 else settings[slots.PERIOD]
             unsure *= math.sqrt(1.0 + 2.0 * MISSING_LASTS / step)
-            missing_rates(vehicle, model, s, joints, rates, unsure, known, unknown, given, work, C)
+            missing_rates(vehicle, model, s, joints, rates, unsure, given, work, C)
     faults |= open_velocities(C, share)
     faults |= take_gyro(settings, memory, sense[3:6], twist, C, lean)
     # Fewer wheels average less of what the process noise of a fit stands for.

@@ -101,8 +101,10 @@ def check_inputs(settings, memory, joints, rates, angles, attitude, t, q, out):
 
 
 @inlined
-def choose_known(settings, joints, rates, known, unknown, given):
-    """Entries of the joint-space velocity that are given, and the others; returns how many are given."""
+def choose_known(settings, joints, rates, model, given):
+    """Entries of the joint-space velocity that are given, and the others, into the model."""
+    known = model.known
+    unknown = model.unknown
     nk = 0
     nu = 0
     for i in range(6):
@@ -126,7 +128,8 @@ def choose_known(settings, joints, rates, known, unknown, given):
             given[6 + j] = 0.0
             unknown[nu] = 6 + j
             nu += 1
-    return nk
+    model.counts[0] = nk
+    model.counts[1] = nu
 
 
 @kernel
@@ -134,7 +137,7 @@ def rim_speed(vehicle, model, given, out):
     """Mean rim speed of the measured wheels, without sign [m/s]; their number into out."""
     total = 0.0
     count = 0
-    for k in range(model.known.size):
+    for k in range(model.counts[0]):
         f = model.known[k] - 5
         if f > 0 and vehicle.wheel_of_frame[f] >= 0:
             total += abs(given[model.known[k]]) * vehicle.radius[vehicle.wheel_of_frame[f]]

@@ -7,7 +7,7 @@ from grouser._kernels.contact import contacts_at, find_contacts
 from grouser._kernels.frames import pose_frames, rotation_of_quaternion, set_attitude
 from grouser._kernels.jacobian import wheel_jacobians
 from grouser._kernels.jit import inlined, kernel
-from grouser._kernels.kinematics import GRAVITY, SLIP_ON_BODY, KinematicModel, body_slip, solve_velocity
+from grouser._kernels.kinematics import GRAVITY, SLIP_ON_BODY, body_slip, solve_velocity
 from grouser._kernels.least_squares import cholesky_solve
 from grouser._kernels.odometry_inputs import LARGEST
 
@@ -44,7 +44,7 @@ def factorise(model, s):
 
     The whole least squares then decides, for every right side anew.
     """
-    n = model.unknown.size
+    n = model.counts[1]
     nr = s.rhs.size
     N = s.normal
     largest = 0.0
@@ -68,7 +68,7 @@ def solve_factorised(model, s, given):
 
     given (nv,) is zero where nothing is known: whole rows are faster than picked entries.
     """
-    n = model.unknown.size
+    n = model.counts[1]
     nr = s.rhs.size
     N = s.normal
     x = s.x
@@ -96,7 +96,7 @@ def solve_rows(model, s, factorised, given):
     """Unknown entries of s.v from the known ones and s.rhs; returns the rank."""
     if factorised:
         solve_factorised(model, s, given)
-        return model.unknown.size
+        return model.counts[1]
     return solve_velocity(model, s)
 
 
@@ -157,7 +157,7 @@ def sample_twist(vehicle, model, ground, s, settings, linear, contact, q, given,
     """
     if settings[slots.LINEAR] > 0.0:
         linear_twist(settings, linear, given, work[4], work[0], work[1])
-        return True, model.unknown.size, False
+        return True, model.counts[1], False
     inside = find_contact_frames(vehicle, ground, s, settings, contact, q)
     factorised = factorise(model, s)
     rank = constraint_twist(vehicle, model, s, factorised, given, work[0], work[1])
@@ -174,7 +174,7 @@ def outside_share(model, s, N, normal_rows, level, share):
     """
     n = 0
     for body in range(2):  # joints first: they follow the body, and eliminating them loses no digits
-        for i in range(model.unknown.size):
+        for i in range(model.counts[1]):
             c = model.unknown[i]
             if (c < 6) == (body == 1) and not (level and c < 2):
                 s.pivot[n] = c
@@ -238,7 +238,7 @@ def sample_covariance(vehicle, model, ground, s, factorised, settings, joints, l
     for i in range(36):
         C[i] = 0.0
     nj = given.size - 6
-    for k in range(model.known.size):
+    for k in range(model.counts[0]):
         j = model.known[k] - 6
         if j < 0 or joints[j, slots.RATE_VARIANCE] == 0.0:
             continue
@@ -272,26 +272,28 @@ def sample_covariance(vehicle, model, ground, s, factorised, settings, joints, l
 
 
 @kernel
-def missing_rates(vehicle, model, s, joints, rates, speed, known, unknown, given, work, C):
+def missing_rates(vehicle, model, s, joints, rates, speed, given, work, C):
     """Adds to C (36,) what wheels whose rates should have come leave open: each may turn `speed` [m/s] off, either way.
 
     Where a skid-steered vehicle turns, its wheels contradict each other, so the velocity of those that are left is not
     that of all with less averaging: it is another one. What it was with all is found by giving each missing wheel the
     rate that the others ask of it, which changes nothing, and then another. Returns whether there were any.
-    known, unknown (nv,): the entries of the model's, which are overwritten.
+    Which velocities the model knows is overwritten.
     """
-    nk = model.known.size
+    known = model.known
+    unknown = model.unknown
+    nk = model.counts[0]
     for w in range(vehicle.wheel.size):
         j = vehicle.wheel[w] - 1
         if joints[j, slots.RATE_WANTED] > 0.0 and not (abs(rates[j]) < LARGEST):
             known[nk] = 6 + j
             nk += 1
-    first = model.known.size
+    first = model.counts[0]
     if nk == first:
         return False
     constraint_twist(vehicle, model, s, False, given, work[2], work[3])
     nu = 0
-    for i in range(model.unknown.size):
+    for i in range(model.counts[1]):
         column = unknown[i]
         lost = False
         for k in range(first, nk):
@@ -301,21 +303,12 @@ def missing_rates(vehicle, model, s, joints, rates, speed, known, unknown, given
         else:
             unknown[nu] = column
             nu += 1
-    whole = KinematicModel(
-        known[:nk],
-        unknown[:nu],
-        model.weight,
-        model.gain,
-        model.target,
-        model.slip_mode,
-        model.slip_address,
-        model.slip_par,
-        model.tip_cosine,
-    )
+    model.counts[0] = nk
+    model.counts[1] = nu
     for k in range(first, nk):
         column = known[k]
         given[column] += RATE_STEP
-        constraint_twist(vehicle, whole, s, False, given, work[2], work[3])
+        constraint_twist(vehicle, model, s, False, given, work[2], work[3])
         given[column] -= RATE_STEP
         radius = vehicle.radius[vehicle.wheel_of_frame[column - 5]]
         add_square(C, (speed / radius) ** 2, work[3], work[1], RATE_STEP)

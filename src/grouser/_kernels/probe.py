@@ -5,7 +5,6 @@ from grouser._kernels.frames import pose_frames, turn
 from grouser._kernels.jacobian import point_jacobian, wheel_jacobians
 from grouser._kernels.jit import entry
 from grouser._kernels.kinematics import centre_of_mass, constrained_velocity, force_at_centre_of_mass
-from grouser._kernels.scratch import make_scratch
 
 FROM_GROUND = 0
 AT_ANGLES_ON_GROUND = 1
@@ -13,9 +12,8 @@ AT_ANGLES = 2
 
 
 @entry
-def pose(vehicle, q, R, p):
+def pose(vehicle, q, R, p, s):
     """R_world_frame (nf, 3, 3) and p_world_frame (nf, 3), wheels with their spin."""
-    s = make_scratch(vehicle)
     pose_frames(vehicle, q, s)
     for w in range(vehicle.wheel.size):
         frame = vehicle.wheel[w]
@@ -31,9 +29,8 @@ def pose(vehicle, q, R, p):
 
 
 @entry
-def frame_jacobian(vehicle, q, frame, offset, J):
+def frame_jacobian(vehicle, q, frame, offset, J, s):
     """J (6, nv): angular, then linear velocity of the point `offset` of a frame, body coordinates."""
-    s = make_scratch(vehicle)
     pose_frames(vehicle, q, s)
     if vehicle.wheel_of_frame[frame] >= 0:
         turn(s.R, frame, 1, q[6 + frame])
@@ -53,12 +50,11 @@ def frame_jacobian(vehicle, q, frame, offset, J):
 
 
 @entry
-def probe(vehicle, model, ground, mode, angles, q, v, p, R, dz, angle, A):
+def probe(vehicle, model, ground, mode, angles, q, v, p, R, dz, angle, A, s):
     """Contacts of state q (p, R of the contact frames in the world, Δz, angle), Jacobian A and velocity v.
 
     The known entries of v are given. Returns whether there is ground under every wheel, and the rank.
     """
-    s = make_scratch(vehicle)
     pose_frames(vehicle, q, s)
     inside = True
     if mode == FROM_GROUND:
@@ -92,9 +88,8 @@ def probe(vehicle, model, ground, mode, angles, q, v, p, R, dz, angle, A):
 
 
 @entry
-def centre_forces(vehicle, q, v, p, f):
+def centre_forces(vehicle, q, v, p, f, s):
     """World position of the centre of mass and force per mass there, T (2.44), for rows of states and velocities."""
-    s = make_scratch(vehicle)
     for k in range(q.shape[0]):
         pose_frames(vehicle, q[k], s)
         for i in range(s.v.size):

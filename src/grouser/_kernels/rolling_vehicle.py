@@ -22,7 +22,6 @@ from grouser._kernels.rolling_closure import (
     tangent_axes,
 )
 from grouser._kernels.rolling_contact import DIVERGED, OK
-from grouser._kernels.scratch import make_scratch
 
 # Entries of `settings`.
 SIGMA = 0
@@ -187,7 +186,7 @@ def evaluate(
 @entry
 def roll_vehicle(
     vehicle, address, par, settings, q, contact, desired, weights, units, path, steering, dt, steps, every, out_q,
-    out_contact, out_v, out_rate, out_slip, out_closure, out_rank,
+    out_contact, out_v, out_rate, out_slip, out_closure, out_rank, s,
 ):  # fmt: skip
     """Integrate q and contact, in place, over `steps` of dt; returns the status, the steps done and the rows recorded.
 
@@ -197,7 +196,6 @@ def roll_vehicle(
     nw = vehicle.wheel.size
     nv = q.size - 1
     hard = 3 * nw + vehicle.coupling_value.size + 2 + steering.shape[0]
-    s = make_scratch(vehicle)
     touch = make_touch(nw, nv)
     room = make_room(nv)
     solver = make_solver(nv, hard, nv - 6 + 2 * nw)

@@ -1,14 +1,66 @@
-"""Many independent rollouts at once; one run is a batch of one."""
+"""Many independent rollouts; one run is a batch of one."""
 
 import numpy as np
-from numba import prange
 
 from grouser._kernels.contact import contact_angle
-from grouser._kernels.jit import inlined, kernel, parallel_entry
-from grouser._kernels.scratch import make_scratch
+from grouser._kernels.dynamic_scratch import DynamicModel, DynamicScratch
+from grouser._kernels.jit import entry, inlined, kernel
+from grouser._kernels.kinematics import KinematicModel
+from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.step import DIVERGED, OK, Function, euler_step, kinematic_velocity, runge_kutta_step
+from grouser._kernels.struct import Struct, array, indices, integer, number, struct
+from grouser._kernels.terrain import Ground
+from grouser._kernels.vehicle import VehicleArrays
 
 CONTACT_COLUMNS = 11
+FORCE_COLUMNS = 4
+DIAGNOSTICS = 4
+END_COLUMNS = 5
+
+
+class Batch(Struct):
+    """N rollouts of a model on a ground. Row i of each array belongs to rollout i; arrays may have no rows to record.
+
+    A rollout that fails keeps its last good state; the others do not notice.
+    """
+
+    drives = indices("n", 2)  # law and parameters of each drive
+    q = array("n", "nq")  # where each starts, and then its last state
+    v = array("n", "nv")  # its velocity there; dynamics only
+    states = array("n", "rows", "nq")
+    velocities = array("n", "details", "nv")
+    contacts = array("n", "details", "nw", CONTACT_COLUMNS)
+    commands = array("n", "details", "na")
+    forces = array("n", "details", "nw", FORCE_COLUMNS)
+    torques = array("n", "details", "na")
+    diagnostics = array("n", "details", DIAGNOSTICS)
+    ends = indices("n", END_COLUMNS)  # status, steps, rows, then deficient steps, or Newton iterations and halved steps
+    t0 = number()  # [s]
+    dt = number()  # [s]
+    steps = integer()
+    order = integer()  # of the integrator of kinematics
+    every = integer()  # steps from one recorded row to the next; 0: none is recorded
+
+
+class KinematicJob(Struct):
+    """A batch of kinematic rollouts with the work space of one thread."""
+
+    vehicle = struct(VehicleArrays)
+    model = struct(KinematicModel)
+    ground = struct(Ground)
+    batch = struct(Batch)
+    s = struct(Scratch)
+
+
+class DynamicJob(Struct):
+    """A batch of dynamic rollouts with the work space of one thread."""
+
+    vehicle = struct(VehicleArrays)
+    model = struct(DynamicModel)
+    ground = struct(Ground)
+    batch = struct(Batch)
+    s = struct(Scratch)
+    d = struct(DynamicScratch)
 
 
 @inlined
@@ -41,15 +93,22 @@ def record_contacts(vehicle, s, out):
 
 
 @kernel
-def kinematic_rollout(
-    vehicle, model, ground, drive, q, t0, dt, steps, order, every, states, velocities, contacts, commands, s
-):
-    """One rollout from q, which ends as its last state; returns status, steps, rank-deficient steps, recorded rows."""
+def kinematic_rollout(vehicle, model, ground, batch, i, s):
+    """Rollout i of the batch; returns status, steps, rank-deficient steps, recorded rows."""
+    drive = Function(batch.drives[i, 0], batch.drives[i, 1])
+    q = batch.q[i]
+    states = batch.states[i]
+    velocities = batch.velocities[i]
+    contacts = batch.contacts[i]
+    commands = batch.commands[i]
+    dt = batch.dt
+    steps = batch.steps
+    every = batch.every
     deficient = 0
     row = 0
     status = OK
     for k in range(steps + 1):
-        t = t0 + k * dt
+        t = batch.t0 + k * dt
         if k == steps and contacts.shape[0] == 0 and velocities.shape[0] == 0:
             copy_row(q, states, row)
             return OK, k, deficient, row + 1
@@ -66,47 +125,27 @@ def kinematic_rollout(
         if k == steps:
             break
         deficient += lost_rank
-        if order == 1:
+        if batch.order == 1:
             euler_step(q, dt, s)
         else:
             status = runge_kutta_step(vehicle, model, ground, drive, t, q, dt, s)
             if status != OK:
                 return status, k, deficient, row
         total = 0.0
-        for i in range(q.size):
-            total += abs(q[i])
+        for j in range(q.size):
+            total += abs(q[j])
         if not total < np.inf:
             return DIVERGED, k, deficient, row
     return OK, steps, deficient, row
 
 
-@parallel_entry
-def kinematic_rollouts(
-    vehicle, model, ground, drives, q, t0, dt, steps, order, every, states, velocities, contacts, commands, ends
-):
-    """Rollout i starts at q[i] and drives by the law drives[i]; ends[i] = (status, steps, rows, deficient steps).
-
-    A rollout that fails keeps its last good state in q[i]; the others do not notice.
-    """
-    for i in prange(q.shape[0]):
-        drive = Function(drives[i, 0], drives[i, 1])
-        status, done, deficient, rows = kinematic_rollout(
-            vehicle,
-            model,
-            ground,
-            drive,
-            q[i],
-            t0,
-            dt,
-            steps,
-            order,
-            every,
-            states[i],
-            velocities[i],
-            contacts[i],
-            commands[i],
-            make_scratch(vehicle),
-        )
+@entry
+def kinematic_rollouts(job, first, last):
+    """Rollouts `first` to `last` of a KinematicJob."""
+    for i in range(first, last):
+        clear_scratch(job.vehicle, job.s)
+        status, done, deficient, rows = kinematic_rollout(job.vehicle, job.model, job.ground, job.batch, i, job.s)
+        ends = job.batch.ends
         ends[i, 0] = status
         ends[i, 1] = done
         ends[i, 2] = rows

@@ -1,86 +1,72 @@
 """Work space of one rollout, made once: nothing is allocated inside a step."""
 
-from typing import NamedTuple
-
 import numpy as np
 
-from grouser._kernels.jit import allocating
+from grouser._kernels.contact_search import COLUMNS, SAMPLES
+from grouser._kernels.jit import kernel
+from grouser._kernels.struct import Struct, array, block, indices
 
 
-class Scratch(NamedTuple):
+class Scratch(Struct):
     """Sizes as in VehicleArrays; nr = 3 nw + nc constraint rows, nv = 6 + nj. Body coordinates unless it says else."""
 
-    R_world_body: np.ndarray  # (3, 3)
-    p_world_body: np.ndarray  # (3,)
-    R: np.ndarray  # (nf, 3, 3) R_body_frame; wheel frames without their spin
-    p: np.ndarray  # (nf, 3) p_body_frame
-    p_contact: np.ndarray  # (nw, 3) p_body_contact
-    axes: np.ndarray  # (nw, 3, 3) rows: the contact frame's x (forward), y (left), z (ground normal)
-    height_error: np.ndarray  # (nw,) Δz, T (2.8), negative is penetration [m]
-    rolling_radius: np.ndarray  # (nw,) distance of the contact from the axle [m]
-    rim: np.ndarray  # (3, 3) rows: a wheel's centre, its radius down, its radius ahead, world coordinates
-    hub: np.ndarray  # (4, 3) rows: a wheel's centre, unit vectors down, ahead and along the axle, world coordinates
-    A: np.ndarray  # (nr, nv) wheel Jacobians and coupling rows, T (2.34)
-    rhs: np.ndarray  # (nr,) wanted constraint velocities, T (2.35), (2.36)
-    row: np.ndarray  # (nr,) right side with the known velocities moved over, T (2.37)
-    B: np.ndarray  # (nv, nr) weighted columns of A for the unknown velocities, one a row
-    normal: np.ndarray  # (nv, nv) normal matrix, then its Cholesky factor
-    x: np.ndarray  # (nv,) solution of the least squares
-    work: np.ndarray  # (4, max(nr, nv)) work space of the pivoted QR
-    pivot: np.ndarray  # (nv,) int64
-    v: np.ndarray  # (nv,) joint-space velocity [ω, v, joint rates]
-    command: np.ndarray  # (na,)
-    drive_in: np.ndarray  # (1 + nq + nv,) time, state, velocity
-    ground_in: np.ndarray  # (2,)
-    ground_out: np.ndarray  # (3,)
-    slip_in: np.ndarray  # (9,)
-    slip_out: np.ndarray  # (6,)
-    unused: np.ndarray  # (1,) the Jacobian of laws that have none
-    stage: np.ndarray  # (5, nv) Runge–Kutta slopes and their sum
-    q_stage: np.ndarray  # (nq,)
-    twists: np.ndarray  # (2, 6) work space of the group operations
+    everything = block()
+    R_world_body = array(3, 3)
+    p_world_body = array(3)
+    R = array("nf", 3, 3)  # R_body_frame; wheel frames without their spin
+    p = array("nf", 3)  # p_body_frame
+    p_contact = array("nw", 3)  # p_body_contact
+    axes = array("nw", 3, 3)  # rows: the contact frame's x (forward), y (left), z (ground normal)
+    height_error = array("nw")  # Δz, T (2.8), negative is penetration [m]
+    rolling_radius = array("nw")  # distance of the contact from the axle [m]
+    rims = array("nw", 3, 3)  # of each wheel its centre, its radius down, its radius ahead, world coordinates
+    search = array("nw", COLUMNS)  # contact search of each wheel, see `contact_search.py`
+    points = array("n_points2")  # x of all points looked up at once, then y
+    heights = array("n_points")  # of the rim there
+    grounds = array("n_points3")  # heights of the ground there, slopes along x, slopes along y
+    hub = array(4, 3)  # rows: a wheel's centre, unit vectors down, ahead and along the axle, world coordinates
+    A = array("nr", "nv")  # wheel Jacobians and coupling rows, T (2.34)
+    rhs = array("nr")  # wanted constraint velocities, T (2.35), (2.36)
+    row = array("nr")  # right side with the known velocities moved over, T (2.37)
+    B = array("nv", "nr")  # weighted columns of A for the unknown velocities, one a row
+    normal = array("nv", "nv")  # normal matrix, then its Cholesky factor
+    x = array("nv")  # solution of the least squares
+    work = array(4, "widest")  # work space of the pivoted QR
+    pivot = indices("nv")
+    v = array("nv")  # joint-space velocity [ω, v, joint rates]
+    command = array("na")
+    drive_in = array("n_drive")  # time, state, velocity
+    ground_in = array(2)
+    ground_out = array(3)
+    slip_in = array(9)
+    slip_out = array(6)
+    unused = array(1)  # the Jacobian of laws that have none
+    stage = array(5, "nv")  # Runge–Kutta slopes and their sum
+    q_stage = array("nq")
+    twists = array(2, 6)  # work space of the group operations
 
 
-@allocating
 def make_scratch(vehicle):
-    nf = vehicle.parent.size
-    nw = vehicle.wheel.size
-    nv = 5 + nf
-    nr = 3 * nw + vehicle.coupling_value.size
-    scratch = Scratch(
-        np.zeros((3, 3)),
-        np.zeros(3),
-        np.zeros((nf, 3, 3)),
-        np.zeros((nf, 3)),
-        np.zeros((nw, 3)),
-        np.zeros((nw, 3, 3)),
-        np.zeros(nw),
-        np.zeros(nw),
-        np.zeros((3, 3)),
-        np.zeros((4, 3)),
-        np.zeros((nr, nv)),
-        np.zeros(nr),
-        np.zeros(nr),
-        np.zeros((nv, nr)),
-        np.zeros((nv, nv)),
-        np.zeros(nv),
-        np.zeros((4, max(nr, nv))),
-        np.zeros(nv, np.int64),
-        np.zeros(nv),
-        np.zeros(vehicle.actuated.size),
-        np.zeros(2 + 2 * nv),
-        np.zeros(2),
-        np.zeros(3),
-        np.zeros(9),
-        np.zeros(6),
-        np.zeros(1),
-        np.zeros((5, nv)),
-        np.zeros(nv + 1),
-        np.zeros((2, 6)),
-    )
+    """Work space for a vehicle."""
+    nf, nw, nc = len(vehicle.parent), len(vehicle.wheel), len(vehicle.coupling_value)
+    nv, nr = 5 + nf, 3 * nw + nc
+    s = Scratch.zeros(
+        nf=nf, nw=nw, nr=nr, nv=nv, nq=nv + 1, na=len(vehicle.actuated), widest=max(nr, nv), n_drive=2 + 2 * nv,
+        n_points=SAMPLES * nw, n_points2=2 * SAMPLES * nw, n_points3=3 * SAMPLES * nw,
+    )  # fmt: skip
+    s.R[0] = np.eye(3)
+    s.A[3 * nw :, 6:] = vehicle.coupling
+    return s
+
+
+@kernel
+def clear_scratch(vehicle, s):
+    """As `make_scratch` leaves it: zero but for what never changes, the body's own frame and the coupling rows."""
+    for i in range(s.everything.size):
+        s.everything[i] = 0.0
     for i in range(3):
-        scratch.R[0, i, i] = 1.0
+        s.R[0, i, i] = 1.0
+    nw = vehicle.wheel.size
     for c in range(vehicle.coupling_value.size):
-        for j in range(nf - 1):
-            scratch.A[3 * nw + c, 6 + j] = vehicle.coupling[c, j]
-    return scratch
+        for j in range(vehicle.parent.size - 1):
+            s.A[3 * nw + c, 6 + j] = vehicle.coupling[c, j]

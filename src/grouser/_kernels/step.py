@@ -42,7 +42,7 @@ def kinematic_velocity(vehicle, model, ground, drive, t, q, s):
     total = 0.0
     for i in range(s.v.size):
         total += abs(s.v[i])
-    return OK if total < np.inf else DIVERGED, rank < model.unknown.size
+    return OK if total < np.inf else DIVERGED, rank < model.counts[1]
 
 
 @kernel

@@ -6,8 +6,6 @@ number becomes an index. No law uses jac, and no law writes to x.
 """
 
 import math
-from typing import NamedTuple
-
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -15,17 +13,19 @@ from numba.extending import intrinsic
 
 from grouser._kernels.jit import entry
 from grouser._kernels.law import call_law, call_law_from_law, law
+from grouser._kernels.struct import Struct, integer
 
 FAR = 1e9
 """No ground is further than this from the origin [m]: where a run diverges to, sums stay finite."""
 
 
-class Ground(NamedTuple):
+class Ground(Struct):
     """A ground law, its parameters (the address of each), and how the contact search samples it."""
 
-    address: int
-    par: int
-    stride: int  # SMOOTH or EDGED
+    address = integer()
+    par = integer()
+    many = integer()  # the law of many points at once, 0 if there is none
+    stride = integer()  # SMOOTH or EDGED
 
 
 SMOOTH = 5
@@ -54,6 +54,20 @@ def plane(par, x, out, jac):
     out[0] = par[0] + par[1] * x[0] + par[2] * x[1]
     out[1] = par[1]
     out[2] = par[2]
+
+
+@law
+def plane_many(par, x, out, jac):
+    """As `plane`, at jac[0] points: x holds all x, then all y; out all heights, then slopes along x, then along y."""
+    n = int(jac[0])
+    for k in range(n):
+        inside = abs(x[k]) <= FAR and abs(x[n + k]) <= FAR
+        out[k] = par[0] + par[1] * x[k] + par[2] * x[n + k] if inside else math.nan
+        out[n + k] = par[1]
+        out[2 * n + k] = par[2]
+
+
+plane.many = plane_many
 
 
 @law

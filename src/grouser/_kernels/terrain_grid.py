@@ -46,6 +46,41 @@ def bilinear(par, x, out, jac):
         out[k] = w00 * par[a + k] + w01 * par[a + 3 + k] + w10 * par[b + k] + w11 * par[b + 3 + k]
 
 
+@law
+def bilinear_many(par, x, out, jac):
+    """As `bilinear`, at jac[0] points: x holds all x, then all y; out all heights, then slopes along x, then along y.
+
+    Without a branch, so that several points are looked up at once.
+    """
+    n = int(jac[0])
+    ny = int(par[7])
+    last_i = par[6] - 2.0
+    last_j = par[7] - 2.0
+    for k in range(n):
+        px = x[k]
+        py = x[n + k]
+        inside = (px >= par[0]) & (px <= par[1]) & (py >= par[2]) & (py <= par[3])
+        u = (px - par[0]) * par[4] if inside else 0.0
+        v = (py - par[2]) * par[5] if inside else 0.0
+        i = int(min(u, last_i))
+        j = int(min(v, last_j))
+        u -= i
+        v -= j
+        a = HEADER + 3 * (i * ny + j)
+        b = a + 3 * ny
+        w11 = u * v
+        w10 = u - w11
+        w01 = v - w11
+        w00 = 1.0 - u - w01
+        height = w00 * par[a] + w01 * par[a + 3] + w10 * par[b] + w11 * par[b + 3]
+        out[k] = height if inside else math.nan
+        out[n + k] = w00 * par[a + 1] + w01 * par[a + 4] + w10 * par[b + 1] + w11 * par[b + 4]
+        out[2 * n + k] = w00 * par[a + 2] + w01 * par[a + 5] + w10 * par[b + 2] + w11 * par[b + 5]
+
+
+bilinear.many = bilinear_many
+
+
 @kernel
 def hermite(u):
     """Cubic Hermite weights of (value 0, value 1, slope 0, slope 1) at u, then their derivatives."""

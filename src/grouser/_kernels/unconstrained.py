@@ -10,7 +10,6 @@ from grouser._kernels.group import move
 from grouser._kernels.jacobian import wheel_jacobians
 from grouser._kernels.jit import entry, kernel
 from grouser._kernels.rollout import copy_row, record_contacts
-from grouser._kernels.scratch import make_scratch
 from grouser._kernels.settle import contact_errors, settle_state
 from grouser._kernels.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER
 
@@ -201,12 +200,11 @@ def fitted_step(vehicle, model, ground, free, method, nominal, dt, q, after, s, 
 
 
 @entry
-def fitted_states(vehicle, model, ground, free, method, nominal, dt, states, work):
+def fitted_states(vehicle, model, ground, free, method, nominal, dt, states, work, s):
     """States from states[0] on; returns status, steps done, steps whose fitting did not converge.
 
     Row k of nominal is the velocity of the step from state k; work[k] gets its iterations or evaluations.
     """
-    s = make_scratch(vehicle)
     t = np.zeros((free.size + 7, free.size + 4))
     steps = states.shape[0] - 1
     unconverged = 0
@@ -221,9 +219,8 @@ def fitted_states(vehicle, model, ground, free, method, nominal, dt, states, wor
 
 
 @entry
-def step_velocities(vehicle, ground, dt, states, velocities, contacts):
+def step_velocities(vehicle, ground, dt, states, velocities, contacts, s):
     """Velocity of each step between rows of states, and the contacts at its beginning moving with it."""
-    s = make_scratch(vehicle)
     for k in range(states.shape[0] - 1):
         twist_between(states[k], states[k + 1], dt, s.v)
         copy_row(s.v, velocities, k)

@@ -1,5 +1,6 @@
-"""How fast the engine is: microseconds per step, and batches of rollouts."""
+"""How fast the engine is: microseconds per step, batches of rollouts, updates of calibration and odometry."""
 
-from grouser.bench.engine import machine, measure, prepare
+from grouser.bench.benchmark import measure
+from grouser.bench.engine import machine, prepare
 
 __all__ = ["machine", "measure", "prepare"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
-import time
+from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from grouser.bench.rounds import Sample, Spread, Work
 from grouser.calibration import (
     LogProblem,
     MotionModel,
@@ -26,13 +27,16 @@ from grouser.slip import BodySlip
 from grouser.vehicles import vehicle
 
 INTERVALS = 150
-"""Two-second intervals at 20 Hz of the simulated log."""
+"""Two-second intervals at 20 Hz of the simulated log; after the last one the filters go on with the first."""
+WARM = 5
+"""Updates before the timed ones: the first compile and fill caches."""
+TOGETHER = 5
+"""Updates in one timing, about 4 to 10 ms."""
 
 
-def time_filters(*, quick: bool = False) -> list[dict[str, Any]]:
-    """Median CPU time of an update of the six-parameter and of the perturbative filter; JSON types only."""
-    updates = 30 if quick else INTERVALS - 10
-    return [_kinematic(updates), _perturbative(updates)]
+def filter_updates() -> list[Work]:
+    """Updates of the six-parameter and of the perturbative filter."""
+    return [_kinematic(), _perturbative()]
 
 
 def _problem(motion: MotionModel) -> LogProblem:
@@ -46,32 +50,38 @@ def _problem(motion: MotionModel) -> LogProblem:
     return LogProblem(log, motion, cut_log(log, motion))
 
 
-def _kinematic(updates: int) -> dict[str, Any]:
+def _kinematic() -> Work:
     model = Kinematics(vehicle("warthog"), slip=BodySlip([-0.3, -0.04, -0.5, -0.02, 0.01, 0.0]))
     motion = MotionModel(model=model, sensor=Sensor(x=0.1, y=0.02), noise=Noise())
     parameters = order(resolve(motion, ["slip", "sensor.x", "sensor.y", "noise"]))
-    return _timed("kinematic, 6 slip + 2 sensor + noise", OnlineFilter(motion, parameters), _problem(motion), updates)
+    return _work("kinematic, 6 slip + 2 sensor + noise", OnlineFilter(motion, parameters), _problem(motion))
 
 
-def _perturbative(updates: int) -> dict[str, Any]:
+def _perturbative() -> Work:
     motion = MotionModel(model=Perturbative(vehicle=vehicle("warthog")), noise=Noise(form="full"))
     problem = _problem(motion)
     learner = PerturbativeFilter(problem, motion, order(resolve(motion, ["slip", "noise"])))
-    return _timed("perturbative, 13 + 6 states", learner, problem, updates)
+    return _work("perturbative, 13 + 6 states", learner, problem)
 
 
-def _timed(name: str, learner: OnlineFilter, problem: LogProblem, updates: int) -> dict[str, Any]:
-    times = []
-    for k in range(updates + 5):
-        began = time.process_time()
-        learner.update(problem, k)
-        if k >= 5:  # the first ones compile and fill caches
-            times.append(time.process_time() - began)
-    return {
-        "filter": name,
-        "parameters": len(learner.names),
-        "interval": 2.0,
-        "ms_per_update": round(1e3 * statistics.median(times), 3),
-        "ms_fastest": round(1e3 * min(times), 3),
-        "updates": updates,
-    }
+def _work(name: str, learner: OnlineFilter, problem: LogProblem) -> Work:
+    intervals = count()
+
+    def update(updates: int) -> int:
+        for _ in range(updates):
+            learner.update(problem, next(intervals) % INTERVALS)
+        return updates
+
+    def report(samples: Sequence[Sample]) -> dict[str, Any]:
+        spread = Spread.of([s.cpu for s in samples], scale=1e3)
+        return {
+            "filter": name,
+            "parameters": len(learner.names),
+            "interval": 2.0,
+            **spread.json("ms_per_update", 3),
+            "ms_fastest": round(spread.minimum, 3),
+            "updates": TOGETHER * len(samples),
+        }
+
+    update(WARM)
+    return Work(lambda: update(TOGETHER), report)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,19 +13,20 @@ import numpy as np
 
 from grouser import terrain
 from grouser._version import __version__
-from grouser.bench.calibration import time_filters
-from grouser.bench.odometry import update_time
+from grouser.bench.rounds import Sample, Spread, Work
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.simulation import drive, settle
-from grouser.simulation.engine import Records, launch, thread_count
+from grouser.simulation.engine import Records, launch
 from grouser.terrain import Terrain
+from grouser.threads import thread_count
 from grouser.vehicles import vehicle
 
-ROLLOUTS = 200
-"""Rollouts timed in one repeat."""
+STARTS = 20
 SECONDS = 4.0
-"""What each of them simulates [s]: on this ground and at this speed it stays on the map."""
+"""What each rollout simulates [s]: on this ground and at this speed it stays on the map."""
+BATCH_EVERY = 5
+"""Batches take 0.3 to 1.5 s, so they are timed in every fifth round only."""
 
 
 class Case(NamedTuple):
@@ -68,43 +67,14 @@ CASES = (
     Case("zoe", 0.15, 0.8, 1.0, "terramechanics"),
 )
 BATCHES = (CASES[0], CASES[3])
-STEPS = (0.04, 0.01)
-"""Time steps [s]."""
+ROLLOUTS = {0.04: 40, 0.01: 20}
+"""By time step [s]: rollouts in one timing, which then takes 4000 and 8000 steps, about 10 to 60 ms."""
 
 
 def prepare() -> None:
     """Compile what is measured, so that its notice comes before any progress bar."""
     for contact in ("none", "piecewise-linear"):
         _batch(Case("zoe", 0.0, 1.0, 1.0, contact), rollouts=2, seconds=0.04, dt=0.04)(1)
-
-
-def measure(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
-    """All cases and batches, with the machine they ran on; JSON types only."""
-    repeats = 3 if quick else 15
-    threads = sorted({1, min(2, thread_count(None)), thread_count(None)})
-    total = len(CASES) * len(STEPS) + len(BATCHES) * len(threads)
-    cases: list[dict[str, Any]] = []
-    batches: list[dict[str, Any]] = []
-
-    def report() -> None:
-        if progress is not None:
-            progress(len(cases) + len(batches), total)
-
-    for case in CASES:
-        for dt in STEPS:
-            cases.append(_time_step(case, dt, repeats))
-            report()
-    for case in BATCHES:
-        for n in threads:
-            batches.append(_time_batch(case, n, 2 if quick else 7))
-            report()
-    return {
-        "machine": machine(),
-        "cases": cases,
-        "batch": batches,
-        "calibration": time_filters(quick=quick),
-        "odometry": update_time(updates=2000 if quick else 20000),
-    }
 
 
 def machine() -> dict[str, Any]:
@@ -120,50 +90,65 @@ def machine() -> dict[str, Any]:
     }
 
 
-def _time_step(case: Case, dt: float, repeats: int) -> dict[str, Any]:
-    """Median over repeats of the CPU time per completed step, on one thread.
+def steps() -> list[Work]:
+    """Steps of each case at each time step, on one thread."""
+    return [_steps(case, dt) for case in CASES for dt in ROLLOUTS]
 
-    The process's clock, as one of Numba's thread layers works on a thread of its own.
-    """
-    launch_once = _batch(case, rollouts=ROLLOUTS, seconds=SECONDS, dt=dt)
+
+def batches() -> list[Work]:
+    """Batches of 1000 rollouts of 10 s on one, two and all threads."""
+    threads = sorted({1, min(2, thread_count(None)), thread_count(None)})
+    return [work for case in BATCHES for work in _batches(case, threads)]
+
+
+def _steps(case: Case, dt: float) -> Work:
+    """CPU time per completed step."""
+    launch_once = _batch(case, rollouts=ROLLOUTS[dt], seconds=SECONDS, dt=dt)
     launch_once(1)
-    times = []
-    for _ in range(repeats):
-        began = time.process_time()
-        records = launch_once(1)
-        times.append((time.process_time() - began) / int(records.steps.sum()))
-    seconds = statistics.median(times)
-    return {
-        "vehicle": case.vehicle,
-        "model": case.kind,
-        "contact": case.contact,
-        "dt": dt,
-        "us_per_step": round(1e6 * seconds, 3),
-        "realtime_factor": round(dt / seconds, 1),
-        "repeats": repeats,
-    }
+
+    def report(samples: Sequence[Sample]) -> dict[str, Any]:
+        spread = Spread.of([s.cpu for s in samples], scale=1e6)
+        return {
+            "vehicle": case.vehicle,
+            "model": case.kind,
+            "contact": case.contact,
+            "dt": dt,
+            **spread.json("us_per_step", 3),
+            "realtime_factor": round(1e6 * dt / spread.median, 1),
+            "repeats": len(samples),
+        }
+
+    return Work(lambda: int(launch_once(1).steps.sum()), report)
 
 
-def _time_batch(case: Case, threads: int, repeats: int) -> dict[str, Any]:
-    """Median over repeats of the wall time of 1000 rollouts of 10 s at dt 0.04."""
-    launch_once = _batch(case, rollouts=1000, seconds=10.0, dt=0.04)
-    launch_once(threads)
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        launch_once(threads)
-        times.append(time.perf_counter() - began)
-    return {
-        "vehicle": case.vehicle,
-        "model": case.kind,
-        "contact": case.contact,
-        "rollouts": 1000,
-        "seconds_simulated": 10.0,
-        "dt": 0.04,
-        "seconds": round(statistics.median(times), 4),
-        "threads": threads,
-        "repeats": repeats,
-    }
+def _batches(case: Case, threads: Sequence[int]) -> list[Work]:
+    """Wall time of a batch at dt 0.04 by number of threads; one warm-up with all of them."""
+    rollouts, seconds, dt = 1000, 10.0, 0.04
+    launch_once = _batch(case, rollouts=rollouts, seconds=seconds, dt=dt)
+    launch_once(max(threads))
+
+    def work(n: int) -> Work:
+        def run() -> int:
+            launch_once(n)
+            return 1
+
+        def report(samples: Sequence[Sample]) -> dict[str, Any]:
+            return {
+                "vehicle": case.vehicle,
+                "model": case.kind,
+                "contact": case.contact,
+                "rollouts": rollouts,
+                "seconds_simulated": seconds,
+                "dt": dt,
+                **Spread.of([s.wall for s in samples]).json("seconds", 4),
+                "threads": n,
+                "cores": round(Spread.of([s.cpu / s.wall for s in samples]).median, 2),
+                "repeats": len(samples),
+            }
+
+        return Work(run, report, every=BATCH_EVERY, threads=n)
+
+    return [work(n) for n in threads]
 
 
 def _batch(case: Case, *, rollouts: int, seconds: float, dt: float) -> Callable[[int], Records]:
@@ -173,9 +158,9 @@ def _batch(case: Case, *, rollouts: int, seconds: float, dt: float) -> Callable[
     starts = np.array(
         [
             settle(model.vehicle, ground, x=float(x), y=float(y), yaw=float(yaw), penetration=depth).state
-            for x, y, yaw in np.random.default_rng(0).uniform((-3.0, -3.0, -3.1), (3.0, 3.0, 3.1), (20, 3))
+            for x, y, yaw in np.random.default_rng(0).uniform((-3.0, -3.0, -3.1), (3.0, 3.0, 3.1), (STARTS, 3))
         ]
-    )[np.arange(rollouts) % 20]
+    )[np.arange(rollouts) % STARTS]
     drives = [drive.arc(case.speed).bind(model.vehicle, dt)] * rollouts
     steps = round(seconds / dt)
     velocities = None

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import statistics
-import time
+from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from grouser.bench.rounds import Sample, Spread, Work
 from grouser.calibration import MotionModel, Noise
 from grouser.kinematics import Kinematics
 from grouser.odometry import EncoderNoise, Odometry
 from grouser.slip import BodySlip
 from grouser.vehicles import vehicle
 
-BATCH = 100
-"""Updates that are timed together: the clock of CPU time is coarse."""
+BATCH = 400
+"""Updates in one timing, about 5 ms."""
 
 
-def update_time(*, updates: int = 20000) -> dict[str, Any]:
-    """CPU time of an update of the LRU that steers on a slope; JSON types only.
+def odometry_update() -> Work:
+    """Updates of the LRU that steers on a slope.
 
     Rates and angles come as arrays. The model is that of a fit: body slip of six parameters and process noise.
     `us_wall` is what a clock on the wall says, with whatever else the machine does.
@@ -35,19 +36,25 @@ def update_time(*, updates: int = 20000) -> dict[str, Any]:
         front = 1.0 if lru.wheel_positions[lru.wheels.index(one.joint.removeprefix("steer")), 0] > 0.0 else -1.0
         angles[:, lru.joint_index(one.joint)] = 0.2 * front * np.sin(phase)
     attitude = [(float(0.1 * np.cos(p)), float(0.1 * np.sin(p))) for p in phase]
-    cpu, wall = [], []
-    for k in range(0, updates + BATCH, BATCH):
-        began, clock = time.process_time(), time.perf_counter()
-        for i in range(k, k + BATCH):
+    samples_in = count()
+
+    def update() -> int:
+        for _ in range(BATCH):
+            i = next(samples_in)
             row = i % 200
             odometry.update(0.01 * i, rates[row], angles[row], attitude[row])
-        cpu.append((time.process_time() - began) / BATCH)
-        wall.append((time.perf_counter() - clock) / BATCH)
-    return {
-        "vehicle": "lru1",
-        "model": "6 slip parameters, process noise, encoder noise",
-        "us_per_update": round(1e6 * statistics.median(cpu[1:]), 2),
-        "us_fastest": round(1e6 * min(cpu[1:]), 2),
-        "us_wall": round(1e6 * statistics.median(wall[1:]), 2),
-        "updates": updates,
-    }
+        return BATCH
+
+    def report(samples: Sequence[Sample]) -> dict[str, Any]:
+        spread = Spread.of([s.cpu for s in samples], scale=1e6)
+        return {
+            "vehicle": "lru1",
+            "model": "6 slip parameters, process noise, encoder noise",
+            **spread.json("us_per_update", 2),
+            "us_fastest": round(spread.minimum, 2),
+            "us_wall": round(Spread.of([s.wall for s in samples], scale=1e6).median, 2),
+            "updates": BATCH * len(samples),
+        }
+
+    update()
+    return Work(update, report)

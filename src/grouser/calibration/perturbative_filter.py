@@ -14,7 +14,6 @@ from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter
 from grouser.calibration.parameters import Parameter, resolve
 from grouser.calibration.perturbative import NAMES, Perturbative
 from grouser.calibration.predict import ERRORS, MARGIN, LogProblem, Predicted, mounting
-from grouser.calibration.velocity import threads
 from grouser.checks import FloatArray
 from grouser.compiling import compiling
 from grouser.errors import CalibrationError
@@ -87,6 +86,8 @@ class PerturbativeFilter(OnlineFilter):
             motion.noise.indices,
             self._intensity[part],
             *out,
+            0,
+            1,
         )
         return out
 
@@ -97,7 +98,7 @@ class PerturbativeFilter(OnlineFilter):
         values = self.motion.noise.values
         values[self._density] = self.s
         now = self.motion.replace(noise=self.motion.noise.with_values(values))
-        with compiling("calibration"), threads(1):
+        with compiling("calibration"):
             predicted = self.integrate(k)
         return now, predicted, predicted.slopes[0, self._rows]
 

@@ -12,7 +12,7 @@ import numpy as np
 from grouser._kernels import log_integral as kernels
 from grouser.calibration.intervals import Intervals
 from grouser.calibration.motion import MotionModel
-from grouser.calibration.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, threads, twists
+from grouser.calibration.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, twists
 from grouser.checks import FloatArray
 from grouser.compiling import compiling
 from grouser.errors import CalibrationError
@@ -20,13 +20,14 @@ from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import IntArray, Sensor
 from grouser.slip import BodySlip
+from grouser.threads import in_slices, thread_count
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
 """Components of a pose, in order."""
 ERRORS = (0, 1, 2, 5)
 """Components of a pose whose errors a prediction carries: where attitude is measured, roll and pitch are not."""
 MANY = 32
-"""Intervals worth a thread of their own."""
+"""Intervals that a thread takes at a time."""
 FEW = 8
 """Intervals for which only the samples they need are looked at, also in a short log."""
 MOST = 1 << 15
@@ -104,17 +105,14 @@ class LogProblem:
                 made[key] = self._twists(motion, inputs, chosen, shift)
             stack[s] = made[key]
         out = np.zeros((len(motions), len(here), 6))
-        with compiling("calibration"), threads(len(motions) * len(here) // MANY):
-            kernels.integrate_poses(
-                inputs.time,
-                stack,
-                inputs.attitude,
-                here.ranges - shift,
-                here.times,
-                np.array([m.sensor.lag for m in motions]),
-                np.array([mounting(m.sensor) for m in motions]),
-                out,
-            )
+        log = (inputs.time, stack, inputs.attitude, here.ranges - shift, here.times)
+        lags, sensors = np.array([m.sensor.lag for m in motions]), np.array([mounting(m.sensor) for m in motions])
+
+        def some(_: int, first: int, last: int) -> None:
+            kernels.integrate_poses(*log, lags, sensors, out, first, last)
+
+        with compiling("calibration"):
+            in_slices(some, len(motions) * len(here), threads=thread_count(None), size=MANY)
         return out
 
     def errors(self, motion: MotionModel, chosen: slice = slice(None), slopes: FloatArray | None = None) -> Predicted:
@@ -130,23 +128,15 @@ class LogProblem:
         n, nd = len(here), len(motion.noise.components)
         poses, J, W = np.zeros((n, 6)), np.zeros((n, 4, slopes.shape[2])), np.zeros((n, nd, nd, 4, 4))
         ends = np.zeros((n, 2, 4))
-        with compiling("calibration"), threads(n // MANY):
-            kernels.integrate_errors(
-                inputs.time,
-                twist,
-                inputs.attitude,
-                here.ranges - shift,
-                here.times,
-                float(motion.sensor.lag),
-                mounting(motion.sensor),
-                np.ascontiguousarray(slopes),
-                motion.noise.indices,
-                self.intensity(motion)[shift : shift + len(inputs.time)],
-                poses,
-                J,
-                W,
-                ends,
-            )
+        log = (inputs.time, twist, inputs.attitude, here.ranges - shift, here.times)
+        sensor = (float(motion.sensor.lag), mounting(motion.sensor), np.ascontiguousarray(slopes))
+        noise = (motion.noise.indices, self.intensity(motion)[shift : shift + len(inputs.time)])
+
+        def some(_: int, first: int, last: int) -> None:
+            kernels.integrate_errors(*log, *sensor, *noise, poses, J, W, ends, first, last)
+
+        with compiling("calibration"):
+            in_slices(some, n, threads=thread_count(None), size=MANY)
         return Predicted(poses, J, W, ends)
 
     def intensity(self, motion: MotionModel) -> FloatArray:

@@ -70,6 +70,8 @@ def rollout_errors(problem: LogProblem, motion: MotionModel, intervals: Interval
         np.zeros((n, 4, 0)),
         W,
         ends_of,
+        0,
+        n,
     )
     return Predicted(_sensor_poses(records, motion, intervals.duration), np.zeros((n, 4, 0)), W, ends_of)
 

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
 from grouser._kernels import log_integral as kernels
+from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.compiling import compiling
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs.log import IntArray
 from grouser.slip import BodySlip
+from grouser.threads import in_slices, thread_count
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:
     from typing import Self
 
 
-LONG = 64 * kernels.BLOCK
+BLOCK = 512
+"""Samples that a thread takes at a time."""
+LONG = 64 * BLOCK
 """Samples whose velocities are found at once: whole blocks, so that they do not depend on it."""
 
 
@@ -114,23 +115,16 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
     v = np.zeros((n, 6 + nj))
     v[:, 6 + measured] = inputs.rates[:, measured]
     out = np.empty((n, 6))
-    ranks = np.zeros(-(-n // kernels.BLOCK), dtype=np.int64)
     known = model.arrays(known=(6 + measured).tolist())
-    with compiling("calibration"), threads(len(ranks)):
-        kernels.log_twists(vehicle.arrays, known, np.zeros(vehicle.n_wheels), q, v, out, ranks)
+    straight_down = np.zeros(vehicle.n_wheels)
+
+    def some(_: int, low: int, high: int) -> None:
+        rows = (q[low:high], v[low:high], out[low:high])
+        kernels.log_twists(vehicle.arrays, known, straight_down, *rows, make_scratch(vehicle.arrays))
+
+    with compiling("calibration"):
+        in_slices(some, n, threads=thread_count(None), size=BLOCK)
     return out
-
-
-@contextmanager
-def threads(parts: int) -> Iterator[None]:
-    """Numba's threads while work in so many parts is done: one for one part, starting more costs more than it takes."""
-    before = numba.get_num_threads()
-    if parts <= 1:
-        numba.set_num_threads(1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 class SlipTwists:

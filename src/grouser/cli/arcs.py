@@ -17,7 +17,8 @@ from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation import Status, drive, settle
-from grouser.simulation.engine import Records, launch, thread_count
+from grouser.simulation.engine import Records, launch
+from grouser.threads import thread_count
 from grouser.terrain import Terrain
 
 STEPS_AT_ONCE = 500_000

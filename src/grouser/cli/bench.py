@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from grouser.cli import console
+
+SPREAD = ("median", "quartiles", "minimum")
 
 
 def register(app: typer.Typer) -> None:
@@ -15,12 +17,14 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats, a few seconds.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="10 rounds instead of 50, under 20 s.")] = False,
     as_json: console.Json = False,
 ) -> None:
     """Measure how fast the engine is on this machine.
 
-    It gives microseconds per step on one core, and seconds per batch of rollouts on one and more.
+    It gives microseconds per step on one core, and seconds per batch of rollouts on one and more. All cases are
+    prepared first and then timed in turn, round by round. Each number is the median over the rounds; quartiles and
+    minimum show how even the machine was.
     """
     from grouser.bench import measure, prepare
 
@@ -36,24 +40,24 @@ def bench(
         f"Grouser {machine['grouser']}"
     )
     console.print_table(
-        "One core, median of repeats",
-        ("vehicle", "model", "contact", "dt [s]", "µs per step", "× real time"),
+        "One core, CPU time per step in µs",
+        ("vehicle", "model", "contact", "dt [s]", *SPREAD, "× real time"),
         [
             (
                 c["vehicle"],
                 c["model"],
                 c["contact"],
                 f"{c['dt']:g}",
-                f"{c['us_per_step']:.2f}",
+                *_spread(c, "us_per_step", 2),
                 f"{c['realtime_factor']:.0f}",
             )
             for c in result["cases"]
         ],
-        right=(3, 4, 5),
+        right=(3, 4, 5, 6, 7),
     )
     console.print_table(
-        "Batch, wall time",
-        ("model", "contact", "rollouts", "each [s]", "threads", "takes [s]"),
+        "Batch, wall time in s",
+        ("model", "contact", "rollouts", "each [s]", "threads", "cores", *SPREAD),
         [
             (
                 b["model"],
@@ -61,23 +65,28 @@ def bench(
                 str(b["rollouts"]),
                 f"{b['seconds_simulated']:g}",
                 str(b["threads"]),
-                f"{b['seconds']:.3f}",
+                f"{b['cores']:.1f}",
+                *_spread(b, "seconds", 3),
             )
             for b in result["batch"]
         ],
-        right=(2, 3, 4, 5),
+        right=(2, 3, 4, 5, 6, 7, 8),
     )
     console.print_table(
-        "Online calibration, one update by a two-second interval, one core",
-        ("filter", "parameters", "median [ms]", "fastest [ms]"),
-        [
-            (c["filter"], str(c["parameters"]), f"{c['ms_per_update']:.2f}", f"{c['ms_fastest']:.2f}")
-            for c in result["calibration"]
-        ],
-        right=(1, 2, 3),
+        "Online calibration, CPU time of one update by a two-second interval in ms",
+        ("filter", "parameters", *SPREAD),
+        [(c["filter"], str(c["parameters"]), *_spread(c, "ms_per_update", 2)) for c in result["calibration"]],
+        right=(1, 2, 3, 4),
     )
     odometry = result["odometry"]
+    median, quartiles, minimum = _spread(odometry, "us_per_update", 1)
     typer.echo(
         f"\nstreaming odometry of {odometry['vehicle']} with {odometry['model']}: one update from Python takes "
-        f"{odometry['us_per_update']:.0f} µs (fastest {odometry['us_fastest']:.0f})"
+        f"{median} µs (quartiles {quartiles}, minimum {minimum})"
     )
+
+
+def _spread(row: dict[str, Any], median: str, digits: int) -> tuple[str, str, str]:
+    """Cells of the columns `SPREAD`."""
+    lower, upper = row["quartiles"]
+    return f"{row[median]:.{digits}f}", f"{lower:.{digits}f}–{upper:.{digits}f}", f"{row['minimum']:.{digits}f}"

@@ -20,7 +20,7 @@ def warmup(as_json: console.Json = False) -> None:
 
     Once per machine and version is enough.
     """
-    from grouser._kernels.jit import CACHE_FOLDER
+    from grouser._kernels.store import folder
 
     began = time.monotonic()
     parts = _parts()
@@ -29,9 +29,9 @@ def warmup(as_json: console.Json = False) -> None:
         build()
     seconds = time.monotonic() - began
     if as_json:
-        console.print_json({"seconds": round(seconds, 2), "cache": str(CACHE_FOLDER)})
+        console.print_json({"seconds": round(seconds, 2), "cache": str(folder())})
     else:
-        typer.echo(f"ready after {seconds:.1f} s; compiled kernels are kept in {CACHE_FOLDER}")
+        typer.echo(f"ready after {seconds:.1f} s; compiled kernels are kept in {folder()}")
 
 
 def _parts() -> list[tuple[str, Callable[[], object]]]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser._kernels import probe as kernels
 from grouser._kernels.kinematics import NO_SLIP, KinematicModel
+from grouser._kernels.scratch import make_scratch
 from grouser._kernels.terrain import SMOOTH, Ground
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
@@ -68,13 +69,13 @@ def evaluate(
     mode = kernels.FROM_GROUND
     if angles is not None:
         mode = kernels.AT_ANGLES if ground is None else kernels.AT_ANGLES_ON_GROUND
-    law = Ground(0, 0, SMOOTH) if ground is None else ground.kernel
+    law = Ground(0, 0, 0, SMOOTH) if ground is None else ground.kernel
     point, rotation = np.zeros((nw, 3)), np.zeros((nw, 3, 3))
     height_error, angle = np.zeros(nw), np.zeros(nw)
     A = np.zeros((3 * nw + len(vehicle.couplings), nv))
     v = np.array(velocity, dtype=np.float64)
     inside, rank = kernels.probe(
-        vehicle.arrays, model, law, mode, given, q, v, point, rotation, height_error, angle, A
+        vehicle.arrays, model, law, mode, given, q, v, point, rotation, height_error, angle, A, make_scratch(vehicle.arrays)
     )
     if not inside:
         raise SimulationError(
@@ -97,7 +98,8 @@ def _plain_model(vehicle: Vehicle) -> KinematicModel:
     everything = np.arange(6 + vehicle.n_joints)
     return KinematicModel(
         known=everything,
-        unknown=everything[:0].copy(),
+        unknown=everything,
+        counts=np.array([len(everything), 0]),
         weight=np.ones(rows),
         gain=np.zeros(rows),
         target=np.zeros(vehicle.n_wheels),

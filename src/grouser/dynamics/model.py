@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import dynamic_probe as kernels
-from grouser._kernels.dynamic_scratch import DynamicModel
+from grouser._kernels.dynamic_scratch import DynamicModel, make_dynamic_scratch
 from grouser._kernels.joint_laws import spring
 from grouser._kernels.kinematics import GRAVITY
+from grouser._kernels.scratch import make_scratch
 from grouser._kernels.vehicle import VehicleArrays
 from grouser.actuation import Actuator
 from grouser.checks import FloatArray
@@ -178,7 +179,7 @@ class Dynamics:
             return arrays
         rows = np.array([joint.row(self.vehicle) for joint in self.joints])
         values = np.array([joint.value for joint in self.joints])
-        return arrays._replace(
+        return arrays.replace(
             coupling=np.concatenate([arrays.coupling, rows]),
             coupling_value=np.concatenate([arrays.coupling_value, values]),
         )
@@ -227,7 +228,8 @@ class Dynamics:
 
     def arrays(self, dt: float | None = None) -> DynamicModel:
         """The model as the engine takes it, for steps of dt [s]. Do not write into the arrays: they belong to it."""
-        return self._base._replace(rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0))
+        made: DynamicModel = self._base.replace(rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0))
+        return made
 
     @cached_property
     def _base(self) -> DynamicModel:
@@ -281,7 +283,9 @@ class Dynamics:
         q, v = self._checked(state, velocity)
         nv = len(v)
         M, c = np.zeros((nv, nv)), np.zeros(nv)
-        kernels.inertia_and_bias(self.vehicle_arrays, self.arrays(), q, v, M, c)
+        arrays, model = self.vehicle_arrays, self.arrays()
+        room = make_scratch(arrays), make_dynamic_scratch(arrays, model)
+        kernels.inertia_and_bias(arrays, model, q, v, M, c, *room)
         return M, c
 
     def step(
@@ -308,8 +312,10 @@ class Dynamics:
         A, dz = np.zeros((3 * nw + len(arrays.coupling_value), nv)), np.zeros(nw)
         step = checks.positive(dt, "dt")
         outputs = (after, force, torque, residual, A, dz)
+        model = self.arrays(step)
+        room = make_scratch(arrays), make_dynamic_scratch(arrays, model)
         inside, converged, iterations = kernels.forward(
-            arrays, self.arrays(step), ground.kernel, given, q, v, u, np.zeros(na), step, *outputs
+            arrays, model, ground.kernel, given, q, v, u, np.zeros(na), step, *outputs, *room
         )
         if not inside:
             raise SimulationError(f"the ground ends under a wheel at x = {q[4]:g}, y = {q[5]:g} m; move it inside")

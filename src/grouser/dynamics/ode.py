@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import drive as drive_laws
-from grouser._kernels.dynamic_probe import inertia_and_bias
 from grouser.checks import FloatArray
 from grouser.dynamics.model import Dynamics
 from grouser.dynamics.thesis import Constraints, call, solve
@@ -102,8 +101,7 @@ class _Motion:
         command = self.command(t, q, v)
         f, _ = rows.forces(v, command, memory, 0.0)
         _, later, _ = rows.torques(v, command, memory, MEMORY_STEP)
-        M, c = np.zeros((self.nv, self.nv)), np.zeros(self.nv)
-        inertia_and_bias(self.model.vehicle_arrays, self.arrays, q, v, M, c)
+        M, c = self.model.inertia_and_bias(q, v)
         acceleration = self.accelerate(rows, v, M, f @ rows.A - c)
         return np.concatenate([state_rate(q, v), acceleration, (later - memory) / MEMORY_STEP])
 

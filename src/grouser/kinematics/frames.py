@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import probe as kernels
+from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
 from grouser.vehicles import Vehicle
@@ -19,7 +20,7 @@ def frame_poses(vehicle: Vehicle, state: ArrayLike) -> tuple[FloatArray, FloatAr
     normalise(q)
     nf = len(vehicle.frames)
     R, p = np.zeros((nf, 3, 3)), np.zeros((nf, 3))
-    kernels.pose(vehicle.arrays, q, R, p)
+    kernels.pose(vehicle.arrays, q, R, p, make_scratch(vehicle.arrays))
     return R, p
 
 
@@ -34,7 +35,6 @@ def frame_jacobian(
     q = checks.array(state, "state", (7 + vehicle.n_joints,))
     normalise(q)
     J = np.zeros((6, 6 + vehicle.n_joints))
-    kernels.frame_jacobian(
-        vehicle.arrays, q, vehicle.frame_index(frame), checks.array(offset, "offset", (3,)), J
-    )
+    point = checks.array(offset, "offset", (3,))
+    kernels.frame_jacobian(vehicle.arrays, q, vehicle.frame_index(frame), point, J, make_scratch(vehicle.arrays))
     return J

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
 from grouser._kernels.kinematics import NO_SLIP, SLIP_AT_WHEELS, SLIP_ON_BODY, KinematicModel
@@ -143,11 +143,11 @@ class Kinematics:
 
         Do not write into the arrays: they belong to this model.
         """
-        model = self._base._replace(gain=self.gain(dt) * self._base.gain)
-        if known is None:
-            return model
-        given = np.array(sorted(set(known)), dtype=np.int64)
-        return model._replace(known=given, unknown=np.setdiff1d(np.arange(6 + self.vehicle.n_joints), given))
+        changes: dict[str, Any] = {"gain": self.gain(dt) * self._base.gain}
+        if known is not None:
+            changes |= _choice(np.array(sorted(set(known)), dtype=np.int64), 6 + self.vehicle.n_joints)
+        made: KinematicModel = self._base.replace(**changes)
+        return made
 
     @cached_property
     def _base(self) -> KinematicModel:
@@ -157,8 +157,7 @@ class Kinematics:
         given = 6 + vehicle.arrays.actuated
         w = self.weights
         return KinematicModel(
-            known=given,
-            unknown=np.setdiff1d(np.arange(nv), given),
+            **_choice(given, nv),
             weight=np.concatenate([np.tile([w.longitudinal, w.lateral, w.normal], nw), np.full(nc, w.coupling)]),
             gain=np.concatenate([np.tile([0.0, 0.0, 1.0], nw), np.ones(nc)]),
             target=np.full(nw, -self.penetration),
@@ -174,7 +173,7 @@ class Kinematics:
         """Prediction: the velocity at a state under commanded rates of the actuated joints, shape (na,)."""
         v = np.zeros(6 + self.vehicle.n_joints)
         arrays = self.arrays()
-        v[arrays.known] = checks.array(command, "command", (len(self.vehicle.actuated),))
+        v[arrays.known[: arrays.counts[0]]] = checks.array(command, "command", (len(self.vehicle.actuated),))
         return self._solve(arrays, state, ground, angles, v)
 
     def estimate(
@@ -214,7 +213,14 @@ class Kinematics:
         v: FloatArray,
     ) -> Velocity:
         contacts, _, value, rank = evaluate(self.vehicle, arrays, state, ground, angles, v)
-        return Velocity(value, contacts.jacobian @ value, contacts, rank, len(arrays.unknown))
+        return Velocity(value, contacts.jacobian @ value, contacts, rank, int(arrays.counts[1]))
+
+
+def _choice(known: NDArray[np.int64], nv: int) -> dict[str, Any]:
+    """Which of nv velocities are given, as a KinematicModel says it."""
+    unknown = np.setdiff1d(np.arange(nv), known)
+    filled = [np.concatenate([some, np.zeros(nv - len(some), dtype=np.int64)]) for some in (known, unknown)]
+    return {"known": filled[0], "unknown": filled[1], "counts": np.array([len(known), len(unknown)])}
 
 
 def _slip_mode(slip: Slip | None) -> int:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
 from grouser._kernels import contact_angles as kernels
+from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
 from grouser.compiling import compiling
@@ -185,8 +186,9 @@ class ContactAngleEstimator:
         memory = (self._psi, self._P, self._v, self._carrier_rate)
         with compiling("odometry"):
             self.surprise = kernels.update_contact_angles(
-                *self._fixed, joint_rates, joint_angles, *turning, dt, self.surprise, *memory, valid
-            )
+                *self._fixed, joint_rates, joint_angles, *turning, dt, self.surprise, *memory, valid,
+                make_scratch(self.vehicle.arrays),
+            )  # fmt: skip
         return -self._psi, valid
 
     def _turning(

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from grouser._kernels import odometry_log as kernels
+from grouser._kernels import odometry as kernels
 from grouser._kernels import odometry_slots as slots
+from grouser._kernels.odometry_store import Samples
 from grouser.calibration.velocity import LONG, Inputs, inputs_of
 from grouser.checks import FloatArray
 from grouser.compiling import compiling
@@ -177,17 +178,16 @@ def _feed_quickly(
     by_speed, sliding, speed = NO_SLOTS, NO_VALUES, NO_VALUES
     if odometry._sliding is not None:
         by_speed, sliding, speed = np.array(BY_GRAVITY), odometry._sliding, _rim_speeds(odometry.vehicle, rates)
-    packed = odometry._arguments[:7]
     with compiling("odometry"):
         for a, b in pairwise(bounds):
             if a == b:
                 continue
             if odometry._map is not None:
                 odometry._map.fill(rates[a], angles[a], odometry._linear)
-            kernels.take_samples(
-                *packed, rates[a:b], angles[a:b], sense[a:b], by_speed, sliding, speed[a:b], odometry._out, out[a:b],
-                bits[a:b],
-            )  # fmt: skip
+            samples = Samples(
+                rates[a:b], angles[a:b], sense[a:b], by_speed, sliding, speed[a:b], odometry._out, out[a:b], bits[a:b]
+            )
+            kernels.take_samples(odometry._store, samples)
     _count(odometry.vehicle, bits, sense[:, 0], out, counts)
 
 

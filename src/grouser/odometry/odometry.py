@@ -13,8 +13,7 @@ from grouser import checks
 from grouser._kernels import odometry as kernels
 from grouser._kernels import odometry_slots as slots
 from grouser._kernels.kinematics import KinematicModel
-from grouser._kernels.odometry_store import pack
-from grouser._kernels.scratch import make_scratch
+from grouser._kernels.odometry_store import Samples, make_store
 from grouser.calibration import MotionModel, Noise
 from grouser.calibration.perturbative import GRAVITY_TERMS, Perturbative
 from grouser.calibration.velocity import VelocityModel
@@ -200,7 +199,8 @@ class Odometry:
             self._map.fill(self._rates, self._angles, self._linear)
             if self._sliding is not None:
                 self._settings[BY_GRAVITY] = self._sliding * self._rim_speed()
-        bits = kernels.update(*self._arguments)
+        kernels.take_samples(self._store, self._sample)
+        bits = int(self._sample.bits[0])
         if bits:
             self._count(bits)
             if bits == slots.FAULT_TIME:
@@ -327,7 +327,7 @@ class Odometry:
         else:
             raise SimulationError(NOT_DYNAMIC)
         # Angles are measured: nothing is pulled back to the ground or to the couplings.
-        return arrays._replace(gain=np.zeros_like(arrays.gain)), linear
+        return arrays.replace(gain=np.zeros_like(arrays.gain)), linear
 
     def _set_numbers(self, slip_scale: float, gap: float, acceleration: float, process_noise: Noise | None) -> None:
         s, noise = self._settings, self.noise
@@ -360,28 +360,30 @@ class Odometry:
         self._out = np.zeros(slots.OUT)
         self._table = self._joints.copy()
         with compiling("odometry"):
-            self._arguments = self._packed()
+            self._pack()
             # Once on nothing, so that the first sample need not wait for the compiler.
             self._rates[:], self._angles[:], self._sense[:] = np.nan, np.nan, 0.0
-            kernels.update(*self._arguments)
+            kernels.take_samples(self._store, self._sample)
 
-    def _packed(self) -> tuple[Any, ...]:
+    def _pack(self) -> None:
         """What the kernel is called with."""
-        arrays = self.vehicle.arrays
-        return (
-            *pack(arrays, self._kinematics, self._ground.kernel, make_scratch(arrays)),  # type: ignore[no-untyped-call]
-            *(self._settings, self._joints, self._linear, self._contact, self._memory),
-            *(self._rates, self._angles, self._sense, self._out),
+        arrays = (self._settings, self._joints, self._linear, self._contact, self._memory)
+        ground = self._ground.kernel
+        self._store = make_store(self.vehicle.arrays, self._kinematics, ground, *arrays)  # type: ignore[no-untyped-call]
+        nothing, sample = np.zeros(0), (self._rates[None], self._angles[None], self._sense[None])
+        self._sample = Samples(
+            *sample, nothing, nothing, np.zeros(1), self._out, np.zeros((0, slots.OUT)), np.zeros(1, dtype=np.int64)
         )
 
     def __getstate__(self) -> dict[str, Any]:
         # Slip and ground are addresses in this process: a copy, pickled or deep, finds its own.
-        return {name: value for name, value in self.__dict__.items() if name not in ("_arguments", "_kinematics")}
+        own = ("_store", "_sample", "_kinematics")
+        return {name: value for name, value in self.__dict__.items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._kinematics, _ = self._set_model(self.model.model)
-        self._arguments = self._packed()
+        self._pack()
 
 
 def _motion(model: Any) -> MotionModel:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import rolling_contact, rolling_vehicle
+from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.compiling import compiling
 from grouser.errors import SimulationError
@@ -134,6 +135,7 @@ def launch(
             int(every),
             *out.values(),
             rank,
+            make_scratch(vehicle.arrays),
         )
     time = dt * np.minimum(every * np.arange(recorded, dtype=np.float64), steps)
     # Beside a path, the rank is that of the path's rows, not of rolling: it is found anew then.

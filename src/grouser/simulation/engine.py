@@ -1,31 +1,38 @@
-"""Launching the compiled rollouts: arrays in, arrays out, one launch at a time."""
+"""Launching the compiled rollouts: arrays in, arrays out."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser._kernels.rollout import CONTACT_COLUMNS, kinematic_rollouts
+from grouser._kernels.dynamic_scratch import make_dynamic_scratch
+from grouser._kernels.rollout import (
+    CONTACT_COLUMNS,
+    DIAGNOSTICS,
+    END_COLUMNS,
+    FORCE_COLUMNS,
+    Batch,
+    DynamicJob,
+    KinematicJob,
+    kinematic_rollouts,
+)
+from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.compiling import compiling
 from grouser.dynamics import Dynamics
-from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation.drive import Bound
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
+from grouser.threads import in_slices, thread_count
 
 FEW_STEPS = 100
 """Steps of a batch that one thread takes in less time than it takes to wake the others."""
-
-# Numba's plain thread pool must not be entered from two threads at once.
-_launch = threading.Lock()
+SLICE = 8
+"""Rollouts that a thread takes at a time: few, as one may end early and another be halved often."""
 
 
 class Forces(NamedTuple):
@@ -110,8 +117,8 @@ class Launcher:
         self.ground = ground.kernel
         """The ground as kernels take it."""
         self._scene = (arrays, model.arrays(dt), self.ground)
-        order = (model.order,) if isinstance(model, Kinematics) else ()
-        self._timing = (0.0, float(dt), int(steps), *order, int(every))
+        order = model.order if isinstance(model, Kinematics) else 0
+        self._timing = {"t0": 0.0, "dt": dt, "steps": steps, "order": order, "every": every}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The scene holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
@@ -126,57 +133,55 @@ class Launcher:
     ) -> Records:
         nq, nv, nw, na = self._sizes
         n, details = len(starts), self._details
-        final = np.array(starts, dtype=np.float64, order="C")
-        state = np.zeros((n, self._rows, nq))
-        velocity = np.zeros((n, details, nv))
-        contact = np.zeros((n, details, nw, CONTACT_COLUMNS))
-        command = np.zeros((n, details, na))
+        forced = details if self._dynamic else 0
         if isinstance(drives, list):
             drives = np.array([[d.address, d.par.ctypes.data] for d in drives], dtype=np.int64)
+        batch = Batch(
+            drives=drives,
+            q=np.array(starts, dtype=np.float64, order="C"),
+            v=np.zeros((n, nv)) if velocities is None else np.array(velocities, dtype=np.float64, order="C"),
+            states=np.zeros((n, self._rows, nq)),
+            velocities=np.zeros((n, details, nv)),
+            contacts=np.zeros((n, details, nw, CONTACT_COLUMNS)),
+            commands=np.zeros((n, details, na)),
+            forces=np.zeros((n, forced, nw, FORCE_COLUMNS)),
+            torques=np.zeros((n, forced, na)),
+            diagnostics=np.zeros((n, forced, DIAGNOSTICS)),
+            ends=np.zeros((n, END_COLUMNS), dtype=np.int64),
+            **self._timing,
+        )
+        self._launch(batch, n, threads)
+        ends, forces, deficient = batch.ends, None, batch.ends[:, 3]
+        if self._dynamic:
+            force = batch.forces
+            forces = Forces(
+                batch.v, force[..., :3], force[..., 3], batch.torques, batch.diagnostics, ends[:, 3], ends[:, 4]
+            )
+            deficient = np.zeros(n, dtype=np.int64)
+        status = tuple([OF_CODE[code] for code in ends[:, 0].tolist()])
+        rows = (batch.states, batch.velocities, batch.contacts, batch.commands)
+        return Records(batch.q, *rows, status, ends[:, 1], deficient, ends[:, 2], forces)
+
+    def _launch(self, batch: Batch, n: int, threads: int | None) -> None:
+        """Roll out the batch on some threads."""
         alone = n == 1 or (threads is None and n * self._steps <= FEW_STEPS)
         count = 1 if alone else thread_count(threads)
-        records = (state, velocity, contact, command)
-        forces = None
-        if self._dynamic:
-            from grouser._kernels.dynamic_rollout import DIAGNOSTICS, FORCE_COLUMNS, dynamic_rollouts
+        kernel = _dynamic_rollouts() if self._dynamic else kinematic_rollouts
+        jobs = [self._job(batch) for _ in range(min(count, n))]
+        with compiling("dynamics" if self._dynamic else "kinematics"):
+            in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=count, size=SLICE)
 
-            ends = np.zeros((n, 5), dtype=np.int64)
-            last = np.zeros((n, nv)) if velocities is None else np.array(velocities, dtype=np.float64, order="C")
-            force, torque = np.zeros((n, details, nw, FORCE_COLUMNS)), np.zeros((n, details, na))
-            solver = np.zeros((n, details, DIAGNOSTICS))
-            inputs = (*self._scene, drives, final, last, *self._timing)
-            _call("dynamics", count, dynamic_rollouts, *inputs, *records, force, torque, solver, ends)
-            forces = Forces(last, force[..., :3], force[..., 3], torque, solver, ends[:, 3], ends[:, 4])
-            deficient = np.zeros(n, dtype=np.int64)
-        else:
-            ends = np.zeros((n, 4), dtype=np.int64)
-            _call("kinematics", count, kinematic_rollouts, *self._scene, drives, final, *self._timing, *records, ends)
-            deficient = ends[:, 3]
-        status = tuple([OF_CODE[code] for code in ends[:, 0].tolist()])
-        return Records(final, *records, status, ends[:, 1], deficient, ends[:, 2], forces)
+    def _job(self, batch: Batch) -> KinematicJob | DynamicJob:
+        """The batch with the work space of a thread."""
+        arrays, model, _ = self._scene
+        s = make_scratch(arrays)
+        if not self._dynamic:
+            return KinematicJob(*self._scene, batch, s)
+        return DynamicJob(*self._scene, batch, s, make_dynamic_scratch(arrays, model))
 
 
-def _call(part: str, threads: int, kernel: Callable[..., None], *arguments: Any) -> None:
-    """Call a kernel on some threads, one call at a time."""
-    with _launch, compiling(part):
-        before = numba.get_num_threads()
-        if threads == before:
-            kernel(*arguments)
-            return
-        numba.set_num_threads(threads)
-        try:
-            kernel(*arguments)
-        finally:
-            numba.set_num_threads(before)
+def _dynamic_rollouts() -> Callable[[DynamicJob, int, int], None]:
+    from grouser._kernels.dynamic_rollout import dynamic_rollouts  # loaded when used: the import alone takes 20 ms
 
-
-def thread_count(threads: int | None) -> int:
-    """Threads to use: all that Numba has, unless fewer are asked for."""
-    most = int(numba.config.NUMBA_NUM_THREADS)
-    if threads is None:
-        return most
-    if isinstance(threads, bool) or not isinstance(threads, Integral) or not 1 <= threads <= most:
-        raise SimulationError(
-            f"threads: {threads!r:.40} is not a whole number from 1 to {most}; NUMBA_NUM_THREADS raises the limit"
-        )
-    return int(threads)
+    kernel: Callable[[DynamicJob, int, int], None] = dynamic_rollouts
+    return kernel

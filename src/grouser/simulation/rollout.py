@@ -16,11 +16,12 @@ from grouser.collision.contacts import normalise
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
-from grouser.simulation.engine import launch, thread_count
+from grouser.simulation.engine import launch
 from grouser.simulation.settle import start_state
 from grouser.simulation.simulate import MOST_VALUES, check_model, start_velocity
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
+from grouser.threads import thread_count
 
 if TYPE_CHECKING:
     from pandas import DataFrame

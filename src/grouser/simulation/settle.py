@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks, rotation
+from grouser._kernels.scratch import make_scratch
 from grouser._kernels.settle import settle as kernel
 from grouser._kernels.terrain import sample_ground
 from grouser.checks import FloatArray
@@ -90,6 +91,7 @@ def settle_state(vehicle: Vehicle, ground: Terrain, state: ArrayLike, *, penetra
             1e-13,
             q,
             height_error,
+            make_scratch(vehicle.arrays),
         )
     if not inside:
         raise SimulationError(

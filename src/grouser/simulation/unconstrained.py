@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from grouser import checks, rotation, terrain
 from grouser._kernels import unconstrained as kernels
 from grouser._kernels.rollout import CONTACT_COLUMNS
+from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.compiling import compiling
 from grouser.errors import SimulationError
@@ -89,13 +90,15 @@ def simulate_unconstrained(
             step,
             states,
             work,
+            make_scratch(vehicle.arrays),
         )
         seconds = time.process_time() - begin
         status = OF_CODE[int(code)]
         rows = steps + 1 if status is Status.OK else int(done)
         velocity = np.zeros((rows, 6 + vehicle.n_joints))
         c = np.zeros((rows, vehicle.n_wheels, CONTACT_COLUMNS))
-        kernels.step_velocities(vehicle.arrays, law, step, states[: rows + 1], velocity, c)
+        room = make_scratch(vehicle.arrays)
+        kernels.step_velocities(vehicle.arrays, law, step, states[: rows + 1], velocity, c, room)
     run = Run(
         vehicle=vehicle,
         time=step * np.arange(rows, dtype=np.float64),

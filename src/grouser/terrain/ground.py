@@ -110,7 +110,8 @@ class Terrain:
     @property
     def kernel(self) -> Ground:
         """The ground as the engine takes it; valid while this terrain is alive."""
-        return Ground(self.address, self.par_address, EDGED if self.has_edges else SMOOTH)
+        many = 0 if self.law.many is None else self.law.many.address
+        return Ground(self.address, self.par_address, many, EDGED if self.has_edges else SMOOTH)
 
     @cached_property
     def curvature(self) -> SecondDerivatives:

@@ -1,0 +1,222 @@
+"""Structs: many arrays and numbers behind one address.
+
+A kernel that takes fifty arrays by value passes four hundred words at every call, and compiles as many. A `Struct` is laid
+out once, by Python, as a row of 64-bit words, and kernels take its address: `s.field` reads the same as of a named tuple,
+in compiled code and with NUMBA_DISABLE_JIT=1.
+
+Fields never change after that, only what stands in the arrays does: compiled code may read each of them once and keep it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from math import prod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel import models, register_default
+from numba.core.imputils import lower_getattr_generic
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import NativeValue, infer_getattr, typeof_impl, unbox
+
+_KINDS = {"f": np.dtype(np.float64), "i": np.dtype(np.int64)}
+
+
+class Field(NamedTuple):
+    """Type of a field: "f" or "i" for 64-bit floats or whole numbers, or that of a struct; and the shape, () for one.
+
+    An entry of the shape is a number or the name of a size.
+    """
+
+    kind: Any
+    shape: tuple[int | str, ...]
+
+
+def array(*shape: int | str) -> Any:
+    """A C-contiguous array of float64."""
+    return Field("f", shape)
+
+
+def indices(*shape: int | str) -> Any:
+    """A C-contiguous array of int64."""
+    return Field("i", shape)
+
+
+def number() -> Any:
+    """A float64."""
+    return Field("f", ())
+
+
+def integer() -> Any:
+    """An int64, or a bool as one."""
+    return Field("i", ())
+
+
+def struct(kind: type[Struct]) -> Any:
+    """Another struct."""
+    return Field(kind.numba_type, ())
+
+
+def block() -> Any:
+    """All arrays of a struct made by `zeros` as one."""
+    return Field("f", ("block",))
+
+
+class StructType(types.Type):
+    """The Numba type of a Struct class: an address."""
+
+    def __init__(self, name: str, fields: dict[str, Field]):
+        self.fields, self.word, at = {}, {}, 0
+        for field, (kind, shape) in fields.items():
+            scalar = {"f": types.float64, "i": types.int64}.get(kind, kind)
+            self.fields[field] = types.Array(scalar, len(shape), "C") if shape else scalar
+            self.word[field] = at
+            at += 1 + len(shape) if shape else 1
+        layout = hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
+        super().__init__(f"{name}_{layout}")
+
+
+class Struct:
+    """Base of all structs. A subclass lists its fields: `radius = array("nw")`."""
+
+    _fields: ClassVar[dict[str, Field]]
+    numba_type: ClassVar[StructType]
+    address: int
+
+    def __init_subclass__(cls) -> None:
+        cls._fields = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
+        for name in cls._fields:
+            delattr(cls, name)
+        cls.numba_type = StructType(cls.__name__, cls._fields)
+
+    def __init__(self, *ordered: Any, **values: Any) -> None:
+        values |= zip(self._fields, ordered, strict=False)
+        if values.keys() != self._fields.keys():
+            raise TypeError(f"{type(self).__name__}: fields {sorted(values.keys() ^ self._fields.keys())} do not fit")
+        words = []
+        for name, (kind, shape) in self._fields.items():
+            value = values[name]
+            if shape:
+                value = np.ascontiguousarray(value, dtype=_KINDS[kind])
+                if value.ndim != len(shape):
+                    raise TypeError(f"{type(self).__name__}.{name}: has {value.ndim} dimensions, needs {len(shape)}")
+                words += [value.ctypes.data, *value.shape]
+            elif kind == "f":
+                value = float(value)
+                words.append(int(np.float64(value).view(np.int64)))
+            elif isinstance(kind, StructType):
+                words.append(value.address)
+            else:
+                value = int(value)
+                words.append(value)
+            self.__dict__[name] = value
+        self._words = np.array(words, dtype=np.int64)
+        self.address = self._words.ctypes.data
+
+    @classmethod
+    def zeros(cls, **sizes: int) -> Any:
+        """One whose arrays are zero and lie in one block of memory; a size for every name in the shapes."""
+        made = cls.__new__(cls)
+        total, words, places = _layout(cls, tuple(sizes.items()))
+        block = np.zeros(total)
+        made._block = block
+        made._words = words + block.ctypes.data * places
+        made.address = made._words.ctypes.data
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        # An array of `zeros` becomes a NumPy array when Python first looks at it.
+        field = type(self)._fields.get(name)
+        if field is None or "_block" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        at = type(self).numba_type.word[name]
+        shape = tuple(self._words[at + 1 : at + 1 + len(field.shape)].tolist())
+        start = (int(self._words[at]) - self._block.ctypes.data) // 8
+        flat = self._block[start : start + prod(shape)]
+        self.__dict__[name] = view = (flat if field.kind == "f" else flat.view(np.int64)).reshape(shape)
+        return view
+
+    def replace(self, **changes: Any) -> Any:
+        """A copy with some fields changed; the other arrays are shared."""
+        return type(self)(**({name: getattr(self, name) for name in self._fields} | changes))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), {name: getattr(self, name) for name in self._fields})
+
+
+def _rebuild(cls: type[Struct], values: dict[str, Any]) -> Struct:
+    return cls(**values)
+
+
+@cache
+def _layout(cls: type[Struct], sizes: tuple[tuple[str, int], ...]) -> tuple[int, Any, Any]:
+    """Length of the block, the words with places in the block in bytes, and where those stand."""
+    known, words, places, at = dict(sizes), [], [], 0
+    for _, shape in cls._fields.values():
+        sized = [-1 if n == "block" else known[n] if isinstance(n, str) else n for n in shape]
+        words += [8 * at, *sized]
+        places += [1] + [0] * len(sized)
+        at += prod(sized) if sized != [-1] else 0
+    words = [at if word == -1 else word for word in words]
+    return at, np.array(words, dtype=np.int64), np.array(places, dtype=np.int64)
+
+
+@typeof_impl.register(Struct)
+def _typeof(value: Struct, context: Any) -> StructType:
+    return type(value).numba_type
+
+
+@register_default(StructType)
+class _AddressModel(models.PrimitiveModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, ir.IntType(8).as_pointer())
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = StructType
+
+    def generic_resolve(self, struct, name):
+        return struct.fields.get(name)
+
+
+def _load(builder, base, word, kind):
+    at = builder.gep(base, [ir.Constant(ir.IntType(64), 8 * word)], inbounds=True)
+    value = builder.load(builder.bitcast(at, kind.as_pointer()), align=8)
+    # Only Python writes the words, before any kernel runs.
+    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return value
+
+
+@lower_getattr_generic(StructType)
+def _field(context, builder, struct, base, name):
+    kind, word = struct.fields[name], struct.word[name]
+    if not isinstance(kind, types.Array):
+        return _load(builder, base, word, context.get_value_type(kind))
+    integer = ir.IntType(64)
+    eight = ir.Constant(integer, 8)
+    made = context.make_array(kind)(context, builder)
+    made.meminfo = made.parent = ir.Constant(ir.IntType(8).as_pointer(), None)
+    made.itemsize = eight
+    made.data = _load(builder, base, word, made.data.type)
+    shape = [_load(builder, base, word + 1 + k, integer) for k in range(kind.ndim)]
+    strides, stride = [], eight
+    for size in reversed(shape):
+        strides.insert(0, stride)
+        stride = builder.mul(stride, size, flags=["nsw"])
+    made.nitems = builder.udiv(stride, eight)
+    made.shape = cgutils.pack_array(builder, shape)
+    made.strides = cgutils.pack_array(builder, strides)
+    return made._getvalue()
+
+
+@unbox(StructType)
+def _unbox(kind, value, c):
+    address = c.pyapi.object_getattr_string(value, "address")
+    pointer = c.pyapi.long_as_voidptr(address)
+    c.pyapi.decref(address)
+    return NativeValue(pointer, is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))

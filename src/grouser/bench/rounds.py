@@ -1,0 +1,99 @@
+"""Timing many pieces of work in turn, round by round: a slow phase of the machine slows all of them alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Clocks = Callable[[], tuple[float, float]]
+
+REST = 0.05
+"""Pause after work on several threads [s], untimed. The threads of a pool may spin for a while after their work
+(OpenMP's took 5 to 11 ms of CPU time), and the CPU time of what follows would include it."""
+
+
+class Sample(NamedTuple):
+    """One timing of a piece of work."""
+
+    cpu: float
+    """CPU time of the process per unit of work [s]."""
+    wall: float
+    """Wall time per unit of work [s]."""
+
+
+class Spread(NamedTuple):
+    """Median, quartiles and minimum of several timings, in their unit."""
+
+    median: float
+    lower: float
+    upper: float
+    minimum: float
+
+    @classmethod
+    def of(cls, values: Sequence[float], *, scale: float = 1.0) -> Spread:
+        """Of values times a scale; quartiles are interpolated between values."""
+        lower, median, upper = np.percentile(values, (25.0, 50.0, 75.0)).tolist()
+        return cls(scale * median, scale * lower, scale * upper, scale * min(values))
+
+    def json(self, median: str, digits: int) -> dict[str, Any]:
+        """As JSON, the median under a name of its own."""
+        return {
+            median: round(self.median, digits),
+            "quartiles": [round(self.lower, digits), round(self.upper, digits)],
+            "minimum": round(self.minimum, digits),
+        }
+
+
+class Work(NamedTuple):
+    """A piece of work that is prepared and warm."""
+
+    run: Callable[[], int]
+    """Does it once; returns how many units (steps, updates) that were."""
+    report: Callable[[Sequence[Sample]], dict[str, Any]]
+    """Makes JSON of its timings."""
+    every: int = 1
+    """Takes part in every so many rounds, the first included."""
+    threads: int = 1
+    """Threads it uses."""
+
+
+def interleave(
+    works: Sequence[Work],
+    rounds: int,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    clocks: Clocks | None = None,
+    rest: Callable[[float], None] = time.sleep,
+) -> list[list[Sample]]:
+    """Time each piece of work once a round, in the given order; the samples of each, round by round.
+
+    `progress(done, total)` is called after each timing. `clocks` reads CPU and wall time [s].
+    """
+    read = clocks or _clocks
+    samples: list[list[Sample]] = [[] for _ in works]
+    order = list(schedule([work.every for work in works], rounds))
+    for done, i in enumerate(order, start=1):
+        work = works[i]
+        began = read()
+        units = work.run()
+        ended = read()
+        samples[i].append(Sample((ended[0] - began[0]) / units, (ended[1] - began[1]) / units))
+        if work.threads > 1:
+            rest(REST)
+        if progress is not None:
+            progress(done, len(order))
+    return samples
+
+
+def schedule(every: Sequence[int], rounds: int) -> Iterator[int]:
+    """Which piece of work is timed, one after another; `every` says in how many rounds each takes part once."""
+    for k in range(rounds):
+        yield from (i for i, stride in enumerate(every) if k % stride == 0)
+
+
+def _clocks() -> tuple[float, float]:
+    # CPU time of the process, not of the thread: the engine may work on another thread even where it uses only one.
+    return time.process_time(), time.perf_counter()

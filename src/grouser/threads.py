@@ -1,0 +1,72 @@
+"""Work on several threads: a kernel that releases the GIL, called on slices of independent items.
+
+Each item is worked on alone and writes only what is its own, so results are the same bytes for any number of threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from numbers import Integral
+
+import numba
+
+from grouser.errors import SimulationError
+
+_pool: ThreadPoolExecutor | None = None
+
+
+def thread_count(threads: int | None) -> int:
+    """Threads to use: all cores, or as many as NUMBA_NUM_THREADS says, unless fewer are asked for."""
+    most = int(numba.config.NUMBA_NUM_THREADS)
+    if threads is None:
+        return most
+    if isinstance(threads, bool) or not isinstance(threads, Integral) or not 1 <= threads <= most:
+        raise SimulationError(
+            f"threads: {threads!r:.40} is not a whole number from 1 to {most}; NUMBA_NUM_THREADS raises the limit"
+        )
+    return int(threads)
+
+
+def in_slices(work: Callable[[int, int, int], None], items: int, *, threads: int, size: int) -> None:
+    """Call work(worker, first, last) for slices of at most `size` items, on so many threads; the caller's is worker 0."""
+    slices = -(-items // size)
+    workers = min(threads, slices)
+    if workers <= 1:
+        if items:
+            work(0, 0, items)
+        return
+    next_slice = itertools.count()
+
+    def take(worker: int) -> None:
+        while (k := next(next_slice)) < slices:
+            work(worker, k * size, min((k + 1) * size, items))
+
+    others = [_workers().submit(take, worker) for worker in range(1, workers)]
+    try:
+        take(0)
+    finally:
+        _finish(others)
+
+
+def _finish(others: list[Future[None]]) -> None:
+    errors = [error for one in others if (error := one.exception()) is not None]
+    if errors:
+        raise errors[0]
+
+
+def _workers() -> ThreadPoolExecutor:
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(max(int(numba.config.NUMBA_NUM_THREADS) - 1, 1), thread_name_prefix="grouser")
+    return _pool
+
+
+def _forget_pool() -> None:
+    global _pool
+    _pool = None  # threads do not live on in a forked process
+
+
+os.register_at_fork(after_in_child=_forget_pool)
