@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 LARGEST = 1e9
 """Largest magnitude of a quantity of a simulation (SI)."""
+_FLOAT = np.dtype(np.float64)
 
 
 def shown(value: Any) -> str:
@@ -75,6 +76,8 @@ def real(value: ArrayLike, name: str) -> FloatArray:
 
 def array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> FloatArray:
     """A new C-contiguous float64 array of finite numbers; None in the shape allows any length."""
+    if _plain(value, shape):
+        return value.copy()  # type: ignore[union-attr]
     if np.ma.is_masked(value):
         raise SimulationError(f"{name}: has masked entries, and what lies under a mask is no number; fill them first")
     try:
@@ -94,3 +97,20 @@ def array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> FloatAr
             f"{name}: entry {list(at)} is {result[at]:g}, not a finite number of magnitude up to {LARGEST:g}"
         )
     return result
+
+
+def fill(room: FloatArray, value: ArrayLike, name: str) -> None:
+    """Copy an array of finite numbers into one of the same shape."""
+    room[:] = value if _plain(value, room.shape) else array(value, name, room.shape)  # type: ignore[assignment]
+
+
+def _plain(value: Any, shape: tuple[int | None, ...]) -> bool:
+    """Whether it is what nearly all callers give: a float64 vector of this very shape, its entries of fair size."""
+    # Where the sum of squares is at most LARGEST², so is each square; NaN and infinity fail.
+    return (
+        type(value) is np.ndarray
+        and value.dtype is _FLOAT
+        and value.shape == shape
+        and len(shape) == 1
+        and bool(value.dot(value) <= LARGEST * LARGEST)
+    )

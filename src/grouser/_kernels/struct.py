@@ -85,48 +85,74 @@ class Struct:
 
     _fields: ClassVar[dict[str, Field]]
     numba_type: ClassVar[StructType]
+    _numba_type_: ClassVar[StructType]  # where Numba's dispatcher looks first, in C: 0.4 µs an argument instead of 2.6
     address: int
 
     def __init_subclass__(cls) -> None:
         cls._fields = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
         for name in cls._fields:
             delattr(cls, name)
-        cls.numba_type = StructType(cls.__name__, cls._fields)
+        cls.numba_type = cls._numba_type_ = StructType(cls.__name__, cls._fields)
 
     def __init__(self, *ordered: Any, **values: Any) -> None:
-        values |= zip(self._fields, ordered, strict=False)
-        if values.keys() != self._fields.keys():
-            raise TypeError(f"{type(self).__name__}: fields {sorted(values.keys() ^ self._fields.keys())} do not fit")
-        words = []
-        for name, (kind, shape) in self._fields.items():
-            value = values[name]
-            if shape:
-                value = np.ascontiguousarray(value, dtype=_KINDS[kind])
-                if value.ndim != len(shape):
-                    raise TypeError(f"{type(self).__name__}.{name}: has {value.ndim} dimensions, needs {len(shape)}")
-                words += [value.ctypes.data, *value.shape]
-            elif kind == "f":
-                value = float(value)
-                words.append(int(np.float64(value).view(np.int64)))
-            elif isinstance(kind, StructType):
-                words.append(value.address)
-            else:
-                value = int(value)
-                words.append(value)
-            self.__dict__[name] = value
+        fields = self._fields
+        if ordered:
+            values |= zip(fields, ordered, strict=False)
+        if values.keys() != fields.keys():
+            raise TypeError(f"{type(self).__name__}: fields {sorted(values.keys() ^ fields.keys())} do not fit")
+        words: list[int] = []
+        for name in fields:
+            words += self._take(name, values[name])
         self._words = np.array(words, dtype=np.int64)
         self.address = self._words.ctypes.data
 
+    def _take(self, name: str, value: Any) -> tuple[int, ...]:
+        """Keep the value of a field; returns it as words."""
+        kind, shape = self._fields[name]
+        words: tuple[int, ...]
+        if shape:
+            value = np.ascontiguousarray(value, dtype=_KINDS[kind])
+            if value.ndim != len(shape):
+                raise TypeError(f"{type(self).__name__}.{name}: has {value.ndim} dimensions, needs {len(shape)}")
+            words = (value.ctypes.data, *value.shape)
+        elif kind == "f":
+            value = float(value)
+            words = (int(np.float64(value).view(np.int64)),)
+        elif kind == "i":
+            value = int(value)
+            words = (value,)
+        else:
+            words = (value.address,)
+        self.__dict__[name] = value
+        return words
+
+    def point(self, **changes: Any) -> None:
+        """Change fields in place. Only between two calls of a kernel, by the one who has made the struct."""
+        for name, value in changes.items():
+            words = self._take(name, value)
+            at = self.numba_type.word[name]
+            self._words[at : at + len(words)] = words
+
     @classmethod
-    def zeros(cls, **sizes: int) -> Any:
-        """One whose arrays are zero and lie in one block of memory; a size for every name in the shapes."""
+    def zeros(cls, **given: Any) -> Any:
+        """One whose arrays are zero and lie in one block of memory.
+
+        Given are a size for every name in the shapes, and the fields that are no arrays.
+        """
         made = cls.__new__(cls)
-        total, words, places = _layout(cls, tuple(sizes.items()))
+        single = {name: value for name, value in given.items() if name in cls._fields}
+        total, words, places = _layout(cls, tuple((name, n) for name, n in given.items() if name not in single))
         block = np.zeros(total)
         made._block = block
         made._words = words + block.ctypes.data * places
         made.address = made._words.ctypes.data
+        made.point(**single)
         return made
+
+    @property
+    def block(self) -> Any:
+        """The arrays of a struct made by `zeros`, as one."""
+        return self._block
 
     def __getattr__(self, name: str) -> Any:
         # An array of `zeros` becomes a NumPy array when Python first looks at it.
@@ -142,7 +168,12 @@ class Struct:
 
     def replace(self, **changes: Any) -> Any:
         """A copy with some fields changed; the other arrays are shared."""
-        return type(self)(**({name: getattr(self, name) for name in self._fields} | changes))
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._words = self._words.copy()
+        made.address = made._words.ctypes.data
+        made.point(**changes)
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), {name: getattr(self, name) for name in self._fields})
@@ -157,6 +188,10 @@ def _layout(cls: type[Struct], sizes: tuple[tuple[str, int], ...]) -> tuple[int,
     """Length of the block, the words with places in the block in bytes, and where those stand."""
     known, words, places, at = dict(sizes), [], [], 0
     for _, shape in cls._fields.values():
+        if not shape:
+            words.append(0)
+            places.append(0)
+            continue
         sized = [-1 if n == "block" else known[n] if isinstance(n, str) else n for n in shape]
         words += [8 * at, *sized]
         places += [1] + [0] * len(sized)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,10 +88,12 @@ def evaluate(
 
 def normalise(q: FloatArray) -> None:
     """Scale the quaternion of a state to length one; a zero quaternion is refused."""
-    size = float(np.linalg.norm(q[:4]))
+    quaternion = q[:4]
+    size = math.sqrt(quaternion.dot(quaternion))
     if size < 1e-6:
         raise SimulationError("state: its quaternion (the first four entries, w x y z) is zero; (1, 0, 0, 0) is level")
-    q[:4] /= size
+    if size != 1.0:
+        quaternion /= size
 
 
 def _plain_model(vehicle: Vehicle) -> KinematicModel:

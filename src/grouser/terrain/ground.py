@@ -107,7 +107,7 @@ class Terrain:
         """Whether its height or slope may jump: the contact search then looks more closely."""
         return self.kind in ("mesh", "ramp", "stack") or any(child.has_edges for child in self.children)
 
-    @property
+    @cached_property
     def kernel(self) -> Ground:
         """The ground as the engine takes it; valid while this terrain is alive."""
         many = 0 if self.law.many is None else self.law.many.address
