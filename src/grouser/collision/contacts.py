@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser._kernels import probe as kernels
 from grouser._kernels.kinematics import NO_SLIP, KinematicModel
-from grouser._kernels.scratch import make_scratch
 from grouser._kernels.terrain import SMOOTH, Ground
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.once import once_each
+from grouser.rooms import give_scratch, take_scratch
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
+
+_NOWHERE = Ground(0, 0, 0, SMOOTH)
 
 
 @dataclass(frozen=True)
@@ -70,14 +73,15 @@ def evaluate(
     mode = kernels.FROM_GROUND
     if angles is not None:
         mode = kernels.AT_ANGLES if ground is None else kernels.AT_ANGLES_ON_GROUND
-    law = Ground(0, 0, 0, SMOOTH) if ground is None else ground.kernel
+    law = _NOWHERE if ground is None else ground.kernel
     point, rotation = np.zeros((nw, 3)), np.zeros((nw, 3, 3))
     height_error, angle = np.zeros(nw), np.zeros(nw)
     A = np.zeros((3 * nw + len(vehicle.couplings), nv))
     v = np.array(velocity, dtype=np.float64)
-    inside, rank = kernels.probe(
-        vehicle.arrays, model, law, mode, given, q, v, point, rotation, height_error, angle, A, make_scratch(vehicle.arrays)
-    )
+    arrays = vehicle.arrays
+    s = take_scratch(arrays)
+    inside, rank = kernels.probe(arrays, model, law, mode, given, q, v, point, rotation, height_error, angle, A, s)
+    give_scratch(arrays, s)
     if not inside:
         raise SimulationError(
             f"the ground ends under a wheel of '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m; move it onto the map"
@@ -96,6 +100,7 @@ def normalise(q: FloatArray) -> None:
         quaternion /= size
 
 
+@once_each
 def _plain_model(vehicle: Vehicle) -> KinematicModel:
     rows = 3 * vehicle.n_wheels + len(vehicle.couplings)
     everything = np.arange(6 + vehicle.n_joints)

@@ -14,7 +14,7 @@ from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation.drive import as_drive
 from grouser.simulation.engine import launch
-from grouser.simulation.once import once_each
+from grouser.once import once_each
 from grouser.simulation.run import Run
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain

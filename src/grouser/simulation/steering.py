@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grouser.checks import FloatArray
-from grouser.simulation.once import once_each
+from grouser.once import once_each
 from grouser.vehicles import Vehicle
 from grouser.vehicles.tree import forward_kinematics
 

@@ -97,7 +97,7 @@ class Terrain:
         """C address of the ground law; compiles it on first use."""
         return self.law.address
 
-    @property
+    @cached_property
     def par_address(self) -> int:
         """Address of the parameters; valid while this terrain is alive."""
         return int(self.par.ctypes.data)
