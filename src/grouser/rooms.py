@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grouser._kernels.dynamic_scratch import DynamicModel, DynamicScratch, make_dynamic_scratch
 from grouser._kernels.scratch import Scratch, make_scratch
 from grouser._kernels.vehicle import VehicleArrays
 from grouser.once import once_each
@@ -21,6 +22,25 @@ def give_scratch(vehicle: VehicleArrays, scratch: Scratch) -> None:
     _free(vehicle).append(scratch)
 
 
+def take_dynamic_scratch(vehicle: VehicleArrays, model: DynamicModel) -> DynamicScratch:
+    """As `take_scratch`, for the steps of a dynamic model."""
+    try:
+        return _free_dynamic(model).pop()
+    except IndexError:
+        made: DynamicScratch = make_dynamic_scratch(vehicle, model)
+        return made
+
+
+def give_dynamic_scratch(model: DynamicModel, scratch: DynamicScratch) -> None:
+    """As `give_scratch`."""
+    _free_dynamic(model).append(scratch)
+
+
 @once_each
 def _free(vehicle: VehicleArrays) -> list[Scratch]:
+    return []
+
+
+@once_each
+def _free_dynamic(model: DynamicModel) -> list[DynamicScratch]:
     return []

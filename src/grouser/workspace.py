@@ -108,6 +108,13 @@ class Workspace:
         """Begin anew from the state: no steps are taken, and nothing is remembered of any."""
         self._ends[:] = 0
 
+    def clear(self) -> None:
+        """As it was made, but for the drive; state and velocity are zero."""
+        drives = self.batch.drives.copy()
+        self.batch.block[:] = 0.0
+        self.batch.drives[:] = drives
+        self.scratch.block[:] = 0.0
+
     def memory(self) -> list[FloatArray]:
         """Copies of all that changes, which another workspace for the same model can `recall`."""
         rooms = (self.batch, self.scratch, self.dynamic_scratch)

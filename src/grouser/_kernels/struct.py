@@ -10,7 +10,7 @@ Fields never change after that, only what stands in the arrays does: compiled co
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+from functools import lru_cache
 from math import prod
 from typing import Any, ClassVar, NamedTuple
 
@@ -84,6 +84,7 @@ class Struct:
     """Base of all structs. A subclass lists its fields: `radius = array("nw")`."""
 
     _fields: ClassVar[dict[str, Field]]
+    _structs: ClassVar[tuple[str, ...]]
     numba_type: ClassVar[StructType]
     _numba_type_: ClassVar[StructType]  # where Numba's dispatcher looks first, in C: 0.4 µs an argument instead of 2.6
     address: int
@@ -92,6 +93,7 @@ class Struct:
         cls._fields = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
         for name in cls._fields:
             delattr(cls, name)
+        cls._structs = tuple(name for name, field in cls._fields.items() if isinstance(field.kind, StructType))
         cls.numba_type = cls._numba_type_ = StructType(cls.__name__, cls._fields)
 
     def __init__(self, *ordered: Any, **values: Any) -> None:
@@ -140,13 +142,15 @@ class Struct:
         Given are a size for every name in the shapes, and the fields that are no arrays.
         """
         made = cls.__new__(cls)
-        single = {name: value for name, value in given.items() if name in cls._fields}
-        total, words, places = _layout(cls, tuple((name, n) for name, n in given.items() if name not in single))
-        block = np.zeros(total)
-        made._block = block
-        made._words = words + block.ctypes.data * places
+        others = {name: given.pop(name) for name in cls._structs}
+        layout = _layout(cls, tuple(given.items()))
+        made._layout = layout
+        made._block = np.zeros(layout.total)
+        made._words = layout.words + made._block.ctypes.data * layout.places
         made.address = made._words.ctypes.data
-        made.point(**single)
+        made.__dict__.update(layout.numbers)
+        if others:
+            made.point(**others)
         return made
 
     @property
@@ -156,15 +160,17 @@ class Struct:
 
     def __getattr__(self, name: str) -> Any:
         # An array of `zeros` becomes a NumPy array when Python first looks at it.
-        field = type(self)._fields.get(name)
-        if field is None or "_block" not in self.__dict__:
+        own = self.__dict__
+        if "_block" not in own or name not in own["_layout"].arrays:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
-        at = type(self).numba_type.word[name]
-        shape = tuple(self._words[at + 1 : at + 1 + len(field.shape)].tolist())
-        start = (int(self._words[at]) - self._block.ctypes.data) // 8
-        flat = self._block[start : start + prod(shape)]
-        self.__dict__[name] = view = (flat if field.kind == "f" else flat.view(np.int64)).reshape(shape)
+        own[name] = view = self.view(name, own["_block"])
         return view
+
+    def view(self, name: str, block: Any) -> Any:
+        """An array in a copy of the block, or in copies of it, one a row."""
+        start, end, shape, kind = self._layout.arrays[name]
+        part = block[..., start:end].reshape(*block.shape[:-1], *shape)
+        return part if kind == "f" else part.view(np.int64)
 
     def replace(self, **changes: Any) -> Any:
         """A copy with some fields changed; the other arrays are shared."""
@@ -183,21 +189,44 @@ def _rebuild(cls: type[Struct], values: dict[str, Any]) -> Struct:
     return cls(**values)
 
 
-@cache
-def _layout(cls: type[Struct], sizes: tuple[tuple[str, int], ...]) -> tuple[int, Any, Any]:
-    """Length of the block, the words with places in the block in bytes, and where those stand."""
-    known, words, places, at = dict(sizes), [], [], 0
-    for _, shape in cls._fields.values():
-        if not shape:
-            words.append(0)
-            places.append(0)
+class _Layout(NamedTuple):
+    """How a struct lies in memory that `zeros` makes."""
+
+    total: int  # length of the block
+    words: Any  # with places in the block in bytes
+    places: Any  # 1 where there is such a place
+    numbers: dict[str, Any]
+    arrays: dict[str, Any]  # of each its start and end in the block, shape and kind
+
+
+@lru_cache(maxsize=512)
+def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> _Layout:
+    known = dict(given)
+    shapes = {
+        name: tuple(known[n] if isinstance(n, str) else n for n in field.shape)
+        for name, field in cls._fields.items()
+        if field.shape and field.shape != ("block",)
+    }
+    total = sum(map(prod, shapes.values()))
+    words, places, numbers, arrays, at = [], [], {}, {}, 0
+    for name, (kind, declared) in cls._fields.items():
+        if declared:
+            start, shape = (at, shapes[name]) if name in shapes else (0, (total,))
+            arrays[name] = (start, start + prod(shape), shape, kind)
+            words += [8 * start, *shape]
+            places += [1] + [0] * len(shape)
+            at += prod(shape) if name in shapes else 0
             continue
-        sized = [-1 if n == "block" else known[n] if isinstance(n, str) else n for n in shape]
-        words += [8 * at, *sized]
-        places += [1] + [0] * len(sized)
-        at += prod(sized) if sized != [-1] else 0
-    words = [at if word == -1 else word for word in words]
-    return at, np.array(words, dtype=np.int64), np.array(places, dtype=np.int64)
+        places.append(0)
+        if name in cls._structs:
+            words.append(0)
+        elif kind == "f":
+            numbers[name] = float(known[name])
+            words.append(int(np.float64(numbers[name]).view(np.int64)))
+        else:
+            numbers[name] = int(known[name])
+            words.append(numbers[name])
+    return _Layout(total, np.array(words, dtype=np.int64), np.array(places, dtype=np.int64), numbers, arrays)
 
 
 @typeof_impl.register(Struct)

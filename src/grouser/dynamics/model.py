@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import dynamic_probe as kernels
-from grouser._kernels.dynamic_scratch import DynamicModel, make_dynamic_scratch
+from grouser._kernels.dynamic_scratch import DynamicModel
 from grouser._kernels.joint_laws import spring
 from grouser._kernels.kinematics import GRAVITY
 from grouser._kernels.vehicle import VehicleArrays
@@ -26,7 +26,7 @@ from grouser.dynamics.external import ExternalForce
 from grouser.dynamics.joints import JointModel
 from grouser.dynamics.step import Step, take_step
 from grouser.errors import SimulationError
-from grouser.rooms import give_scratch, take_scratch
+from grouser.rooms import give_dynamic_scratch, give_scratch, take_dynamic_scratch, take_scratch
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -277,9 +277,10 @@ class Dynamics:
         nv = len(v)
         M, c = np.zeros((nv, nv)), np.zeros(nv)
         arrays, model = self.vehicle_arrays, self.arrays()
-        s = take_scratch(arrays)
-        kernels.inertia_and_bias(arrays, model, q, v, M, c, s, make_dynamic_scratch(arrays, model))
+        s, d = take_scratch(arrays), take_dynamic_scratch(arrays, model)
+        kernels.inertia_and_bias(arrays, model, q, v, M, c, s, d)
         give_scratch(arrays, s)
+        give_dynamic_scratch(model, d)
         return M, c
 
     def step(
