@@ -10,8 +10,21 @@ import grouser
 ROOT = Path(grouser.__file__).parent
 LAYERS = [
     {"_kernels"},
-    {"rotation", "spatial", "errors", "checks", "compiling", "files", "dataframe", "own_function", "_version",
-     "threads", "once", "rooms", "workspace"},
+    {
+        "rotation",
+        "spatial",
+        "errors",
+        "checks",
+        "compiling",
+        "files",
+        "dataframe",
+        "own_function",
+        "_version",
+        "threads",
+        "once",
+        "rooms",
+        "workspace",
+    },
     {"vehicles", "terrain", "logs"},
     {"collision"},
     {"contact", "actuation", "slip"},

@@ -106,7 +106,8 @@ _HOME = {
     "Vehicle": "vehicles",
     "vehicle": "vehicles",
     **dict.fromkeys(("Fit", "MotionModel", "Noise", "Parameter", "calibrate", "evaluate"), "calibration"),
-    **dict.fromkeys(("Rollouts", "Run", "Settled", "Status", "Stepper", "drive", "rollout", "settle", "simulate"), "simulation"),
+    **dict.fromkeys(("Rollouts", "Run", "Settled", "Status", "Stepper"), "simulation"),
+    **dict.fromkeys(("drive", "rollout", "settle", "simulate"), "simulation"),
 }
 """The module each name lives in; the other names are modules."""
 

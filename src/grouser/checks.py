@@ -77,7 +77,8 @@ def real(value: ArrayLike, name: str) -> FloatArray:
 def array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> FloatArray:
     """A new C-contiguous float64 array of finite numbers; None in the shape allows any length."""
     if _plain(value, shape):
-        return value.copy()  # type: ignore[union-attr]
+        plain: FloatArray = value.copy()  # type: ignore[union-attr]
+        return plain
     if np.ma.is_masked(value):
         raise SimulationError(f"{name}: has masked entries, and what lies under a mask is no number; fill them first")
     try:
@@ -101,7 +102,7 @@ def array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> FloatAr
 
 def fill(room: FloatArray, value: ArrayLike, name: str) -> None:
     """Copy an array of finite numbers into one of the same shape."""
-    room[:] = value if _plain(value, room.shape) else array(value, name, room.shape)  # type: ignore[assignment]
+    room[:] = value if _plain(value, room.shape) else array(value, name, room.shape)
 
 
 def _plain(value: Any, shape: tuple[int | None, ...]) -> bool:

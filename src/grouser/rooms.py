@@ -13,8 +13,7 @@ def take_scratch(vehicle: VehicleArrays) -> Scratch:
     try:
         return _free(vehicle).pop()
     except IndexError:
-        made: Scratch = make_scratch(vehicle)
-        return made
+        return make_scratch(vehicle)
 
 
 def give_scratch(vehicle: VehicleArrays, scratch: Scratch) -> None:
@@ -27,8 +26,7 @@ def take_dynamic_scratch(vehicle: VehicleArrays, model: DynamicModel) -> Dynamic
     try:
         return _free_dynamic(model).pop()
     except IndexError:
-        made: DynamicScratch = make_dynamic_scratch(vehicle, model)
-        return made
+        return make_dynamic_scratch(vehicle, model)
 
 
 def give_dynamic_scratch(model: DynamicModel, scratch: DynamicScratch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grouser._kernels import drive as laws
 from grouser._kernels.dynamic_scratch import DynamicModel, make_dynamic_scratch
@@ -55,7 +56,7 @@ class Workspace:
         self.scratch = make_scratch(vehicle)
         self.dynamic_scratch: Any = None
         self.job: KinematicJob | DynamicJob
-        if dynamic:
+        if isinstance(model, DynamicModel):
             from grouser._kernels.dynamic_rollout import dynamic_rollouts  # loaded when used: it takes 20 ms
 
             self.dynamic_scratch = make_dynamic_scratch(vehicle, model)
@@ -65,7 +66,7 @@ class Workspace:
             self.job = KinematicJob(vehicle, model, ground, self.batch, self.scratch)
             self._kernel = kinematic_rollouts
         self.ground, self.dt = ground, dt
-        self._ends = self.batch.ends[0]
+        self._ends: NDArray[np.int64] = self.batch.ends[0]
         par = np.array([1.0, na, 1.0, *np.zeros(na)])
         self.drive(laws.table.address, par)
         self.command: FloatArray = par[3:]

@@ -43,7 +43,7 @@ def record_forces(vehicle, model, iterations, row, forces, torques, diagnostics,
 
 @kernel
 def dynamic_rollout(vehicle, model, ground, batch, n, s, d):
-    """Rollout n of the batch, from where it is; returns status, steps, recorded rows, Newton iterations, halved steps."""
+    """Rollout n of the batch, from where it is; returns status, steps, rows, Newton iterations, halved steps."""
     drive = Function(batch.drives[n, 0], batch.drives[n, 1])
     q = batch.q[n]
     v = batch.v[n]

@@ -1,10 +1,11 @@
 """Structs: many arrays and numbers behind one address.
 
-A kernel that takes fifty arrays by value passes four hundred words at every call, and compiles as many. A `Struct` is laid
-out once, by Python, as a row of 64-bit words, and kernels take its address: `s.field` reads the same as of a named tuple,
-in compiled code and with NUMBA_DISABLE_JIT=1.
+A kernel that takes fifty arrays by value passes four hundred words at every call, and compiles as many. A `Struct` is
+laid out once, by Python, as a row of 64-bit words, and kernels take its address: `s.field` reads the same as of a named
+tuple, in compiled code and with NUMBA_DISABLE_JIT=1.
 
-Fields never change after that, only what stands in the arrays does: compiled code may read each of them once and keep it.
+While a kernel runs fields never change, only what stands in the arrays does: compiled code may read each of them once
+and keep it. Between two calls their owner may `point` them elsewhere.
 """
 
 from __future__ import annotations

@@ -162,10 +162,11 @@ class Dynamics:
             return arrays
         rows = np.array([joint.row(self.vehicle) for joint in self.joints])
         values = np.array([joint.value for joint in self.joints])
-        return arrays.replace(
+        made: VehicleArrays = arrays.replace(
             coupling=np.concatenate([arrays.coupling, rows]),
             coupling_value=np.concatenate([arrays.coupling_value, values]),
         )
+        return made
 
     @cached_property
     def _parts(self) -> dict[str, Any]:

@@ -40,8 +40,9 @@ class Step:
     """Whether the balance was met within the tolerance."""
     iterations: int
     """Newton iterations taken."""
-    state: FloatArray
-    """State at the end of the step [quaternion w x y z, position x y z, joints], shape (nq,)."""
+    state: FloatArray | None = None
+    """State at the end of the step [quaternion w x y z, position x y z, joints], shape (nq,); None: `thesis_step` does
+    not move it."""
 
 
 def take_step(

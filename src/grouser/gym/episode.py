@@ -57,7 +57,7 @@ class Episode:
         self.state = room.state
         """[quaternion w x y z, position x y z, joints], shape (nq,)."""
         dynamic = isinstance(model, Dynamics)
-        self._seen = (room.velocity, room.velocity) if dynamic else tuple(room.batch.velocities[0])
+        self._seen: list[FloatArray] = [room.velocity] * 2 if dynamic else list(room.batch.velocities[0])
 
     @property
     def velocity(self) -> FloatArray:

@@ -27,9 +27,7 @@ def frame_poses(vehicle: Vehicle, state: ArrayLike) -> tuple[FloatArray, FloatAr
     return R, p
 
 
-def frame_jacobian(
-    vehicle: Vehicle, state: ArrayLike, frame: str, offset: ArrayLike = (0.0, 0.0, 0.0)
-) -> FloatArray:
+def frame_jacobian(vehicle: Vehicle, state: ArrayLike, frame: str, offset: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
     """Velocity of a point of a frame per joint-space velocity, shape (6, nv): angular, linear, in body coordinates.
 
     `offset` [m] is the point in the frame's own axes.

@@ -116,7 +116,8 @@ class Launcher:
         """The ground as kernels take it."""
         self._scene: tuple[Any, Any, Any] = (arrays, model.arrays(dt), self.ground)
         order = model.order if isinstance(model, Kinematics) else 0
-        self._timing = {"t0": 0.0, "dt": dt, "steps": steps, "order": order, "every": every, "closing": self._details > 0}
+        self._timing = {"t0": 0.0, "dt": dt, "steps": steps, "order": order, "every": every}
+        self._timing["closing"] = self._details > 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The scene holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
@@ -170,7 +171,7 @@ class Launcher:
         """Roll out the batch on some threads."""
         alone = n == 1 or (threads is None and n * self._steps <= FEW_STEPS)
         count = 1 if alone else thread_count(threads)
-        kernel = _dynamic_rollouts() if self._dynamic else kinematic_rollouts
+        kernel: Callable[[Any, int, int], None] = _dynamic_rollouts() if self._dynamic else kinematic_rollouts
         jobs = [self._job(batch) for _ in range(min(count, n))]
         with compiling("dynamics" if self._dynamic else "kinematics"):
             in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=count, size=SLICE)

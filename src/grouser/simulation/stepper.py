@@ -52,6 +52,7 @@ class Stepper:
         self.dt = checks.positive(dt, "dt")
         """Step [s]."""
         self._make()
+        self._status = Status.OK
         self._begin = self._started(start, velocity)
         self.reset()
 
@@ -81,7 +82,10 @@ class Stepper:
 
     @property
     def state(self) -> FloatArray:
-        """[quaternion w x y z, position x y z, joints], shape (nq,); a copy. It may be set, and motion goes on there."""
+        """[quaternion w x y z, position x y z, joints], shape (nq,); a copy.
+
+        It may be set: motion goes on from there, and what actuators remember stays.
+        """
         return self._room.state.copy()
 
     @state.setter
@@ -175,4 +179,5 @@ class Stepper:
 
     def __repr__(self) -> str:
         x, y, z = self._room.state[4:7]
-        return f"<Stepper of '{self.model.vehicle.name}': {self.time:g} s, ({x:.4g}, {y:.4g}, {z:.4g}) m, {self._status}>"
+        name = self.model.vehicle.name
+        return f"<Stepper of '{name}': {self.time:g} s, ({x:.4g}, {y:.4g}, {z:.4g}) m, {self._status}>"
