@@ -19,6 +19,7 @@ from grouser._kernels.jacobian import wheel_jacobians
 from grouser._kernels.jit import entry, inlined, kernel
 from grouser._kernels.kinematics import constrained_velocity
 
+
 @kernel
 def sample_twists(vehicle, model, angles, q, v, out, s):
     """Body velocity (ω, v) of each row into out, T (2.37); returns the smallest rank of the solutions."""

@@ -5,23 +5,16 @@ out once, by Python, as a row of 64-bit words, and kernels take its address: `s.
 in compiled code and with NUMBA_DISABLE_JIT=1.
 
 Fields never change after that, only what stands in the arrays does: compiled code may read each of them once and keep it.
+`struct_type.py` tells Numba about them; this module needs no Numba, so that a vehicle can be read without it.
 """
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 from math import prod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.core.datamodel import models, register_default
-from numba.core.imputils import lower_getattr_generic
-from numba.core.typing.templates import AttributeTemplate
-from numba.extending import NativeValue, infer_getattr, typeof_impl, unbox
 
 _KINDS = {"f": np.dtype(np.float64), "i": np.dtype(np.int64)}
 
@@ -58,7 +51,7 @@ def integer() -> Any:
 
 def struct(kind: type[Struct]) -> Any:
     """Another struct."""
-    return Field(kind.numba_type, ())
+    return Field(kind, ())
 
 
 def block() -> Any:
@@ -66,32 +59,21 @@ def block() -> Any:
     return Field("f", ("block",))
 
 
-class StructType(types.Type):
-    """The Numba type of a Struct class: an address."""
-
-    def __init__(self, name: str, fields: dict[str, Field]):
-        self.fields, self.word, at = {}, {}, 0
-        for field, (kind, shape) in fields.items():
-            scalar = {"f": types.float64, "i": types.int64}.get(kind, kind)
-            self.fields[field] = types.Array(scalar, len(shape), "C") if shape else scalar
-            self.word[field] = at
-            at += 1 + len(shape) if shape else 1
-        layout = hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
-        super().__init__(f"{name}_{layout}")
-
-
 class Struct:
     """Base of all structs. A subclass lists its fields: `radius = array("nw")`."""
 
     _fields: ClassVar[dict[str, Field]]
-    numba_type: ClassVar[StructType]
-    address: int
+    _word: ClassVar[dict[str, int]]
+    _address: int
 
     def __init_subclass__(cls) -> None:
         cls._fields = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
         for name in cls._fields:
             delattr(cls, name)
-        cls.numba_type = StructType(cls.__name__, cls._fields)
+        cls._word, at = {}, 0
+        for name, (_, shape) in cls._fields.items():
+            cls._word[name] = at
+            at += 1 + len(shape)
 
     def __init__(self, *ordered: Any, **values: Any) -> None:
         values |= zip(self._fields, ordered, strict=False)
@@ -108,14 +90,14 @@ class Struct:
             elif kind == "f":
                 value = float(value)
                 words.append(int(np.float64(value).view(np.int64)))
-            elif isinstance(kind, StructType):
-                words.append(value.address)
+            elif isinstance(kind, type):
+                words.append(value._address)
             else:
                 value = int(value)
                 words.append(value)
             self.__dict__[name] = value
         self._words = np.array(words, dtype=np.int64)
-        self.address = self._words.ctypes.data
+        self._address = self._words.ctypes.data
 
     @classmethod
     def zeros(cls, **sizes: int) -> Any:
@@ -125,7 +107,7 @@ class Struct:
         block = np.zeros(total)
         made._block = block
         made._words = words + block.ctypes.data * places
-        made.address = made._words.ctypes.data
+        made._address = made._words.ctypes.data
         return made
 
     def __getattr__(self, name: str) -> Any:
@@ -133,7 +115,7 @@ class Struct:
         field = type(self)._fields.get(name)
         if field is None or "_block" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
-        at = type(self).numba_type.word[name]
+        at = type(self)._word[name]
         shape = tuple(self._words[at + 1 : at + 1 + len(field.shape)].tolist())
         start = (int(self._words[at]) - self._block.ctypes.data) // 8
         flat = self._block[start : start + prod(shape)]
@@ -143,6 +125,9 @@ class Struct:
     def replace(self, **changes: Any) -> Any:
         """A copy with some fields changed; the other arrays are shared."""
         return type(self)(**({name: getattr(self, name) for name in self._fields} | changes))
+
+    def __iter__(self) -> Any:
+        return (getattr(self, name) for name in self._fields)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), {name: getattr(self, name) for name in self._fields})
@@ -163,60 +148,3 @@ def _layout(cls: type[Struct], sizes: tuple[tuple[str, int], ...]) -> tuple[int,
         at += prod(sized) if sized != [-1] else 0
     words = [at if word == -1 else word for word in words]
     return at, np.array(words, dtype=np.int64), np.array(places, dtype=np.int64)
-
-
-@typeof_impl.register(Struct)
-def _typeof(value: Struct, context: Any) -> StructType:
-    return type(value).numba_type
-
-
-@register_default(StructType)
-class _AddressModel(models.PrimitiveModel):
-    def __init__(self, manager, kind):
-        super().__init__(manager, kind, ir.IntType(8).as_pointer())
-
-
-@infer_getattr
-class _Fields(AttributeTemplate):
-    key = StructType
-
-    def generic_resolve(self, struct, name):
-        return struct.fields.get(name)
-
-
-def _load(builder, base, word, kind):
-    at = builder.gep(base, [ir.Constant(ir.IntType(64), 8 * word)], inbounds=True)
-    value = builder.load(builder.bitcast(at, kind.as_pointer()), align=8)
-    # Only Python writes the words, before any kernel runs.
-    value.set_metadata("invariant.load", builder.module.add_metadata([]))
-    return value
-
-
-@lower_getattr_generic(StructType)
-def _field(context, builder, struct, base, name):
-    kind, word = struct.fields[name], struct.word[name]
-    if not isinstance(kind, types.Array):
-        return _load(builder, base, word, context.get_value_type(kind))
-    integer = ir.IntType(64)
-    eight = ir.Constant(integer, 8)
-    made = context.make_array(kind)(context, builder)
-    made.meminfo = made.parent = ir.Constant(ir.IntType(8).as_pointer(), None)
-    made.itemsize = eight
-    made.data = _load(builder, base, word, made.data.type)
-    shape = [_load(builder, base, word + 1 + k, integer) for k in range(kind.ndim)]
-    strides, stride = [], eight
-    for size in reversed(shape):
-        strides.insert(0, stride)
-        stride = builder.mul(stride, size, flags=["nsw"])
-    made.nitems = builder.udiv(stride, eight)
-    made.shape = cgutils.pack_array(builder, shape)
-    made.strides = cgutils.pack_array(builder, strides)
-    return made._getvalue()
-
-
-@unbox(StructType)
-def _unbox(kind, value, c):
-    address = c.pyapi.object_getattr_string(value, "address")
-    pointer = c.pyapi.long_as_voidptr(address)
-    c.pyapi.decref(address)
-    return NativeValue(pointer, is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
