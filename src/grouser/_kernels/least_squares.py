@@ -4,9 +4,9 @@ import math
 
 from grouser._kernels.jit import inlined, kernel
 
-# The normal equations square the condition: a pivot this much smaller than its column means that they lose up to nine of
-# the sixteen digits. The QR decides then, which loses half as many.
-_PIVOT = 1e-7
+# The normal equations square the condition: a pivot this much smaller than its column costs four of the sixteen digits,
+# a QR half as many. Pivots of ordinary vehicles are above 0.2: the QR decides only where something is nearly open.
+_PIVOT = 1e-4
 # A squared column this much smaller than the largest is rounding: the QR decides then, too.
 _NOTHING = 1e-18
 # A column of the pivoted QR this much smaller than the first adds nothing but rounding.

@@ -318,8 +318,8 @@ def add_slopes(slopes, time, k, low, high, t, end, c, s, R, to_yaw_y, to_yaw_z, 
 def integrate_poses(time, twists, attitude, ranges, times, lags, sensors, poses, first, last):
     """Poses (S, I, 6) of I intervals for S candidates: twists (S, n, 6), lags (S,), sensors (S, 4).
 
-    ranges (I, 2): samples of the stretch of each; times (I, 2): when it begins and ends, as the sensor stamps it. Of the
-    S × I poses those from first to last.
+    ranges (I, 2): samples of the stretch of each; times (I, 2): when it begins and ends, as the sensor stamps it.
+    Of the S × I poses those from first to last.
     """
     intervals = times.shape[0]
     for m in range(first, last):
@@ -351,7 +351,10 @@ def integrate_poses(time, twists, attitude, ranges, times, lags, sensors, poses,
 def integrate_errors(
     time, twist, attitude, ranges, times, lag, sensor, slopes, noise, intensity, poses, J, W, ends, first, last
 ):
-    """Of the intervals from first to last: poses (I, 6), Jacobians J (I, 4, np), noise integrals W (I, nd, nd, 4, 4), velocities at the ends (I, 2, 4)."""
+    """Poses (I, 6), Jacobians J (I, 4, np), noise integrals W (I, nd, nd, 4, 4), velocities at the ends (I, 2, 4).
+
+    Of the intervals from first to last.
+    """
     for i in range(first, last):
         integrate(
             time,

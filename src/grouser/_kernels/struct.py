@@ -1,10 +1,11 @@
 """Structs: many arrays and numbers behind one address.
 
-A kernel that takes fifty arrays by value passes four hundred words at every call, and compiles as many. A `Struct` is laid
-out once, by Python, as a row of 64-bit words, and kernels take its address: `s.field` reads the same as of a named tuple,
-in compiled code and with NUMBA_DISABLE_JIT=1.
+A kernel that takes fifty arrays by value passes four hundred words at every call, and compiles as many. A `Struct` is
+laid out once, by Python, as a row of 64-bit words, and kernels take its address: `s.field` reads the same as of a named
+tuple, in compiled code and with NUMBA_DISABLE_JIT=1.
 
-Fields never change after that, only what stands in the arrays does: compiled code may read each of them once and keep it.
+Fields never change after that, only what stands in the arrays does: compiled code may read each of them once and keep
+it.
 `struct_type.py` tells Numba about them; this module needs no Numba, so that a vehicle can be read without it.
 """
 

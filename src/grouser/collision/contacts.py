@@ -74,8 +74,9 @@ def evaluate(
     height_error, angle = np.zeros(nw), np.zeros(nw)
     A = np.zeros((3 * nw + len(vehicle.couplings), nv))
     v = np.array(velocity, dtype=np.float64)
+    found = (point, rotation, height_error, angle, A)
     inside, rank = kernels.probe(
-        vehicle.arrays, model, law, mode, given, q, v, point, rotation, height_error, angle, A, make_scratch(vehicle.arrays)
+        vehicle.arrays, model, law, mode, given, q, v, *found, make_scratch(vehicle.arrays)
     )
     if not inside:
         raise SimulationError(
