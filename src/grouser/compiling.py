@@ -8,8 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from grouser._kernels import store
-
 SECONDS = {
     "settle": 15.0,
     "kinematics": 30.0,

@@ -7,6 +7,9 @@ import sys
 import numpy as np
 import pytest
 
+ROUNDING = 1e-11
+"""Only the order of sums differs. A start that is shifted by δ changes the numbers below by up to 120 δ, where a wheel
+passes from one cell of the ground to the next, and a contact is found within 1e-13."""
 SCRIPT = """
 import sys
 import numpy as np
@@ -39,12 +42,11 @@ def compiled(tmp_path_factory):
 
 
 def test_compiled_and_interpreted_runs_agree(tmp_path, compiled):
-    """1e-11: only the order of sums differs; rough ground and the contact's place on it amplify that a little."""
     interpreted = numbers(tmp_path, NUMBA_DISABLE_JIT="1")
-    np.testing.assert_allclose(compiled, interpreted, atol=1e-11, rtol=1e-11)
+    np.testing.assert_allclose(compiled, interpreted, atol=ROUNDING, rtol=ROUNDING)
 
 
 def test_no_kernel_reads_or_writes_past_an_array(tmp_path, compiled):
     """Numba raises IndexError on the first index out of bounds; compiles the engine once more, about a minute."""
     checked = numbers(tmp_path, NUMBA_BOUNDSCHECK="1", GROUSER_CACHE_DIR=str(tmp_path / "cache"))
-    np.testing.assert_allclose(compiled, checked, atol=1e-12, rtol=1e-12)
+    np.testing.assert_allclose(compiled, checked, atol=ROUNDING, rtol=ROUNDING)

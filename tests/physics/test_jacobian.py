@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser._kernels.group import move
+from grouser._kernels import group
+from grouser._kernels.jit import entry
 from grouser.collision import contacts
 from grouser.kinematics import frame_poses
+
+move = entry(group.move.py_func)
 
 STEP = 1e-5
 

@@ -4,7 +4,10 @@ import numpy as np
 from scipy.linalg import expm
 
 import grouser as gr
-from grouser._kernels.group import bracket, move
+from grouser._kernels import group
+from grouser._kernels.jit import entry
+
+move, bracket = entry(group.move.py_func), entry(group.bracket.py_func)
 
 RNG = np.random.default_rng(11)
 

@@ -6,12 +6,15 @@ from scipy.optimize import minimize
 
 import grouser as gr
 from grouser import rotation
+from grouser._kernels import group
 from grouser._kernels import unconstrained as kernels
-from grouser._kernels.group import move
+from grouser._kernels.jit import entry
 from grouser.collision import contacts
 from grouser.errors import SimulationError
 from grouser.simulation.settle import free_joints
 from grouser.simulation.unconstrained import simulate_unconstrained
+
+move, twist_between = entry(group.move.py_func), entry(kernels.twist_between.py_func)
 
 SMOOTH = {"rms": 0.03, "length": 0.8, "seed": 3, "interpolation": "bicubic"}
 
@@ -102,7 +105,7 @@ def test_the_velocity_between_two_states_undoes_a_motion(size):
     v[:3] *= size / np.linalg.norm(v[:3])
     after, back = np.zeros(9), np.zeros(8)
     move(q, v, 1.0, after)
-    kernels.twist_between(q, after, 1.0, back)
+    twist_between(q, after, 1.0, back)
     np.testing.assert_allclose(back, v, rtol=0.0, atol=1e-13)
 
 

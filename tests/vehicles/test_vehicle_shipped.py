@@ -65,7 +65,7 @@ def test_arrays_are_what_a_kernel_compiles_for(name):
     }  # fmt: skip
     integers = {"parent", "joint", "wheel", "wheel_of_frame", "actuated"}
     assert set(shapes) == set(arrays._fields)
-    for field, array in arrays._asdict().items():
+    for field, array in zip(arrays._fields, arrays, strict=True):
         assert array.shape == shapes[field], field
         assert array.dtype == (np.int64 if field in integers else np.float64), field
         assert array.flags.c_contiguous, field

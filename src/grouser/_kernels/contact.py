@@ -99,7 +99,7 @@ def set_ground_contact(vehicle, s, w, cosine, sine, dz, gx, gy):
 
 @inlined
 def set_hub(vehicle, s, w):
-    """The rim of wheel w as s.hub: the wheel's centre, unit vectors down, ahead and along the axle, world coordinates."""
+    """The rim of wheel w as s.hub: its centre, unit vectors down, ahead and along the axle, world coordinates."""
     frame = vehicle.wheel[w]
     rim = s.rims[w]
     R = s.R_world_body
@@ -186,9 +186,10 @@ def find_contacts(vehicle, ground, s):
             return False
     else:
         for w in range(nw):
-            inside = search_tyre(vehicle, ground, s, w) if vehicle.tyre[w] > 0.0 else search_rims(
-                ground, w, w + 1, s
-            )
+            if vehicle.tyre[w] > 0.0:
+                inside = search_tyre(vehicle, ground, s, w)
+            else:
+                inside = search_rims(ground, w, w + 1, s)
             if not inside:
                 return False
     for w in range(nw):

@@ -1,8 +1,8 @@
 """The points of circles that are lowest above the ground: of smallest height error, T (2.8), Fig. 2.3.
 
-Each is found on coarse samples of its circle's lower half and refined to where circle and ground are tangent, by secant;
-where that fails, as on an edge of the ground, by bracketing. All circles are searched together: a ground that answers many
-points at once is asked once for all samples, and once for each secant step.
+Each is found on coarse samples of its circle's lower half and refined to where circle and ground are tangent, by
+secant; where that fails, as on an edge of the ground, by bracketing. All circles are searched together: a ground that
+answers many points at once is asked once for all samples, and once for each secant step.
 """
 
 import math
@@ -24,7 +24,8 @@ _COSINES = np.cos(_ANGLES)
 _SINES = np.sin(_ANGLES)
 
 # Columns of `search`, a row for each circle
-COSINE, SINE, OFFSET, SLOPE_X, SLOPE_Y, STEP, TRAVELLED, HEIGHT_LIMIT, START, START_OFFSET, HEIGHT_ERROR, STATE = range(12)
+COSINE, SINE, SLOPE_X, SLOPE_Y, HEIGHT_ERROR = range(5)
+OFFSET, STEP, TRAVELLED, HEIGHT_LIMIT, START, START_OFFSET, STATE = range(5, 12)
 COLUMNS = 12
 SEARCHING, FOUND, LOST = 0.0, 1.0, 2.0
 
@@ -43,7 +44,7 @@ def look_up(ground, g_in, g_out, unused, rim, cosine, sine):
 
 @inlined
 def look_up_many(ground, n, s):
-    """The ground at n points: s.points holds all x, then all y; heights, then slopes along x, then y, into s.grounds."""
+    """The ground at n points: s.points holds all x, then all y; heights, slopes along x, then y, go to s.grounds."""
     if ground.many != 0:
         s.unused[0] = n
         call_law(ground.many, ground.par, s.points, s.grounds, s.unused)

@@ -18,7 +18,10 @@ import numba
 import numpy as np
 from llvmlite import binding as llvm
 
-_MACHINERY = ("fingerprint.py", "jit.py", "library.py", "struct.py")
+from grouser._kernels.struct import Struct
+from grouser._kernels.struct_type import type_of
+
+_MACHINERY = ("fingerprint.py", "jit.py", "library.py", "struct_type.py")
 _SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML", "CPU_NAME")
 
 
@@ -95,8 +98,8 @@ class CallTree:
             self._add_code(value)
         elif hasattr(value, "_defn"):  # an intrinsic
             self._add_function(value._defn)
-        elif hasattr(value, "numba_type"):  # a Struct
-            self._put("struct", value.numba_type.name)
+        elif isinstance(value, type) and issubclass(value, Struct):
+            self._put("struct", type_of(value).name)
         elif isinstance(value, type):
             self._put("class", value.__qualname__, getattr(value, "_fields", None))
         elif isinstance(getattr(value, "function", None), types.FunctionType):  # a Law

@@ -1,7 +1,7 @@
 """How every kernel is compiled: the decorators.
 
-`kernel`, `inlined` and `allocating` are called by other kernels and stay LLVM IR (`library.py`); `entry` and `exact_entry`
-are called from Python and become machine code, which is kept in files named by content (`store.py`).
+`kernel`, `inlined` and `allocating` are called by other kernels and stay LLVM IR (`library.py`); `entry` and
+`exact_entry` are called from Python and become machine code, which is kept in files named by content (`store.py`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class EntryKernel(CPUDispatcher):
     """A function that only Python calls: kernels must not, as its code may come from a file, without the IR to link."""
 
     def get_call_template(self, args, kws):
-        raise TypingError(f"{self.py_func.__name__} is an entry, which kernels cannot call; make the shared part a kernel")
+        name = self.py_func.__name__
+        raise TypingError(f"{name} is an entry, which kernels cannot call; make the shared part a kernel")
 
 
 def _made(kind, compiler, function, options):

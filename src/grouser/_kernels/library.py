@@ -1,8 +1,8 @@
 """How machine code is made: inner kernels stay LLVM IR, entries and laws take in what they call and are compiled whole.
 
-Numba would turn every function into machine code, most of which nothing calls: all its callers have it inlined or linked
-in. Here only what Python or a law's address calls is optimised and compiled. This leans on Numba's internals; the tests
-say so when a new Numba changes them.
+Numba would turn every function into machine code, most of which nothing calls: all its callers have it inlined or
+linked in. Here only what Python or a law's address calls is optimised and compiled. This leans on Numba's internals;
+the tests say so when a new Numba changes them.
 """
 
 import llvmlite.binding as llvm

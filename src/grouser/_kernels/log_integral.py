@@ -19,6 +19,7 @@ from grouser._kernels.jacobian import wheel_jacobians
 from grouser._kernels.jit import entry, inlined, kernel
 from grouser._kernels.kinematics import constrained_velocity
 
+
 @kernel
 def sample_twists(vehicle, model, angles, q, v, out, s):
     """Body velocity (ω, v) of each row into out, T (2.37); returns the smallest rank of the solutions."""
@@ -317,8 +318,8 @@ def add_slopes(slopes, time, k, low, high, t, end, c, s, R, to_yaw_y, to_yaw_z, 
 def integrate_poses(time, twists, attitude, ranges, times, lags, sensors, poses, first, last):
     """Poses (S, I, 6) of I intervals for S candidates: twists (S, n, 6), lags (S,), sensors (S, 4).
 
-    ranges (I, 2): samples of the stretch of each; times (I, 2): when it begins and ends, as the sensor stamps it. Of the
-    S × I poses those from first to last.
+    ranges (I, 2): samples of the stretch of each; times (I, 2): when it begins and ends, as the sensor stamps it.
+    Of the S × I poses those from first to last.
     """
     intervals = times.shape[0]
     for m in range(first, last):
@@ -350,7 +351,10 @@ def integrate_poses(time, twists, attitude, ranges, times, lags, sensors, poses,
 def integrate_errors(
     time, twist, attitude, ranges, times, lag, sensor, slopes, noise, intensity, poses, J, W, ends, first, last
 ):
-    """Of the intervals from first to last: poses (I, 6), Jacobians J (I, 4, np), noise integrals W (I, nd, nd, 4, 4), velocities at the ends (I, 2, 4)."""
+    """Poses (I, 6), Jacobians J (I, 4, np), noise integrals W (I, nd, nd, 4, 4), velocities at the ends (I, 2, 4).
+
+    Of the intervals from first to last.
+    """
     for i in range(first, last):
         integrate(
             time,

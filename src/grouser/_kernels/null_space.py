@@ -79,7 +79,7 @@ def smallest_solution(H, h, m, n, rank, Q, N, y, x):
             y[i] = 0.0
             for r in range(m):
                 y[i] += H[r, i] * h[r]
-            for j in range(i + 1):
+            for j in range(i, rank):
                 N[i, j] = 0.0
                 for r in range(m):
                     N[i, j] += H[r, i] * H[r, j]

@@ -10,7 +10,7 @@ from grouser._kernels.vehicle import VehicleArrays
 
 
 class OdometryStore(Struct):
-    """Vehicle, model, ground, settings, memory and work space; `odometry_slots.py` says what stands where in the rows."""
+    """Vehicle, model, ground, settings, memory and work space; `odometry_slots.py` says what stands where."""
 
     vehicle = struct(VehicleArrays)
     model = struct(KinematicModel)  # each sample writes which velocities are known

@@ -8,7 +8,7 @@ from grouser._kernels.frames import pose_frames, rotation_of_quaternion, set_att
 from grouser._kernels.jacobian import wheel_jacobians
 from grouser._kernels.jit import inlined, kernel
 from grouser._kernels.kinematics import GRAVITY, SLIP_ON_BODY, body_slip, solve_velocity
-from grouser._kernels.least_squares import cholesky_solve
+from grouser._kernels.least_squares import back_substitute, cholesky_solve, normal_equations
 from grouser._kernels.odometry_inputs import LARGEST
 
 SLOWEST = 0.05
@@ -47,18 +47,11 @@ def factorise(model, s):
     n = model.counts[1]
     nr = s.rhs.size
     N = s.normal
-    largest = 0.0
     for i in range(n):
-        s.x[i] = 0.0
         column = model.unknown[i]
         for r in range(nr):
             s.B[i, r] = s.A[r, column] * model.weight[r]
-        for j in range(i + 1):
-            total = 0.0
-            for r in range(nr):
-                total += s.B[i, r] * s.B[j, r]
-            N[i, j] = total
-        largest = max(largest, N[i, i])
+    largest = normal_equations(s.B, s.row, nr, n, N, s.x)
     return cholesky_solve(N, n, SAFE_PIVOT, SAFE_SHARE * largest, s.x)
 
 
@@ -81,14 +74,14 @@ def solve_factorised(model, s, given):
         total = 0.0
         for r in range(nr):
             total += s.B[i, r] * s.row[r]
-        for k in range(i):
-            total -= N[i, k] * x[k]
-        x[i] = total * N[i, i]  # the diagonal is kept inverted
-    for i in range(n - 1, -1, -1):
-        value = x[i] * N[i, i]
-        s.v[model.unknown[i]] = value
-        for k in range(i):
-            x[k] -= N[i, k] * value
+        x[i] = total
+    for k in range(n):
+        value = x[k] * N[k, k]  # the diagonal is kept inverted
+        for i in range(k + 1, n):
+            x[i] -= N[k, i] * value
+    back_substitute(N, n, x)
+    for i in range(n):
+        s.v[model.unknown[i]] = x[i]
 
 
 @inlined

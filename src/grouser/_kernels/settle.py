@@ -61,7 +61,7 @@ def damped_step(J, e, m, n, damping, N, x):
         x[i] = 0.0
         for r in range(m):
             x[i] -= J[i, r] * e[r]
-        for j in range(i + 1):
+        for j in range(i, n):
             N[i, j] = damping if i == j else 0.0
             for r in range(m):
                 N[i, j] += J[i, r] * J[j, r]

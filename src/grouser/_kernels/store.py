@@ -1,7 +1,7 @@
 """Where machine code is kept: one file for each entry and law, named by the digest of all that decides its code.
 
-Looked for in the folder that came with the package (for a generic processor, `x86-64-v3`), then in the user's. Nothing that
-is wrong with a file is more than a reason to compile: one cut short, of another user, or not writable.
+Looked for in the folder that came with the package (for a generic processor, `x86-64-v3`), then in the user's. Nothing
+that is wrong with a file is more than a reason to compile: one cut short, of another user, or not writable.
 """
 
 from __future__ import annotations

@@ -6,23 +6,17 @@ tuple, in compiled code and with NUMBA_DISABLE_JIT=1.
 
 While a kernel runs fields never change, only what stands in the arrays does: compiled code may read each of them once
 and keep it. Between two calls their owner may `point` them elsewhere.
+
+`struct_type.py` tells Numba about them; this module needs no Numba, so that a vehicle can be read without it.
 """
 
 from __future__ import annotations
 
-import hashlib
 from functools import lru_cache
 from math import prod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.core.datamodel import models, register_default
-from numba.core.imputils import lower_getattr_generic
-from numba.core.typing.templates import AttributeTemplate
-from numba.extending import NativeValue, infer_getattr, typeof_impl, unbox
 
 _KINDS = {"f": np.dtype(np.float64), "i": np.dtype(np.int64)}
 
@@ -59,7 +53,7 @@ def integer() -> Any:
 
 def struct(kind: type[Struct]) -> Any:
     """Another struct."""
-    return Field(kind.numba_type, ())
+    return Field(kind, ())
 
 
 def block() -> Any:
@@ -67,35 +61,23 @@ def block() -> Any:
     return Field("f", ("block",))
 
 
-class StructType(types.Type):
-    """The Numba type of a Struct class: an address."""
-
-    def __init__(self, name: str, fields: dict[str, Field]):
-        self.fields, self.word, at = {}, {}, 0
-        for field, (kind, shape) in fields.items():
-            scalar = {"f": types.float64, "i": types.int64}.get(kind, kind)
-            self.fields[field] = types.Array(scalar, len(shape), "C") if shape else scalar
-            self.word[field] = at
-            at += 1 + len(shape) if shape else 1
-        layout = hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
-        super().__init__(f"{name}_{layout}")
-
-
 class Struct:
     """Base of all structs. A subclass lists its fields: `radius = array("nw")`."""
 
     _fields: ClassVar[dict[str, Field]]
+    _word: ClassVar[dict[str, int]]
     _structs: ClassVar[tuple[str, ...]]
-    numba_type: ClassVar[StructType]
-    _numba_type_: ClassVar[StructType]  # where Numba's dispatcher looks first, in C: 0.4 µs an argument instead of 2.6
-    address: int
+    _address: int
 
     def __init_subclass__(cls) -> None:
         cls._fields = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
         for name in cls._fields:
             delattr(cls, name)
-        cls._structs = tuple(name for name, field in cls._fields.items() if isinstance(field.kind, StructType))
-        cls.numba_type = cls._numba_type_ = StructType(cls.__name__, cls._fields)
+        cls._word, at = {}, 0
+        for name, (_, shape) in cls._fields.items():
+            cls._word[name] = at
+            at += 1 + len(shape)
+        cls._structs = tuple(name for name, field in cls._fields.items() if isinstance(field.kind, type))
 
     def __init__(self, *ordered: Any, **values: Any) -> None:
         fields = self._fields
@@ -107,7 +89,7 @@ class Struct:
         for name in fields:
             words += self._take(name, values[name])
         self._words = np.array(words, dtype=np.int64)
-        self.address = self._words.ctypes.data
+        self._address = self._words.ctypes.data
 
     def _take(self, name: str, value: Any) -> tuple[int, ...]:
         """Keep the value of a field; returns it as words."""
@@ -125,7 +107,7 @@ class Struct:
             value = int(value)
             words = (value,)
         else:
-            words = (value.address,)
+            words = (value._address,)
         self.__dict__[name] = value
         return words
 
@@ -133,7 +115,7 @@ class Struct:
         """Change fields in place. Only between two calls of a kernel, by the one who has made the struct."""
         for name, value in changes.items():
             words = self._take(name, value)
-            at = self.numba_type.word[name]
+            at = self._word[name]
             self._words[at : at + len(words)] = words
 
     @classmethod
@@ -148,7 +130,7 @@ class Struct:
         made._layout = layout
         made._block = np.zeros(layout.total)
         made._words = layout.words + made._block.ctypes.data * layout.places
-        made.address = made._words.ctypes.data
+        made._address = made._words.ctypes.data
         made.__dict__.update(layout.numbers)
         if others:
             made.point(**others)
@@ -178,9 +160,12 @@ class Struct:
         made = type(self).__new__(type(self))
         made.__dict__.update(self.__dict__)
         made._words = self._words.copy()
-        made.address = made._words.ctypes.data
+        made._address = made._words.ctypes.data
         made.point(**changes)
         return made
+
+    def __iter__(self) -> Any:
+        return (getattr(self, name) for name in self._fields)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), {name: getattr(self, name) for name in self._fields})
@@ -228,60 +213,3 @@ def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> _Layout:
             numbers[name] = int(known[name])
             words.append(numbers[name])
     return _Layout(total, np.array(words, dtype=np.int64), np.array(places, dtype=np.int64), numbers, arrays)
-
-
-@typeof_impl.register(Struct)
-def _typeof(value: Struct, context: Any) -> StructType:
-    return type(value).numba_type
-
-
-@register_default(StructType)
-class _AddressModel(models.PrimitiveModel):
-    def __init__(self, manager, kind):
-        super().__init__(manager, kind, ir.IntType(8).as_pointer())
-
-
-@infer_getattr
-class _Fields(AttributeTemplate):
-    key = StructType
-
-    def generic_resolve(self, struct, name):
-        return struct.fields.get(name)
-
-
-def _load(builder, base, word, kind):
-    at = builder.gep(base, [ir.Constant(ir.IntType(64), 8 * word)], inbounds=True)
-    value = builder.load(builder.bitcast(at, kind.as_pointer()), align=8)
-    # Only Python writes the words, before any kernel runs.
-    value.set_metadata("invariant.load", builder.module.add_metadata([]))
-    return value
-
-
-@lower_getattr_generic(StructType)
-def _field(context, builder, struct, base, name):
-    kind, word = struct.fields[name], struct.word[name]
-    if not isinstance(kind, types.Array):
-        return _load(builder, base, word, context.get_value_type(kind))
-    integer = ir.IntType(64)
-    eight = ir.Constant(integer, 8)
-    made = context.make_array(kind)(context, builder)
-    made.meminfo = made.parent = ir.Constant(ir.IntType(8).as_pointer(), None)
-    made.itemsize = eight
-    made.data = _load(builder, base, word, made.data.type)
-    shape = [_load(builder, base, word + 1 + k, integer) for k in range(kind.ndim)]
-    strides, stride = [], eight
-    for size in reversed(shape):
-        strides.insert(0, stride)
-        stride = builder.mul(stride, size, flags=["nsw"])
-    made.nitems = builder.udiv(stride, eight)
-    made.shape = cgutils.pack_array(builder, shape)
-    made.strides = cgutils.pack_array(builder, strides)
-    return made._getvalue()
-
-
-@unbox(StructType)
-def _unbox(kind, value, c):
-    address = c.pyapi.object_getattr_string(value, "address")
-    pointer = c.pyapi.long_as_voidptr(address)
-    c.pyapi.decref(address)
-    return NativeValue(pointer, is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))

@@ -6,6 +6,7 @@ number becomes an index. No law uses jac, and no law writes to x.
 """
 
 import math
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils

@@ -18,8 +18,8 @@ from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation import Status, drive, settle
 from grouser.simulation.engine import Records, launch
-from grouser.threads import thread_count
 from grouser.terrain import Terrain
+from grouser.threads import thread_count
 
 STEPS_AT_ONCE = 500_000
 """Steps of a block: about a second of work, so that progress can be shown."""
