@@ -35,6 +35,8 @@ def instance(value: Any, kind: Callable[..., T], name: str, remedy: str) -> T:
 
 def number(value: Any, name: str) -> float:
     """A finite float of reasonable size."""
+    if type(value) is float and -LARGEST <= value <= LARGEST:
+        return value
     try:
         result = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -46,6 +48,8 @@ def number(value: Any, name: str) -> float:
 
 def positive(value: Any, name: str) -> float:
     """A finite float above zero."""
+    if type(value) is float and 0.0 < value <= LARGEST:
+        return value
     result = number(value, name)
     if result <= 0.0:
         raise SimulationError(f"{name}: {result:g} is not positive")

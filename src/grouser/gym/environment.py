@@ -116,6 +116,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         spaces: gymnasium.Space[Any] = gymnasium.spaces.Dict(self._spaces(n))
         self.observation_space = spaces
         size = 2 if self._steers else len(self.vehicle.actuated)
+        self._action_shape = (size,)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (size,), np.float32)
         self._episode: Episode | None = None
         self._goal, self._distance, self._taken, self._over = np.zeros(2), 0.0, 0, True
@@ -181,13 +182,15 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
     def _wanted(self, action: ArrayLike) -> list[float]:
         """Entries of an action, within ±1. Few are given otherwise than the action space draws them."""
-        shape = self.action_space.shape
-        assert shape is not None
-        drawn = type(action) is np.ndarray and action.dtype.char in "fd" and action.shape == shape
-        values = action.tolist() if drawn else []  # type: ignore[union-attr]
-        if not values or not all(abs(x) <= checks.LARGEST for x in values):
-            values = checks.array(action, "action", shape).tolist()
-        return [min(max(x, -1.0), 1.0) for x in values]
+        values = action
+        if not (
+            type(action) is np.ndarray
+            and action.shape == self._action_shape
+            and action.dtype.char in "fd"
+            and action.dot(action) <= checks.LARGEST  # fails for what is not finite, and that is then named
+        ):
+            values = checks.array(action, "action", self._action_shape)
+        return [min(max(x, -1.0), 1.0) for x in values.tolist()]  # type: ignore[union-attr]
 
     def _drive(self, episode: Episode, action: list[float]) -> None:
         """What an action asks for, as `constant` and `arc` of `grouser.drive` do it."""
@@ -212,7 +215,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
     def _observe(self, episode: Episode) -> Observation:
         sizes = self._sizes
-        goal, attitude, velocity, joints, heights = (np.empty(size, np.float32) for size in sizes)
+        goal, attitude, velocity, joints, heights = [np.empty(size, np.float32) for size in sizes]
         observe(
             episode.law, episode.state, episode.velocity, self._goal, self._ahead, self._left, self._shown,
             self._limits, self._work, goal, attitude, velocity, joints, heights,
