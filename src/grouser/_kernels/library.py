@@ -12,6 +12,8 @@ from numba.core.compiler_lock import require_global_compiler_lock
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.typed_passes import AnnotateTypes
 
+from grouser._kernels.typing_memory import remembered_typing
+
 _ENVIRONMENT = "_ZN08NumbaEnv"
 # Passes for what no kernel has: with blocks, closures, comprehensions, literal_unroll, inline="always", parfors.
 _UNUSED = {
@@ -109,6 +111,10 @@ def _compiler(kind):
             return False
 
     class Compiler(CompilerBase):
+        def compile_extra(self, func):
+            with remembered_typing(self.state.flags):
+                return super().compile_extra(func)
+
         def define_pipelines(self):
             manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
             manager.passes = [one for one in manager.passes if one[0].__name__ not in _UNUSED]
