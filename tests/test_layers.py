@@ -11,7 +11,7 @@ ROOT = Path(grouser.__file__).parent
 LAYERS = [
     {"_kernels"},
     {"rotation", "spatial", "errors", "checks", "compiling", "files", "dataframe", "own_function"}
-    | {"threads", "_version"},
+    | {"threads", "once", "rooms", "workspace", "_version"},
     {"vehicles", "terrain", "logs"},
     {"collision"},
     {"contact", "actuation", "slip"},
