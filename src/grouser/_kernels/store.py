@@ -43,7 +43,8 @@ def generic_target() -> str:
     return f"{name}:{','.join('+' + one for one in features.split())}" if name else ""
 
 
-def _has_generic_features() -> bool:
+def has_generic_features() -> bool:
+    """Whether this processor has what shipped code needs."""
     features = llvm.get_host_cpu_features()
     return all(features.get(one) for one in GENERIC[platform.machine()][1].split())
 
@@ -62,7 +63,7 @@ def why_not_shipped() -> str:
             return f"NUMBA_{name}={getattr(numba.config, name)} asks for another processor"
     if not generic_target():
         return f"compiled kernels came for other processors than {platform.machine()}"
-    if not _has_generic_features():
+    if not has_generic_features():
         return f"this processor lacks some instructions of {GENERIC[platform.machine()][0]}"
     here = versions().split()
     if made_for != here:
@@ -85,12 +86,13 @@ def folder() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     roots = [os.path.expanduser(os.environ.get("GROUSER_CACHE_DIR", "")), os.path.join(home, "grouser")]
     places = [Path(root).absolute() / "kernels" for root in roots if root and not root.startswith("~")]
+    for place in places:
+        if _writable(place):
+            return place
+    places.append(Path(os.devnull) / "kernels")  # for a user without a home
+    Counts.not_kept = f"compiled kernels cannot be kept, as {places[0]} is not writable; every process compiles anew"
     # Code that cannot be written can still be read, as from a layer of a container.
-    for fits in (_writable, Path.is_dir, lambda place: True):
-        for place in places:
-            if fits(place):
-                return place
-    return Path(os.devnull) / "kernels"  # no home at all
+    return next((place for place in places if place.is_dir()), places[0])
 
 
 class Counts:
