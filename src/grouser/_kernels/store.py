@@ -62,7 +62,7 @@ def why_not_shipped() -> str:
         if getattr(numba.config, name) is not None:
             return f"NUMBA_{name}={getattr(numba.config, name)} asks for another processor"
     if not generic_target():
-        return f"compiled kernels came for other processors than {platform.machine()}"
+        return f"they were not made for {platform.machine()} processors"
     if not has_generic_features():
         return f"this processor lacks some instructions of {GENERIC[platform.machine()][0]}"
     here = versions().split()
