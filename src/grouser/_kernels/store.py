@@ -22,6 +22,7 @@ from llvmlite import binding as llvm
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
+from grouser._kernels import watch
 from grouser._kernels.fingerprint import CallTree, target, versions
 
 SHIPPED = Path(__file__).parent / "compiled"
@@ -83,6 +84,7 @@ def folder() -> Path:
         if place.is_dir():
             return place
     # A folder of our own, not a guessable shared one: machine code must not come from another user.
+    Counts.not_kept = f"compiled kernels cannot be kept, as {places[0]} is not writable; every process compiles anew"
     return Path(tempfile.mkdtemp(prefix="grouser-"))
 
 
@@ -141,8 +143,8 @@ def _write(path: Path, value: Any) -> None:
 class ContentCache:
     """The cache of one entry or law, in the form that Numba's dispatchers use."""
 
-    def __init__(self, function: Any, flags: object) -> None:
-        self._function, self._flags = function, flags
+    def __init__(self, function: Any, flags: object, *, kept: bool = True) -> None:
+        self._function, self._flags, self._kept = function, flags, kept
         self._tree: CallTree | None = None
 
     @property
@@ -157,7 +159,10 @@ class ContentCache:
         return f"{self._function.__qualname__}-{hashlib.sha256(b'|'.join(parts)).hexdigest()[:32]}"
 
     def load_overload(self, signature: Any, context: Any) -> CompileResult | None:
-        """The compiled function for a signature, or None if there is none."""
+        """The compiled function for a signature, or None if there is none and it is compiled next."""
+        if not self._kept:
+            watch.begin("your function", ())
+            return None
         context.refresh()
         found = None
         if not why_not_shipped():
@@ -166,12 +171,15 @@ class ContentCache:
         if found is None:
             found = _read(folder() / self._name(signature, target()))
         if found is None:
+            watch.begin(self._function.__qualname__, self.tree.kernels)
             return None
         Counts.loaded += 1
         return CompileResult._rebuild(context, *found)
 
     def save_overload(self, signature: Any, result: CompileResult) -> None:
         """Keep a compiled function."""
+        if not self._kept:
+            return
         Counts.compiled += 1
         if not result.library.has_dynamic_globals:
             _write(folder() / self._name(signature, target()), result._reduce())

@@ -21,7 +21,6 @@ from grouser._kernels.rollout import (
 )
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.simulation.drive import Bound
@@ -168,8 +167,7 @@ class Launcher:
         count = 1 if alone else thread_count(threads)
         kernel = _dynamic_rollouts() if self._dynamic else kinematic_rollouts
         jobs = [self._job(batch) for _ in range(min(count, n))]
-        with compiling("dynamics" if self._dynamic else "kinematics"):
-            in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=count, size=SLICE)
+        in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=count, size=SLICE)
 
     def _job(self, batch: Batch) -> KinematicJob | DynamicJob:
         """The batch with the work space of a thread."""

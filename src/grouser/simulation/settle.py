@@ -16,7 +16,6 @@ from grouser._kernels.settle import settle as kernel
 from grouser._kernels.terrain import sample_ground
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
-from grouser.compiling import compiling
 from grouser.errors import SimulationError
 from grouser.simulation.once import once_each
 from grouser.terrain import Terrain
@@ -82,17 +81,16 @@ def settle_state(vehicle: Vehicle, ground: Terrain, state: ArrayLike, *, penetra
     normalise(q)
     target = np.full(len(vehicle.arrays.wheel), -checks.number(penetration, "penetration"))
     height_error = np.zeros(len(target))
-    with compiling("settle"):
-        iterations, converged, inside = kernel(
-            vehicle.arrays,
-            ground.kernel,
-            target,
-            free_joints(vehicle),
-            1e-13,
-            q,
-            height_error,
-            make_scratch(vehicle.arrays),
-        )
+    iterations, converged, inside = kernel(
+        vehicle.arrays,
+        ground.kernel,
+        target,
+        free_joints(vehicle),
+        1e-13,
+        q,
+        height_error,
+        make_scratch(vehicle.arrays),
+    )
     if not inside:
         raise SimulationError(
             f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: the ground ends under one of its wheels"
