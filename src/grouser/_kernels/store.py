@@ -41,7 +41,8 @@ def generic_target() -> str:
     return f"{name}:{','.join('+' + one for one in features.split())}" if name else ""
 
 
-def _has_generic_features() -> bool:
+def has_generic_features() -> bool:
+    """Whether this processor has what shipped code needs."""
     features = llvm.get_host_cpu_features()
     return all(features.get(one) for one in GENERIC[platform.machine()][1].split())
 
@@ -55,7 +56,7 @@ def why_not_shipped() -> str:
         return f"NUMBA_CPU_NAME={numba.config.CPU_NAME} asks for another processor"
     if not generic_target():
         return f"there are none for {platform.machine()}"
-    if not _has_generic_features():
+    if not has_generic_features():
         return f"this processor lacks some of {GENERIC[platform.machine()][0]}"
     made_for = (SHIPPED / "versions.txt").read_text(encoding="utf-8").strip()
     if made_for != versions():
