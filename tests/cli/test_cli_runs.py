@@ -160,11 +160,6 @@ def test_check_says_what_is_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixt
         assert f"a {kind}, fine" in capsys.readouterr().out
 
 
-def test_warmup_says_where_the_cache_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["warmup", "--json"]) == 0
-    assert Path(printed_json(capsys)["cache"]).is_dir()
-
-
 def test_bench_reports_machine_cases_and_batches(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", "--quick", "--json"]) == 0
     result = printed_json(capsys)

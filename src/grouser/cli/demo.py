@@ -41,9 +41,7 @@ def demo(
     no_picture: Annotated[
         bool, typer.Option("--no-picture", help="Write the tables only, neither picture nor 3D pages.")
     ] = False,
-    forces: Annotated[
-        bool, typer.Option("--forces", help="Add a run with masses and forces to the 3D pages; compiles the dynamics.")
-    ] = False,
+    forces: Annotated[bool, typer.Option("--forces", help="Show runs with masses and forces too, in 3D.")] = False,
     as_json: console.Json = False,
 ) -> None:
     """Send two rovers straight over rough ground; say where they end up.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from importlib.metadata import version
 from typing import Any
 
 
@@ -14,13 +15,12 @@ def describe() -> tuple[str, dict[str, Any]]:
 
 
 def _facts() -> dict[str, Any]:
-    import llvmlite
     import numba
     import numpy as np
-    from llvmlite import binding as llvm
 
     import grouser
     from grouser._kernels import store
+    from grouser._kernels.fingerprint import target
     from grouser.threads import thread_count
 
     folder = store.folder()
@@ -32,10 +32,10 @@ def _facts() -> dict[str, Any]:
         "folder": os.path.dirname(grouser.__file__),
         "python": platform.python_version(),
         "numba": numba.__version__,
-        "llvmlite": llvmlite.__version__,
+        "llvmlite": version("llvmlite"),
         "numpy": np.__version__,
         "system": f"{platform.system()} {platform.machine()}",
-        "processor": llvm.get_host_cpu_name(),
+        "processor": target().split(":")[0],
         "generic_processor": generic or None,
         "has_generic_features": bool(generic) and store.has_generic_features(),
         "cores": os.cpu_count() or 1,

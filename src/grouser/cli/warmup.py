@@ -8,14 +8,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import typer
 
 from grouser.cli import console
-from grouser.cli.warmup_parts import PARTS
+from grouser.cli.warmup_parts import FAMILIES, PARTS
 from grouser.errors import GrouserError
 
 WORKER = (sys.executable, "-P", "-m", "grouser.cli.warmup_worker")
@@ -36,7 +35,7 @@ def register(app: typer.Typer) -> None:
 def warmup(
     part: Annotated[
         list[str] | None,
-        typer.Option("--part", metavar="NAME", help=f"Only this; several may be given. {', '.join(PARTS)}."),
+        typer.Option("--part", metavar="NAME", help=f"Only this; several may be given. Parts are {', '.join(PARTS)}."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes at once; all cores if not given.")] = None,
     as_json: console.Json = False,
@@ -72,15 +71,12 @@ def _wanted(names: list[str] | None) -> list[str]:
 
 def _build(wanted: list[str], jobs: int) -> list[dict[str, Any]]:
     """Each process takes the next part until none is left; what they answered, in the order of `wanted`."""
-    waiting, failures = deque(wanted), list[str]()
+    plan, failures = Plan(wanted), list[str]()
     done: dict[str, dict[str, Any]] = {}
 
     def work(worker: Worker) -> None:
-        while waiting and not failures:
-            try:
-                part = waiting.popleft()
-            except IndexError:  # another one was quicker to take the last
-                return
+        mine: set[int] = set()
+        while not failures and (part := plan.take(mine)) is not None:
             try:
                 done[part] = worker.build(part)
             except WorkerError as error:
@@ -88,7 +84,6 @@ def _build(wanted: list[str], jobs: int) -> list[dict[str, Any]]:
                 return
             console.remark(f"{len(done)} of {len(wanted)}: {_line(done[part])}")
 
-    # Kernels that several parts use are compiled once in a process, so few processes take many parts each.
     workers = [Worker() for _ in range(jobs)]
     try:
         threads = [threading.Thread(target=work, args=(worker,), daemon=True) for worker in workers]
@@ -102,6 +97,26 @@ def _build(wanted: list[str], jobs: int) -> list[dict[str, Any]]:
     if failures:
         raise WorkerError(failures[0])
     return [done[name] for name in wanted]
+
+
+class Plan:
+    """Which part a process compiles next."""
+
+    def __init__(self, wanted: list[str]) -> None:
+        self._families = [[part.__name__ for part in family if part.__name__ in wanted] for family in FAMILIES]
+        self._begun: set[int] = set()
+        self._lock = threading.Lock()
+
+    def take(self, mine: set[int]) -> str | None:
+        """Of a family that the process has begun, which are `mine`; else of one nobody has; else of any."""
+        with self._lock:
+            waiting = [k for k, family in enumerate(self._families) if family]
+            if not waiting:
+                return None
+            k = min(waiting, key=lambda k: (k not in mine, k in self._begun))
+            mine.add(k)
+            self._begun.add(k)
+            return self._families[k].pop(0)
 
 
 class Worker:

@@ -86,8 +86,8 @@ def dynamics() -> None:
         gr.Dynamics(zoe, actuator=gr.actuation.PI(gain=2000.0)),
         gr.Dynamics(zoe, actuator=gr.actuation.DCMotor(stall_torque=100.0, no_load_speed=10.0)),
         gr.Dynamics(zoe, actuator=gr.actuation.SharedDrive(groups=[], gain=2000.0)),
-        gr.Dynamics(zoe, joints=[gr.dynamics.Stops(joints=joint, lower=-0.5, upper=0.5, stiffness=1e3)]),
-        gr.Dynamics(zoe, joints=[gr.dynamics.Spring(joints=joint, stiffness=1.0)]),
+        gr.Dynamics(zoe, joints=(gr.dynamics.Stops(joints=joint, lower=-0.5, upper=0.5, stiffness=1e3),)),
+        gr.Dynamics(zoe, joints=(gr.dynamics.Spring(joints=joint, stiffness=1.0),)),
     ]
     for dynamic in models:
         gr.simulate(dynamic, flat, gr.drive.arc(1.0), duration=SHORT)
@@ -187,14 +187,13 @@ def experiments() -> None:
     contact_twists(zoe.arrays, known, np.zeros((1, zoe.n_wheels)), q, v, out, make_scratch(zoe.arrays))
 
 
-PARTS: dict[str, Callable[[], None]] = {
-    part.__name__: part
-    for part in (
-        dynamics, fusion, odometry, kinematics, rolling, calibration, contacts, unconstrained, grounds, gym, logs,
-        experiments,
-    )
-}  # fmt: skip
-"""By name, what takes longest first, so that no core works alone at the end."""
+FAMILIES: tuple[tuple[Callable[[], None], ...], ...] = (
+    (dynamics, kinematics, odometry, unconstrained, calibration, gym, experiments),
+    (fusion, rolling, contacts, grounds, logs),
+)
+"""Parts of one family share kernels, which one process compiles once; what takes longest stands first."""
+PARTS: dict[str, Callable[[], None]] = {part.__name__: part for family in FAMILIES for part in family}
+"""All parts by name."""
 
 
 def _flat() -> Terrain:
