@@ -80,7 +80,15 @@ def test_a_share_counts_kernels_that_were_not_compiled_before() -> None:
         one.overloads[0] = 0
     compilation.optimising = True
     text = compiling.line(compilation, 7.0)
-    assert text == "grouser: compiling rollouts, once: [##########] 4 kernels, optimising, 7 s"
+    assert text == "grouser: compiling rollouts, once: [##########] optimising, 7 s"
+
+
+def test_where_room_is_scarce_the_bar_goes_first() -> None:
+    compilation = Compilation("rollouts", [Kernel()])
+    for room in range(10, 100):
+        text = compiling.line(compilation, 5.0, room)
+        assert len(text) <= room
+        assert text.endswith("0 of 1 kernel, 5 s") == (room >= 53)
 
 
 def test_a_terminal_gets_one_line_that_is_gone_afterwards(monkeypatch: pytest.MonkeyPatch, no_trouble: None) -> None:

@@ -16,6 +16,7 @@ PATIENCE = 1.0
 REDRAWN = 0.2
 """Seconds between drawings of the line."""
 BAR = 10
+"""Columns of the bar, where there is room."""
 
 
 class ProgressLine:
@@ -59,7 +60,7 @@ class ProgressLine:
                     self._changed.wait(PATIENCE - waited)
                     continue
                 if _is_terminal():
-                    self._draw(line(compilation, elapsed))
+                    self._draw(line(compilation, elapsed, _columns() - 1))
                     self._changed.wait(REDRAWN)
                 else:
                     self._tell(f"grouser: compiling {compilation.name}, once ({_kernels(compilation.kernels)})")
@@ -67,7 +68,6 @@ class ProgressLine:
             self._thread = None
 
     def _draw(self, text: str) -> None:
-        text = text[: _columns() - 1]
         _write("\r" + text.ljust(self._drawn))
         self._drawn = len(text)
 
@@ -91,14 +91,19 @@ class ProgressLine:
             _write(sentence + "\n")
 
 
-def line(compilation: Compilation, elapsed: float) -> str:
+def line(compilation: Compilation, elapsed: float, room: int = 79) -> str:
     """What the line says after some seconds: what is measured, and no guess of what is to come."""
     done, total = compilation.done, compilation.kernels
     start = f"grouser: compiling {compilation.name}, once: "
     if compilation.optimising or total == 0:
-        return f"{start}[{'#' * BAR}] {_kernels(done)}, optimising, {elapsed:.0f} s"
-    filled = BAR * done // total
-    return f"{start}[{'#' * filled}{'.' * (BAR - filled)}] {done} of {_kernels(total)}, {elapsed:.0f} s"
+        end, share = "optimising", 1.0
+    else:
+        end, share = f"{done} of {_kernels(total)}", done / total
+    end += f", {elapsed:.0f} s"
+    width = min(BAR, room - len(start) - len(end) - len("[] "))
+    filled = int(width * share)
+    bar = f"[{'#' * filled}{'.' * (width - filled)}] " if width > 0 else ""
+    return (start + bar + end)[:room]
 
 
 def _kernels(n: int) -> str:
