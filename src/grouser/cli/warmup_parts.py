@@ -188,7 +188,7 @@ def experiments() -> None:
 
 
 FAMILIES: tuple[tuple[Callable[[], None], ...], ...] = (
-    (dynamics, kinematics, odometry, unconstrained, calibration, gym, experiments),
+    (dynamics, kinematics, odometry, calibration, unconstrained, gym, experiments),
     (fusion, rolling, contacts, grounds, logs),
 )
 """Parts of one family share kernels, which one process compiles once; what takes longest stands first."""
