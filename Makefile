@@ -1,37 +1,54 @@
-# make setup | demo | test | lint | bench | docs | viewer
+# make demo | test | lint | bench | docs | wheel | viewer
 PYTHON ?= python3
 BIN := .venv/bin
-STAMP := .venv/.grouser-installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+RUN := .venv/.grouser-run
+DEVELOP := .venv/.grouser-develop
 
-.PHONY: setup demo test lint bench docs viewer clean
+# Byte code is written on first import: pip would make it for ten times as many modules as are ever used.
+unexport PYTHONDONTWRITEBYTECODE
 
-setup: $(STAMP)
+.PHONY: setup demo test lint bench docs wheel viewer clean
 
-$(STAMP): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] < (3, 14) else "Grouser needs Python 3.11 to 3.13; try: make setup PYTHON=python3.12")'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,lint]"
-	$(BIN)/grouser warmup
+setup: $(DEVELOP)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] < (3, 14) else "Grouser needs Python 3.11 to 3.13; try: make $(or $(MAKECMDGOALS),setup) PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+
+# What using it needs.
+$(RUN): pyproject.toml | $(BIN)/python
+	$(PIP) --no-compile -e .
 	touch $@
 
-demo: setup
+# What working on it needs: tools for tests and lint as well.
+$(DEVELOP): pyproject.toml | $(BIN)/python
+	$(PIP) --no-compile -e ".[test,lint]"
+	touch $(RUN) $@
+
+demo: $(RUN)
 	$(BIN)/grouser demo
 
-# If the engine has changed it is compiled once first, so that the two test workers need not both do it.
-test: setup
+# What has changed is compiled once first, so that the two test workers need not both do it.
+test: $(DEVELOP)
 	$(BIN)/grouser warmup
 	$(BIN)/python -m pytest -n 2
 
-lint: setup
+lint: $(DEVELOP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: setup
+bench: $(RUN)
 	$(BIN)/python bench/run.py
 
 # The reference from the docstrings, and the pictures of docs/models.md. A test tells when the reference is old.
-docs: setup
+docs: $(DEVELOP)
 	$(BIN)/python docs/build.py
+
+# dist/grouser-…-linux_x86_64.whl with machine code of all kernels, for this Python and the Numba in .venv.
+wheel: $(RUN)
+	$(PIP) --no-compile -e ".[gym]"
+	$(BIN)/python release/build_wheel.py
 
 # Only whoever edits viewer/src needs Node.js: what it builds is in the repository, and a test tells when it is old.
 viewer:

@@ -7,6 +7,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from grouser import compiling as _compiling  # noqa: F401  it shows on stderr what is being compiled
 from grouser._version import __version__
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from grouser._kernels.scratch import make_scratch
 from grouser._kernels.terrain import Ground
 from grouser._kernels.vehicle import VehicleArrays
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 
 
 class Workspace:
@@ -71,8 +70,7 @@ class Workspace:
         self.drive(laws.table.address, par)
         self.command: FloatArray = par[3:]
         """Rates that the actuated joints are to have [rad/s or m/s], shape (na,), unless there is another drive."""
-        with compiling("dynamics" if dynamic else "kinematics"):
-            self._kernel(self.job, 0, 0)  # no rollout: so that the first step need not wait for the compiler
+        self._kernel(self.job, 0, 0)  # no rollout: so that the first step need not wait for the compiler
 
     def move(self, model: KinematicModel | DynamicModel, ground: Ground, dt: float) -> None:
         """Go on on another ground or with another step [s], for which the model is given again."""

@@ -103,28 +103,3 @@ def test_one_two_and_eight_threads_give_the_same_bytes():
     assert len(set(lines[:3])) == 1
     assert len(set(lines[3:])) == 1
     assert lines[0] != lines[3]
-
-
-COLD = """
-import numpy as np, grouser as gr
-start = np.concatenate([[1, 0, 0, 0, 0, 0, 0.444], np.zeros(7)])  # given whole, so that only the rollouts are compiled
-run = gr.simulate(gr.Kinematics(gr.vehicle("zoe")), gr.terrain.plane(), np.ones((50, 4)), duration=2.0, start=start)
-print(run.status, run.state.tobytes().hex()[-64:])
-"""
-
-
-def test_two_processes_that_start_with_a_cold_cache_both_work(tmp_path):
-    """Both compile and write the same cache at once: the dearest test here, two compilations side by side."""
-    environment = {**os.environ, "GROUSER_CACHE_DIR": str(tmp_path)}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", COLD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-        )
-        for _ in range(2)
-    ]
-    outputs = [p.communicate(timeout=600) for p in processes]
-    assert [p.returncode for p in processes] == [0, 0], outputs
-    warm = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, env=environment, timeout=300)
-    assert {warm.stdout} == {out for out, _ in outputs}
-    assert warm.stdout.startswith("ok ")
-    assert "compiling" not in warm.stderr  # what they left is a whole cache

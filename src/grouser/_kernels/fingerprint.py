@@ -17,27 +17,42 @@ import llvmlite
 import numba
 import numpy as np
 from llvmlite import binding as llvm
+from numba.core.codegen import get_host_cpu_features
+from numba.core.types import BaseTuple
 
 from grouser._kernels.struct import Struct
 from grouser._kernels.struct_type import type_of
 
-_MACHINERY = ("fingerprint.py", "jit.py", "library.py", "struct_type.py")
-_SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML", "CPU_NAME")
+_MACHINERY = ("fingerprint.py", "jit.py", "library.py", "struct.py", "struct_type.py")
+_SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USING_SVML")
 
 
 def target() -> str:
-    """What processor machine code is made for: its name and features."""
-    if numba.config.CPU_NAME is not None:
-        return f"{numba.config.CPU_NAME}:{numba.config.CPU_FEATURES}"
-    return f"{llvm.get_host_cpu_name()}:{llvm.get_host_cpu_features().flatten()}"
+    """What processor machine code is made for: its name and features, as Numba decides them."""
+    name, features = numba.config.CPU_NAME, numba.config.CPU_FEATURES
+    name = llvm.get_host_cpu_name() if name is None else name
+    return f"{name}:{get_host_cpu_features() if features is None else features}"
 
 
 @cache
 def versions() -> str:
     """Python, Numba and LLVM, and the settings of Numba that change its code."""
-    settings = [f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS if name != "CPU_NAME"]
+    settings = [f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS]
     python = f"{sys.implementation.cache_tag}-{sys.platform}"
     return " ".join([python, f"numba-{numba.__version__}", f"llvmlite-{llvmlite.__version__}", *settings])
+
+
+def name_of(signature: Any) -> str:
+    """Types of the arguments, with the fields of named tuples, which Numba's names leave out."""
+    return f"{signature} {_fields(getattr(signature, 'args', signature))}"
+
+
+def _fields(kinds: Any) -> list[Any]:
+    found = []
+    for kind in kinds:
+        if isinstance(kind, BaseTuple):
+            found += [getattr(kind, "fields", ()), *_fields(kind.types)]
+    return found
 
 
 @cache
@@ -67,6 +82,12 @@ class CallTree:
     def _add(self, value: Any) -> None:
         if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
             self._put(type(value).__name__, value)
+        elif isinstance(value, tuple):  # by value: whether equal ones are one object depends on how a module was loaded
+            self._put(type(value).__qualname__, getattr(value, "_fields", None), len(value))
+            for one in value:
+                self._add(one)
+        elif isinstance(value, (set, frozenset)):  # in an order that is the same in every process
+            self._add(tuple(sorted(value, key=repr)))
         elif id(value) in self._seen:
             self._put("again", list(self._seen).index(id(value)))
         elif isinstance(value, types.ModuleType):
@@ -76,12 +97,10 @@ class CallTree:
             self._add_object(value)
 
     def _add_object(self, value: Any) -> None:
-        if isinstance(value, (tuple, list)):
-            self._put(type(value).__name__, len(value))
+        if isinstance(value, list):
+            self._put("list", len(value))
             for one in value:
                 self._add(one)
-        elif isinstance(value, (set, frozenset)):  # in an order that is the same in every process
-            self._add(sorted(value, key=repr))
         elif isinstance(value, dict):
             self._add(sorted(value.items()))
         elif isinstance(value, np.ndarray):
@@ -109,8 +128,9 @@ class CallTree:
             self._put(type(value).__qualname__, text if " at 0x" not in text else "")
 
     def _add_function(self, function: types.FunctionType) -> None:
-        self._put("function", function.__qualname__)
+        self._put("function", function.__module__, function.__qualname__)  # Numba's symbols hold both
         self._add(function.__defaults__)
+        self._add(function.__kwdefaults__)
         for cell in function.__closure__ or ():
             self._add(cell.cell_contents)
         self._add_code(function.__code__)

@@ -12,6 +12,9 @@ from numba.core.compiler_lock import require_global_compiler_lock
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.typed_passes import AnnotateTypes
 
+from grouser._kernels import watch
+from grouser._kernels.typing_memory import remembered_typing
+
 _ENVIRONMENT = "_ZN08NumbaEnv"
 # Passes for what no kernel has: with blocks, closures, comprehensions, literal_unroll, inline="always", parfors.
 _UNUSED = {
@@ -64,6 +67,7 @@ class OuterLibrary(JITCodeLibrary):
                 self.add_linking_library(one)
 
     def _optimize_final_module(self):
+        watch.optimising()
         # Numba optimises twice, to prune reference counts in between; where nothing is counted once is enough.
         if any(fn.name in ("NRT_incref", "NRT_decref") for fn in self._final_module.functions):
             super()._optimize_final_module()
@@ -109,6 +113,10 @@ def _compiler(kind):
             return False
 
     class Compiler(CompilerBase):
+        def compile_extra(self, func):
+            with remembered_typing(self.state.flags):
+                return super().compile_extra(func)
+
         def define_pipelines(self):
             manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
             manager.passes = [one for one in manager.passes if one[0].__name__ not in _UNUSED]

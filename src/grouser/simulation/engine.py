@@ -18,7 +18,6 @@ from grouser._kernels.rollout import (
     kinematic_rollouts,
 )
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.rooms import give_dynamic_scratch, give_scratch, take_dynamic_scratch, take_scratch
@@ -173,8 +172,7 @@ class Launcher:
         count = 1 if alone else thread_count(threads)
         kernel: Callable[[Any, int, int], None] = _dynamic_rollouts() if self._dynamic else kinematic_rollouts
         jobs = [self._job(batch) for _ in range(min(count, n))]
-        with compiling("dynamics" if self._dynamic else "kinematics"):
-            in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=count, size=SLICE)
+        in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=count, size=SLICE)
         arrays, model, _ = self._scene
         for job in jobs:
             give_scratch(arrays, job.s)

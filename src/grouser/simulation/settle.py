@@ -15,7 +15,6 @@ from grouser._kernels.settle import settle as kernel
 from grouser._kernels.terrain import sample_ground
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
-from grouser.compiling import compiling
 from grouser.errors import SimulationError
 from grouser.once import once_each
 from grouser.rooms import give_scratch, take_scratch
@@ -89,10 +88,9 @@ def _settled(vehicle: Vehicle, ground: Terrain, q: FloatArray, penetration: floa
     target = np.full(len(arrays.wheel), -penetration)
     height_error = np.zeros(len(target))
     s = take_scratch(arrays)
-    with compiling("settle"):
-        iterations, converged, inside = kernel(
-            arrays, ground.kernel, target, free_joints(vehicle), 1e-13, q, height_error, s
-        )
+    iterations, converged, inside = kernel(
+        arrays, ground.kernel, target, free_joints(vehicle), 1e-13, q, height_error, s
+    )
     give_scratch(arrays, s)
     if not inside:
         raise SimulationError(
