@@ -74,8 +74,8 @@ class Workspace:
 
     def move(self, model: KinematicModel | DynamicModel, ground: Ground, dt: float) -> None:
         """Go on on another ground or with another step [s], for which the model is given again."""
-        self.job.point(model=model, ground=ground)
-        self.batch.point(dt=dt)
+        self.job.repoint(model=model, ground=ground)
+        self.batch.repoint(dt=dt)
         self.ground, self.dt = ground, dt
 
     def drive(self, address: int, par: FloatArray) -> None:
@@ -110,19 +110,21 @@ class Workspace:
     def clear(self) -> None:
         """As it was made, but for the drive; state and velocity are zero."""
         drives = self.batch.drives.copy()
-        self.batch.block[:] = 0.0
+        self.batch.memory_block[:] = 0.0
         self.batch.drives[:] = drives
-        self.scratch.block[:] = 0.0
+        self.scratch.memory_block[:] = 0.0
 
     def memory(self) -> list[FloatArray]:
         """Copies of all that changes, which another workspace for the same model can `recall`."""
-        rooms = (self.batch, self.scratch, self.dynamic_scratch)
-        return [*(room.block.copy() for room in rooms if room is not None), self._par.copy()]
+        return [one.copy() for one in self._changing()]
 
     def recall(self, memory: list[FloatArray]) -> None:
         """Go on as the workspace would that the memory is of."""
-        rooms = (self.batch, self.scratch, self.dynamic_scratch)
         own = self.batch.drives.copy()
-        for room, block in zip([room.block for room in rooms if room is not None] + [self._par], memory, strict=True):
-            room[:] = block
+        for room, kept in zip(self._changing(), memory, strict=True):
+            room[:] = kept
         self.batch.drives[:] = own
+
+    def _changing(self) -> list[FloatArray]:
+        rooms = (self.batch, self.scratch, self.dynamic_scratch)
+        return [*(room.memory_block for room in rooms if room is not None), self._par]

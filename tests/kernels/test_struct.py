@@ -223,3 +223,38 @@ def test_a_copy_of_zeros_keeps_its_numbers():
     room.matrix[:] = 0.0
     assert new.matrix.tolist() == [[0.0, 1.0], [100.0, 101.0]]
     assert new.where.tolist() == [10, 11]
+
+
+class Job(Struct):
+    room = struct(Room)
+    scale = number()
+    count = integer()
+    out = array("n")
+
+
+@entry
+def do_job(job):
+    for i in range(job.out.size):
+        job.out[i] = job.scale * job.room.matrix[0, i] + job.count
+
+
+def test_zeros_takes_numbers_and_structs_and_they_may_change_between_two_calls():
+    rooms = [Room.zeros(n=1, m=3) for _ in range(2)]
+    rooms[1].matrix[:] = [[1.0, 2.0, 3.0]]
+    job = Job.zeros(n=3, room=rooms[0], scale=2.0, count=-1)
+    do_job(job)
+    assert (job.out.tolist(), job.scale, job.count) == ([-1.0, -1.0, -1.0], 2.0, -1)
+    job.repoint(room=rooms[1], scale=3.0)
+    do_job(job)
+    assert (job.out.tolist(), job.scale) == ([2.0, 5.0, 8.0], 3.0)
+    job.repoint(out=np.zeros(2))
+    do_job(job)
+    assert job.out.tolist() == [2.0, 5.0]
+
+
+def test_copies_of_the_block_are_read_by_name():
+    room = Room.zeros(n=2, m=2)
+    fill_room(room)
+    blocks = np.array([room.memory_block, 2.0 * room.memory_block])
+    assert room.view_in("matrix", blocks).tolist() == [[[0.0, 1.0], [100.0, 101.0]], [[0.0, 2.0], [200.0, 202.0]]]
+    assert room.view_in("where", blocks)[0].tolist() == [10, 11]

@@ -5,7 +5,7 @@ laid out once, by Python, as a row of 64-bit words, and kernels take its address
 tuple, in compiled code and with NUMBA_DISABLE_JIT=1.
 
 While a kernel runs fields never change, only what stands in the arrays does: compiled code may read each of them once
-and keep it. Between two calls their owner may `point` them elsewhere.
+and keep it. Between two calls their owner may `repoint` them elsewhere.
 
 `struct_type.py` tells Numba about them; this module needs no Numba, so that a vehicle can be read without it.
 """
@@ -111,7 +111,7 @@ class Struct:
         self.__dict__[name] = value
         return words
 
-    def point(self, **changes: Any) -> None:
+    def repoint(self, **changes: Any) -> None:
         """Change fields in place. Only between two calls of a kernel, by the one who has made the struct."""
         for name, value in changes.items():
             words = self._take(name, value)
@@ -133,11 +133,11 @@ class Struct:
         made._address = made._words.ctypes.data
         made.__dict__.update(layout.numbers)
         if others:
-            made.point(**others)
+            made.repoint(**others)
         return made
 
     @property
-    def block(self) -> Any:
+    def memory_block(self) -> Any:
         """The arrays of a struct made by `zeros`, as one."""
         return self._block
 
@@ -152,7 +152,7 @@ class Struct:
         own[name] = view = view if kind == "f" else view.view(np.int64)
         return view
 
-    def view(self, name: str, block: Any) -> Any:
+    def view_in(self, name: str, block: Any) -> Any:
         """An array as it stands in copies of the block, one a row."""
         start, end, shape, kind = self._layout.arrays[name]
         part = block[..., start:end].reshape(*block.shape[:-1], *shape)
@@ -164,7 +164,7 @@ class Struct:
         made.__dict__.update(self.__dict__)
         made._words = self._words.copy()
         made._address = made._words.ctypes.data
-        made.point(**changes)
+        made.repoint(**changes)
         return made
 
     def __iter__(self) -> Any:

@@ -63,7 +63,7 @@ def take_step(
     except IndexError:
         job = _job(model, law, step)
     if job.ground is not law or job.dt != step:
-        job.point(model=model.arrays(step), ground=law, dt=step)
+        job.repoint(model=model.arrays(step), ground=law, dt=step)
     q = job.q
     checks.fill(q, state, "state")
     normalise(q)

@@ -80,7 +80,7 @@ class Episode:
         room.forget()
         self.status = OF_CODE[room.run()]
         self._rows = room.rows or self._rows
-        self._parts.append(room.batch.block.copy())
+        self._parts.append(room.batch.memory_block.copy())
 
     def __getstate__(self) -> dict[str, Any]:
         # The workspace holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
@@ -98,12 +98,12 @@ class Episode:
         if not self._parts:
             raise SimulationError("the episode has no steps yet, so there is no run; call step first")
         batch, blocks = self._room.batch, np.array(self._parts)
-        ends = batch.view("ends", blocks)[:, 0]
+        ends = batch.view_in("ends", blocks)[:, 0]
         last = int(ends[-1, 2])
 
         def rows(name: str) -> FloatArray:
             # The last row of a part is the first of the next, which knows the command that follows.
-            each = batch.view(name, blocks)[:, 0]
+            each = batch.view_in(name, blocks)[:, 0]
             whole: FloatArray = np.concatenate([each[:-1, 0], each[-1, :last]])
             return whole[None]
 
@@ -111,7 +111,7 @@ class Episode:
         if isinstance(self.model, Dynamics):
             force = rows("forces")
             forces = Forces(
-                final_velocity=batch.view("v", blocks)[-1],
+                final_velocity=batch.view_in("v", blocks)[-1],
                 force=force[..., :3],
                 power=force[..., 3],
                 torque=rows("torques"),
@@ -120,7 +120,7 @@ class Episode:
                 halved=ends[:, 4].sum(keepdims=True),
             )
         records = Records(
-            final=batch.view("q", blocks)[-1],
+            final=batch.view_in("q", blocks)[-1],
             state=rows("states"),
             velocity=rows("velocities"),
             contact=rows("contacts"),

@@ -141,15 +141,15 @@ class Launcher:
             batch.v[:] = velocities
         # What is recorded lies outside the block: who keeps one array of a run need not keep all.
         if self._rows:
-            batch.point(states=np.zeros((n, self._rows, nq)))
+            batch.repoint(states=np.zeros((n, self._rows, nq)))
         if details:
-            batch.point(
+            batch.repoint(
                 velocities=np.zeros((n, details, nv)),
                 contacts=np.zeros((n, details, nw, CONTACT_COLUMNS)),
                 commands=np.zeros((n, details, na)),
             )
         if forced:
-            batch.point(
+            batch.repoint(
                 forces=np.zeros((n, forced, nw, FORCE_COLUMNS)),
                 torques=np.zeros((n, forced, na)),
                 diagnostics=np.zeros((n, forced, DIAGNOSTICS)),
