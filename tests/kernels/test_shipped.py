@@ -101,7 +101,7 @@ def test_without_a_compiler_there_is_nothing_to_use(shipped: Path, monkeypatch: 
 def test_a_missing_feature_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     features = dict.fromkeys(store.GENERIC["x86_64"][1].split(), True)
-    monkeypatch.setattr(store.llvm, "get_host_cpu_features", lambda: features)
+    monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: features)
     assert store.has_generic_features()
     features["fma"] = False
     assert not store.has_generic_features()
