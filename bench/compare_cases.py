@@ -141,6 +141,75 @@ def _stepped() -> Timed:
     return Timed(run)
 
 
+def _kinematic_step() -> Timed:
+    """`Kinematics.step` at states of a drive; an older version has none."""
+    import grouser as gr
+
+    model, terrain = _model("zoe", "kinematic"), gr.terrain.rough(**ROUGH)
+    drive = gr.simulate(model, terrain, gr.drive.arc(1.0, 0.2), duration=CALLS * DT, dt=DT)
+    rows = list(zip(drive.state[:CALLS], drive.command[:CALLS], strict=True))
+
+    def run() -> int:
+        for state, command in rows:
+            model.step(state, command, terrain, dt=DT)
+        return len(rows)
+
+    return Timed(run)
+
+
+def _stepper(law: str) -> Timed:
+    """`Stepper.step` along a drive; an older version has none."""
+    import grouser as gr
+
+    model, terrain = _model("zoe", law), gr.terrain.rough(**ROUGH)
+    commands = list(gr.simulate(model, terrain, gr.drive.arc(1.0, 0.2), duration=CALLS * DT, dt=DT).command[:CALLS])
+    rover = gr.Stepper(model, terrain, dt=DT)
+
+    def run() -> int:
+        for command in commands:
+            rover.step(command)
+        return len(commands)
+
+    return Timed(run, rover.reset)
+
+
+def _short(law: str) -> Timed:
+    """A run of one step: what `simulate` costs beside its steps."""
+    import grouser as gr
+
+    model, terrain, drive = _model("zoe", law), gr.terrain.rough(**ROUGH), gr.drive.arc(1.0, 0.2)
+    start = gr.settle(model.vehicle, terrain, penetration=model.penetration).state
+
+    def run() -> int:
+        for _ in range(CALLS):
+            gr.simulate(model, terrain, drive, duration=DT, dt=DT, start=start)
+        return CALLS
+
+    return Timed(run)
+
+
+def _asked(name: str) -> Timed:
+    """Single questions to a model or vehicle."""
+    import grouser as gr
+
+    model, terrain = _model("zoe", "kinematic"), gr.terrain.rough(**ROUGH)
+    rover = model.vehicle
+    state, command, rates = gr.settle(rover, terrain).state, np.full(4, 3.0), np.full(rover.n_joints, 0.1)
+    ask = {
+        "velocity": lambda: model.velocity(state, command, terrain),
+        "estimate": lambda: model.estimate(state, rates, terrain),
+        "frame_poses": lambda: gr.kinematics.frame_poses(rover, state),
+        "contacts": lambda: gr.collision.contacts(rover, state, terrain),
+    }[name]
+
+    def run() -> int:
+        for _ in range(CALLS):
+            ask()
+        return CALLS
+
+    return Timed(run)
+
+
 def _updated() -> Timed:
     """`Odometry.update` of the LRU that weaves on a slope, with slip, process noise and encoder noise."""
     import grouser as gr
@@ -200,6 +269,15 @@ CASES = {
     "settle": Case(_settled, unit="call"),
     "Odometry.update": Case(_updated, unit="call"),
     "Dynamics.step": Case(_stepped, unit="call"),
+    "Kinematics.step": Case(_kinematic_step, unit="call"),
+    "Stepper.step, kinematic": Case(lambda: _stepper("kinematic"), unit="call"),
+    "Stepper.step, piecewise-linear": Case(lambda: _stepper("piecewise-linear"), unit="call"),
+    "Kinematics.velocity": Case(lambda: _asked("velocity"), unit="call"),
+    "Kinematics.estimate": Case(lambda: _asked("estimate"), unit="call"),
+    "frame_poses": Case(lambda: _asked("frame_poses"), unit="call"),
+    "contacts": Case(lambda: _asked("contacts"), unit="call"),
+    "simulate of one step, kinematic": Case(lambda: _short("kinematic"), unit="call"),
+    "simulate of one step, piecewise-linear": Case(lambda: _short("piecewise-linear"), unit="call"),
     "gymnasium step": Case(_gym, unit="call"),
 }
 """By name, in the order of a round."""

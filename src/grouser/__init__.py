@@ -7,6 +7,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from grouser import compiling as _compiling  # noqa: F401  it shows on stderr what is being compiled
 from grouser._version import __version__
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from grouser.simulation.settle import Settled, settle
     from grouser.simulation.simulate import simulate
     from grouser.simulation.status import Status
+    from grouser.simulation.stepper import Stepper
     from grouser.vehicles.catalog import vehicle
     from grouser.vehicles.vehicle import Vehicle
 
@@ -63,6 +65,7 @@ __all__ = [
     "Run",
     "Settled",
     "Status",
+    "Stepper",
     "Vehicle",
     "__version__",
     "actuate",
@@ -104,7 +107,8 @@ _HOME = {
     "Vehicle": "vehicles",
     "vehicle": "vehicles",
     **dict.fromkeys(("Fit", "MotionModel", "Noise", "Parameter", "calibrate", "evaluate"), "calibration"),
-    **dict.fromkeys(("Rollouts", "Run", "Settled", "Status", "drive", "rollout", "settle", "simulate"), "simulation"),
+    **dict.fromkeys(("Rollouts", "Run", "Settled", "Status", "Stepper"), "simulation"),
+    **dict.fromkeys(("drive", "rollout", "settle", "simulate"), "simulation"),
 }
 """The module each name lives in; the other names are modules."""
 

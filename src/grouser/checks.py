@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 LARGEST = 1e9
 """Largest magnitude of a quantity of a simulation (SI)."""
+_FLOAT = np.dtype(np.float64)
 
 
 def shown(value: Any) -> str:
@@ -34,6 +35,8 @@ def instance(value: Any, kind: Callable[..., T], name: str, remedy: str) -> T:
 
 def number(value: Any, name: str) -> float:
     """A finite float of reasonable size."""
+    if type(value) is float and -LARGEST <= value <= LARGEST:
+        return value
     try:
         result = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -45,6 +48,8 @@ def number(value: Any, name: str) -> float:
 
 def positive(value: Any, name: str) -> float:
     """A finite float above zero."""
+    if type(value) is float and 0.0 < value <= LARGEST:
+        return value
     result = number(value, name)
     if result <= 0.0:
         raise SimulationError(f"{name}: {result:g} is not positive")
@@ -75,6 +80,9 @@ def real(value: ArrayLike, name: str) -> FloatArray:
 
 def array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> FloatArray:
     """A new C-contiguous float64 array of finite numbers; None in the shape allows any length."""
+    if _plain(value, shape):
+        plain: FloatArray = value.copy()  # type: ignore[union-attr]
+        return plain
     if np.ma.is_masked(value):
         raise SimulationError(f"{name}: has masked entries, and what lies under a mask is no number; fill them first")
     try:
@@ -94,3 +102,20 @@ def array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> FloatAr
             f"{name}: entry {list(at)} is {result[at]:g}, not a finite number of magnitude up to {LARGEST:g}"
         )
     return result
+
+
+def fill(room: FloatArray, value: ArrayLike, name: str) -> None:
+    """Copy an array of finite numbers into one of the same shape."""
+    room[:] = value if _plain(value, room.shape) else array(value, name, room.shape)
+
+
+def _plain(value: Any, shape: tuple[int | None, ...]) -> bool:
+    """Whether it is what nearly all callers give: a float64 vector of this very shape, its entries of fair size."""
+    # Where the sum of squares is at most LARGEST², so is each square; NaN and infinity fail.
+    return (
+        type(value) is np.ndarray
+        and value.dtype is _FLOAT
+        and value.shape == shape
+        and len(shape) == 1
+        and bool(value.dot(value) <= LARGEST * LARGEST)
+    )

@@ -1,57 +1,131 @@
-"""Telling a person who waits that the engine is being compiled, once per machine and version."""
+"""Telling a person who waits that kernels are being compiled, once per machine and version."""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 
-SECONDS = {
-    "settle": 15.0,
-    "kinematics": 30.0,
-    "unconstrained": 20.0,
-    "dynamics": 60.0,
-    "calibration": 20.0,
-    "odometry": 30.0,
-    "rolling": 30.0,
-    "fusion": 50.0,
-}
-"""About how long each part takes on a laptop core, for the progress bar."""
+from grouser._kernels import watch
+from grouser._kernels.watch import Compilation
 
-_ready: set[str] = set()
+PATIENCE = 1.0
+"""Seconds of compiling that need no explanation."""
+REDRAWN = 0.2
+"""Seconds between drawings of the line."""
+BAR = 10
+"""Columns of the bar, where there is room."""
 
 
-@contextmanager
-def compiling(part: str) -> Iterator[None]:
-    """Around the first call of a kernel: shows progress on stderr while it compiles, nothing once it is cached."""
-    if part in _ready:
-        yield
-        return
-    if True:
-        done = threading.Event()
-        bar = threading.Thread(target=_show, args=(part, done), daemon=True)
-        bar.start()
-        try:
-            yield
-        finally:
-            done.set()
-            bar.join()
-    _ready.add(part)
+class ProgressLine:
+    """On a terminal one line that is drawn anew while kernels compile; elsewhere a line for each that takes long."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._active: list[tuple[Compilation, float]] = []
+        self._spent = 0.0
+        self._thread: threading.Thread | None = None
+        self._drawn = 0
+        self._told: set[str] = set()
+
+    def begin(self, compilation: Compilation) -> None:
+        """Compiling begins."""
+        with self._changed:
+            self._active.append((compilation, time.monotonic()))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="grouser compiling", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def end(self, compilation: Compilation) -> None:
+        """It ended: the line goes before the caller prints anything."""
+        with self._changed:
+            began = next(t for one, t in self._active if one is compilation)
+            self._active = [one for one in self._active if one[0] is not compilation]
+            if not self._active:
+                self._spent += time.monotonic() - began
+                self._erase()
+                self._changed.notify()
+            self._tell_trouble()
+
+    def _watch(self) -> None:
+        with self._changed:
+            while self._active:
+                compilation, began = self._active[-1]
+                elapsed = time.monotonic() - began
+                waited = elapsed + (self._spent if _is_terminal() else 0.0)
+                if waited < PATIENCE:
+                    self._changed.wait(PATIENCE - waited)
+                    continue
+                if _is_terminal():
+                    self._draw(line(compilation, elapsed, _columns() - 1))
+                    self._changed.wait(REDRAWN)
+                else:
+                    self._tell(f"grouser: compiling {compilation.name}, once ({_kernels(compilation.kernels)})")
+                    self._changed.wait()
+            self._thread = None
+
+    def _draw(self, text: str) -> None:
+        _write("\r" + text.ljust(self._drawn))
+        self._drawn = len(text)
+
+    def _erase(self) -> None:
+        if self._drawn:
+            _write("\r" + " " * self._drawn + "\r")
+            self._drawn = 0
+
+    def _tell_trouble(self) -> None:
+        from grouser._kernels.store import Counts
+
+        for sentence in (Counts.refused, Counts.not_kept):
+            if sentence:
+                self._tell(f"grouser: {sentence}")
+
+    def _tell(self, sentence: str) -> None:
+        """Once."""
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self._erase()
+            _write(sentence + "\n")
 
 
-def _show(part: str, done: threading.Event) -> None:
-    if done.wait(1.0):
-        return
-    start = time.monotonic() - 1.0
-    expected = SECONDS[part]
-    label = f"grouser: compiling {part}, once (about {expected:.0f} s)"
-    if not sys.stderr.isatty():
-        print(label, file=sys.stderr, flush=True)
-        return
-    while not done.wait(0.25):
-        elapsed = time.monotonic() - start
-        filled = min(int(20 * elapsed / expected), 19)
-        print(f"\r{label} [{'#' * filled}{'.' * (20 - filled)}] {elapsed:3.0f} s", end="", file=sys.stderr, flush=True)
-    print("\r" + " " * (len(label) + 32) + "\r", end="", file=sys.stderr, flush=True)
+def line(compilation: Compilation, elapsed: float, room: int = 79) -> str:
+    """What the line says after some seconds: what is measured, and no guess of what is to come."""
+    done, total = compilation.done, compilation.kernels
+    start = f"grouser: compiling {compilation.name}, once: "
+    if compilation.optimising or total == 0:
+        end, share = "optimising", 1.0
+    else:
+        end, share = f"{done} of {_kernels(total)}", done / total
+    end += f", {elapsed:.0f} s"
+    width = min(BAR, room - len(start) - len(end) - len("[] "))
+    filled = int(width * share)
+    bar = f"[{'#' * filled}{'.' * (width - filled)}] " if width > 0 else ""
+    return (start + bar + end)[:room]
+
+
+def _kernels(n: int) -> str:
+    return f"{n} kernel" if n == 1 else f"{n} kernels"
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _columns() -> int:
+    with suppress(OSError, ValueError, AttributeError):
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    return 80
+
+
+def _write(text: str) -> None:
+    # A stream that is closed or gone must not stop the engine.
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+shown = ProgressLine()
+watch.watchers.append(shown)

@@ -160,11 +160,6 @@ def test_check_says_what_is_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixt
         assert f"a {kind}, fine" in capsys.readouterr().out
 
 
-def test_warmup_says_where_the_cache_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["warmup", "--json"]) == 0
-    assert Path(printed_json(capsys)["cache"]).is_dir()
-
-
 def test_bench_reports_machine_cases_and_batches(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", "--quick", "--json"]) == 0
     result = printed_json(capsys)
@@ -185,6 +180,17 @@ def test_demo_tells_where_the_rovers_ended_and_writes_a_picture(
     assert "climbing took" in text
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"demo.png", "zoe.html", "rocky7.html", "zoe.csv", "zoe.tum", "rocky7.csv", "rocky7.tum"}
+
+
+def test_demo_compiles_no_dynamics_unless_asked_for(tmp_path: Path) -> None:
+    program = "import sys; from grouser.cli import run; print(run(sys.argv[1:]), *sys.modules)"
+    for more, used in (([], False), (["--forces"], True)):
+        command = [sys.executable, "-c", program, "demo", "--json", "--out", str(tmp_path), *more]
+        code, *modules = (
+            subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n}\n")[1].split()
+        )
+        assert code == "0"
+        assert ("grouser._kernels.dynamic_rollout" in modules) == used
 
 
 def test_demo_without_picture_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.simulation.once import once_each
+from grouser.once import once_each
 from grouser.simulation.steering import level_motion
 from grouser.vehicles import Frame, Steering, Vehicle
 from grouser.vehicles.tree import forward_kinematics

@@ -1,16 +1,24 @@
 """Single evaluations of the dynamics for the public layer and the tests."""
 
 from grouser._kernels.contact import contacts_on_ground_at, find_contacts
+from grouser._kernels.dynamic_scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
 from grouser._kernels.dynamic_step import equations_of_motion
 from grouser._kernels.dynamics import solve_step
 from grouser._kernels.frames import pose_frames
+from grouser._kernels.group import move
 from grouser._kernels.jacobian import wheel_jacobians
 from grouser._kernels.jit import entry
+from grouser._kernels.scratch import Scratch, clear_scratch
+from grouser._kernels.struct import Struct, array, indices, number, struct
+from grouser._kernels.terrain import Ground
+from grouser._kernels.vehicle import VehicleArrays
 
 
 @entry
 def inertia_and_bias(vehicle, model, q, v, M, c, s, d):
     """M (nv, nv) and c (nv,), external forces subtracted, of one state."""
+    clear_scratch(vehicle, s)
+    clear_dynamic_scratch(d)
     pose_frames(vehicle, q, s)
     equations_of_motion(vehicle, model, q, v, True, s, d)
     for i in range(v.size):
@@ -19,35 +27,57 @@ def inertia_and_bias(vehicle, model, q, v, M, c, s, d):
             M[i, j] = d.M[i, j]
 
 
-@entry
-def forward(vehicle, model, ground, angles, q, v, command, memory, dt, u, forces, torques, residual, A, dz, s, d):
-    """Velocity u at the end of a step from (q, v), with its forces; contacts at given angles, or found.
+class StepJob(Struct):
+    """One step of forward dynamics: what it starts from, and what it gives."""
 
-    Returns (ground under every wheel, converged, iterations).
-    """
-    pose_frames(vehicle, q, s)
-    if angles.size > 0:
-        inside = contacts_on_ground_at(vehicle, ground, angles, s)
+    vehicle = struct(VehicleArrays)
+    model = struct(DynamicModel)
+    ground = struct(Ground)
+    s = struct(Scratch)
+    d = struct(DynamicScratch)
+    dt = number()  # [s]
+    at_angles = indices(1)  # whether contacts are at `angles` or found
+    angles = array("nw")
+    q = array("nq")
+    v = array("nv")
+    command = array("na")
+    state = array("nq")  # at the end of the step
+    velocity = array("nv")  # there
+    acceleration = array("nv")
+    force = array("nw", 3)
+    torque = array("na")
+    residual = array("nv")
+
+
+@entry
+def forward(job):
+    """One step from (q, v); returns (ground under every wheel, converged, iterations)."""
+    vehicle = job.vehicle
+    model = job.model
+    s = job.s
+    d = job.d
+    clear_scratch(vehicle, s)
+    clear_dynamic_scratch(d)
+    pose_frames(vehicle, job.q, s)
+    if job.at_angles[0]:
+        inside = contacts_on_ground_at(vehicle, job.ground, job.angles, s)
     else:
-        inside = find_contacts(vehicle, ground, s)
+        inside = find_contacts(vehicle, job.ground, s)
     if not inside:
         return False, False, 0
     wheel_jacobians(vehicle, s)
-    for a in range(command.size):
-        s.command[a] = command[a]
-        d.memory[a] = memory[a]
-    equations_of_motion(vehicle, model, q, v, True, s, d)
-    converged, iterations = solve_step(vehicle, model, q, v, dt, s, d)
-    for i in range(v.size):
-        u[i] = d.u[i]
-        residual[i] = d.residual[i]
+    for a in range(job.command.size):
+        s.command[a] = job.command[a]
+    equations_of_motion(vehicle, model, job.q, job.v, True, s, d)
+    converged, iterations = solve_step(vehicle, model, job.q, job.v, job.dt, s, d)
+    for i in range(job.v.size):
+        job.velocity[i] = d.u[i]
+        job.acceleration[i] = (d.u[i] - job.v[i]) / job.dt
+        job.residual[i] = d.residual[i]
+    move(job.q, job.velocity, job.dt, job.state)
     for w in range(vehicle.wheel.size):
-        dz[w] = s.height_error[w]
         for i in range(3):
-            forces[w, i] = d.f[w, i]
-    for a in range(command.size):
-        torques[a] = d.residual[6 + vehicle.actuated[a]] if model.ideal else d.torque[a]
-    for r in range(A.shape[0]):
-        for k in range(A.shape[1]):
-            A[r, k] = s.A[r, k]
+            job.force[w, i] = d.f[w, i]
+    for a in range(job.command.size):
+        job.torque[a] = d.residual[6 + vehicle.actuated[a]] if model.ideal else d.torque[a]
     return True, converged, iterations

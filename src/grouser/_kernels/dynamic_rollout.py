@@ -43,7 +43,7 @@ def record_forces(vehicle, model, iterations, row, forces, torques, diagnostics,
 
 @kernel
 def dynamic_rollout(vehicle, model, ground, batch, n, s, d):
-    """Rollout n of the batch; returns status, steps, recorded rows, Newton iterations, halved steps."""
+    """Rollout n of the batch, from where it is; returns status, steps, rows, Newton iterations, halved steps."""
     drive = Function(batch.drives[n, 0], batch.drives[n, 1])
     q = batch.q[n]
     v = batch.v[n]
@@ -55,6 +55,7 @@ def dynamic_rollout(vehicle, model, ground, batch, n, s, d):
     torques = batch.torques[n]
     diagnostics = batch.diagnostics[n]
     dt = batch.dt
+    before = batch.ends[n, 1]
     steps = batch.steps
     every = batch.every
     for i in range(v.size):
@@ -63,15 +64,16 @@ def dynamic_rollout(vehicle, model, ground, batch, n, s, d):
     halved = 0
     row = 0
     for k in range(steps + 1):
-        t = batch.t0 + k * dt
-        if k == steps and contacts.shape[0] == 0:
+        t = batch.t0 + (before + k) * dt
+        first = before + k == 0
+        if k == steps and not batch.closing:
             copy_row(q, states, row)
             row += 1
             break
         recorded = every > 0 and k % every == 0
-        if recorded and not record_state(vehicle, model, ground, q, k == 0, row, contacts, diagnostics, s, d):
+        if recorded and not record_state(vehicle, model, ground, q, first, row, contacts, diagnostics, s, d):
             return OFF_TERRAIN, k, row, total, halved
-        status, iterations = accelerate(vehicle, model, ground, drive, t, q, dt, k == 0, True, False, s, d)
+        status, iterations = accelerate(vehicle, model, ground, drive, t, q, dt, first, True, False, s, d)
         if status != OK and status != UNSOLVED:
             return status, k, row, total, halved
         if recorded:
@@ -105,14 +107,15 @@ def dynamic_rollout(vehicle, model, ground, batch, n, s, d):
 def dynamic_rollouts(job, first, last):
     """Rollouts `first` to `last` of a DynamicJob."""
     for i in range(first, last):
-        clear_scratch(job.vehicle, job.s)
-        clear_dynamic_scratch(job.d)
+        ends = job.batch.ends
+        if ends[i, 1] == 0:
+            clear_scratch(job.vehicle, job.s)
+            clear_dynamic_scratch(job.d)
         status, done, rows, iterations, halved = dynamic_rollout(
             job.vehicle, job.model, job.ground, job.batch, i, job.s, job.d
         )
-        ends = job.batch.ends
         ends[i, 0] = status
-        ends[i, 1] = done
+        ends[i, 1] += done
         ends[i, 2] = rows
-        ends[i, 3] = iterations
-        ends[i, 4] = halved
+        ends[i, 3] += iterations
+        ends[i, 4] += halved

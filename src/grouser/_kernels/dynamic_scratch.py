@@ -2,6 +2,7 @@
 
 from grouser._kernels.jit import kernel
 from grouser._kernels.struct import Struct, array, block, indices, integer, number
+from grouser._kernels.vehicle import VehicleArrays
 
 
 class DynamicModel(Struct):
@@ -72,7 +73,7 @@ class DynamicScratch(Struct):
     acceleration = array("nv")  # of the last step, from which the next is started
 
 
-def make_dynamic_scratch(vehicle, model):
+def make_dynamic_scratch(vehicle: VehicleArrays, model: DynamicModel) -> DynamicScratch:
     """Work space for a vehicle and a model."""
     nf, na, nk = len(vehicle.parent), len(vehicle.actuated), len(model.rigid)
     return DynamicScratch.zeros(

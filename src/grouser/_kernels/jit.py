@@ -12,6 +12,7 @@ from numba.core.ccallback import CFunc
 from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
 
+from grouser._kernels import watch
 from grouser._kernels.library import InnerCompiler, OuterCompiler
 from grouser._kernels.store import ContentCache
 
@@ -32,6 +33,10 @@ class InnerKernel(CPUDispatcher):
 
 class EntryKernel(CPUDispatcher):
     """A function that only Python calls: kernels must not, as its code may come from a file, without the IR to link."""
+
+    def compile(self, sig):
+        with watch.until_compiled():
+            return super().compile(sig)
 
     def get_call_template(self, args, kws):
         name = self.py_func.__name__
@@ -83,7 +88,7 @@ def exact_entry(function):
 def compile_law(function, signature, *, cached: bool):
     """Compile a C function with the signature of a law (see `law.py`)."""
     made = CFunc(function, sigutils.normalize_signature(signature), {}, dict(FLAGS), pipeline_class=OuterCompiler)
-    if cached:
-        made._cache = ContentCache(function, FLAGS)
-    made.compile()
+    made._cache = ContentCache(function, FLAGS, kept=cached)
+    with watch.until_compiled():
+        made.compile()
     return made

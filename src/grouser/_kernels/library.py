@@ -12,6 +12,7 @@ from numba.core.compiler_lock import require_global_compiler_lock
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.typed_passes import AnnotateTypes
 
+from grouser._kernels import watch
 from grouser._kernels.typing_memory import remembered_typing
 
 _ENVIRONMENT = "_ZN08NumbaEnv"
@@ -66,6 +67,7 @@ class OuterLibrary(JITCodeLibrary):
                 self.add_linking_library(one)
 
     def _optimize_final_module(self):
+        watch.optimising()
         # Numba optimises twice, to prune reference counts in between; where nothing is counted once is enough.
         if any(fn.name in ("NRT_incref", "NRT_decref") for fn in self._final_module.functions):
             super()._optimize_final_module()

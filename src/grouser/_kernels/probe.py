@@ -5,6 +5,7 @@ from grouser._kernels.frames import pose_frames, turn
 from grouser._kernels.jacobian import point_jacobian, wheel_jacobians
 from grouser._kernels.jit import entry
 from grouser._kernels.kinematics import centre_of_mass, constrained_velocity, force_at_centre_of_mass
+from grouser._kernels.scratch import clear_scratch
 
 FROM_GROUND = 0
 AT_ANGLES_ON_GROUND = 1
@@ -14,6 +15,7 @@ AT_ANGLES = 2
 @entry
 def pose(vehicle, q, R, p, s):
     """R_world_frame (nf, 3, 3) and p_world_frame (nf, 3), wheels with their spin."""
+    clear_scratch(vehicle, s)
     pose_frames(vehicle, q, s)
     for w in range(vehicle.wheel.size):
         frame = vehicle.wheel[w]
@@ -31,6 +33,7 @@ def pose(vehicle, q, R, p, s):
 @entry
 def frame_jacobian(vehicle, q, frame, offset, J, s):
     """J (6, nv): angular, then linear velocity of the point `offset` of a frame, body coordinates."""
+    clear_scratch(vehicle, s)
     pose_frames(vehicle, q, s)
     if vehicle.wheel_of_frame[frame] >= 0:
         turn(s.R, frame, 1, q[6 + frame])
@@ -55,6 +58,7 @@ def probe(vehicle, model, ground, mode, angles, q, v, p, R, dz, angle, A, s):
 
     The known entries of v are given. Returns whether there is ground under every wheel, and the rank.
     """
+    clear_scratch(vehicle, s)
     pose_frames(vehicle, q, s)
     inside = True
     if mode == FROM_GROUND:
@@ -90,6 +94,7 @@ def probe(vehicle, model, ground, mode, angles, q, v, p, R, dz, angle, A, s):
 @entry
 def centre_forces(vehicle, q, v, p, f, s):
     """World position of the centre of mass and force per mass there, T (2.44), for rows of states and velocities."""
+    clear_scratch(vehicle, s)
     for k in range(q.shape[0]):
         pose_frames(vehicle, q[k], s)
         for i in range(s.v.size):

@@ -21,7 +21,8 @@ END_COLUMNS = 5
 class Batch(Struct):
     """N rollouts of a model on a ground. Row i of each array belongs to rollout i; arrays may have no rows to record.
 
-    A rollout that fails keeps its last good state; the others do not notice.
+    A rollout that fails keeps its last good state; the others do not notice. One whose `ends` say that it has taken
+    steps goes on from there, with the work space as it was left: such a rollout must be alone with it.
     """
 
     drives = indices("n", 2)  # law and parameters of each drive
@@ -31,15 +32,16 @@ class Batch(Struct):
     velocities = array("n", "details", "nv")
     contacts = array("n", "details", "nw", CONTACT_COLUMNS)
     commands = array("n", "details", "na")
-    forces = array("n", "details", "nw", FORCE_COLUMNS)
-    torques = array("n", "details", "na")
-    diagnostics = array("n", "details", DIAGNOSTICS)
+    forces = array("n", "forced", "nw", FORCE_COLUMNS)
+    torques = array("n", "forced", "na")
+    diagnostics = array("n", "forced", DIAGNOSTICS)
     ends = indices("n", END_COLUMNS)  # status, steps, rows, then deficient steps, or Newton iterations and halved steps
     t0 = number()  # [s]
     dt = number()  # [s]
     steps = integer()
     order = integer()  # of the integrator of kinematics
     every = integer()  # steps from one recorded row to the next; 0: none is recorded
+    closing = integer()  # whether velocity and contacts of the last state are looked for, too
 
 
 class KinematicJob(Struct):
@@ -94,7 +96,7 @@ def record_contacts(vehicle, s, out):
 
 @kernel
 def kinematic_rollout(vehicle, model, ground, batch, i, s):
-    """Rollout i of the batch; returns status, steps, rank-deficient steps, recorded rows."""
+    """Rollout i of the batch, from where it is; returns status, steps, rank-deficient steps, recorded rows."""
     drive = Function(batch.drives[i, 0], batch.drives[i, 1])
     q = batch.q[i]
     states = batch.states[i]
@@ -102,14 +104,15 @@ def kinematic_rollout(vehicle, model, ground, batch, i, s):
     contacts = batch.contacts[i]
     commands = batch.commands[i]
     dt = batch.dt
+    before = batch.ends[i, 1]
     steps = batch.steps
     every = batch.every
     deficient = 0
     row = 0
     status = OK
     for k in range(steps + 1):
-        t = batch.t0 + k * dt
-        if k == steps and contacts.shape[0] == 0 and velocities.shape[0] == 0:
+        t = batch.t0 + (before + k) * dt
+        if k == steps and not batch.closing:
             copy_row(q, states, row)
             return OK, k, deficient, row + 1
         status, lost_rank = kinematic_velocity(vehicle, model, ground, drive, t, q, s)
@@ -143,10 +146,11 @@ def kinematic_rollout(vehicle, model, ground, batch, i, s):
 def kinematic_rollouts(job, first, last):
     """Rollouts `first` to `last` of a KinematicJob."""
     for i in range(first, last):
-        clear_scratch(job.vehicle, job.s)
-        status, done, deficient, rows = kinematic_rollout(job.vehicle, job.model, job.ground, job.batch, i, job.s)
         ends = job.batch.ends
+        if ends[i, 1] == 0:
+            clear_scratch(job.vehicle, job.s)
+        status, done, deficient, rows = kinematic_rollout(job.vehicle, job.model, job.ground, job.batch, i, job.s)
         ends[i, 0] = status
-        ends[i, 1] = done
+        ends[i, 1] += done
         ends[i, 2] = rows
-        ends[i, 3] = deficient
+        ends[i, 3] += deficient

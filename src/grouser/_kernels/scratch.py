@@ -5,6 +5,7 @@ import numpy as np
 from grouser._kernels.contact_search import COLUMNS, SAMPLES
 from grouser._kernels.jit import kernel
 from grouser._kernels.struct import Struct, array, block, indices
+from grouser._kernels.vehicle import VehicleArrays
 
 
 class Scratch(Struct):
@@ -46,7 +47,7 @@ class Scratch(Struct):
     twists = array(2, 6)  # work space of the group operations
 
 
-def make_scratch(vehicle):
+def make_scratch(vehicle: VehicleArrays) -> Scratch:
     """Work space for a vehicle."""
     nf, nw, nc = len(vehicle.parent), len(vehicle.wheel), len(vehicle.coupling_value)
     nv, nr = 5 + nf, 3 * nw + nc

@@ -7,6 +7,7 @@ from grouser._kernels.frames import euler_angles, pose_frames, set_attitude
 from grouser._kernels.jacobian import wheel_jacobians
 from grouser._kernels.jit import entry, kernel
 from grouser._kernels.least_squares import cholesky_solve
+from grouser._kernels.scratch import clear_scratch
 
 MOST_ITERATIONS = 60
 LONGEST_STEP = 0.5  # [rad or m]: a linear model is not to be trusted further
@@ -119,6 +120,7 @@ def settle_state(vehicle, ground, target, free, tolerance, q, s):
 @entry
 def settle(vehicle, ground, target, free, tolerance, q, height_error, s):
     """Settle one state in place; returns (iterations, converged, inside)."""
+    clear_scratch(vehicle, s)
     iterations, converged, inside = settle_state(vehicle, ground, target, free, tolerance, q, s)
     for w in range(height_error.size):
         height_error[w] = s.height_error[w]

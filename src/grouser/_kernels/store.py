@@ -23,6 +23,7 @@ from llvmlite import binding as llvm
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
+from grouser._kernels import watch
 from grouser._kernels.fingerprint import CallTree, name_of, target, versions
 
 SHIPPED = Path(__file__).parent / "compiled"
@@ -185,8 +186,8 @@ def _rebuild(path: Path, context: Any, *owners: int) -> CompileResult | None:
 class ContentCache:
     """The cache of one entry or law, in the form that Numba's dispatchers use."""
 
-    def __init__(self, function: Any, flags: object) -> None:
-        self._function, self._flags = function, flags
+    def __init__(self, function: Any, flags: object, *, kept: bool = True) -> None:
+        self._function, self._flags, self._kept = function, flags, kept
         self._tree: CallTree | None = None
 
     @property
@@ -201,7 +202,10 @@ class ContentCache:
         return f"{self._function.__name__}-{hashlib.sha256(b'|'.join(parts)).hexdigest()[:32]}"
 
     def load_overload(self, signature: Any, context: Any) -> CompileResult | None:
-        """The compiled function for a signature, or None if there is none."""
+        """The compiled function for a signature, or None if there is none and it is compiled next."""
+        if not self._kept:
+            watch.begin("your function", ())
+            return None
         context.refresh()
         if not why_not_shipped():
             # Whoever owns the package could change its sources as well.
@@ -212,12 +216,16 @@ class ContentCache:
                 return found
         path = folder() / self._name(signature, target())
         found = _rebuild(path, context)
-        if found is not None:
+        if found is None:
+            watch.begin(self._function.__qualname__, self.tree.kernels)
+        else:
             _mark_used(path)
         return found
 
     def save_overload(self, signature: Any, result: CompileResult) -> None:
         """Keep a compiled function."""
+        if not self._kept:
+            return
         Counts.compiled += 1
         if not result.library.has_dynamic_globals:
             path = folder() / self._name(signature, target())

@@ -4,14 +4,15 @@ A kernel that takes fifty arrays by value passes four hundred words at every cal
 laid out once, by Python, as a row of 64-bit words, and kernels take its address: `s.field` reads the same as of a named
 tuple, in compiled code and with NUMBA_DISABLE_JIT=1.
 
-Fields never change after that, only what stands in the arrays does: compiled code may read each of them once and keep
-it.
+While a kernel runs fields never change, only what stands in the arrays does: compiled code may read each of them once
+and keep it. Between two calls their owner may `point` them elsewhere.
+
 `struct_type.py` tells Numba about them; this module needs no Numba, so that a vehicle can be read without it.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from math import prod
 from typing import Any, ClassVar, NamedTuple
 
@@ -65,6 +66,7 @@ class Struct:
 
     _fields: ClassVar[dict[str, Field]]
     _word: ClassVar[dict[str, int]]
+    _structs: ClassVar[tuple[str, ...]]
     _address: int
 
     def __init_subclass__(cls) -> None:
@@ -75,57 +77,92 @@ class Struct:
         for name, (_, shape) in cls._fields.items():
             cls._word[name] = at
             at += 1 + len(shape)
+        cls._structs = tuple(name for name, field in cls._fields.items() if isinstance(field.kind, type))
 
     def __init__(self, *ordered: Any, **values: Any) -> None:
-        values |= zip(self._fields, ordered, strict=False)
-        if values.keys() != self._fields.keys():
-            raise TypeError(f"{type(self).__name__}: fields {sorted(values.keys() ^ self._fields.keys())} do not fit")
-        words = []
-        for name, (kind, shape) in self._fields.items():
-            value = values[name]
-            if shape:
-                value = np.ascontiguousarray(value, dtype=_KINDS[kind])
-                if value.ndim != len(shape):
-                    raise TypeError(f"{type(self).__name__}.{name}: has {value.ndim} dimensions, needs {len(shape)}")
-                words += [value.ctypes.data, *value.shape]
-            elif kind == "f":
-                value = float(value)
-                words.append(int(np.float64(value).view(np.int64)))
-            elif isinstance(kind, type):
-                words.append(value._address)
-            else:
-                value = int(value)
-                words.append(value)
-            self.__dict__[name] = value
+        fields = self._fields
+        if ordered:
+            values |= zip(fields, ordered, strict=False)
+        if values.keys() != fields.keys():
+            raise TypeError(f"{type(self).__name__}: fields {sorted(values.keys() ^ fields.keys())} do not fit")
+        words: list[int] = []
+        for name in fields:
+            words += self._take(name, values[name])
         self._words = np.array(words, dtype=np.int64)
         self._address = self._words.ctypes.data
 
+    def _take(self, name: str, value: Any) -> tuple[int, ...]:
+        """Keep the value of a field; returns it as words."""
+        kind, shape = self._fields[name]
+        words: tuple[int, ...]
+        if shape:
+            value = np.ascontiguousarray(value, dtype=_KINDS[kind])
+            if value.ndim != len(shape):
+                raise TypeError(f"{type(self).__name__}.{name}: has {value.ndim} dimensions, needs {len(shape)}")
+            words = (value.ctypes.data, *value.shape)
+        elif kind == "f":
+            value = float(value)
+            words = (int(np.float64(value).view(np.int64)),)
+        elif kind == "i":
+            value = int(value)
+            words = (value,)
+        else:
+            words = (value._address,)
+        self.__dict__[name] = value
+        return words
+
+    def point(self, **changes: Any) -> None:
+        """Change fields in place. Only between two calls of a kernel, by the one who has made the struct."""
+        for name, value in changes.items():
+            words = self._take(name, value)
+            at = self._word[name]
+            self._words[at : at + len(words)] = words
+
     @classmethod
-    def zeros(cls, **sizes: int) -> Any:
-        """One whose arrays are zero and lie in one block of memory; a size for every name in the shapes."""
+    def zeros(cls, **given: Any) -> Any:
+        """One whose arrays are zero and lie in one block of memory.
+
+        Given are a size for every name in the shapes, and the fields that are no arrays.
+        """
         made = cls.__new__(cls)
-        total, words, places = _layout(cls, tuple(sizes.items()))
-        block = np.zeros(total)
-        made._block = block
-        made._words = words + block.ctypes.data * places
+        others = {name: given.pop(name) for name in cls._structs}
+        layout = _layout(cls, tuple(given.items()))
+        made._layout = layout
+        made._block = np.zeros(layout.total)
+        made._words = layout.words + made._block.ctypes.data * layout.places
         made._address = made._words.ctypes.data
+        made.__dict__.update(layout.numbers)
+        if others:
+            made.point(**others)
         return made
+
+    @property
+    def block(self) -> Any:
+        """The arrays of a struct made by `zeros`, as one."""
+        return self._block
 
     def __getattr__(self, name: str) -> Any:
         # An array of `zeros` becomes a NumPy array when Python first looks at it.
-        field = type(self)._fields.get(name)
-        if field is None or "_block" not in self.__dict__:
+        own = self.__dict__
+        if "_block" not in own or name not in own["_layout"].arrays:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
-        at = type(self)._word[name]
-        shape = tuple(self._words[at + 1 : at + 1 + len(field.shape)].tolist())
-        start = (int(self._words[at]) - self._block.ctypes.data) // 8
-        flat = self._block[start : start + prod(shape)]
-        self.__dict__[name] = view = (flat if field.kind == "f" else flat.view(np.int64)).reshape(shape)
+        own[name] = view = self.view(name, own["_block"])
         return view
+
+    def view(self, name: str, block: Any) -> Any:
+        """An array in a copy of the block, or in copies of it, one a row."""
+        start, end, shape, kind = self._layout.arrays[name]
+        part = block[..., start:end].reshape(*block.shape[:-1], *shape)
+        return part if kind == "f" else part.view(np.int64)
 
     def replace(self, **changes: Any) -> Any:
         """A copy with some fields changed; the other arrays are shared."""
-        return type(self)(**({name: getattr(self, name) for name in self._fields} | changes))
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._words = self._words.copy()
+        made._address = made._words.ctypes.data
+        made.point(**changes)
+        return made
 
     def __iter__(self) -> Any:
         return (getattr(self, name) for name in self._fields)
@@ -138,14 +175,41 @@ def _rebuild(cls: type[Struct], values: dict[str, Any]) -> Struct:
     return cls(**values)
 
 
-@cache
-def _layout(cls: type[Struct], sizes: tuple[tuple[str, int], ...]) -> tuple[int, Any, Any]:
-    """Length of the block, the words with places in the block in bytes, and where those stand."""
-    known, words, places, at = dict(sizes), [], [], 0
-    for _, shape in cls._fields.values():
-        sized = [-1 if n == "block" else known[n] if isinstance(n, str) else n for n in shape]
-        words += [8 * at, *sized]
-        places += [1] + [0] * len(sized)
-        at += prod(sized) if sized != [-1] else 0
-    words = [at if word == -1 else word for word in words]
-    return at, np.array(words, dtype=np.int64), np.array(places, dtype=np.int64)
+class _Layout(NamedTuple):
+    """How a struct lies in memory that `zeros` makes."""
+
+    total: int  # length of the block
+    words: Any  # with places in the block in bytes
+    places: Any  # 1 where there is such a place
+    numbers: dict[str, Any]
+    arrays: dict[str, Any]  # of each its start and end in the block, shape and kind
+
+
+@lru_cache(maxsize=512)
+def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> _Layout:
+    known = dict(given)
+    shapes = {
+        name: tuple(known[n] if isinstance(n, str) else n for n in field.shape)
+        for name, field in cls._fields.items()
+        if field.shape and field.shape != ("block",)
+    }
+    total = sum(map(prod, shapes.values()))
+    words, places, numbers, arrays, at = [], [], {}, {}, 0
+    for name, (kind, declared) in cls._fields.items():
+        if declared:
+            start, shape = (at, shapes[name]) if name in shapes else (0, (total,))
+            arrays[name] = (start, start + prod(shape), shape, kind)
+            words += [8 * start, *shape]
+            places += [1] + [0] * len(shape)
+            at += prod(shape) if name in shapes else 0
+            continue
+        places.append(0)
+        if name in cls._structs:
+            words.append(0)
+        elif kind == "f":
+            numbers[name] = float(known[name])
+            words.append(int(np.float64(numbers[name]).view(np.int64)))
+        else:
+            numbers[name] = int(known[name])
+            words.append(numbers[name])
+    return _Layout(total, np.array(words, dtype=np.int64), np.array(places, dtype=np.int64), numbers, arrays)

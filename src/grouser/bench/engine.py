@@ -71,9 +71,12 @@ ROLLOUTS = {0.04: 40, 0.01: 20}
 """By time step [s]: rollouts in one timing, which then takes 4000 and 8000 steps, about 10 to 60 ms."""
 
 
-def prepare() -> None:
-    """Compile what is measured, so that its notice comes before any progress bar."""
-    for contact in ("none", "piecewise-linear"):
+def prepare(*contacts: str) -> None:
+    """Compile what models with these contacts need, so that the notice comes before any progress bar.
+
+    Without any: kinematics and dynamics.
+    """
+    for contact in contacts or ("none", "piecewise-linear"):
         _batch(Case("zoe", 0.0, 1.0, 1.0, contact), rollouts=2, seconds=0.04, dt=0.04)(1)
 
 

@@ -51,8 +51,9 @@ class Intervals:
     def only(self, chosen: IntArray | slice) -> Intervals:
         """Some of them."""
         return Intervals(
-            times=self.times[chosen],
-            ranges=self.ranges[chosen],
+            # Of every second interval, say, a view would be strided, and kernels compile anew for that.
+            times=np.ascontiguousarray(self.times[chosen]),
+            ranges=np.ascontiguousarray(self.ranges[chosen]),
             measured=self.measured[chosen],
             start=self.start[chosen],
             segment=self.segment[chosen],

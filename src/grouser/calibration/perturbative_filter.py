@@ -15,7 +15,6 @@ from grouser.calibration.parameters import Parameter, resolve
 from grouser.calibration.perturbative import NAMES, Perturbative
 from grouser.calibration.predict import ERRORS, MARGIN, LogProblem, Predicted, mounting
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.errors import CalibrationError
 
 COMPONENTS = ("vx", "vy", "wz")
@@ -98,8 +97,7 @@ class PerturbativeFilter(OnlineFilter):
         values = self.motion.noise.values
         values[self._density] = self.s
         now = self.motion.replace(noise=self.motion.noise.with_values(values))
-        with compiling("calibration"):
-            predicted = self.integrate(k)
+        predicted = self.integrate(k)
         return now, predicted, predicted.slopes[0, self._rows]
 
 

@@ -14,7 +14,6 @@ from grouser.calibration.intervals import Intervals
 from grouser.calibration.motion import MotionModel
 from grouser.calibration.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, twists
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
@@ -111,8 +110,7 @@ class LogProblem:
         def some(_: int, first: int, last: int) -> None:
             kernels.integrate_poses(*log, lags, sensors, out, first, last)
 
-        with compiling("calibration"):
-            in_slices(some, len(motions) * len(here), threads=thread_count(None), size=MANY)
+        in_slices(some, len(motions) * len(here), threads=thread_count(None), size=MANY)
         return out
 
     def errors(self, motion: MotionModel, chosen: slice = slice(None), slopes: FloatArray | None = None) -> Predicted:
@@ -135,8 +133,7 @@ class LogProblem:
         def some(_: int, first: int, last: int) -> None:
             kernels.integrate_errors(*log, *sensor, *noise, poses, J, W, ends, first, last)
 
-        with compiling("calibration"):
-            in_slices(some, n, threads=thread_count(None), size=MANY)
+        in_slices(some, n, threads=thread_count(None), size=MANY)
         return Predicted(poses, J, W, ends)
 
     def intensity(self, motion: MotionModel) -> FloatArray:

@@ -12,7 +12,6 @@ import numpy as np
 from grouser._kernels import log_integral as kernels
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs.log import IntArray
@@ -122,8 +121,7 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
         rows = (q[low:high], v[low:high], out[low:high])
         kernels.log_twists(vehicle.arrays, known, straight_down, *rows, make_scratch(vehicle.arrays))
 
-    with compiling("calibration"):
-        in_slices(some, n, threads=thread_count(None), size=BLOCK)
+    in_slices(some, n, threads=thread_count(None), size=BLOCK)
     return out
 
 

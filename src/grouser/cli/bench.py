@@ -84,6 +84,12 @@ def bench(
         f"\nstreaming odometry of {odometry['vehicle']} with {odometry['model']}: one update from Python takes "
         f"{median} µs (quartiles {quartiles}, minimum {minimum})"
     )
+    for one in result["stepper"]:
+        median, quartiles, minimum = _spread(one, "us_per_step", 1)
+        typer.echo(
+            f"one {one['model']} step of {one['vehicle']} from Python (Stepper) takes {median} µs "
+            f"(quartiles {quartiles}, minimum {minimum})"
+        )
 
 
 def _spread(row: dict[str, Any], median: str, digits: int) -> tuple[str, str, str]:

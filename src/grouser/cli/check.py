@@ -1,4 +1,4 @@
-"""`grouser check`: whether a file can be used, and what is in it."""
+"""`grouser check`: whether a file, or the installation, can be used, and what is in it."""
 
 from __future__ import annotations
 
@@ -19,28 +19,37 @@ def register(app: typer.Typer) -> None:
     app.command(
         "check",
         epilog="Example: grouser check my-rover.toml\n\nExample: grouser check run.npz --json\n\n"
-        "Example: grouser check drive.csv --manifest log.toml",
+        "Example: grouser check drive.csv --manifest log.toml\n\nExample: grouser check --installation",
     )(check)
 
 
 def check(
     files: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="FILE...",
             help="A vehicle, a terrain, a run, a log or its manifest. A vehicle is .toml or .urdf, a terrain .npz .asc "
             ".tif .stl .obj or .ply, a run .npz, a log .csv .bag .db3 or .mcap, a manifest .toml.",
         ),
-    ],
+    ] = None,
     manifest: Annotated[
         Path | None, typer.Option("--manifest", help="What the columns or topics of a log are (.toml).")
     ] = None,
+    installation: Annotated[
+        bool,
+        typer.Option("--installation", help="Say versions, processor, and where compiled kernels come from."),
+    ] = False,
     as_json: console.Json = False,
 ) -> None:
     """Read a file and say what is in it, or what is wrong with it.
 
     A log may lie in several files.
     """
+    if installation:
+        _tell_installation(files, manifest, as_json)
+        return
+    if not files:
+        raise GrouserError("check needs a FILE, or --installation; see: grouser check --help")
     file = files[0]
     if manifest is not None:
         kind, words, numbers = check_log.describe_log(files, manifest)
@@ -51,6 +60,18 @@ def check(
         console.print_json({"file": str(file), "kind": kind, **numbers})
     else:
         typer.echo(f"{file}: a {kind}, fine\n{words}")
+
+
+def _tell_installation(files: list[Path] | None, manifest: Path | None, as_json: bool) -> None:
+    from grouser.cli.installation import describe
+
+    if files or manifest is not None:
+        raise GrouserError("--installation is about no file; leave FILE and --manifest out")
+    words, facts = describe()
+    if as_json:
+        console.print_json(facts)
+    else:
+        typer.echo(words)
 
 
 def _look(file: Path) -> tuple[str, str, dict[str, Any]]:

@@ -41,6 +41,7 @@ def demo(
     no_picture: Annotated[
         bool, typer.Option("--no-picture", help="Write the tables only, neither picture nor 3D pages.")
     ] = False,
+    forces: Annotated[bool, typer.Option("--forces", help="Show runs with masses and forces too, in 3D.")] = False,
     as_json: console.Json = False,
 ) -> None:
     """Send two rovers straight over rough ground; say where they end up.
@@ -54,7 +55,7 @@ def demo(
 
     from grouser.bench import prepare
 
-    prepare()
+    prepare(*(("none", "piecewise-linear") if forces else ("none",)))
     runs, goals, accounts = [], [], []
     total = len(SCENES) + (0 if no_picture else 2)
     with console.progress("demo") as report:
@@ -77,7 +78,7 @@ def demo(
             report(total - 1, total)
             for i, (scene, run, goal) in enumerate(zip(SCENES, runs, goals, strict=True), start=1):
                 files.insert(i, out / f"{run.vehicle.name}.html")
-                _view(scene, run, goal, files[i])
+                _view(scene, run, goal, files[i], forces=forces)
             report(total, total)
     seconds = time.monotonic() - began
     if as_json:
@@ -116,20 +117,19 @@ def drive_scene(scene: Scene, seed: int | None) -> tuple[Run, Run, Account]:
     return run, goal, account(run, goal)
 
 
-def _view(scene: Scene, run: Run, goal: Run, page: Path) -> None:
-    """A page that plays the run, the same with masses and forces, and what was commanded."""
+def _view(scene: Scene, run: Run, goal: Run, page: Path, *, forces: bool) -> None:
+    """A page that plays the run and what was commanded, and if asked for the same with masses and forces."""
     import grouser as gr
 
     assert run.ground is not None
-    forced = gr.simulate(gr.Dynamics(run.vehicle), run.ground, gr.drive.arc(scene.speed), duration=scene.duration)
     name = run.vehicle.name
-    forced.view(
-        page,
-        run,
-        goal,
-        names=[f"{name}, with forces", f"{name}, kinematic", "as commanded, on flat ground"],
-        title=f"{name} told to drive straight over rough ground",
-    )
+    runs = {f"{name}, kinematic" if forces else name: run, "as commanded, on flat ground": goal}
+    if forces:
+        dynamic = gr.Dynamics(run.vehicle)
+        forced = gr.simulate(dynamic, run.ground, gr.drive.arc(scene.speed), duration=scene.duration)
+        runs = {f"{name}, with forces": forced, **runs}
+    first, *others = runs.values()
+    first.view(page, *others, names=list(runs), title=f"{name} told to drive straight over rough ground")
 
 
 def _tell(run: Run, account: Account) -> None:

@@ -1,114 +1,192 @@
-"""`grouser warmup`: compile the engine ahead of its first use."""
+"""`grouser warmup`: compile kernels ahead of their first use, on all cores."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Callable
+from tempfile import TemporaryFile
+from typing import Annotated, Any
 
 import typer
 
 from grouser.cli import console
+from grouser.cli.warmup_parts import FAMILIES, PARTS
+from grouser.errors import GrouserError
+
+WORKER = (sys.executable, "-P", "-m", "grouser.cli.warmup_worker")
+"""The command of a process that compiles; -P, as it must not import what lies in the folder it is called from."""
+
+
+class WorkerError(Exception):
+    """A process that compiled came to an early end; the message is a sentence."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("warmup", epilog="Example: grouser warmup")(warmup)
+    app.command(
+        "warmup", epilog="Example: grouser warmup\n\nExample: grouser warmup --part kinematics --part dynamics --json"
+    )(warmup)
 
 
-def warmup(as_json: console.Json = False) -> None:
+def warmup(
+    part: Annotated[
+        list[str] | None,
+        typer.Option("--part", metavar="NAME", help=f"Only this; several may be given. Parts are {', '.join(PARTS)}."),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes at once; all cores if not given.")] = None,
+    as_json: console.Json = False,
+) -> None:
     """Compile all kernels now, so that nothing waits later.
 
-    Once per machine and version is enough.
+    Once per machine and version is enough: what is compiled is kept and found again, also by other clones and
+    environments.
     """
-    from grouser._kernels.store import folder
-
     began = time.monotonic()
-    parts = _parts()
-    for i, (name, build) in enumerate(parts):
-        console.remark(f"{i + 1} of {len(parts)}: {name}")
-        build()
-    seconds = time.monotonic() - began
+    wanted = _wanted(part)
+    if jobs is not None and jobs < 1:
+        raise GrouserError(f"--jobs: {jobs} is not a whole number above 0")
+    try:
+        parts = _build(wanted, min(jobs or os.cpu_count() or 1, len(wanted)))
+    except WorkerError as error:
+        console.remark(f"grouser: {error}")
+        raise typer.Exit(1) from None
+    result = _summary(parts, time.monotonic() - began)
     if as_json:
-        console.print_json({"seconds": round(seconds, 2), "cache": str(folder())})
+        console.print_json(result)
     else:
-        typer.echo(f"ready after {seconds:.1f} s; compiled kernels are kept in {folder()}")
+        _tell(result)
 
 
-def _parts() -> list[tuple[str, Callable[[], object]]]:
-    """What is compiled, by using it once."""
-    import numpy as np
+def _wanted(names: list[str] | None) -> list[str]:
+    """Parts by name, in the order in which they are built."""
+    for name in names or ():
+        if name not in PARTS:
+            raise GrouserError(f"--part: no part {name!r:.40}; parts are {', '.join(PARTS)}")
+    return [name for name in PARTS if not names or name in names]
 
-    import grouser as gr
-    from grouser.kinematics import frame_jacobian, frame_poses
 
-    zoe = gr.vehicle("zoe")
-    model = gr.Kinematics(zoe)
-    flat = gr.terrain.plane()
-    corners = np.array([[-9.0, -9.0, 0.0], [9.0, -9.0, 0.0], [9.0, 9.0, 0.0], [-9.0, 9.0, 0.0]])
-    nodes = np.linspace(-9.0, 9.0, 19)
-    level = np.zeros((19, 19))
+def _build(wanted: list[str], jobs: int) -> list[dict[str, Any]]:
+    """Each process takes the next part until none is left; what they answered, in the order of `wanted`."""
+    plan, failures = Plan(wanted), list[str]()
+    done: dict[str, dict[str, Any]] = {}
 
-    def grounds() -> None:
-        surfaces = [
-            gr.terrain.grid(level, nodes, nodes),
-            gr.terrain.grid(level, nodes, nodes, interpolation="bicubic"),
-            gr.terrain.mesh(corners, [[0, 1, 2], [0, 2, 3]]),
-            gr.terrain.ramp(height=0.5, deg=20.0),
-        ]
-        for surface in [*surfaces, gr.terrain.spline(level, nodes, nodes), gr.terrain.stack(flat, surfaces[0])]:
-            surface.sample(0.0, 0.0)
+    def work(worker: Worker) -> None:
+        mine: set[int] = set()
+        while not failures and (part := plan.take(mine)) is not None:
+            try:
+                done[part] = worker.build(part)
+            except WorkerError as error:
+                failures.append(str(error))
+                return
+            console.remark(f"{len(done)} of {len(wanted)}: {_line(done[part])}")
 
-    def drive_and_slip() -> None:
-        slipping = model.replace(slip=gr.slip.BodySlip(np.zeros(6)))
-        run = gr.simulate(slipping, flat, gr.drive.arc(1.0, 0.1), duration=0.04)
-        run.rollover_margin()
-        gr.rollout(model, flat, np.zeros((2, 1, 4)))
+    workers = [Worker() for _ in range(jobs)]
+    try:
+        threads = [threading.Thread(target=work, args=(worker,), daemon=True) for worker in workers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        for worker in workers:
+            worker.stop()
+    if failures:
+        raise WorkerError(failures[0])
+    return [done[name] for name in wanted]
 
-    def dynamics() -> None:
-        contacts = (gr.contact.PiecewiseLinear(), gr.contact.Pacejka(), gr.contact.Ishigami())
-        for contact in contacts:
-            dynamic = gr.Dynamics(zoe, contact=contact, actuator=gr.actuation.PI(gain=2000.0))
-            gr.simulate(dynamic, flat, gr.drive.arc(1.0), duration=0.04)
-        gr.contact.Table(contacts[-1], radius=0.3, width=0.1)
-        dynamic = gr.Dynamics(zoe)
-        gr.rollout(dynamic, flat, np.zeros((2, 1, 4)))
-        state, velocity = gr.settle(zoe, flat, penetration=dynamic.penetration).state, np.zeros(6 + zoe.n_joints)
-        dynamic.inertia_and_bias(state, velocity)
-        dynamic.step(state, velocity, np.zeros(4), flat, dt=0.04)
 
-    def probes() -> None:
-        state = gr.settle(zoe, flat).state
-        frame_poses(zoe, state)
-        frame_jacobian(zoe, state, "FL")
-        model.velocity(state, np.zeros(4), flat)
-        model.velocity(state, np.zeros(4), angles=np.zeros(4))
-        model.estimate(state, np.zeros(zoe.n_joints), flat)
+class Plan:
+    """Which part a process compiles next."""
 
-    def calibration() -> None:
-        t = np.arange(0.0, 4.0, 0.1)
-        motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky")))
-        wheels = dict.fromkeys(motion.vehicle.wheels, 1.0 + 0.0 * t)
-        log = gr.calibration.log_of_motion(motion, t, wheels)
-        gr.evaluate(motion, log, interval=1.0)
-        gr.odometry.odometry_of(motion, log)
+    def __init__(self, wanted: list[str]) -> None:
+        self._families = [[part.__name__ for part in family if part.__name__ in wanted] for family in FAMILIES]
+        self._begun: set[int] = set()
+        self._lock = threading.Lock()
 
-    def odometry() -> None:
-        told = gr.Odometry(gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6))))
-        told.update(0.0, np.zeros(zoe.n_joints), np.zeros(zoe.n_joints), (0.0, 0.0), (0.0, 0.0, 0.0))
+    def take(self, mine: set[int]) -> str | None:
+        """Of a family that the process has begun, which are `mine`; else of one nobody has; else of any."""
+        with self._lock:
+            waiting = [k for k, family in enumerate(self._families) if family]
+            if not waiting:
+                return None
+            k = min(waiting, key=lambda k: (k not in mine, k in self._begun))
+            mine.add(k)
+            self._begun.add(k)
+            return self._families[k].pop(0)
 
-    def rolling() -> None:
-        upright, wheel = (np.pi, 0.0, 0.0, 0.0, np.pi), gr.rolling.Torus(0.5, 0.15)
-        gr.rolling.roll_wheel(wheel, flat, (0.0, 1.0, 0.0), start=upright, duration=0.01)
-        gr.rolling.roll(gr.vehicle("pvc"), flat, rates={"alpha1": 1.0}, duration=0.01)
 
-    return [
-        ("grounds", grounds),
-        ("settling", lambda: gr.settle(zoe, flat)),
-        ("rollouts, drives and slip", drive_and_slip),
-        ("forces: contacts, actuators and dynamics", dynamics),
-        ("contacts, velocities and frames", probes),
-        ("predictions and odometry of logs", calibration),
-        ("odometry", odometry),
-        ("fusion", gr.odometry.Fusion),
-        ("rolling", rolling),
-    ]
+class Worker:
+    """A process that compiles parts."""
+
+    def __init__(self) -> None:
+        self._errors = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  it lives as long as the process
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(
+            WORKER, stdin=pipe, stdout=pipe, stderr=self._errors, text=True, encoding="utf-8"
+        )
+
+    def build(self, part: str) -> dict[str, Any]:
+        """Have a part compiled."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(part + "\n")
+            self._process.stdin.flush()
+            answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        except (OSError, ValueError):
+            code = self._process.wait()
+            self._errors.seek(0)
+            said = self._errors.read().strip().splitlines()
+            raise WorkerError(f"compiling {part} failed: {said[-1] if said else f'exit code {code}'}") from None
+        return answer
+
+    def stop(self) -> None:
+        """End it; it has nothing to do any more."""
+        self._process.kill()
+        self._process.communicate()
+        self._errors.close()
+
+
+def _summary(parts: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
+    """What `--json` prints."""
+    numbers = ("name", "cpu_seconds", "compiled", "loaded")
+    return {
+        "parts": [{key: _rounded(one[key]) for key in numbers} for one in parts],
+        "cpu_seconds": _rounded(sum(os.times()[:4])),
+        "seconds": _rounded(seconds),
+        "cache": parts[0]["cache"],
+        "compiled": sum(one["compiled"] for one in parts),
+        "loaded": sum(one["loaded"] for one in parts),
+        "shipped": parts[0]["shipped"],
+        "not_kept": _first(parts, "not_kept"),
+        "refused": _first(parts, "refused"),
+    }
+
+
+def _first(parts: list[dict[str, Any]], key: str) -> str | None:
+    return next((one[key] for one in parts if one[key]), None)
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, 2) if isinstance(value, float) else value
+
+
+def _line(one: dict[str, Any]) -> str:
+    if not one["compiled"]:
+        return f"{one['name']} is there"
+    return f"{one['name']}, {one['cpu_seconds']:.1f} CPU s"
+
+
+def _tell(result: dict[str, Any]) -> None:
+    kernels = f"{result['compiled']} compiled, {result['loaded']} loaded"
+    typer.echo(f"ready after {result['seconds']:.1f} s ({result['cpu_seconds']:.1f} CPU s): {kernels}")
+    typer.echo(f"compiled kernels are kept in {result['cache']}")
+    why_not = result["shipped"]["why_not"]
+    typer.echo(f"machine code that came with grouser is {'used' if not why_not else f'not used: {why_not}'}")
+    for trouble in (result["not_kept"], result["refused"]):
+        if trouble:
+            typer.echo(trouble)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +11,15 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser._kernels import probe as kernels
 from grouser._kernels.kinematics import NO_SLIP, KinematicModel
-from grouser._kernels.scratch import make_scratch
 from grouser._kernels.terrain import SMOOTH, Ground
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.once import once_each
+from grouser.rooms import give_scratch, take_scratch
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
+
+_NOWHERE = Ground(0, 0, 0, SMOOTH)
 
 
 @dataclass(frozen=True)
@@ -69,15 +73,15 @@ def evaluate(
     mode = kernels.FROM_GROUND
     if angles is not None:
         mode = kernels.AT_ANGLES if ground is None else kernels.AT_ANGLES_ON_GROUND
-    law = Ground(0, 0, 0, SMOOTH) if ground is None else ground.kernel
+    law = _NOWHERE if ground is None else ground.kernel
     point, rotation = np.zeros((nw, 3)), np.zeros((nw, 3, 3))
     height_error, angle = np.zeros(nw), np.zeros(nw)
     A = np.zeros((3 * nw + len(vehicle.couplings), nv))
     v = np.array(velocity, dtype=np.float64)
-    found = (point, rotation, height_error, angle, A)
-    inside, rank = kernels.probe(
-        vehicle.arrays, model, law, mode, given, q, v, *found, make_scratch(vehicle.arrays)
-    )
+    arrays = vehicle.arrays
+    s = take_scratch(arrays)
+    inside, rank = kernels.probe(arrays, model, law, mode, given, q, v, point, rotation, height_error, angle, A, s)
+    give_scratch(arrays, s)
     if not inside:
         raise SimulationError(
             f"the ground ends under a wheel of '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m; move it onto the map"
@@ -88,12 +92,15 @@ def evaluate(
 
 def normalise(q: FloatArray) -> None:
     """Scale the quaternion of a state to length one; a zero quaternion is refused."""
-    size = float(np.linalg.norm(q[:4]))
+    quaternion = q[:4]
+    size = math.sqrt(quaternion.dot(quaternion))
     if size < 1e-6:
         raise SimulationError("state: its quaternion (the first four entries, w x y z) is zero; (1, 0, 0, 0) is level")
-    q[:4] /= size
+    if size != 1.0:
+        quaternion /= size
 
 
+@once_each
 def _plain_model(vehicle: Vehicle) -> KinematicModel:
     rows = 3 * vehicle.n_wheels + len(vehicle.couplings)
     everything = np.arange(6 + vehicle.n_joints)

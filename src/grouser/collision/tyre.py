@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from grouser._kernels import probe as kernels
-from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
+from grouser.rooms import give_scratch, take_scratch
 from grouser.vehicles import Vehicle
 
 
@@ -44,5 +44,7 @@ def _wheels(vehicle: Vehicle, state: FloatArray) -> tuple[FloatArray, FloatArray
     R, p = np.zeros((nf, 3, 3)), np.zeros((nf, 3))
     q = np.array(state, dtype=np.float64)
     normalise(q)
-    kernels.pose(vehicle.arrays, q, R, p, make_scratch(vehicle.arrays))
+    s = take_scratch(vehicle.arrays)
+    kernels.pose(vehicle.arrays, q, R, p, s)
+    give_scratch(vehicle.arrays, s)
     return R[wheel], p[wheel]

@@ -2,8 +2,9 @@
 
 from grouser.dynamics.external import ExternalForce
 from grouser.dynamics.joints import JointModel, Spring, Stops
-from grouser.dynamics.model import Dynamics, Step
+from grouser.dynamics.model import Dynamics
 from grouser.dynamics.ode import OdeRun, simulate_ode
+from grouser.dynamics.step import Step
 from grouser.dynamics.thesis import thesis_step
 
 __all__ = [

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import dynamic_probe as kernels
-from grouser._kernels.dynamic_scratch import DynamicModel, make_dynamic_scratch
+from grouser._kernels.dynamic_scratch import DynamicModel
 from grouser._kernels.joint_laws import spring
 from grouser._kernels.kinematics import GRAVITY
-from grouser._kernels.scratch import make_scratch
 from grouser._kernels.vehicle import VehicleArrays
 from grouser.actuation import Actuator
 from grouser.checks import FloatArray
@@ -25,35 +24,19 @@ from grouser.collision.contacts import normalise
 from grouser.contact import Contact, PiecewiseLinear
 from grouser.dynamics.external import ExternalForce
 from grouser.dynamics.joints import JointModel
+from grouser.dynamics.step import Step, take_step
 from grouser.errors import SimulationError
+from grouser.rooms import give_dynamic_scratch, give_scratch, take_dynamic_scratch, take_scratch
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
 NEWTON = ("full", "single")
 LEADS = {"euler": 0.0, "midpoint": 0.5}
 RELATIVE_TOLERANCE = 1e-4
+MOST_KEPT = 16
+"""Steps for which a model keeps what the engine takes."""
 DEFAULT_DAMPING_TIME = 0.05
 """Damping over stiffness of a sprung coupling that states no damping [s], as of the contacts."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """What forward dynamics gives for one state."""
-
-    acceleration: FloatArray
-    """q̈′ = (next velocity − velocity)/dt [rad/s² and m/s²], shape (nv,)."""
-    velocity: FloatArray
-    """Joint-space velocity at the end of the step [ω rad/s, v m/s, joint rates], shape (nv,)."""
-    force: FloatArray
-    """Contact forces on the wheels in their contact frames [N], shape (nw, 3)."""
-    torque: FloatArray
-    """Torque of each actuator [N m], shape (na,)."""
-    residual: FloatArray
-    """Force balance that is left [N and N m], shape (nv,); rows of ideal actuators hold their torque."""
-    converged: bool
-    """Whether the balance was met within the tolerance."""
-    iterations: int
-    """Newton iterations taken."""
 
 
 @dataclass(frozen=True)
@@ -179,10 +162,11 @@ class Dynamics:
             return arrays
         rows = np.array([joint.row(self.vehicle) for joint in self.joints])
         values = np.array([joint.value for joint in self.joints])
-        return arrays.replace(
+        made: VehicleArrays = arrays.replace(
             coupling=np.concatenate([arrays.coupling, rows]),
             coupling_value=np.concatenate([arrays.coupling_value, values]),
         )
+        return made
 
     @cached_property
     def _parts(self) -> dict[str, Any]:
@@ -228,8 +212,18 @@ class Dynamics:
 
     def arrays(self, dt: float | None = None) -> DynamicModel:
         """The model as the engine takes it, for steps of dt [s]. Do not write into the arrays: they belong to it."""
-        made: DynamicModel = self._base.replace(rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0))
+        made = self._made.get(dt)
+        if made is None:
+            made = self._base.replace(rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0))
+            if len(self._made) >= MOST_KEPT:
+                self._made.clear()
+            self._made[dt] = made
         return made
+
+    @cached_property
+    def _made(self) -> dict[float | None, DynamicModel]:
+        """What `arrays` has made, by the step."""
+        return {}
 
     @cached_property
     def _base(self) -> DynamicModel:
@@ -284,8 +278,10 @@ class Dynamics:
         nv = len(v)
         M, c = np.zeros((nv, nv)), np.zeros(nv)
         arrays, model = self.vehicle_arrays, self.arrays()
-        room = make_scratch(arrays), make_dynamic_scratch(arrays, model)
-        kernels.inertia_and_bias(arrays, model, q, v, M, c, *room)
+        s, d = take_scratch(arrays), take_dynamic_scratch(arrays, model)
+        kernels.inertia_and_bias(arrays, model, q, v, M, c, s, d)
+        give_scratch(arrays, s)
+        give_dynamic_scratch(model, d)
         return M, c
 
     def step(
@@ -300,26 +296,10 @@ class Dynamics:
     ) -> Step:
         """Forward dynamics of one step of dt [s]; contacts are found on the ground, or at given angles [rad].
 
-        They are those of the state itself, as with `integrator="euler"`.
+        They are those of the state itself, as with `integrator="euler"`. A step is not halved where it does not
+        converge, and nothing is remembered of the steps before: `grouser.Stepper` moves as `grouser.simulate` does.
         """
-        checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
-        q, v = self._checked(state, velocity)
-        vehicle, arrays = self.vehicle, self.vehicle_arrays
-        nw, na, nv = vehicle.n_wheels, len(vehicle.actuated), len(v)
-        u = checks.array(command, "command", (na,))
-        given = np.zeros(0) if angles is None else checks.array(angles, "angles", (nw,))
-        after, force, torque, residual = np.zeros(nv), np.zeros((nw, 3)), np.zeros(na), np.zeros(nv)
-        A, dz = np.zeros((3 * nw + len(arrays.coupling_value), nv)), np.zeros(nw)
-        step = checks.positive(dt, "dt")
-        outputs = (after, force, torque, residual, A, dz)
-        model = self.arrays(step)
-        room = make_scratch(arrays), make_dynamic_scratch(arrays, model)
-        inside, converged, iterations = kernels.forward(
-            arrays, model, ground.kernel, given, q, v, u, np.zeros(na), step, *outputs, *room
-        )
-        if not inside:
-            raise SimulationError(f"the ground ends under a wheel at x = {q[4]:g}, y = {q[5]:g} m; move it inside")
-        return Step((after - v) / step, after, force, torque, residual, bool(converged), int(iterations))
+        return take_step(self, state, velocity, command, ground, dt, angles)
 
     def _checked(self, state: ArrayLike, velocity: ArrayLike) -> tuple[FloatArray, FloatArray]:
         q = checks.array(state, "state", (7 + self.vehicle.n_joints,))

@@ -21,7 +21,8 @@ from grouser._kernels.dynamic_scratch import DynamicModel
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
 from grouser.collision.tyre import rolling_radius
-from grouser.dynamics.model import Dynamics, Step
+from grouser.dynamics.model import Dynamics
+from grouser.dynamics.step import Step
 from grouser.terrain import Terrain
 
 IntArray = NDArray[np.int64]

@@ -17,8 +17,6 @@ from grouser.gym.course import MakeTerrain, course
 from grouser.gym.episode import Episode
 from grouser.kinematics import Kinematics
 from grouser.simulation import Run, Status
-from grouser.simulation.drive import Bound, bind_rates, bind_segments
-from grouser.simulation.steering import level_motion
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 from grouser.vehicles.catalog import vehicle as vehicle_named
@@ -112,11 +110,13 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self._ahead, self._left = (part.ravel() for part in np.meshgrid(offsets, offsets, indexing="ij"))
         wheels = {int(frame) - 1 for frame in self.vehicle.arrays.wheel}
         self._shown = np.array([j for j in range(self.vehicle.n_joints) if j not in wheels], dtype=np.int64)
+        self._sizes, self._square = (2, 2, 6 + self.vehicle.n_joints, len(self._shown), n * n), (n, n)
         self._limits = np.array([FARTHEST, LEANING, FASTEST, HIGHEST])
         self._work = np.zeros((2, 3))
         spaces: gymnasium.Space[Any] = gymnasium.spaces.Dict(self._spaces(n))
         self.observation_space = spaces
         size = 2 if self._steers else len(self.vehicle.actuated)
+        self._action_shape = (size,)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (size,), np.float32)
         self._episode: Episode | None = None
         self._goal, self._distance, self._taken, self._over = np.zeros(2), 0.0, 0, True
@@ -149,7 +149,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             None if start is None else checks.array(start, "start", (3,)),
             None if goal is None else checks.array(goal, "goal", (2,)),
         )
-        self._episode = Episode(self.model, ground, begin, dt=self.dt, steps=self.hold)
+        self._episode = Episode(self.model, ground, begin, dt=self.dt, steps=self.hold, steers=self._steers)
         self._distance, self._taken, self._over = self._to_goal(self._episode), 0, False
         return self._observe(self._episode), self._info(self._episode)
 
@@ -158,8 +158,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         episode = self._episode
         if episode is None or self._over:
             raise SimulationError("the episode is over, or none has begun; call reset first")
-        wanted = self._wanted(action)
-        episode.move(self._bound(wanted))
+        self._drive(episode, self._wanted(action))
         self._taken += 1
         before, after = self._distance, self._to_goal(episode)
         self._distance = after
@@ -183,23 +182,27 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
     def _wanted(self, action: ArrayLike) -> list[float]:
         """Entries of an action, within ±1. Few are given otherwise than the action space draws them."""
-        shape = self.action_space.shape
-        assert shape is not None
-        drawn = type(action) is np.ndarray and action.dtype.char in "fd" and action.shape == shape
-        values = action.tolist() if drawn else []  # type: ignore[union-attr]
-        if not values or not all(abs(x) <= checks.LARGEST for x in values):
-            values = checks.array(action, "action", shape).tolist()
-        return [min(max(x, -1.0), 1.0) for x in values]
+        values = action
+        if not (
+            type(action) is np.ndarray
+            and action.shape == self._action_shape
+            and action.dtype.char in "fd"
+            and action.dot(action) <= checks.LARGEST  # fails for what is not finite, and that is then named
+        ):
+            values = checks.array(action, "action", self._action_shape)
+        return [min(max(x, -1.0), 1.0) for x in values.tolist()]  # type: ignore[union-attr]
 
-    def _bound(self, action: list[float]) -> Bound:
-        """The drive an action asks for, as `constant` and `arc` of `grouser.drive` make it."""
+    def _drive(self, episode: Episode, action: list[float]) -> None:
+        """What an action asks for, as `constant` and `arc` of `grouser.drive` do it."""
         if self._steers:
             speed, curvature = self.max_speed * action[0], self.max_curvature * action[1]
-            return bind_segments([(0.0, level_motion(self.vehicle, speed, 0.0, speed * curvature))])
-        return bind_rates([scale * x for scale, x in zip(self._scale, action, strict=True)])
+            episode.steer(speed, speed * curvature)
+        else:
+            episode.drive([scale * x for scale, x in zip(self._scale, action, strict=True)])
 
     def _to_goal(self, episode: Episode) -> float:
-        return float(np.hypot(self._goal[0] - episode.state[4], self._goal[1] - episode.state[5]))
+        state, goal = episode.state, self._goal
+        return math.hypot(goal.item(0) - state.item(4), goal.item(1) - state.item(5))
 
     def _info(self, episode: Episode) -> dict[str, Any]:
         distance, ok = self._distance, episode.status is Status.OK
@@ -211,15 +214,14 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         }
 
     def _observe(self, episode: Episode) -> Observation:
-        n = math.isqrt(len(self._ahead))
-        velocity, joints = np.empty(len(episode.velocity), np.float32), np.empty(len(self._shown), np.float32)
-        goal, attitude, heights = np.empty(2, np.float32), np.empty(2, np.float32), np.empty(n * n, np.float32)
-        outputs = (goal, attitude, velocity, joints, heights)
-        places = (self._goal, self._ahead, self._left, self._shown)
-        ground = episode.launch.ground
-        observe(ground, episode.state, episode.velocity, *places, self._limits, self._work, *outputs)
-        seen = {"goal": goal, "attitude": attitude, "velocity": velocity, "heights": heights.reshape(n, n)}
-        if len(joints):
+        sizes = self._sizes
+        goal, attitude, velocity, joints, heights = [np.empty(size, np.float32) for size in sizes]
+        observe(
+            episode.law, episode.state, episode.velocity, self._goal, self._ahead, self._left, self._shown,
+            self._limits, self._work, goal, attitude, velocity, joints, heights,
+        )  # fmt: skip
+        seen = {"goal": goal, "attitude": attitude, "velocity": velocity, "heights": heights.reshape(self._square)}
+        if sizes[3]:
             seen["joints"] = joints
         return seen
 

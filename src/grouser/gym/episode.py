@@ -2,80 +2,133 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from grouser._kernels import drive as laws
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation import Run, Status
-from grouser.simulation.drive import Bound
-from grouser.simulation.engine import Launcher, Records
+from grouser.simulation.engine import Forces, Records
 from grouser.simulation.settle import start_state
+from grouser.simulation.status import OF_CODE
+from grouser.simulation.steering import write_level_motion
 from grouser.terrain import Terrain
+from grouser.workspace import Workspace
 
 
 class Episode:
     """A model on a ground, moved on some steps at a time."""
 
     def __init__(
-        self, model: Kinematics | Dynamics, ground: Terrain, start: FloatArray, *, dt: float, steps: int
+        self, model: Kinematics | Dynamics, ground: Terrain, start: FloatArray, *, dt: float, steps: int, steers: bool
     ) -> None:
+        """`steers`: it is driven by speed and turn rate, else by the rates of the actuated joints."""
         self.model = model
         self.ground = ground
         self.dt = dt
         """Step [s]."""
         self.steps = steps
-        """Steps a call of `move` takes."""
-        self.state = start_state(model.vehicle, ground, start, model.penetration)
-        """[quaternion w x y z, position x y z, joints], shape (nq,)."""
-        self.velocity = np.zeros(6 + model.vehicle.n_joints)
-        """[ω rad/s, v m/s, joint rates], body coordinates, shape (nv,); it begins at rest."""
+        """Steps a call of `drive` or `steer` takes."""
+        self.steers = steers
         self.status = Status.OK
-        self.launch = Launcher(model, ground, dt, steps, steps, True)
-        self._parts: list[Records] = []
+        self._parts: list[FloatArray] = []
+        self._rows = 0
+        self._make()
+        self.state[:] = start_state(model.vehicle, ground, start, model.penetration)
 
-    def move(self, bound: Bound) -> None:
-        """Take some steps under a drive; after an early end the state is the last good one."""
-        records = self.launch([bound], self.state[None], self.velocity[None])
-        self._parts.append(records)
-        self.state, self.status = records.final[0], records.status[0]
-        if records.forces is not None:
-            self.velocity = records.forces.final_velocity[0]
-        elif records.rows[0] > 0:
-            self.velocity = records.velocity[0, records.rows[0] - 1]
+    def _make(self) -> None:
+        model, dt = self.model, self.dt
+        vehicle = model.vehicle_arrays if isinstance(model, Dynamics) else model.vehicle.arrays
+        order = model.order if isinstance(model, Kinematics) else 0
+        self.law = self.ground.kernel
+        """The ground as kernels take it."""
+        self._room = room = Workspace(
+            vehicle, model.arrays(dt), self.law, dt=dt, steps=self.steps, order=order, rows=2, closing=True
+        )
+        if self.steers:
+            par = np.zeros(3 + 5 * len(vehicle.actuated))
+            par[:2] = 1.0, len(vehicle.actuated)
+            room.drive(laws.schedule.address, par)
+            self._segment = par[3:].reshape(-1, 5)
+        self.state = room.state
+        """[quaternion w x y z, position x y z, joints], shape (nq,)."""
+        dynamic = isinstance(model, Dynamics)
+        self._seen: list[FloatArray] = [room.velocity] * 2 if dynamic else list(room.batch.velocities[0])
+
+    @property
+    def velocity(self) -> FloatArray:
+        """[ω rad/s, v m/s, joint rates], body coordinates, shape (nv,); it begins at rest."""
+        return self._seen[self._rows - 1]
+
+    def drive(self, rates: list[float]) -> None:
+        """Take the steps with rates of the actuated joints [rad/s or m/s]; after an early end the state is the last
+        good one."""
+        self._room.command[:] = rates
+        self._move()
+
+    def steer(self, speed: float, turn: float) -> None:
+        """Take the steps with a speed [m/s] and turn rate [rad/s], as if the ground were level."""
+        write_level_motion(self.model.vehicle, speed, 0.0, turn, self._segment)
+        self._move()
+
+    def _move(self) -> None:
+        room = self._room
+        room.forget()
+        self.status = OF_CODE[room.run()]
+        self._rows = room.rows or self._rows
+        self._parts.append(room.batch.block.copy())
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The workspace holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
+        made = ("_room", "_segment", "_seen", "law", "state")
+        return {n: value for n, value in self.__dict__.items() if n not in made} | {"memory": self._room.memory()}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        memory = kept.pop("memory")
+        self.__dict__.update(kept)
+        self._make()
+        self._room.recall(memory)
 
     def run(self) -> Run:
         """What was driven so far, a row each time a drive was given and one at the end."""
-        parts = self._parts
-        if not parts:
+        if not self._parts:
             raise SimulationError("the episode has no steps yet, so there is no run; call step first")
-        last = len(parts) - 1
-        # The last row of a part is the first of the next, which knows the command that follows.
-        kept = [int(part.rows[0]) if i == last else 1 for i, part in enumerate(parts)]
+        batch, blocks = self._room.batch, np.array(self._parts)
+        ends = batch.view("ends", blocks)[:, 0]
+        last = int(ends[-1, 2])
 
-        def joined(arrays: list[FloatArray]) -> FloatArray:
-            return np.concatenate([array[:, :rows] for array, rows in zip(arrays, kept, strict=True)], axis=1)
+        def rows(name: str) -> FloatArray:
+            # The last row of a part is the first of the next, which knows the command that follows.
+            each = batch.view(name, blocks)[:, 0]
+            whole: FloatArray = np.concatenate([each[:-1, 0], each[-1, :last]])
+            return whole[None]
 
-        whole = parts[-1]._replace(
-            state=joined([p.state for p in parts]),
-            velocity=joined([p.velocity for p in parts]),
-            contact=joined([p.contact for p in parts]),
-            command=joined([p.command for p in parts]),
-            steps=np.sum([p.steps for p in parts], axis=0),
-            deficient=np.sum([p.deficient for p in parts], axis=0),
-            rows=np.array([sum(kept)]),
-        )
-        forces = [p.forces for p in parts if p.forces is not None]
-        if forces:
-            whole = whole._replace(
-                forces=forces[-1]._replace(
-                    force=joined([f.force for f in forces]),
-                    power=joined([f.power for f in forces]),
-                    torque=joined([f.torque for f in forces]),
-                    solver=joined([f.solver for f in forces]),
-                    iterations=np.sum([f.iterations for f in forces], axis=0),
-                    halved=np.sum([f.halved for f in forces], axis=0),
-                ),
+        forces = None
+        if isinstance(self.model, Dynamics):
+            force = rows("forces")
+            forces = Forces(
+                final_velocity=batch.view("v", blocks)[-1],
+                force=force[..., :3],
+                power=force[..., 3],
+                torque=rows("torques"),
+                solver=rows("diagnostics"),
+                iterations=ends[:, 3].sum(keepdims=True),
+                halved=ends[:, 4].sum(keepdims=True),
             )
-        return Run.from_records(self.model, self.ground, whole, dt=self.dt, every=self.steps)
+        records = Records(
+            final=batch.view("q", blocks)[-1],
+            state=rows("states"),
+            velocity=rows("velocities"),
+            contact=rows("contacts"),
+            command=rows("commands"),
+            status=(self.status,),
+            steps=ends[:, 1].sum(keepdims=True),
+            deficient=np.zeros(1, dtype=np.int64) if forces else ends[:, 3].sum(keepdims=True),
+            rows=np.array([len(blocks) - 1 + last]),
+            forces=forces,
+        )
+        return Run.from_records(self.model, self.ground, records, dt=self.dt, every=self.steps)

@@ -4,11 +4,13 @@ from grouser.kinematics.actuation import Actuation, actuate
 from grouser.kinematics.frames import frame_jacobian, frame_poses
 from grouser.kinematics.model import Kinematics, Velocity, Weights
 from grouser.kinematics.rollover import RolloverMargin, rollover_margin
+from grouser.kinematics.step import Step
 
 __all__ = [
     "Actuation",
     "Kinematics",
     "RolloverMargin",
+    "Step",
     "Velocity",
     "Weights",
     "actuate",

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels import probe as kernels
-from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
+from grouser.rooms import give_scratch, take_scratch
 from grouser.vehicles import Vehicle
 
 
@@ -20,13 +20,14 @@ def frame_poses(vehicle: Vehicle, state: ArrayLike) -> tuple[FloatArray, FloatAr
     normalise(q)
     nf = len(vehicle.frames)
     R, p = np.zeros((nf, 3, 3)), np.zeros((nf, 3))
-    kernels.pose(vehicle.arrays, q, R, p, make_scratch(vehicle.arrays))
+    arrays = vehicle.arrays
+    s = take_scratch(arrays)
+    kernels.pose(arrays, q, R, p, s)
+    give_scratch(arrays, s)
     return R, p
 
 
-def frame_jacobian(
-    vehicle: Vehicle, state: ArrayLike, frame: str, offset: ArrayLike = (0.0, 0.0, 0.0)
-) -> FloatArray:
+def frame_jacobian(vehicle: Vehicle, state: ArrayLike, frame: str, offset: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
     """Velocity of a point of a frame per joint-space velocity, shape (6, nv): angular, linear, in body coordinates.
 
     `offset` [m] is the point in the frame's own axes.
@@ -36,5 +37,8 @@ def frame_jacobian(
     normalise(q)
     J = np.zeros((6, 6 + vehicle.n_joints))
     point = checks.array(offset, "offset", (3,))
-    kernels.frame_jacobian(vehicle.arrays, q, vehicle.frame_index(frame), point, J, make_scratch(vehicle.arrays))
+    arrays, index = vehicle.arrays, vehicle.frame_index(frame)
+    s = take_scratch(arrays)
+    kernels.frame_jacobian(arrays, q, index, point, J, s)
+    give_scratch(arrays, s)
     return J

@@ -17,12 +17,15 @@ from grouser._kernels.kinematics import NO_SLIP, SLIP_AT_WHEELS, SLIP_ON_BODY, K
 from grouser.checks import FloatArray
 from grouser.collision.contacts import Contacts, evaluate
 from grouser.errors import SimulationError
+from grouser.kinematics.step import Step, take_step
 from grouser.slip import Slip
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
 INTEGRATORS = {"euler": 1, "rk4": 4}
 DEFAULT_TIME_CONSTANT = 0.1
+MOST_KEPT = 16
+"""Steps and choices of known velocities for which a model keeps what the engine takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,11 +146,22 @@ class Kinematics:
 
         Do not write into the arrays: they belong to this model.
         """
-        changes: dict[str, Any] = {"gain": self.gain(dt) * self._base.gain}
-        if known is not None:
-            changes |= _choice(np.array(sorted(set(known)), dtype=np.int64), 6 + self.vehicle.n_joints)
-        made: KinematicModel = self._base.replace(**changes)
+        key = dt, None if known is None else tuple(known)
+        made = self._made.get(key)
+        if made is None:
+            changes: dict[str, Any] = {"gain": self.gain(dt) * self._base.gain}
+            if key[1] is not None:
+                changes |= _choice(np.array(sorted(set(key[1])), dtype=np.int64), 6 + self.vehicle.n_joints)
+            made = self._base.replace(**changes)
+            if len(self._made) >= MOST_KEPT:
+                self._made.clear()
+            self._made[key] = made
         return made
+
+    @cached_property
+    def _made(self) -> dict[tuple[float | None, tuple[int, ...] | None], KinematicModel]:
+        """What `arrays` has made, by the step and the known entries."""
+        return {}
 
     @cached_property
     def _base(self) -> KinematicModel:
@@ -167,13 +181,20 @@ class Kinematics:
             tip_cosine=math.cos(self.tip_angle),
         )
 
+    def step(self, state: ArrayLike, command: ArrayLike, ground: Terrain, *, dt: float) -> Step:
+        """Move on by one step of dt [s] under commanded rates of the actuated joints, shape (na,).
+
+        As `grouser.simulate` moves; `grouser.Stepper` keeps the state between steps and is quicker.
+        """
+        return take_step(self, state, command, ground, dt)
+
     def velocity(
         self, state: ArrayLike, command: ArrayLike, ground: Terrain | None = None, *, angles: ArrayLike | None = None
     ) -> Velocity:
         """Prediction: the velocity at a state under commanded rates of the actuated joints, shape (na,)."""
         v = np.zeros(6 + self.vehicle.n_joints)
         arrays = self.arrays()
-        v[arrays.known[: arrays.counts[0]]] = checks.array(command, "command", (len(self.vehicle.actuated),))
+        v[6 + self.vehicle.arrays.actuated] = checks.array(command, "command", (len(self.vehicle.actuated),))
         return self._solve(arrays, state, ground, angles, v)
 
     def estimate(

@@ -66,7 +66,7 @@ def read_table(
     names, rest = _heading(path.name, blocks, header, delimiter)
     index = {column: _index(column, names, path.name, header) for column in wanted}
     found = Growing(len(index))
-    compiled: _Compiled | None = None
+    compiled: CompiledRows | None = None
     rows = done = 0
     for start, text, whole in _chain(rest, blocks):
         if not whole:
@@ -80,7 +80,7 @@ def read_table(
             cells, place, n = _rows(place, lines, len(names), delimiter, tally)
             values = _numbers(cells, place, index, tally)
         else:
-            compiled = compiled or _Compiled(index, len(names), delimiter)
+            compiled = compiled or CompiledRows(index, len(names), delimiter)
             values, place, n = compiled.numbers(start, text, tally)
         rows += n
         if rows > MOST_ROWS:
@@ -94,7 +94,7 @@ def read_table(
     return Table(columns=dict(zip(index, found.columns(), strict=True)), line=found.line(), rows=rows)
 
 
-class _Compiled:
+class CompiledRows:
     """Rows read by a kernel, and those that it leaves over by Python; the numbers are the same bit for bit."""
 
     def __init__(self, index: Mapping[Column, int], width: int, delimiter: str) -> None:

@@ -22,7 +22,6 @@ from grouser._kernels import contact_angles as kernels
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
-from grouser.compiling import compiling
 from grouser.errors import SimulationError
 from grouser.odometry.time_stamp import time_stamp
 from grouser.terrain import Terrain
@@ -184,11 +183,10 @@ class ContactAngleEstimator:
         turning = self._turning(dt, attitude, pitch_rate, gyro)
         valid = np.empty(nw, dtype=bool)
         memory = (self._psi, self._P, self._v, self._carrier_rate)
-        with compiling("odometry"):
-            self.surprise = kernels.update_contact_angles(
-                *self._fixed, joint_rates, joint_angles, *turning, dt, self.surprise, *memory, valid,
-                make_scratch(self.vehicle.arrays),
-            )  # fmt: skip
+        self.surprise = kernels.update_contact_angles(
+            *self._fixed, joint_rates, joint_angles, *turning, dt, self.surprise, *memory, valid,
+            make_scratch(self.vehicle.arrays),
+        )  # fmt: skip
         return -self._psi, valid
 
     def _turning(

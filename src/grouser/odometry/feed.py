@@ -20,7 +20,6 @@ from grouser._kernels import odometry_slots as slots
 from grouser._kernels.odometry_store import Samples
 from grouser.calibration.velocity import LONG, Inputs, inputs_of
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.logs import Log
 from grouser.logs.log import IntArray
 from grouser.odometry.faults import FAULTS, FaultCounts
@@ -178,16 +177,15 @@ def _feed_quickly(
     by_speed, sliding, speed = NO_SLOTS, NO_VALUES, NO_VALUES
     if odometry._sliding is not None:
         by_speed, sliding, speed = np.array(BY_GRAVITY), odometry._sliding, _rim_speeds(odometry.vehicle, rates)
-    with compiling("odometry"):
-        for a, b in pairwise(bounds):
-            if a == b:
-                continue
-            if odometry._map is not None:
-                odometry._map.fill(rates[a], angles[a], odometry._linear)
-            samples = Samples(
-                rates[a:b], angles[a:b], sense[a:b], by_speed, sliding, speed[a:b], odometry._out, out[a:b], bits[a:b]
-            )
-            kernels.take_samples(odometry._store, samples)
+    for a, b in pairwise(bounds):
+        if a == b:
+            continue
+        if odometry._map is not None:
+            odometry._map.fill(rates[a], angles[a], odometry._linear)
+        samples = Samples(
+            rates[a:b], angles[a:b], sense[a:b], by_speed, sliding, speed[a:b], odometry._out, out[a:b], bits[a:b]
+        )
+        kernels.take_samples(odometry._store, samples)
     _count(odometry.vehicle, bits, sense[:, 0], out, counts)
 
 

@@ -19,7 +19,6 @@ from grouser import checks
 from grouser._kernels import fusion as kernels
 from grouser._kernels import fusion_memory as slots
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.errors import SimulationError
 from grouser.odometry.fusion_estimate import FusionEstimate, at_body_once, twist_covariance
 from grouser.odometry.fusion_settings import FusionSettings
@@ -109,10 +108,8 @@ class Fusion:
         self._record = np.zeros((0, 5 + slots.NOMINAL))
         self._covariance = np.zeros((0, slots.CORE, slots.CORE))
         self._said: set[int] = set()
-        with compiling("fusion"):  # on no event, so that the first sample need not wait for the compiler
-            kernels.feed(
-                self._memory, self._kind[:0], self._time[:0], self._payload[:0], 0, self._record, self._covariance
-            )
+        # On no event, so that the first sample need not wait for the compiler
+        kernels.feed(self._memory, self._kind[:0], self._time[:0], self._payload[:0], 0, self._record, self._covariance)
 
     def imu(self, t: float, gyro: ArrayLike, acceleration: ArrayLike) -> None:
         """A sample at time t [s]: rates [rad/s] and specific force [m/s²] in body axes, (3,) each."""

@@ -18,7 +18,6 @@ from grouser.calibration import MotionModel, Noise
 from grouser.calibration.perturbative import GRAVITY_TERMS, Perturbative
 from grouser.calibration.velocity import VelocityModel
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
@@ -359,11 +358,10 @@ class Odometry:
         self._none = np.full(nj, np.nan)
         self._out = np.zeros(slots.OUT)
         self._table = self._joints.copy()
-        with compiling("odometry"):
-            self._pack()
-            # Once on nothing, so that the first sample need not wait for the compiler.
-            self._rates[:], self._angles[:], self._sense[:] = np.nan, np.nan, 0.0
-            kernels.take_samples(self._store, self._sample)
+        self._pack()
+        # Once on nothing, so that the first sample need not wait for the compiler.
+        self._rates[:], self._angles[:], self._sense[:] = np.nan, np.nan, 0.0
+        kernels.take_samples(self._store, self._sample)
 
     def _pack(self) -> None:
         """What the kernel is called with."""

@@ -19,7 +19,6 @@ from grouser.calibration.parameters import value_of, with_values
 from grouser.calibration.simulated import log_of_run
 from grouser.calibration.velocity import Inputs, VelocityModel, inputs_of
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.contact import Pacejka
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError, SimulationError
@@ -71,8 +70,7 @@ class RampKinematics(VelocityModel):
         v[:, 6 + measured] = inputs.rates[:, measured]
         angles = course.angles_on_ramps(self.vehicle, inputs.time, inputs.attitude, q[:, 7:])
         known = Kinematics(self.vehicle).arrays(known=(6 + measured).tolist())
-        with compiling("calibration"):
-            contact_twists(self.vehicle.arrays, known, angles, q, v, out, make_scratch(self.vehicle.arrays))
+        contact_twists(self.vehicle.arrays, known, angles, q, v, out, make_scratch(self.vehicle.arrays))
         return out
 
     @property

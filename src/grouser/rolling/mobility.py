@@ -142,7 +142,7 @@ def _left_null_space(A: FloatArray) -> tuple[FloatArray, int]:
 
 def _coupling(vehicle: Vehicle) -> FloatArray:
     """Coupling rows, the largest coefficient of each made 1."""
-    rows = vehicle.arrays.coupling
+    rows: FloatArray = vehicle.arrays.coupling
     return rows / np.max(np.abs(rows), axis=1, keepdims=True) if len(rows) else rows
 
 

@@ -13,7 +13,6 @@ from grouser import checks
 from grouser._kernels import rolling_contact, rolling_vehicle
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.errors import SimulationError
 from grouser.rolling.closure import contacts_at
 from grouser.rolling.mobility import RANK_TOLERANCE, column_units, constraint_values
@@ -117,26 +116,25 @@ def launch(
     }
     rank = np.zeros(rows, dtype=np.int64)
     law = model.ground.curvature
-    with compiling("rolling"):
-        status, done, recorded = rolling_vehicle.roll_vehicle(
-            vehicle.arrays,
-            law.address,
-            law.par_address,
-            np.array([model.sigma, RANK_TOLERANCE, *follow, float(model.realigns)]),
-            state,
-            contact,
-            np.ascontiguousarray(desired),
-            model.joint_weights if weights is None else weights,
-            column_units(vehicle),
-            np.zeros((0, 5)) if path is None else np.ascontiguousarray(path),
-            np.zeros((0, 4)) if steering is None else np.ascontiguousarray(steering),
-            float(dt),
-            int(steps),
-            int(every),
-            *out.values(),
-            rank,
-            make_scratch(vehicle.arrays),
-        )
+    status, done, recorded = rolling_vehicle.roll_vehicle(
+        vehicle.arrays,
+        law.address,
+        law.par_address,
+        np.array([model.sigma, RANK_TOLERANCE, *follow, float(model.realigns)]),
+        state,
+        contact,
+        np.ascontiguousarray(desired),
+        model.joint_weights if weights is None else weights,
+        column_units(vehicle),
+        np.zeros((0, 5)) if path is None else np.ascontiguousarray(path),
+        np.zeros((0, 4)) if steering is None else np.ascontiguousarray(steering),
+        float(dt),
+        int(steps),
+        int(every),
+        *out.values(),
+        rank,
+        make_scratch(vehicle.arrays),
+    )
     time = dt * np.minimum(every * np.arange(recorded, dtype=np.float64), steps)
     # Beside a path, the rank is that of the path's rows, not of rolling: it is found anew then.
     if path is not None and recorded:

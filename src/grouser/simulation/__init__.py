@@ -6,5 +6,6 @@ from grouser.simulation.run import ContactRecord, Run
 from grouser.simulation.settle import Settled, settle
 from grouser.simulation.simulate import simulate
 from grouser.simulation.status import Status
+from grouser.simulation.stepper import Stepper
 
-__all__ = ["ContactRecord", "Rollouts", "Run", "Settled", "Status", "drive", "rollout", "settle", "simulate"]
+__all__ = ["ContactRecord", "Rollouts", "Run", "Settled", "Status", "Stepper", "drive", "rollout", "settle", "simulate"]

@@ -8,22 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser._kernels.dynamic_scratch import make_dynamic_scratch
 from grouser._kernels.rollout import (
     CONTACT_COLUMNS,
     DIAGNOSTICS,
-    END_COLUMNS,
     FORCE_COLUMNS,
     Batch,
     DynamicJob,
     KinematicJob,
     kinematic_rollouts,
 )
-from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
+from grouser.rooms import give_dynamic_scratch, give_scratch, take_dynamic_scratch, take_scratch
 from grouser.simulation.drive import Bound
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
@@ -116,9 +113,10 @@ class Launcher:
         arrays = model.vehicle_arrays if isinstance(model, Dynamics) else vehicle.arrays
         self.ground = ground.kernel
         """The ground as kernels take it."""
-        self._scene = (arrays, model.arrays(dt), self.ground)
+        self._scene: tuple[Any, Any, Any] = (arrays, model.arrays(dt), self.ground)
         order = model.order if isinstance(model, Kinematics) else 0
         self._timing = {"t0": 0.0, "dt": dt, "steps": steps, "order": order, "every": every}
+        self._timing["closing"] = self._details > 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The scene holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
@@ -135,21 +133,27 @@ class Launcher:
         n, details = len(starts), self._details
         forced = details if self._dynamic else 0
         if isinstance(drives, list):
-            drives = np.array([[d.address, d.par.ctypes.data] for d in drives], dtype=np.int64)
-        batch = Batch(
-            drives=drives,
-            q=np.array(starts, dtype=np.float64, order="C"),
-            v=np.zeros((n, nv)) if velocities is None else np.array(velocities, dtype=np.float64, order="C"),
-            states=np.zeros((n, self._rows, nq)),
-            velocities=np.zeros((n, details, nv)),
-            contacts=np.zeros((n, details, nw, CONTACT_COLUMNS)),
-            commands=np.zeros((n, details, na)),
-            forces=np.zeros((n, forced, nw, FORCE_COLUMNS)),
-            torques=np.zeros((n, forced, na)),
-            diagnostics=np.zeros((n, forced, DIAGNOSTICS)),
-            ends=np.zeros((n, END_COLUMNS), dtype=np.int64),
-            **self._timing,
-        )
+            drives = np.array([(d.address, d.par.ctypes.data) for d in drives])
+        batch = Batch.zeros(n=n, nq=nq, nv=nv, nw=nw, na=na, rows=0, details=0, forced=0, **self._timing)
+        batch.drives[:] = drives
+        batch.q[:] = starts
+        if velocities is not None:
+            batch.v[:] = velocities
+        # What is recorded lies outside the block: who keeps one array of a run need not keep all.
+        if self._rows:
+            batch.point(states=np.zeros((n, self._rows, nq)))
+        if details:
+            batch.point(
+                velocities=np.zeros((n, details, nv)),
+                contacts=np.zeros((n, details, nw, CONTACT_COLUMNS)),
+                commands=np.zeros((n, details, na)),
+            )
+        if forced:
+            batch.point(
+                forces=np.zeros((n, forced, nw, FORCE_COLUMNS)),
+                torques=np.zeros((n, forced, na)),
+                diagnostics=np.zeros((n, forced, DIAGNOSTICS)),
+            )
         self._launch(batch, n, threads)
         ends, forces, deficient = batch.ends, None, batch.ends[:, 3]
         if self._dynamic:
@@ -166,18 +170,22 @@ class Launcher:
         """Roll out the batch on some threads."""
         alone = n == 1 or (threads is None and n * self._steps <= FEW_STEPS)
         count = 1 if alone else thread_count(threads)
-        kernel = _dynamic_rollouts() if self._dynamic else kinematic_rollouts
+        kernel: Callable[[Any, int, int], None] = _dynamic_rollouts() if self._dynamic else kinematic_rollouts
         jobs = [self._job(batch) for _ in range(min(count, n))]
-        with compiling("dynamics" if self._dynamic else "kinematics"):
-            in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=count, size=SLICE)
+        in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=count, size=SLICE)
+        arrays, model, _ = self._scene
+        for job in jobs:
+            give_scratch(arrays, job.s)
+            if isinstance(job, DynamicJob):
+                give_dynamic_scratch(model, job.d)
 
     def _job(self, batch: Batch) -> KinematicJob | DynamicJob:
         """The batch with the work space of a thread."""
         arrays, model, _ = self._scene
-        s = make_scratch(arrays)
+        s = take_scratch(arrays)
         if not self._dynamic:
             return KinematicJob(*self._scene, batch, s)
-        return DynamicJob(*self._scene, batch, s, make_dynamic_scratch(arrays, model))
+        return DynamicJob(*self._scene, batch, s, take_dynamic_scratch(arrays, model))
 
 
 def _dynamic_rollouts() -> Callable[[DynamicJob, int, int], None]:

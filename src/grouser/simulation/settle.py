@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks, rotation
-from grouser._kernels.scratch import make_scratch
 from grouser._kernels.settle import settle as kernel
 from grouser._kernels.terrain import sample_ground
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
-from grouser.compiling import compiling
 from grouser.errors import SimulationError
-from grouser.simulation.once import once_each
+from grouser.once import once_each
+from grouser.rooms import give_scratch, take_scratch
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -65,7 +64,7 @@ def settle(
     q[7:] = _rest(vehicle) if joints is None else checks.array(joints, "joints", (vehicle.n_joints,))
     sample = np.zeros((1, 3))
     sample_ground(ground.address, ground.par_address, q[None, 4:6], sample)
-    height = float(sample[0, 0])
+    height = sample.item(0)
     if not math.isfinite(height):
         xmin, xmax, ymin, ymax = ground.bounds
         raise SimulationError(
@@ -73,40 +72,35 @@ def settle(
             f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
         )
     q[6] = height - _lowest(vehicle)
-    return settle_state(vehicle, ground, q, penetration=penetration)
+    return _settled(vehicle, ground, q, checks.number(penetration, "penetration"))
 
 
 def settle_state(vehicle: Vehicle, ground: Terrain, state: ArrayLike, *, penetration: float = 0.0) -> Settled:
     """As `settle`, starting from a full state: its position, yaw and fixed joints stay."""
     q = checks.array(state, "state", (7 + vehicle.n_joints,))
     normalise(q)
-    target = np.full(len(vehicle.arrays.wheel), -checks.number(penetration, "penetration"))
+    return _settled(vehicle, ground, q, checks.number(penetration, "penetration"))
+
+
+def _settled(vehicle: Vehicle, ground: Terrain, q: FloatArray, penetration: float) -> Settled:
+    """Settle a state in place."""
+    arrays = vehicle.arrays
+    target = np.full(len(arrays.wheel), -penetration)
     height_error = np.zeros(len(target))
-    with compiling("settle"):
-        iterations, converged, inside = kernel(
-            vehicle.arrays,
-            ground.kernel,
-            target,
-            free_joints(vehicle),
-            1e-13,
-            q,
-            height_error,
-            make_scratch(vehicle.arrays),
-        )
+    s = take_scratch(arrays)
+    iterations, converged, inside = kernel(
+        arrays, ground.kernel, target, free_joints(vehicle), 1e-13, q, height_error, s
+    )
+    give_scratch(arrays, s)
     if not inside:
         raise SimulationError(
             f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: the ground ends under one of its wheels"
         )
-    if not np.isfinite(q).all():
+    if not q.dot(q) < math.inf:
         raise SimulationError(f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: no resting pose found")
-    lifted = height_error - target > TOUCHING
-    return Settled(
-        state=q,
-        height_error=height_error,
-        off_ground=tuple(vehicle.wheels[w] for w in np.flatnonzero(lifted)),
-        iterations=int(iterations),
-        converged=bool(converged),
-    )
+    errors = height_error.tolist()
+    lifted = [wheel for wheel, error in zip(vehicle.wheels, errors, strict=True) if error + penetration > TOUCHING]
+    return Settled(q, height_error, tuple(lifted), iterations, converged)
 
 
 def check_place(vehicle: Any, ground: Any) -> None:

@@ -12,9 +12,9 @@ from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.once import once_each
 from grouser.simulation.drive import as_drive
 from grouser.simulation.engine import launch
-from grouser.simulation.once import once_each
 from grouser.simulation.run import Run
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain

@@ -14,7 +14,6 @@ from grouser._kernels import unconstrained as kernels
 from grouser._kernels.rollout import CONTACT_COLUMNS
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
-from grouser.compiling import compiling
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation.run import ContactRecord, Run
@@ -78,27 +77,26 @@ def simulate_unconstrained(
     states[0] = first
     work = np.zeros(steps + 1, dtype=np.int64)
     law = ground.kernel
-    with compiling("unconstrained"):
-        begin = time.process_time()
-        code, done, unconverged = kernels.fitted_states(
-            vehicle.arrays,
-            model.arrays(step),
-            law,
-            free_joints(vehicle),
-            FITTINGS[fitting],
-            level.velocity,
-            step,
-            states,
-            work,
-            make_scratch(vehicle.arrays),
-        )
-        seconds = time.process_time() - begin
-        status = OF_CODE[int(code)]
-        rows = steps + 1 if status is Status.OK else int(done)
-        velocity = np.zeros((rows, 6 + vehicle.n_joints))
-        c = np.zeros((rows, vehicle.n_wheels, CONTACT_COLUMNS))
-        room = make_scratch(vehicle.arrays)
-        kernels.step_velocities(vehicle.arrays, law, step, states[: rows + 1], velocity, c, room)
+    begin = time.process_time()
+    code, done, unconverged = kernels.fitted_states(
+        vehicle.arrays,
+        model.arrays(step),
+        law,
+        free_joints(vehicle),
+        FITTINGS[fitting],
+        level.velocity,
+        step,
+        states,
+        work,
+        make_scratch(vehicle.arrays),
+    )
+    seconds = time.process_time() - begin
+    status = OF_CODE[int(code)]
+    rows = steps + 1 if status is Status.OK else int(done)
+    velocity = np.zeros((rows, 6 + vehicle.n_joints))
+    c = np.zeros((rows, vehicle.n_wheels, CONTACT_COLUMNS))
+    room = make_scratch(vehicle.arrays)
+    kernels.step_velocities(vehicle.arrays, law, step, states[: rows + 1], velocity, c, room)
     run = Run(
         vehicle=vehicle,
         time=step * np.arange(rows, dtype=np.float64),

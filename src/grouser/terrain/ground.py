@@ -97,7 +97,7 @@ class Terrain:
         """C address of the ground law; compiles it on first use."""
         return self.law.address
 
-    @property
+    @cached_property
     def par_address(self) -> int:
         """Address of the parameters; valid while this terrain is alive."""
         return int(self.par.ctypes.data)
@@ -107,7 +107,7 @@ class Terrain:
         """Whether its height or slope may jump: the contact search then looks more closely."""
         return self.kind in ("mesh", "ramp", "stack") or any(child.has_edges for child in self.children)
 
-    @property
+    @cached_property
     def kernel(self) -> Ground:
         """The ground as the engine takes it; valid while this terrain is alive."""
         many = 0 if self.law.many is None else self.law.many.address

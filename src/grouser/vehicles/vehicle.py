@@ -92,17 +92,17 @@ class Vehicle:
     def _index(self) -> dict[str, int]:
         return {frame.name: i for i, frame in enumerate(self.frames)}
 
-    @property
+    @cached_property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints, which are the names of frames 1, 2, …"""
         return tuple(frame.name for frame in self.frames[1:])
 
-    @property
+    @cached_property
     def wheels(self) -> tuple[str, ...]:
         """Names of the wheels, in frame order."""
         return tuple(frame.name for frame in self.frames if frame.is_wheel)
 
-    @property
+    @cached_property
     def actuated(self) -> tuple[str, ...]:
         """Names of the actuated joints, in frame order: the order of a command."""
         return tuple(frame.name for frame in self.frames if frame.actuated)

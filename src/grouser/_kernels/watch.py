@@ -1,0 +1,77 @@
+"""Who is told that machine code is being made. Kernels tell people nothing themselves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+
+class Compilation:
+    """An entry or law that is being compiled, and how far that is."""
+
+    def __init__(self, name: str, kernels: Sequence[Any]) -> None:
+        """Of some name; `kernels` are the dispatchers of its call tree."""
+        self.name = name
+        self._missing = [one for one in kernels if not one.overloads]
+        self.kernels = len(self._missing)
+        """Inner kernels of its call tree that this process had not compiled when it began."""
+        self.optimising = False
+        """Whether all of them are done and LLVM works on the whole."""
+
+    @property
+    def done(self) -> int:
+        """How many of them are compiled by now."""
+        return sum(1 for one in self._missing if one.overloads)
+
+
+class Watcher(Protocol):
+    """Is told, on the thread that compiles."""
+
+    def begin(self, compilation: Compilation) -> None:
+        """Compiling begins."""
+
+    def end(self, compilation: Compilation) -> None:
+        """It ended, well or not."""
+
+
+watchers: list[Watcher] = []
+"""All who are told."""
+
+
+class _Open(threading.local):
+    """What this thread compiles, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Compilation] = []
+
+
+_open = _Open()
+
+
+def begin(name: str, kernels: Sequence[Any]) -> None:
+    """An entry or law with these kernels in its call tree is compiled next; ends with `until_compiled`."""
+    compilation = Compilation(name, kernels)
+    _open.stack.append(compilation)
+    for one in watchers:
+        one.begin(compilation)
+
+
+def optimising() -> None:
+    """The inner kernels are done; the rest of the time is LLVM's."""
+    if _open.stack:
+        _open.stack[-1].optimising = True
+
+
+@contextmanager
+def until_compiled() -> Iterator[None]:
+    """Around what may compile: whatever began inside ends here, also if it failed."""
+    depth = len(_open.stack)
+    try:
+        yield
+    finally:
+        while len(_open.stack) > depth:
+            compilation = _open.stack.pop()
+            for one in watchers:
+                one.end(compilation)

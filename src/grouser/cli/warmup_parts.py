@@ -1,0 +1,202 @@
+"""What `grouser warmup` compiles, part by part: each uses all of its entries and laws once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grouser.terrain import Terrain
+
+SHORT = 0.04
+"""Seconds that runs last: one step."""
+
+
+def grounds() -> None:
+    """Every kind of ground, and second derivatives where it has them."""
+    import numpy as np
+
+    import grouser as gr
+
+    nodes, level = np.linspace(-9.0, 9.0, 19), np.zeros((19, 19))
+    corners = np.array([[-9.0, -9.0, 0.0], [9.0, -9.0, 0.0], [9.0, 9.0, 0.0], [-9.0, 9.0, 0.0]])
+    smooth = [
+        gr.terrain.plane(),
+        gr.terrain.grid(level, nodes, nodes, interpolation="bicubic"),
+        gr.terrain.spline(level, nodes, nodes),
+        gr.terrain.moved(gr.terrain.plane(), x=1.0),
+    ]
+    others = [
+        gr.terrain.grid(level, nodes, nodes),
+        gr.terrain.mesh(corners, [[0, 1, 2], [0, 2, 3]]),
+        gr.terrain.ramp(height=0.5, deg=20.0),
+        gr.terrain.stack(*smooth[:2]),
+    ]
+    for ground in [*smooth, *others]:
+        ground.sample(0.0, 0.0)
+        _ = ground.kernel  # asks for many points at once
+    for ground in smooth:
+        ground.second_derivatives([[0.0, 0.0]])
+
+
+def kinematics() -> None:
+    """Settling, runs and rollouts, slip, contacts, velocities, frames, rollover."""
+    import numpy as np
+
+    import grouser as gr
+    from grouser.collision import contacts
+    from grouser.kinematics import frame_jacobian, frame_poses
+
+    zoe, flat = gr.vehicle("zoe"), _flat()
+    model = gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6)))
+    gr.simulate(model, flat, gr.drive.arc(1.0, 0.1), duration=SHORT).rollover_margin()
+    gr.simulate(gr.Kinematics(zoe, slip=gr.slip.DriveFrameSlip(np.zeros(7))), flat, np.zeros((1, 4)), duration=SHORT)
+    gr.rollout(model, flat, np.zeros((2, 1, 4)))
+    state = gr.settle(zoe, flat).state
+    contacts(zoe, state, flat)
+    frame_poses(zoe, state)
+    frame_jacobian(zoe, state, "FL")
+    model.velocity(state, np.zeros(4), flat)
+    model.velocity(state, np.zeros(4), angles=np.zeros(4))
+    model.estimate(state, np.zeros(zoe.n_joints), flat)
+
+
+def contacts() -> None:
+    """Contact models: piecewise linear, Pacejka, soil, tables."""
+    import grouser as gr
+
+    models = (gr.contact.PiecewiseLinear(), gr.contact.Pacejka(), gr.contact.Ishigami())
+    wheel = {"radius": 0.3, "width": 0.1, "load": 100.0}
+    for model in models:
+        model.jacobian([0.1, 0.0, 0.0], 1.0, -0.01, **wheel)
+        model.axle_torque([0.1, 0.0, 0.0], 1.0, -0.01, **wheel)
+    gr.contact.Table(models[-1], radius=0.3, width=0.1).force([0.1, 0.0, 0.0], 1.0, -0.01, **wheel)
+
+
+def dynamics() -> None:
+    """Runs and rollouts with forces, actuators, joint models, single steps."""
+    import numpy as np
+
+    import grouser as gr
+
+    zoe, flat = gr.vehicle("zoe"), _flat()
+    joint = zoe.joints[0]
+    models = [
+        gr.Dynamics(zoe),
+        gr.Dynamics(zoe, actuator=gr.actuation.PI(gain=2000.0)),
+        gr.Dynamics(zoe, actuator=gr.actuation.DCMotor(stall_torque=100.0, no_load_speed=10.0)),
+        gr.Dynamics(zoe, actuator=gr.actuation.SharedDrive(groups=[], gain=2000.0)),
+        gr.Dynamics(zoe, joints=(gr.dynamics.Stops(joints=joint, lower=-0.5, upper=0.5, stiffness=1e3),)),
+        gr.Dynamics(zoe, joints=(gr.dynamics.Spring(joints=joint, stiffness=1.0),)),
+    ]
+    for dynamic in models:
+        gr.simulate(dynamic, flat, gr.drive.arc(1.0), duration=SHORT)
+    gr.rollout(models[0], flat, np.zeros((2, 1, 4)))
+    state, velocity = gr.settle(zoe, flat, penetration=models[0].penetration).state, np.zeros(6 + zoe.n_joints)
+    models[0].inertia_and_bias(state, velocity)
+    models[0].step(state, velocity, np.zeros(4), flat, dt=SHORT)
+
+
+def unconstrained() -> None:
+    """The baseline that moves as on level ground and fits each step."""
+    import grouser as gr
+    from grouser.simulation.unconstrained import simulate_unconstrained
+
+    simulate_unconstrained(gr.Kinematics(gr.vehicle("zoe")), _flat(), gr.drive.arc(1.0), duration=SHORT)
+
+
+def logs() -> None:
+    """CSV files."""
+    from grouser.logs.report import Tally
+    from grouser.logs.table import CompiledRows
+
+    CompiledRows({0: 0}, 2, ",").numbers(0, b"1,2\n3,4", Tally("warmup"))
+
+
+def calibration() -> None:
+    """Predictions along logs, and a powertrain."""
+    import numpy as np
+
+    import grouser as gr
+
+    t = np.arange(0.0, 4.0, 0.1)
+    motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky")))
+    log = gr.calibration.log_of_motion(motion, t, dict.fromkeys(motion.vehicle.wheels, 1.0 + 0.0 * t))
+    gr.evaluate(motion, log, interval=1.0)
+    gr.calibration.LogProblem(log, motion, gr.calibration.cut_log(log, motion, interval=1.0)).poses([motion])
+    gr.calibration.Powertrain(delay=0.1).rates(t, np.ones((len(t), 1)))
+
+
+def odometry() -> None:
+    """Odometry and contact angles."""
+    import numpy as np
+
+    import grouser as gr
+
+    zoe = gr.vehicle("zoe")
+    still = np.zeros(zoe.n_joints)
+    told = gr.Odometry(gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6))))
+    told.update(0.0, still, still, (0.0, 0.0), (0.0, 0.0, 0.0))
+    gr.odometry.ContactAngleEstimator(zoe).update(0.0, still, still, (0.0, 0.0))
+
+
+def fusion() -> None:
+    """Fusion of wheels, IMU and poses."""
+    import grouser as gr
+
+    gr.odometry.Fusion()
+
+
+def rolling() -> None:
+    """Pure rolling of wheels and vehicles."""
+    import numpy as np
+
+    import grouser as gr
+
+    upright, wheel = (np.pi, 0.0, 0.0, 0.0, np.pi), gr.rolling.Torus(0.5, 0.15)
+    gr.rolling.roll_wheel(wheel, _flat(), (0.0, 1.0, 0.0), start=upright, duration=0.01)
+    gr.rolling.roll(gr.vehicle("pvc"), _flat(), rates={"alpha1": 1.0}, duration=0.01)
+
+
+def gym() -> None:
+    """What a Gymnasium environment observes; nothing where Gymnasium is missing."""
+    from grouser.errors import GrouserError
+
+    try:
+        from grouser.gym import RoughTerrainEnv
+    except GrouserError:
+        return
+    RoughTerrainEnv("zoe", _flat()).reset(seed=0)
+
+
+def experiments() -> None:
+    """What only `grouser reproduce` uses."""
+    import numpy as np
+
+    import grouser as gr
+    from grouser._kernels.contact_twists import contact_twists
+    from grouser._kernels.scratch import make_scratch
+    from grouser.reproduce.wedged_soil import WedgedSoil
+
+    soil = WedgedSoil(soil=gr.contact.Ishigami(), residual=0.75, speed=0.1)
+    soil.force([0.1, 0.0, 0.0], 1.0, -0.01, radius=0.3, width=0.1, load=100.0)
+    zoe = gr.vehicle("zoe")
+    q, v, out = np.zeros((1, 7 + zoe.n_joints)), np.zeros((1, 6 + zoe.n_joints)), np.zeros((1, 6))
+    q[:, 0] = 1.0
+    known = gr.Kinematics(zoe).arrays(known=[6])
+    contact_twists(zoe.arrays, known, np.zeros((1, zoe.n_wheels)), q, v, out, make_scratch(zoe.arrays))
+
+
+FAMILIES: tuple[tuple[Callable[[], None], ...], ...] = (
+    (dynamics, kinematics, odometry, calibration, unconstrained, gym, experiments),
+    (fusion, rolling, contacts, grounds, logs),
+)
+"""Parts of one family share kernels, which one process compiles once; what takes longest stands first."""
+PARTS: dict[str, Callable[[], None]] = {part.__name__: part for family in FAMILIES for part in family}
+"""All parts by name."""
+
+
+def _flat() -> Terrain:
+    from grouser.terrain import plane
+
+    return plane()

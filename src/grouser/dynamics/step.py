@@ -1,0 +1,105 @@
+"""Forward dynamics of one step from Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._kernels.dynamic_probe import StepJob, forward
+from grouser._kernels.dynamic_scratch import make_dynamic_scratch
+from grouser._kernels.scratch import make_scratch
+from grouser._kernels.terrain import Ground
+from grouser.checks import FloatArray
+from grouser.collision.contacts import normalise
+from grouser.errors import SimulationError
+from grouser.once import once_each
+from grouser.terrain import Terrain
+
+if TYPE_CHECKING:
+    from grouser.dynamics.model import Dynamics
+
+
+@dataclass(frozen=True)
+class Step:
+    """What forward dynamics gives for one state."""
+
+    acceleration: FloatArray
+    """q̈′ = (next velocity − velocity)/dt [rad/s² and m/s²], shape (nv,)."""
+    velocity: FloatArray
+    """Joint-space velocity at the end of the step [ω rad/s, v m/s, joint rates], shape (nv,)."""
+    force: FloatArray
+    """Contact forces on the wheels in their contact frames [N], shape (nw, 3)."""
+    torque: FloatArray
+    """Torque of each actuator [N m], shape (na,)."""
+    residual: FloatArray
+    """Force balance that is left [N and N m], shape (nv,); rows of ideal actuators hold their torque."""
+    converged: bool
+    """Whether the balance was met within the tolerance."""
+    iterations: int
+    """Newton iterations taken."""
+    state: FloatArray | None = None
+    """State at the end of the step [quaternion w x y z, position x y z, joints], shape (nq,); None: `thesis_step` does
+    not move it."""
+
+
+def take_step(
+    model: Dynamics,
+    state: ArrayLike,
+    velocity: ArrayLike,
+    command: ArrayLike,
+    ground: Terrain,
+    dt: float,
+    angles: ArrayLike | None,
+) -> Step:
+    """As `Dynamics.step`."""
+    checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
+    step = checks.positive(dt, "dt")
+    law, free = ground.kernel, _free(model)
+    try:
+        job = free.pop()
+    except IndexError:
+        job = _job(model, law, step)
+    if job.ground is not law or job.dt != step:
+        job.point(model=model.arrays(step), ground=law, dt=step)
+    q = job.q
+    checks.fill(q, state, "state")
+    normalise(q)
+    checks.fill(job.v, velocity, "velocity")
+    checks.fill(job.command, command, "command")
+    job.at_angles[0] = angles is not None
+    if angles is not None:
+        checks.fill(job.angles, angles, "angles")
+    inside, converged, iterations = forward(job)
+    if not inside:
+        raise SimulationError(f"the ground ends under a wheel at x = {q[4]:g}, y = {q[5]:g} m; move it inside")
+    made = Step(
+        job.acceleration.copy(),
+        job.velocity.copy(),
+        job.force.copy(),
+        job.torque.copy(),
+        job.residual.copy(),
+        converged,
+        iterations,
+        job.state.copy(),
+    )
+    free.append(job)
+    return made
+
+
+def _job(model: Dynamics, ground: Ground, dt: float) -> StepJob:
+    vehicle, arrays = model.vehicle_arrays, model.arrays(dt)
+    nv = 5 + len(vehicle.parent)
+    job: StepJob = StepJob.zeros(
+        nw=len(vehicle.wheel), nv=nv, nq=nv + 1, na=len(vehicle.actuated), vehicle=vehicle, model=arrays, ground=ground,
+        s=make_scratch(vehicle), d=make_dynamic_scratch(vehicle, arrays), dt=dt,
+    )  # fmt: skip
+    return job
+
+
+@once_each
+def _free(model: Any) -> list[StepJob]:
+    """Jobs of a model that nobody works on: two threads must not have the same one."""
+    return []

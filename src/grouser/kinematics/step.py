@@ -1,0 +1,78 @@
+"""One step of a kinematic model from Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._kernels import step as codes
+from grouser.checks import FloatArray
+from grouser.collision.contacts import normalise
+from grouser.errors import SimulationError
+from grouser.once import once_each
+from grouser.terrain import Terrain
+from grouser.workspace import Workspace
+
+if TYPE_CHECKING:
+    from grouser.kinematics.model import Kinematics
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a kinematic model does in one step."""
+
+    state: FloatArray
+    """At the end of the step: [quaternion w x y z, position x y z, joints], shape (nq,)."""
+    velocity: FloatArray
+    """At its beginning: [ω (3) rad/s, v (3) m/s, joint rates], body coordinates, shape (nv,)."""
+    contact_velocity: FloatArray
+    """Velocity of each contact point in its own frame: slip ahead, slip left, rise [m/s], shape (nw, 3)."""
+    height_error: FloatArray
+    """Δz of T (2.8) of each wheel at the beginning [m], negative is penetration, shape (nw,)."""
+    deficient: bool
+    """Whether the constraints left some velocity open; the solution of smallest norm was taken."""
+
+
+def take_step(model: Kinematics, state: ArrayLike, command: ArrayLike, ground: Terrain, dt: float) -> Step:
+    """As `Kinematics.step`."""
+    checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
+    step = checks.positive(dt, "dt")
+    law, free = ground.kernel, _free(model)
+    try:
+        room = free.pop()
+    except IndexError:
+        room = Workspace(model.vehicle.arrays, model.arrays(step), law, dt=step, order=model.order)
+    if room.ground is not law or room.dt != step:
+        room.move(model.arrays(step), law, step)
+    q = room.state
+    checks.fill(q, state, "state")
+    normalise(q)
+    checks.fill(room.command, command, "command")
+    room.forget()
+    code = room.run()
+    if code != codes.OK:
+        raise SimulationError(_why(model, code, q))
+    contact = room.batch.contacts[0, 0]
+    made = Step(
+        q.copy(), room.batch.velocities[0, 0].copy(), contact[:, 6:9].copy(), contact[:, 9].copy(), room.deficient > 0
+    )
+    free.append(room)
+    return made
+
+
+def _why(model: Kinematics, code: int, q: FloatArray) -> str:
+    where = f"'{model.vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m"
+    if code == codes.OFF_TERRAIN:
+        return f"the ground ends under a wheel of {where}; move it onto the map"
+    if code == codes.ROLLED_OVER:
+        return f"{where} is tilted beyond tip_angle, {model.tip_angle:g} rad; give a state that is not"
+    return f"the velocity of {where} is not finite; see its slip and its weights"
+
+
+@once_each
+def _free(model: Any) -> list[Workspace]:
+    """Workspaces of a model that nobody uses: two threads must not have the same one."""
+    return []

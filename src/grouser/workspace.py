@@ -1,0 +1,128 @@
+"""One rollout that Python moves on, a few steps a call, in arrays that are made once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser._kernels import drive as laws
+from grouser._kernels.dynamic_scratch import DynamicModel, make_dynamic_scratch
+from grouser._kernels.kinematics import KinematicModel
+from grouser._kernels.rollout import Batch, DynamicJob, KinematicJob, kinematic_rollouts
+from grouser._kernels.scratch import make_scratch
+from grouser._kernels.terrain import Ground
+from grouser._kernels.vehicle import VehicleArrays
+from grouser.checks import FloatArray
+
+
+class Workspace:
+    """A batch of one rollout and all that its kernel works on.
+
+    A call of `run` takes some steps under the drive and leaves state, velocity and records in `batch`. It goes on with
+    what the engine remembers of the steps before (actuators, the start of Newton's method), or without after `forget`.
+    """
+
+    def __init__(
+        self,
+        vehicle: VehicleArrays,
+        model: KinematicModel | DynamicModel,
+        ground: Ground,
+        *,
+        dt: float,
+        steps: int = 1,
+        order: int = 0,
+        rows: int = 0,
+        closing: bool = False,
+    ) -> None:
+        """For a vehicle, a model and a ground as the engine takes them, and steps of dt [s].
+
+        steps: taken in a call, recorded are the first state and, if `closing`, the last; order: of the integrator of
+        kinematics; rows: of recorded states.
+        """
+        dynamic = isinstance(model, DynamicModel)
+        nv, na = 5 + len(vehicle.parent), len(vehicle.actuated)
+        details = 1 + closing
+        self.batch: Batch = Batch.zeros(
+            n=1, nq=nv + 1, nv=nv, nw=len(vehicle.wheel), na=na, rows=rows, details=details,
+            forced=details if dynamic else 0, t0=0.0, dt=dt, steps=steps, order=order, every=steps, closing=closing,
+        )  # fmt: skip
+        self.state: FloatArray = self.batch.q[0]
+        """[quaternion w x y z, position x y z, joints], shape (nq,): where it is."""
+        self.velocity: FloatArray = self.batch.v[0]
+        """[ω rad/s, v m/s, joint rates], shape (nv,); of a dynamic model."""
+        self.scratch = make_scratch(vehicle)
+        self.dynamic_scratch: Any = None
+        self.job: KinematicJob | DynamicJob
+        if isinstance(model, DynamicModel):
+            from grouser._kernels.dynamic_rollout import dynamic_rollouts  # loaded when used: it takes 20 ms
+
+            self.dynamic_scratch = make_dynamic_scratch(vehicle, model)
+            self.job = DynamicJob(vehicle, model, ground, self.batch, self.scratch, self.dynamic_scratch)
+            self._kernel = dynamic_rollouts
+        else:
+            self.job = KinematicJob(vehicle, model, ground, self.batch, self.scratch)
+            self._kernel = kinematic_rollouts
+        self.ground, self.dt = ground, dt
+        self._ends: NDArray[np.int64] = self.batch.ends[0]
+        par = np.array([1.0, na, 1.0, *np.zeros(na)])
+        self.drive(laws.table.address, par)
+        self.command: FloatArray = par[3:]
+        """Rates that the actuated joints are to have [rad/s or m/s], shape (na,), unless there is another drive."""
+        self._kernel(self.job, 0, 0)  # no rollout: so that the first step need not wait for the compiler
+
+    def move(self, model: KinematicModel | DynamicModel, ground: Ground, dt: float) -> None:
+        """Go on on another ground or with another step [s], for which the model is given again."""
+        self.job.point(model=model, ground=ground)
+        self.batch.point(dt=dt)
+        self.ground, self.dt = ground, dt
+
+    def drive(self, address: int, par: FloatArray) -> None:
+        """Use the drive law at an address; its parameters may change from call to call."""
+        self._par = par
+        self.batch.drives[0] = address, par.ctypes.data
+
+    def run(self) -> int:
+        """Take the steps; returns the status as a number. After an early end the state is the last good one."""
+        self._kernel(self.job, 0, 1)
+        return self._ends.item(0)
+
+    @property
+    def steps(self) -> int:
+        """Steps taken since `forget`."""
+        return self._ends.item(1)
+
+    @property
+    def rows(self) -> int:
+        """States that the last call recorded."""
+        return self._ends.item(2)
+
+    @property
+    def deficient(self) -> int:
+        """Steps since `forget` whose constraints left a velocity open; kinematics only."""
+        return self._ends.item(3)
+
+    def forget(self) -> None:
+        """Begin anew from the state: no steps are taken, and nothing is remembered of any."""
+        self._ends[:] = 0
+
+    def clear(self) -> None:
+        """As it was made, but for the drive; state and velocity are zero."""
+        drives = self.batch.drives.copy()
+        self.batch.block[:] = 0.0
+        self.batch.drives[:] = drives
+        self.scratch.block[:] = 0.0
+
+    def memory(self) -> list[FloatArray]:
+        """Copies of all that changes, which another workspace for the same model can `recall`."""
+        rooms = (self.batch, self.scratch, self.dynamic_scratch)
+        return [*(room.block.copy() for room in rooms if room is not None), self._par.copy()]
+
+    def recall(self, memory: list[FloatArray]) -> None:
+        """Go on as the workspace would that the memory is of."""
+        rooms = (self.batch, self.scratch, self.dynamic_scratch)
+        own = self.batch.drives.copy()
+        for room, block in zip([room.block for room in rooms if room is not None] + [self._par], memory, strict=True):
+            room[:] = block
+        self.batch.drives[:] = own
