@@ -110,12 +110,12 @@ def fill(room: FloatArray, value: ArrayLike, name: str) -> None:
 
 
 def _plain(value: Any, shape: tuple[int | None, ...]) -> bool:
-    """Whether it is what nearly all callers give: a float64 vector of this very shape, its entries of fair size."""
+    """Whether it is what nearly all callers give: a float64 array of this very shape, its entries of fair size."""
+    if not (type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == shape):
+        return False
+    if len(shape) != 1:
+        if not value.flags.c_contiguous:
+            return False
+        value = value.reshape(-1)
     # Where the sum of squares is at most LARGEST², so is each square; NaN and infinity fail.
-    return (
-        type(value) is np.ndarray
-        and value.dtype is _FLOAT
-        and value.shape == shape
-        and len(shape) == 1
-        and bool(value.dot(value) <= LARGEST * LARGEST)
-    )
+    return bool(value.dot(value) <= LARGEST * LARGEST)

@@ -144,13 +144,16 @@ class Struct:
     def __getattr__(self, name: str) -> Any:
         # An array of `zeros` becomes a NumPy array when Python first looks at it.
         own = self.__dict__
-        if "_block" not in own or name not in own["_layout"].arrays:
+        place = own["_layout"].arrays.get(name) if "_layout" in own else None
+        if place is None:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
-        own[name] = view = self.view(name, own["_block"])
+        start, end, shape, kind = place
+        view = own["_block"][start:end].reshape(shape)
+        own[name] = view = view if kind == "f" else view.view(np.int64)
         return view
 
     def view(self, name: str, block: Any) -> Any:
-        """An array in a copy of the block, or in copies of it, one a row."""
+        """An array as it stands in copies of the block, one a row."""
         start, end, shape, kind = self._layout.arrays[name]
         part = block[..., start:end].reshape(*block.shape[:-1], *shape)
         return part if kind == "f" else part.view(np.int64)

@@ -168,7 +168,7 @@ class Launcher:
 
     def _launch(self, batch: Batch, n: int, threads: int | None) -> None:
         """Roll out the batch on some threads."""
-        alone = n == 1 or (threads is None and n * self._steps <= FEW_STEPS)
+        alone = n == 1 or (threads is None and n * (self._steps + 1) <= FEW_STEPS)
         count = 1 if alone else thread_count(threads)
         kernel: Callable[[Any, int, int], None] = _dynamic_rollouts() if self._dynamic else kinematic_rollouts
         jobs = [self._job(batch) for _ in range(min(count, n))]

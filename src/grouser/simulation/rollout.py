@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -149,14 +149,15 @@ def rollout(
     parts = []
     chunk = max(1, STEPS_AT_ONCE // steps)
     for low in range(0, n, chunk):
-        block = checks.array(commands[low : low + chunk], "commands", (None, steps, na))
+        some = commands[low : low + chunk]
+        block = checks.array(some, "commands", (len(some), steps, na))
         pars = np.empty((len(block), 3 + steps * na))
         pars[:, :3] = (steps, na, step)
         pars[:, 3:] = block.reshape(len(block), -1)
-        addresses = pars.ctypes.data + pars.strides[0] * np.arange(len(block), dtype=np.int64)
-        drives = np.column_stack([np.full(len(block), laws.table.address, dtype=np.int64), addresses])
+        drives = np.empty((len(block), 2), dtype=np.int64)
+        drives[:, 0] = laws.table.address
+        drives[:, 1] = pars.ctypes.data + pars.strides[0] * np.arange(len(block), dtype=np.int64)
         here = starts if len(starts) == 1 else starts[low : low + chunk]
-        drives = np.ascontiguousarray(drives)
         here = np.repeat(here, len(block), axis=0) if len(here) == 1 else here
         records = launch(
             model,
@@ -178,16 +179,23 @@ def rollout(
         if progress is not None:
             progress(min(low + chunk, n), n)
     return Rollouts(
-        final_state=np.concatenate([p.final for p in parts]),
-        state=np.concatenate([p.state for p in parts]),
+        final_state=_joined([p.final for p in parts]),
+        state=_joined([p.state for p in parts]),
         time=step * k * np.arange(parts[0].state.shape[1], dtype=np.float64),
         status=np.array([str(s) for p in parts for s in p.status]),
-        steps=np.concatenate([p.steps for p in parts]),
-        deficient=np.concatenate([p.deficient for p in parts]),
+        steps=_joined([p.steps for p in parts]),
+        deficient=_joined([p.deficient for p in parts]),
         final_velocity=None
         if parts[0].forces is None
-        else np.concatenate([p.forces.final_velocity for p in parts if p.forces is not None]),
+        else _joined([p.forces.final_velocity for p in parts if p.forces is not None]),
     )
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Arrays one after another; not a view, so that a batch's other arrays need not be kept with it."""
+    if len(parts) > 1:
+        return np.concatenate(parts)
+    return parts[0] if parts[0].base is None else parts[0].copy()
 
 
 def _starts(model: Kinematics | Dynamics, ground: Terrain, start: ArrayLike | None, n: int) -> FloatArray:

@@ -76,7 +76,8 @@ def start_velocity(
     if velocity is not None:
         v = checks.array(velocity, "velocity", (6 + model.vehicle.n_joints,))
         return np.repeat(v[None], len(starts), axis=0)
-    records = launch(_rolling(model), ground, drives, starts, dt=dt, steps=1, every=1, detailed=True)
+    # No step: the velocity of the first state is recorded, and that is all.
+    records = launch(_rolling(model), ground, drives, starts, dt=dt, steps=0, every=1, detailed=True)
     return np.ascontiguousarray(records.velocity[:, 0])
 
 
