@@ -14,6 +14,7 @@ import sys
 import tempfile
 import venv
 from pathlib import Path
+from typing import Any
 
 MOST_BYTES = 40e6
 MOST_CPU_SECONDS = 10.0
@@ -57,7 +58,7 @@ def main() -> None:
     )
 
 
-def use(python: str, place: Path) -> tuple[dict[str, object], float]:
+def use(python: str, place: Path) -> tuple[dict[str, Any], float]:
     """Simulate with an empty home: what happened to kernels, and CPU seconds."""
     with tempfile.TemporaryDirectory(dir=place) as home:
         ours = ("NUMBA", "PYTHON", "GROUSER")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 from pathlib import Path
@@ -44,6 +45,21 @@ def test_shipped_code_is_used_and_what_is_missing_is_compiled(tiny: Tiny, shippi
     assert (said["value"], said["compiled"], said["loaded"], said["shipped"]) == (VALUE, 0, KEPT, KEPT - 1)
     said = tiny.use(NUMBA_BOUNDSCHECK="1")
     assert (said["value"], said["compiled"], said["shipped"]) == (VALUE, KEPT, 0)
+
+
+@compiled_only
+@runs_generic_code
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
+def test_shipped_code_must_belong_to_the_owner_of_the_package(tiny: Tiny, shipping: Path) -> None:
+    """Whoever installed the package could have changed its sources as well; nobody else could."""
+    os.chown(shipping.parent / "store.py", 4242, -1)
+    for path in shipping.iterdir():
+        os.chown(path, 4242, -1)
+    assert tiny.use()["shipped"] == KEPT
+    os.chown(next(shipping.glob("total-*")), 4243, -1)
+    said = tiny.use()
+    assert (said["value"], said["compiled"], said["shipped"]) == (VALUE, 1, KEPT - 1)
+    assert "belongs to another user" in said["refused"]
 
 
 @pytest.fixture
@@ -101,7 +117,7 @@ def test_without_a_compiler_there_is_nothing_to_use(shipped: Path, monkeypatch: 
 def test_a_missing_feature_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     features = dict.fromkeys(store.GENERIC["x86_64"][1].split(), True)
-    monkeypatch.setattr(store.llvm, "get_host_cpu_features", lambda: features)
+    monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: features)
     assert store.has_generic_features()
     features["fma"] = False
     assert not store.has_generic_features()

@@ -24,7 +24,8 @@ def _facts() -> dict[str, Any]:
     from grouser.threads import thread_count
 
     folder = store.folder()
-    sizes = [file.stat().st_size for file in folder.iterdir() if file.is_file()]
+    files = folder.iterdir() if folder.is_dir() else ()
+    sizes = [file.stat().st_size for file in files if file.is_file()]
     why_not = store.why_not_shipped()
     generic, _ = store.GENERIC.get(platform.machine(), ("", ""))
     return {
