@@ -34,7 +34,7 @@ class Room(Struct):
     """Work space."""
 
     everything = block()
-    point = array(3)
+    corner = array(3)
     matrix = array("n", "m")
     where = indices("n")
 
@@ -72,7 +72,7 @@ def read_rover(rover, out):
 @entry
 def fill_room(room):
     for i in range(3):
-        room.point[i] = 1.0 + i
+        room.corner[i] = 1.0 + i
     for i in range(room.matrix.shape[0]):
         room.where[i] = 10 + i
         for j in range(room.matrix.shape[1]):
@@ -161,6 +161,12 @@ def test_wrong_fields_are_refused(fields, words):
         Wheel(**fields)
 
 
+def test_a_field_cannot_have_the_name_of_a_method():
+    """Python would find the method, compiled code the field."""
+    with pytest.raises(TypeError, match="Wrong: a field cannot be called 'replace'"):
+        type("Wrong", (Struct,), {"replace": number()})
+
+
 def test_replace_changes_a_field_and_shares_the_rest():
     old = wheel()
     new = old.replace(radius=0.5)
@@ -194,11 +200,11 @@ def test_a_copy_outlives_what_it_was_made_from():
 
 def test_zeros_is_one_block_that_compiled_code_and_python_share():
     room = Room.zeros(n=2, m=4)
-    assert (room.point.shape, room.matrix.shape, room.where.shape) == ((3,), (2, 4), (2,))
+    assert (room.corner.shape, room.matrix.shape, room.where.shape) == ((3,), (2, 4), (2,))
     assert room.everything.shape == (3 + 8 + 2,)
     assert not room.everything.any()
     fill_room(room)
-    assert room.point.tolist() == [1.0, 2.0, 3.0]
+    assert room.corner.tolist() == [1.0, 2.0, 3.0]
     assert room.matrix.tolist() == [[0.0, 1.0, 2.0, 3.0], [100.0, 101.0, 102.0, 103.0]]
     assert room.where.tolist() == [10, 11]
     assert room.everything[:3].tolist() == [1.0, 2.0, 3.0]

@@ -73,6 +73,8 @@ class Struct:
         cls._fields = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
         for name in cls._fields:
             delattr(cls, name)
+            if hasattr(cls, name):  # Python would find the method, compiled code the field
+                raise TypeError(f"{cls.__name__}: a field cannot be called {name!r}, which is a method of all structs")
         cls._word, at = {}, 0
         for name, (_, shape) in cls._fields.items():
             cls._word[name] = at
