@@ -14,7 +14,8 @@ SCRIPT = """
 import sys
 import numpy as np
 import grouser as gr
-ground = gr.terrain.stack(gr.terrain.rough(rms=0.05, length=0.2, seed=2, size=6.0), gr.terrain.plane(-0.1))
+rough = gr.terrain.rough(rms=0.05, length=0.2, seed=2, size=6.0)
+ground = gr.terrain.stack(rough, gr.terrain.moved(gr.terrain.plane(-0.1), x=0.3, yaw=0.2))
 slip = gr.slip.BodySlip([-0.1, -0.02, -0.1, -0.1, 0.0, -0.05])
 arrays = []
 for name, integrator in (("rocky7", "euler"), ("zoe", "rk4")):

@@ -8,7 +8,7 @@ number becomes an index. No law uses jac, and no law writes to x.
 import math
 
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -36,14 +36,21 @@ EDGED = 1
 
 
 @intrinsic
-def local_pair(typingctx):
-    """Pointer to two doubles on the caller's stack."""
+def _local_pair(typingctx):
     signature = types.CPointer(types.float64)()
 
     def codegen(context, builder, signature, args):
         return cgutils.alloca_once(builder, ir.DoubleType(), size=2)
 
     return signature, codegen
+
+
+def _interpreted_pair():
+    return [0.0, 0.0]
+
+
+local_pair = _interpreted_pair if config.DISABLE_JIT else _local_pair
+"""Pointer to two doubles on the caller's stack."""
 
 
 @law
