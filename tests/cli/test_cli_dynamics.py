@@ -85,17 +85,6 @@ def test_mistakes_are_said_in_one_sentence(
     assert error.count("\n") == 1
 
 
-def test_bench_measures_forces_too(capsys: pytest.CaptureFixture[str]) -> None:
-    from grouser.bench import measure
-
-    result = measure(quick=True)
-    dynamic = {(case["contact"], case["dt"]) for case in result["cases"] if case["model"] == "dynamic"}
-    assert dynamic == {(c, dt) for c in ("piecewise-linear", "pacejka", "terramechanics") for dt in (0.04, 0.01)}
-    batches = [batch for batch in result["batch"] if batch["model"] == "dynamic"]
-    assert {batch["threads"] for batch in batches} >= {1}
-    assert all(batch["rollouts"] == 1000 and batch["contact"] == "piecewise-linear" for batch in batches)
-
-
 def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["reproduce", "--json"]) == 0
     names = set(printed(capsys)["experiments"])

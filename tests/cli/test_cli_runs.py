@@ -168,6 +168,11 @@ def test_bench_reports_machine_cases_and_batches(capsys: pytest.CaptureFixture[s
     assert {(case["vehicle"], case["dt"]) for case in result["cases"]} >= {("zoe", 0.04), ("rocky7", 0.01)}
     assert all(keys <= set(case) and 0.0 < case["us_per_step"] < 1000.0 for case in result["cases"])
     assert {"model", "rollouts", "seconds_simulated", "seconds", "threads"} <= set(result["batch"][0])
+    dynamic = {(case["contact"], case["dt"]) for case in result["cases"] if case["model"] == "dynamic"}
+    assert dynamic == {(c, dt) for c in ("piecewise-linear", "pacejka", "terramechanics") for dt in (0.04, 0.01)}
+    batches = [batch for batch in result["batch"] if batch["model"] == "dynamic"]
+    assert {batch["threads"] for batch in batches} >= {1}
+    assert all(batch["rollouts"] == 1000 and batch["contact"] == "piecewise-linear" for batch in batches)
 
 
 def test_demo_tells_where_the_rovers_ended_and_writes_a_picture(

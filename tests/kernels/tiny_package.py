@@ -118,7 +118,8 @@ class Tiny:
 
     def start(self, *, before: str = "", **settings: str) -> subprocess.Popen[str]:
         """Use it in a new process, after some other statements."""
-        environment = os.environ | {
+        own = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_CPU_")}
+        environment = own | {
             "PYTHONPATH": f"{self.folder}{os.pathsep}{self.engine}", "GROUSER_CACHE_DIR": str(self.cache), **settings,
         }  # fmt: skip
         pipe, command = subprocess.PIPE, [sys.executable, "-c", before + _SCRIPT]
