@@ -83,6 +83,7 @@ def test_a_processor_without_its_features_has_those_of_this_machine(monkeypatch:
     features = get_host_cpu_features()
     assert "+" in features
     monkeypatch.setattr(numba.config, "CPU_NAME", "x86-64")
+    monkeypatch.setattr(numba.config, "CPU_FEATURES", None)
     assert fingerprint.target() == f"x86-64:{features}"
     monkeypatch.setattr(numba.config, "CPU_FEATURES", "+sse3")
     assert fingerprint.target() == "x86-64:+sse3"
