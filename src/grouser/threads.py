@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from numbers import Integral
@@ -38,11 +39,15 @@ def in_slices(work: Callable[[int, int, int], None], items: int, *, threads: int
         if items:
             work(0, 0, items)
         return
-    next_slice = itertools.count()
+    next_slice, stopped = itertools.count(), threading.Event()
 
     def take(worker: int) -> None:
-        while (k := next(next_slice)) < slices:
-            work(worker, k * size, min((k + 1) * size, items))
+        try:
+            while not stopped.is_set() and (k := next(next_slice)) < slices:
+                work(worker, k * size, min((k + 1) * size, items))
+        except BaseException:  # Ctrl-C too: the others stop after their slice
+            stopped.set()
+            raise
 
     others = [_workers().submit(take, worker) for worker in range(1, workers)]
     try:
@@ -52,7 +57,8 @@ def in_slices(work: Callable[[int, int, int], None], items: int, *, threads: int
 
 
 def _finish(others: list[Future[None]]) -> None:
-    errors = [error for one in others if (error := one.exception()) is not None]
+    """Wait for the workers; one that has not begun by now has nothing left to do."""
+    errors = [error for one in others if not one.cancel() and (error := one.exception()) is not None]
     if errors:
         raise errors[0]
 
