@@ -26,7 +26,7 @@ def sample_twists(vehicle, model, angles, q, v, out, s):
     least = model.counts[1]
     for k in range(q.shape[0]):
         pose_frames(vehicle, q[k], s)
-        contacts_at(vehicle, angles, s)
+        contacts_at(vehicle, angles[min(k, angles.shape[0] - 1)], s)
         wheel_jacobians(vehicle, s)
         for i in range(s.v.size):
             s.v[i] = v[k, i]
@@ -40,7 +40,7 @@ def sample_twists(vehicle, model, angles, q, v, out, s):
 def log_twists(vehicle, model, angles, q, v, out, s):
     """Body velocity (ω, v) into out (n, 6) for rows of states q and velocities v whose known entries are set.
 
-    Contacts are at the given angles of the wheels. Returns the smallest rank of the solutions.
+    Contacts are at the angles (n, nw) of the wheels, or (1, nw) for all. Returns the smallest rank of the solutions.
     """
     return sample_twists(vehicle, model, angles, q, v, out, s)
 

@@ -115,7 +115,7 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
     v[:, 6 + measured] = inputs.rates[:, measured]
     out = np.empty((n, 6))
     known = model.arrays(known=(6 + measured).tolist())
-    straight_down = np.zeros(vehicle.n_wheels)
+    straight_down = np.zeros((1, vehicle.n_wheels))
 
     def some(_: int, low: int, high: int) -> None:
         rows = (q[low:high], v[low:high], out[low:high])

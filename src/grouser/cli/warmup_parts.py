@@ -171,20 +171,11 @@ def gym() -> None:
 
 def experiments() -> None:
     """What only `grouser reproduce` uses."""
-    import numpy as np
-
     import grouser as gr
-    from grouser._kernels.contact_twists import contact_twists
-    from grouser._kernels.scratch import make_scratch
     from grouser.reproduce.wedged_soil import WedgedSoil
 
     soil = WedgedSoil(soil=gr.contact.Ishigami(), residual=0.75, speed=0.1)
     soil.force([0.1, 0.0, 0.0], 1.0, -0.01, radius=0.3, width=0.1, load=100.0)
-    zoe = gr.vehicle("zoe")
-    q, v, out = np.zeros((1, 7 + zoe.n_joints)), np.zeros((1, 6 + zoe.n_joints)), np.zeros((1, 6))
-    q[:, 0] = 1.0
-    known = gr.Kinematics(zoe).arrays(known=[6])
-    contact_twists(zoe.arrays, known, np.zeros((1, zoe.n_wheels)), q, v, out, make_scratch(zoe.arrays))
 
 
 FAMILIES: tuple[tuple[Callable[[], None], ...], ...] = (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grouser._kernels.contact_twists import contact_twists
+from grouser._kernels.log_integral import log_twists
 from grouser._kernels.scratch import make_scratch
 from grouser.actuation import PI
 from grouser.calibration.calibrate import calibrate
@@ -70,7 +70,7 @@ class RampKinematics(VelocityModel):
         v[:, 6 + measured] = inputs.rates[:, measured]
         angles = course.angles_on_ramps(self.vehicle, inputs.time, inputs.attitude, q[:, 7:])
         known = Kinematics(self.vehicle).arrays(known=(6 + measured).tolist())
-        contact_twists(self.vehicle.arrays, known, angles, q, v, out, make_scratch(self.vehicle.arrays))
+        log_twists(self.vehicle.arrays, known, angles, q, v, out, make_scratch(self.vehicle.arrays))
         return out
 
     @property
