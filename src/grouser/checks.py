@@ -17,6 +17,8 @@ T = TypeVar("T")
 LARGEST = 1e9
 """Largest magnitude of a quantity of a simulation (SI)."""
 _FLOAT = np.dtype(np.float64)
+FEW = 4096
+"""Entries of an array whose dot product BLAS finds on the caller's thread: more wake other threads, which then spin."""
 
 
 def shown(value: Any) -> str:
@@ -111,7 +113,7 @@ def fill(room: FloatArray, value: ArrayLike, name: str) -> None:
 
 def _plain(value: Any, shape: tuple[int | None, ...]) -> bool:
     """Whether it is what nearly all callers give: a float64 array of this very shape, its entries of fair size."""
-    if not (type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == shape):
+    if not (type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == shape and value.size <= FEW):
         return False
     if len(shape) != 1:
         if not value.flags.c_contiguous:
