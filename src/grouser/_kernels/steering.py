@@ -2,6 +2,7 @@
 
 import math
 
+from grouser._kernels.frames import turn as turn_frame
 from grouser._kernels.jit import exact_entry, exact_kernel
 from grouser._kernels.struct import Struct, array, indices
 
@@ -39,16 +40,8 @@ def pose_moving(plan, joints, R, p):
         if axis >= 3:
             for i in range(3):
                 p[f, i] += R[f, i, axis - 3] * theta
-        elif theta != 0.0:
-            c = math.cos(theta)
-            s = math.sin(theta)
-            j = (axis + 1) % 3
-            k = (axis + 2) % 3
-            for i in range(3):
-                along = R[f, i, j]
-                across = R[f, i, k]
-                R[f, i, j] = c * along + s * across
-                R[f, i, k] = c * across - s * along
+        else:
+            turn_frame(R, f, axis, theta)
 
 
 @exact_entry

@@ -6,7 +6,7 @@ every cell that uses it is outside the map. Cells are half open: a point between
 
 import math
 
-from grouser._kernels.jit import kernel
+from grouser._kernels.jit import inlined, kernel
 from grouser._kernels.law import law
 
 HEADER = 8
@@ -25,6 +25,13 @@ def find_cell(par, x, y):
     return i, j, u - i, v - j
 
 
+@inlined
+def bilinear_weights(u, v):
+    """Weights of the nodes at (0, 0), (0, 1), (1, 0), (1, 1) of a cell for the point (u, v) in it."""
+    both = u * v
+    return 1.0 - u - (v - both), v - both, u - both, both
+
+
 @law
 def bilinear(par, x, out, jac):
     """Nodes are (height, slope along x, slope along y), all three interpolated bilinearly.
@@ -38,10 +45,7 @@ def bilinear(par, x, out, jac):
     ny = int(par[7])
     a = HEADER + 3 * (i * ny + j)
     b = a + 3 * ny
-    w11 = u * v
-    w10 = u - w11
-    w01 = v - w11
-    w00 = 1.0 - u - w01
+    w00, w01, w10, w11 = bilinear_weights(u, v)
     for k in range(3):
         out[k] = w00 * par[a + k] + w01 * par[a + 3 + k] + w10 * par[b + k] + w11 * par[b + 3 + k]
 
@@ -68,10 +72,7 @@ def bilinear_many(par, x, out, jac):
         v -= j
         a = HEADER + 3 * (i * ny + j)
         b = a + 3 * ny
-        w11 = u * v
-        w10 = u - w11
-        w01 = v - w11
-        w00 = 1.0 - u - w01
+        w00, w01, w10, w11 = bilinear_weights(u, v)
         height = w00 * par[a] + w01 * par[a + 3] + w10 * par[b] + w11 * par[b + 3]
         out[k] = height if inside else math.nan
         out[n + k] = w00 * par[a + 1] + w01 * par[a + 4] + w10 * par[b + 1] + w11 * par[b + 4]
