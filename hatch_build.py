@@ -23,6 +23,6 @@ class CompiledKernels(BuildHookInterface[Any]):
         made_for = (Path(folder) / "versions.txt").read_text(encoding="utf-8").split()
         pinned = [one.replace("-", "==", 1) for one in made_for if one.startswith(("numba-", "llvmlite-"))]
         build_data["dependencies"] += pinned
-        build_data["force_include"][folder] = "grouser/_kernels/compiled"
+        build_data["force_include"][folder] = "grouser/_compile/compiled"
         build_data["pure_python"] = False
         build_data["infer_tag"] = True

@@ -1,6 +1,6 @@
 """Builds dist/grouser-…-linux_x86_64.whl with all kernels as machine code: `make wheel`.
 
-The code is for x86-64-v3 or generic aarch64 (`GENERIC` in `_kernels/store.py`), for the Python, Numba and llvmlite that
+The code is for x86-64-v3 or generic aarch64 (`GENERIC` in `_compile/store.py`), for the Python, Numba and llvmlite that
 run this. Files are the same as in a user's cache, made in a process that compiles for that processor.
 """
 
@@ -13,14 +13,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from grouser._kernels.store import GENERIC, generic_target, has_generic_features
+from grouser._compile.store import GENERIC, generic_target, has_generic_features
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 WARMUP = "from grouser.cli import main; main()"
 VERSIONS = """
-from grouser._kernels.fingerprint import target, versions
-from grouser._kernels.store import generic_target
+from grouser._compile.fingerprint import target, versions
+from grouser._compile.store import generic_target
 assert target() == generic_target(), f"Numba compiles for {target()}, not for {generic_target()}"
 print(versions())
 """

@@ -20,7 +20,7 @@ MOST_BYTES = 40e6
 MOST_CPU_SECONDS = 10.0
 COUNTED = """
 import atexit, json, sys
-from grouser._kernels import store
+from grouser._compile import store
 from grouser.cli import main
 
 def say():
@@ -46,7 +46,7 @@ def main() -> None:
         _require(counts["compiled"] == 0, f"kernels were compiled: {counts}")
         _require(counts["loaded"] == counts["shipped"] > 0, f"shipped kernels were not used: {counts}")
         _require(seconds < MOST_CPU_SECONDS, f"simulate took {seconds:.1f} s of CPU")
-        shipped = next(place.glob("env/lib/python*/site-packages/grouser/_kernels/compiled"))
+        shipped = next(place.glob("env/lib/python*/site-packages/grouser/_compile/compiled"))
         for file in shipped.glob("kinematic_rollouts-*"):
             file.unlink()
         less, _ = use(python, place)

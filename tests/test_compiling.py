@@ -13,9 +13,9 @@ from numba.core.errors import TypingError
 
 import grouser as gr
 from grouser import compiling
-from grouser._kernels import store, watch
-from grouser._kernels.jit import entry, kernel
-from grouser._kernels.watch import Compilation
+from grouser._compile import store, watch
+from grouser._compile.jit import entry, kernel
+from grouser._compile.watch import Compilation
 
 needs_compiler = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 

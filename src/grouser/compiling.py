@@ -8,8 +8,8 @@ import threading
 import time
 from contextlib import suppress
 
-from grouser._kernels import watch
-from grouser._kernels.watch import Compilation
+from grouser._compile import watch
+from grouser._compile.watch import Compilation
 
 PATIENCE = 1.0
 """Seconds of compiling that need no explanation."""
@@ -77,7 +77,7 @@ class ProgressLine:
             self._drawn = 0
 
     def _tell_trouble(self) -> None:
-        from grouser._kernels.store import Counts
+        from grouser._compile.store import Counts
 
         for sentence in (Counts.refused, Counts.not_kept):
             if sentence:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from grouser._kernels.dynamic_scratch import DynamicModel, DynamicScratch, make_dynamic_scratch
+from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, make_dynamic_scratch
 from grouser._kernels.scratch import Scratch, make_scratch
-from grouser._kernels.vehicle import VehicleArrays
+from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.once import once_each
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser._kernels import drive as laws
-from grouser._kernels.dynamic_scratch import DynamicModel, make_dynamic_scratch
-from grouser._kernels.kinematics import KinematicModel
-from grouser._kernels.rollout import Batch, DynamicJob, KinematicJob, kinematic_rollouts
+from grouser._kernels.dynamics.scratch import DynamicModel, make_dynamic_scratch
+from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.scratch import make_scratch
-from grouser._kernels.terrain import Ground
-from grouser._kernels.vehicle import VehicleArrays
+from grouser._kernels.simulation import drive as laws
+from grouser._kernels.simulation.rollout import Batch, DynamicJob, KinematicJob, kinematic_rollouts
+from grouser._kernels.terrain.ground import Ground
+from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
 
 
@@ -56,7 +56,7 @@ class Workspace:
         self.dynamic_scratch: Any = None
         self.job: KinematicJob | DynamicJob
         if isinstance(model, DynamicModel):
-            from grouser._kernels.dynamic_rollout import dynamic_rollouts  # loaded when used: it takes 20 ms
+            from grouser._kernels.simulation.dynamic_rollout import dynamic_rollouts  # loaded when used: it takes 20 ms
 
             self.dynamic_scratch = make_dynamic_scratch(vehicle, model)
             self.job = DynamicJob(vehicle, model, ground, self.batch, self.scratch, self.dynamic_scratch)

@@ -12,7 +12,7 @@ import numba
 import pytest
 
 import grouser
-from grouser._kernels import store
+from grouser._compile import store
 from grouser.cli import run
 
 

@@ -195,7 +195,7 @@ def test_demo_compiles_no_dynamics_unless_asked_for(tmp_path: Path) -> None:
             subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n}\n")[1].split()
         )
         assert code == "0"
-        assert ("grouser._kernels.dynamic_rollout" in modules) == used
+        assert ("grouser._kernels.simulation.dynamic_rollout" in modules) == used
 
 
 def test_demo_without_picture_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

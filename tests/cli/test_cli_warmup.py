@@ -20,14 +20,14 @@ compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothi
 
 @compiled_only
 def test_the_parts_use_every_entry_and_law() -> None:
-    from grouser._kernels.jit import EntryKernel
+    from grouser._compile.jit import EntryKernel
     from grouser._kernels.law import Law
 
     for part in PARTS.values():
         part()
     unused = []
-    for module in pkgutil.iter_modules(_kernels.__path__):
-        for name, value in vars(importlib.import_module(f"grouser._kernels.{module.name}")).items():
+    for module in pkgutil.walk_packages(_kernels.__path__, "grouser._kernels."):
+        for name, value in vars(importlib.import_module(module.name)).items():
             entry = isinstance(value, EntryKernel) and not value.overloads
             law = isinstance(value, Law) and "address" not in vars(value)
             if entry or law:

@@ -109,7 +109,7 @@ def test_nothing_is_read_past_the_edge(soil):
 
 
 def test_not_a_number_comes_out_as_such_and_is_no_index(soil):
-    from grouser._kernels.contact_laws import sample_contact
+    from grouser._kernels.contact.laws import sample_contact
 
     x = np.tile([-0.2, 0.1, 0.0, 1.0, -0.01], (10, 1))
     for i in range(5):

@@ -12,7 +12,7 @@ import pytest
 from numba.core.codegen import get_host_cpu_features
 from tiny_package import KEPT, VALUE, Tiny, compiled_only
 
-from grouser._kernels import fingerprint
+from grouser._compile import fingerprint
 
 pytestmark = compiled_only
 

@@ -6,7 +6,7 @@ import pytest
 from numba.core.errors import TypingError
 from tiny_package import VALUE, Tiny, compiled_only
 
-from grouser._kernels.jit import entry, inlined, kernel
+from grouser._compile.jit import entry, inlined, kernel
 
 
 @kernel

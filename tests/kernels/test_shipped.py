@@ -11,8 +11,8 @@ import numba
 import pytest
 from tiny_package import KEPT, VALUE, Tiny, compiled_only
 
-from grouser._kernels import store
-from grouser._kernels.fingerprint import versions
+from grouser._compile import store
+from grouser._compile.fingerprint import versions
 
 runs_generic_code = pytest.mark.skipif(
     not store.generic_target() or not store.has_generic_features(), reason="this processor cannot run shipped code"
@@ -27,7 +27,7 @@ def shipping(tiny: Tiny, tmp_path: Path) -> Path:
     name, features = store.generic_target().split(":")
     assert tiny.use(NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES=features)["compiled"] == KEPT
     tiny.engine = copy
-    folder = copy / "grouser" / "_kernels" / "compiled"
+    folder = copy / "grouser" / "_compile" / "compiled"
     (tiny.cache / "kernels").rename(folder)
     (folder / "versions.txt").write_text(versions() + "\n")
     return folder

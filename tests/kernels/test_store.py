@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tiny_package import KEPT, VALUE, Tiny, compiled_only
 
-from grouser._kernels import store
+from grouser._compile import store
 
 YEAR = 366 * 86400.0
 

@@ -8,8 +8,8 @@ import pickle
 import numpy as np
 import pytest
 
-from grouser._kernels.jit import entry, kernel
-from grouser._kernels.struct import Struct, array, block, indices, integer, number, struct
+from grouser._compile.jit import entry, kernel
+from grouser._compile.struct import Struct, array, block, indices, integer, number, struct
 
 
 class Wheel(Struct):

@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grouser._kernels.jit import entry, exact_entry, inlined, kernel
+from grouser._compile.jit import entry, exact_entry, inlined, kernel
 from grouser._kernels.law import call_law, law
-from grouser._kernels.struct import Struct, array, number
+from grouser._compile.struct import Struct, array, number
 
 SCALE = 2.0
 WEIGHTS = (10.0, 100.0)
@@ -81,7 +81,7 @@ KEPT = 2
 _SCRIPT = """
 import json
 from tiny import kernels
-from grouser._kernels.store import Counts
+from grouser._compile.store import Counts
 value = kernels.run()
 names = ("compiled", "loaded", "shipped", "refused", "not_kept")
 print(json.dumps({"value": value, **{name: getattr(Counts, name) for name in names}}))

@@ -11,7 +11,7 @@ import pytest
 from log_drives import drive, manifest, rows, write
 
 import grouser as gr
-from grouser._kernels.csv_rows import parse_rows
+from grouser._kernels.logs.csv_rows import parse_rows
 from grouser.calibration import predict
 from grouser.calibration.calibrate import cut_log
 from grouser.calibration.intervals import intervals_of

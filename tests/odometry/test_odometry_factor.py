@@ -3,13 +3,13 @@
 import numpy as np
 
 import grouser as gr
-from grouser._kernels import odometry_velocity as velocity
-from grouser._kernels.contact import contacts_at
-from grouser._kernels.frames import pose_frames
-from grouser._kernels.jacobian import wheel_jacobians
-from grouser._kernels.jit import entry
-from grouser._kernels.kinematics import solve_velocity
+from grouser._compile.jit import entry
+from grouser._kernels.contact.geometry import contacts_at
+from grouser._kernels.kinematics.jacobian import wheel_jacobians
+from grouser._kernels.kinematics.velocity import solve_velocity
+from grouser._kernels.odometry import velocity
 from grouser._kernels.scratch import make_scratch
+from grouser._kernels.vehicles.frames import pose_frames
 
 
 @entry

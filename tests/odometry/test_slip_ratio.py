@@ -61,7 +61,7 @@ def test_the_accelerometer_says_the_same_in_steady_motion():
 
 def test_the_force_of_the_kinematic_model_is_the_same():
     """Against the engine's own T (2.44), at the centre of mass."""
-    from grouser._kernels import probe
+    from grouser._kernels.kinematics import probe
     from grouser._kernels.scratch import make_scratch
 
     vehicle = gr.vehicle("husky")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import grouser as gr
+from grouser._compile.jit import entry
 from grouser._kernels import group
-from grouser._kernels.jit import entry
 from grouser.collision import contacts
 from grouser.kinematics import frame_poses
 

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.linalg import expm
 
 import grouser as gr
+from grouser._compile.jit import entry
 from grouser._kernels import group
-from grouser._kernels.jit import entry
 
 move, bracket = entry(group.move.py_func), entry(group.bracket.py_func)
 

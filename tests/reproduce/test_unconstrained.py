@@ -6,9 +6,9 @@ from scipy.optimize import minimize
 
 import grouser as gr
 from grouser import rotation
+from grouser._compile.jit import entry
 from grouser._kernels import group
 from grouser._kernels import unconstrained as kernels
-from grouser._kernels.jit import entry
 from grouser.collision import contacts
 from grouser.errors import SimulationError
 from grouser.simulation.settle import free_joints

@@ -8,8 +8,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from grouser import terrain
-from grouser._kernels import rolling_contact as kernels
-from grouser._kernels.jit import entry
+from grouser._compile.jit import entry
+from grouser._kernels.rolling import contact as kernels
 from grouser.errors import SimulationError, TerrainError
 from grouser.rolling.contact import contact_angle, contact_matrix, contact_rates, wheel_pose
 from grouser.rolling.surfaces import Ellipsoid, GroundSurface, Sphere, Torus

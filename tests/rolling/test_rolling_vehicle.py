@@ -8,8 +8,8 @@ from rolling_grounds import bumpy, bumpy_spline, drive, model_of
 from scipy.spatial.transform import Rotation
 
 import grouser as gr
-from grouser._kernels import rolling_contact
-from grouser._kernels.jit import entry
+from grouser._compile.jit import entry
+from grouser._kernels.rolling import contact as rolling_contact
 from grouser.errors import SimulationError, TerrainError
 from grouser.kinematics import frame_poses as engine_poses
 from grouser.rolling import RollingModel, RollingRun, RollingStatus, Start, reference, roll

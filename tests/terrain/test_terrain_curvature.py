@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import grouser.terrain as terrain
-from grouser._kernels.terrain import sample_ground
+from grouser._kernels.terrain.ground import sample_ground
 from grouser.errors import TerrainError
 
 X = np.linspace(-3.0, 5.0, 17)

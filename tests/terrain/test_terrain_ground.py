@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import grouser.terrain as terrain
-from grouser._kernels.terrain import sample_ground
+from grouser._kernels.terrain.ground import sample_ground
 from grouser.errors import TerrainError
 
 AXIS = np.linspace(-2.0, 2.0, 21)

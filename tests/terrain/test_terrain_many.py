@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser._kernels.jit import entry
+from grouser._compile.jit import entry
 from grouser._kernels.law import call_law
-from grouser._kernels.terrain import sample_ground
+from grouser._kernels.terrain.ground import sample_ground
 from grouser.collision.contacts import contacts
 
 NODES_X, NODES_Y = np.linspace(-2.0, 3.0, 11), np.linspace(-1.0, 2.0, 13)

@@ -2,7 +2,7 @@
 
 import math
 
-from grouser._kernels.jit import inlined
+from grouser._compile.jit import inlined
 
 HALF_PI = 0.5 * math.pi
 

@@ -2,7 +2,7 @@
 
 import math
 
-from grouser._kernels.jit import inlined, kernel
+from grouser._compile.jit import inlined, kernel
 
 
 @inlined

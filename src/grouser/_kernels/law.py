@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-from grouser._kernels.jit import compile_law
+from grouser._compile.jit import compile_law
 
 _doubles = types.CPointer(types.float64)
 SIGNATURE = types.void(_doubles, _doubles, _doubles, _doubles)

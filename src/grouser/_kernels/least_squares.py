@@ -2,7 +2,7 @@
 
 import math
 
-from grouser._kernels.jit import inlined, kernel
+from grouser._compile.jit import inlined, kernel
 
 # The normal equations square the condition: a pivot this much smaller than its column costs four of the sixteen digits,
 # a QR half as many. Pivots of ordinary vehicles are above 0.2: the QR decides only where something is nearly open.

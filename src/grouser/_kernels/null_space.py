@@ -2,7 +2,7 @@
 
 import math
 
-from grouser._kernels.jit import kernel
+from grouser._compile.jit import kernel
 from grouser._kernels.least_squares import cholesky_solve
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from grouser._kernels.contact_search import COLUMNS, SAMPLES
-from grouser._kernels.jit import kernel
-from grouser._kernels.struct import Struct, array, block, indices
-from grouser._kernels.vehicle import VehicleArrays
+from grouser._compile.jit import kernel
+from grouser._compile.struct import Struct, array, block, indices
+from grouser._kernels.contact.search import COLUMNS, SAMPLES
+from grouser._kernels.vehicles.arrays import VehicleArrays
 
 
 class Scratch(Struct):

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from grouser._kernels.contact import find_contacts
-from grouser._kernels.frames import euler_angles, pose_frames, rotation_of_quaternion, set_attitude
+from grouser._compile.jit import entry, kernel
+from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.group import move
-from grouser._kernels.jacobian import wheel_jacobians
-from grouser._kernels.jit import entry, kernel
-from grouser._kernels.rollout import copy_row, record_contacts
-from grouser._kernels.settle import contact_errors, settle_state
-from grouser._kernels.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER
+from grouser._kernels.kinematics.jacobian import wheel_jacobians
+from grouser._kernels.simulation.rollout import copy_row, record_contacts
+from grouser._kernels.simulation.settle import contact_errors, settle_state
+from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER
+from grouser._kernels.vehicles.frames import euler_angles, pose_frames, rotation_of_quaternion, set_attitude
 
 NEWTON = 0
 NELDER_MEAD = 1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grouser import checks
-from grouser._kernels import actuator_laws as laws
+from grouser._kernels.actuation import laws
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
@@ -25,7 +25,7 @@ class Actuator(ABC):
     """A model of all actuated joints of a vehicle: torque from commands, rates and angles."""
 
     law: Law
-    """The compiled law, see `_kernels/actuator_laws.py`."""
+    """The compiled law, see `_kernels/actuation/laws.py`."""
 
     @abstractmethod
     def bind(self, vehicle: Vehicle) -> FloatArray:

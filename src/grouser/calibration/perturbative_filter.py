@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from grouser._kernels import log_integral as kernels
+from grouser._kernels.motion import log_integral as kernels
 from grouser.calibration.motion import MotionModel
 from grouser.calibration.noise import Noise
 from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grouser._kernels.powertrain import follow_commands
+from grouser._kernels.motion.powertrain import follow_commands
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs.log import IntArray

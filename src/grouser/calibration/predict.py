@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grouser._kernels import log_integral as kernels
+from grouser._kernels.motion import log_integral as kernels
 from grouser.calibration.intervals import Intervals
 from grouser.calibration.motion import MotionModel
 from grouser.calibration.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, twists

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grouser import rotation
-from grouser._kernels import drive as laws
-from grouser._kernels import log_integral as kernels
+from grouser._kernels.motion import log_integral as kernels
+from grouser._kernels.simulation import drive as laws
 from grouser.calibration.intervals import Intervals
 from grouser.calibration.motion import MotionModel
 from grouser.calibration.predict import Predicted

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grouser._kernels import log_integral as kernels
+from grouser._kernels.motion import log_integral as kernels
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError

@@ -19,8 +19,8 @@ def _facts() -> dict[str, Any]:
     import numpy as np
 
     import grouser
-    from grouser._kernels import store
-    from grouser._kernels.fingerprint import target
+    from grouser._compile import store
+    from grouser._compile.fingerprint import target
     from grouser.threads import thread_count
 
     folder = store.folder()

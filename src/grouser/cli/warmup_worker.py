@@ -13,7 +13,7 @@ from typing import Any
 
 def main() -> None:
     """Compile until stdin ends."""
-    from grouser._kernels import watch
+    from grouser._compile import watch
 
     watch.watchers.clear()  # the parent shows how far all is
     spent, compiled, loaded = 0.0, 0, 0  # imports count for the first part
@@ -29,7 +29,7 @@ def build(part: str) -> dict[str, Any]:
     """Compile a part, or load what is there; what this process did so far, and where code is kept."""
     import numba
 
-    from grouser._kernels import store
+    from grouser._compile import store
     from grouser.cli.warmup_parts import PARTS
 
     if numba.config.DISABLE_JIT:

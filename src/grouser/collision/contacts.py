@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels import probe as kernels
-from grouser._kernels.kinematics import NO_SLIP, KinematicModel
-from grouser._kernels.terrain import SMOOTH, Ground
+from grouser._kernels.kinematics import probe as kernels
+from grouser._kernels.kinematics.velocity import NO_SLIP, KinematicModel
+from grouser._kernels.terrain.ground import SMOOTH, Ground
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.once import once_each

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grouser._kernels import probe as kernels
+from grouser._kernels.kinematics import probe as kernels
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
 from grouser.rooms import give_scratch, take_scratch

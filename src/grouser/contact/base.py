@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels.contact_laws import sample_contact
+from grouser._kernels.contact.laws import sample_contact
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
@@ -33,7 +33,7 @@ class Contact(ABC):
     """
 
     law: Law
-    """The compiled law, see `_kernels/contact_laws.py`."""
+    """The compiled law, see `_kernels/contact/laws.py`."""
     slip_by_wheel_speed: bool = False
     """Which slip ratio the model's plots show: −v_x/(Rω) if true, −v_x/V_x if false."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from grouser import checks
-from grouser._kernels import contact_laws as laws
+from grouser._kernels.contact import laws
 from grouser.checks import FloatArray
 from grouser.contact.base import Contact
 from grouser.contact.piecewise import PiecewiseLinear, friction_of_axes

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels.contact_function import function_law
+from grouser._kernels.contact.function import function_law
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.contact.base import Contact, fingerprint

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grouser import checks
-from grouser._kernels import contact_laws as laws
+from grouser._kernels.contact import laws
 from grouser.checks import FloatArray
 from grouser.contact.base import not_negative
 from grouser.contact.spring import SpringContact

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grouser import checks
-from grouser._kernels import contact_table as laws
-from grouser._kernels.contact_laws import sample_contact
+from grouser._kernels.contact import table as laws
+from grouser._kernels.contact.laws import sample_contact
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.contact.base import Contact, Wheel

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grouser import checks
-from grouser._kernels import joint_laws as laws
+from grouser._kernels.joints import laws
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels import dynamic_probe as kernels
-from grouser._kernels.dynamic_scratch import DynamicModel
-from grouser._kernels.joint_laws import spring
-from grouser._kernels.kinematics import GRAVITY
-from grouser._kernels.vehicle import VehicleArrays
+from grouser._kernels.dynamics import probe as kernels
+from grouser._kernels.dynamics.scratch import DynamicModel
+from grouser._kernels.joints.laws import spring
+from grouser._kernels.kinematics.velocity import GRAVITY
+from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.actuation import Actuator
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels import drive as drive_laws
+from grouser._kernels.simulation import drive as drive_laws
 from grouser.checks import FloatArray
 from grouser.dynamics.model import Dynamics
 from grouser.dynamics.thesis import Constraints, call, solve

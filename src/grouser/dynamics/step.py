@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels.dynamic_probe import StepJob, forward
-from grouser._kernels.dynamic_scratch import make_dynamic_scratch
+from grouser._kernels.dynamics.probe import StepJob, forward
+from grouser._kernels.dynamics.scratch import make_dynamic_scratch
 from grouser._kernels.scratch import make_scratch
-from grouser._kernels.terrain import Ground
+from grouser._kernels.terrain.ground import Ground
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
 from grouser.errors import SimulationError

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
-from grouser._kernels.contact_laws import sample_contact
-from grouser._kernels.dynamic_scratch import DynamicModel
+from grouser._kernels.contact.laws import sample_contact
+from grouser._kernels.dynamics.scratch import DynamicModel
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
 from grouser.collision.tyre import rolling_radius

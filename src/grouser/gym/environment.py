@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
-from grouser._kernels.observation import observe
+from grouser._kernels.gym.observation import observe
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.gym.course import MakeTerrain, course

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from grouser._kernels import drive as laws
+from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError

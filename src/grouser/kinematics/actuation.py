@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels.kinematics import NO_SLIP
+from grouser._kernels.kinematics.velocity import NO_SLIP
 from grouser.checks import FloatArray
 from grouser.collision.contacts import evaluate
 from grouser.errors import SimulationError

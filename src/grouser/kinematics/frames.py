@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels import probe as kernels
+from grouser._kernels.kinematics import probe as kernels
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
 from grouser.rooms import give_scratch, take_scratch

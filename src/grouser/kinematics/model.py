@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
-from grouser._kernels.kinematics import NO_SLIP, SLIP_AT_WHEELS, SLIP_ON_BODY, KinematicModel
+from grouser._kernels.kinematics.velocity import NO_SLIP, SLIP_AT_WHEELS, SLIP_ON_BODY, KinematicModel
 from grouser.checks import FloatArray
 from grouser.collision.contacts import Contacts, evaluate
 from grouser.errors import SimulationError

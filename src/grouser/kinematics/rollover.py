@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grouser import checks
-from grouser._kernels.probe import centre_forces
+from grouser._kernels.kinematics.probe import centre_forces
 from grouser.checks import FloatArray
 from grouser.rooms import give_scratch, take_scratch
 from grouser.vehicles import Vehicle

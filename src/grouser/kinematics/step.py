@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels import step as codes
+from grouser._kernels.simulation import step as codes
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
 from grouser.errors import SimulationError

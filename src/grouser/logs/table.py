@@ -107,7 +107,7 @@ class CompiledRows:
 
     def numbers(self, start: int, text: bytes, tally: Tally) -> tuple[FloatArray, IntArray, int]:
         """Numbers of the full rows (wanted, rows), the lines they stand in, and how many rows there are."""
-        from grouser._kernels.csv_rows import parse_rows
+        from grouser._kernels.logs.csv_rows import parse_rows
 
         n = text.count(b"\n") + 1
         values, begin, hard = np.empty((len(self._index), n)), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)

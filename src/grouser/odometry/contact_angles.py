@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
-from grouser._kernels import contact_angles as kernels
+from grouser._kernels.odometry import contact_angles as kernels
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts

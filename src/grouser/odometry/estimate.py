@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grouser._kernels import odometry_slots as slots
+from grouser._kernels.odometry import slots
 from grouser.checks import FloatArray
 from grouser.odometry.ros_order import pose_rows, twist_rows
 

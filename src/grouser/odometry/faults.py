@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from grouser._kernels import odometry_slots as slots
+from grouser._kernels.odometry import slots
 
 logger = logging.getLogger("grouser.odometry")
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from grouser._kernels import odometry as kernels
-from grouser._kernels import odometry_slots as slots
-from grouser._kernels.odometry_store import Samples
+from grouser._kernels.odometry import slots
+from grouser._kernels.odometry import update as kernels
+from grouser._kernels.odometry.store import Samples
 from grouser.calibration.velocity import LONG, Inputs, inputs_of
 from grouser.checks import FloatArray
 from grouser.logs import Log

@@ -1,7 +1,7 @@
 """Fusion of IMU, wheel odometry and relative poses (visual odometry): an error-state Kalman filter.
 
 The architecture is that of L §2.3; the filter is the error-state filter with cloned poses that L's [35] describes, with
-a right-invariant error (see `_kernels/fusion_memory.py`) and slip as a state of its own: what a slip model leaves is
+a right-invariant error (see `_kernels/fusion/memory.py`) and slip as a state of its own: what a slip model leaves is
 correlated along the way, and a filter that took it for white noise would soon be far too sure.
 """
 
@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtri
 
 from grouser import checks
-from grouser._kernels import fusion as kernels
-from grouser._kernels import fusion_memory as slots
+from grouser._kernels.fusion import filter as kernels
+from grouser._kernels.fusion import memory as slots
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.odometry.fusion_estimate import FusionEstimate, at_body_once, twist_covariance

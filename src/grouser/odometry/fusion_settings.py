@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from grouser import checks
-from grouser._kernels import fusion_memory as slots
+from grouser._kernels.fusion import memory as slots
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from grouser import checks
-from grouser._kernels import odometry_slots as slots
+from grouser._kernels.odometry import slots
 from grouser.calibration.fit import Fit
 from grouser.calibration.motion import MotionModel
 from grouser.calibration.noise import Noise

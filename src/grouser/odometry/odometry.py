@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels import odometry as kernels
-from grouser._kernels import odometry_slots as slots
-from grouser._kernels.kinematics import KinematicModel
-from grouser._kernels.odometry_store import Samples, make_store
+from grouser._kernels.kinematics.velocity import KinematicModel
+from grouser._kernels.odometry import slots
+from grouser._kernels.odometry import update as kernels
+from grouser._kernels.odometry.store import Samples, make_store
 from grouser.calibration import MotionModel, Noise
 from grouser.calibration.perturbative import GRAVITY_TERMS, Perturbative
 from grouser.calibration.velocity import VelocityModel

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grouser import checks
-from grouser._kernels import fusion_memory as slots
+from grouser._kernels.fusion import memory as slots
 from grouser.checks import FloatArray
 from grouser.odometry.fusion import OBSERVED, Fusion, Innovations
 from grouser.odometry.fusion_estimate import at_body

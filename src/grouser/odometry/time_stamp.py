@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from grouser._kernels.odometry_slots import LATEST
+from grouser._kernels.odometry.slots import LATEST
 from grouser.errors import SimulationError
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grouser._kernels.kinematics import GRAVITY
+from grouser._kernels.kinematics.velocity import GRAVITY
 from grouser.actuation import Actuator
 from grouser.calibration.baselines import DifferentialDrive
 from grouser.calibration.calibrate import cut_log

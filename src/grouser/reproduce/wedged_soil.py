@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grouser import checks
-from grouser._kernels import contact_wedged as laws
+from grouser._kernels.contact import wedged as laws
 from grouser.checks import FloatArray
 from grouser.contact import Contact, Ishigami
 from grouser.contact.base import Wheel

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grouser._kernels.log_integral import log_twists
+from grouser._kernels.motion.log_integral import log_twists
 from grouser._kernels.scratch import make_scratch
 from grouser.actuation import PI
 from grouser.calibration.calibrate import calibrate

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels import rolling_contact, rolling_vehicle
+from grouser._kernels.rolling import contact as rolling_contact
+from grouser._kernels.rolling import vehicle as rolling_vehicle
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError

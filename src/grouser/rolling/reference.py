@@ -1,7 +1,7 @@
 """The rolling vehicle the long way, as the reference for the compiled one: dense algebra, SciPy's adaptive integrator.
 
 Every equation of (16.17) is a row here: rolling, the stabilised closure (16.14), and the nearest admissible joint
-rates (16.10). Nothing is eliminated, and nothing is shared with `_kernels/rolling_vehicle.py`.
+rates (16.10). Nothing is eliminated, and nothing is shared with `_kernels/rolling/vehicle.py`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser._kernels import rolling_contact as kernels
+from grouser._kernels.rolling import contact as kernels
 from grouser.checks import FloatArray, array, count, positive
 from grouser.errors import SimulationError
 from grouser.rolling.contact import contact_matrix, sharp_sentence, wheel_pose

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels import drive as laws
 from grouser._kernels.law import Law
+from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError, SimulationError
 from grouser.own_function import check_arguments, compiler_reason, name_of, try_out

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser._kernels.rollout import (
+from grouser._kernels.simulation.rollout import (
     CONTACT_COLUMNS,
     DIAGNOSTICS,
     FORCE_COLUMNS,
@@ -189,7 +189,9 @@ class Launcher:
 
 
 def _dynamic_rollouts() -> Callable[[DynamicJob, int, int], None]:
-    from grouser._kernels.dynamic_rollout import dynamic_rollouts  # loaded when used: the import alone takes 20 ms
+    from grouser._kernels.simulation.dynamic_rollout import (
+        dynamic_rollouts,  # loaded when used: the import alone takes 20 ms
+    )
 
     kernel: Callable[[DynamicJob, int, int], None] = dynamic_rollouts
     return kernel

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks, rotation
-from grouser._kernels import drive as laws
+from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
 from grouser.dynamics import Dynamics

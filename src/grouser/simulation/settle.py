@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks, rotation
-from grouser._kernels.settle import settle as kernel
-from grouser._kernels.terrain import sample_ground
+from grouser._kernels.simulation.settle import settle as kernel
+from grouser._kernels.terrain.ground import sample_ground
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
 from grouser.errors import SimulationError

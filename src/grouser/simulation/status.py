@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from grouser._kernels import step as kernels
+from grouser._kernels.simulation import step as kernels
 
 
 class Status(StrEnum):

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grouser._kernels.steering import SteeringPlan
-from grouser._kernels.steering import level_motion as kernel
+from grouser._kernels.kinematics.steering import SteeringPlan
+from grouser._kernels.kinematics.steering import level_motion as kernel
 from grouser.checks import FloatArray
 from grouser.once import once_each
 from grouser.vehicles import Vehicle

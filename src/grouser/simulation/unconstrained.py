@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks, rotation, terrain
 from grouser._kernels import unconstrained as kernels
-from grouser._kernels.rollout import CONTACT_COLUMNS
 from grouser._kernels.scratch import make_scratch
+from grouser._kernels.simulation.rollout import CONTACT_COLUMNS
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels import slip as laws
 from grouser._kernels.law import Law
+from grouser._kernels.slip import laws
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.own_function import stays_here

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels import slip as laws
+from grouser._kernels.slip import laws
 from grouser.errors import SimulationError
 from grouser.slip.body import BodySlip, Slip, unit
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grouser._kernels.terrain import FAR
+from grouser._kernels.terrain.ground import FAR
 from grouser.errors import TerrainError
 
 FloatArray = npt.NDArray[np.float64]

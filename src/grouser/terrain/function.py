@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from grouser._kernels import terrain_curvature
-from grouser._kernels.terrain_function import formula_law
+from grouser._kernels.terrain import curvature as terrain_curvature
+from grouser._kernels.terrain.function import formula_law
 from grouser.errors import TerrainError
 from grouser.terrain.checks import number, short
 from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain

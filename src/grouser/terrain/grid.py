@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grouser._kernels import terrain_curvature
-from grouser._kernels import terrain_grid as kernels
-from grouser._kernels.terrain import FAR
+from grouser._kernels.terrain import curvature as terrain_curvature
+from grouser._kernels.terrain import grid as kernels
+from grouser._kernels.terrain.ground import FAR
 from grouser.errors import TerrainError
 from grouser.terrain.checks import MOST_NODES, FloatArray, choice, first_bad, near, real_array
 from grouser.terrain.ground import Terrain

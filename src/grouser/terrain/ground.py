@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grouser._kernels.law import Law
-from grouser._kernels.terrain import EDGED, SMOOTH, Ground, sample_ground
+from grouser._kernels.terrain.ground import EDGED, SMOOTH, Ground, sample_ground
 from grouser.errors import TerrainError
 from grouser.terrain.checks import FloatArray, near, real_array
 
@@ -37,7 +37,7 @@ class GroundSample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SecondDerivatives:
-    """A ground law that also gives second derivatives (`_kernels/terrain_curvature.py`); keep it while in use."""
+    """A ground law that also gives second derivatives (`_kernels/terrain/curvature.py`); keep it while in use."""
 
     law: Law
     par: FloatArray

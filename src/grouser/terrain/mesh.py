@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from grouser._kernels import terrain_mesh as kernels
+from grouser._kernels.terrain import mesh as kernels
 from grouser.errors import TerrainError
 from grouser.terrain.checks import FloatArray, near, real_array
 from grouser.terrain.ground import Terrain

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from grouser._kernels import terrain as kernels
-from grouser._kernels import terrain_curvature
+from grouser._kernels.terrain import curvature as terrain_curvature
+from grouser._kernels.terrain import ground as kernels
 from grouser.errors import TerrainError
 from grouser.terrain.checks import flag, number
 from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain

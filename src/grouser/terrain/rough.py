@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from grouser._kernels.terrain import FAR
+from grouser._kernels.terrain.ground import FAR
 from grouser.errors import TerrainError
 from grouser.terrain.checks import MOST_NODES, FloatArray, choice, integer, number, short
 from grouser.terrain.grid import INTERPOLATIONS, grid

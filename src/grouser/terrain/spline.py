@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from grouser._kernels import terrain_curvature
-from grouser._kernels import terrain_grid as kernels
+from grouser._kernels.terrain import curvature as terrain_curvature
+from grouser._kernels.terrain import grid as kernels
 from grouser.errors import TerrainError
 from grouser.terrain.checks import FloatArray, near, real_array
 from grouser.terrain.grid import grid_header

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grouser._kernels import terrain as kernels
+from grouser._kernels.terrain import ground as kernels
 from grouser.errors import TerrainError
 from grouser.terrain.ground import Terrain
 

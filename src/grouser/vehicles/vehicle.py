@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser._kernels.vehicle import VehicleArrays
+from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.errors import VehicleError
 from grouser.vehicles import checked, summary, tree
 from grouser.vehicles.coupling import Coupling

@@ -1,0 +1,132 @@
+"""How machine code is made: inner kernels stay LLVM IR, entries and laws take in what they call and are compiled whole.
+
+Numba would turn every function into machine code, most of which nothing calls: all its callers have it inlined or
+linked in. Here only what Python or a law's address calls is optimised and compiled. This leans on Numba's internals;
+the tests say so when a new Numba changes them.
+"""
+
+import llvmlite.binding as llvm
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, lookup_environment
+from numba.core.compiler_lock import require_global_compiler_lock
+from numba.core.compiler_machinery import LoweringPass, register_pass
+from numba.core.typed_passes import AnnotateTypes
+
+from grouser._compile import watch
+from grouser._compile.typing_memory import remembered_typing
+
+_ENVIRONMENT = "_ZN08NumbaEnv"
+# Passes for what no kernel has: with blocks, closures, comprehensions, literal_unroll, inline="always", parfors.
+_UNUSED = {
+    "DumpParforDiagnostics", "FindLiterallyCalls", "InlineClosureLikes", "InlineInlinables", "InlineOverloads",
+    "LiteralPropagationSubPipelinePass", "LiteralUnroll", "MakeFunctionToJitFunction", "RewriteDynamicRaises",
+    "WithLifting",
+}  # fmt: skip
+
+
+class _WithoutEngine:
+    """The code generator as an inner library sees it: it has no machine code, so no environment can be set there."""
+
+    def __init__(self, codegen):
+        self._codegen = codegen
+
+    def __getattr__(self, name):
+        return getattr(self._codegen, name)
+
+    def set_env(self, name, env):
+        pass
+
+
+class InnerLibrary(JITCodeLibrary):
+    """LLVM IR of one function and the libraries it calls."""
+
+    @property
+    def codegen(self):
+        return _WithoutEngine(self._codegen)
+
+    def finalize(self):
+        require_global_compiler_lock()
+        self._raise_if_finalized()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name):
+        self._ensure_finalized()
+        return 0
+
+
+class OuterLibrary(JITCodeLibrary):
+    """Machine code of an entry or a law with all it calls."""
+
+    def add_linking_library(self, library):
+        library._ensure_finalized()
+        if library in self._linking_libraries:
+            return
+        self._linking_libraries.append(library)
+        if isinstance(library, InnerLibrary):
+            for one in library._linking_libraries:
+                self.add_linking_library(one)
+
+    def _optimize_final_module(self):
+        watch.optimising()
+        # Numba optimises twice, to prune reference counts in between; where nothing is counted once is enough.
+        if any(fn.name in ("NRT_incref", "NRT_decref") for fn in self._final_module.functions):
+            super()._optimize_final_module()
+            return
+        manager, builder = self._codegen._module_pass_manager()
+        with self._recorded_timings.record("Module passes", builder):
+            manager.run(self._final_module, builder)
+
+    def _finalize_final_module(self):
+        super()._finalize_final_module()
+        for value in self._final_module.global_variables:
+            if value.name.startswith(_ENVIRONMENT):
+                environment = lookup_environment(value.name)
+                if environment is not None:
+                    self._codegen.set_env(value.name, environment)
+
+    def serialize_using_object_code(self):
+        # Numba would add the IR, for callers to inline: nothing calls an entry. Its names are needed, its code is not.
+        self._ensure_finalized()
+        module = self._final_module
+        names = [f'define void @"{one.name}"() {{ unreachable }}' for one in module.functions if not one.is_declaration]
+        names += [f'@"{one.name}" = global i8 0' for one in module.global_variables if not one.is_declaration]
+        stub = llvm.parse_assembly("\n".join(names))
+        return self.name, "object", (self._get_compiled_object(), stub.as_bitcode())
+
+
+def _compiler(kind):
+    """A Numba compiler that puts its code into a library of this kind."""
+
+    @register_pass(mutates_CFG=False, analysis_only=False)
+    class ChooseLibrary(LoweringPass):
+        _name = f"choose_{kind.__name__}"
+
+        def __init__(self):
+            LoweringPass.__init__(self)
+
+        def run_pass(self, state):
+            if state.library is None:
+                state.library = kind(state.targetctx.codegen(), state.func_id.func_qualname)
+                state.library.enable_object_caching()
+            elif type(state.library) is JITCodeLibrary:  # that of a C function comes ready made
+                state.library.__class__ = kind
+            return False
+
+    class Compiler(CompilerBase):
+        def compile_extra(self, func):
+            with remembered_typing(self.state.flags):
+                return super().compile_extra(func)
+
+        def define_pipelines(self):
+            manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+            manager.passes = [one for one in manager.passes if one[0].__name__ not in _UNUSED]
+            manager._finalized = False
+            manager.add_pass_after(ChooseLibrary, AnnotateTypes)
+            manager.finalize()
+            return [manager]
+
+    return Compiler
+
+
+InnerCompiler = _compiler(InnerLibrary)
+OuterCompiler = _compiler(OuterLibrary)

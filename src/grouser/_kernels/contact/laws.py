@@ -1,0 +1,221 @@
+"""Wheel-ground contact laws. x = (v_x, v_y, v_z, Rω, Δz), out = force on the wheel, jac = ∂out/∂x, 3 × 5 by rows.
+
+Velocities are those of the contact point in the contact frame [m/s], Δz < 0 is penetration [m], forces are in the
+contact frame [N]. f_z ≥ 0, and there is no force for Δz ≥ 0. Not a number in, not a number out. Here: piecewise
+linear and Pacejka; terramechanics is in `contact_soil.py`, tables are in `contact_table.py`.
+"""
+
+import math
+
+from grouser._compile.jit import entry, inlined
+from grouser._kernels.elementary import arctangent, sine_cosine
+from grouser._kernels.law import call_law, law
+
+# Entries of par shared by the laws below: the spring and damper of (C.3), and rolling resistance.
+K_P, K_D, ONSET, C_RR = range(4)
+
+C_X, C_Y, MU_X, MU_Y, CONE = range(4, 9)
+"""Entries of par of `piecewise_linear` after the shared ones; CONE is 1 for (C.9), 0 for the pyramid."""
+
+MU, EPSILON, PEAK = range(4, 7)
+LONGITUDINAL = 7
+LATERAL = 11
+"""Entries of par of `pacejka` after the shared ones; each curve is (B K, C, D, E), the lateral one with 2 B K/π."""
+
+
+@inlined
+def no_force(out, jac):
+    """Off the ground."""
+    for i in range(3):
+        out[i] = 0.0
+    for i in range(15):
+        jac[i] = 0.0
+
+
+@inlined
+def normal_force(par, v_z, dz):
+    """T (C.3), (C.4) for Δz < 0: f_z and its derivatives by v_z and Δz.
+
+    Over the first ONSET metres of penetration the damper comes in linearly; 0 is (C.3) as printed, whose force
+    jumps at touchdown.
+    """
+    ramp = 1.0
+    ramp_dz = 0.0
+    if -dz < par[ONSET]:
+        ramp_dz = -1.0 / par[ONSET]
+        ramp = dz * ramp_dz
+    f = -par[K_P] * dz - par[K_D] * ramp * v_z
+    if f <= 0.0:
+        return 0.0, 0.0, 0.0
+    return f, -par[K_D] * ramp, -par[K_P] - par[K_D] * ramp_dz * v_z
+
+
+@inlined
+def limit_to_cone(out, jac, mu_x, mu_y):
+    """Shorten (f_x, f_y) to (f_x/μ_x)² + (f_y/μ_y)² ≤ f_z²: T (C.9) where μ_x = μ_y."""
+    if mu_x * mu_y == 0.0:
+        for k in range(10):
+            jac[k] = 0.0
+        out[0] = 0.0
+        out[1] = 0.0
+        return
+    size = math.sqrt((mu_y * out[0]) ** 2 + (mu_x * out[1]) ** 2)
+    limit = mu_x * mu_y * out[2]
+    if size <= limit:
+        return
+    scale = limit / size
+    for k in range(5):
+        grows = (mu_y * mu_y * out[0] * jac[k] + mu_x * mu_x * out[1] * jac[5 + k]) / size
+        scale_k = (mu_x * mu_y * jac[10 + k] - scale * grows) / size
+        jac[k] = scale * jac[k] + scale_k * out[0]
+        jac[5 + k] = scale * jac[5 + k] + scale_k * out[1]
+    out[0] *= scale
+    out[1] *= scale
+
+
+@law
+def piecewise_linear(par, x, out, jac):
+    """T (C.3)–(C.9), the friction of the Open Dynamics Engine: linear in slip velocity up to μ f_z."""
+    no_force(out, jac)
+    if x[4] >= 0.0:
+        return
+    f_z, f_z_vz, f_z_dz = normal_force(par, x[2], x[4])
+    if f_z <= 0.0:
+        return
+    out[0] = -par[C_X] * x[0] - par[C_RR] * x[3]
+    out[1] = -par[C_Y] * x[1]
+    out[2] = f_z
+    jac[0] = -par[C_X]
+    jac[3] = -par[C_RR]
+    jac[6] = -par[C_Y]
+    jac[12] = f_z_vz
+    jac[14] = f_z_dz
+    if par[CONE] > 0.0:
+        limit_to_cone(out, jac, par[MU_X], par[MU_Y])
+    else:
+        limit_axis(out, jac, 0, par[MU_X])
+        limit_axis(out, jac, 1, par[MU_Y])
+
+
+@inlined
+def limit_axis(out, jac, axis, mu):
+    """Clamp one tangential force to ±μ f_z, T (C.7), (C.8)."""
+    if abs(out[axis]) <= mu * out[2]:
+        return
+    mu = math.copysign(mu, out[axis])
+    out[axis] = mu * out[2]
+    for k in range(5):
+        jac[5 * axis + k] = mu * jac[10 + k]
+
+
+@inlined
+def magic_formula(par, curve, z):
+    """T (C.13): D sin(C atan((1−E) z + E atan z)), and its derivative by z."""
+    c = par[curve + 1]
+    d = par[curve + 2]
+    e = par[curve + 3]
+    inner = (1.0 - e) * z + e * arctangent(z)
+    angle = c * arctangent(inner)
+    sine, cosine = sine_cosine(angle)
+    inner_z = (1.0 - e) + e / (1.0 + z * z)
+    return d * sine, d * c * cosine * inner_z / (1.0 + inner * inner)
+
+
+@inlined
+def curvature_at_zero(par, curve):
+    """m in D sin(…) ≈ D C z (1 − m z²)."""
+    return (par[curve + 3] + 1.0) / 3.0 + par[curve + 1] ** 2 / 6.0
+
+
+SMALL = 1e-4
+"""Slip below which a secant slope's derivative is taken from its series: the quotient would lose digits."""
+
+
+@law
+def pacejka(par, x, out, jac):
+    """T (C.10)–(C.18) in the form that is regular at zero slip and zero speed, and true in reverse.
+
+    (f_x, f_y) = −μ f_z F (v_x, v_y)/V̄, V̄ = √(V_x² + ε²), F = a b/√(a² + b²), with the secant slopes
+    a = f′_x/s and b = f′_y/tan α. Rolling resistance cannot take the force beyond its peak.
+    """
+    no_force(out, jac)
+    if x[4] >= 0.0:
+        return
+    f_z, f_z_vz, f_z_dz = normal_force(par, x[2], x[4])
+    if f_z <= 0.0:
+        return
+    speed = x[0] + x[3]
+    v_bar = math.sqrt(speed * speed + par[EPSILON] * par[EPSILON])
+    rate = 1.0 / v_bar
+    s = -x[0] * rate
+    t = x[1] * rate
+    stretch = par[LONGITUDINAL]
+    value, slope = magic_formula(par, LONGITUDINAL, stretch * s)
+    slope *= stretch
+    if abs(s) < SMALL:
+        a = stretch * par[LONGITUDINAL + 1] * par[LONGITUDINAL + 2]
+        curvature = stretch * stretch * curvature_at_zero(par, LONGITUDINAL)
+        a_s = -2.0 * a * curvature * s
+        a *= 1.0 - curvature * s * s
+    else:
+        a = value / s
+        a_s = (slope - a) / s
+    stretch = par[LATERAL]
+    value, slope = magic_formula(par, LATERAL, stretch * arctangent(t))
+    slope *= stretch / (1.0 + t * t)
+    if abs(t) < SMALL:
+        b = stretch * par[LATERAL + 1] * par[LATERAL + 2]
+        curvature = stretch * stretch * curvature_at_zero(par, LATERAL) + 1.0 / 3.0
+        b_t = -2.0 * b * curvature * t
+        b *= 1.0 - curvature * t * t
+    else:
+        b = value / t
+        b_t = (slope - b) / t
+    # The larger one is divided by, so that neither square underflows at a huge slip.
+    if a > b:
+        ratio = b / a
+        to_a = 1.0 / math.sqrt(1.0 + ratio * ratio)
+        by_a = ratio * to_a
+        by_b = to_a
+        F = b * to_a
+    else:
+        ratio = a / max(b, 1e-300)
+        to_b = 1.0 / math.sqrt(1.0 + ratio * ratio)
+        by_a = to_b
+        by_b = ratio * to_b
+        F = a * to_b
+    F_s = by_a * by_a * by_a * a_s
+    F_t = by_b * by_b * by_b * b_t
+    # s and t by v_x and Rω: both through V̄, s also through v_x.
+    v_rate = speed * rate * rate
+    F_w = -(s * F_s + t * F_t) * v_rate
+    F_x = F_w - F_s * rate
+    F_y = F_t * rate
+    pull = par[MU] * f_z
+    ahead = s * F
+    aside = -t * F
+    out[0] = pull * ahead - par[C_RR] * x[3]
+    out[1] = pull * aside
+    out[2] = f_z
+    jac[0] = pull * (s * F_x - ahead * v_rate - F * rate)
+    jac[1] = pull * s * F_y
+    jac[2] = par[MU] * ahead * f_z_vz
+    jac[3] = pull * (s * F_w - ahead * v_rate) - par[C_RR]
+    jac[4] = par[MU] * ahead * f_z_dz
+    jac[5] = pull * (-t * F_x - aside * v_rate)
+    jac[6] = pull * (-t * F_y - F * rate)
+    jac[7] = par[MU] * aside * f_z_vz
+    jac[8] = pull * (-t * F_w - aside * v_rate)
+    jac[9] = par[MU] * aside * f_z_dz
+    jac[12] = f_z_vz
+    jac[14] = f_z_dz
+    if par[C_RR] > 0.0:
+        limit = par[MU] * par[PEAK]
+        limit_to_cone(out, jac, limit, limit)
+
+
+@entry
+def sample_contact(address, par, x, out, jac):
+    """The contact law at `address` with parameters at address `par`, at states x (n, 5): out (n, 3), jac (n, 15)."""
+    for i in range(x.shape[0]):
+        call_law(address, par, x[i], out[i], jac[i])

@@ -1,0 +1,204 @@
+"""Contact law read from a table of another one, x and out as in `contact_laws.py`.
+
+A law that knows no speed but the smoothing speed ε depends on the direction of (S, v_x, v_y) only, S = V_x + Rω.
+Coordinates of that direction, all within 0 to 1, and of the penetration h = −Δz:
+    a = |v_x|/(|v_x| + ALONG S̄), b = |v_y|/(|v_y| + ACROSS (|v_x| + S̄)), u = √(h/h_max), S̄ = √(S² + 4ε²).
+Mirrored left to right and front to back a wheel is the same wheel, which gives the signs and leaves only |v_x|, |v_y|.
+Each node holds six numbers [N/m]: force per penetration, mean of travel ahead and back (E), and half their
+difference (O); f = h (1 − δ(u) v_z)₊ (E + d O), d = S/√(S² + ε²), everything interpolated linearly. Forces per
+penetration are smooth where forces are not: a force on soil starts as h^1.5, which is h u.
+Lateral force that has the sign of v_y at the smallest sideslip already (soil ploughed aside) turns over within ε at any
+speed, so it stands apart: h P(u) v_y/√(v_y² + ε²).
+"""
+
+import math
+
+import numpy as np
+
+from grouser._compile.jit import entry, inlined
+from grouser._kernels.contact.laws import no_force
+from grouser._kernels.law import law
+
+N_A, N_B, N_U, DEEPEST, EPSILON = range(5)
+"""Entries of par: cells along a, b, u; h_max [m]; ε [m/s]."""
+NODES = 8
+"""From here on the nodes, u fastest, WIDE numbers each (E_x, E_y, E_z, O_x, O_y, O_z), then δ [s/m], P [N/m] over u."""
+WIDE = 6
+ALONG = 0.15
+ACROSS = 0.2
+"""How much of a and b small slip takes up."""
+
+
+@inlined
+def lookup(par, k, c00, c01, c10, c11, a, b, u):
+    """Number k of the nodes around a point, interpolated, and its derivatives by a, b, u in cells."""
+    p = par[c00 + k]
+    q = par[c01 + k]
+    r = par[c10 + k]
+    s = par[c11 + k]
+    p_u = par[c00 + WIDE + k] - p
+    q_u = par[c01 + WIDE + k] - q
+    r_u = par[c10 + WIDE + k] - r
+    s_u = par[c11 + WIDE + k] - s
+    p += u * p_u
+    r += u * r_u
+    p_b = q + u * q_u - p
+    r_b = s + u * s_u - r
+    low = p + b * p_b
+    low_u = p_u + b * (q_u - p_u)
+    by_a = r + b * r_b - low
+    return (
+        low + a * by_a,
+        by_a,
+        p_b + a * (r_b - p_b),
+        low_u + a * (r_u + b * (s_u - r_u) - low_u),
+    )
+
+
+@law
+def table(par, x, out, jac):
+    """Trilinear, with the derivatives of the interpolant; past the last node of u force grows in proportion to h."""
+    no_force(out, jac)
+    h = -x[4]
+    if h <= 0.0:
+        return
+    v_x = abs(x[0])
+    v_y = abs(x[1])
+    total = x[0] + 2.0 * x[3]
+    size = math.sqrt(total * total + 4.0 * par[EPSILON] * par[EPSILON])
+    lean = total / size
+    rate = 1.0 / math.sqrt(total * total + par[EPSILON] * par[EPSILON])
+    d = total * rate
+    to_a = 1.0 / (v_x + ALONG * size)
+    to_b = 1.0 / (v_y + ACROSS * (v_x + size))
+    a = v_x * to_a
+    b = v_y * to_b
+    u = math.sqrt(min(h / par[DEEPEST], 1.0))
+    n_a = int(par[N_A])
+    n_b = int(par[N_B])
+    n_u = int(par[N_U])
+    # False also for a NaN, which must not become an index.
+    if not (a <= 1.0 and b <= 1.0 and u <= 1.0):
+        for i in range(3):
+            out[i] = math.nan
+        return
+    a_cell = a * n_a
+    b_cell = b * n_b
+    u_cell = u * n_u
+    i = min(int(a_cell), n_a - 1)
+    j = min(int(b_cell), n_b - 1)
+    k = min(int(u_cell), n_u - 1)
+    row = WIDE * (n_u + 1)
+    sheet = row * (n_b + 1)
+    c00 = NODES + i * sheet + j * row + k * WIDE
+    c10 = c00 + sheet
+    delta = NODES + (n_a + 1) * sheet + k
+    a_cell -= i
+    b_cell -= j
+    u_cell -= k
+    damping_u = par[delta + 1] - par[delta]
+    factor = 1.0 - (par[delta] + u_cell * damping_u) * x[2]
+    if factor <= 0.0:
+        return
+    # Derivatives of a, b and d by v_x and Rω; a and b see S through S̄, and |v_x|.
+    sign_x = math.copysign(1.0, x[0])
+    sign_y = math.copysign(1.0, x[1])
+    a_x = n_a * sign_x * to_a * (1.0 - a)
+    a_size = -n_a * a * to_a * ALONG * lean
+    b_x = -n_b * b * to_b * ACROSS * sign_x
+    b_size = -n_b * b * to_b * ACROSS * lean
+    b_y = n_b * sign_y * to_b * (1.0 - b)
+    d_total = (1.0 - d * d) * rate
+    scale = factor * h
+    # h ∂u/∂h, in cells; none past the last node.
+    spread = 0.5 * n_u * u if h < par[DEEPEST] else 0.0
+    lost = damping_u * x[2] * spread
+    plough = delta + n_u + 1
+    plough_u = par[plough + 1] - par[plough]
+    ploughs = par[plough] + u_cell * plough_u
+    side_rate = 1.0 / math.sqrt(v_y * v_y + par[EPSILON] * par[EPSILON])
+    side = x[1] * side_rate
+    damping = -(par[delta] + u_cell * damping_u) * h
+    for m in range(3):
+        # Mirrored front to back E_x changes its sign, and O_y, O_z; mirrored left to right E_y and O_y.
+        if m == 0:
+            even = -sign_x
+            odd = d
+            odd_d = 1.0
+        elif m == 1:
+            even = sign_y
+            odd_d = -sign_x * sign_y
+            odd = odd_d * d
+        else:
+            even = 1.0
+            odd_d = -sign_x
+            odd = odd_d * d
+        e, e_a, e_b, e_u = lookup(par, m, c00, c00 + row, c10, c10 + row, a_cell, b_cell, u_cell)
+        o, o_a, o_b, o_u = lookup(par, 3 + m, c00, c00 + row, c10, c10 + row, a_cell, b_cell, u_cell)
+        f = even * e + odd * o
+        f_a = even * e_a + odd * o_a
+        f_b = even * e_b + odd * o_b
+        f_total = f_a * a_size + f_b * b_size + odd_d * o * d_total
+        f_y = f_b * b_y
+        f_u = even * e_u + odd * o_u
+        if m == 1:
+            f += ploughs * side
+            f_y += ploughs * (1.0 - side * side) * side_rate
+            f_u += plough_u * side
+        out[m] = scale * f
+        jac[5 * m] = scale * (f_a * a_x + f_b * b_x + f_total)
+        jac[5 * m + 1] = scale * f_y
+        jac[5 * m + 2] = damping * f
+        jac[5 * m + 3] = 2.0 * scale * f_total
+        jac[5 * m + 4] = -(factor * (f + f_u * spread) - lost * f)
+    if out[2] <= 0.0:
+        no_force(out, jac)
+
+
+@entry
+def node_states(n_a, n_b, n_u, deepest, epsilon, speed, x):
+    """States x (nodes, 2, 5) at the nodes, u fastest, for travel ahead with slip −v_x > 0, and with its opposite.
+
+    All have |v_y| + (|v_x| + S̄)/2 = speed, but where S̄ would be about 2ε or less: there S = ε/10, so that O is known.
+    """
+    row = 0
+    for i in range(n_a + 1):
+        for j in range(n_b + 1):
+            # reach = (|v_x| + S̄)/2 = speed − v_y.
+            b = j / n_b
+            reach = speed * (1.0 - b) / (1.0 - b + 2.0 * ACROSS * b)
+            v_y = speed - reach
+            a = i / n_a
+            v_x = 2.0 * ALONG * a * reach / (1.0 - a + ALONG * a)
+            size = 2.0 * reach - v_x
+            total = math.sqrt(max(size * size - 4.0 * epsilon * epsilon, 0.01 * epsilon * epsilon))
+            for k in range(n_u + 1):
+                u = max(k / n_u, 1e-3)
+                for way in range(2):
+                    slip = -v_x if way == 0 else v_x
+                    x[row, way, 0] = slip
+                    x[row, way, 1] = v_y
+                    x[row, way, 2] = 0.0
+                    x[row, way, 3] = 0.5 * (total - slip)
+                    x[row, way, 4] = -deepest * u * u
+                row += 1
+
+
+@entry
+def fill_table(x, out, epsilon, ploughs, nodes):
+    """Nodes (n, WIDE) from the forces out (n, 2, 3) at the states of `node_states`, less the lateral P (n_u + 1,)."""
+    for i in range(x.shape[0]):
+        h = -x[i, 0, 4]
+        total = x[i, 0, 0] + 2.0 * x[i, 0, 3]
+        d = total / np.sqrt(total * total + epsilon * epsilon)
+        for m in range(3):
+            mirror = -1.0 if m == 0 else 1.0
+            forth = out[i, 0, m]
+            back = mirror * out[i, 1, m]
+            if m == 1:
+                v_y = x[i, 0, 1]
+                aside = ploughs[i % ploughs.size] * h * v_y / np.sqrt(v_y * v_y + epsilon * epsilon)
+                forth -= aside
+                back -= aside
+            nodes[i, m] = 0.5 * (forth + back) / h
+            nodes[i, 3 + m] = 0.5 * (forth - back) / (h * d)

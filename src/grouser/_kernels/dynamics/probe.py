@@ -1,0 +1,83 @@
+"""Single evaluations of the dynamics for the public layer and the tests."""
+
+from grouser._compile.jit import entry
+from grouser._compile.struct import Struct, array, indices, number, struct
+from grouser._kernels.contact.geometry import contacts_on_ground_at, find_contacts
+from grouser._kernels.dynamics.newton import solve_step
+from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
+from grouser._kernels.group import move
+from grouser._kernels.kinematics.jacobian import wheel_jacobians
+from grouser._kernels.scratch import Scratch, clear_scratch
+from grouser._kernels.simulation.dynamic_step import equations_of_motion
+from grouser._kernels.terrain.ground import Ground
+from grouser._kernels.vehicles.arrays import VehicleArrays
+from grouser._kernels.vehicles.frames import pose_frames
+
+
+@entry
+def inertia_and_bias(vehicle, model, q, v, M, c, s, d):
+    """M (nv, nv) and c (nv,), external forces subtracted, of one state."""
+    clear_scratch(vehicle, s)
+    clear_dynamic_scratch(d)
+    pose_frames(vehicle, q, s)
+    equations_of_motion(vehicle, model, q, v, True, s, d)
+    for i in range(v.size):
+        c[i] = d.c[i]
+        for j in range(v.size):
+            M[i, j] = d.M[i, j]
+
+
+class StepJob(Struct):
+    """One step of forward dynamics: what it starts from, and what it gives."""
+
+    vehicle = struct(VehicleArrays)
+    model = struct(DynamicModel)
+    ground = struct(Ground)
+    s = struct(Scratch)
+    d = struct(DynamicScratch)
+    dt = number()  # [s]
+    at_angles = indices(1)  # whether contacts are at `angles` or found
+    angles = array("nw")
+    q = array("nq")
+    v = array("nv")
+    command = array("na")
+    state = array("nq")  # at the end of the step
+    velocity = array("nv")  # there
+    acceleration = array("nv")
+    force = array("nw", 3)
+    torque = array("na")
+    residual = array("nv")
+
+
+@entry
+def forward(job):
+    """One step from (q, v); returns (ground under every wheel, converged, iterations)."""
+    vehicle = job.vehicle
+    model = job.model
+    s = job.s
+    d = job.d
+    clear_scratch(vehicle, s)
+    clear_dynamic_scratch(d)
+    pose_frames(vehicle, job.q, s)
+    if job.at_angles[0]:
+        inside = contacts_on_ground_at(vehicle, job.ground, job.angles, s)
+    else:
+        inside = find_contacts(vehicle, job.ground, s)
+    if not inside:
+        return False, False, 0
+    wheel_jacobians(vehicle, s)
+    for a in range(job.command.size):
+        s.command[a] = job.command[a]
+    equations_of_motion(vehicle, model, job.q, job.v, True, s, d)
+    converged, iterations = solve_step(vehicle, model, job.q, job.v, job.dt, s, d)
+    for i in range(job.v.size):
+        job.velocity[i] = d.u[i]
+        job.acceleration[i] = (d.u[i] - job.v[i]) / job.dt
+        job.residual[i] = d.residual[i]
+    move(job.q, job.velocity, job.dt, job.state)
+    for w in range(vehicle.wheel.size):
+        for i in range(3):
+            job.force[w, i] = d.f[w, i]
+    for a in range(job.command.size):
+        job.torque[a] = d.residual[6 + vehicle.actuated[a]] if model.ideal else d.torque[a]
+    return True, converged, iterations

@@ -1,0 +1,129 @@
+"""Constrained velocity, T (2.33)–(2.38): the stabilised least-squares solution, and the slip added to it, T §2.3."""
+
+from grouser._compile.jit import inlined, kernel
+from grouser._compile.struct import Struct, array, indices, integer, number
+from grouser._kernels.law import call_law
+from grouser._kernels.least_squares import least_squares
+
+GRAVITY = 9.81
+
+NO_SLIP = 0
+SLIP_ON_BODY = 1
+SLIP_AT_WHEELS = 2
+
+
+class KinematicModel(Struct):
+    """What the velocity solution needs beside vehicle and ground."""
+
+    counts = indices(2)  # numbers of known and of unknown velocities
+    known = indices("nv")  # entries of the joint-space velocity that are given, as many as there are
+    unknown = indices("nv")  # the others
+    weight = array("nr")  # weight of each constraint row in the least squares
+    gain = array("nr")  # Baumgarte gain σ of each row [1/s]; zero for slip rows
+    target = array("nw")  # height error the contacts settle to [m]
+    slip_mode = integer()  # NO_SLIP, SLIP_ON_BODY or SLIP_AT_WHEELS
+    slip_address = integer()
+    slip_par = integer()
+    tip_cosine = number()  # cosine of the tilt beyond which the vehicle counts as rolled over
+
+
+@inlined
+def wanted_velocities(vehicle, model, q, s):
+    """Right side of (2.34): no slip, and height and joint errors that decay, T (2.35), (2.36)."""
+    nw = vehicle.wheel.size
+    for w in range(nw):
+        s.rhs[3 * w] = 0.0
+        s.rhs[3 * w + 1] = 0.0
+        s.rhs[3 * w + 2] = -model.gain[3 * w + 2] * (s.height_error[w] - model.target[w])
+    for c in range(vehicle.coupling_value.size):
+        error = -vehicle.coupling_value[c]
+        for j in range(vehicle.parent.size - 1):
+            error += vehicle.coupling[c, j] * q[7 + j]
+        s.rhs[3 * nw + c] = -model.gain[3 * nw + c] * error
+
+
+@inlined
+def solve_velocity(model, s):
+    """Unknown entries of s.v from the known ones, T (2.37), (2.38), weighted; returns the rank."""
+    n = model.counts[1]
+    for r in range(s.rhs.size):
+        total = s.rhs[r]
+        for i in range(model.counts[0]):
+            k = model.known[i]
+            total -= s.A[r, k] * s.v[k]
+        s.row[r] = total * model.weight[r]
+        for i in range(n):
+            s.B[i, r] = s.A[r, model.unknown[i]] * model.weight[r]
+    rank = least_squares(s.B, s.row, s.rhs.size, n, s.normal, s.x, s.work, s.pivot)
+    for i in range(n):
+        s.v[model.unknown[i]] = s.x[i]
+    return rank
+
+
+@kernel
+def centre_of_mass(vehicle, s, r):
+    """Centre of mass of the whole vehicle in body coordinates."""
+    total = 0.0
+    for i in range(3):
+        r[i] = 0.0
+    for f in range(vehicle.parent.size):
+        m = vehicle.mass[f]
+        if m > 0.0:
+            total += m
+            for i in range(3):
+                arm = s.p[f, i]
+                for k in range(3):
+                    arm += s.R[f, i, k] * vehicle.com[f, k]
+                r[i] += m * arm
+    for i in range(3):
+        r[i] /= total
+
+
+@kernel
+def force_at_centre_of_mass(s, r, v_cg, f_cg):
+    """Velocity of the centre of mass and the force per mass there, T (2.44)–(2.46): g − ω × v_cg, body coordinates."""
+    v = s.v
+    v_cg[0] = v[3] + v[1] * r[2] - v[2] * r[1]
+    v_cg[1] = v[4] + v[2] * r[0] - v[0] * r[2]
+    v_cg[2] = v[5] + v[0] * r[1] - v[1] * r[0]
+    f_cg[0] = -GRAVITY * s.R_world_body[2, 0] - (v[1] * v_cg[2] - v[2] * v_cg[1])
+    f_cg[1] = -GRAVITY * s.R_world_body[2, 1] - (v[2] * v_cg[0] - v[0] * v_cg[2])
+    f_cg[2] = -GRAVITY * s.R_world_body[2, 2] - (v[0] * v_cg[1] - v[1] * v_cg[0])
+
+
+@kernel
+def body_slip(vehicle, model, s):
+    """Slip twist of the body frame into s.slip_out, T (2.48)–(2.50).
+
+    Slip law: x = (ω, v_cg, force per mass at the centre of mass), out = (ω_slip, v_slip) there, body coordinates.
+    """
+    r = s.work[3]
+    centre_of_mass(vehicle, s, r)
+    for i in range(3):
+        s.slip_in[i] = s.v[i]
+    force_at_centre_of_mass(s, r, s.slip_in[3:6], s.slip_in[6:9])
+    call_law(model.slip_address, model.slip_par, s.slip_in, s.slip_out, s.unused)
+    out = s.slip_out
+    out[3] -= out[1] * r[2] - out[2] * r[1]
+    out[4] -= out[2] * r[0] - out[0] * r[2]
+    out[5] -= out[0] * r[1] - out[1] * r[0]
+
+
+@kernel
+def constrained_velocity(vehicle, model, q, s):
+    """Joint-space velocity into s.v, whose known entries are set; returns the rank of the solution."""
+    wanted_velocities(vehicle, model, q, s)
+    rank = solve_velocity(model, s)
+    if model.slip_mode != NO_SLIP:
+        body_slip(vehicle, model, s)
+        if model.slip_mode == SLIP_ON_BODY:  # (2.51)
+            for i in range(6):
+                s.v[i] += s.slip_out[i]
+        else:  # (2.52)
+            for w in range(vehicle.wheel.size):
+                for r in range(3 * w, 3 * w + 2):
+                    s.rhs[r] = 0.0
+                    for i in range(6):
+                        s.rhs[r] += s.A[r, i] * s.slip_out[i]
+            solve_velocity(model, s)
+    return rank

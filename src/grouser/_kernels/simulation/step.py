@@ -1,0 +1,73 @@
+"""One step of motion, in the order it happens."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from grouser._compile.jit import kernel
+from grouser._kernels.contact.geometry import find_contacts
+from grouser._kernels.group import correct_slope, move
+from grouser._kernels.kinematics.jacobian import wheel_jacobians
+from grouser._kernels.kinematics.velocity import constrained_velocity
+from grouser._kernels.simulation.drive import command
+from grouser._kernels.vehicles.frames import pose_frames
+
+OK = 0
+OFF_TERRAIN = 1
+ROLLED_OVER = 2
+DIVERGED = 3
+UNSOLVED = 4
+
+
+class Function(NamedTuple):
+    """A law and its parameters: the address of each."""
+
+    address: int
+    par: int
+
+
+@kernel
+def kinematic_velocity(vehicle, model, ground, drive, t, q, s):
+    """Joint-space velocity at state q into s.v; returns a status and whether the solution was rank deficient."""
+    pose_frames(vehicle, q, s)
+    if not find_contacts(vehicle, ground, s):
+        return OFF_TERRAIN, False
+    if s.R_world_body[2, 2] < model.tip_cosine:
+        return ROLLED_OVER, False
+    wheel_jacobians(vehicle, s)
+    command(drive, t, q, s)
+    for a in range(vehicle.actuated.size):
+        s.v[6 + vehicle.actuated[a]] = s.command[a]
+    rank = constrained_velocity(vehicle, model, q, s)
+    total = 0.0
+    for i in range(s.v.size):
+        total += abs(s.v[i])
+    return OK if total < np.inf else DIVERGED, rank < model.counts[1]
+
+
+@kernel
+def euler_step(q, dt, s):
+    """q moves with s.v for dt, T (2.39) on the group."""
+    move(q, s.v, dt, q)
+
+
+@kernel
+def runge_kutta_step(vehicle, model, ground, drive, t, q, dt, s):
+    """q moves by the classical fourth-order step; s.v holds the velocity at q. Commands are those of time t.
+
+    Ends with the status of its stages; s.v is left as the mean velocity of the step.
+    """
+    k = s.stage
+    for i in range(s.v.size):
+        k[0, i] = s.v[i]
+    for stage in range(1, 4):
+        h = dt if stage == 3 else 0.5 * dt
+        move(q, k[stage - 1], h, s.q_stage)
+        status, _ = kinematic_velocity(vehicle, model, ground, drive, t, s.q_stage, s)
+        if status != OK:
+            return status
+        correct_slope(k[stage - 1], h, s.v, k[stage], s.twists)
+    for i in range(s.v.size):
+        s.v[i] = (k[0, i] + 2.0 * (k[1, i] + k[2, i]) + k[3, i]) / 6.0
+    move(q, s.v, dt, q)
+    return OK
