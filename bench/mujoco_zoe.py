@@ -19,9 +19,9 @@ from typing import Any
 import numba
 import numpy as np
 
+from experiments import zoe_benchmark
 from grouser import rotation
 from grouser.kinematics import Kinematics
-from grouser.reproduce import zoe_benchmark
 from grouser.simulation import Status, settle, simulate
 from grouser.simulation.steering import level_motion
 from grouser.terrain import Terrain, plane

@@ -39,8 +39,8 @@ def test_a_plot_that_could_not_be_written_is_refused_before_the_experiment(
         raise AssertionError("the experiment was run")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("grouser.reproduce.experiment.Experiment.run", never)
-    monkeypatch.setattr("grouser.cli.reproduce._compile", lambda: None)
+    monkeypatch.setattr("experiments.experiment.Experiment.run", never)
+    monkeypatch.setattr("experiments.__main__._compile", lambda: None)
     (tmp_path / "folder.png").mkdir()
     (tmp_path / "file").write_text("in the way")
     assert run(["reproduce", "table-2.4", "--plot", target]) == 2

@@ -21,7 +21,7 @@ LAYERS = [
     {"calibration", "rolling"},
     {"odometry"},
     {"traction"},
-    {"reproduce", "bench", "gym"},
+    {"bench", "gym"},
     {"cli", "view"},
 ]
 LEVEL = {name: i for i, names in enumerate(LAYERS) for name in names}

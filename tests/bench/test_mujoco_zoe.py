@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.reproduce import zoe_benchmark
+from experiments import zoe_benchmark
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed (pip install mujoco)")
 

@@ -127,7 +127,7 @@ def parses(words: list[str]) -> None:
     command = get_command(app).commands[words[0]]  # type: ignore[attr-defined]
     command.make_context(words[0], words[1:])
     if words[0] == "reproduce":
-        from grouser.reproduce import EXPERIMENTS
+        from experiments.catalog import EXPERIMENTS
 
         assert words[1] in EXPERIMENTS, f"there is no experiment {words[1]}"
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import grouser as gr
+from experiments.stiff_ode import METHODS, pieces, simulate_ode, state_rate
 from grouser.actuation import PI
-from grouser.dynamics import simulate_ode
-from grouser.dynamics.ode import METHODS, pieces, state_rate
 from grouser.errors import SimulationError
 from grouser.simulation.drive import as_drive
 

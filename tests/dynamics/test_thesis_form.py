@@ -14,9 +14,9 @@ import pytest
 
 import grouser as gr
 from grouser.actuation import PI
-from grouser.dynamics import Spring, thesis_step
-from grouser.dynamics.thesis import Constraints, independent_rows
+from grouser.dynamics import Spring
 from grouser.simulation.settle import settle
+from tests.oracles.thesis_dynamics import Constraints, independent_rows, thesis_step
 
 DT = 0.04
 AGREE = 1e-8

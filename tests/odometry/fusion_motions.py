@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from experiments.true_path import TruePath
 from grouser import rotation
 from grouser.odometry.fusion import Fusion, FusionSettings
-from grouser.odometry.true_path import TruePath
 
 QUIET = {
     "gyro_noise": 1e-6,

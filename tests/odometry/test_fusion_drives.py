@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from grouser.odometry.consistency import PARTS, consistency, errors, logarithm, nees
+from experiments.consistency import PARTS, consistency, errors, logarithm, nees
+from experiments.fusion import SCENARIOS, SETTINGS, evaluate
+from experiments.fusion_drives import lru_sensors
+from experiments.sensors import exponential
 from grouser.odometry.sensor_log import fuse
-from grouser.odometry.sensors import exponential
-from grouser.reproduce.fusion import SCENARIOS, SETTINGS, evaluate
-from grouser.reproduce.fusion_drives import lru_sensors
 
 SEEDS = range(100, 103)
 GROUNDS = (12, 13, 14, 15)

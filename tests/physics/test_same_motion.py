@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.dynamics import simulate_ode
+from experiments.stiff_ode import simulate_ode
 
 MODELS = {
     "kinematic": lambda v: gr.Kinematics(v, slip=gr.slip.BodySlip([-0.2, -0.03, -0.3, 0.01, 0.0, -0.4])),

@@ -6,10 +6,10 @@ import pytest
 import grouser as gr
 from grouser.collision import contacts
 from grouser.collision.tyre import camber, contact_on_wheel, rolling_radius
-from grouser.dynamics import thesis_step
 from grouser.errors import VehicleError
 from grouser.simulation.settle import settle
 from grouser.vehicles import Frame, Vehicle
+from tests.oracles.thesis_dynamics import thesis_step
 
 R, TYRE = 0.3, 0.06
 LINE = R - TYRE

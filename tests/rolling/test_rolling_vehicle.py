@@ -12,12 +12,13 @@ from grouser._compile.jit import entry
 from grouser._kernels.rolling import contact as rolling_contact
 from grouser.errors import SimulationError, TerrainError
 from grouser.kinematics import frame_poses as engine_poses
-from grouser.rolling import RollingModel, RollingRun, RollingStatus, Start, reference, roll
+from grouser.rolling import RollingModel, RollingRun, RollingStatus, Start, roll
 from grouser.rolling.closure import contacts_at, frame_poses, wheel_jacobians
 from grouser.rolling.contact import contact_rates
 from grouser.rolling.mobility import admissible, hand_jacobians
 from grouser.rolling.surfaces import GroundSurface, Torus
 from grouser.vehicles.mirror import signs
+from tests.oracles import rolling_reference as reference
 
 DESIGNS = ("pvc", "pvc_locked", "pvc_axle", "pvc_four", "pvc_rocker")
 RADIUS = 0.65

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import grouser as gr
+from experiments.wedged_soil import WedgedSoil
 from grouser.errors import SimulationError
-from grouser.reproduce.wedged_soil import WedgedSoil
 
 ROVER = gr.vehicle("lru2")
 WHEEL = next(frame for frame in ROVER.frames if frame.is_wheel)

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
 import grouser as gr
+from experiments.convergence import convergence
 from grouser.calibration.calibrate import calibrate
-from grouser.calibration.convergence import convergence
 from grouser.calibration.evaluate import Evaluation, evaluate
 from grouser.calibration.fit import Fit
 from grouser.calibration.motion import MotionModel

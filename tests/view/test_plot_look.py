@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import grouser as gr
-from grouser.reproduce import drive_windows_plot, surface_plot, table_2_4_plot
-from grouser.reproduce.experiment import Result
-from grouser.reproduce.step_plot import draw_steps
+from experiments import drive_windows_plot, surface_plot, table_2_4_plot
+from experiments.experiment import Result
+from experiments.step_plot import draw_steps
 from grouser.view import plot_rollouts, plot_run, style
 from grouser.view.forces import plot_forces
 

@@ -46,7 +46,7 @@ class Case(NamedTuple):
 
     def model(self) -> Kinematics | Dynamics:
         """The model, with ideal actuators."""
-        from grouser.reproduce.contacts import contact_named
+        from grouser.contact.named import contact_named
 
         rover = vehicle(self.vehicle)
         if self.contact == "none":

@@ -17,10 +17,8 @@ from grouser.cli import (
     check,
     demo,
     evaluate,
-    gallery,
     odometry,
     report,
-    reproduce,
     rolling,
     rollout,
     simulate,
@@ -43,7 +41,7 @@ app = typer.Typer(
     epilog="Start with: grouser demo",
 )
 for command in (
-    demo, vehicles, simulate, view, rollout, calibrate, evaluate, rolling, odometry, report, reproduce, gallery, check,
+    demo, vehicles, simulate, view, rollout, calibrate, evaluate, rolling, odometry, report, check,
     bench, warmup,
 ):  # fmt: skip
     command.register(app)
@@ -72,8 +70,13 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; returns the exit code."""
+    return run_app(app, arguments, name="grouser")
+
+
+def run_app(app: typer.Typer, arguments: Sequence[str], *, name: str) -> int:
+    """Run a Typer app as a command line of that name: errors become one sentence and an exit code."""
     try:
-        code = app(list(arguments), prog_name="grouser", standalone_mode=False)
+        code = app(list(arguments), prog_name=name, standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except GrouserError as error:

@@ -145,7 +145,7 @@ def _dynamics(
     rover: Vehicle, contact: str, friction: float | None, gain: float | None, limit: float | None, speed: float
 ) -> Dynamics:
     import grouser as gr
-    from grouser.reproduce.contacts import contact_named
+    from grouser.contact.named import contact_named
 
     if limit is not None and gain is None:
         raise GrouserError("--torque-limit: an actuator that obeys exactly has no limit; add --actuator-gain")

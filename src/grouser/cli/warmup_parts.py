@@ -97,14 +97,6 @@ def dynamics() -> None:
     models[0].step(state, velocity, np.zeros(4), flat, dt=SHORT)
 
 
-def unconstrained() -> None:
-    """The baseline that moves as on level ground and fits each step."""
-    import grouser as gr
-    from grouser.simulation.unconstrained import simulate_unconstrained
-
-    simulate_unconstrained(gr.Kinematics(gr.vehicle("zoe")), _flat(), gr.drive.arc(1.0), duration=SHORT)
-
-
 def logs() -> None:
     """CSV files."""
     from grouser.logs.report import Tally
@@ -169,17 +161,8 @@ def gym() -> None:
     RoughTerrainEnv("zoe", _flat()).reset(seed=0)
 
 
-def experiments() -> None:
-    """What only `grouser reproduce` uses."""
-    import grouser as gr
-    from grouser.reproduce.wedged_soil import WedgedSoil
-
-    soil = WedgedSoil(soil=gr.contact.Ishigami(), residual=0.75, speed=0.1)
-    soil.force([0.1, 0.0, 0.0], 1.0, -0.01, radius=0.3, width=0.1, load=100.0)
-
-
 FAMILIES: tuple[tuple[Callable[[], None], ...], ...] = (
-    (dynamics, kinematics, odometry, calibration, unconstrained, gym, experiments),
+    (dynamics, kinematics, odometry, calibration, gym),
     (fusion, rolling, contacts, grounds, logs),
 )
 """Parts of one family share kernels, which one process compiles once; what takes longest stands first."""

@@ -1,4 +1,4 @@
-"""Pictures of calibration: errors with ellipses, parameters over time, path segments, convergence, slip surfaces."""
+"""Pictures of calibration: errors with ellipses, parameters over time, path segments, slip surfaces."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
-from matplotlib.ticker import LogLocator, NullFormatter
 
-from grouser.calibration.convergence import Convergence
 from grouser.calibration.evaluate import INSIDE_2, Errors, Evaluation
 from grouser.calibration.fit import Fit, History
 from grouser.calibration.intervals import Intervals
@@ -141,27 +139,6 @@ def plot_segments(
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
         style.label(axes, x="x [m]", y="y [m]", title=f"{log.name}: {len(chosen)} intervals")
-    return figure
-
-
-def plot_convergence(curves: dict[str, Convergence], path: Path | None = None) -> Figure:
-    """Errors on held-out data over training time, P Fig. 5; plain odometry and the end of each curve dashed."""
-    with style.picture(path, 10.5, 4.4) as figure:
-        left, right = figure.subplots(1, 2)
-        for colour, (name, one) in zip(style.PALETTE, curves.items(), strict=False):
-            left.plot(one.time, one.position_rms, color=colour, label=name, drawstyle="steps-post")
-            right.plot(one.time, np.degrees(one.yaw_rms), color=colour, drawstyle="steps-post")
-        plain = next(iter(curves.values())).baseline
-        for axes, level in ((left, plain[0]), (right, math.degrees(plain[1]))):
-            axes.axhline(level, color=style.FAINT, ls=DASHES, lw=1.0, label="plain odometry")
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axes.yaxis.set_major_formatter("{x:g}")
-            axes.yaxis.set_minor_formatter(NullFormatter())
-            axes.set_xlim(left=0.0)
-        style.label(left, x="training time [s]", y="rms position error [m]", title="Position, held-out data")
-        style.label(right, x="training time [s]", y="rms yaw error [°]", title="Yaw, held-out data")
-        figure.legend(handles=left.get_legend_handles_labels()[0], loc="outside lower center", ncols=4)
     return figure
 
 

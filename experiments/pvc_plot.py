@@ -1,0 +1,20 @@
+"""Pictures of R §16.4: the chapter's figures of one run, and beside them the designs compared."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from experiments.experiment import Result
+from grouser.rolling.design import Design
+from grouser.rolling.run import RollingRun
+
+
+def draw(result: Result, path: str | os.PathLike[str], *, run: RollingRun, designs: dict[str, Design]) -> None:
+    """Joint angles and rates, velocities, errors and paths into `path`; designs into a file `…-designs` beside it."""
+    from grouser.view.rolling import plot_designs, plot_rolling
+
+    plot_rolling(run, path)
+    target = Path(path)
+    title = f"Kinematic slip of designs led straight over the ground of {result.name}"
+    plot_designs(designs, target.with_name(f"{target.stem}-designs{target.suffix}"), title=title)

@@ -1,0 +1,80 @@
+"""L §6.3 in small: one soil, one ground, a small ellipse; and the soil that lets go where slip is fast."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from experiments.lru_traction import LRU_TRACTION
+from experiments.wedged_soil import WedgedSoil
+from grouser.contact import Ishigami
+
+WHEEL = {"radius": 0.125, "width": 0.1, "load": 98.0}
+
+
+@pytest.fixture(scope="module")
+def result():
+    calls = []
+    result = LRU_TRACTION.run(quick=True, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (1, 1)
+    return result
+
+
+def test_the_json_has_a_row_with_and_without_control(result):
+    data = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    assert [row["control"] for row in data["rows"]] == ["off", "on"]
+    assert data["settings"]["control"]["acceleration_slope"] == 1.7
+    assert len(data["settings"]["slip_parameters"]["wedged gravel"]) == 6
+
+
+def test_control_lowers_slip_acceleration_and_energy_and_takes_longer(result):
+    off, on = result.rows
+    for name in ("slip_mean", "az_peak", "az_rms", "energy_per_m"):
+        assert on[name] < off[name], name
+        assert on[f"lower_{name}"] == 1
+    assert on["seconds"] > off["seconds"]
+    assert any("takes longer" in note for note in result.notes)
+
+
+def test_both_drives_follow_the_same_path(result):
+    for row in result.rows:
+        assert row["off_most"] < 0.2
+
+
+def test_calibrated_slip_goes_downhill(result):
+    p = result.settings["slip_parameters"]["wedged gravel"]
+    assert -1.5 < p[0] < -0.3  # p₁ of our sign: slip downhill, L (5.35) has 0.75
+
+
+def test_the_plot_is_written(result, tmp_path):
+    path = tmp_path / "traction.png"
+    result.plot(path)
+    assert path.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_slow_slip_finds_the_soil_at_full_strength_and_fast_slip_at_what_is_left():
+    soil = WedgedSoil(residual=0.75, speed=0.1)
+    slow, fast = ([-1e-6, 0.0, 0.0], 0.5, -0.02), ([-3.0, 1.0, 0.0], 4.0, -0.02)
+    assert soil.force(*slow, **WHEEL) == pytest.approx(Ishigami().force(*slow, **WHEEL), rel=1e-4)
+    weak = Ishigami(cohesion=0.75 * 800.0, friction_angle=math.atan(0.75 * math.tan(math.radians(37.2))))
+    weak_force = weak.force(*fast, **WHEEL)
+    # Ploughing knows cohesion and friction too, but not the strength of the sheared layer.
+    assert soil.force(*fast, **WHEEL)[[0, 2]] == pytest.approx(weak_force[[0, 2]], rel=1e-9)
+    halfway = soil.force([-0.1, 0.0, 0.0], 0.5, -0.02, **WHEEL)[0]
+    full = Ishigami().force([-0.1, 0.0, 0.0], 0.5, -0.02, **WHEEL)[0]
+    assert 0.75 * full < halfway < full
+
+
+def test_the_jacobian_of_the_soil_is_its_derivative():
+    soil = WedgedSoil()
+    x = np.array([-0.05, 0.02, 0.01, 0.5, -0.02])
+    J = soil.jacobian(x[:3], x[3], x[4], **WHEEL)
+    for k in range(5):
+        h = np.zeros(5)
+        h[k] = 1e-6
+        ahead, behind = ((x + s * h) for s in (1.0, -1.0))
+        slope = (
+            soil.force(ahead[:3], ahead[3], ahead[4], **WHEEL) - soil.force(behind[:3], behind[3], behind[4], **WHEEL)
+        ) / 2e-6
+        assert J[:, k] == pytest.approx(slope, rel=1e-5, abs=1e-5 * np.abs(J).max())
