@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from grouser import rotation
 from grouser.checks import FloatArray
-from grouser.odometry.sensor_log import SensorLog
+from grouser.fusion.sensor_log import SensorLog
 
 
 def wheels_alone(

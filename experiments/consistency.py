@@ -12,7 +12,7 @@ from experiments.sensors import SensedDrive
 from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.odometry.sensor_log import FusedPath
+from grouser.fusion.sensor_log import FusedPath
 
 PARTS = {
     "pose": [0, 1, 2, 6, 7, 8],
@@ -104,7 +104,7 @@ def logarithm(R: FloatArray) -> FloatArray:
 
 def _inverse_left_jacobian(theta: FloatArray) -> FloatArray:
     """J⁻¹ = I − ½[θ]× + k [θ]×², (n, 3, 3)."""
-    from grouser.odometry.fusion_estimate import skew
+    from grouser.fusion.estimate import skew
 
     angle = np.linalg.norm(theta, axis=1)
     small = angle < 1e-4

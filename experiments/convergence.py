@@ -9,16 +9,16 @@ import numpy as np
 
 from grouser.calibration.calibrate import DEFAULTS, cut_log, motion_model, order
 from grouser.calibration.evaluate import errors_of, plain_odometry
-from grouser.calibration.intervals import Intervals
-from grouser.calibration.motion import MotionModel
 from grouser.calibration.online import OnlineFilter
-from grouser.calibration.parameters import Parameter, resolve
-from grouser.calibration.predict import LogProblem
-from grouser.calibration.velocity import VelocityModel
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
+from grouser.motion.intervals import Intervals
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import Parameter, resolve
+from grouser.motion.predict import LogProblem
+from grouser.motion.velocity import VelocityModel
 from grouser.terrain import Terrain
 
 

@@ -12,16 +12,16 @@ from experiments.drive_windows_data import FILES, Windows, find_data, read
 from experiments.drive_windows_plot import draw
 from experiments.experiment import Experiment, Progress, Result, Row
 from grouser import terrain
-from grouser.calibration.baselines import DifferentialDrive, FourNumbers, planar
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import Parameter, resolve, with_values
-from grouser.calibration.predict import LogProblem
-from grouser.calibration.velocity import Inputs, inputs_of, twists
 from grouser.checks import FloatArray
 from grouser.contact import Contact, Pacejka, PiecewiseLinear
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import Parameter, resolve, with_values
+from grouser.motion.planar import DifferentialDrive, FourNumbers, planar
+from grouser.motion.predict import LogProblem
+from grouser.motion.velocity import Inputs, inputs_of, twists
 from grouser.slip import BodySlip
 from grouser.vehicles import Vehicle, vehicle
 

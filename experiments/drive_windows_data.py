@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser.calibration.intervals import Intervals, relative_poses
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.logs import Log, read_log
+from grouser.motion.intervals import Intervals, relative_poses
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]

@@ -15,13 +15,13 @@ from experiments.online_calibration import learn
 from experiments.table_3_3 import DENSITY, SECONDS
 from grouser.calibration.calibrate import cut_log
 from grouser.calibration.evaluate import Errors, errors_of
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise, bounded
 from grouser.calibration.online import GATE, NOISE_GATE
-from grouser.calibration.predict import LogProblem
 from grouser.checks import FloatArray
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise, bounded
+from grouser.motion.predict import LogProblem
 from grouser.vehicles import vehicle
 
 INTERVALS = (1.0, 2.0, 4.0)  # s

@@ -18,8 +18,8 @@ from experiments.fusion_drives import lru_sensors
 from experiments.sensors import ImuModel, SensedDrive, SensorSuite, VisualModel, WheelFault, WheelModel
 from grouser import rotation
 from grouser.checks import FloatArray
-from grouser.odometry.fusion_settings import FusionSettings
-from grouser.odometry.sensor_log import FusedPath, fuse
+from grouser.fusion.sensor_log import FusedPath, fuse
+from grouser.fusion.settings import FusionSettings
 
 IMU_PLACE = (0.1, 0.05, 0.1)  # m (a): L gives none
 GROUND_LEVEL = (0.0, 0.0, -0.49)  # m: axles 0.365 below the body frame, wheels of 0.125

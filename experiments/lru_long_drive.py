@@ -13,12 +13,12 @@ import numpy as np
 
 from experiments.experiment import Row
 from grouser import terrain
-from grouser.calibration.velocity import Inputs
 from grouser.checks import FloatArray
 from grouser.contact import Contact, Ishigami
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.motion.velocity import Inputs
 from grouser.odometry import EncoderNoise, Odometry
 from grouser.simulation import Run, Status, simulate
 from grouser.slip import BodySlip

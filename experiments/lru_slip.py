@@ -12,14 +12,14 @@ from experiments.lru_long_drive import LongDrive
 from grouser import terrain
 from grouser.calibration.batch import BatchResult, gauss_newton
 from grouser.calibration.calibrate import cut_log
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import resolve
-from grouser.calibration.predict import LogProblem
-from grouser.calibration.sensitivity import jacobian
 from grouser.calibration.simulated import log_of_run
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import resolve
+from grouser.motion.predict import LogProblem
+from grouser.motion.sensitivity import jacobian
 from grouser.simulation import Run, drive, settle, simulate
 from grouser.simulation.steering import level_motion
 from grouser.slip import DriveFrameSlip

@@ -15,12 +15,12 @@ from grouser import rotation, terrain
 from grouser.actuation import PI
 from grouser.calibration.calibrate import calibrate
 from grouser.calibration.simulated import log_of_run
-from grouser.calibration.velocity import Inputs, twists
 from grouser.checks import FloatArray
 from grouser.contact import Contact, Ishigami
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.motion.velocity import Inputs, twists
 from grouser.odometry.slip_ratio import body_slip
 from grouser.simulation import Run, drive, simulate
 from grouser.slip import BodySlip

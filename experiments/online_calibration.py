@@ -9,17 +9,17 @@ import numpy as np
 
 from grouser.calibration.calibrate import calibrate, cut_log
 from grouser.calibration.evaluate import errors_of
-from grouser.calibration.fit import Fit
-from grouser.calibration.intervals import Intervals
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
 from grouser.calibration.online import GATE
-from grouser.calibration.parameters import Parameter, resolve
-from grouser.calibration.velocity import VelocityModel
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
+from grouser.motion.fit import Fit
+from grouser.motion.intervals import Intervals
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import Parameter, resolve
+from grouser.motion.velocity import VelocityModel
 from grouser.terrain import Terrain
 
 SLIP_SIGMA = {"slip.p1": 0.5, "slip.p2": 0.1, "slip.p3": 0.5, "slip.p4": 0.05, "slip.p5": 0.05, "slip.p6": 0.5}

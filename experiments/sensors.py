@@ -10,12 +10,12 @@ import numpy as np
 from experiments.stops import Motion
 from experiments.true_path import TruePath
 from grouser import rotation
-from grouser.calibration.velocity import Inputs, twists
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.fusion.sensor_log import SensorLog
 from grouser.kinematics import Kinematics
+from grouser.motion.velocity import Inputs, twists
 from grouser.odometry.noise import LRU_RATES
-from grouser.odometry.sensor_log import SensorLog
 from grouser.vehicles import Vehicle
 
 FAULTY = ("stuck", "frozen")

@@ -12,18 +12,18 @@ from experiments.experiment import Experiment, Progress, Result, Row
 from grouser import terrain
 from grouser.actuation import PI
 from grouser.calibration.calibrate import cut_log
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
-from grouser.calibration.parameters import Parameter, resolve, with_values
-from grouser.calibration.perturbative import Perturbative
 from grouser.calibration.perturbative_filter import COMPONENTS, PerturbativeFilter
-from grouser.calibration.predict import LogProblem
 from grouser.calibration.simulated import log_of_run
 from grouser.checks import FloatArray
 from grouser.contact import Pacejka
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.logs import Log
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import Parameter, resolve, with_values
+from grouser.motion.predict import LogProblem
+from grouser.motion.slip_surface import Perturbative
 from grouser.simulation import Run, Status, drive, simulate
 from grouser.terrain import Terrain
 from grouser.vehicles import vehicle

@@ -14,15 +14,15 @@ from experiments.online_calibration import Learned, learn, mean_position, mean_y
 from experiments.surface_plot import draw
 from grouser._kernels.kinematics.velocity import GRAVITY
 from grouser.actuation import Actuator
-from grouser.calibration.baselines import DifferentialDrive
 from grouser.calibration.calibrate import cut_log
-from grouser.calibration.parameters import Parameter
 from grouser.checks import FloatArray
 from grouser.contact import PiecewiseLinear
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import Sensor
+from grouser.motion.parameters import Parameter
+from grouser.motion.planar import DifferentialDrive
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 

@@ -10,12 +10,12 @@ from experiments import calibration_drives as drives
 from experiments.experiment import Experiment, Progress, Result, Row
 from experiments.online_calibration import Learned, learn, mean_position, mean_yaw
 from experiments.table_3_3_plot import draw
-from grouser.calibration.baselines import DifferentialDrive
 from grouser.calibration.evaluate import errors_of
-from grouser.calibration.parameters import with_values
 from grouser.checks import FloatArray
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
+from grouser.motion.parameters import with_values
+from grouser.motion.planar import DifferentialDrive
 from grouser.vehicles import vehicle
 
 SECONDS, INTERVAL = 360.0, 2.0  # s

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from grouser.calibration.fit import Fit
 from grouser.checks import FloatArray
+from grouser.motion.fit import Fit
 
 
 def draw(errors: dict[str, FloatArray], fit: Fit, path: str | os.PathLike[str]) -> None:

@@ -16,16 +16,16 @@ from grouser._kernels.motion.log_integral import log_twists
 from grouser._kernels.scratch import make_scratch
 from grouser.actuation import PI
 from grouser.calibration.calibrate import calibrate
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import value_of, with_values
 from grouser.calibration.simulated import log_of_run
-from grouser.calibration.velocity import Inputs, VelocityModel, inputs_of
 from grouser.checks import FloatArray
 from grouser.contact import Pacejka
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError, SimulationError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import value_of, with_values
+from grouser.motion.velocity import Inputs, VelocityModel, inputs_of
 from grouser.odometry import EncoderNoise, Odometry
 from grouser.simulation import Run, Status, simulate
 from grouser.vehicles import Vehicle, vehicle

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
         contact,
         dynamics,
         errors,
+        fusion,
         gym,
+        joints,
         kinematics,
         logs,
+        motion,
         odometry,
         rolling,
         rotation,
@@ -31,14 +34,14 @@ if TYPE_CHECKING:
     )
     from grouser.calibration.calibrate import calibrate
     from grouser.calibration.evaluate import evaluate
-    from grouser.calibration.fit import Fit
-    from grouser.calibration.motion import MotionModel
-    from grouser.calibration.noise import Noise
-    from grouser.calibration.parameters import Parameter
     from grouser.dynamics import Dynamics, ExternalForce
     from grouser.errors import GrouserError
     from grouser.kinematics import Kinematics, actuate
     from grouser.logs import Log, read_log
+    from grouser.motion.fit import Fit
+    from grouser.motion.model import MotionModel
+    from grouser.motion.noise import Noise
+    from grouser.motion.parameters import Parameter
     from grouser.odometry.odometry import Odometry
     from grouser.simulation import drive
     from grouser.simulation.rollout import Rollouts, rollout
@@ -78,9 +81,12 @@ __all__ = [
     "dynamics",
     "errors",
     "evaluate",
+    "fusion",
     "gym",
+    "joints",
     "kinematics",
     "logs",
+    "motion",
     "odometry",
     "read_log",
     "rolling",
@@ -106,7 +112,8 @@ _HOME = {
     "read_log": "logs",
     "Vehicle": "vehicles",
     "vehicle": "vehicles",
-    **dict.fromkeys(("Fit", "MotionModel", "Noise", "Parameter", "calibrate", "evaluate"), "calibration"),
+    **dict.fromkeys(("Fit", "MotionModel", "Noise", "Parameter"), "motion"),
+    **dict.fromkeys(("calibrate", "evaluate"), "calibration"),
     **dict.fromkeys(("Rollouts", "Run", "Settled", "Status", "Stepper"), "simulation"),
     **dict.fromkeys(("drive", "rollout", "settle", "simulate"), "simulation"),
 }

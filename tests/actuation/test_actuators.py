@@ -8,7 +8,7 @@ import pytest
 
 import grouser as gr
 from grouser.actuation import PI, DCMotor, SharedDrive
-from grouser.dynamics import Spring
+from grouser.joints import Spring
 
 PLANE = gr.terrain.plane()
 ROUGH = gr.terrain.rough(0.12, 1.0, 5, size=40.0)

@@ -9,13 +9,13 @@ import numpy as np
 
 import grouser as gr
 from grouser.calibration.calibrate import cut_log
-from grouser.calibration.intervals import Intervals
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
-from grouser.calibration.predict import LogProblem
 from grouser.calibration.simulated import log_of_motion
 from grouser.logs import Log
 from grouser.logs.log import Sensor
+from grouser.motion.intervals import Intervals
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.predict import LogProblem
 from grouser.slip import BodySlip
 
 SLIP = np.array([-0.5, -0.1, -0.6, -0.3, 0.05, -0.4])

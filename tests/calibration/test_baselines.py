@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.calibration.baselines import Bicycle, DifferentialDrive, FourNumbers, nominal_model
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.calibrate import cut_log
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import resolve
-from grouser.calibration.predict import LogProblem, predict_log
 from grouser.calibration.simulated import log_of_motion, log_of_run
-from grouser.calibration.velocity import Inputs
 from grouser.errors import CalibrationError
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import resolve
+from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers, nominal_model
+from grouser.motion.predict import LogProblem, predict_log
+from grouser.motion.velocity import Inputs
 
 WARTHOG, RECBOT = gr.vehicle("warthog"), gr.vehicle("recbot")
 

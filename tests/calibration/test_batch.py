@@ -10,10 +10,10 @@ import pytest
 
 from grouser.calibration.batch import _loss, _weight, gauss_newton
 from grouser.calibration.calibrate import calibrate
-from grouser.calibration.noise import Noise
-from grouser.calibration.parameters import resolve
-from grouser.calibration.predict import LogProblem
 from grouser.errors import CalibrationError
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import resolve
+from grouser.motion.predict import LogProblem
 
 NOISE = Noise(density=np.diag([2e-3, 1e-3, 1e-3]))
 PLAIN = {"loss": "none", "prior": False}

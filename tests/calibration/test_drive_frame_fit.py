@@ -6,11 +6,11 @@ import pytest
 import grouser as gr
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.calibrate import cut_log
-from grouser.calibration.fit_file import _model, model_tables
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import resolve, with_values
-from grouser.calibration.predict import LogProblem
 from grouser.calibration.simulated import log_of_motion
+from grouser.motion.fit_file import _model, model_tables
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import resolve, with_values
+from grouser.motion.predict import LogProblem
 from grouser.slip import BodySlip, DriveFrameSlip
 
 P = np.array([-0.75, -0.11, -0.3, -0.19, 0.06, -0.4])

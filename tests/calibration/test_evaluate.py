@@ -11,8 +11,8 @@ import pytest
 import grouser as gr
 from grouser.calibration.calibrate import calibrate, cut_log
 from grouser.calibration.evaluate import Errors, evaluate, plain_odometry
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
 
 NOISE = Noise(density=np.diag([2e-3, 1e-3, 1e-3]))
 

@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 
 import grouser as gr
 from grouser.actuation import PI
-from grouser.calibration.baselines import Bicycle, DifferentialDrive, FourNumbers
-from grouser.calibration.fit import Fit, Training
-from grouser.calibration.fit_file import SCHEMA, fit_text, read_fit
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
-from grouser.calibration.observability import Direction
-from grouser.calibration.parameters import is_noise, resolve, value_of
-from grouser.calibration.perturbative import Perturbative
-from grouser.calibration.powertrain import Powertrain
 from grouser.contact import Pacejka, PiecewiseLinear
 from grouser.errors import CalibrationError
 from grouser.kinematics.model import Weights
 from grouser.logs.log import Sensor
+from grouser.motion.fit import Fit, Training
+from grouser.motion.fit_file import SCHEMA, fit_text, read_fit
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.observability import Direction
+from grouser.motion.parameters import is_noise, resolve, value_of
+from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
+from grouser.motion.powertrain import Powertrain
+from grouser.motion.slip_surface import Perturbative
 from grouser.slip import BodySlip
 
 LEVEL = gr.terrain.plane()

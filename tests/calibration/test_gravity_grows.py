@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.calibration import Perturbative
-from grouser.calibration.velocity import Inputs
 from grouser.errors import CalibrationError
+from grouser.motion import Perturbative
+from grouser.motion.velocity import Inputs
 
 SLIP = np.linspace(-0.1, 0.1, 13)
 

@@ -9,10 +9,10 @@ import planted_logs as drives
 import pytest
 
 from grouser.calibration.calibrate import cut_log
-from grouser.calibration.intervals import relative_poses
 from grouser.calibration.simulated import log_of_motion
 from grouser.errors import CalibrationError
 from grouser.logs import Log
+from grouser.motion.intervals import relative_poses
 
 MOTION = drives.slipping(np.zeros(6))
 

@@ -9,10 +9,10 @@ import planted_logs as drives
 import pytest
 
 from grouser.calibration import likelihood
-from grouser.calibration.noise import COMPONENTS, FORMS, Noise, bounded
 from grouser.calibration.online import high_covariance, outer_product_covariance
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor
+from grouser.motion.noise import COMPONENTS, FORMS, Noise, bounded
 
 DENSITY = np.array([[4e-3, 1e-3, -5e-4], [1e-3, 2e-3, 3e-4], [-5e-4, 3e-4, 1e-3]])
 

@@ -6,10 +6,10 @@ import numpy as np
 import planted_logs as drives
 
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.noise import Noise
-from grouser.calibration.observability import Direction, undetermined
-from grouser.calibration.parameters import Parameter, resolve
 from grouser.calibration.simulated import log_of_motion
+from grouser.motion.noise import Noise
+from grouser.motion.observability import Direction, undetermined
+from grouser.motion.parameters import Parameter, resolve
 
 NAMES = ["slip", "sensor.x", "sensor.y", "sensor.lag"]
 

@@ -10,11 +10,11 @@ import planted_logs as drives
 import pytest
 
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.noise import Noise
 from grouser.calibration.online import OnlineFilter, kalman_update
-from grouser.calibration.parameters import resolve
-from grouser.calibration.predict import LogProblem
 from grouser.errors import CalibrationError
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import resolve
+from grouser.motion.predict import LogProblem
 
 NOISE = Noise(density=np.diag([2e-3, 1e-3, 1e-3]))
 OPEN = {"gate": np.inf, "noise_gate": np.inf}

@@ -8,14 +8,14 @@ import pytest
 
 import grouser as gr
 from grouser.actuation import PI
-from grouser.calibration.baselines import Bicycle, DifferentialDrive, FourNumbers
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
-from grouser.calibration.parameters import Parameter, available, default, is_noise, resolve, value_of, with_values
-from grouser.calibration.perturbative import Perturbative
-from grouser.calibration.powertrain import Powertrain
 from grouser.contact import Pacejka, PiecewiseLinear
 from grouser.errors import CalibrationError
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import Parameter, available, default, is_noise, resolve, value_of, with_values
+from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
+from grouser.motion.powertrain import Powertrain
+from grouser.motion.slip_surface import Perturbative
 from grouser.vehicles import names as shipped
 
 LEVEL = gr.terrain.plane()

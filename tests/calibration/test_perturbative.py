@@ -8,18 +8,18 @@ import grouser as gr
 from grouser.calibration import online as online_module
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.calibrate import cut_log
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
 from grouser.calibration.online import OnlineFilter
-from grouser.calibration.parameters import default, resolve, with_values
-from grouser.calibration.perturbative import NAMES, Perturbative, gravity, input_transition, transition
 from grouser.calibration.perturbative_filter import COMPONENTS, PerturbativeFilter
-from grouser.calibration.predict import LogProblem
-from grouser.calibration.sensitivity import convolution, jacobian
 from grouser.calibration.simulated import dead_reckoning, log_of_motion
-from grouser.calibration.velocity import Inputs, inputs_of
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import default, resolve, with_values
+from grouser.motion.predict import LogProblem
+from grouser.motion.sensitivity import convolution, jacobian
+from grouser.motion.slip_surface import NAMES, Perturbative, gravity, input_transition, transition
+from grouser.motion.velocity import Inputs, inputs_of
 
 ALPHA = np.array([-0.05, -0.1, 0.02, 0.2, 0.01, -0.1, 0.05, 0.05, 0.005, -0.6, 0.02, 0.01, -0.02])
 DENSITY = np.array([[0.04, 0.005, 0.001], [0.005, 0.03, 0.002], [0.001, 0.002, 0.01]])

@@ -14,14 +14,14 @@ from grouser.calibration import likelihood
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.calibrate import cut_log
 from grouser.calibration.evaluate import errors_of
-from grouser.calibration.fit import Fit, Training
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
 from grouser.calibration.online import OnlineFilter
-from grouser.calibration.parameters import resolve, with_values
-from grouser.calibration.predict import LogProblem
 from grouser.calibration.simulated import log_of_run
 from grouser.contact import PiecewiseLinear
+from grouser.motion.fit import Fit, Training
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import resolve, with_values
+from grouser.motion.predict import LogProblem
 
 EXACT = {"loss": "none", "prior": False}
 
@@ -80,7 +80,7 @@ def test_steering_offset_radius_and_wheelbase_of_a_tricycle_come_back():
 
 
 def test_powertrain_comes_back_from_commands():
-    from grouser.calibration.powertrain import Powertrain
+    from grouser.motion.powertrain import Powertrain
 
     vehicle = drives.warthog()
     t, left, right, attitude = drives.winding()

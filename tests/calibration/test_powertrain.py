@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grouser.calibration.powertrain import Powertrain
 from grouser.errors import CalibrationError
+from grouser.motion.powertrain import Powertrain
 
 
 def step_response(train: Powertrain, dt: float, at: float = 0.5, seconds: float = 3.0):

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from grouser.calibration.powertrain import Powertrain
+from grouser.motion.powertrain import Powertrain
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.1, 0.13, 5.0])

@@ -9,14 +9,14 @@ import planted_logs as drives
 import pytest
 
 import grouser as gr
-from grouser.calibration.baselines import DifferentialDrive
 from grouser.calibration.calibrate import cut_log
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.predict import LogProblem
 from grouser.calibration.simulated import log_of_motion
-from grouser.calibration.velocity import SlipTwists, inputs_of, twists
 from grouser.errors import CalibrationError
 from grouser.logs.log import Poses, Sensor
+from grouser.motion.model import MotionModel
+from grouser.motion.planar import DifferentialDrive
+from grouser.motion.predict import LogProblem
+from grouser.motion.velocity import SlipTwists, inputs_of, twists
 
 
 def arc(v: float, w: float, t: float, sensor: Sensor) -> np.ndarray:

@@ -8,8 +8,8 @@ import numpy as np
 import planted_logs as drives
 
 from grouser import rotation
-from grouser.calibration.noise import Noise
-from grouser.calibration.velocity import inputs_of, twists
+from grouser.motion.noise import Noise
+from grouser.motion.velocity import inputs_of, twists
 
 
 def angle_rates(rpy):

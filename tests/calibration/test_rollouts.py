@@ -10,13 +10,13 @@ import pytest
 
 import grouser as gr
 from grouser.calibration.calibrate import cut_log
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
-from grouser.calibration.predict import LogProblem
 from grouser.calibration.simulated import log_of_run
 from grouser.contact import PiecewiseLinear
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.predict import LogProblem
 
 
 def commands(n: int, dt: float) -> np.ndarray:

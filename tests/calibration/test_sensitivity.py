@@ -7,14 +7,14 @@ import planted_logs as drives
 import pytest
 
 import grouser as gr
-from grouser.calibration.baselines import FourNumbers
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import resolve, with_values
-from grouser.calibration.perturbative import Perturbative
-from grouser.calibration.powertrain import Powertrain
-from grouser.calibration.sensitivity import convolution, jacobian
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import resolve, with_values
+from grouser.motion.planar import FourNumbers
+from grouser.motion.powertrain import Powertrain
+from grouser.motion.sensitivity import convolution, jacobian
+from grouser.motion.slip_surface import Perturbative
 
 
 def differences(problem, motion, parameters, share: float) -> np.ndarray:

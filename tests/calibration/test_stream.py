@@ -12,13 +12,13 @@ import grouser as gr
 from grouser.calibration.calibrate import calibrate
 from grouser.calibration.checkpoint import load_checkpoint, save_checkpoint
 from grouser.calibration.follow import LogFollower
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
 from grouser.calibration.simulated import log_of_motion
 from grouser.calibration.stream import StreamingCalibrator
 from grouser.logs import Log
 from grouser.logs.log import Sensor
 from grouser.logs.manifest import load_manifest
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
 from grouser.slip import BodySlip
 
 NAMES = ["slip.p2", "slip.p6", "sensor.lag", "noise"]

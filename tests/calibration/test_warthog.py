@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import grouser as gr
-from grouser.calibration import FourNumbers, Perturbative
+from grouser.motion import FourNumbers, Perturbative
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data" / "warthog"

@@ -14,8 +14,8 @@ from typing import Any
 import drive_files
 import pytest
 
-from grouser.calibration.fit import Fit
 from grouser.cli import run
+from grouser.motion.fit import Fit
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.live import Live
 
 from grouser.calibration.follow import LogFollower
-from grouser.calibration.motion import MotionModel
 from grouser.calibration.online import Update
 from grouser.calibration.stream import StreamingCalibrator
 from grouser.cli import live
@@ -26,6 +25,7 @@ from grouser.cli.app import run
 from grouser.errors import LogError
 from grouser.kinematics import Kinematics
 from grouser.logs.manifest import load_manifest
+from grouser.motion.model import MotionModel
 from grouser.vehicles.catalog import vehicle
 
 NAMES = [*(f"slip.a{k}" for k in range(1, 14)), "sensor.y", "sensor.lag", "noise.vx", "noise.vy", "noise.wz"]

@@ -6,7 +6,7 @@ import pytest
 import grouser as gr
 from grouser.collision import contacts
 from grouser.contact import PiecewiseLinear
-from grouser.dynamics import Spring
+from grouser.joints import Spring
 from grouser.kinematics import frame_poses
 from grouser.vehicles.mirror import signs
 

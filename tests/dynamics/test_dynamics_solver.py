@@ -7,7 +7,7 @@ import pytest
 
 import grouser as gr
 from grouser.contact import ErpCfm, Ishigami, MagicFormula, Pacejka, PiecewiseLinear
-from grouser.dynamics import Spring, Stops
+from grouser.joints import Spring, Stops
 
 G = 9.81
 PLANE = gr.terrain.plane()

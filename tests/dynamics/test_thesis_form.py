@@ -14,7 +14,7 @@ import pytest
 
 import grouser as gr
 from grouser.actuation import PI
-from grouser.dynamics import Spring
+from grouser.joints import Spring
 from grouser.simulation.settle import settle
 from tests.oracles.thesis_dynamics import Constraints, independent_rows, thesis_step
 

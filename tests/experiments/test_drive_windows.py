@@ -10,10 +10,10 @@ import pytest
 import grouser as gr
 from experiments import drive_windows as drive
 from experiments import drive_windows_data as data
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import available, value_of, with_values
-from grouser.calibration.predict import LogProblem
 from grouser.errors import GrouserError
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import available, value_of, with_values
+from grouser.motion.predict import LogProblem
 
 SHARED = Path(__file__).parents[3] / "shared"
 

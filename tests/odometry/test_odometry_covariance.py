@@ -6,9 +6,9 @@ from scipy.linalg import logm
 
 import grouser as gr
 from grouser import rotation
-from grouser.calibration import Noise
-from grouser.calibration.perturbative import Perturbative
-from grouser.calibration.velocity import Inputs, twists
+from grouser.motion import Noise
+from grouser.motion.slip_surface import Perturbative
+from grouser.motion.velocity import Inputs, twists
 from grouser.odometry import EncoderNoise
 from grouser.odometry.noise import slip_factor
 

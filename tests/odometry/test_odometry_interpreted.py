@@ -10,7 +10,7 @@ SCRIPT = """
 import sys
 import numpy as np
 import grouser as gr
-from grouser.calibration.perturbative import Perturbative
+from grouser.motion.slip_surface import Perturbative
 random = np.random.default_rng(0)
 slip = gr.slip.BodySlip([-0.5, -0.1, -0.6, -0.3, 0.05, -0.4])
 noise = gr.odometry.EncoderNoise(angle=0.01, contact_angle=0.02, attitude_time=0.1)

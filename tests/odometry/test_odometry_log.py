@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.calibration import FourNumbers, Perturbative
-from grouser.calibration.fit import Fit, Training
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
-from grouser.calibration.parameters import default, with_values
 from grouser.calibration.simulated import log_of_motion
 from grouser.errors import LogError
 from grouser.logs import Log
 from grouser.logs.log import Sensor
+from grouser.motion import FourNumbers, Perturbative
+from grouser.motion.fit import Fit, Training
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import default, with_values
 from grouser.odometry.gyro import at_rest, gyro_signal
 from grouser.odometry.judge import judge, nees_band
 from grouser.odometry.log import SAME_GROUND, GroundSpread, LogOdometry, odometry_of

@@ -10,15 +10,15 @@ import pytest
 from matplotlib.figure import Figure
 
 import grouser as gr
-from grouser.calibration import FourNumbers, Perturbative
-from grouser.calibration.fit import Fit, Training
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
-from grouser.calibration.parameters import default
 from grouser.calibration.simulated import log_of_motion
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import Sensor
+from grouser.motion import FourNumbers, Perturbative
+from grouser.motion.fit import Fit, Training
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import default
 from grouser.odometry import feed
 from grouser.odometry import log as odometry_log
 from grouser.odometry.compare import compare

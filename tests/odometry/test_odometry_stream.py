@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.calibration import Noise, log_of_motion
-from grouser.calibration.baselines import Bicycle, DifferentialDrive, FourNumbers
-from grouser.calibration.perturbative import Perturbative
+from grouser.calibration import log_of_motion
+from grouser.motion import Noise
+from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
+from grouser.motion.slip_surface import Perturbative
 from grouser.odometry import EncoderNoise
 
 SLIP = np.array([-0.5, -0.1, -0.6, -0.3, 0.05, -0.4])

@@ -29,7 +29,7 @@ run = gr.rolling.roll(model, rates={"alpha1": 1.0, "alpha2": 1.0, "alpha3": 1.0}
 arrays += [run.state, run.contact]
 
 rng = np.random.default_rng(1)
-fusion = gr.odometry.Fusion(gr.odometry.FusionSettings(align=0.1, imu_position=(0.1, 0.0, 0.2)))
+fusion = gr.fusion.Fusion(gr.fusion.FusionSettings(align=0.1, imu_position=(0.1, 0.0, 0.2)))
 for k in range(40):
     t = 0.01 * k
     moving = min(max(k - 15, 0), 10) / 10.0

@@ -13,13 +13,13 @@ import pytest
 import grouser as gr
 from grouser import rotation
 from grouser.calibration.evaluate import Errors
-from grouser.calibration.fit import Fit, Training
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import resolve, value_of
 from grouser.cli import run as command
 from grouser.errors import SimulationError
 from grouser.files import check_file, write_whole
 from grouser.logs.log import Poses
+from grouser.motion.fit import Fit, Training
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import resolve, value_of
 from grouser.vehicles.toml import write_toml
 
 

@@ -14,12 +14,12 @@ import grouser as gr
 from experiments.convergence import convergence
 from grouser.calibration.calibrate import calibrate
 from grouser.calibration.evaluate import Evaluation, evaluate
-from grouser.calibration.fit import Fit
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.perturbative import Perturbative
 from grouser.calibration.simulated import log_of_motion
 from grouser.logs import Log
 from grouser.logs.log import Sensor
+from grouser.motion.fit import Fit
+from grouser.motion.model import MotionModel
+from grouser.motion.slip_surface import Perturbative
 from grouser.slip import BodySlip
 from grouser.view import calibration as pictures
 

@@ -12,12 +12,12 @@ import pytest
 import report_reading
 
 import grouser as gr
-from grouser.calibration.fit import Fit
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
 from grouser.calibration.simulated import log_of_motion
 from grouser.logs import Log
 from grouser.logs.log import Sensor
+from grouser.motion.fit import Fit
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
 from grouser.slip import BodySlip
 from grouser.view import report_page
 from grouser.view.report import Picture, Report, file_hash

@@ -9,20 +9,11 @@ from typing import Any
 import numpy as np
 
 from grouser.bench.rounds import Sample, Spread, Work
-from grouser.calibration import (
-    LogProblem,
-    MotionModel,
-    Noise,
-    OnlineFilter,
-    Perturbative,
-    PerturbativeFilter,
-    cut_log,
-    log_of_motion,
-    resolve,
-)
+from grouser.calibration import OnlineFilter, PerturbativeFilter, cut_log, log_of_motion
 from grouser.calibration.calibrate import order
 from grouser.kinematics import Kinematics
 from grouser.logs.log import Sensor
+from grouser.motion import LogProblem, MotionModel, Noise, Perturbative, resolve
 from grouser.slip import BodySlip
 from grouser.vehicles import vehicle
 

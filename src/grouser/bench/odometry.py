@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from grouser.bench.rounds import Sample, Spread, Work
-from grouser.calibration import MotionModel, Noise
 from grouser.kinematics import Kinematics
+from grouser.motion import MotionModel, Noise
 from grouser.odometry import EncoderNoise, Odometry
 from grouser.slip import BodySlip
 from grouser.vehicles import vehicle

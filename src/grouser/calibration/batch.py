@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import Parameter, with_values
-from grouser.calibration.predict import LogProblem
-from grouser.calibration.sensitivity import jacobian
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import Parameter, with_values
+from grouser.motion.predict import LogProblem
+from grouser.motion.sensitivity import jacobian
 
 LOSSES = ("huber", "cauchy", "none")
 

@@ -9,22 +9,22 @@ import numpy as np
 from grouser import checks
 from grouser.calibration import likelihood
 from grouser.calibration.batch import BatchResult, gauss_newton
-from grouser.calibration.fit import Fit, History, Training
-from grouser.calibration.intervals import SLOWEST, Intervals, intervals_of
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
-from grouser.calibration.observability import undetermined
 from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
-from grouser.calibration.parameters import Parameter, is_noise, resolve, value_of, with_values
-from grouser.calibration.powertrain import Powertrain
-from grouser.calibration.predict import LogProblem
-from grouser.calibration.velocity import VelocityModel, inputs_of, rolling_speed
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import Sensor
+from grouser.motion.fit import Fit, History, Training
+from grouser.motion.intervals import SLOWEST, Intervals, intervals_of
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.observability import undetermined
+from grouser.motion.parameters import Parameter, is_noise, resolve, value_of, with_values
+from grouser.motion.powertrain import Powertrain
+from grouser.motion.predict import LogProblem
+from grouser.motion.velocity import VelocityModel, inputs_of, rolling_speed
 from grouser.terrain import Terrain
 
 DEFAULTS = ("slip", "sensor.x", "sensor.y", "sensor.lag", "noise", "sensor.time_noise")

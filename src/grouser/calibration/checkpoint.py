@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from grouser._version import __version__
-from grouser.calibration.fit_file import model_tables, table_lines, toml_value
 from grouser.calibration.follow import LogFollower, Place
 from grouser.errors import CalibrationError
 from grouser.files import write_whole
+from grouser.motion.fit_file import model_tables, table_lines, toml_value
 from grouser.vehicles.toml import to_toml
 
 SCHEMA = "grouser/stream@1"

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grouser import checks
-from grouser.calibration.baselines import DifferentialDrive
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.calibrate import cut_log
-from grouser.calibration.fit import Fit
-from grouser.calibration.intervals import Intervals
 from grouser.calibration.likelihood import log_likelihood
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import default
-from grouser.calibration.predict import LogProblem
-from grouser.calibration.sensitivity import jacobian
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
+from grouser.motion.fit import Fit
+from grouser.motion.intervals import Intervals
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import default
+from grouser.motion.planar import DifferentialDrive
+from grouser.motion.predict import LogProblem
+from grouser.motion.sensitivity import jacobian
 
 if TYPE_CHECKING:
     from pandas import DataFrame

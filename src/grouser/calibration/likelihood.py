@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
-from grouser.calibration.predict import LogProblem, Predicted
 from grouser.checks import FloatArray
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.predict import LogProblem, Predicted
 
 
 def log_likelihood(residuals: FloatArray, covariance: FloatArray) -> float:

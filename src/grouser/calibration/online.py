@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import Parameter, is_noise, value_of, with_values
-from grouser.calibration.predict import LogProblem, Predicted
-from grouser.calibration.sensitivity import jacobian
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import Parameter, is_noise, value_of, with_values
+from grouser.motion.predict import LogProblem, Predicted
+from grouser.motion.sensitivity import jacobian
 
 GATE = 90.0
 """Squared Mahalanobis distance beyond which an interval moves no systematic parameter, T §3.4.1."""

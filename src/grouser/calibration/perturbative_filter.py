@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from grouser._kernels.motion import log_integral as kernels
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
 from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter
-from grouser.calibration.parameters import Parameter, resolve
-from grouser.calibration.perturbative import NAMES, Perturbative
-from grouser.calibration.predict import ERRORS, MARGIN, LogProblem, Predicted, mounting
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import Parameter, resolve
+from grouser.motion.predict import ERRORS, MARGIN, LogProblem, Predicted, mounting
+from grouser.motion.slip_surface import NAMES, Perturbative
 
 COMPONENTS = ("vx", "vy", "wz")
 """Noisy velocities: δV_x, δV_y, δV_θ."""

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser import checks, rotation
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.velocity import Inputs, inputs_of, rolling_speed, twists
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.logs.log import IntArray, Log, Poses, Sensor
 from grouser.logs.report import Report
+from grouser.motion.model import MotionModel
+from grouser.motion.velocity import Inputs, inputs_of, rolling_speed, twists
 from grouser.simulation import Run
 
 LEAST_NOISE = 1e-6

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 
 from grouser.calibration.calibrate import DEFAULTS, order
-from grouser.calibration.fit import Fit, Training
-from grouser.calibration.intervals import LATEST, SLOWEST, Intervals, relative_poses
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.observability import undetermined
 from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
-from grouser.calibration.parameters import Parameter, resolve
-from grouser.calibration.predict import LogProblem
-from grouser.calibration.velocity import VelocityModel
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs.log import Log, Poses
 from grouser.logs.report import Report
+from grouser.motion.fit import Fit, Training
+from grouser.motion.intervals import LATEST, SLOWEST, Intervals, relative_poses
+from grouser.motion.model import MotionModel
+from grouser.motion.observability import undetermined
+from grouser.motion.parameters import Parameter, resolve
+from grouser.motion.predict import LogProblem
+from grouser.motion.velocity import VelocityModel
 
 AFTER = 1.0
 """An interval is used once the samples reach so far beyond its end [s]: the pose sensor may be early or late."""

@@ -12,10 +12,10 @@ from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
     from grouser.calibration.evaluate import Evaluation
-    from grouser.calibration.fit import Fit
-    from grouser.calibration.motion import MotionModel
-    from grouser.calibration.parameters import Parameter
     from grouser.logs import Log
+    from grouser.motion.fit import Fit
+    from grouser.motion.model import MotionModel
+    from grouser.motion.parameters import Parameter
 
 MODEL, FITTING, FOLLOWING = "Model", "Fitting", "Following"
 """Panels of `--help-all`; `--help` only names what is in them."""
@@ -218,10 +218,10 @@ def _refuse_missing_folder(path: Path | None) -> None:
 
 
 def _list(given: motions.Wanted, manifest: Path | None, as_json: bool) -> None:
-    from grouser.calibration.meaning import meaning, unit_of
-    from grouser.calibration.parameters import available, default
     from grouser.logs.log import Sensor
     from grouser.logs.manifest import load_manifest
+    from grouser.motion.meaning import meaning, unit_of
+    from grouser.motion.parameters import available, default
 
     read = None if manifest is None else load_manifest(manifest)
     sensor = Sensor() if read is None else Sensor(**read.sensor.model_dump())
@@ -330,7 +330,7 @@ def _print(
 
 def print_parameters(fit: Fit, title: str) -> None:
     """A table of what was found."""
-    from grouser.calibration.meaning import meaning, unit_of
+    from grouser.motion.meaning import meaning, unit_of
 
     sigma = fit.sigma
     rows = [

@@ -51,7 +51,7 @@ def evaluate(
 
     import grouser as gr
     from grouser.calibration.evaluate import evaluate as judge
-    from grouser.calibration.fit import Fit
+    from grouser.motion.fit import Fit
 
     found = Fit.load(fit, ground=None if terrain is None else gr.terrain.parse(terrain))
     log = console.read_log(logs, manifest)

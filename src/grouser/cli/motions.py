@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
-    from grouser.calibration.motion import MotionModel
-    from grouser.calibration.parameters import Parameter
-    from grouser.calibration.velocity import VelocityModel
     from grouser.dynamics import Dynamics
     from grouser.kinematics import Kinematics
     from grouser.logs.log import Sensor
+    from grouser.motion.model import MotionModel
+    from grouser.motion.parameters import Parameter
+    from grouser.motion.velocity import VelocityModel
     from grouser.vehicles import Vehicle
 
 MODELS = ("best", "kinematic", "perturbative", "diff-drive", "four-number", "bicycle", "dynamic")
@@ -64,9 +64,9 @@ class Wanted:
     def motion(self, vehicle: str | None, sensor: Sensor) -> MotionModel:
         """The model before calibration; the vehicle is that of the log unless one was asked for."""
         import grouser as gr
-        from grouser.calibration.motion import MotionModel
-        from grouser.calibration.noise import Noise
-        from grouser.calibration.powertrain import Powertrain
+        from grouser.motion.model import MotionModel
+        from grouser.motion.noise import Noise
+        from grouser.motion.powertrain import Powertrain
 
         name = self.vehicle or vehicle
         if name is None:
@@ -87,7 +87,7 @@ class Wanted:
 
     def chosen(self, motion: MotionModel) -> list[Parameter]:
         """The parameters to calibrate, with priors as asked for."""
-        from grouser.calibration.parameters import resolve
+        from grouser.motion.parameters import resolve
 
         names = self._first(motion)
         if self.parameters is not None:
@@ -107,7 +107,7 @@ class Wanted:
 
     def _model(self, vehicle: Vehicle) -> Kinematics | Dynamics | VelocityModel:
         import grouser as gr
-        from grouser.calibration import baselines, perturbative
+        from grouser.motion import planar, slip_surface
 
         if self.model == "kinematic":
             return gr.Kinematics(vehicle)
@@ -117,10 +117,10 @@ class Wanted:
         if self.model == "bicycle" and not (any(vehicle.steered) and not all(vehicle.steered)):
             raise GrouserError(f"--model: a bicycle steers some of its wheels and not others, unlike '{vehicle.name}'")
         kinds = {
-            "diff-drive": baselines.DifferentialDrive,
-            "four-number": baselines.FourNumbers,
-            "bicycle": baselines.Bicycle,
-            "perturbative": perturbative.Perturbative,
+            "diff-drive": planar.DifferentialDrive,
+            "four-number": planar.FourNumbers,
+            "bicycle": planar.Bicycle,
+            "perturbative": slip_surface.Perturbative,
         }
         # Logs hold stops, and slow and fast driving: gravity slides a vehicle only as its wheels roll.
         rolling = {"gravity_grows": "distance"} if self.model == "perturbative" else {}
@@ -130,7 +130,7 @@ class Wanted:
     def _first(self, motion: MotionModel) -> list[str]:
         """What a first fit of this model calibrates."""
         from grouser.calibration.calibrate import DEFAULTS
-        from grouser.calibration.parameters import available
+        from grouser.motion.parameters import available
 
         if self.model == "kinematic":
             return list(DEFAULTS)

@@ -12,8 +12,8 @@ from grouser.cli import console, values
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
-    from grouser.calibration.fit import Fit
     from grouser.logs import Log
+    from grouser.motion.fit import Fit
     from grouser.odometry.estimate import Estimate
     from grouser.odometry.log import LogOdometry
 
@@ -71,7 +71,7 @@ def odometry(
     if out is not None and out.suffix.lower() not in OUTPUTS:
         raise GrouserError(f"{out}: odometry is written into a file that ends in {' or '.join(OUTPUTS)}")
 
-    from grouser.calibration.fit import Fit
+    from grouser.motion.fit import Fit
     from grouser.odometry.compare import compare
 
     found = None if fit is None else Fit.load(fit)

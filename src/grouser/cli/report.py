@@ -128,7 +128,7 @@ def _of_fit(
     file: Path, logs: list[Path], manifest: Path | None, terrain: str | None, interval: float, words: dict[str, Any]
 ) -> Report:
     import grouser as gr
-    from grouser.calibration.fit import Fit
+    from grouser.motion.fit import Fit
     from grouser.view.report_fit import report_fit
 
     found = Fit.load(file, ground=None if terrain is None else gr.terrain.parse(terrain))
@@ -138,7 +138,7 @@ def _of_fit(
 
 
 def _of_log(logs: list[Path], manifest: Path | None, fit: Path | None, gyro: bool, words: dict[str, Any]) -> Report:
-    from grouser.calibration.fit import Fit
+    from grouser.motion.fit import Fit
     from grouser.view.report_odometry import report_odometry
 
     assert manifest is not None

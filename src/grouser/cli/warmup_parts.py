@@ -86,8 +86,8 @@ def dynamics() -> None:
         gr.Dynamics(zoe, actuator=gr.actuation.PI(gain=2000.0)),
         gr.Dynamics(zoe, actuator=gr.actuation.DCMotor(stall_torque=100.0, no_load_speed=10.0)),
         gr.Dynamics(zoe, actuator=gr.actuation.SharedDrive(groups=[], gain=2000.0)),
-        gr.Dynamics(zoe, joints=(gr.dynamics.Stops(joints=joint, lower=-0.5, upper=0.5, stiffness=1e3),)),
-        gr.Dynamics(zoe, joints=(gr.dynamics.Spring(joints=joint, stiffness=1.0),)),
+        gr.Dynamics(zoe, joints=(gr.joints.Stops(joints=joint, lower=-0.5, upper=0.5, stiffness=1e3),)),
+        gr.Dynamics(zoe, joints=(gr.joints.Spring(joints=joint, stiffness=1.0),)),
     ]
     for dynamic in models:
         gr.simulate(dynamic, flat, gr.drive.arc(1.0), duration=SHORT)
@@ -115,8 +115,8 @@ def calibration() -> None:
     motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky")))
     log = gr.calibration.log_of_motion(motion, t, dict.fromkeys(motion.vehicle.wheels, 1.0 + 0.0 * t))
     gr.evaluate(motion, log, interval=1.0)
-    gr.calibration.LogProblem(log, motion, gr.calibration.cut_log(log, motion, interval=1.0)).poses([motion])
-    gr.calibration.Powertrain(delay=0.1).rates(t, np.ones((len(t), 1)))
+    gr.motion.LogProblem(log, motion, gr.calibration.cut_log(log, motion, interval=1.0)).poses([motion])
+    gr.motion.Powertrain(delay=0.1).rates(t, np.ones((len(t), 1)))
 
 
 def odometry() -> None:
@@ -136,7 +136,7 @@ def fusion() -> None:
     """Fusion of wheels, IMU and poses."""
     import grouser as gr
 
-    gr.odometry.Fusion()
+    gr.fusion.Fusion()
 
 
 def rolling() -> None:

@@ -1,15 +1,11 @@
 """Constrained dynamics: the acceleration of a vehicle, given its contacts and forces. T §2.4."""
 
 from grouser.dynamics.external import ExternalForce
-from grouser.dynamics.joints import JointModel, Spring, Stops
 from grouser.dynamics.model import Dynamics
 from grouser.dynamics.step import Step
 
 __all__ = [
     "Dynamics",
     "ExternalForce",
-    "JointModel",
-    "Spring",
     "Step",
-    "Stops",
 ]

@@ -23,9 +23,9 @@ from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
 from grouser.contact import Contact, PiecewiseLinear
 from grouser.dynamics.external import ExternalForce
-from grouser.dynamics.joints import JointModel
 from grouser.dynamics.step import Step, take_step
 from grouser.errors import SimulationError
+from grouser.joints.models import JointModel
 from grouser.rooms import give_dynamic_scratch, give_scratch, take_dynamic_scratch, take_scratch
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
@@ -83,7 +83,7 @@ class Dynamics:
             checks.instance(model, Contact, f"contact of '{wheel}'", "use grouser.contact.Pacejka() or another")
         if self.actuator is not None:
             checks.instance(self.actuator, Actuator, "actuator", "use grouser.actuation.PI(gain=…) or None")
-        object.__setattr__(self, "joints", _rows(self.joints, JointModel, "joints", "grouser.dynamics.Spring(…)"))
+        object.__setattr__(self, "joints", _rows(self.joints, JointModel, "joints", "grouser.joints.Spring(…)"))
         external = _rows(self.external, ExternalForce, "external", "grouser.ExternalForce(…)")
         object.__setattr__(self, "external", external)
         if self.integrator not in LEADS:

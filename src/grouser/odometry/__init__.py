@@ -1,12 +1,9 @@
-"""Wheel odometry, signals, slip and fusion of a rover on board: L ch. 4, 5."""
+"""Wheel odometry, signals and slip of a rover on board: L ch. 4, 5."""
 
 from grouser.odometry.body_force import imu_force, quasi_static_force
 from grouser.odometry.contact_angles import ContactAngleEstimator, ground_angles, pair_angles
 from grouser.odometry.encoder import Encoders
 from grouser.odometry.estimate import Estimate
-from grouser.odometry.fusion import Fusion
-from grouser.odometry.fusion_estimate import FusionEstimate
-from grouser.odometry.fusion_settings import FusionSettings
 from grouser.odometry.jacobians import WheelJacobians, wheel_jacobians
 from grouser.odometry.judge import Judgement, judge
 from grouser.odometry.log import GroundSpread, LogOdometry, odometry_of
@@ -16,7 +13,6 @@ from grouser.odometry.odometry import Odometry
 from grouser.odometry.output import ros_odometry, write_csv, write_tum
 from grouser.odometry.passive_wheel import PassiveSchedule, PassiveWheelSlip
 from grouser.odometry.potentiometer import Potentiometer
-from grouser.odometry.sensor_log import FusedPath, SensorLog, fuse
 from grouser.odometry.slip_ratio import body_slip, travel_slip
 from grouser.odometry.sources import AttitudeSource, accelerometer_attitude, bogie_angle
 from grouser.odometry.steering_elasticity import SteeringElasticity
@@ -28,10 +24,6 @@ __all__ = [
     "EncoderNoise",
     "Encoders",
     "Estimate",
-    "FusedPath",
-    "Fusion",
-    "FusionEstimate",
-    "FusionSettings",
     "GroundSpread",
     "Judgement",
     "LogOdometry",
@@ -40,14 +32,12 @@ __all__ = [
     "PassiveSchedule",
     "PassiveWheelSlip",
     "Potentiometer",
-    "SensorLog",
     "SteeringElasticity",
     "WheelJacobians",
     "WheelSlipDetector",
     "accelerometer_attitude",
     "body_slip",
     "bogie_angle",
-    "fuse",
     "ground_angles",
     "imu_force",
     "judge",

@@ -18,10 +18,10 @@ import numpy as np
 from grouser._kernels.odometry import slots
 from grouser._kernels.odometry import update as kernels
 from grouser._kernels.odometry.store import Samples
-from grouser.calibration.velocity import LONG, Inputs, inputs_of
 from grouser.checks import FloatArray
 from grouser.logs import Log
 from grouser.logs.log import IntArray
+from grouser.motion.velocity import LONG, Inputs, inputs_of
 from grouser.odometry.faults import FAULTS, FaultCounts
 from grouser.odometry.linear import RateMap
 from grouser.odometry.odometry import BY_GRAVITY, Odometry

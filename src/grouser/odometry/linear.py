@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser.calibration.baselines import Bicycle, DifferentialDrive, FourNumbers, nominal_model
-from grouser.calibration.perturbative import Perturbative
-from grouser.calibration.velocity import Inputs, VelocityModel
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError, SimulationError
+from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers, nominal_model
+from grouser.motion.slip_surface import Perturbative
+from grouser.motion.velocity import Inputs, VelocityModel
 from grouser.vehicles import Vehicle
 
 NO_SLIP = np.zeros(13)

@@ -18,15 +18,15 @@ import numpy as np
 
 from grouser import checks
 from grouser._kernels.odometry import slots
-from grouser.calibration.fit import Fit
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
-from grouser.calibration.parameters import value_of, with_values
-from grouser.calibration.velocity import Inputs, VelocityModel, twists
 from grouser.checks import FloatArray
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import IntArray
+from grouser.motion.fit import Fit
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import value_of, with_values
+from grouser.motion.velocity import Inputs, VelocityModel, twists
 from grouser.odometry.estimate import Estimate
 from grouser.odometry.faults import FaultCounts
 from grouser.odometry.feed import WINDOW, Feed, check_inputs, inputs_between, windows

@@ -14,13 +14,13 @@ from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.odometry import slots
 from grouser._kernels.odometry import update as kernels
 from grouser._kernels.odometry.store import Samples, make_store
-from grouser.calibration import MotionModel, Noise
-from grouser.calibration.perturbative import GRAVITY_TERMS, Perturbative
-from grouser.calibration.velocity import VelocityModel
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.motion import MotionModel, Noise
+from grouser.motion.slip_surface import GRAVITY_TERMS, Perturbative
+from grouser.motion.velocity import VelocityModel
 from grouser.odometry.arms import SwingArms
 from grouser.odometry.estimate import Estimate
 from grouser.odometry.faults import FaultCounts

@@ -8,8 +8,8 @@ from typing import IO, Any
 
 from grouser.errors import SimulationError
 from grouser.files import write_whole
+from grouser.fusion.estimate import FusionEstimate
 from grouser.odometry.estimate import COMPONENTS, Estimate
-from grouser.odometry.fusion_estimate import FusionEstimate
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
 """REP-103 order of the rows of a ROS covariance, position first."""

@@ -14,15 +14,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
 from grouser.calibration.evaluate import INSIDE_2, Errors, Evaluation
-from grouser.calibration.fit import Fit, History
-from grouser.calibration.intervals import Intervals
-from grouser.calibration.meaning import unit_of
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import Parameter
-from grouser.calibration.predict import LogProblem
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.logs import Log
+from grouser.motion.fit import Fit, History
+from grouser.motion.intervals import Intervals
+from grouser.motion.meaning import unit_of
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import Parameter
+from grouser.motion.predict import LogProblem
 from grouser.view import style
 
 Path = str | os.PathLike[str]

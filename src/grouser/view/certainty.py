@@ -8,10 +8,10 @@ import os
 import numpy as np
 from matplotlib.figure import Figure
 
-from grouser.calibration.fit import Fit
-from grouser.calibration.observability import WEAK
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
+from grouser.motion.fit import Fit
+from grouser.motion.observability import WEAK
 from grouser.view import style
 
 MOST = 24

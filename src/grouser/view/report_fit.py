@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from grouser.calibration.evaluate import Evaluation, evaluate
-from grouser.calibration.fit import Fit
-from grouser.calibration.meaning import meaning, unit_of
 from grouser.errors import CalibrationError
 from grouser.logs import Log
+from grouser.motion.fit import Fit
+from grouser.motion.meaning import meaning, unit_of
 from grouser.vehicles.toml import to_toml
 from grouser.view.calibration import plot_evaluation, plot_history, plot_segments
 from grouser.view.certainty import plot_certainty

@@ -7,10 +7,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from grouser.calibration.fit import Fit
-from grouser.calibration.motion import MotionModel
 from grouser.errors import GrouserError
 from grouser.logs import Log
+from grouser.motion.fit import Fit
+from grouser.motion.model import MotionModel
 from grouser.odometry.compare import compare
 from grouser.odometry.judge import STRETCH, Judgement
 from grouser.odometry.log import LogOdometry, Progress

@@ -10,14 +10,14 @@ from difflib import get_close_matches
 import numpy as np
 
 from grouser import checks
-from grouser.calibration import vehicle_fields
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.velocity import VelocityModel
 from grouser.contact import Contact
 from grouser.contact.spring import SpringContact
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
+from grouser.motion import vehicle_fields
+from grouser.motion.model import MotionModel
+from grouser.motion.velocity import VelocityModel
 from grouser.slip import BodySlip
 
 SENSOR = ("x", "y", "z", "yaw", "lag")

@@ -7,7 +7,7 @@ import pytest
 from fusion_motions import standing
 
 from grouser.errors import GrouserError
-from grouser.odometry.fusion import Fusion, FusionSettings
+from grouser.fusion.filter import Fusion, FusionSettings
 
 STILL = (np.zeros(3), np.array([0.0, 0.0, 9.81]))
 IDENTITY = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), 1e-6 * np.eye(6))

@@ -9,8 +9,9 @@ import pytest
 import grouser as gr
 from grouser import rotation
 from grouser.errors import SimulationError
-from grouser.odometry import Fusion, FusionSettings, ros_odometry, write_csv, write_tum
-from grouser.odometry.fusion_estimate import twist_covariance
+from grouser.fusion import Fusion, FusionSettings
+from grouser.fusion.estimate import twist_covariance
+from grouser.odometry import ros_odometry, write_csv, write_tum
 from grouser.odometry.ros_order import NOT_OBSERVED
 
 REST = (0.0, 0.0, 9.81)

@@ -10,9 +10,9 @@ import numpy as np
 from grouser import checks
 from grouser._kernels.fusion import memory as slots
 from grouser.checks import FloatArray
-from grouser.odometry.fusion import OBSERVED, Fusion, Innovations
-from grouser.odometry.fusion_estimate import at_body
-from grouser.odometry.fusion_settings import FusionSettings
+from grouser.fusion.estimate import at_body
+from grouser.fusion.filter import OBSERVED, Fusion, Innovations
+from grouser.fusion.settings import FusionSettings
 
 _PRIORITY = {slots.IMU: 0, slots.KEYFRAME: 1, slots.WHEELS: 2, slots.POSE: 3}
 """Order of what comes in at one and the same time."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grouser.calibration.parameters import Parameter
 from grouser.checks import FloatArray
+from grouser.motion.parameters import Parameter
 
 WEAK = 3.0
 """A direction counts as determined if the log shrinks its prior sigma at least by this factor."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.observability import Direction
-from grouser.calibration.parameters import Parameter
 from grouser.checks import FloatArray
+from grouser.motion.model import MotionModel
+from grouser.motion.observability import Direction
+from grouser.motion.parameters import Parameter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,14 +109,14 @@ class Fit:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .toml file that `load_fit` reads; it appears whole or not at all."""
-        from grouser.calibration.fit_file import write_fit
+        from grouser.motion.fit_file import write_fit
 
         write_fit(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str], *, ground: Terrain | None = None) -> Fit:
         """Read a fit; one of a model that stands on a ground needs that ground again."""
-        from grouser.calibration.fit_file import read_fit
+        from grouser.motion.fit_file import read_fit
 
         return read_fit(path, ground=ground)
 

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from grouser._kernels.motion import log_integral as kernels
-from grouser.calibration.intervals import Intervals
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, twists
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import IntArray, Sensor
+from grouser.motion.intervals import Intervals
+from grouser.motion.model import MotionModel
+from grouser.motion.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, twists
 from grouser.slip import BodySlip
 from grouser.threads import in_slices, thread_count
 
@@ -80,7 +80,7 @@ class LogProblem:
     def poses(self, motions: Sequence[MotionModel], chosen: slice = slice(None)) -> FloatArray:
         """Predicted poses (S, I, 6) of S candidates: in the sensor's heading frame at the start of each interval."""
         if not motions[0].velocity_driven:
-            from grouser.calibration.rollouts import rollout_poses
+            from grouser.motion.rollouts import rollout_poses
 
             return rollout_poses(self, motions, self.intervals.only(chosen))
         first, last, _ = chosen.indices(len(self.intervals))
@@ -116,7 +116,7 @@ class LogProblem:
     def errors(self, motion: MotionModel, chosen: slice = slice(None), slopes: FloatArray | None = None) -> Predicted:
         """Poses with what their covariance is made of, and their slopes by the convolution integral."""
         if not motion.velocity_driven:
-            from grouser.calibration.rollouts import rollout_errors
+            from grouser.motion.rollouts import rollout_errors
 
             return rollout_errors(self, motion, self.intervals.only(chosen))
         here, inputs, shift = self._window(chosen)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from grouser.calibration.velocity import Inputs, VelocityModel
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
+from grouser.motion.velocity import Inputs, VelocityModel
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from experiments.consistency import PARTS, consistency, errors, logarithm, nees
 from experiments.fusion import SCENARIOS, SETTINGS, evaluate
 from experiments.fusion_drives import lru_sensors
 from experiments.sensors import exponential
-from grouser.odometry.sensor_log import fuse
+from grouser.fusion.sensor_log import fuse
 
 SEEDS = range(100, 103)
 GROUNDS = (12, 13, 14, 15)
@@ -61,7 +61,7 @@ def test_faults_are_told(outcomes, scenario):
 def test_the_true_path_closes_under_its_own_imu(suite):
     """IMU readings without noise, integrated by the filter alone, come back to the path: the IMU model is right."""
     t = suite.path.start + 0.01 * np.arange(8000)
-    from grouser.odometry.fusion import Fusion
+    from grouser.fusion.filter import Fusion
 
     start = suite.path.position(suite.path.start)
     fusion = Fusion(SETTINGS.replace(gyro_noise=1e-6, acceleration_noise=1e-6), position=start, yaw=_yaw(suite))

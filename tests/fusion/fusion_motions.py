@@ -4,7 +4,7 @@ import numpy as np
 
 from experiments.true_path import TruePath
 from grouser import rotation
-from grouser.odometry.fusion import Fusion, FusionSettings
+from grouser.fusion.filter import Fusion, FusionSettings
 
 QUIET = {
     "gyro_noise": 1e-6,

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from grouser import checks
-from grouser.calibration.noise import Noise
-from grouser.calibration.powertrain import Powertrain
-from grouser.calibration.velocity import VelocityModel
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs.log import Sensor
+from grouser.motion.noise import Noise
+from grouser.motion.powertrain import Powertrain
+from grouser.motion.velocity import VelocityModel
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:
-    from grouser.calibration.predict import LogPrediction
     from grouser.logs import Log
+    from grouser.motion.predict import LogPrediction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,6 +66,6 @@ class MotionModel:
 
     def predict(self, log: Log, *, interval: float | None = 2.0) -> LogPrediction:
         """Poses at the end of every interval [s] of a log, with covariance; None predicts whole stretches at once."""
-        from grouser.calibration.predict import predict_log
+        from grouser.motion.predict import predict_log
 
         return predict_log(self, log, interval=interval)

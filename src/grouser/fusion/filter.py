@@ -20,8 +20,8 @@ from grouser._kernels.fusion import filter as kernels
 from grouser._kernels.fusion import memory as slots
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.odometry.fusion_estimate import FusionEstimate, at_body_once, twist_covariance
-from grouser.odometry.fusion_settings import FusionSettings
+from grouser.fusion.estimate import FusionEstimate, at_body_once, twist_covariance
+from grouser.fusion.settings import FusionSettings
 
 logger = logging.getLogger("grouser.odometry")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grouser.odometry.fusion_estimate import at_body, at_body_once
+from grouser.fusion.estimate import at_body, at_body_once
 
 
 def test_one_state_is_moved_to_the_body_as_many_are():

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser.calibration.baselines import nominal_model
-from grouser.calibration.noise import GROWTH
-from grouser.calibration.velocity import Inputs, VelocityModel, rolling_speed
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
+from grouser.motion.noise import GROWTH
+from grouser.motion.planar import nominal_model
+from grouser.motion.velocity import Inputs, VelocityModel, rolling_speed
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:

@@ -11,21 +11,21 @@ import numpy as np
 from grouser import rotation
 from grouser._kernels.motion import log_integral as kernels
 from grouser._kernels.simulation import drive as laws
-from grouser.calibration.intervals import Intervals
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.predict import Predicted
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs.log import Sensor
+from grouser.motion.intervals import Intervals
+from grouser.motion.model import MotionModel
+from grouser.motion.predict import Predicted
 from grouser.simulation.engine import Records, launch
 from grouser.simulation.settle import settle
 from grouser.simulation.simulate import start_velocity
 from grouser.simulation.status import Status
 
 if TYPE_CHECKING:
-    from grouser.calibration.predict import LogProblem
+    from grouser.motion.predict import LogProblem
 
 
 def rollout_poses(problem: LogProblem, motions: Sequence[MotionModel], intervals: Intervals) -> FloatArray:

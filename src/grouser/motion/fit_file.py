@@ -14,14 +14,6 @@ import numpy as np
 
 from grouser._version import __version__
 from grouser.actuation import PI, DCMotor
-from grouser.calibration import baselines, perturbative
-from grouser.calibration.fit import Fit, Training
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.noise import Noise
-from grouser.calibration.observability import Direction
-from grouser.calibration.parameters import Parameter
-from grouser.calibration.powertrain import Powertrain
-from grouser.calibration.velocity import VelocityModel
 from grouser.contact import ErpCfm, Ishigami, Pacejka, PiecewiseLinear
 from grouser.contact.pacejka import MagicFormula
 from grouser.dynamics import Dynamics
@@ -30,6 +22,14 @@ from grouser.files import write_whole
 from grouser.kinematics import Kinematics
 from grouser.kinematics.model import Weights
 from grouser.logs.log import Sensor
+from grouser.motion import planar, slip_surface
+from grouser.motion.fit import Fit, Training
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.observability import Direction
+from grouser.motion.parameters import Parameter
+from grouser.motion.powertrain import Powertrain
+from grouser.motion.velocity import VelocityModel
 from grouser.slip import BodySlip, DriveFrameSlip
 from grouser.terrain import Terrain, plane
 from grouser.vehicles import Vehicle
@@ -43,7 +43,7 @@ SLIPS: dict[str, Any] = {c.__name__: c for c in (BodySlip, DriveFrameSlip)}
 ACTUATORS = {c.__name__: c for c in (PI, DCMotor)}
 VELOCITY_MODELS: dict[str, Any] = {
     c.__name__: c
-    for c in (baselines.DifferentialDrive, baselines.Bicycle, baselines.FourNumbers, perturbative.Perturbative)
+    for c in (planar.DifferentialDrive, planar.Bicycle, planar.FourNumbers, slip_surface.Perturbative)
 }
 OPTIONS = (
     "newton",

@@ -8,7 +8,7 @@ from fusion_motions import QUIET, feed_imu, standing, wavy_path
 
 from experiments.sensors import exponential
 from grouser import rotation
-from grouser.odometry.fusion import Fusion, FusionSettings
+from grouser.fusion.filter import Fusion, FusionSettings
 
 PLACE = (0.2, -0.1, 0.15)
 BIAS = np.array([0.015, -0.015, 0.0])

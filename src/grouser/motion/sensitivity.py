@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from grouser.calibration.motion import MotionModel
-from grouser.calibration.parameters import Parameter, default, value_of, with_values
-from grouser.calibration.predict import ERRORS, LogProblem
-from grouser.calibration.velocity import VelocityModel, twists
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import Parameter, default, value_of, with_values
+from grouser.motion.predict import ERRORS, LogProblem
+from grouser.motion.velocity import VelocityModel, twists
 
 STEP = 1e-4
 """Difference taken, as a share of a parameter's scale, of models that are smooth."""

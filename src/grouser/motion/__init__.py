@@ -1,0 +1,32 @@
+"""A calibrated motion model: velocity from rates, slip, powertrain, noise, parameters by name, predictions of a log."""
+
+from grouser.motion.fit import Fit, History, Training
+from grouser.motion.intervals import Intervals
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import Parameter, available, resolve
+from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
+from grouser.motion.powertrain import Powertrain
+from grouser.motion.predict import LogPrediction, LogProblem
+from grouser.motion.slip_surface import Perturbative
+from grouser.motion.velocity import VelocityModel
+
+__all__ = [
+    "Bicycle",
+    "DifferentialDrive",
+    "Fit",
+    "FourNumbers",
+    "History",
+    "Intervals",
+    "LogPrediction",
+    "LogProblem",
+    "MotionModel",
+    "Noise",
+    "Parameter",
+    "Perturbative",
+    "Powertrain",
+    "Training",
+    "VelocityModel",
+    "available",
+    "resolve",
+]
