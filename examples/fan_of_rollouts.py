@@ -17,8 +17,8 @@ side = np.sign(husky.wheel_positions[:, 1])
 
 random = np.random.default_rng(0)
 ahead, turn = random.uniform(1.0, 4.0, 500), random.uniform(-1.5, 1.5, 500)
-rates = ahead[:, None] - turn[:, None] * side                   # (N, n_act) [rad/s]
-commands = np.repeat(rates[:, None, :], 200, axis=1)            # (N, T, n_act): held for 200 steps
+rates = ahead[:, None] - turn[:, None] * side  # (N, n_act) [rad/s]
+commands = np.repeat(rates[:, None, :], 200, axis=1)  # (N, T, n_act): held for 200 steps
 
 began = time.perf_counter()
 fan = gr.rollout(gr.Kinematics(husky), ground, commands, dt=0.04, every=4)

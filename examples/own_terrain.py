@@ -20,8 +20,8 @@ def waves(x: float, y: float) -> float:
 x = y = np.linspace(-8.0, 12.0, 201)
 heights = 0.05 * np.sin(3.0 * x)[:, None] * np.cos(2.0 * y)[None, :]
 field = gr.terrain.grid(heights, x, y, interpolation="bicubic")
-course = gr.terrain.stack(field, gr.terrain.ramp(height=0.4, deg=12.0, x=2.0, width=3.0))   # the highest wins
-course.save(out / "course.npz")                                 # grouser simulate zoe --terrain course.npz
+course = gr.terrain.stack(field, gr.terrain.ramp(height=0.4, deg=12.0, x=2.0, width=3.0))  # the highest wins
+course.save(out / "course.npz")  # grouser simulate zoe --terrain course.npz
 
 model = gr.Kinematics(gr.vehicle("warthog"))
 for name, ground in (("waves", waves), ("course", course)):

@@ -30,7 +30,7 @@ scout = Vehicle(
     description="Four-wheel skid-steer with a rolling front axle",
 )  # fmt: skip
 print(scout.summary())
-write_toml(scout, out / "scout.toml")                            # edit it, then: grouser check scout.toml
+write_toml(scout, out / "scout.toml")  # edit it, then: grouser check scout.toml
 
 ground = gr.terrain.rough(rms=0.05, length=0.5, seed=2)
 run = gr.simulate(gr.Kinematics(scout), ground, gr.drive.arc(0.5, 0.4), duration=8.0)

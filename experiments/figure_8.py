@@ -131,9 +131,7 @@ def _notes(rows: list[Row]) -> list[str]:
         if ratios:
             saved.append(f"{name} {100.0 * (1.0 - float(np.median(ratios))):.0f} %")
     if saved:
-        notes.append(
-            f"Saved per step, median over dt: {', '.join(saved)} (M: about 10 % each)."
-        )
+        notes.append(f"Saved per step, median over dt: {', '.join(saved)} (M: about 10 % each).")
     fine, coarse = by[EXACT, 0.01]["position_error"], by[EXACT, 0.10]["position_error"]
     if fine and coarse:
         slope = float(np.log(coarse / fine) / np.log((0.10 - STEPS[0]) / (0.01 - STEPS[0])))

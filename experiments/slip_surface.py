@@ -142,9 +142,7 @@ def _drive(model: Dynamics, ground: Terrain, seed: int) -> Run:
         at = end
     wheels = _wheel_rates(model, _limited(speed, SPEEDING), _limited(turn, TURNING))
     x, y = random.uniform(-60.0, 60.0, 2)
-    run = simulate(
-        model, ground, drive.table(wheels), duration=RUN, dt=DT, start=(x, y, random.uniform(-np.pi, np.pi))
-    )
+    run = simulate(model, ground, drive.table(wheels), duration=RUN, dt=DT, start=(x, y, random.uniform(-np.pi, np.pi)))
     if run.status is not Status.OK:
         raise SimulationError(f"drive {seed} ended as {run.status} after {run.steps} steps")
     return run

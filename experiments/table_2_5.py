@@ -129,9 +129,7 @@ def _dae_row(
     times = []
     for _ in range(REPEATS):
         began = time.process_time()
-        simulate(
-            model, ground, SCHEDULE, duration=DURATION, dt=run.dt, start=start, velocity=velocity, every=run.steps
-        )
+        simulate(model, ground, SCHEDULE, duration=DURATION, dt=run.dt, start=start, velocity=velocity, every=run.steps)
         times.append(time.process_time() - began)
     return {
         "method": DAE,

@@ -118,9 +118,7 @@ TABLE_2_7 = Experiment(
 )
 
 
-def _notes(
-    cells: dict[tuple[str, float], Cell], wide: dict[str, Cell], euler: dict[str, Cell]
-) -> list[str]:
+def _notes(cells: dict[tuple[str, float], Cell], wide: dict[str, Cell], euler: dict[str, Cell]) -> list[str]:
     notes = [
         "Errors are distances to the same model at dt 0.01 s at the end of 10 s, means over the terrains; Newton "
         "iterations are per step.",

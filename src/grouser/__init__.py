@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from grouser import compiling as _compiling  # noqa: F401  it shows on stderr what is being compiled
+from grouser import pictures as _pictures
 from grouser._version import __version__
 
 if TYPE_CHECKING:
@@ -130,6 +131,26 @@ def __getattr__(name: str) -> Any:
         value = import_module(f"grouser.{name}")
     globals()[name] = value
     return value
+
+
+_PAINTERS = {
+    "contact over slip": ("contact", "plot_slip"),
+    "contact over slip velocity": ("contact", "plot_slip_velocity"),
+    "fit": ("calibration", "plot_history"),
+    "rolling": ("rolling", "plot_rolling"),
+    "run": ("plot", "plot_run"),
+    "run as page": ("page", "view_runs"),
+    "run as mcap": ("mcap", "write_mcap"),
+}
+"""Module and function of `view` that draw what the classes below it offer; loaded when something is drawn."""
+
+
+def _painter(module: str, function: str) -> Any:
+    return lambda *args, **options: getattr(import_module(f"grouser.view.{module}"), function)(*args, **options)
+
+
+for _what, (_module, _function) in _PAINTERS.items():
+    _pictures.painted_by(_what, _painter(_module, _function))
 
 
 def __dir__() -> list[str]:

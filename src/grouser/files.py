@@ -10,9 +10,7 @@ from typing import IO
 from grouser.errors import GrouserError
 
 
-def write_whole(
-    path: str | os.PathLike[str], write: Callable[[IO[bytes]], object], error: type[GrouserError]
-) -> None:
+def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object], error: type[GrouserError]) -> None:
     """Let `write` fill a file beside `path`, then move it there, so that no reader ever sees half of it."""
     try:
         target = Path(path)

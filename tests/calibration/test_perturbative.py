@@ -1,6 +1,5 @@
 """The perturbative model of P: signs of slip, closed transitions, planted parameters, and the lean filter."""
 
-
 import numpy as np
 import pytest
 
@@ -176,9 +175,7 @@ def test_the_transitions_are_slopes_of_the_nonlinear_integral(course):
     step, k = time[1] - time[0], 30
     roll, pitch = attitude[k : k + 2].mean(axis=0)
     middle = 0.5 * (position[k] + position[k + 1])
-    Gamma = input_transition(
-        dx - middle[0], dy - middle[1], roll=roll, pitch=pitch, yaw=0.5 * (yaw[k] + yaw[k + 1])
-    )
+    Gamma = input_transition(dx - middle[0], dy - middle[1], roll=roll, pitch=pitch, yaw=0.5 * (yaw[k] + yaw[k + 1]))
     for column, row in enumerate((3, 4, 2)):
         moved = none.copy()
         moved[k, row] = h
@@ -230,9 +227,7 @@ def test_the_filter_finds_slip_within_its_sigmas(course):
 
 
 def test_the_filter_finds_slip_and_noise_together_within_their_sigmas(course):
-    start = motion(
-        0.7 * ALPHA, density=np.diag([0.05, 0.05, 0.02]), position_noise=0.02, yaw_noise=0.005
-    )
+    start = motion(0.7 * ALPHA, density=np.diag([0.05, 0.05, 0.02]), position_noise=0.02, yaw_noise=0.005)
     assert sigmas_off(course, start, ["slip", "noise"]).max() < 4.0
 
 

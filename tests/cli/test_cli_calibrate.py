@@ -145,9 +145,7 @@ FOLLOW = ["--follow", "--poll", "0.05", "--idle-exit", "0.2", "--json"]
 FIRST = ["--parameters", "slip.p2,slip.p6,sensor.x,noise"]
 
 
-def test_follow_learns_what_calibrate_online_learns(
-    drive: tuple[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_follow_learns_what_calibrate_online_learns(drive: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     log, manifest = drive
     assert run(["calibrate", log, "--manifest", manifest, *FIRST, *FOLLOW]) == 0
     followed = printed(capsys)
@@ -216,7 +214,7 @@ def test_a_checkpoint_of_something_else_is_refused(
     capsys.readouterr()
     other, _ = drive_files.write(tmp_path, seconds=20.0, seed=5)
     changed = tmp_path / "other.toml"
-    changed.write_text(drive_files.MANIFEST + 'yaw = 0.1\n')
+    changed.write_text(drive_files.MANIFEST + "yaw = 0.1\n")
     for arguments, sentence in (
         ([log, *follow, "--parameters", "slip.p2,noise"], "was made for other parameters: slip.p2, slip.p6"),
         ([log, *follow, *FIRST, "--prior", "slip.p2=0:1"], "other priors"),

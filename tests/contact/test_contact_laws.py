@@ -103,9 +103,7 @@ def test_force_has_no_jump_through_zero_slip_and_zero_speed(model):
 
 @each_smooth
 def test_friction_is_linear_at_rest(model):
-    slopes = [
-        model.force([[v, 0, 0], [0, v, 0]], 0.0, -0.01, **WHEEL)[[0, 1], [0, 1]] / v for v in (1e-7, -1e-7, 1e-9)
-    ]
+    slopes = [model.force([[v, 0, 0], [0, v, 0]], 0.0, -0.01, **WHEEL)[[0, 1], [0, 1]] / v for v in (1e-7, -1e-7, 1e-9)]
     np.testing.assert_allclose(slopes[1], slopes[0], rtol=1e-5)
     np.testing.assert_allclose(slopes[2], slopes[0], rtol=1e-4)
     assert (slopes[0] < 0.0).all()

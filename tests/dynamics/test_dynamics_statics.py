@@ -199,8 +199,6 @@ def test_world_forces_keep_their_direction_and_frame_forces_turn(yaw):
         np.testing.assert_allclose(held.sum(axis=0), wanted, atol=1e-6 * vehicle.mass * G)
 
 
-
-
 @pytest.mark.parametrize("angle", [0.0, math.pi / 2, 4.0])
 def test_a_force_on_a_point_of_a_wheel_turns_with_the_wheel(angle):
     vehicle = gr.vehicle("husky")

@@ -127,7 +127,7 @@ def test_fusion_speaks_ros_and_tum(tmp_path):
     np.testing.assert_array_equal(twist[3:, 3:], e.twist_covariance[:3, :3])
     write_tum(tmp_path / "fused.tum", [e])
     assert np.loadtxt(tmp_path / "fused.tum")[0] == e.time
-    with pytest.raises(SimulationError, match="3 is not an Estimate or FusionEstimate"):
+    with pytest.raises(SimulationError, match="3 is not an estimate"):
         write_tum(tmp_path / "wrong.tum", [3])
     with pytest.raises(SimulationError, match="is not an Estimate"):
         write_csv(tmp_path / "wrong.csv", [e])

@@ -50,9 +50,7 @@ def saveable():
         "spline": terrain.spline(HEIGHTS, AXIS, AXIS),
         "mesh": box,
         "rough": terrain.rough(rms=0.1, length=1.0, seed=3, size=8.0),
-        "tree": terrain.moved(
-            terrain.stack(box, terrain.moved(terrain.grid(hole, AXIS, AXIS), yaw=1.0)), z=1.0
-        ),
+        "tree": terrain.moved(terrain.stack(box, terrain.moved(terrain.grid(hole, AXIS, AXIS), yaw=1.0)), z=1.0),
     }
 
 
@@ -268,9 +266,7 @@ def test_meshes_are_read_from_files(kind, tmp_path):
     path.write_bytes(mesh_bytes(kind))
     ground = terrain.read(path)
     assert ground.bounds == (0.0, 3.0, 0.0, 3.0)
-    np.testing.assert_allclose(
-        ground.height([0.0, 3.0, 1.0, 3.0], [0.0, 0.0, 1.0, 3.0]), [0, 1, 1, 0], atol=1e-6
-    )
+    np.testing.assert_allclose(ground.height([0.0, 3.0, 1.0, 3.0], [0.0, 0.0, 1.0, 3.0]), [0, 1, 1, 0], atol=1e-6)
 
 
 def test_a_missing_package_is_named_with_how_to_install_it(tmp_path, monkeypatch):

@@ -32,9 +32,7 @@ def every_kind():
         "stack": terrain.stack(bilinear, triangle),
         "moved": terrain.moved(bilinear, x=1.0, yaw=0.4, mirror=True),
         "function": terrain.function(lambda x, y: math.sin(x) * y),
-        "nested": terrain.stack(
-            terrain.moved(terrain.stack(bilinear, triangle), x=3.0), terrain.ramp(0.3, 10.0)
-        ),
+        "nested": terrain.stack(terrain.moved(terrain.stack(bilinear, triangle), x=3.0), terrain.ramp(0.3, 10.0)),
     }
 
 
@@ -57,9 +55,7 @@ def test_samples_are_finite_with_unit_normals_and_agree_with_bounds(kind):
     for part in sample:
         assert np.isfinite(part).all()
     np.testing.assert_allclose(np.linalg.norm(sample.normal, axis=-1), 1.0, atol=1e-14)
-    np.testing.assert_array_equal(
-        sample.normal[~sample.inside], np.tile([0, 0, 1], ((~sample.inside).sum(), 1))
-    )
+    np.testing.assert_array_equal(sample.normal[~sample.inside], np.tile([0, 0, 1], ((~sample.inside).sum(), 1)))
     xmin, xmax, ymin, ymax = ground.bounds
     beyond = (px < xmin) | (px > xmax) | (py < ymin) | (py > ymax)
     assert not sample.inside[beyond].any()

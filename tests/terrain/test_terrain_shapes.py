@@ -50,9 +50,7 @@ def test_one_inclined_surface_made_in_every_way_is_the_same():
     px, py = points_everywhere()
     wanted = reference.sample(px, py)
     h = reference.height(X[:, None], Y[None, :])
-    a, b = math.tan(math.radians(17.0)) * np.array(
-        [math.cos(math.radians(35.0)), math.sin(math.radians(35.0))]
-    )
+    a, b = math.tan(math.radians(17.0)) * np.array([math.cos(math.radians(35.0)), math.sin(math.radians(35.0))])
     ways = {
         "bilinear": terrain.grid(h, X, Y),
         "bicubic": terrain.grid(h, X, Y, interpolation="bicubic"),
@@ -89,9 +87,7 @@ def test_every_interpolation_passes_through_its_nodes(make, bumpy):
 
 @pytest.mark.parametrize("make", ["bicubic", "spline"])
 def test_the_slope_of_a_smooth_map_is_the_derivative_of_its_height(make, bumpy):
-    ground = (
-        terrain.spline(bumpy, X, Y) if make == "spline" else terrain.grid(bumpy, X, Y, interpolation=make)
-    )
+    ground = terrain.spline(bumpy, X, Y) if make == "spline" else terrain.grid(bumpy, X, Y, interpolation=make)
     e = 1e-5
     px, py = np.random.default_rng(0).uniform((X[0] + e, Y[0] + e), (X[-1] - e, Y[-1] - e), (3000, 2)).T
     by_x = (ground.height(px + e, py) - ground.height(px - e, py)) / (2 * e)
@@ -99,9 +95,7 @@ def test_the_slope_of_a_smooth_map_is_the_derivative_of_its_height(make, bumpy):
     # Rounding eps·h/e ≈ 1e-11, truncation e²h‴ ≈ 1e-9; near lines of nodes, where h″ jumps, e·h″ ≈ 1e-5.
     np.testing.assert_allclose(ground.gradient(px, py), np.stack((by_x, by_y), -1), atol=1e-4, rtol=0)
     clear = (np.abs((px - X[0]) / 0.5 % 1 - 0.5) < 0.49) & (np.abs((py - Y[0]) / 0.4 % 1 - 0.5) < 0.49)
-    np.testing.assert_allclose(
-        ground.gradient(px, py)[clear], np.stack((by_x, by_y), -1)[clear], atol=1e-7, rtol=0
-    )
+    np.testing.assert_allclose(ground.gradient(px, py)[clear], np.stack((by_x, by_y), -1)[clear], atol=1e-7, rtol=0)
 
 
 def test_the_slope_of_a_spline_has_continuous_derivatives_and_that_of_bicubic_has_not(bumpy):
@@ -135,9 +129,7 @@ def test_bilinear_slopes_are_continuous(bumpy):
 
 @golden
 def test_the_reference_grid_has_the_reference_heights_and_normals():
-    raw = np.array(
-        (GOLDEN / "gridsurfdata1.txt").read_text().replace("\n", ",").strip(", ").split(","), dtype=float
-    )
+    raw = np.array((GOLDEN / "gridsurfdata1.txt").read_text().replace("\n", ",").strip(", ").split(","), dtype=float)
     xmin, xmax, nx, ymin, ymax, ny = raw[:6]
     x, y = np.linspace(xmin, xmax, int(nx)), np.linspace(ymin, ymax, int(ny))
     heights = raw[6:].reshape(int(ny), int(nx)).T
@@ -158,15 +150,9 @@ def test_the_reference_grid_has_the_reference_heights_and_normals():
 def test_ramp_goes_up_along_its_top_and_down():
     ground = terrain.ramp(0.41, length=1.79, top=0.61, width=0.61)
     u = np.array([-1.0, 0.0, 0.295, 0.59, 0.9, 1.2, 1.495, 1.79, 3.0])
-    np.testing.assert_allclose(
-        ground.height(u, 0.0), [0, 0, 0.205, 0.41, 0.41, 0.41, 0.205, 0, 0], atol=1e-12
-    )
-    np.testing.assert_allclose(
-        ground.height(0.9, [0.304, 0.306, -0.304, -0.306]), [0.41, 0, 0.41, 0], atol=1e-12
-    )
-    np.testing.assert_allclose(
-        ground.gradient([0.3, 0.9, 1.5], 0.0)[:, 0], [0.41 / 0.59, 0, -0.41 / 0.59], atol=1e-12
-    )
+    np.testing.assert_allclose(ground.height(u, 0.0), [0, 0, 0.205, 0.41, 0.41, 0.41, 0.205, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(ground.height(0.9, [0.304, 0.306, -0.304, -0.306]), [0.41, 0, 0.41, 0], atol=1e-12)
+    np.testing.assert_allclose(ground.gradient([0.3, 0.9, 1.5], 0.0)[:, 0], [0.41 / 0.59, 0, -0.41 / 0.59], atol=1e-12)
 
 
 def test_ramp_to_a_plateau_and_ramp_that_drops():
@@ -179,9 +165,7 @@ def test_ramp_to_a_plateau_and_ramp_that_drops():
 
 def test_a_turned_ramp_is_the_ramp_turned():
     turned = terrain.ramp(0.4, 15.0, top=0.5, width=1.0, x=1.0, y=2.0, heading_deg=50.0, base=False)
-    moved = terrain.moved(
-        terrain.ramp(0.4, 15.0, top=0.5, width=1.0, base=False), x=1.0, y=2.0, yaw=math.radians(50.0)
-    )
+    moved = terrain.moved(terrain.ramp(0.4, 15.0, top=0.5, width=1.0, base=False), x=1.0, y=2.0, yaw=math.radians(50.0))
     px, py = np.random.default_rng(1).uniform(-3, 6, (2, 5000))
     a, b = turned.sample(px, py), moved.sample(px, py)
     np.testing.assert_array_equal(a.inside, b.inside)
@@ -257,9 +241,7 @@ BAD = {
     "grid(falling x)": lambda: terrain.grid(np.zeros((3, 3)), [2, 1, 0], range(3)),
     "grid(uneven x)": lambda: terrain.grid(np.zeros((3, 3)), [0, 1, 3], range(3)),
     "grid(x of other length)": lambda: terrain.grid(np.zeros((3, 3)), range(4), range(3)),
-    "grid(unknown interpolation)": lambda: terrain.grid(
-        np.zeros((3, 3)), range(3), range(3), interpolation="cubic"
-    ),
+    "grid(unknown interpolation)": lambda: terrain.grid(np.zeros((3, 3)), range(3), range(3), interpolation="cubic"),
     "grid(complex)": lambda: terrain.grid(np.zeros((3, 3), complex), range(3), range(3)),
     "grid(too large)": lambda: terrain.grid(np.broadcast_to(0.0, (100_000, 100_000)), range(3), range(3)),
     "spline(NaN)": lambda: terrain.spline([[1.0, 2.0], [1.0, math.nan]], [0.0, 1.0], [0.0, 1.0]),
@@ -290,9 +272,7 @@ def test_the_smallest_maps_work(n):
         terrain.grid(heights, axis, axis, interpolation="bicubic"),
         terrain.spline(heights, axis, axis),
     ):
-        np.testing.assert_allclose(
-            ground.height([0.5, n - 1.0], [0.25, n - 1.0]), [1.0, 3.0 * (n - 1)], atol=1e-12
-        )
+        np.testing.assert_allclose(ground.height([0.5, n - 1.0], [0.25, n - 1.0]), [1.0, 3.0 * (n - 1)], atol=1e-12)
         np.testing.assert_allclose(ground.gradient(0.5, 0.25), [1.0, 2.0], atol=1e-12)
 
 

@@ -112,7 +112,7 @@ def test_run_without_states_is_refused(run: gr.Run) -> None:
         time=run.time[:0],
         state=run.state[:0],
         velocity=run.velocity[:0],
-            contact=type(record)(*(v[:0] for v in vars(record).values() if v is not None)),
+        contact=type(record)(*(v[:0] for v in vars(record).values() if v is not None)),
     )
     with pytest.raises(gr.GrouserError, match="no states to draw"):
         plot_run(empty)

@@ -12,7 +12,7 @@ import typer
 from grouser.cli import console, values
 
 if TYPE_CHECKING:
-    from grouser import Run
+    from grouser.simulation.run import Run
     from grouser.view.account import Account
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grouser.errors import GrouserError, SimulationError
 
 if TYPE_CHECKING:
-    from grouser import Rollouts
+    from grouser.simulation.rollout import Rollouts
 
 MOST_BYTES = 8_000_000_000
 """What the arrays of a file may take in memory."""

@@ -12,7 +12,9 @@ from grouser.cli import console, values
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
-    from grouser import Dynamics, Run, Vehicle
+    from grouser.dynamics import Dynamics
+    from grouser.simulation.run import Run
+    from grouser.vehicles import Vehicle
 
 WRITTEN = ("run.npz", "run.csv", "run.tum", "run.png")
 """What a folder given to --out is filled with."""

@@ -9,7 +9,7 @@ import typer
 from grouser.cli import console
 
 if TYPE_CHECKING:
-    from grouser import Vehicle
+    from grouser.vehicles import Vehicle
 
 
 def register(app: typer.Typer) -> None:

@@ -15,6 +15,7 @@ from grouser._kernels.contact.laws import sample_contact
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.pictures import draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,6 +37,7 @@ class Contact(ABC):
     """The compiled law, see `_kernels/contact/laws.py`."""
     slip_by_wheel_speed: bool = False
     """Which slip ratio the model's plots show: −v_x/(Rω) if true, −v_x/V_x if false."""
+    _picture = "contact over slip"
 
     @abstractmethod
     def bind(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
@@ -106,19 +108,18 @@ class Contact(ABC):
         width: float | None = None,
         load: float | None = None,
     ) -> Figure:
-        """Normalised force over slip ratio and slip angle (T Fig. C.2, C.3, C.5), saved where path says.
+        """Normalised force over slip ratio and angle, or over slip velocity (T Fig. C.1–C.5); saved where path says.
 
         dz: height error [m]. radius, width, load: of the wheel; those of T Fig. C.5 where they are not given.
         """
-        from grouser.contact.plot import plot_slip
-
-        return plot_slip(self, checks.number(dz, "dz"), self._wheel(radius, width, load), path)
+        figure: Figure = draw(self._picture, self, checks.number(dz, "dz"), self._wheel(radius, width, load), path)
+        return figure
 
     def fingerprint_for(self, radius: float | None, width: float | None, load: float | None) -> str:
         """A hash of the law and its parameters for a wheel."""
         return fingerprint(self.law.function, self.bind(radius, width, load))
 
-    def _wheel(self, radius: float | None, width: float | None, load: float | None) -> dict[str, float]:
+    def _wheel(self, radius: float | None, width: float | None, load: float | None) -> Wheel:
         given = {"radius": radius, "width": width, "load": load}
         return {
             name: WHEEL[name] if value is None else checks.positive(value, f"wheel {name}")

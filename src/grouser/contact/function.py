@@ -56,9 +56,7 @@ class FunctionContact(Contact):
 @overload
 def model(function: Function) -> FunctionContact: ...
 @overload
-def model(
-    *, parameters: ArrayLike = (), jacobian: Function | None = None
-) -> Callable[[Function], FunctionContact]: ...
+def model(*, parameters: ArrayLike = (), jacobian: Function | None = None) -> Callable[[Function], FunctionContact]: ...
 def model(
     function: Function | None = None, *, parameters: ArrayLike = (), jacobian: Function | None = None
 ) -> FunctionContact | Callable[[Function], FunctionContact]:

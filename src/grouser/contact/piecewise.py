@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +11,6 @@ from grouser._kernels.contact import laws
 from grouser.checks import FloatArray
 from grouser.contact.base import not_negative
 from grouser.contact.spring import SpringContact
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SLIP_STIFFNESS_TIME = 0.1
 """Slip stiffness over stiffness where none is given [s]."""
@@ -30,6 +25,7 @@ class PiecewiseLinear(SpringContact):
     """
 
     law = laws.piecewise_linear
+    _picture = "contact over slip velocity"
 
     slip_stiffness_x: float | None = None
     """C_x [N·s/m], ≥ 0; None: stiffness × 0.1 s."""
@@ -62,20 +58,6 @@ class PiecewiseLinear(SpringContact):
         par[laws.MU_X], par[laws.MU_Y] = mu_x, mu_y
         par[laws.CONE] = float(bool(self.cone))
         return par
-
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        dz: float = -0.01,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> Figure:
-        """Normalised force over slip velocity (T Fig. C.1), saved where path says; arguments as in `Contact.plot`."""
-        from grouser.contact.plot import plot_slip_velocity
-
-        return plot_slip_velocity(self, checks.number(dz, "dz"), self._wheel(radius, width, load), path)
 
 
 def friction_of_axes(friction: float | tuple[float, float], name: str) -> tuple[float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from grouser.contact.base import Contact, Wheel
 from grouser.errors import SimulationError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 SAMPLES = 20_000
 OTHER_SPEEDS = (0.5, 2.0)
@@ -155,21 +154,10 @@ class Table(Contact):
         self.bind(**wheel)
         return self.model._axle_torque(states, {"radius": self.radius, "width": self.width, "load": self.load})
 
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        dz: float = -0.01,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> Figure:
-        """As `Contact.plot`, for the wheel of the table; dz: height error [m]."""
-        from grouser.contact.plot import plot_slip
-
+    def _wheel(self, radius: float | None, width: float | None, load: float | None) -> Wheel:
+        """The wheel the table was made for, if that is the one given."""
         self.bind(radius, width, load)
-        wheel = {"radius": self.radius, "width": self.width, "load": self.load}
-        return plot_slip(self, checks.number(dz, "dz"), wheel, path)
+        return {"radius": self.radius, "width": self.width, "load": self.load}
 
     def _compare(self, epsilon: float, speeds: tuple[float, float]) -> tuple[float, float]:
         """Largest and rms difference from the law: forwards and back, left and right, between the nodes."""

@@ -12,6 +12,7 @@ from grouser.checks import FloatArray
 from grouser.motion.model import MotionModel
 from grouser.motion.observability import Direction
 from grouser.motion.parameters import Parameter
+from grouser.pictures import draw
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,9 +123,8 @@ class Fit:
 
     def plot(self, path: str | os.PathLike[str] | Path | None = None) -> Figure:
         """Parameters over intervals with their sigmas (T Fig. 3.5), saved where path says."""
-        from grouser.view.calibration import plot_history
-
-        return plot_history(self, path)
+        figure: Figure = draw("fit", self, path)
+        return figure
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, as JSON takes them."""

@@ -42,8 +42,7 @@ CONTACTS = {c.__name__: c for c in (PiecewiseLinear, Pacejka, Ishigami, ErpCfm)}
 SLIPS: dict[str, Any] = {c.__name__: c for c in (BodySlip, DriveFrameSlip)}
 ACTUATORS = {c.__name__: c for c in (PI, DCMotor)}
 VELOCITY_MODELS: dict[str, Any] = {
-    c.__name__: c
-    for c in (planar.DifferentialDrive, planar.Bicycle, planar.FourNumbers, slip_surface.Perturbative)
+    c.__name__: c for c in (planar.DifferentialDrive, planar.Bicycle, planar.FourNumbers, slip_surface.Perturbative)
 }
 OPTIONS = (
     "newton",

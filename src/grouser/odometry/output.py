@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
+from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.files import write_whole
-from grouser.fusion.estimate import FusionEstimate
 from grouser.odometry.estimate import COMPONENTS, Estimate
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
@@ -26,12 +26,27 @@ COVARIANCE_COLUMNS = tuple(f"{kind}_covariance_{i}_{j}" for kind in ("pose", "tw
 """Further columns: pose covariance in world axes and twist covariance in body axes, as `Estimate.ros_…` gives them."""
 
 
-def write_tum(path: str | os.PathLike[str], estimates: Iterable[Estimate | FusionEstimate]) -> None:
+class PoseEstimate(Protocol):
+    """What the estimates of odometry and of fusion have in common."""
+
+    @property
+    def time(self) -> float: ...
+    @property
+    def position(self) -> FloatArray: ...
+    @property
+    def quaternion(self) -> FloatArray: ...
+    @property
+    def twist(self) -> FloatArray: ...
+    def ros_pose_covariance(self) -> FloatArray: ...
+    def ros_twist_covariance(self) -> FloatArray: ...
+
+
+def write_tum(path: str | os.PathLike[str], estimates: Iterable[PoseEstimate]) -> None:
     """Poses of odometry or fusion as a TUM trajectory, one line each: time x y z qx qy qz qw."""
 
     def lines() -> Iterator[str]:
         for one in estimates:
-            _check(one, Estimate, FusionEstimate)
+            _check(one)
             w, x, y, z = one.quaternion
             yield " ".join(repr(float(v)) for v in (one.time, *one.position, x, y, z, w)) + "\n"
 
@@ -44,7 +59,8 @@ def write_csv(path: str | os.PathLike[str], estimates: Iterable[Estimate], *, co
     def lines() -> Iterator[str]:
         yield ",".join(COLUMNS + (COVARIANCE_COLUMNS if covariance else ())) + "\n"
         for one in estimates:
-            _check(one, Estimate)
+            if not isinstance(one, Estimate):
+                raise SimulationError(f"{one!r:.60} is not an Estimate; give what the odometry returned")
             numbers = [one.time, *one.position, *one.quaternion, one.yaw, *one.twist, *one.slip]
             row = [repr(float(v)) for v in numbers] + [str(int(v)) for v in (*one.observed, one.degraded)]
             if covariance:
@@ -54,16 +70,14 @@ def write_csv(path: str | os.PathLike[str], estimates: Iterable[Estimate], *, co
     _write(path, lines())
 
 
-def ros_odometry(
-    estimate: Estimate | FusionEstimate, *, frame: str = "odom", child_frame: str = "base_link"
-) -> dict[str, Any]:
+def ros_odometry(estimate: PoseEstimate, *, frame: str = "odom", child_frame: str = "base_link") -> dict[str, Any]:
     """Fields of a nav_msgs/Odometry message, as plain numbers and lists.
 
     The pose and its covariance are in the axes of `frame`, the twist and its covariance in those of `child_frame`. Rows
     and columns of both covariances are x, y, z, then rotations about X, Y, Z. Velocities that wheels do not observe
     have a variance of 1e6 there.
     """
-    _check(estimate, Estimate, FusionEstimate)
+    _check(estimate)
     w, x, y, z = (float(v) for v in estimate.quaternion)
     seconds = int(estimate.time // 1.0)
     nanoseconds = min(round((estimate.time - seconds) * 1e9), 999_999_999)
@@ -86,10 +100,9 @@ def ros_odometry(
     }
 
 
-def _check(value: object, *kinds: type) -> None:
-    if not isinstance(value, kinds):
-        wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise SimulationError(f"{value!r:.60} is not an {wanted}; give what the odometry or the filter returned")
+def _check(value: object) -> None:
+    if not hasattr(value, "ros_pose_covariance"):
+        raise SimulationError(f"{value!r:.60} is not an estimate; give what the odometry or the filter returned")
 
 
 def _write(path: str | os.PathLike[str], lines: Iterator[str]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.pictures import draw
 from grouser.rolling.closure import Contacts, contacts_at, frame_poses, wheel_jacobians
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
@@ -228,9 +229,8 @@ class RollingRun:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Joint angles and rates, platform velocities, constraint errors and paths, after R Fig. 16.9 to 16.15."""
-        from grouser.view.rolling import plot_rolling
-
-        return plot_rolling(self, path)
+        figure: Figure = draw("rolling", self, path)
+        return figure
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a .npz file that `RollingRun.load` reads back exactly."""

@@ -16,6 +16,7 @@ from grouser.checks import FloatArray
 from grouser.collision.tyre import camber, contact_on_wheel
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics, RolloverMargin, rollover_margin
+from grouser.pictures import draw
 from grouser.simulation.engine import Records
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from grouser.simulation.rollout import Rollouts
-    from grouser.view.scene import UncertainPoses
 
 
 @dataclass(frozen=True)
@@ -226,9 +226,8 @@ class Run:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Path, contact tracks, slip and attitude in one picture; saved if a path is given."""
-        from grouser.view.plot import plot_run
-
-        return plot_run(self, path)
+        figure: Figure = draw("run", self, path)
+        return figure
 
     def view(
         self,
@@ -237,7 +236,7 @@ class Run:
         names: Sequence[str] | None = None,
         fan: Rollouts | None = None,
         ground: Terrain | None = None,
-        poses: UncertainPoses | Sequence[UncertainPoses] = (),
+        poses: Any = (),
         meshes: Mapping[str, str | os.PathLike[str]] | None = None,
         title: str = "",
     ) -> Path:
@@ -245,11 +244,9 @@ class Run:
 
         The options are those of `grouser.view.view_runs`.
         """
-        from grouser.view.page import view_runs
-
-        return view_runs(
-            [self, *others], path, names=names, fan=fan, ground=ground, poses=poses, meshes=meshes, title=title
-        )
+        options = {"names": names, "fan": fan, "ground": ground, "poses": poses, "meshes": meshes, "title": title}
+        page: Path = draw("run as page", [self, *others], path, **options)
+        return page
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a .npz file that `Run.load` reads back exactly."""
@@ -287,9 +284,7 @@ class Run:
 
         start: time stamp of the first state, seconds since 1970. Needs the optional package mcap.
         """
-        from grouser.view.mcap import write_mcap
-
-        write_mcap(self, path, start=start)
+        draw("run as mcap", self, path, start=start)
 
     def to_pandas(self) -> DataFrame:
         """The table of `to_csv` for pandas, indexed by time t [s]; `attrs["units"]` names the unit of each column."""

@@ -18,9 +18,7 @@ from grouser.slip.body import Slip
 ARGUMENTS = ("p", "omega", "v", "f", "slip")
 
 
-def function(
-    model: Callable[..., Any], parameters: ArrayLike = (), *, apply: str = "wheels"
-) -> Slip:
+def function(model: Callable[..., Any], parameters: ArrayLike = (), *, apply: str = "wheels") -> Slip:
     """A slip model from a plain function `model(p, omega, v, f, slip)`, compiled by Numba.
 
     p are the parameters, omega and v the body's angular velocity [rad/s] and the velocity of its centre of mass

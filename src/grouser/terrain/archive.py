@@ -115,11 +115,7 @@ def _from_tree(tree: Any, arrays: dict[str, Any], *, depth: int) -> Terrain:
         if isinstance(value, dict):
             key = value.get("array")
             if not isinstance(key, str) or key not in arrays:
-                raise TerrainError(
-                    f"setting '{name}' of {kind} names array {short(key)}, which is not in the file"
-                )
+                raise TerrainError(f"setting '{name}' of {kind} names array {short(key)}, which is not in the file")
             value = arrays[key]
         values[name] = value
-    return rebuild(
-        kind, values, [_from_tree(child, arrays, depth=depth + 1) for child in children], description
-    )
+    return rebuild(kind, values, [_from_tree(child, arrays, depth=depth + 1) for child in children], description)

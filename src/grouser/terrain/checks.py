@@ -82,9 +82,7 @@ def first_bad(array: FloatArray, name: str, *, allowed: npt.NDArray[np.bool_], r
 
 def near(array: FloatArray, name: str) -> None:
     """Refuse an array with an entry that is NaN, infinite or further than FAR."""
-    first_bad(
-        array, name, allowed=np.abs(array) <= FAR, rule=f"it must be finite and from {-FAR:g} to {FAR:g} m"
-    )
+    first_bad(array, name, allowed=np.abs(array) <= FAR, rule=f"it must be finite and from {-FAR:g} to {FAR:g} m")
 
 
 def short(value: Any) -> str:

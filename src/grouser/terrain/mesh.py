@@ -55,9 +55,7 @@ def _faces(faces: npt.ArrayLike, vertices: int) -> IntArray:
     except (TypeError, ValueError):
         raise TerrainError("faces has rows of different lengths; it must be (m, 3) whole numbers") from None
     if f.ndim != 2 or f.shape[1] != 3 or f.dtype.kind not in "iu":
-        raise TerrainError(
-            f"faces has shape {f.shape} and holds {f.dtype.name}; it must be (m, 3) whole numbers"
-        )
+        raise TerrainError(f"faces has shape {f.shape} and holds {f.dtype.name}; it must be (m, 3) whole numbers")
     if not 1 <= len(f) <= MOST_TRIANGLES:
         raise TerrainError(f"faces has {len(f)} triangles; a mesh has 1 to {MOST_TRIANGLES}")
     if f.min() < 0 or f.max() >= vertices:
@@ -75,9 +73,7 @@ def _triangles(corner: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, 
     longest = np.maximum(np.einsum("ij,ij->i", e1, e1), np.einsum("ij,ij->i", e2, e2))
     ground = (np.abs(normal[:, 2]) > VERTICAL * area) & (area > 1e-14 * longest) & (area > 1e-30)
     if not ground.any():
-        raise TerrainError(
-            "every triangle of the mesh is vertical or has no area; at least one must be ground"
-        )
+        raise TerrainError("every triangle of the mesh is vertical or has no area; at least one must be ground")
     corner, e1, e2, normal = corner[ground], e1[ground], e2[ground], normal[ground]
     flat = corner.reshape(-1, 3)
     extent = float(np.ptp(flat, axis=0).max())
@@ -100,9 +96,7 @@ def _triangles(corner: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, 
     return rows, plan.min(axis=1), plan.max(axis=1), reach
 
 
-def _buckets(
-    low: FloatArray, high: FloatArray, reach: float
-) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
+def _buckets(low: FloatArray, high: FloatArray, reach: float) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
     """Size (2,) and counts (2,) of the buckets, where each one's list starts, and the lists of triangles."""
     origin = low.min(axis=0)
     extent = high.max(axis=0) - origin

@@ -22,24 +22,18 @@ def load_asc(path: Path, interpolation: str) -> Terrain:
     try:
         text = path.read_bytes().decode("ascii")
     except UnicodeDecodeError as error:
-        raise TerrainError(
-            f"{path}: byte {error.start} is not ASCII text; an ESRI grid is plain text"
-        ) from None
+        raise TerrainError(f"{path}: byte {error.start} is not ASCII text; an ESRI grid is plain text") from None
     header, start = _asc_header(text, path)
     columns, rows = _count(header, "ncols", path), _count(header, "nrows", path)
     if columns < 2 or rows < 2 or columns * rows > MOST_NODES:
-        raise TerrainError(
-            f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {MOST_NODES} nodes are read"
-        )
+        raise TerrainError(f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {MOST_NODES} nodes are read")
     cell = _field(header, "cellsize", path)
     if not 1e-6 <= cell <= 1e6:
         raise TerrainError(f"{path}: cellsize is {cell:g}; it must be from 1e-06 to 1e+06 m")
     corner = [_corner(header, axis, cell, path) for axis in "xy"]
     values = _numbers(text[start:], path)
     if values.size != columns * rows:
-        raise TerrainError(
-            f"{path}: {values.size} heights; {columns} columns × {rows} rows need {columns * rows}"
-        )
+        raise TerrainError(f"{path}: {values.size} heights; {columns} columns × {rows} rows need {columns * rows}")
     values[values == header.get("nodata_value", NO_DATA)] = np.nan
     x = corner[0] + cell * np.arange(columns, dtype=np.float64)
     y = corner[1] + cell * np.arange(rows, dtype=np.float64)
@@ -72,9 +66,7 @@ def load_geotiff(path: Path, interpolation: str) -> Terrain:
     except Exception as error:  # GDAL raises many kinds
         raise TerrainError(f"{path}: not a readable GeoTIFF ({short(str(error))})") from None
     if degrees:
-        raise TerrainError(
-            f"{path}: its coordinates are degrees; reproject it to metres (gdalwarp -t_srs, a UTM zone)"
-        )
+        raise TerrainError(f"{path}: its coordinates are degrees; reproject it to metres (gdalwarp -t_srs, a UTM zone)")
     if place.b != 0.0 or place.d != 0.0 or not (place.a > 0.0 and place.e < 0.0):
         raise TerrainError(
             f"{path}: has no position or is not north up; give it one (gdal_translate -a_ullr, gdalwarp)"
@@ -116,9 +108,7 @@ def _asc_header(text: str, path: Path) -> tuple[dict[str, float], int]:
 
 def _field(header: dict[str, float], name: str, path: Path) -> float:
     if name not in header:
-        raise TerrainError(
-            f"{path}: its header has no {name}; it needs ncols, nrows, xllcorner, yllcorner, cellsize"
-        )
+        raise TerrainError(f"{path}: its header has no {name}; it needs ncols, nrows, xllcorner, yllcorner, cellsize")
     if not math.isfinite(header[name]):
         raise TerrainError(f"{path}: {name} is {header[name]}; it must be finite")
     return header[name]
@@ -144,6 +134,4 @@ def _numbers(text: str, path: Path) -> FloatArray:
         try:
             return np.fromstring(text, dtype=np.float64, sep=" ")
         except (DeprecationWarning, ValueError):
-            raise TerrainError(
-                f"{path}: a height is not a number; heights are numbers with spaces between"
-            ) from None
+            raise TerrainError(f"{path}: a height is not a number; heights are numbers with spaces between") from None

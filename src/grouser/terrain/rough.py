@@ -63,10 +63,7 @@ def rough(
     heights = heights[margins[0] : margins[0] + cells[0] + 1, margins[1] : margins[1] + cells[1] + 1]
     heights = heights - heights.mean()
     heights *= rms / np.sqrt(np.mean(heights * heights))
-    x, y = (
-        c + np.linspace(-0.5 * side, 0.5 * side, n + 1)
-        for c, side, n in zip(middle, sides, cells, strict=True)
-    )
+    x, y = (c + np.linspace(-0.5 * side, 0.5 * side, n + 1) for c, side, n in zip(middle, sides, cells, strict=True))
     description = f"rough ground, RMS {rms:g} m, correlation length {length:g} m, seed {seed}"
     if interpolation == "spline":
         return spline(heights, x, y, description=description)

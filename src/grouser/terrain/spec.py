@@ -57,9 +57,7 @@ def parse(text: str) -> Terrain:
     for item in filter(None, (part.strip() for part in rest.split(","))):
         key, equals, value = (word.strip() for word in item.partition("="))
         if key not in keys or not equals:
-            raise TerrainError(
-                f"terrain {kind}: no key {short(item)}; write key=value with keys {', '.join(keys)}"
-            )
+            raise TerrainError(f"terrain {kind}: no key {short(item)}; write key=value with keys {', '.join(keys)}")
         if key in arguments:
             raise TerrainError(f"terrain {kind}: {key} is given twice; give it once")
         try:

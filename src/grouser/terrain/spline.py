@@ -25,9 +25,7 @@ def spline(heights: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike, *, descri
     """
     h = real_array(heights, "heights", dimensions=2)
     if h.size > MOST_SPLINE_NODES:
-        raise TerrainError(
-            f"heights has {h.size} nodes; a spline may have {MOST_SPLINE_NODES}; use grid for more"
-        )
+        raise TerrainError(f"heights has {h.size} nodes; a spline may have {MOST_SPLINE_NODES}; use grid for more")
     header = grid_header(h, x, y)
     near(h, "heights")
     h = h.copy()

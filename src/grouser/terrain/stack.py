@@ -21,9 +21,7 @@ def stack(*terrains: Terrain, description: str = "") -> Terrain:
         raise TerrainError(f"a stack of {len(terrains)} terrains; it must be made of 1 to {MOST_CHILDREN}")
     for i, terrain in enumerate(terrains):
         if not isinstance(terrain, Terrain):
-            raise TerrainError(
-                f"terrain {i} of the stack is a {type(terrain).__name__}; it must be a Terrain"
-            )
+            raise TerrainError(f"terrain {i} of the stack is a {type(terrain).__name__}; it must be a Terrain")
     par = [float(len(terrains))]
     for terrain in terrains:
         par += [float(terrain.address), float(terrain.par_address)]

@@ -97,9 +97,7 @@ def make_scene(
             scene_ground(one, _box([points for g, points in drawn if g == i], size), origin)
             for i, one in enumerate(grounds)
         ],
-        "runs": [
-            scene_run(run, name, origin, g, shapes) for run, name, g in zip(runs, called, of_run, strict=True)
-        ],
+        "runs": [scene_run(run, name, origin, g, shapes) for run, name, g in zip(runs, called, of_run, strict=True)],
         "fan": None if fan is None else _fan(fan, origin),
         "poses": [
             _ellipses(one.name, position, covariance, time, origin)

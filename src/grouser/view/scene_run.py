@@ -24,9 +24,7 @@ def good_rows(run: Run) -> int:
     return len(run.time) if finite.all() else int(np.argmin(finite))
 
 
-def scene_run(
-    run: Run, name: str, origin: FloatArray, ground: int | None, meshes: dict[str, Shape]
-) -> dict[str, Any]:
+def scene_run(run: Run, name: str, origin: FloatArray, ground: int | None, meshes: dict[str, Shape]) -> dict[str, Any]:
     """A run as JSON types; without states it has a vehicle and a status only."""
     total = good_rows(run)
     rows = _chosen_rows(total)

@@ -287,9 +287,7 @@ def search_rims(ground, first, last, s):
             row = s.search[w]
             if row[STATE] == SEARCHING:
                 gap = s.heights[k] - s.grounds[k]
-                secant_step(
-                    ground, s.rims[w], row, row[COSINE], row[SINE], gap, s.grounds[n + k], s.grounds[2 * n + k]
-                )
+                secant_step(ground, s.rims[w], row, row[COSINE], row[SINE], gap, s.grounds[n + k], s.grounds[2 * n + k])
                 k += 1
     for w in range(first, last):
         row = s.search[w]

@@ -4,8 +4,6 @@ M (u − v)/dt + c − τ − Aᵀ f(A u, Rω, Δz + u_z dt) = 0, solved for u =
 constraint forces eliminated). Its root is that of the thesis's force balance over an independent constraint subset.
 """
 
-
-
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.law import call_law
 

@@ -22,11 +22,7 @@ def formula_law(formula: Any) -> tuple[Law | None, Any]:
     real = (types.Float, types.Integer)
     if isinstance(returned, real):
         law = Law(_differenced(compiled), cached=False)
-    elif (
-        isinstance(returned, types.BaseTuple)
-        and len(returned) == 3
-        and all(isinstance(t, real) for t in returned)
-    ):
+    elif isinstance(returned, types.BaseTuple) and len(returned) == 3 and all(isinstance(t, real) for t in returned):
         law = Law(_with_slope(compiled), cached=False)
     else:
         return None, returned

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from grouser.checks import FloatArray
 from grouser.contact.base import Contact
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from grouser.view import style
 
 Path = str | os.PathLike[str] | None
 
@@ -76,15 +75,11 @@ def _over(force: FloatArray, normal: FloatArray) -> FloatArray:
 @contextmanager
 def _picture(path: Path, panels: int) -> Iterator[tuple[Figure, list[Axes]]]:
     """Panels side by side in the look of all pictures."""
-    from grouser.view import style
-
     with style.picture(path, 5.0 * panels, 4.0) as figure:
         yield figure, [figure.add_subplot(1, panels, 1 + i) for i in range(panels)]
 
 
 def _curve(axes: Axes, k: int, x: FloatArray, y: FloatArray, label: str) -> None:
-    from grouser.view import style
-
     axes.plot(x, y, color=style.PALETTE[k], linestyle=STYLES[k], label=label)
 
 
