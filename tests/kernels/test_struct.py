@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from grouser._compile.jit import entry, kernel
-from grouser._compile.struct import Struct, array, block, indices, integer, number, struct
+from grouser._compile.struct import Struct, array, block, indices, integer, number, record, record_type, struct
 
 
 class Wheel(Struct):
@@ -264,3 +264,82 @@ def test_copies_of_the_block_are_read_by_name():
     blocks = np.array([room.memory_block, 2.0 * room.memory_block])
     assert room.view_in("matrix", blocks).tolist() == [[[0.0, 1.0], [100.0, 101.0]], [[0.0, 2.0], [200.0, 202.0]]]
     assert room.view_in("where", blocks)[0].tolist() == [10, 11]
+
+
+POSE = record_type(time=(), position=3, covariance=(2, 2), samples=int)
+
+
+class Track(Struct):
+    """Numbers that a kernel changes: one record, a ring of them, and an array after them."""
+
+    ahead = array(2)
+    now = record(POSE)
+    past = record(POSE, "n")
+    behind = array("n")
+
+
+@kernel
+def keep(pose, track, row):
+    """Records go to kernels as they are."""
+    track.past[row].time = pose.time
+    for i in range(3):
+        track.past[row].position[i] = pose.position[i]
+    track.past[row].samples = pose.samples
+
+
+@entry
+def move(track, dt):
+    now = track.now
+    now.time += dt
+    now.samples += 1
+    now.position[0] += 2.0 * dt
+    now.covariance[1, 0] = track.behind[track.behind.shape[0] - 1]
+    keep(now, track, now.samples % track.past.shape[0])
+
+
+def test_records_change_in_compiled_code_and_are_seen_in_python():
+    track = Track.zeros(n=3)
+    track.ahead[:] = 7.0
+    track.behind[:] = [1.0, 2.0, 5.0]
+    for _ in range(4):
+        move(track, 0.25)
+    assert track.now.time == 1.0
+    assert track.now.samples == 4
+    assert track.now.position.tolist() == [2.0, 0.0, 0.0]
+    assert track.now.covariance.tolist() == [[0.0, 0.0], [5.0, 0.0]]
+    assert track.past.time.tolist() == [0.75, 1.0, 0.5]
+    assert track.past[1].position[0] == 2.0
+    assert track.past.samples.tolist() == [3, 4, 2]
+    assert track.ahead.tolist() == [7.0, 7.0]
+    assert track.behind.tolist() == [1.0, 2.0, 5.0]
+
+
+def test_python_writes_into_records_that_compiled_code_reads():
+    track = Track.zeros(n=2)
+    track.now.time = 10.0
+    track.now.position[0] = -1.0
+    move(track, 0.5)
+    assert track.now.time == 10.5
+    assert track.now.position[0] == 0.0
+
+
+def test_records_are_given_pointed_elsewhere_and_copied():
+    pose = np.zeros((), POSE)
+    track = Track(ahead=np.zeros(2), now=pose, past=np.zeros(2, POSE), behind=np.zeros(2))
+    move(track, 1.0)
+    assert pose["time"] == 1.0
+    other = np.zeros((), POSE)
+    track.repoint(now=other)
+    move(track, 3.0)
+    assert (pose["time"], other["time"]) == (1.0, 3.0)
+    copied = pickle.loads(pickle.dumps(track))
+    move(copied, 1.0)
+    assert (copied.now.time, other["time"]) == (4.0, 3.0)
+
+
+def test_records_work_interpreted():
+    track = Track.zeros(n=2)
+    keep.py_func(track.past[1], track, 0)
+    track.past[1].time = 2.5
+    keep.py_func(track.past[1], track, 0)
+    assert track.past[0].time == 2.5

@@ -1,11 +1,12 @@
-"""Structs: many arrays and numbers behind one address.
+"""Structs: many arrays, records and numbers behind one address.
 
 A kernel that takes fifty arrays by value passes four hundred words at every call, and compiles as many. A `Struct` is
 laid out once, by Python, as a row of 64-bit words, and kernels take its address: `s.field` reads the same as of a named
 tuple, in compiled code and with NUMBA_DISABLE_JIT=1.
 
-While a kernel runs fields never change, only what stands in the arrays does: compiled code may read each of them once
-and keep it. Between two calls their owner may `repoint` them elsewhere.
+While a kernel runs fields never change, only what stands in the arrays and records does: compiled code may read each
+of them once and keep it. Between two calls their owner may `repoint` them elsewhere. Numbers that a kernel changes are
+fields of a record: `s.state.time = t`, `s.state.position[2]`.
 
 `struct_type.py` tells Numba about them; this module needs no Numba, so that a vehicle can be read without it.
 """
@@ -22,9 +23,10 @@ _KINDS = {"f": np.dtype(np.float64), "i": np.dtype(np.int64)}
 
 
 class Field(NamedTuple):
-    """Type of a field: "f" or "i" for 64-bit floats or whole numbers, or that of a struct; and the shape, () for one.
+    """Type of a field and its shape, () for one.
 
-    An entry of the shape is a number or the name of a size.
+    "f" or "i" for 64-bit floats or whole numbers, the dtype of a record, or the class of a struct. An entry of the
+    shape is a number or the name of a size.
     """
 
     kind: Any
@@ -49,6 +51,20 @@ def number() -> Any:
 def integer() -> Any:
     """An int64, or a bool as one."""
     return Field("i", ())
+
+
+def record(dtype: np.dtype[Any], *shape: int | str) -> Any:
+    """A record with named fields of `record_type`, or a C-contiguous array of them."""
+    return Field(dtype, shape)
+
+
+def record_type(**fields: int | tuple[int, ...] | type[int]) -> np.dtype[Any]:
+    """The dtype of a record: of each field its shape, () for one number, or `int` for one whole number.
+
+    >>> pose = record_type(time=(), position=3, covariance=(6, 6), samples=int)
+    """
+    entries = [(name, "i8", ()) if shape is int else (name, "f8", shape) for name, shape in fields.items()]
+    return np.dtype(entries, align=True)
 
 
 def struct(kind: type[Struct]) -> Any:
@@ -97,8 +113,13 @@ class Struct:
         """Keep the value of a field; returns it as words."""
         kind, shape = self._fields[name]
         words: tuple[int, ...]
-        if shape:
-            value = np.ascontiguousarray(value, dtype=_KINDS[kind])
+        if isinstance(kind, np.dtype) and not shape:
+            value = np.asarray(value, dtype=kind).reshape(1).view(np.recarray)[0]
+            words = (value.__array_interface__["data"][0],)
+        elif shape:
+            value = np.ascontiguousarray(value, dtype=_KINDS.get(kind, kind))
+            if isinstance(kind, np.dtype):
+                value = value.view(np.recarray)
             if value.ndim != len(shape):
                 raise TypeError(f"{type(self).__name__}.{name}: has {value.ndim} dimensions, needs {len(shape)}")
             words = (value.ctypes.data, *value.shape)
@@ -150,8 +171,7 @@ class Struct:
         if place is None:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         start, end, shape, kind = place
-        view = own["_block"][start:end].reshape(shape)
-        own[name] = view = view if kind == "f" else view.view(np.int64)
+        own[name] = view = _seen_as(own["_block"][start:end], shape, kind)
         return view
 
     def view_in(self, name: str, block: Any) -> Any:
@@ -176,6 +196,14 @@ class Struct:
         return _rebuild, (type(self), {name: getattr(self, name) for name in self._fields})
 
 
+def _seen_as(part: Any, shape: tuple[int, ...], kind: Any) -> Any:
+    """Part of a block as the array or record of a field."""
+    if isinstance(kind, np.dtype):
+        records = part.view(kind).view(np.recarray)
+        return records.reshape(shape) if shape else records[0]
+    return part.reshape(shape) if kind == "f" else part.reshape(shape).view(np.int64)
+
+
 def _rebuild(cls: type[Struct], values: dict[str, Any]) -> Struct:
     return cls(**values)
 
@@ -190,23 +218,29 @@ class _Layout(NamedTuple):
     arrays: dict[str, Any]  # of each its start and end in the block, shape and kind
 
 
+def _words_of(kind: Any) -> int:
+    """64-bit words of one entry."""
+    return kind.itemsize // 8 if isinstance(kind, np.dtype) else 1
+
+
 @lru_cache(maxsize=512)
 def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> _Layout:
     known = dict(given)
     shapes = {
         name: tuple(known[n] if isinstance(n, str) else n for n in field.shape)
         for name, field in cls._fields.items()
-        if field.shape and field.shape != ("block",)
+        if (field.shape and field.shape != ("block",)) or isinstance(field.kind, np.dtype)
     }
-    total = sum(map(prod, shapes.values()))
+    length = {name: prod(shape) * _words_of(cls._fields[name].kind) for name, shape in shapes.items()}
+    total = sum(length.values())
     words, places, numbers, arrays, at = [], [], {}, {}, 0
     for name, (kind, declared) in cls._fields.items():
-        if declared:
+        if declared or isinstance(kind, np.dtype):
             start, shape = (at, shapes[name]) if name in shapes else (0, (total,))
-            arrays[name] = (start, start + prod(shape), shape, kind)
+            arrays[name] = (start, start + length.get(name, total), shape, kind)
             words += [8 * start, *shape]
             places += [1] + [0] * len(shape)
-            at += prod(shape) if name in shapes else 0
+            at += length.get(name, 0)
             continue
         places.append(0)
         if name in cls._structs:

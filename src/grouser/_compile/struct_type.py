@@ -6,6 +6,7 @@ import hashlib
 from functools import cache
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -13,6 +14,7 @@ from numba.core.datamodel import models, register_default
 from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import NativeValue, infer_getattr, typeof_impl, unbox
+from numba.np.numpy_support import from_dtype
 
 from grouser._compile.struct import Struct
 
@@ -23,10 +25,16 @@ class StructType(types.Type):
     def __init__(self, struct: type[Struct]):
         self.word, self.fields = struct._word, {}
         for field, (kind, shape) in struct._fields.items():
-            scalar = type_of(kind) if isinstance(kind, type) else {"f": types.float64, "i": types.int64}[kind]
+            scalar = _type_of_kind(kind)
             self.fields[field] = types.Array(scalar, len(shape), "C") if shape else scalar
         layout = hashlib.sha256(repr(list(self.fields.items())).encode()).hexdigest()[:12]
         super().__init__(f"{struct.__name__}_{layout}")
+
+
+def _type_of_kind(kind: Any) -> Any:
+    if isinstance(kind, np.dtype):
+        return from_dtype(kind)
+    return type_of(kind) if isinstance(kind, type) else {"f": types.float64, "i": types.int64}[kind]
 
 
 @cache
@@ -70,17 +78,17 @@ def _field(context, builder, struct, base, name):
     if not isinstance(kind, types.Array):
         return _load(builder, base, word, context.get_value_type(kind))
     integer = ir.IntType(64)
-    eight = ir.Constant(integer, 8)
+    item = ir.Constant(integer, kind.dtype.size if isinstance(kind.dtype, types.Record) else 8)
     made = context.make_array(kind)(context, builder)
     made.meminfo = made.parent = ir.Constant(ir.IntType(8).as_pointer(), None)
-    made.itemsize = eight
+    made.itemsize = item
     made.data = _load(builder, base, word, made.data.type)
     shape = [_load(builder, base, word + 1 + k, integer) for k in range(kind.ndim)]
-    strides, stride = [], eight
+    strides, stride = [], item
     for size in reversed(shape):
         strides.insert(0, stride)
         stride = builder.mul(stride, size, flags=["nsw"])
-    made.nitems = builder.udiv(stride, eight)
+    made.nitems = builder.udiv(stride, item)
     made.shape = cgutils.pack_array(builder, shape)
     made.strides = cgutils.pack_array(builder, strides)
     return made._getvalue()
