@@ -1,0 +1,51 @@
+"""Which tests watch which kernels: the quick and telling ones first, so that a mutant dies early."""
+
+from __future__ import annotations
+
+KINEMATICS = ["tests/physics/test_jacobian.py", "tests/reference/test_pinocchio_kinematics.py", "tests/kinematics"]
+MOTION = [
+    "tests/reference/test_golden_kinematics.py",
+    "tests/physics/test_constraints.py",
+    "tests/physics/test_flat_ground.py",
+    "tests/physics/test_rigid_motions.py",
+    "tests/physics/test_invariance.py",
+    "tests/physics/test_order.py",
+]
+DYNAMICS = [
+    "tests/reference/test_dynamics_pinocchio.py",
+    "tests/dynamics",
+    "tests/physics/test_textbook_motions.py",
+    "tests/reference/test_dynamics_golden.py",
+    "tests/physics/test_same_motion.py",
+]
+CONTACT = ["tests/physics/test_contact_search.py", "tests/physics/test_tyre_contact.py", "tests/terrain"]
+
+WATCHERS = {
+    "actuation/": ["tests/actuation", "tests/dynamics", "tests/physics/test_own_functions.py"],
+    "contact/search": [*CONTACT, *MOTION],
+    "contact/geometry": [*CONTACT, *MOTION],
+    "contact/": ["tests/contact", "tests/traction/test_soil_work.py", *DYNAMICS],
+    "dynamics/": DYNAMICS,
+    "fusion/": ["tests/fusion"],
+    "gym/": ["tests/gym"],
+    "joints/": ["tests/dynamics", "tests/actuation", "tests/physics/test_textbook_motions.py"],
+    "kinematics/": [*KINEMATICS, *MOTION],
+    "logs/": ["tests/logs"],
+    "motion/": ["tests/motion", "tests/calibration", "tests/odometry"],
+    "odometry/": ["tests/odometry"],
+    "rolling/": ["tests/rolling", "tests/physics/test_tyre_rolling.py"],
+    "simulation/": [*MOTION, *DYNAMICS, "tests/simulation"],
+    "slip/": ["tests/kinematics", "tests/physics/test_own_functions.py"],
+    "terrain/": ["tests/terrain", *CONTACT],
+    "vehicles/": [*KINEMATICS, *MOTION],
+}
+OTHERS = [*KINEMATICS, *MOTION, *DYNAMICS, "tests/rolling"]
+"""Of what all kernels use: linear algebra, rotations, work space."""
+
+
+def tests_of(file: str) -> list[str]:
+    """Test files and folders to run for a mutant of a kernel file, in this order."""
+    for start, tests in WATCHERS.items():
+        if file.startswith(start):
+            return tests
+    return OTHERS
