@@ -103,28 +103,66 @@ def back_substitute(N, n, x):
             x[i] -= N[i, k] * value
 
 
+@inlined
+def longest_row(H, k, m, n):
+    """Of rows k … m − 1 the one that is longest from column k on, and its length there."""
+    best = k
+    largest = -1.0
+    for i in range(k, m):
+        size = 0.0
+        for j in range(k, n):
+            size += H[i, j] * H[i, j]
+        if size > largest:
+            largest = size
+            best = i
+    return best, math.sqrt(max(largest, 0.0))
+
+
+@inlined
+def begin_reflection(H, k, n, size):
+    """Row k, of length `size` from column k on, becomes the vector of the reflection that leaves its diagonal alone.
+
+    Returns that diagonal and the squared length of the vector.
+    """
+    diagonal = -size if H[k, k] > 0.0 else size
+    H[k, k] -= diagonal
+    squared = 0.0
+    for j in range(k, n):
+        squared += H[k, j] * H[k, j]
+    return diagonal, squared
+
+
+@inlined
+def reflect(vector, squared, k, n, x):
+    """x ← (I − 2 v vᵀ/v²) x, columns k … n − 1."""
+    dot = 0.0
+    for j in range(k, n):
+        dot += vector[j] * x[j]
+    dot *= 2.0 / squared
+    for j in range(k, n):
+        x[j] -= dot * vector[j]
+
+
+@inlined
+def end_reflection(H, k, n, diagonal):
+    """The vector in row k is no longer needed: the diagonal, and zeros."""
+    H[k, k] = diagonal
+    for j in range(k + 1, n):
+        H[k, j] = 0.0
+
+
 @kernel
 def factorise_pivoted(B, b, m, n, pivot):
     """Householder QR with row pivoting of B (n, m), whose rows are the columns, in place; Qᵀ applied to b.
 
-    Row j of the result holds column j of R; returns the rank. The vector of each reflection is left below the
-    diagonal only while it is applied.
+    Row j of the result holds column j of R; returns the rank.
     """
     for j in range(n):
         pivot[j] = j
     first = 0.0
     rank = 0
     for k in range(min(m, n)):
-        best = k
-        largest = -1.0
-        for j in range(k, n):
-            size = 0.0
-            for r in range(k, m):
-                size += B[j, r] * B[j, r]
-            if size > largest:
-                largest = size
-                best = j
-        size = math.sqrt(max(largest, 0.0))
+        best, size = longest_row(B, k, n, m)
         first = max(first, size)
         if not size > _RANK * first:
             break
@@ -133,27 +171,11 @@ def factorise_pivoted(B, b, m, n, pivot):
             pivot[k], pivot[best] = pivot[best], pivot[k]
             for r in range(m):
                 B[k, r], B[best, r] = B[best, r], B[k, r]
-        diagonal = -size if B[k, k] > 0.0 else size
-        B[k, k] -= diagonal
-        squared = 0.0
-        for r in range(k, m):
-            squared += B[k, r] * B[k, r]
+        diagonal, squared = begin_reflection(B, k, m, size)
         for j in range(k + 1, n):
-            dot = 0.0
-            for r in range(k, m):
-                dot += B[k, r] * B[j, r]
-            dot *= 2.0 / squared
-            for r in range(k, m):
-                B[j, r] -= dot * B[k, r]
-        dot = 0.0
-        for r in range(k, m):
-            dot += B[k, r] * b[r]
-        dot *= 2.0 / squared
-        for r in range(k, m):
-            b[r] -= dot * B[k, r]
-        B[k, k] = diagonal
-        for r in range(k + 1, m):
-            B[k, r] = 0.0
+            reflect(B[k], squared, k, m, B[j])
+        reflect(B[k], squared, k, m, b)
+        end_reflection(B, k, m, diagonal)
     return rank
 
 

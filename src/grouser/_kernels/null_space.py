@@ -1,9 +1,7 @@
 """Equality constraints by their null space: x = x₀ + N z with N orthonormal, from a pivoted factorisation."""
 
-import math
-
 from grouser._compile.jit import kernel
-from grouser._kernels.least_squares import cholesky_solve
+from grouser._kernels.least_squares import begin_reflection, cholesky_solve, end_reflection, longest_row, reflect
 
 
 @kernel
@@ -19,16 +17,7 @@ def factorise_rows(H, h, m, n, tolerance, Q):
     first = 0.0
     rank = 0
     for k in range(min(m, n)):
-        best = k
-        largest = -1.0
-        for i in range(k, m):
-            size = 0.0
-            for j in range(k, n):
-                size += H[i, j] * H[i, j]
-            if size > largest:
-                largest = size
-                best = i
-        size = math.sqrt(max(largest, 0.0))
+        best, size = longest_row(H, k, m, n)
         first = max(first, size)
         if not size > tolerance * first:
             break
@@ -37,28 +26,12 @@ def factorise_rows(H, h, m, n, tolerance, Q):
             h[k], h[best] = h[best], h[k]
             for j in range(n):
                 H[k, j], H[best, j] = H[best, j], H[k, j]
-        diagonal = -size if H[k, k] > 0.0 else size
-        H[k, k] -= diagonal
-        squared = 0.0
-        for j in range(k, n):
-            squared += H[k, j] * H[k, j]
+        diagonal, squared = begin_reflection(H, k, n, size)
         for i in range(k + 1, m):
-            dot = 0.0
-            for j in range(k, n):
-                dot += H[k, j] * H[i, j]
-            dot *= 2.0 / squared
-            for j in range(k, n):
-                H[i, j] -= dot * H[k, j]
+            reflect(H[k], squared, k, n, H[i])
         for i in range(n):
-            dot = 0.0
-            for j in range(k, n):
-                dot += H[k, j] * Q[i, j]
-            dot *= 2.0 / squared
-            for j in range(k, n):
-                Q[i, j] -= dot * H[k, j]
-        H[k, k] = diagonal
-        for j in range(k + 1, n):
-            H[k, j] = 0.0
+            reflect(H[k], squared, k, n, Q[i])
+        end_reflection(H, k, n, diagonal)
     return rank
 
 
