@@ -8,10 +8,11 @@ from grouser._compile.jit import entry, kernel
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.group import move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
+from grouser._kernels.rotation import euler_angles, matrix, set_attitude
 from grouser._kernels.simulation.rollout import copy_row, record_contacts
 from grouser._kernels.simulation.settle import contact_errors, settle_state
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER
-from grouser._kernels.vehicles.frames import euler_angles, pose_frames, rotation_of_quaternion, set_attitude
+from grouser._kernels.vehicles.frames import pose_frames
 
 NEWTON = 0
 NELDER_MEAD = 1
@@ -115,7 +116,7 @@ def fit_by_simplex(vehicle, ground, target, free, q, s, t):
     the centroid and two trials.
     """
     n = 3 + free.size
-    rotation_of_quaternion(q, s.R_world_body)
+    matrix(q, s.R_world_body)
     roll, pitch, yaw = euler_angles(s.R_world_body)
     for i in range(q.size):
         s.q_stage[i] = q[i]
@@ -195,7 +196,7 @@ def fitted_step(vehicle, model, ground, free, method, nominal, dt, q, after, s, 
         total += abs(after[i])
     if not total < np.inf:
         return DIVERGED, work, converged
-    rotation_of_quaternion(after, s.R_world_body)
+    matrix(after, s.R_world_body)
     return ROLLED_OVER if s.R_world_body[2, 2] < model.tip_cosine else OK, work, converged
 
 

@@ -10,7 +10,8 @@ import math
 from grouser._compile.jit import kernel
 from grouser._kernels.motion.log_integral import carry_both, level_axes
 from grouser._kernels.odometry import slots
-from grouser._kernels.vehicles.frames import rotation_of_quaternion, set_attitude
+from grouser._kernels.rotation import matrix as rotation_of_quaternion
+from grouser._kernels.rotation import set_attitude
 
 
 @kernel

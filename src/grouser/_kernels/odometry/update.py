@@ -19,7 +19,7 @@ from grouser._kernels.odometry.velocity import (
     sample_twist,
     slip_factor,
 )
-from grouser._kernels.vehicles.frames import set_attitude
+from grouser._kernels.rotation import set_attitude
 
 LOWEST_SHARE = 1e-3
 """Share of a component that may lie outside of what the wheels determine, for it to count as observed."""

@@ -9,7 +9,9 @@ from grouser._kernels.kinematics.velocity import GRAVITY, SLIP_ON_BODY, body_sli
 from grouser._kernels.least_squares import back_substitute, cholesky_solve, normal_equations
 from grouser._kernels.odometry import slots
 from grouser._kernels.odometry.inputs import LARGEST
-from grouser._kernels.vehicles.frames import pose_frames, rotation_of_quaternion, set_attitude
+from grouser._kernels.rotation import matrix as rotation_of_quaternion
+from grouser._kernels.rotation import set_attitude
+from grouser._kernels.vehicles.frames import pose_frames
 
 SLOWEST = 0.05
 """Speed below which slip is not put in relation to it [m/s]."""

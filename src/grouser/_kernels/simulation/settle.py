@@ -6,8 +6,9 @@ from grouser._compile.jit import entry, kernel
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.least_squares import cholesky_solve
+from grouser._kernels.rotation import euler_angles, set_attitude
 from grouser._kernels.scratch import clear_scratch
-from grouser._kernels.vehicles.frames import euler_angles, pose_frames, set_attitude
+from grouser._kernels.vehicles.frames import pose_frames
 
 MOST_ITERATIONS = 60
 LONGEST_STEP = 0.5  # [rad or m]: a linear model is not to be trusted further

@@ -2,31 +2,14 @@
 
 import math
 
-from grouser._compile.jit import inlined, kernel
-
-
-@inlined
-def rotation_of_quaternion(q, R):
-    """R_world_body of the unit quaternion (w, x, y, z) in q[0:4]."""
-    w = q[0]
-    x = q[1]
-    y = q[2]
-    z = q[3]
-    R[0, 0] = 1.0 - 2.0 * (y * y + z * z)
-    R[0, 1] = 2.0 * (x * y - w * z)
-    R[0, 2] = 2.0 * (x * z + w * y)
-    R[1, 0] = 2.0 * (x * y + w * z)
-    R[1, 1] = 1.0 - 2.0 * (x * x + z * z)
-    R[1, 2] = 2.0 * (y * z - w * x)
-    R[2, 0] = 2.0 * (x * z - w * y)
-    R[2, 1] = 2.0 * (y * z + w * x)
-    R[2, 2] = 1.0 - 2.0 * (x * x + y * y)
+from grouser._compile.jit import inlined
+from grouser._kernels.rotation import matrix
 
 
 @inlined
 def pose_frames(vehicle, q, s):
     """R_body_frame and p_body_frame of every frame. Wheels are left unspun: no contact needs their spin."""
-    rotation_of_quaternion(q, s.R_world_body)
+    matrix(q, s.R_world_body)
     for i in range(3):
         s.p_world_body[i] = q[4 + i]
     R = s.R
@@ -63,28 +46,3 @@ def turn(R, f, axis, angle):
         rc = R[f, i, c]
         R[f, i, b] = cosine * rb + sine * rc
         R[f, i, c] = cosine * rc - sine * rb
-
-
-@kernel
-def euler_angles(R):
-    """Roll, pitch, yaw of R = Rz Ry Rx, T (A.10)–(A.13)."""
-    return (
-        math.atan2(R[2, 1], R[2, 2]),
-        math.atan2(-R[2, 0], math.sqrt(R[2, 1] * R[2, 1] + R[2, 2] * R[2, 2])),
-        math.atan2(R[1, 0], R[0, 0]),
-    )
-
-
-@kernel
-def set_attitude(q, roll, pitch, yaw):
-    """q[0:4] ← quaternion of R = Rz Ry Rx."""
-    cr = math.cos(0.5 * roll)
-    sr = math.sin(0.5 * roll)
-    cp = math.cos(0.5 * pitch)
-    sp = math.sin(0.5 * pitch)
-    cy = math.cos(0.5 * yaw)
-    sy = math.sin(0.5 * yaw)
-    q[0] = cy * cp * cr + sy * sp * sr
-    q[1] = cy * cp * sr - sy * sp * cr
-    q[2] = cy * sp * cr + sy * cp * sr
-    q[3] = sy * cp * cr - cy * sp * sr
