@@ -16,6 +16,12 @@ def vector(a, at):
 
 
 @inlined
+def column(R, j):
+    """Column j of R (3, n)."""
+    return R[0, j], R[1, j], R[2, j]
+
+
+@inlined
 def put(v, out, at):
     """out[at : at + 3] ← v."""
     out[at] = v[0]

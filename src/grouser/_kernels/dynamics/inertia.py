@@ -8,6 +8,7 @@ origin as xx yy zz xy xz yz).
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.rotation import add, column, cross, dot, put, times, vector
 
 
 @inlined
@@ -16,15 +17,9 @@ def set_subspaces(vehicle, s, d):
     for f in range(1, vehicle.parent.size):
         axis = vehicle.joint[f]
         if axis < 3:
-            ax = s.R[f, 0, axis]
-            ay = s.R[f, 1, axis]
-            az = s.R[f, 2, axis]
-            d.S[f, 0] = ax
-            d.S[f, 1] = ay
-            d.S[f, 2] = az
-            d.S[f, 3] = s.p[f, 1] * az - s.p[f, 2] * ay
-            d.S[f, 4] = s.p[f, 2] * ax - s.p[f, 0] * az
-            d.S[f, 5] = s.p[f, 0] * ay - s.p[f, 1] * ax
+            a = column(s.R[f], axis)
+            put(a, d.S[f], 0)
+            put(cross(s.p[f], a), d.S[f], 3)
         else:
             for i in range(3):
                 d.S[f, i] = 0.0
@@ -68,23 +63,14 @@ def set_inertias(vehicle, q, s, d):
             for i in range(3):
                 for j in range(3):
                     R[i, j] = s.R[f, i, j]
-        cx = s.p[f, 0] + R[0, 0] * c[f, 0] + R[0, 1] * c[f, 1] + R[0, 2] * c[f, 2]
-        cy = s.p[f, 1] + R[1, 0] * c[f, 0] + R[1, 1] * c[f, 1] + R[1, 2] * c[f, 2]
-        cz = s.p[f, 2] + R[2, 0] * c[f, 0] + R[2, 1] * c[f, 1] + R[2, 2] * c[f, 2]
+        x, y, z = add(s.p[f], 1.0, times(R, c[f]))
         d.I[f, 0] = m
-        d.I[f, 1] = m * cx
-        d.I[f, 2] = m * cy
-        d.I[f, 3] = m * cz
-        d.I[f, 4] = m * (cy * cy + cz * cz)
-        d.I[f, 5] = m * (cx * cx + cz * cz)
-        d.I[f, 6] = m * (cx * cx + cy * cy)
-        d.I[f, 7] = -m * cx * cy
-        d.I[f, 8] = -m * cx * cz
-        d.I[f, 9] = -m * cy * cz
+        put((m * x, m * y, m * z), d.I[f], 1)
+        # Steiner's part, then R I Rᵀ.
+        put((m * (y * y + z * z), m * (x * x + z * z), m * (x * x + y * y)), d.I[f], 4)
+        put((-m * x * y, -m * x * z, -m * y * z), d.I[f], 7)
         for k in range(3):
-            x = I[f, k, 0] * R[0, 0] + I[f, k, 1] * R[0, 1] + I[f, k, 2] * R[0, 2]
-            y = I[f, k, 0] * R[1, 0] + I[f, k, 1] * R[1, 1] + I[f, k, 2] * R[1, 2]
-            z = I[f, k, 0] * R[2, 0] + I[f, k, 1] * R[2, 1] + I[f, k, 2] * R[2, 2]
+            x, y, z = times(R, I[f, k])
             d.I[f, 4] += R[0, k] * x
             d.I[f, 5] += R[1, k] * y
             d.I[f, 6] += R[2, k] * z
@@ -94,24 +80,34 @@ def set_inertias(vehicle, q, s, d):
 
 
 @inlined
-def apply_inertia(I, f, x, k, out, j):
-    """out[j] = I_f x[k]: spatial momentum (or force) of a spatial velocity (or acceleration)."""
-    wx = x[k, 0]
-    wy = x[k, 1]
-    wz = x[k, 2]
-    vx = x[k, 3]
-    vy = x[k, 4]
-    vz = x[k, 5]
-    m = I[f, 0]
-    hx = I[f, 1]
-    hy = I[f, 2]
-    hz = I[f, 3]
-    out[j, 0] = I[f, 4] * wx + I[f, 7] * wy + I[f, 8] * wz + hy * vz - hz * vy
-    out[j, 1] = I[f, 7] * wx + I[f, 5] * wy + I[f, 9] * wz + hz * vx - hx * vz
-    out[j, 2] = I[f, 8] * wx + I[f, 9] * wy + I[f, 6] * wz + hx * vy - hy * vx
-    out[j, 3] = m * vx + wy * hz - wz * hy
-    out[j, 4] = m * vy + wz * hx - wx * hz
-    out[j, 5] = m * vz + wx * hy - wy * hx
+def apply_inertia(I, x, out):
+    """out ← I x of a body (m, h, J): momentum (J ω + h × v, m v − h × ω) of a velocity, or force of an acceleration."""
+    w = vector(x, 0)
+    v = vector(x, 3)
+    h = vector(I, 1)
+    turned = (
+        I[4] * w[0] + I[7] * w[1] + I[8] * w[2],
+        I[7] * w[0] + I[5] * w[1] + I[9] * w[2],
+        I[8] * w[0] + I[9] * w[1] + I[6] * w[2],
+    )
+    put(add(cross(h, v), 1.0, turned), out, 0)
+    put(add(cross(w, h), I[0], v), out, 3)
+
+
+@inlined
+def add_momentum_rate(V, momentum, out):
+    """out += V ×_f momentum with ×_f = [[ω×, v×], [0, ω×]] (errata to T (B.15))."""
+    linear = vector(momentum, 3)
+    turn = add(cross(V, momentum), 1.0, cross(vector(V, 3), linear))
+    push = cross(V, linear)
+    put(add(out, 1.0, turn), out, 0)
+    put(add(vector(out, 3), 1.0, push), out, 3)
+
+
+@inlined
+def work_rate(S, force):
+    """S · force of two spatial vectors: the force along a joint."""
+    return dot(S, force) + dot(vector(S, 3), vector(force, 3))
 
 
 @kernel
@@ -153,15 +149,13 @@ def joint_space_inertia(vehicle, armature, s, d):
         M[3 + i, j] = I[0, 1 + k]
     for f in range(1, nf):
         col = 5 + f
-        apply_inertia(I, f, d.S, f, d.force, 0)
+        apply_inertia(I[f], d.S[f], d.force[0])
         for i in range(6):
             M[i, col] = d.force[0, i]
             M[col, i] = d.force[0, i]
         j = f
         while j > 0:
-            total = 0.0
-            for i in range(6):
-                total += d.S[j, i] * d.force[0, i]
+            total = work_rate(d.S[j], d.force[0])
             M[5 + j, col] = total
             M[col, 5 + j] = total
             j = vehicle.parent[j]
@@ -182,43 +176,25 @@ def bias_force(vehicle, gravity, v, s, d):
         rate = v[5 + f]
         for i in range(6):
             d.V[f, i] = d.V[parent, i] + d.S[f, i] * rate
-        V = d.V
-        S = d.S
-        d.a[f, 0] = d.a[parent, 0] + rate * (V[f, 1] * S[f, 2] - V[f, 2] * S[f, 1])
-        d.a[f, 1] = d.a[parent, 1] + rate * (V[f, 2] * S[f, 0] - V[f, 0] * S[f, 2])
-        d.a[f, 2] = d.a[parent, 2] + rate * (V[f, 0] * S[f, 1] - V[f, 1] * S[f, 0])
-        d.a[f, 3] = d.a[parent, 3] + rate * (
-            V[f, 1] * S[f, 5] - V[f, 2] * S[f, 4] + V[f, 4] * S[f, 2] - V[f, 5] * S[f, 1]
-        )
-        d.a[f, 4] = d.a[parent, 4] + rate * (
-            V[f, 2] * S[f, 3] - V[f, 0] * S[f, 5] + V[f, 5] * S[f, 0] - V[f, 3] * S[f, 2]
-        )
-        d.a[f, 5] = d.a[parent, 5] + rate * (
-            V[f, 0] * S[f, 4] - V[f, 1] * S[f, 3] + V[f, 3] * S[f, 1] - V[f, 4] * S[f, 0]
-        )
+        V = d.V[f]
+        S = d.S[f]
+        # V ×_m S with ×_m = [[ω×, 0], [v×, ω×]], T (B.14)
+        put(add(d.a[parent], rate, cross(V, S)), d.a[f], 0)
+        along = add(cross(V, vector(S, 3)), 1.0, cross(vector(V, 3), S))
+        put(add(vector(d.a[parent], 3), rate, along), d.a[f], 3)
     for f in range(nf):
         if d.I[f, 0] <= 0.0:
             for i in range(6):
                 d.force[f, i] = 0.0
             continue
-        apply_inertia(d.I, f, d.V, f, d.momentum, 0)
-        apply_inertia(d.I, f, d.a, f, d.force, f)
-        V = d.V
-        p = d.momentum
-        # v ×_f I v with ×_f = [[ω×, v×], [0, ω×]] (errata to T (B.15))
-        d.force[f, 0] += V[f, 1] * p[0, 2] - V[f, 2] * p[0, 1] + V[f, 4] * p[0, 5] - V[f, 5] * p[0, 4]
-        d.force[f, 1] += V[f, 2] * p[0, 0] - V[f, 0] * p[0, 2] + V[f, 5] * p[0, 3] - V[f, 3] * p[0, 5]
-        d.force[f, 2] += V[f, 0] * p[0, 1] - V[f, 1] * p[0, 0] + V[f, 3] * p[0, 4] - V[f, 4] * p[0, 3]
-        d.force[f, 3] += V[f, 1] * p[0, 5] - V[f, 2] * p[0, 4]
-        d.force[f, 4] += V[f, 2] * p[0, 3] - V[f, 0] * p[0, 5]
-        d.force[f, 5] += V[f, 0] * p[0, 4] - V[f, 1] * p[0, 3]
+        apply_inertia(d.I[f], d.V[f], d.momentum[0])
+        apply_inertia(d.I[f], d.a[f], d.force[f])
+        add_momentum_rate(d.V[f], d.momentum[0], d.force[f])
     for f in range(nf - 1, 0, -1):
         parent = vehicle.parent[f]
-        total = 0.0
         for i in range(6):
-            total += d.S[f, i] * d.force[f, i]
             d.force[parent, i] += d.force[f, i]
-        d.c[5 + f] = total
+        d.c[5 + f] = work_rate(d.S[f], d.force[f])
     for i in range(6):
         d.c[i] = d.force[0, i]
 
@@ -231,15 +207,8 @@ def single_body_bias(gravity, v, s, d):
         d.a[0, i] = 0.0
     for i in range(3):
         d.a[0, 3 + i] = gravity * s.R_world_body[2, i]
-    apply_inertia(d.composite, 0, d.V, 0, d.momentum, 0)
-    apply_inertia(d.composite, 0, d.a, 0, d.force, 0)
-    V = d.V
-    p = d.momentum
+    apply_inertia(d.composite[0], d.V[0], d.momentum[0])
+    apply_inertia(d.composite[0], d.a[0], d.force[0])
+    add_momentum_rate(d.V[0], d.momentum[0], d.force[0])
     for i in range(d.c.size):
-        d.c[i] = 0.0
-    d.c[0] = d.force[0, 0] + V[0, 1] * p[0, 2] - V[0, 2] * p[0, 1] + V[0, 4] * p[0, 5] - V[0, 5] * p[0, 4]
-    d.c[1] = d.force[0, 1] + V[0, 2] * p[0, 0] - V[0, 0] * p[0, 2] + V[0, 5] * p[0, 3] - V[0, 3] * p[0, 5]
-    d.c[2] = d.force[0, 2] + V[0, 0] * p[0, 1] - V[0, 1] * p[0, 0] + V[0, 3] * p[0, 4] - V[0, 4] * p[0, 3]
-    d.c[3] = d.force[0, 3] + V[0, 1] * p[0, 5] - V[0, 2] * p[0, 4]
-    d.c[4] = d.force[0, 4] + V[0, 2] * p[0, 3] - V[0, 0] * p[0, 5]
-    d.c[5] = d.force[0, 5] + V[0, 0] * p[0, 4] - V[0, 1] * p[0, 3]
+        d.c[i] = d.force[0, i] if i < 6 else 0.0

@@ -4,6 +4,7 @@ from grouser._compile.jit import inlined, kernel
 from grouser._compile.struct import Struct, array, indices, integer, number
 from grouser._kernels.law import call_law
 from grouser._kernels.least_squares import least_squares
+from grouser._kernels.rotation import add, cross, put, vector
 
 GRAVITY = 9.81
 
@@ -82,13 +83,10 @@ def centre_of_mass(vehicle, s, r):
 @kernel
 def force_at_centre_of_mass(s, r, v_cg, f_cg):
     """Velocity of the centre of mass and the force per mass there, T (2.44)–(2.46): g − ω × v_cg, body coordinates."""
-    v = s.v
-    v_cg[0] = v[3] + v[1] * r[2] - v[2] * r[1]
-    v_cg[1] = v[4] + v[2] * r[0] - v[0] * r[2]
-    v_cg[2] = v[5] + v[0] * r[1] - v[1] * r[0]
-    f_cg[0] = -GRAVITY * s.R_world_body[2, 0] - (v[1] * v_cg[2] - v[2] * v_cg[1])
-    f_cg[1] = -GRAVITY * s.R_world_body[2, 1] - (v[2] * v_cg[0] - v[0] * v_cg[2])
-    f_cg[2] = -GRAVITY * s.R_world_body[2, 2] - (v[0] * v_cg[1] - v[1] * v_cg[0])
+    put(add(cross(s.v, r), 1.0, vector(s.v, 3)), v_cg, 0)
+    centripetal = cross(s.v, v_cg)
+    for i in range(3):
+        f_cg[i] = -GRAVITY * s.R_world_body[2, i] - centripetal[i]
 
 
 @kernel
@@ -104,9 +102,7 @@ def body_slip(vehicle, model, s):
     force_at_centre_of_mass(s, r, s.slip_in[3:6], s.slip_in[6:9])
     call_law(model.slip_address, model.slip_par, s.slip_in, s.slip_out, s.unused)
     out = s.slip_out
-    out[3] -= out[1] * r[2] - out[2] * r[1]
-    out[4] -= out[2] * r[0] - out[0] * r[2]
-    out[5] -= out[0] * r[1] - out[1] * r[0]
+    put(add(vector(out, 3), -1.0, cross(out, r)), out, 3)
 
 
 @kernel

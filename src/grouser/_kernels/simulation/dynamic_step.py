@@ -13,10 +13,12 @@ from grouser._kernels.dynamics.inertia import (
     set_rotation,
     set_subspaces,
     single_body_bias,
+    work_rate,
 )
 from grouser._kernels.dynamics.newton import solve_step
 from grouser._kernels.group import move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
+from grouser._kernels.rotation import add, cross, put, vector
 from grouser._kernels.simulation.drive import command
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED
 from grouser._kernels.vehicles.frames import pose_frames
@@ -57,19 +59,12 @@ def external_forces(vehicle, external, q, s, d):
                 torque += turned * external[e, 8 + k]
             d.momentum[0, i] = torque
             d.momentum[0, 3 + i] = force
-        p = d.law_in
-        f = d.momentum
-        fx = f[0, 3]
-        fy = f[0, 4]
-        fz = f[0, 5]
-        f[0, 0] += p[1] * fz - p[2] * fy
-        f[0, 1] += p[2] * fx - p[0] * fz
-        f[0, 2] += p[0] * fy - p[1] * fx
+        f = d.momentum[0]
+        put(add(f, 1.0, cross(d.law_in, vector(f, 3))), f, 0)
         for i in range(6):
-            d.c[i] -= f[0, i]
+            d.c[i] -= f[i]
         while frame > 0:
-            for i in range(6):
-                d.c[5 + frame] -= d.S[frame, i] * f[0, i]
+            d.c[5 + frame] -= work_rate(d.S[frame], f)
             frame = vehicle.parent[frame]
 
 
