@@ -3,8 +3,8 @@
 import numpy as np
 
 from grouser._compile.jit import kernel
-from grouser._compile.struct import Struct, array, block, indices
-from grouser._kernels.contact.search import COLUMNS, SAMPLES
+from grouser._compile.struct import Struct, array, block, indices, record
+from grouser._kernels.contact.search import SAMPLES, SEARCH
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
 
@@ -21,7 +21,7 @@ class Scratch(Struct):
     height_error = array("nw")  # Δz, T (2.8), negative is penetration [m]
     rolling_radius = array("nw")  # distance of the contact from the axle [m]
     rims = array("nw", 3, 3)  # of each wheel its centre, its radius down, its radius ahead, world coordinates
-    search = array("nw", COLUMNS)  # contact search of each wheel, see `contact_search.py`
+    search = record(SEARCH, "nw")  # contact search of each wheel
     points = array("n_points2")  # x of all points looked up at once, then y
     heights = array("n_points")  # of the rim there
     grounds = array("n_points3")  # heights of the ground there, slopes along x, slopes along y

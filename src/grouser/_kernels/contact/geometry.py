@@ -8,15 +8,8 @@ the tyre's centre line and of its tube). The circle that touches is the one whos
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.contact.search import (
-    COSINE,
-    HEIGHT_ERROR,
-    SINE,
-    SLOPE_X,
-    SLOPE_Y,
-    rim_height_error,
-    search_rims,
-)
+from grouser._kernels.contact.search import rim_height_error, rim_point, search_rims
+from grouser._kernels.rotation import add, column, cross, dot, put, times, times_transposed
 
 _LEAN_STEPS = 40
 
@@ -31,70 +24,47 @@ def set_rim(vehicle, s, w, angle, level):
     radius = vehicle.radius[w]
     rim = s.rims[w]
     R = s.R_world_body
-    xz = R[2, 0] * s.R[frame, 0, 0] + R[2, 1] * s.R[frame, 1, 0] + R[2, 2] * s.R[frame, 2, 0]
-    zz = R[2, 0] * s.R[frame, 0, 2] + R[2, 1] * s.R[frame, 1, 2] + R[2, 2] * s.R[frame, 2, 2]
-    size = math.sqrt(xz * xz + zz * zz)
+    x = times(R, column(s.R[frame], 0))
+    z = times(R, column(s.R[frame], 2))
+    size = math.sqrt(x[2] * x[2] + z[2] * z[2])
     if level and size > 1e-9:
-        sine = xz / size
-        cosine = zz / size
+        sine = x[2] / size
+        cosine = z[2] / size
     else:
         sine = math.sin(angle)
         cosine = math.cos(angle)
+    put(add(s.p_world_body, 1.0, times(R, s.p[frame])), rim[0], 0)
     for i in range(3):
-        x = R[i, 0] * s.R[frame, 0, 0] + R[i, 1] * s.R[frame, 1, 0] + R[i, 2] * s.R[frame, 2, 0]
-        z = R[i, 0] * s.R[frame, 0, 2] + R[i, 1] * s.R[frame, 1, 2] + R[i, 2] * s.R[frame, 2, 2]
-        centre = R[i, 0] * s.p[frame, 0] + R[i, 1] * s.p[frame, 1] + R[i, 2] * s.p[frame, 2]
-        rim[0, i] = s.p_world_body[i] + centre
-        rim[1, i] = -radius * (sine * x + cosine * z)
-        rim[2, i] = radius * (cosine * x - sine * z)
+        rim[1, i] = -radius * (sine * x[i] + cosine * z[i])
+        rim[2, i] = radius * (cosine * x[i] - sine * z[i])
     s.rolling_radius[w] = radius
 
 
 @inlined
-def set_contact(vehicle, s, w, cosine, sine, nx, ny, nz):
+def set_contact(vehicle, s, w, cosine, sine, normal):
     """Contact point and axes of wheel w in body coordinates: z along the normal, x = wheel y × z, y = z × x."""
     R = s.R_world_body
-    axes = s.axes
-    rim = s.rims[w]
     frame = vehicle.wheel[w]
-    px = rim[0, 0] - s.p_world_body[0] + cosine * rim[1, 0] + sine * rim[2, 0]
-    py = rim[0, 1] - s.p_world_body[1] + cosine * rim[1, 1] + sine * rim[2, 1]
-    pz = rim[0, 2] - s.p_world_body[2] + cosine * rim[1, 2] + sine * rim[2, 2]
-    for i in range(3):
-        s.p_contact[w, i] = R[0, i] * px + R[1, i] * py + R[2, i] * pz
-        axes[w, 2, i] = R[0, i] * nx + R[1, i] * ny + R[2, i] * nz
-    yx = s.R[frame, 0, 1]
-    yy = s.R[frame, 1, 1]
-    yz = s.R[frame, 2, 1]
-    zx = axes[w, 2, 0]
-    zy = axes[w, 2, 1]
-    zz = axes[w, 2, 2]
-    ax = yy * zz - yz * zy
-    ay = yz * zx - yx * zz
-    az = yx * zy - yy * zx
-    size = math.sqrt(ax * ax + ay * ay + az * az)
+    p_world_contact = rim_point(s.rims[w], cosine, sine)
+    put(times_transposed(R, add(p_world_contact, -1.0, s.p_world_body)), s.p_contact[w], 0)
+    z = times_transposed(R, normal)
+    x = cross(column(s.R[frame], 1), z)
+    size = math.sqrt(dot(x, x))
     if size < 1e-9:  # the wheel lies flat on its side: any direction in the ground plane will do
-        ax = s.R[frame, 0, 0]
-        ay = s.R[frame, 1, 0]
-        az = s.R[frame, 2, 0]
+        x = column(s.R[frame], 0)
         size = 1.0
-    ax /= size
-    ay /= size
-    az /= size
-    axes[w, 0, 0] = ax
-    axes[w, 0, 1] = ay
-    axes[w, 0, 2] = az
-    axes[w, 1, 0] = zy * az - zz * ay
-    axes[w, 1, 1] = zz * ax - zx * az
-    axes[w, 1, 2] = zx * ay - zy * ax
+    x = (x[0] / size, x[1] / size, x[2] / size)
+    put(x, s.axes[w, 0], 0)
+    put(cross(z, x), s.axes[w, 1], 0)
+    put(z, s.axes[w, 2], 0)
 
 
 @inlined
-def set_ground_contact(vehicle, s, w, cosine, sine, dz, gx, gy):
-    """Contact of wheel w at rim angle φ on a ground of slopes gx, gy."""
-    nz = 1.0 / math.sqrt(1.0 + gx * gx + gy * gy)
+def set_ground_contact(vehicle, s, w, cosine, sine, dz, slope):
+    """Contact of wheel w at rim angle φ on a ground with a slope (∂h/∂x, ∂h/∂y)."""
+    nz = 1.0 / math.sqrt(1.0 + slope[0] * slope[0] + slope[1] * slope[1])
     s.height_error[w] = dz
-    set_contact(vehicle, s, w, cosine, sine, -gx * nz, -gy * nz, nz)
+    set_contact(vehicle, s, w, cosine, sine, (-slope[0] * nz, -slope[1] * nz, nz))
 
 
 @inlined
@@ -102,12 +72,11 @@ def set_hub(vehicle, s, w):
     """The rim of wheel w as s.hub: its centre, unit vectors down, ahead and along the axle, world coordinates."""
     frame = vehicle.wheel[w]
     rim = s.rims[w]
-    R = s.R_world_body
     for i in range(3):
         s.hub[0, i] = rim[0, i]
         s.hub[1, i] = rim[1, i] / vehicle.radius[w]
         s.hub[2, i] = rim[2, i] / vehicle.radius[w]
-        s.hub[3, i] = R[i, 0] * s.R[frame, 0, 1] + R[i, 1] * s.R[frame, 1, 1] + R[i, 2] * s.R[frame, 2, 1]
+    put(times(s.R_world_body, column(s.R[frame], 1)), s.hub[3], 0)
 
 
 @inlined
@@ -127,13 +96,8 @@ def lean_rim(vehicle, s, w, lean):
 @inlined
 def facing_lean(s, cosine, sine, gx, gy):
     """Lean at which the tyre at rim angle φ faces a ground of slopes gx, gy: their normals are opposite."""
-    across = 0.0
-    along = 0.0
-    for i in range(3):
-        n = -gx if i == 0 else (-gy if i == 1 else 1.0)
-        across -= n * s.hub[3, i]
-        along -= n * (cosine * s.hub[1, i] + sine * s.hub[2, i])
-    return math.atan2(across, along)
+    down = (gx, gy, -1.0)
+    return math.atan2(dot(down, s.hub[3]), cosine * dot(down, s.hub[1]) + sine * dot(down, s.hub[2]))
 
 
 @kernel
@@ -154,7 +118,7 @@ def search_tyre(vehicle, ground, s, w):
         lean_rim(vehicle, s, w, lean)
         if not search_rims(ground, w, w + 1, s):
             return False
-        miss = facing_lean(s, found[COSINE], found[SINE], found[SLOPE_X], found[SLOPE_Y]) - lean
+        miss = facing_lean(s, found.cosine, found.sine, found.slope_x, found.slope_y) - lean
         if abs(miss) < 1e-12 or high - low < 1e-12:
             break
         if miss > 0.0:
@@ -194,7 +158,7 @@ def find_contacts(vehicle, ground, s):
                 return False
     for w in range(nw):
         f = s.search[w]
-        set_ground_contact(vehicle, s, w, f[COSINE], f[SINE], f[HEIGHT_ERROR], f[SLOPE_X], f[SLOPE_Y])
+        set_ground_contact(vehicle, s, w, f.cosine, f.sine, f.height_error, (f.slope_x, f.slope_y))
     return True
 
 
@@ -204,13 +168,13 @@ def contacts_on_ground_at(vehicle, ground, angle, s):
     inside = True
     for w in range(vehicle.wheel.size):
         set_rim(vehicle, s, w, angle[w], False)
-        dz = rim_height_error(ground, s.ground_in, s.ground_out, s.unused, s.rims[w], 1.0, 0.0)
+        dz = rim_height_error(ground, s, s.rims[w], 1.0, 0.0)
         if vehicle.tyre[w] > 0.0:
             set_hub(vehicle, s, w)
             for _ in range(_LEAN_STEPS):
                 lean_rim(vehicle, s, w, facing_lean(s, 1.0, 0.0, s.ground_out[1], s.ground_out[2]))
-                dz = rim_height_error(ground, s.ground_in, s.ground_out, s.unused, s.rims[w], 1.0, 0.0)
-        set_ground_contact(vehicle, s, w, 1.0, 0.0, dz, s.ground_out[1], s.ground_out[2])
+                dz = rim_height_error(ground, s, s.rims[w], 1.0, 0.0)
+        set_ground_contact(vehicle, s, w, 1.0, 0.0, dz, (s.ground_out[1], s.ground_out[2]))
         inside &= not math.isnan(dz)
     return inside
 
@@ -221,9 +185,9 @@ def contacts_at(vehicle, angle, s):
     for w in range(vehicle.wheel.size):
         set_rim(vehicle, s, w, angle[w], False)
         r = vehicle.radius[w]
-        rim = s.rims[w]
+        down = s.rims[w, 1]
         s.height_error[w] = 0.0
-        set_contact(vehicle, s, w, 1.0, 0.0, -rim[1, 0] / r, -rim[1, 1] / r, -rim[1, 2] / r)
+        set_contact(vehicle, s, w, 1.0, 0.0, (-down[0] / r, -down[1] / r, -down[2] / r))
 
 
 @kernel
@@ -233,10 +197,5 @@ def contact_angle(vehicle, s, w):
     The carrier does not spin: δ here is T's δ + θ_wheel.
     """
     frame = vehicle.wheel[w]
-    x = 0.0
-    z = 0.0
-    for i in range(3):
-        arm = s.p_contact[w, i] - s.p[frame, i]
-        x += s.R[frame, i, 0] * arm
-        z += s.R[frame, i, 2] * arm
-    return math.atan2(-x, -z)
+    arm = add(s.p_contact[w], -1.0, s.p[frame])
+    return math.atan2(-dot(column(s.R[frame], 0), arm), -dot(column(s.R[frame], 2), arm))

@@ -10,7 +10,9 @@ import math
 import numpy as np
 
 from grouser._compile.jit import inlined, kernel
+from grouser._compile.struct import record_type
 from grouser._kernels.law import call_law
+from grouser._kernels.rotation import add
 
 SAMPLES = 45
 FINEST = math.pi / SAMPLES
@@ -23,23 +25,36 @@ _ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * FINEST
 _COSINES = np.cos(_ANGLES)
 _SINES = np.sin(_ANGLES)
 
-# Columns of `search`, a row for each circle
-COSINE, SINE, SLOPE_X, SLOPE_Y, HEIGHT_ERROR = range(5)
-OFFSET, STEP, TRAVELLED, HEIGHT_LIMIT, START, START_OFFSET, STATE = range(5, 12)
-COLUMNS = 12
-SEARCHING, FOUND, LOST = 0.0, 1.0, 2.0
+SEARCH = record_type(
+    cosine=(),  # of the rim angle φ
+    sine=(),
+    slope_x=(),  # of the ground there
+    slope_y=(),
+    height_error=(),  # Δz there [m]
+    offset=(),  # tangent offset there
+    step=(),  # in φ, the next one [rad]
+    travelled=(),  # from the start [rad]
+    height_limit=(),  # Δz above which a point is a crest, not the contact [m]
+    start=(),  # φ of the lowest sample
+    start_offset=(),
+    state=int,
+)
+"""The search of one circle."""
+SEARCHING, FOUND, LOST = range(3)
 
 
 @inlined
-def look_up(ground, g_in, g_out, unused, rim, cosine, sine):
-    """Height of the rim point φ above the ground, along the vertical; the ground there stays in g_out.
+def rim_point(rim, cosine, sine):
+    """Point of the rim at φ: centre + down cos φ + ahead sin φ; rim holds these as rows, the last two a radius long."""
+    return add(add(rim[0], cosine, rim[1]), sine, rim[2])
 
-    The rim point is centre + down cos φ + ahead sin φ; rim holds these three as rows, the last two a radius long.
-    """
-    g_in[0] = rim[0, 0] + cosine * rim[1, 0] + sine * rim[2, 0]
-    g_in[1] = rim[0, 1] + cosine * rim[1, 1] + sine * rim[2, 1]
-    call_law(ground.address, ground.par, g_in, g_out, unused)
-    return rim[0, 2] + cosine * rim[1, 2] + sine * rim[2, 2] - g_out[0]
+
+@inlined
+def look_up(ground, s, rim, cosine, sine):
+    """Height of the rim point φ above the ground, along the vertical; the ground there stays in s.ground_out."""
+    s.ground_in[0], s.ground_in[1], z = rim_point(rim, cosine, sine)
+    call_law(ground.address, ground.par, s.ground_in, s.ground_out, s.unused)
+    return z - s.ground_out[0]
 
 
 @inlined
@@ -59,10 +74,16 @@ def look_up_many(ground, n, s):
 
 
 @inlined
-def rim_height_error(ground, g_in, g_out, unused, rim, cosine, sine):
-    """Δz of the rim point φ, T (2.8); the ground there stays in g_out."""
-    gap = look_up(ground, g_in, g_out, unused, rim, cosine, sine)
-    return gap / math.sqrt(1.0 + g_out[1] * g_out[1] + g_out[2] * g_out[2])
+def rim_height_error(ground, s, rim, cosine, sine):
+    """Δz of the rim point φ, T (2.8); the ground there stays in s.ground_out."""
+    gap = look_up(ground, s, rim, cosine, sine)
+    return gap / math.sqrt(1.0 + s.ground_out[1] * s.ground_out[1] + s.ground_out[2] * s.ground_out[2])
+
+
+@inlined
+def height_error_at(ground, s, rim, phi):
+    """Δz of the rim point at the angle φ."""
+    return rim_height_error(ground, s, rim, math.cos(phi), math.sin(phi))
 
 
 @inlined
@@ -84,63 +105,63 @@ def rotated(cosine, sine, step):
 
 
 @kernel
-def section_search(ground, g_in, g_out, unused, rim, middle):
+def section_search(ground, s, rim, middle):
     """φ of the smallest Δz within a sample spacing of the middle, by golden section."""
     low = middle - ground.stride * FINEST
     high = middle + ground.stride * FINEST
     a = low + _GOLDEN * (high - low)
     b = high - _GOLDEN * (high - low)
-    da = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(a), math.sin(a))
-    db = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(b), math.sin(b))
+    da = height_error_at(ground, s, rim, a)
+    db = height_error_at(ground, s, rim, b)
     for _ in range(34):
         if da < db:
             high = b
             b = a
             db = da
             a = low + _GOLDEN * (high - low)
-            da = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(a), math.sin(a))
+            da = height_error_at(ground, s, rim, a)
         else:
             low = a
             a = b
             da = db
             b = high - _GOLDEN * (high - low)
-            db = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(b), math.sin(b))
+            db = height_error_at(ground, s, rim, b)
     phi = a if da < db else b
     lowest = min(da, db)
     # A smooth minimum is flat: sections would know its place to 1e-8 only, a parabola through three points does better.
-    left = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(phi - _APART), math.sin(phi - _APART))
-    right = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(phi + _APART), math.sin(phi + _APART))
+    left = height_error_at(ground, s, rim, phi - _APART)
+    right = height_error_at(ground, s, rim, phi + _APART)
     bend = left - 2.0 * lowest + right
     if bend > abs(left - right):
         vertex = phi + 0.5 * _APART * (left - right) / bend
-        dz = rim_height_error(ground, g_in, g_out, unused, rim, math.cos(vertex), math.sin(vertex))
+        dz = height_error_at(ground, s, rim, vertex)
         if dz <= lowest + 1e-12:
             phi = vertex
     return phi
 
 
 @inlined
-def offset_at(ground, g_in, g_out, unused, rim, phi):
+def offset_at(ground, s, rim, phi):
     """Tangent offset at the rim point φ."""
     cosine = math.cos(phi)
     sine = math.sin(phi)
-    look_up(ground, g_in, g_out, unused, rim, cosine, sine)
-    return tangent_offset(rim, cosine, sine, g_out[1], g_out[2])
+    look_up(ground, s, rim, cosine, sine)
+    return tangent_offset(rim, cosine, sine, s.ground_out[1], s.ground_out[2])
 
 
 @kernel
-def bracketed_tangent(ground, g_in, g_out, unused, rim, a, b):
+def bracketed_tangent(ground, s, rim, a, b):
     """φ between a and b where the tangent offset changes sign; NaN if it does not.
 
     Illinois steps with a bisection every third, so that a jump of the offset, at an edge of the ground, is found too.
     """
-    fa = offset_at(ground, g_in, g_out, unused, rim, a)
-    fb = offset_at(ground, g_in, g_out, unused, rim, b)
+    fa = offset_at(ground, s, rim, a)
+    fb = offset_at(ground, s, rim, b)
     if not fa * fb <= 0.0:
         return math.nan
     for k in range(90):
         c = 0.5 * (a + b) if k % 3 == 2 else b - fb * (b - a) / (fb - fa)
-        fc = offset_at(ground, g_in, g_out, unused, rim, c)
+        fc = offset_at(ground, s, rim, c)
         if fc * fb < 0.0:
             a = b
             fa = fb
@@ -164,9 +185,7 @@ def sample_rims(ground, first, last, s):
         for k in range(samples):
             cosine = _COSINES[ground.stride // 2 + k * ground.stride]
             sine = _SINES[ground.stride // 2 + k * ground.stride]
-            s.points[at + k] = rim[0, 0] + cosine * rim[1, 0] + sine * rim[2, 0]
-            s.points[n + at + k] = rim[0, 1] + cosine * rim[1, 1] + sine * rim[2, 1]
-            s.heights[at + k] = rim[0, 2] + cosine * rim[1, 2] + sine * rim[2, 2]
+            s.points[at + k], s.points[n + at + k], s.heights[at + k] = rim_point(rim, cosine, sine)
     look_up_many(ground, n, s)
     outside = False
     for w in range(first, last):
@@ -191,68 +210,70 @@ def sample_rims(ground, first, last, s):
         row = s.search[w]
         spacing = ground.stride * FINEST
         place = ground.stride // 2 + best * ground.stride
-        row[COSINE] = _COSINES[place]
-        row[SINE] = _SINES[place]
-        row[SLOPE_X] = s.grounds[n + at + best]
-        row[SLOPE_Y] = s.grounds[2 * n + at + best]
-        row[OFFSET] = tangent_offset(s.rims[w], row[COSINE], row[SINE], row[SLOPE_X], row[SLOPE_Y])
-        row[STEP] = min(max(row[OFFSET], -spacing), spacing)
-        row[TRAVELLED] = 0.0
-        row[HEIGHT_LIMIT] = best_gap / math.sqrt(best_scale) + 1e-3 * s.rolling_radius[w]
-        row[START] = (place - SAMPLES // 2) * FINEST
-        row[START_OFFSET] = row[OFFSET]
-        row[STATE] = SEARCHING
+        row.cosine = _COSINES[place]
+        row.sine = _SINES[place]
+        row.slope_x = s.grounds[n + at + best]
+        row.slope_y = s.grounds[2 * n + at + best]
+        row.offset = tangent_offset(s.rims[w], row.cosine, row.sine, row.slope_x, row.slope_y)
+        row.step = min(max(row.offset, -spacing), spacing)
+        row.travelled = 0.0
+        row.height_limit = best_gap / math.sqrt(best_scale) + 1e-3 * s.rolling_radius[w]
+        row.start = (place - SAMPLES // 2) * FINEST
+        row.start_offset = row.offset
+        row.state = SEARCHING
     return not outside
 
 
 @inlined
-def secant_step(ground, rim, row, cosine, sine, gap, gx, gy):
-    """Judge the point that the last step led to, and choose the next step."""
+def secant_step(ground, rim, row, gap, gx, gy):
+    """Judge the point that the last step led to, `gap` above a ground of slopes gx, gy, and choose the next step."""
+    cosine = row.cosine
+    sine = row.sine
     spacing = ground.stride * FINEST
-    step = row[STEP]
-    row[TRAVELLED] += step
+    step = row.step
+    row.travelled += step
     offset = tangent_offset(rim, cosine, sine, gx, gy)
-    change = offset - row[OFFSET]
+    change = offset - row.offset
     if abs(offset) < TANGENT:
         if abs(change) > abs(offset):
             # The last correction needs no look at the ground: its slopes are carried on along the secant.
             ratio = -offset / change
             cosine, sine = rotated(cosine, sine, ratio * step)
-            gx += ratio * (gx - row[SLOPE_X])
-            gy += ratio * (gy - row[SLOPE_Y])
-        row[HEIGHT_ERROR] = gap / math.sqrt(1.0 + gx * gx + gy * gy)
+            gx += ratio * (gx - row.slope_x)
+            gy += ratio * (gy - row.slope_y)
+        row.height_error = gap / math.sqrt(1.0 + gx * gx + gy * gy)
         # else it is a crest of Δz, not the contact
-        row[STATE] = FOUND if row[HEIGHT_ERROR] <= row[HEIGHT_LIMIT] else LOST
-    elif abs(row[TRAVELLED]) > 2.0 * spacing:
-        row[STATE] = LOST
+        row.state = FOUND if row.height_error <= row.height_limit else LOST
+    elif abs(row.travelled) > 2.0 * spacing:
+        row.state = LOST
     # a secant as flat as this has no root nearby: take the fixed-point step
     step = -offset * step / change if change * step < -0.1 * step * step else offset
-    row[STEP] = min(max(step, -spacing), spacing)
-    row[COSINE] = cosine
-    row[SINE] = sine
-    row[OFFSET] = offset
-    row[SLOPE_X] = gx
-    row[SLOPE_Y] = gy
+    row.step = min(max(step, -spacing), spacing)
+    row.cosine = cosine
+    row.sine = sine
+    row.offset = offset
+    row.slope_x = gx
+    row.slope_y = gy
 
 
 @kernel
 def search_by_brackets(ground, rim, row, s):
     """The contact of one circle where secants do not find it."""
-    start = row[START]
+    start = row.start
     spacing = ground.stride * FINEST
-    end = start + math.copysign(spacing, row[START_OFFSET])
-    phi = bracketed_tangent(ground, s.ground_in, s.ground_out, s.unused, rim, start, end)
-    row[COSINE] = math.cos(phi)
-    row[SINE] = math.sin(phi)
-    dz = rim_height_error(ground, s.ground_in, s.ground_out, s.unused, rim, row[COSINE], row[SINE])
-    if not dz <= row[HEIGHT_LIMIT]:
-        phi = section_search(ground, s.ground_in, s.ground_out, s.unused, rim, start)
-        row[COSINE] = math.cos(phi)
-        row[SINE] = math.sin(phi)
-        dz = rim_height_error(ground, s.ground_in, s.ground_out, s.unused, rim, row[COSINE], row[SINE])
-    row[HEIGHT_ERROR] = dz
-    row[SLOPE_X] = s.ground_out[1]
-    row[SLOPE_Y] = s.ground_out[2]
+    end = start + math.copysign(spacing, row.start_offset)
+    phi = bracketed_tangent(ground, s, rim, start, end)
+    row.cosine = math.cos(phi)
+    row.sine = math.sin(phi)
+    dz = rim_height_error(ground, s, rim, row.cosine, row.sine)
+    if not dz <= row.height_limit:
+        phi = section_search(ground, s, rim, start)
+        row.cosine = math.cos(phi)
+        row.sine = math.sin(phi)
+        dz = rim_height_error(ground, s, rim, row.cosine, row.sine)
+    row.height_error = dz
+    row.slope_x = s.ground_out[1]
+    row.slope_y = s.ground_out[2]
 
 
 @kernel
@@ -266,33 +287,31 @@ def search_rims(ground, first, last, s):
     for _ in range(MOST_STEPS):
         n = 0
         for w in range(first, last):
-            n += s.search[w, STATE] == SEARCHING
+            n += s.search[w].state == SEARCHING
         if n == 0:
             break
         k = 0
         for w in range(first, last):
             row = s.search[w]
-            if row[STATE] == SEARCHING:
+            if row.state == SEARCHING:
                 rim = s.rims[w]
-                cosine, sine = rotated(row[COSINE], row[SINE], row[STEP])
-                row[COSINE] = cosine
-                row[SINE] = sine
-                s.points[k] = rim[0, 0] + cosine * rim[1, 0] + sine * rim[2, 0]
-                s.points[n + k] = rim[0, 1] + cosine * rim[1, 1] + sine * rim[2, 1]
-                s.heights[k] = rim[0, 2] + cosine * rim[1, 2] + sine * rim[2, 2]
+                cosine, sine = rotated(row.cosine, row.sine, row.step)
+                row.cosine = cosine
+                row.sine = sine
+                s.points[k], s.points[n + k], s.heights[k] = rim_point(rim, cosine, sine)
                 k += 1
         look_up_many(ground, n, s)
         k = 0
         for w in range(first, last):
             row = s.search[w]
-            if row[STATE] == SEARCHING:
+            if row.state == SEARCHING:
                 gap = s.heights[k] - s.grounds[k]
-                secant_step(ground, s.rims[w], row, row[COSINE], row[SINE], gap, s.grounds[n + k], s.grounds[2 * n + k])
+                secant_step(ground, s.rims[w], row, gap, s.grounds[n + k], s.grounds[2 * n + k])
                 k += 1
     for w in range(first, last):
         row = s.search[w]
-        if row[STATE] != FOUND:
+        if row.state != FOUND:
             search_by_brackets(ground, s.rims[w], row, s)
-            if math.isnan(row[HEIGHT_ERROR]):
+            if math.isnan(row.height_error):
                 return False
     return True
