@@ -18,7 +18,12 @@ DYNAMICS = [
     "tests/reference/test_dynamics_golden.py",
     "tests/physics/test_same_motion.py",
 ]
-CONTACT = ["tests/physics/test_contact_search.py", "tests/physics/test_tyre_contact.py", "tests/terrain"]
+CONTACT = [
+    "tests/physics/test_contact_frame.py",
+    "tests/physics/test_contact_search.py",
+    "tests/physics/test_tyre_contact.py",
+    "tests/terrain",
+]
 
 WATCHERS = {
     "actuation/": ["tests/actuation", "tests/dynamics", "tests/physics/test_own_functions.py"],
@@ -39,7 +44,7 @@ WATCHERS = {
     "terrain/": ["tests/terrain", *CONTACT],
     "vehicles/": [*KINEMATICS, *MOTION],
 }
-OTHERS = [*KINEMATICS, *MOTION, *DYNAMICS, "tests/rolling"]
+OTHERS = ["tests/kernels/test_rotation.py", *KINEMATICS, *MOTION, *DYNAMICS, "tests/rolling"]
 """Of what all kernels use: linear algebra, rotations, work space."""
 
 
