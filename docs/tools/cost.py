@@ -1,4 +1,4 @@
-"""What a model and a step size cost, and how far off they are: measured, written into the page on step sizes.
+"""Cost and error of models and step sizes: measured (minutes, one core), written into the page on step sizes.
 
 Truth is the dynamic model in steps of half a millisecond, so this measures models against a model, not against a robot.
 """
@@ -165,4 +165,5 @@ def write(page: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    print(table(measure()))
+    for changed in write(Path(__file__).parents[1] / "how-to" / "step-size-and-model.md"):
+        print(f"wrote {changed}")

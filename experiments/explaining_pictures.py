@@ -1,9 +1,8 @@
-"""Pictures of docs/models.md and the how-tos, each made by running the models it is about."""
+"""Pictures that explain the models in the documentation, each made by running the model it is about."""
 
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,20 +11,6 @@ import numpy as np
 import grouser as gr
 from grouser.calibration.simulated import log_of_run
 from grouser.view import style
-
-
-def write(folder: Path) -> list[Path]:
-    """Draw all of them; returns those that changed."""
-    changed = []
-    with tempfile.TemporaryDirectory() as room:
-        for name, draw in PICTURES.items():
-            made = Path(room) / f"{name}.png"
-            draw(made)
-            there = folder / made.name
-            if not there.exists() or there.read_bytes() != made.read_bytes():
-                there.write_bytes(made.read_bytes())
-                changed.append(there)
-    return changed
 
 
 def contact(path: Path) -> None:
@@ -97,7 +82,7 @@ def slip(path: Path) -> None:
     fit = gr.calibrate(gr.Kinematics(husky), log_of_run(learnt), ["slip", "noise"])
     assert isinstance(fit.model.model, gr.Kinematics)
     ground = gr.terrain.slope(deg=12.0, heading_deg=90.0)
-    models = {
+    models: dict[str, gr.Kinematics | gr.Dynamics] = {
         "kinematic": gr.Kinematics(husky),
         "kinematic, slip learnt from the tyres": fit.model.model,
         "dynamic, tyres": tyres,
@@ -170,4 +155,4 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "contact-models": contact_models,
     "uncertainty": uncertainty,
 }
-"""Name of each picture and what draws it; the gallery may use them too."""
+"""Name of each picture and what draws it."""
