@@ -72,7 +72,7 @@ def stabilisation(path: Path) -> None:
 
 
 def slip(path: Path) -> None:
-    """The same wheel rates on one slope: pure rolling, body slip learnt from tyres on other slopes, and the tyres."""
+    """The same wheel rates on one slope: pure rolling, body slip fitted to tyres on other slopes, and the tyres."""
     husky = gr.vehicle("husky")
     tyres = gr.Dynamics(husky, contact=gr.contact.Pacejka(friction=0.8))
     learnt = []
@@ -84,7 +84,7 @@ def slip(path: Path) -> None:
     ground = gr.terrain.slope(deg=12.0, heading_deg=90.0)
     models: dict[str, gr.Kinematics | gr.Dynamics] = {
         "kinematic": gr.Kinematics(husky),
-        "kinematic, slip learnt from the tyres": fit.model.model,
+        "kinematic, slip fitted to the tyres": fit.model.model,
         "dynamic, tyres": tyres,
     }
     with style.picture(path, 7.5, 3.3) as figure:

@@ -142,7 +142,7 @@ def table(rows: list[Row]) -> str:
         f"Husky at {SPEED:g} m/s, {drives} arcs of {DURATION:g} s with curvatures up to {max(CURVATURES):g} per metre "
         f"over {len(JUDGED)} grounds: hills of 0.4 m RMS and 5 m length under bumps of 0.03 m and 0.5 m. Pacejka "
         f"tyres, friction {FRICTION:g}, ideal actuators. Truth is the dynamic model in steps of {1000.0 * FINE:g} ms. "
-        f"Slip of the enhanced model was learnt from {len(CURVATURES) * len(HEADINGS)} drives on another ground. "
+        f"Slip of the enhanced model was fitted to {len(CURVATURES) * len(HEADINGS)} drives on another ground. "
         f"CPU time on one thread, the least of {REPEATS} repeats: "
         f"{here['cpu']}, {here['cores']} cores, Python {here['python']}, Numba {here['numba']}."
     )

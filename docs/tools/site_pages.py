@@ -40,10 +40,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Called by MkDocs for each page: turns links that leave docs/, keeps the gallery's tables out of the search."""
     if page.file.src_uri == "images/README.md":
         page.meta["search"] = {"exclude": True}
-    return LINK.sub(lambda match: f"]({_turned(match[1], page.file.src_uri)})", markdown)
+    return LINK.sub(lambda match: f"]({turned(match[1], page.file.src_uri)})", markdown)
 
 
-def _turned(target: str, page: str) -> str:
+def turned(target: str, page: str) -> str:
     """A link of a page, by its path on the site, as a link on the site."""
     place, _, anchor = target.partition("#")
     if "://" in target or not place or place.startswith("mailto:"):
