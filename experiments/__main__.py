@@ -1,4 +1,4 @@
-"""`python -m experiments`: experiments of the papers, run again."""
+"""`python -m experiments`: lists and runs published experiments."""
 
 from __future__ import annotations
 

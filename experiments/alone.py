@@ -1,4 +1,4 @@
-"""Each input of the fusion on its own, as far as it gets: what the fusion must beat."""
+"""Each input of the fusion alone: the baselines of the fusion."""
 
 from __future__ import annotations
 

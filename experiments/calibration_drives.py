@@ -1,4 +1,4 @@
-"""Random drives of a rich simulated vehicle, as its sensors would log them: they stand in for the papers' own logs.
+"""Random drives of a rich simulated vehicle, as its sensors would log them, in place of the papers' logs.
 
 The driver picks a new speed and turn every few seconds, and turns home where it has come too far. Under each wheel the
 friction and rolling resistance change from stretch to stretch, which no calibrated model describes.

@@ -1,4 +1,4 @@
-"""How fast a calibration learns: errors on held-out data while the online filter works through a log, P Fig. 5."""
+"""Convergence of a calibration: errors on held-out data while the online filter processes a log, P Fig. 5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The DRIVE windows: where their files are, and each window as one interval to predict."""
+"""The DRIVE windows: their files, and each window as one interval to predict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a published experiment is, and what running it gives."""
+"""A published experiment and its result."""
 
 from __future__ import annotations
 

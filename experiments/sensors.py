@@ -1,4 +1,4 @@
-"""Simulated sensors of a rover: what IMU, encoders and cameras would have said along a true path, with faults."""
+"""Simulated sensors of a rover: IMU, encoders and cameras along a true path, with faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sand testbed's points: where their file is, and what stands in it."""
+"""The points of the sand testbed: the file and its columns."""
 
 from __future__ import annotations
 
