@@ -1,4 +1,4 @@
-"""A wheel on a sand testbed: Ishigami's terramechanics fitted to half of the measured points, compared with the rest."""
+"""A wheel on a sand testbed: Ishigami's terramechanics fitted to half of the points, compared with the rest."""
 
 from __future__ import annotations
 

@@ -113,3 +113,12 @@ def test_data_are_unpacked_once_and_keep_their_bytes(tmp_path: Path, monkeypatch
     data.unpacked("golden")
     assert grid.stat().st_mtime_ns == before
     assert [path.name for path in golden.iterdir() if path.suffix in (".xz", ".part")] == []
+
+
+def test_recorded_data_are_small_and_say_where_they_are_from() -> None:
+    readme = (data.STORED / "README.md").read_text(encoding="utf-8")
+    for folder in (path for path in data.STORED.iterdir() if path.is_dir()):
+        assert f"| `{folder.name}/` |" in readme
+        assert list(folder.glob("README*"))
+        assert (folder / "LICENSE").is_file() or folder.name == "golden"  # numbers that this project computed
+    assert sum(path.stat().st_size for path in data.STORED.rglob("*") if path.is_file()) < 12e6
