@@ -1,14 +1,15 @@
-# make demo | test | lint | bench | docs | wheel | viewer
+# make demo | test | lint | docs | gallery | bench | wheel | viewer
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUN := .venv/.grouser-run
 DEVELOP := .venv/.grouser-develop
+SITE := .venv/.grouser-site
 
 # Byte code is written on first import: pip would make it for ten times as many modules as are ever used.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test lint bench docs wheel viewer clean
+.PHONY: setup demo test lint format docs gallery bench wheel viewer clean
 
 setup: $(DEVELOP)
 
@@ -36,14 +37,28 @@ test: $(DEVELOP)
 
 lint: $(DEVELOP)
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+format: $(DEVELOP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 bench: $(RUN)
 	$(BIN)/python bench/run.py
 
-# The reference from the docstrings, and the pictures of docs/models.md. A test tells when the reference is old.
-docs: $(DEVELOP)
-	$(BIN)/python docs/build.py
+# The documentation as pages in out/site, to open in a browser: no server, no network. A link that leads nowhere fails.
+docs: $(SITE)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "open out/site/index.html"
+
+$(SITE): pyproject.toml | $(BIN)/python
+	$(PIP) --no-compile -e ".[docs]"
+	touch $(RUN) $@
+
+# The pictures of README and documentation, and the page of the papers' experiments, which are run in full.
+gallery: $(DEVELOP)
+	$(BIN)/python -m experiments.gallery
 
 # dist/grouser-…-linux_x86_64.whl with machine code of all kernels, for this Python and the Numba in .venv.
 wheel: $(RUN)

@@ -1,4 +1,4 @@
-"""Calibrate a robot from a driving log: what its wheels said, what a pose sensor saw, and how sure the result is."""
+"""Calibrate a robot from a driving log with wheel rates and poses; print the parameters with their sigmas."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from grouser.calibration.evaluate import evaluate
 out = Path("out")
 out.mkdir(exist_ok=True)
 
-# Bring your own CSV; this one is of a made-up skid-steered drive that turns 0.6 times as fast as its wheels say.
+# Bring your own CSV; this one is a simulated skid-steered drive that turns 0.6 times as fast as its wheel rates say.
 t = np.arange(0.0, 120.0, 0.05)
 speed, turn = 0.9 + 0.4 * np.sin(0.5 * t), 0.8 * np.sin(0.3 * t) + 0.4 * np.sin(0.9 * t)
 left, right = (speed - 0.54 * turn) / 0.3, (speed + 0.54 * turn) / 0.3

@@ -1,7 +1,8 @@
-"""`python -m experiments`: experiments of the papers, run again."""
+"""`python -m experiments`: lists and runs published experiments."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,10 +20,14 @@ def experiments(
     experiment: Annotated[str | None, typer.Argument(help="Which; without it, the experiments are listed.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A minute or less, with fewer trials.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the result into a .png, .svg or .pdf file.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with the measured data; tests/data of the clone, unless given.")
+    ] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Run an experiment of the papers again; its table next to theirs."""
+    """Run an experiment of the papers again and compare its table with theirs."""
     from experiments.catalog import EXPERIMENTS
+    from experiments.data import VARIABLE
 
     if experiment is None:
         if as_json:
@@ -38,6 +43,8 @@ def experiments(
         picture_suffix(plot)
         values.make_folder(plot.parent)
         check_target(plot, GrouserError)
+    if data is not None:
+        os.environ[VARIABLE] = str(data)
     _compile()
     with console.progress(experiment) as report:
         result = EXPERIMENTS[experiment].run(quick=quick, progress=report)

@@ -1,4 +1,4 @@
-"""Each input of the fusion on its own, as far as it gets: what the fusion must beat."""
+"""Each input of the fusion alone: the baselines of the fusion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def wheels_alone(
 ) -> tuple[FloatArray, FloatArray]:
     """Times (n,) and positions (n, 3) from the wheels' velocity and yaw rate, with given roll and pitch (n, 2) [rad].
 
-    `point`: whose velocity the wheels tell (see `FusionSettings.wheel_point`). Samples that are far from their
+    `point`: whose velocity the wheels measure (see `FusionSettings.wheel_point`). Samples that are far from their
     neighbours are left out, as any odometry would.
     """
     t, twist = log.wheel_time, _without_jumps(log.wheel_twist)

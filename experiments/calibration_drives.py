@@ -1,7 +1,7 @@
-"""Random drives of a rich simulated vehicle, as its sensors would log them: they stand in for the papers' own logs.
+"""Random drives of a rich simulated vehicle, as its sensors would log them, in place of the papers' logs.
 
 The driver picks a new speed and turn every few seconds, and turns home where it has come too far. Under each wheel the
-friction and rolling resistance change from stretch to stretch, as no calibrated model knows them.
+friction and rolling resistance change from stretch to stretch, which no calibrated model describes.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def log_of_drive(
     hidden: Collection[str] = (),
     seed: int = 1,
 ) -> Log:
-    """What GPS with inertial navigation, wheel encoders and an inclinometer tell of a drive, or of several.
+    """Readings of GPS with inertial navigation, wheel encoders and an inclinometer along one or several drives.
 
     sensor: where the pose sensor really sits; the log does not say so. offsets: added to the logged angles of joints
     [rad], as of an encoder whose zero is off. hidden: joints without an encoder.

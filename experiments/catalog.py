@@ -1,4 +1,4 @@
-"""Published experiments, run again with Grouser and set beside the papers' numbers."""
+"""Published experiments, run with Grouser and compared with the papers' numbers."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Whether a filter is as sure as it may be: normalised errors over Monte Carlo runs, with chi-square bands."""
+"""Consistency of a filter: normalised errors over Monte Carlo runs, with chi-square bands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Open Dynamics Engine's contact beside ours, and the start of a vehicle that already rolls."""
+"""The Open Dynamics Engine's contact and ours, and the start of a vehicle that already rolls."""
 
 from __future__ import annotations
 

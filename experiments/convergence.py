@@ -1,4 +1,4 @@
-"""How fast a calibration learns: errors on held-out data while the online filter works through a log, P Fig. 5."""
+"""Convergence of a calibration: errors on held-out data while the online filter processes a log, P Fig. 5."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Convergence:
     """Held-out errors over training time."""
 
     time: FloatArray
-    """Driving the filter has learnt from [s], (k,); the first is 0."""
+    """Driving time processed by the filter [s], (k,); the first is 0."""
     position_rms: FloatArray
     """On the held-out log [m], (k,)."""
     yaw_rms: FloatArray

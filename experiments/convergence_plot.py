@@ -1,4 +1,4 @@
-"""Picture of how fast a calibration learns, P Fig. 5."""
+"""Picture of the convergence of a calibration, P Fig. 5."""
 
 from __future__ import annotations
 

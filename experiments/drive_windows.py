@@ -189,7 +189,7 @@ def start_velocity(windows: Windows, poses: str, *, of_poses: bool = False) -> F
 
 
 def gyro_delay(windows: Windows) -> float:
-    """How much later the gyro tells of turns than the wheels do, in even transient windows [s], to 0.05 s.
+    """Delay of turns in the gyro relative to the wheels, in even transient windows [s], to 0.05 s.
 
     Negative: the wheels' rates are logged late.
     """
@@ -204,9 +204,9 @@ def gyro_delay(windows: Windows) -> float:
     for delay in DELAYS:
         shift = round(delay / DT)
         low = log.segment_bounds[transient][:, None] + rows
-        turned, told = wheels[low - shift].ravel(), log.gyro[low, 2].ravel()
-        gain = float(turned @ told / (turned @ turned))
-        spread.append(float(np.mean((told - gain * turned) ** 2)))
+        turned, measured = wheels[low - shift].ravel(), log.gyro[low, 2].ravel()
+        gain = float(turned @ measured / (turned @ turned))
+        spread.append(float(np.mean((measured - gain * turned) ** 2)))
     return float(DELAYS[int(np.argmin(spread))])
 
 
@@ -283,7 +283,7 @@ NOTES = [
     "A slope of the first poses instead ('v of poses') is worse: the pose of row 0 is of unknown age, and the slope"
     " is as much a change of lag as a speed. Ties on gravel: a pyramid instead of the cone, centre of gravity, "
     "rolling resistance, turn rate at the start from the gyro; free radii of the sides are better for yaw, worse "
-    "for position. Letting the first 0.3 s tell how late the first pose is did not help. Not compared: the loss "
+    "for position. Estimating the lag of the first pose from the first 0.3 s did not help. Not compared: the loss "
     "(Cauchy throughout) and friction by axis. Pacejka's law was fitted once and not chosen. Odd windows were "
     "looked at when all this stood, but for two gains, whose known errors were checked first.",
 ]
@@ -321,9 +321,9 @@ def _findings(
         parts = []
         for windows in ("steady", "transient"):
             here = [r for r in rows if r["surface"] == surface and r["windows"] == windows and r["poses"] == STAMPS]
-            told = [r for r in here if r["model"] in RIVALS]
+            rivals = [r for r in here if r["model"] in RIVALS]
             for column, unit in (("position_median", "m"), ("yaw_median_deg", "°")):
-                ranked = sorted(told, key=lambda r: float(r[column]))
+                ranked = sorted(rivals, key=lambda r: float(r[column]))
                 medians = ", ".join(f"{r['model']} {r[column]:.3g}" for r in ranked)
                 parts.append(f"{windows} {column.split('_')[0]} {medians} {unit}")
         n = next(r["n"] for r in rows if r["surface"] == surface)
@@ -331,19 +331,19 @@ def _findings(
         lag = next(f for f in fits if f["surface"] == surface and f["model"] == KINEMATIC and f["poses"] == STAMPS)
         notes.append(
             f"{surface.capitalize()}, stamps, best first: {'; '.join(parts)}. Nearer than the kinematic position in "
-            f"{n} odd windows: {counts}. The gyro tells of turns {-delay:.2f} s before the wheels' rates; the pose's "
+            f"{n} odd windows: {counts}. The gyro shows turns {-delay:.2f} s before the wheel rates; the pose's "
             f"lag behind those is {lag['values']['sensor.lag']:.2f} s (kinematic)."
         )
     return [*notes, *LATE, *_unsettled(fits)]
 
 
 LATE = [
-    "What looks like momentum is mostly late truth. The gyro tells of turns before the wheels' rates do, on every "
+    "What looks like momentum is mostly lag of the truth. The gyro shows turns before the wheel rates do, on every "
     "surface, so neither robot waits to turn (a delay shorter than the wheels' own lateness could hide), while the "
     "Warthog's poses come 0.3 to 0.55 s after the wheels and catch up in jumps of whole lidar periods. Two gains "
     "with the lag as a third number, and no dynamics, take half to three quarters of the median yaw error of "
     "transient windows away. 'gyro (reference)' puts the measured turn rate in place of any model: yaw errors near "
-    "its own are the truth's. Its position knows no sideways slip.",
+    "its own are the truth's. Its position ignores sideways slip.",
     "Where dynamics is ahead of the six-parameter kinematics it is not for its delay: held against the gyro (even "
     "gravel windows), the turn rate of the fitted piecewise-linear model is off by 0.34 rad/s rms in transient and "
     "0.11 in steady windows, the kinematic one by 0.25 and 0.08. Its slip stiffness is soft (about half the wheel's"

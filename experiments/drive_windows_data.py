@@ -1,8 +1,7 @@
-"""The DRIVE windows: where their files are, and each window as one interval to predict."""
+"""The DRIVE windows: their files, and each window as one interval to predict."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,17 +9,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments import data
 from grouser.checks import FloatArray
-from grouser.errors import GrouserError
 from grouser.logs import Log, read_log
 from grouser.motion.intervals import Intervals, relative_poses
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
-VARIABLE = "GROUSER_DATA"
-FOLDER = Path("shared/data/drive-windows")
-MANIFESTS = Path("examples/drive-windows")
+FOLDER = "drive-windows"
+SOURCE = "windows of the DRIVE data set, Baril et al., arXiv 2309.10718"
+MANIFESTS = data.ROOT / "examples" / "drive-windows"
 FILES = {
     "gravel": ("warthog_gravel_20240806.csv", "warthog-gravel.toml"),
     "asphalt": ("warthog_asphalt_20240807.csv", "warthog.toml"),
@@ -143,25 +142,11 @@ class Windows:
 
 
 def find_data() -> Path:
-    """The folder: where GROUSER_DATA points, or else in `shared` beside the repository or the current folder."""
-    given = os.environ.get(VARIABLE)
-    above = [*Path(__file__).resolve().parents, Path.cwd(), *Path.cwd().parents]
-    places = [Path(given), Path(given) / FOLDER.name] if given else [place / FOLDER for place in above]
-    first = FILES["gravel"][0]
-    for place in places:
-        if (place / first).is_file():
-            return place
-    where = f"not in {given}" if given else "not found beside the repository"
-    raise GrouserError(
-        f"drive-windows: {first} is {where}; it holds windows of the DRIVE data set (Baril et al., arXiv 2309.10718), "
-        f"and {VARIABLE} must name the folder it is in"
-    )
+    """The folder with the windows: that of `--data`, or the clone's own."""
+    return data.folder(FOLDER, FILES["gravel"][0], SOURCE)
 
 
 def read(surface: str) -> Windows:
     """The windows of a surface."""
     file, manifest = FILES[surface]
-    for above in (*Path(__file__).resolve().parents, Path.cwd(), *Path.cwd().parents):
-        if (above / MANIFESTS / manifest).is_file():
-            return Windows(surface, read_log(find_data() / file, manifest=above / MANIFESTS / manifest))
-    raise GrouserError(f"drive-windows: {MANIFESTS / manifest} is not found; run from inside the repository")
+    return Windows(surface, read_log(find_data() / file, manifest=MANIFESTS / manifest))

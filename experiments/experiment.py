@@ -1,4 +1,4 @@
-"""What a published experiment is, and what running it gives."""
+"""A published experiment and its result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Result:
-    """Measured rows beside the paper's."""
+    """Measured rows and the paper's."""
 
     name: str
     """Of the experiment."""

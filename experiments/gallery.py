@@ -1,4 +1,4 @@
-"""`python -m experiments.gallery`: the pictures of the README and the documentation, drawn anew."""
+"""`python -m experiments.gallery`: draws the pictures of the README and the documentation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def gallery(
     listed: Annotated[bool, typer.Option("--list", help="Say which pictures there are, and draw none.")] = False,
     as_json: console.Json = False,
 ) -> None:
-    """Draw the pictures of README and documentation anew.
+    """Draw the pictures of README and documentation.
 
     They come from the demo and the reproduced experiments.
     """

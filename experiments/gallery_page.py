@@ -37,9 +37,9 @@ def _lines(entries: list[Entry], *, quick: bool, machine: str) -> list[str]:
     lines = [
         "# Gallery",
         "",
-        "The pictures of the README and the documentation, and the papers' experiments run again, with the numbers",
-        f"behind them; those in brackets are the paper's. `{command}` drew them and wrote this page, with Grouser",
-        f"{__version__} on {machine}.",
+        "Use this page to compare Grouser with published experiments. It has the pictures of the README and the",
+        "documentation, and the papers' experiments with our numbers; those in brackets are the paper's.",
+        f"`{command}` drew the pictures and wrote this page, with Grouser {__version__} on {machine}.",
         "",
     ]
     lines += [f"- [{entry.name}](#{_anchor(entry.name)}): {entry.words}" for entry in entries]

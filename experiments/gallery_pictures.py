@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,14 +12,10 @@ from grouser.cli.console import Progress
 from grouser.errors import GrouserError
 from grouser.files import write_whole
 
-ROOT = Path(__file__).resolve().parents[1]
-"""Of the repository, where this is a checkout of it."""
-EXPLAINING = ROOT / "docs" / "tools" / "pictures.py"
-"""Pictures that explain the models; they are drawn beside the pages that show them, not in the package."""
 LARGEST = 200_000
 """Bytes of a picture in the repository; a larger bitmap is reduced, so that a clone stays small."""
 BESIDE = "-designs"
-"""What the name of a second picture ends in, that some experiments draw beside the one asked for."""
+"""What the name of a second picture ends in, drawn by some experiments in addition."""
 COLOURS = 256
 """Of a reduced one: its shaded ground takes a fifth of the bytes, and looks the same."""
 QUICK = 2.0
@@ -34,7 +29,7 @@ class Drawing:
     words: str
     """What it shows."""
     draw: Callable[[Path, bool, Progress], str | None]
-    """Draws it into a .png, .svg or .pdf file, in its quick variant or not, telling its progress; gives the numbers."""
+    """Draws it into a .png, .svg or .pdf file, quick or in full, reports progress; returns the numbers."""
 
 
 def drawings() -> dict[str, Drawing]:
@@ -42,7 +37,7 @@ def drawings() -> dict[str, Drawing]:
     from experiments.catalog import EXPERIMENTS
 
     out = {
-        "demo": Drawing("two rovers told to drive straight over rough ground (README)", _demo),
+        "demo": Drawing("two rovers commanded straight over rough ground (README)", _demo),
         "run": Drawing("one run: top view, slip, attitude, height errors", _run),
         "forces": Drawing("one dynamic run: loads, grip, power, energy", _forces),
         "rollouts": Drawing("a fan of rollouts over rough ground, coloured by how each ended", _rollouts),
@@ -143,20 +138,13 @@ def _reproduced(name: str) -> Callable[[Path, bool, Progress], str]:
 
 
 def _explaining() -> list[tuple[str, str, Callable[[Path, bool, Progress], None]]]:
-    """Those of docs/tools/pictures.py; none where Grouser was installed without its documentation."""
-    if not EXPLAINING.is_file():
-        return []
-    spec = importlib.util.spec_from_file_location("grouser_docs_pictures", EXPLAINING)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """Those that explain the models."""
+    from experiments.explaining_pictures import PICTURES
 
-    def ignoring(one: Callable[[Path], Any]) -> Callable[[Path, bool, Progress], None]:
+    def ignoring(one: Callable[[Path], None]) -> Callable[[Path, bool, Progress], None]:
         return lambda path, quick, progress: one(path)  # they take seconds, so that quick ones are the same
 
-    found: dict[str, Callable[[Path], Any]] = module.PICTURES
-    return [(name, _first_line(one), ignoring(one)) for name, one in found.items()]
+    return [(name, _first_line(one), ignoring(one)) for name, one in PICTURES.items()]
 
 
 def _first_line(function: Callable[[Path], Any]) -> str:

@@ -1,7 +1,7 @@
 """L §5.3.4, validation: 838 m on a rough flank of two soils, by odometry with and without slip.
 
 The rover is a dynamic model in published soils, which the slip model with its six parameters only approximates. They
-are learnt from 17 short drives, half of them in either soil.
+are fitted to 17 short drives, half of them in either soil.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class _Driver:
         self._next, self._rates = -1.0, np.zeros(len(rover.actuated))
 
     def begin(self) -> None:
-        """The clock starts anew."""
+        """Restart the clock."""
         self._next = -1.0
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
@@ -210,7 +210,7 @@ def _driven(rover: Vehicle, distance: float, seed: int) -> tuple[Run, list[str]]
 
 
 def _sensed(run: Run, seed: int) -> tuple[Inputs, FloatArray]:
-    """What encoders, inclinometer and gyro tell at each sample; rates are of the step before it."""
+    """Readings of encoders, inclinometer and gyro at each sample; rates are of the step before it."""
     random = np.random.default_rng(seed)
     rover, n = run.vehicle, len(run.time)
     rates = np.diff(run.joints, axis=0, prepend=run.joints[:1]) / SAMPLE

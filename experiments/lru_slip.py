@@ -237,12 +237,12 @@ def _notes(fit: BatchResult, before: FloatArray, after: FloatArray, long: LongDr
         "it: its improved two-dimensional model. Two of the drives are crab drives, whose slip acts along the "
         "direction of travel; the paper does not say which of its drives were.",
         f"The long drive, {long.distance(long.true)[-1]:.0f} m: a dynamic rover in two published soils, patch by "
-        "patch, on rough hilly ground; six parameters learnt from the 17 drives in these soils, half in each. The "
+        "patch, on rough hilly ground; six parameters fitted to the 17 drives in these soils, half in each. The "
         f"error of the distance is {long.error_percent('without slip'):+.2f} % without slip and "
         f"{long.error_percent('with slip'):+.2f} % with it, at most {_largest(long, 'without slip'):.1f} m and "
         f"{_largest(long, 'with slip'):.1f} m on the way; the end is {long.end_error('without slip'):.1f} m and "
         f"{long.end_error('with slip'):.1f} m off. Turn rates are a gyro's, as the paper takes those of its filter.",
-        "The paper learnt in loose soil alone, had too much rolling resistance on harder ground, and lowered p2 by "
+        "The paper fitted in loose soil alone, had too much rolling resistance on harder ground, and lowered p2 by "
         "hand; it advises to learn in several places, as is done here. It prints no percentage. Downhill the wheels "
         "skid and uphill they slip, so that on rounds much of the error without slip cancels in the distance, not in "
         "the place. On two more grounds, tried once each, 838 m gave +2.2 and +2.4 % without slip, −0.03 and −0.09 % "

@@ -47,7 +47,7 @@ def random_ground() -> Terrain:
 
 
 GROUNDS: dict[str, tuple[Callable[[], Terrain], tuple[float, float, float]]] = {
-    # R gives neither ground in numbers. The start on the plateau is beside its middle, so that left and right differ.
+    # R gives neither ground in numbers. The start on the plateau is off its middle, so that left and right differ.
     "pvc-plateau": (plateau, (0.0, -4.0, 0.0)),
     "pvc-random": (random_ground, (0.0, 0.0, 0.0)),
 }
@@ -147,7 +147,7 @@ def _notes(rows: list[Row], run: RollingRun, designs: dict[str, Design]) -> list
         f" over the tyres the lowest is {1000 * float(run.clearance(every=50).min()):+.2f} mm over the ground.",
         "The paper gives neither the sizes of the vehicle nor the grounds in numbers: both are ours.",
         f"Designs led along one straight path at friction {FRICTION:g}: {slipping}. Only the locked"
-        " one must slip; the rest is the little weight of joint rates beside slip.",
+        " one must slip; the rest comes from the small weight of joint rates.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Pictures of R §16.4: the chapter's figures of one run, and beside them the designs compared."""
+"""Pictures of R §16.4: the chapter's figures of one run, and a comparison of designs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grouser.rolling.run import RollingRun
 
 
 def draw(result: Result, path: str | os.PathLike[str], *, run: RollingRun, designs: dict[str, Design]) -> None:
-    """Joint angles and rates, velocities, errors and paths into `path`; designs into a file `…-designs` beside it."""
+    """Joint angles and rates, velocities, errors and paths into `path`; designs into a file `…-designs` next to it."""
     from grouser.view.rolling import plot_designs, plot_rolling
 
     plot_rolling(run, path)

@@ -129,4 +129,4 @@ def draw(runs: dict[float, Run], path: str | os.PathLike[str]) -> None:
             axes[1, column].set_ylabel("tilt [°]")
             axes[1, column].set_xlabel("time [s]")
         axes[0, 0].legend(ncols=3)
-        figure.suptitle(f"LandTamer at {SPEED:g} m/s told to turn at {TURN:g} rad/s (T Fig. 2.21)")
+        figure.suptitle(f"LandTamer at {SPEED:g} m/s commanded to turn at {TURN:g} rad/s (T Fig. 2.21)")

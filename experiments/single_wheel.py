@@ -1,4 +1,4 @@
-"""A wheel on a sand testbed: Ishigami's terramechanics fitted to half of the measured points, set against the rest."""
+"""A wheel on a sand testbed: Ishigami's terramechanics fitted to half of the points, compared with the rest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from grouser.checks import FloatArray
 from grouser.contact import Ishigami
 
 SMOOTHING = 1e-4
-"""ε [m/s]: a hundredth of the carriage's 10 mm/s. The law knows no other speed: this equals driving 500 times as fast
+"""ε [m/s]: a hundredth of the carriage's 10 mm/s. The law has no other speed: this equals driving 500 times as fast
 at the default ε."""
 DEEPEST_ANGLE = 45
 """Of the narrower fit [deg]: at 90° the wheel is in past its axle, where the model ends."""
@@ -120,7 +120,7 @@ STARTS = (
 def soil(unknowns: FloatArray) -> Ishigami:
     """The model for values of `UNKNOWNS`.
 
-    k_c is zero: with one width it cannot be told from k_φ. Density is the authors'.
+    k_c is zero: with one width it cannot be distinguished from k_φ. Density is the authors'.
     """
     value = dict(zip(UNKNOWNS, (float(x) for x in unknowns), strict=True))
     ratio, phi, a_0 = value["sinkage_ratio"], math.radians(value["friction_angle_deg"]), value["a_0"]
@@ -298,7 +298,7 @@ def _notes(points: Points, fits: dict[tuple[str, str], Fit], rows: list[Row]) ->
         "rms_table_c2 is that of the soil of T Table C.2, unfitted.",
         f"R = {1e3 * RADIUS:g} mm for both wheels (the rim, grousers not included), "
         f"ε = {SMOOTHING:g} m/s because the carriage moves at 10 mm/s. k_c is 0 and k_φ stands for k_c/b + k_φ: one "
-        "width cannot tell them apart. Density is the authors'. The side's resistance, (C.34), is there in full as "
+        "width cannot separate them. Density is the authors'. The side's resistance, (C.34), is there in full as "
         f"soon as |v_y| is a few ε, so at slip angle 0 the yaw's misalignment, up to {misaligned:.2f}°, gives up to "
         f"{side:.0%} of it.",
         "The held-out points are not untouched: the bounds of friction angle, exponent and shear modulus were narrowed "

@@ -1,4 +1,4 @@
-"""The sand testbed's points: where their file is, and what stands in it."""
+"""The points of the sand testbed: the file and its columns."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments import data
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 
 BoolArray = NDArray[np.bool_]
 
 FILE = "single_wheel.csv"
-FOLDER = Path("shared/data/single-wheel-sand")
-VARIABLE = "GROUSER_DATA"
+FOLDER = "single-wheel-sand"
+SOURCE = "steady points of github.com/robomechanics/3d-terramechanics"
 
 WHEELS = ("smooth", "grouser")
 ANGLES = (0, 30, 45, 90)  # commanded slip angle [deg]
@@ -79,21 +80,8 @@ class Points:
 
 
 def find_data() -> Path:
-    """The file: where GROUSER_DATA points, or else in a folder `shared` beside the repository or the current folder."""
-    given = os.environ.get(VARIABLE)
-    if given:
-        places = [Path(given), Path(given) / FILE, Path(given) / FOLDER.name / FILE]
-    else:
-        places = [above / FOLDER / FILE for above in Path(__file__).resolve().parents]
-        places += [above / FOLDER / FILE for above in (Path.cwd(), *Path.cwd().parents)]
-    for place in places:
-        if place.is_file():
-            return place
-    where = f"not in {given}" if given else "not found beside the repository"
-    raise GrouserError(
-        f"single-wheel: {FILE} is {where}; it holds the steady points of github.com/robomechanics/3d-terramechanics "
-        f"(MIT licence), and {VARIABLE} must name the folder it is in"
-    )
+    """The file, in the folder of `--data` or in the clone's own data."""
+    return data.folder(FOLDER, FILE, SOURCE) / FILE
 
 
 def read(path: str | os.PathLike[str]) -> Points:

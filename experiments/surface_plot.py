@@ -1,4 +1,4 @@
-"""The picture of T Tables 3.4 to 3.8: mean errors by surface and model, the paper's beside them."""
+"""The picture of T Tables 3.4 to 3.8: mean errors by surface and model, and the paper's."""
 
 from __future__ import annotations
 

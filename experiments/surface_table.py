@@ -48,7 +48,7 @@ class Trial:
     actuator: Actuator
     driver: Driver
     usual_speed: float
-    """Speed at which the rolling resistance of a surface is told [m/s]."""
+    """Speed at which the rolling resistance of a surface is given [m/s]."""
     offsets: dict[str, float] = field(default_factory=dict)
     """Errors of joint encoders [rad]."""
     hidden: tuple[str, ...] = ()
@@ -222,9 +222,9 @@ def _notes(trial: Trial, found: dict[str, dict[str, Learned]], paper: list[Row])
         "intervals alone.",
         "The log is of a dynamic vehicle with tyres whose friction and drag change under each wheel; "
         f"{trial.differences}. "
-        "The dynamic model is piecewise-linear, the same for all wheels, and knows the hills but not their roughness.",
+        "The dynamic model is piecewise-linear, the same for all wheels, and uses the hills but not their roughness.",
         f"Position errors of kin.+ online against converged (paper): {online}; 180 s are few intervals.",
-        f"Place of the sensor found [m], truth ({SENSOR.x:g}, {SENSOR.y:g}): {places}. Kinematics cannot tell it "
+        f"Place of the sensor found [m], truth ({SENSOR.x:g}, {SENSOR.y:g}): {places}. Kinematics cannot separate it "
         "from a "
         "centre of turning that has moved ahead or back.",
     ]

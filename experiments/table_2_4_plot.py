@@ -6,7 +6,7 @@ import os
 
 from experiments.experiment import Result, Row
 
-# Okabe and Ito's colours, told apart by every kind of eye; the marker says it once more.
+# Okabe and Ito's colours, distinguishable with colour blindness; the marker differs too.
 STYLES = {
     "stabilized DAE": ("#0072B2", "o"),
     "unconstrained (Nelder-Mead)": ("#D55E00", "s"),

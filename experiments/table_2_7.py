@@ -14,7 +14,7 @@ from grouser.simulation import Run, Status
 CONTACTS = (zoe.PIECEWISE, zoe.PACEJKA, zoe.TERRAMECHANICS)
 INTEGRATOR = "midpoint"
 MORE = range(11, 41)
-"""Further terrains that tell how well the mean of ten is known."""
+"""Further terrains, for the uncertainty of the mean of ten."""
 
 PAPER: list[Row] = [
     {"contact": contact, "dt": dt, "position_error": position, "yaw_error": yaw, "iterations": iterations}

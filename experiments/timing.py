@@ -1,4 +1,4 @@
-"""What a step costs: CPU time without recording, less what a launch costs before its first step."""
+"""Cost of a step: CPU time without recording, minus the cost of a launch before its first step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Volcanic gravel as L §6 imagines it: grains hold each other while slip is slow, and let go where it is fast."""
+"""Volcanic gravel as L §6 describes it: shear strength is high at slow slip and falls at fast slip."""
 
 from __future__ import annotations
 

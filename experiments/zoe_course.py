@@ -18,7 +18,7 @@ STRAIGHT, TURN = 14.0, 5.0  # m: length of the two straights, radius of the two 
 RAMPS = ((0.41, 1.79, 0.61, -3.5), (0.42, 1.34, 0.0, 1.5))
 """Height, length, flat top and foot, from the middle of each straight [m]; both straights have both."""
 WIDTH = 0.61  # m
-HALF_TRACK = 0.82  # m: where the ramps lie beside the path
+HALF_TRACK = 0.82  # m: lateral position of the ramps from the path
 SPEED = 0.45  # m/s: T kept below 0.5
 LOOKAHEAD, SHARPEST = 2.0, 0.25  # m, 1/m
 CONTROL_PERIOD = 0.05  # s
@@ -66,7 +66,7 @@ def ground(side: int, *, roughness: tuple[float, float], seed: int) -> Terrain:
 class Driver:
     """Zoë's driver: pure pursuit of the path, axles steered by a difference of wheel speeds.
 
-    It knows the nominal vehicle and the readings of the axles' potentiometers, which are both a little wrong.
+    It uses the nominal vehicle and the readings of the axles' potentiometers; both have small errors.
     """
 
     def __init__(self, nominal: Vehicle, path: Path, axles: tuple[tuple[float, float], tuple[float, float]]) -> None:
@@ -103,7 +103,7 @@ def angles_on_ramps(vehicle: Vehicle, time: FloatArray, attitude: FloatArray, jo
     """Contact angles [rad] of the wheels, (n, nw), from what is known of the ramps and how the axles roll.
 
     A wheel that rises or falls fast against the other one of its axle is on a face of a ramp, whose steepness and
-    height are known; the steeper and the flatter ramp are not told apart. Others are on level ground. Only samples up
+    height are known; steeper and flatter ramps are not distinguished. Others are on level ground. Only samples up
     to the present one are used. attitude: roll, pitch (n, 2), joints (n, nj) [rad], both measured.
     """
     radius = float(vehicle.arrays.radius.mean())

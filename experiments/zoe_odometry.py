@@ -83,7 +83,7 @@ class RampKinematics(VelocityModel):
 
 @dataclass(frozen=True)
 class Course:
-    """One drive and what its sensors told."""
+    """One drive and its sensor readings."""
 
     run: Run
     """As it was."""
@@ -93,7 +93,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Track:
-    """An estimated drive beside the true one, n samples."""
+    """An estimated and the true drive, n samples."""
 
     time: FloatArray
     """[s], (n,)."""
@@ -210,7 +210,7 @@ def sensed(runs: list[Run], *, seed: int) -> Log:
 
 
 def calibrate_flat(log: Log) -> Vehicle:
-    """The vehicle of 2D odometry, calibrated to a log; it knows nothing of attitude and the rear axle's roll."""
+    """The vehicle of 2D odometry, calibrated to a log; it ignores attitude and the roll of the rear axle."""
     angles = {joint: values for joint, values in log.angles.items() if joint != "r2"}
     level = replace(log, attitude=None, angles=angles)
     return calibrate(Kinematics(vehicle("zoe")), level, CALIBRATED, interval=INTERVAL).model.vehicle

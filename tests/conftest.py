@@ -1,14 +1,19 @@
-"""What several test folders share."""
+"""Fixtures for all test folders."""
 
 from pathlib import Path
 
 import pytest
 
+from experiments.data import unpacked
+
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder of reference data beside the repository; a clone without it skips what needs it."""
-    folder = Path(__file__).resolve().parents[2] / "shared"
-    if not folder.is_dir():
-        pytest.skip(f"reference data are not here: {folder} does not exist")
-    return folder
+def data() -> Path:
+    """`tests/data`, decompressed: recorded runs of another engine and logs of real robots; see its README."""
+    return unpacked()
+
+
+@pytest.fixture(scope="session")
+def golden(data: Path) -> Path:
+    """Trajectories and matrices of the thesis author's engine."""
+    return data / "golden"

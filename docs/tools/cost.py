@@ -1,4 +1,4 @@
-"""What a model and a step size cost, and how far off they are: measured, written into the page on step sizes.
+"""Cost and error of models and step sizes: measured (minutes, one core), written into the page on step sizes.
 
 Truth is the dynamic model in steps of half a millisecond, so this measures models against a model, not against a robot.
 """
@@ -142,7 +142,7 @@ def table(rows: list[Row]) -> str:
         f"Husky at {SPEED:g} m/s, {drives} arcs of {DURATION:g} s with curvatures up to {max(CURVATURES):g} per metre "
         f"over {len(JUDGED)} grounds: hills of 0.4 m RMS and 5 m length under bumps of 0.03 m and 0.5 m. Pacejka "
         f"tyres, friction {FRICTION:g}, ideal actuators. Truth is the dynamic model in steps of {1000.0 * FINE:g} ms. "
-        f"Slip of the enhanced model was learnt from {len(CURVATURES) * len(HEADINGS)} drives on another ground. "
+        f"Slip of the enhanced model was fitted to {len(CURVATURES) * len(HEADINGS)} drives on another ground. "
         f"CPU time on one thread, the least of {REPEATS} repeats: "
         f"{here['cpu']}, {here['cores']} cores, Python {here['python']}, Numba {here['numba']}."
     )
@@ -165,4 +165,5 @@ def write(page: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    print(table(measure()))
+    for changed in write(Path(__file__).parents[1] / "how-to" / "step-size-and-model.md"):
+        print(f"wrote {changed}")

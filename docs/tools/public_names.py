@@ -18,7 +18,8 @@ import grouser
 
 MODULES = (
     "vehicles", "terrain", "simulation", "simulation.drive", "kinematics", "slip", "dynamics", "contact", "actuation",
-    "collision", "logs", "calibration", "odometry", "traction", "rolling", "view", "gym", "rotation", "errors",
+    "joints", "collision", "logs", "motion", "calibration", "odometry", "fusion", "traction", "rolling", "view", "gym",
+    "rotation", "errors",
 )  # fmt: skip
 """Public parts in the order of the reference. A test compares them with `grouser.__all__`."""
 

@@ -1,4 +1,4 @@
-"""Real robots: geometry of OptiOdom's tricycle and differential drive (needs ../shared/data/optiodom)."""
+"""Real robots: geometry of OptiOdom's tricycle and differential drive."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from grouser.calibration.calibrate import cut_log, motion_model
 from grouser.calibration.evaluate import errors_of
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data" / "optiodom"
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data/optiodom is not here")
 
 ROBOTS = {
     "tricycle": (("vehicle.radius", "vehicle.wheelbase", "vehicle.steer.yaw"), 0.053, 4.4),
@@ -26,9 +24,9 @@ The data's README says 1.0° for the differential drive, and so do we to that di
 
 
 @pytest.mark.parametrize("robot", ROBOTS)
-def test_geometry_from_whole_runs_is_as_good_as_least_squares(robot: str) -> None:
+def test_geometry_from_whole_runs_is_as_good_as_least_squares(robot: str, data: Path) -> None:
     geometry, metres, degrees = ROBOTS[robot]
-    files = sorted((DATA / robot).rglob("*_run-*.csv"))
+    files = sorted((data / "optiodom" / robot).rglob("*_run-*.csv"))
     log = gr.read_log(files, manifest=ROOT / "examples" / "optiodom" / f"{robot}.toml")
     assert log.vehicle is not None
     start = motion_model(gr.Kinematics(gr.vehicle(log.vehicle)), log)

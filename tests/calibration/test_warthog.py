@@ -1,4 +1,4 @@
-"""Real robot: fitted to one Warthog log alone, judged on the others (needs ../shared/data/warthog)."""
+"""Real robot: fitted to one Warthog log alone, judged on the others."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 import grouser as gr
+from experiments.data import unpacked
 from grouser.motion import FourNumbers, Perturbative
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data" / "warthog"
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data/warthog is not here")
 
 TRAINED = "grass_20240808_1619"
 LIMITS = {
@@ -34,7 +33,7 @@ MODELS = {
 
 @cache
 def log(name: str) -> gr.Log:
-    return gr.read_log(DATA / f"warthog_{name}.csv", manifest=ROOT / "examples" / "warthog" / "log.toml")
+    return gr.read_log(unpacked("warthog") / f"warthog_{name}.csv", manifest=ROOT / "examples" / "warthog" / "log.toml")
 
 
 @cache
@@ -74,7 +73,7 @@ def test_predicted_ellipses_hold_the_errors_of_held_out_logs(model: str, name: s
 
 
 def test_the_lag_of_each_log_lowers_the_error_where_it_differs() -> None:
-    """The asphalt log's truth is 0.1 s less late than that of the fitted log; each half is told by the other."""
+    """The asphalt log's truth lags 0.1 s less than that of the fitted log; each half uses the lag of the other half."""
     found = gr.evaluate(fit("kinematic"), log("asphalt_20240920_0813"), own_lag=True)
     assert found.relagged is not None
     assert found.lags is not None

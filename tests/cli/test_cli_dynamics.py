@@ -83,9 +83,3 @@ def test_mistakes_are_said_in_one_sentence(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
-
-
-def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["reproduce", "--json"]) == 0
-    names = set(printed(capsys)["experiments"])
-    assert {"table-2.5", "table-2.6", "table-2.7", "traction-loss", "rollover", "figure-8"} <= names

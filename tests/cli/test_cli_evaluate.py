@@ -81,9 +81,9 @@ def test_mistakes_get_one_sentence(
 
 
 def test_warthog_fitted_to_one_log_predicts_the_others(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    logs = shared / "data" / "warthog"
+    logs = data / "warthog"
     fit = str(tmp_path / "fit.toml")
     first = str(logs / "warthog_grass_20240808_1619.csv")
     assert run(["calibrate", first, "--manifest", str(MANIFEST), "--out", fit, "--split", "1", "--json"]) == 0

@@ -18,7 +18,7 @@ from grouser.cli.app import app
 
 COMMANDS = (
     "demo", "vehicles", "simulate", "view", "rollout", "calibrate", "evaluate", "rolling", "odometry", "report",
-    "reproduce", "gallery", "check", "bench", "warmup",
+    "check", "bench", "warmup",
 )  # fmt: skip
 COLUMNS, LINES = 80, 24
 GROUP: Any = get_command(app)

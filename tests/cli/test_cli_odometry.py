@@ -180,9 +180,9 @@ def test_each_kind_of_fault_is_said_once_a_log(
     assert sum("an angle is missing" in record.getMessage() for record in caplog.records) == 1
 
 
-def test_real_robot_from_the_command_line(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_real_robot_from_the_command_line(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Slip of one Warthog log, odometry of another, with its gyro; the bounds are those of the issue."""
-    logs = shared / "data" / "warthog"
+    logs = data / "warthog"
     fit = str(tmp_path / "fit.toml")
     first = str(logs / "warthog_grass_20240808_1619.csv")
     assert run(["calibrate", first, "--manifest", str(MANIFEST), "--out", fit, "--split", "1", "--json"]) == 0

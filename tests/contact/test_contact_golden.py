@@ -1,25 +1,21 @@
 """Piecewise-linear and Pacejka against the thesis author's engine."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from grouser.contact import MagicFormula, Pacejka, PiecewiseLinear
 
-GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden"
-pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason=f"reference data is not at {GOLDEN}")
 
-
-def samples(vehicle, kind):
-    rows = json.loads((GOLDEN / f"{vehicle}_probes.json").read_text())["contact_model_probes"]
+def samples(golden, vehicle, kind):
+    rows = json.loads((golden / f"{vehicle}_probes.json").read_text())["contact_model_probes"]
     rows = [row for row in rows if row["model"] == kind]
     return tuple(np.array([row[k] for row in rows]) for k in ("vc", "Rw", "dz", "f", "J_f_wrt_vx_vy_vz_Rw_dz"))
 
 
-def parameters(vehicle, name):
-    return json.loads((GOLDEN / f"{vehicle}_{name}_params.json").read_text())["contact_model"]
+def parameters(golden, vehicle, name):
+    return json.loads((golden / f"{vehicle}_{name}_params.json").read_text())["contact_model"]
 
 
 def check(model, v, r_omega, dz, f, J):
@@ -30,8 +26,8 @@ def check(model, v, r_omega, dz, f, J):
 
 
 @pytest.mark.parametrize("vehicle", ["zoe", "rocky"])
-def test_piecewise_linear_equals_the_original(vehicle):
-    p = parameters(vehicle, "piecewise")
+def test_piecewise_linear_equals_the_original(golden, vehicle):
+    p = parameters(golden, vehicle, "piecewise")
     model = PiecewiseLinear(
         stiffness=p["Kp"],
         damping=p["Kd"],
@@ -41,14 +37,14 @@ def test_piecewise_linear_equals_the_original(vehicle):
         rolling_resistance=p["Crr"],
         onset=0.0,
     )
-    check(model, *samples(vehicle, "ode"))
+    check(model, *samples(golden, vehicle, "ode"))
 
 
 @pytest.mark.parametrize("vehicle", ["zoe", "rocky"])
-def test_pacejka_equals_the_original(vehicle):
+def test_pacejka_equals_the_original(golden, vehicle):
     # Every sample is kept: the original pushes |s| and |α| below 1e-10 and |V_x| below 1e-3 away from zero, and no
     # sample is that slow; ε is as good as nothing.
-    p = parameters(vehicle, "pacejka")
+    p = parameters(golden, vehicle, "pacejka")
     model = Pacejka(
         stiffness=p["Kp"],
         damping=p["Kd"],
@@ -59,7 +55,7 @@ def test_pacejka_equals_the_original(vehicle):
         onset=0.0,
         smoothing=1e-12,
     )
-    v, r_omega, *rest = samples(vehicle, "pacejka")
+    v, r_omega, *rest = samples(golden, vehicle, "pacejka")
     V = v[:, 0] + r_omega
     assert np.abs(V).min() > 1e-3
     assert np.abs(v[:, :2]).min() > 1e-10 * np.abs(V).max()

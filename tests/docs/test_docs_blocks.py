@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "reference"),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "release").glob("*.md")),
 ]
 SOURCES = ROOT / "src" / "grouser"
 DOCTESTS = [path for path in sorted(SOURCES.rglob("__init__.py")) if ">>> " in path.read_text(encoding="utf-8")]
@@ -32,10 +33,8 @@ LONG = {
     "demo": "tests/cli runs it",
     "bench": "tests/cli runs it",
     "warmup": "it compiles the engine",
-    "reproduce": "tests/reproduce runs the experiments",
-    "gallery": "it runs the experiments",
 }
-"""Commands whose arguments are only looked at, and why; with no argument `reproduce` is run."""
+"""Commands of which only the arguments are checked, and why."""
 STANDS_FOR = {"LOG": "drive.csv", "M.toml": "log.toml", "FILE": "drive.csv", "RUN": "run.npz", "100000": "200"}
 """What a test says in place of a placeholder, or of a number that would take long."""
 SHORTER = {"duration=120.0": "duration=1.0", "duration=60.0": "duration=4.0", "duration=30.0": "duration=4.0"}
@@ -101,7 +100,7 @@ def run_command(words: list[str], where: str) -> None:
     program, *rest = [STANDS_FOR.get(word, word) for word in words]
     if program == "grouser":
         command = rest[0]
-        if command in LONG and (command != "reproduce" or len(rest) > 1):
+        if command in LONG:
             parses(rest)
             return
         if "--follow" in rest:
@@ -114,6 +113,8 @@ def run_command(words: list[str], where: str) -> None:
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
         wanted = [e for group in re.findall(r"\[([\w,]+)\]", " ".join(rest)) for e in group.split(",")]
         assert set(wanted) <= set(extras), f"{where}: there are extras {', '.join(extras)}"
+    elif program == "python" and rest[0] == "-m":
+        run_experiments(rest[1], rest[2:], where)
     elif program == "python":
         assert (ROOT / rest[0]).is_file(), f"{where}: there is no {rest[0]}"
     else:
@@ -126,10 +127,22 @@ def parses(words: list[str]) -> None:
 
     command = get_command(app).commands[words[0]]  # type: ignore[attr-defined]
     command.make_context(words[0], words[1:])
-    if words[0] == "reproduce":
-        from experiments.catalog import EXPERIMENTS
 
-        assert words[1] in EXPERIMENTS, f"there is no experiment {words[1]}"
+
+def run_experiments(module: str, words: list[str], where: str) -> None:
+    """The list is printed; of anything longer only the name is checked, tests/experiments runs them."""
+    from experiments import __main__ as experiments
+    from experiments import gallery
+    from experiments.catalog import EXPERIMENTS
+
+    if module == "experiments.gallery":
+        assert gallery.run(["--list"]) == 0, where
+        return
+    assert module == "experiments", f"{where}: {module} is not a program of this repository"
+    if words:
+        assert words[0] in EXPERIMENTS, f"{where}: there is no experiment {words[0]}"
+    else:
+        assert experiments.run([]) == 0, where
 
 
 def read_toml(block: Block, where: str) -> None:
@@ -156,11 +169,6 @@ def test_examples_in_docstrings_of_packages_run(source: Path, stand_ins: Path, m
     names: dict[str, object] = {"gr": gr}
     for line in re.findall(r"^\s*>>> (.*)$", source.read_text(encoding="utf-8"), flags=re.MULTILINE):
         exec(compile(line, str(source), "exec"), names)
-
-
-def test_the_reference_has_nothing_to_run() -> None:
-    for page in (ROOT / "docs" / "reference").glob("*.md"):
-        assert {block.language for block in blocks_of(page)} <= {*SHOWN}, page.name
 
 
 def test_blocks_that_are_not_run_say_why_and_are_few(capsys: pytest.CaptureFixture[str]) -> None:

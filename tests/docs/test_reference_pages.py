@@ -1,4 +1,4 @@
-"""The reference in the repository is the one its docstrings make, and every link of the pages leads somewhere."""
+"""The site has every public name and every page, and every link leads somewhere."""
 
 from __future__ import annotations
 
@@ -13,17 +13,45 @@ pytest.importorskip("gymnasium", reason="grouser.gym is public and needs it")
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "tools"))
-import reference  # noqa: E402
+import public_names  # noqa: E402
+import site_pages as site  # noqa: E402
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "release").glob("*.md")), *sorted(DOCS.rglob("*.md"))]
 
 
-def test_the_reference_is_up_to_date() -> None:
-    made = reference.pages()
-    there = {str(path.relative_to(DOCS)) for path in (DOCS / "reference").glob("*.md")} | {"reference.md"}
-    assert there == set(made), "run: make docs"
-    old = [place for place, text in made.items() if (DOCS / place).read_text(encoding="utf-8") != text]
-    assert old == [], "run: make docs"
+def test_every_public_name_has_an_entry() -> None:
+    """The site has a page for each public part, and on it every name of that part."""
+    pages = site.reference()
+    for module in public_names.MODULES:
+        entries = re.findall(r"^      heading: (.+)$", pages[f"reference/{module}.md"], flags=re.MULTILINE)
+        assert entries == [name.name for name in public_names.names_of(module)]
+    for name in public_names.top_level():
+        assert f"[`gr.{name}`](" in pages["reference/index.md"]
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    listed = set(re.findall(r"([\w./-]+\.md)$", navigation, flags=re.MULTILINE))
+    made = {*site.reference(), "examples.md", "contributing.md", "changelog.md"}
+    there = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} | made
+    assert listed == there
+
+
+@pytest.mark.parametrize(
+    ("page", "target", "turned"),
+    [
+        ("index.md", "tour.md", "tour.md"),
+        ("index.md", "../CHANGELOG.md", "changelog.md"),
+        ("how-to/terrain.md", "../../CONTRIBUTING.md#adding-a-terrain", "../contributing.md#adding-a-terrain"),
+        ("how-to/vehicle.md", "../../examples/own_vehicle.py", "../examples.md#own_vehicle"),
+        ("tour.md", "../examples", "examples.md"),
+        ("contributing.md", "docs/limits.md#dynamics", "limits.md#dynamics"),
+        ("index.md", "https://example.org", "https://example.org"),
+        ("index.md", "#here", "#here"),
+    ],
+)
+def test_links_that_leave_the_folder_are_turned(page: str, target: str, turned: str) -> None:
+    assert site.turned(target, page) == turned
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,13 +14,9 @@ from grouser.motion.model import MotionModel
 from grouser.motion.parameters import available, value_of, with_values
 from grouser.motion.predict import LogProblem
 
-SHARED = Path(__file__).parents[3] / "shared"
-
 
 @pytest.fixture(scope="module")
 def gravel():
-    if not (SHARED / "data" / "drive-windows").is_dir():
-        pytest.skip("../shared/data/drive-windows is not here")
     return data.read("gravel")
 
 
@@ -91,8 +86,8 @@ def test_the_picture_is_drawn(result, tmp_path):
 
 
 def test_missing_data_is_said_in_one_sentence(monkeypatch, tmp_path):
-    monkeypatch.setenv(data.VARIABLE, str(tmp_path))
-    with pytest.raises(GrouserError, match="GROUSER_DATA must name the folder"):
+    monkeypatch.setenv("GROUSER_DATA", str(tmp_path))
+    with pytest.raises(GrouserError, match=r"DRIVE data set.*--data must name the folder"):
         data.find_data()
 
 

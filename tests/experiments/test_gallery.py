@@ -1,4 +1,4 @@
-"""`grouser gallery`: every picture that README and documentation show is one it makes."""
+"""`python -m experiments.gallery`: every picture that README and documentation show is one it makes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from matplotlib.image import imread
 
 from experiments import gallery_pictures
-from grouser.cli import run
+from experiments.gallery import run
 from grouser.errors import GrouserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,12 +32,12 @@ def test_every_picture_shown_is_there_and_one_of_the_gallery() -> None:
         place = f"{page.relative_to(ROOT)} shows {picture.name}"
         assert picture.is_file(), f"{place}, which is not there"
         assert picture.parent == ROOT / "docs" / "images", place
-        assert picture.stem.removesuffix("-designs") in made, f"{place}, which `grouser gallery` does not make"
+        assert picture.stem.removesuffix("-designs") in made, f"{place}, which the gallery does not make"
         assert picture.stat().st_size <= gallery_pictures.LARGEST, f"{place}, which is too large for a repository"
 
 
 def test_the_list_names_them_and_what_they_show(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["gallery", "--list", "--json"]) == 0
+    assert run(["--list", "--json"]) == 0
     words = json.loads(capsys.readouterr().out)["pictures"]
     assert {"demo", "table-2.4", "rollover"} <= set(words)
     assert "table-3.5" not in words  # its numbers are in the picture of table-3.4
@@ -48,7 +48,7 @@ def test_quick_ones_are_drawn_small_and_reported(tmp_path: Path, capsys: pytest.
     out = tmp_path / "new" / "images"
     names = ["demo", "rollouts", "forces"]
     chosen = [word for name in names for word in ("--only", name)]
-    assert run(["gallery", "--quick", *chosen, "--out", str(out), "--json"]) == 0
+    assert run(["--quick", *chosen, "--out", str(out), "--json"]) == 0
     said = capsys.readouterr()
     result = json.loads(said.out)
     assert sorted(file.name for file in out.iterdir()) == sorted(f"{name}.png" for name in names)
@@ -75,15 +75,15 @@ def test_the_page_shows_every_picture_with_its_command_and_numbers(
 
     two = {"a": gallery_pictures.Drawing("a run", draw), "table-1.2": gallery_pictures.Drawing("errors", reproduce)}
     monkeypatch.setattr(gallery_pictures, "drawings", lambda: two)
-    assert run(["gallery", "--out", str(tmp_path), "--kind", "svg", "--only", "a"]) == 0
+    assert run(["--out", str(tmp_path), "--kind", "svg", "--only", "a"]) == 0
     assert not (tmp_path / "README.md").exists()  # a part must not replace the whole
-    assert run(["gallery", "--out", str(tmp_path), "--kind", "svg"]) == 0
+    assert run(["--out", str(tmp_path), "--kind", "svg"]) == 0
     page = tmp_path / "README.md"
     assert shown(page) == {tmp_path / f"{name}.svg" for name in ("a", "table-1.2", "table-1.2-designs")}
     text = page.read_text(encoding="utf-8")
     assert "(#table-12)" in text
-    assert "`grouser gallery --only a`" in text
-    assert "`grouser reproduce table-1.2 --plot table-1.2.svg`" in text
+    assert "`python -m experiments.gallery --only a`" in text
+    assert "`python -m experiments table-1.2 --plot table-1.2.svg`" in text
     assert "```text\ndt  error (paper)\n-----------------\n1   2.0 (   2.1)\n```\n\n- The paper's ground" in text
 
 
@@ -98,7 +98,7 @@ def test_one_that_cannot_be_drawn_does_not_stop_the_others(
 
     two = {"a": gallery_pictures.Drawing("fails", fail), "b": gallery_pictures.Drawing("works", draw)}
     monkeypatch.setattr(gallery_pictures, "drawings", lambda: two)
-    assert run(["gallery", "--out", str(tmp_path), "--kind", "svg", "--json"]) == 1
+    assert run(["--out", str(tmp_path), "--kind", "svg", "--json"]) == 1
     said = capsys.readouterr()
     assert json.loads(said.out)["failed"] == {"a": "its data is not here"}
     assert "grouser: a: its data is not here" in said.err
@@ -115,6 +115,6 @@ def test_one_that_cannot_be_drawn_does_not_stop_the_others(
 def test_mistakes_are_one_sentence(
     arguments: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["gallery", *arguments, "--out", str(tmp_path / "x")]) == 2
+    assert run([*arguments, "--out", str(tmp_path / "x")]) == 2
     assert sentence in capsys.readouterr().err
     assert not (tmp_path / "x").exists()

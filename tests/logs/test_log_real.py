@@ -1,4 +1,4 @@
-"""The shipped manifests read the real logs beside the repository; skipped where those are missing."""
+"""The shipped manifests read the real logs of `tests/data`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,6 @@ import grouser as gr
 from grouser.logs.assess import assess
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-
-
-@pytest.fixture(scope="module")
-def data(shared: Path) -> Path:
-    folder = shared / "data"
-    if not (folder / "warthog").is_dir():
-        pytest.skip(f"real logs are not here: {folder} does not hold them")
-    return folder
 
 
 WARTHOG = {

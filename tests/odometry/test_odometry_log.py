@@ -1,4 +1,4 @@
-"""Odometry along a log: made-up drives whose truth is known, and the real Warthog (../shared/data/warthog)."""
+"""Odometry along a log: made-up drives whose truth is known, and the real Warthog (tests/data/warthog)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
+from experiments.data import unpacked
 from grouser.calibration.simulated import log_of_motion
 from grouser.errors import LogError
 from grouser.logs import Log
@@ -25,7 +26,6 @@ from grouser.odometry.judge import judge, nees_band
 from grouser.odometry.log import SAME_GROUND, GroundSpread, LogOdometry, odometry_of
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data" / "warthog"
 TRAINED = "grass_20240808_1619"
 QUIET = Noise(density=np.diag([1e-9, 1e-9, 1e-9]))
 SENSOR = Sensor(x=0.4, y=-0.2, lag=0.1, position_noise=1e-4, yaw_noise=1e-4, attitude_noise=0.0)
@@ -286,7 +286,7 @@ def test_estimates_carry_the_whole_covariance() -> None:
 
 
 def log_of(name: str) -> Log:
-    return gr.read_log(DATA / f"warthog_{name}.csv", manifest=ROOT / "examples" / "warthog" / "log.toml")
+    return gr.read_log(unpacked("warthog") / f"warthog_{name}.csv", manifest=ROOT / "examples" / "warthog" / "log.toml")
 
 
 @cache
@@ -300,7 +300,6 @@ def real_fit() -> Fit:
 LOGS = ("asphalt_20240920_0813", "grass_20240718_1659", "grass_20240729_1446", "grass_20240808_1556", TRAINED)
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data/warthog is not here")
 @pytest.mark.parametrize("name", LOGS)
 def test_real_robot_fitted_to_one_log(name: str) -> None:
     """The bounds are those of the issue, not of what was measured; the model is the kinematic one.

@@ -1,4 +1,4 @@
-"""Dynamics against the recorded numbers of the thesis author's engine, `shared/golden`.
+"""Dynamics against the recorded numbers of the thesis author's engine, `tests/data/golden`.
 
 Given its contact angles every step must agree. Its wheel frames spin, our contact angles are those of the carrier that
 does not: ours = theirs + wheel angle. Its damper acts from the first touch (onset 0), its tyre has no smoothing speed.
@@ -27,11 +27,6 @@ NAME = {"zoe": "zoe", "rocky": "rocky7"}
 DT = 0.01
 
 both = pytest.mark.parametrize("which", ["zoe", "rocky"])
-
-
-@pytest.fixture(scope="module")
-def golden(shared):
-    return shared / "golden"
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Kinematics against the recorded numbers of the thesis author's engine, `shared/golden`.
+"""Kinematics against the recorded numbers of the thesis author's engine, `tests/data/golden`.
 
 That engine looks for the contact on a 1° raster of the wheel, ours continuously. Given its contact angles, every
 quantity must agree to rounding; whole trajectories agree statistically, within 1 % of the distance driven.
@@ -33,11 +33,6 @@ WHEEL_RASTER = np.radians(1.0)
 TIME_CONSTANT, PENETRATION, DT = 0.1, 0.02, 0.01
 
 both = pytest.mark.parametrize("which", ["zoe", "rocky"])
-
-
-@pytest.fixture(scope="module")
-def golden(shared):
-    return shared / "golden"
 
 
 @pytest.fixture(scope="module")
