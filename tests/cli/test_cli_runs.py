@@ -157,7 +157,7 @@ def test_check_says_what_is_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixt
         assert run(["check", str(tmp_path / name), "--json"]) == 0
         assert printed_json(capsys)["kind"] == kind
         assert run(["check", str(tmp_path / name)]) == 0
-        assert f"a {kind}, fine" in capsys.readouterr().out
+        assert f"a {kind}, no errors" in capsys.readouterr().out
 
 
 def test_bench_reports_machine_cases_and_batches(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.slip import BodySlip
-from grouser.view import report_page
+from grouser.view import report as report_page
 from grouser.view.report import Picture, Report, file_hash
 from grouser.view.report_fit import report_fit
 from grouser.view.report_odometry import report_odometry

@@ -1,4 +1,4 @@
-"""Random arcs, rolled out a block at a time so that memory does not grow with their number."""
+"""Random arcs, rolled out a block at a time so that memory does not grow with their number, and their file."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from grouser import checks, rotation
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
+from grouser.errors import GrouserError, SimulationError
 from grouser.kinematics import Kinematics
-from grouser.simulation import Status, drive, settle
+from grouser.simulation import Rollouts, Status, drive, settle
 from grouser.simulation.engine import Records, launch
 from grouser.terrain import Terrain
 from grouser.threads import thread_count
@@ -25,6 +25,8 @@ STEPS_AT_ONCE = 500_000
 """Steps of a block: about a second of work, so that progress can be shown."""
 VALUES_AT_ONCE = 20_000_000
 """Numbers a block may record (160 MB)."""
+MOST_BYTES = 8_000_000_000
+"""Largest size of the arrays of a file that is read."""
 CURVATURES = 201
 """Curvatures are drawn from so many evenly spaced ones, because steering angles are solved for each."""
 
@@ -160,6 +162,35 @@ def _circular_std(yaw: FloatArray) -> float:
     """Spread of angles [rad], the same wherever ±π lies."""
     length = float(np.abs(np.exp(1j * yaw).mean()))
     return float(np.sqrt(max(0.0, -2.0 * np.log(max(length, 1e-12)))))
+
+
+def read_fan(path: Path) -> Rollouts:
+    """Rollouts with the states they passed; SimulationError where the file holds none."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
+                raise SimulationError(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
+        with np.load(path, allow_pickle=False) as archive:
+            wanted = ("state", "time", "status", "steps", "final_state")
+            values = {name: archive[name] for name in wanted if name in archive.files}
+    except GrouserError:
+        raise
+    except FileNotFoundError:
+        raise SimulationError(f"{path}: no such file") from None
+    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
+        raise SimulationError(f"{path}: not a readable .npz file ({str(error)[:100]})") from None
+    if "status" in values and "state" not in values:
+        raise SimulationError(f"{path}: holds last states only; run grouser rollout again with --every K")
+    shapes = {name: array.shape for name, array in values.items()}
+    state = shapes.get("state", ())
+    n, rows, nq = state if len(state) == 3 else (0, 0, 0)
+    right = {"state": (n, rows, nq), "time": (rows,), "status": (n,), "steps": (n,), "final_state": (n, nq)}
+    if shapes != right or nq < 7 or n == 0 or values["state"].dtype != np.float64:
+        raise SimulationError(f"{path}: is not what grouser rollout --every K --out FILE writes; make it again")
+    known = {str(status) for status in Status}
+    if not np.isfinite(values["state"]).all() or not np.isfinite(values["time"]).all() or set(values["status"]) - known:
+        raise SimulationError(f"{path}: has states that are not finite, or endings that are not known; make it again")
+    return Rollouts(**values, deficient=np.zeros(n, dtype=np.int64))
 
 
 class _Archive:

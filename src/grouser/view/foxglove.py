@@ -1,14 +1,20 @@
-"""Foxglove's message types as JSON Schemas, written out from their public definitions field by field.
+"""Foxglove's message types as JSON Schemas, from their public definitions (docs.foxglove.dev), and parts of messages.
 
-docs.foxglove.dev names each type and its fields; what is here is what a run is written with. Lengths are in metres,
-colours from 0 to 1, quaternions x y z w.
+Only the types that a run is written with. Lengths in metres, colours from 0 to 1, quaternions x y z w.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
+from grouser import rotation
+from grouser.checks import FloatArray
+
 Schema = dict[str, Any]
+Message = dict[str, Any]
 
 NUMBER: Schema = {"type": "number"}
 TEXT: Schema = {"type": "string"}
@@ -127,3 +133,47 @@ _DELETION = record(
     id=TEXT,
 )
 SCENE_UPDATE = record("foxglove.SceneUpdate", deletions=many(_DELETION), entities=many(_ENTITY))
+
+
+def entity(stamp: Message, frame: str, name: str, *, locked: bool = False, **shapes: list[Message]) -> Message:
+    """A thing of a scene, with every field that Foxglove knows; it stays until the next of its name."""
+    kinds = ("metadata", "arrows", "cubes", "spheres", "cylinders", "lines", "triangles", "texts", "models")
+    return {
+        "timestamp": stamp,
+        "frame_id": frame,
+        "id": name,
+        "lifetime": {"sec": 0, "nsec": 0},
+        "frame_locked": locked,
+        **{kind: shapes.get(kind, []) for kind in kinds},
+    }
+
+
+def towards(vector: FloatArray) -> Message:
+    """The shortest turn of the x axis into the direction of a vector, a quaternion by name."""
+    x, y, z = (vector / np.linalg.norm(vector)).tolist()
+    half = math.sqrt(2.0 * ((1.0 + x) if x > 0.0 else (y * y + z * z) / (1.0 - x)))  # 1 + x, without cancelling
+    if half == 0.0:
+        return quaternion((0.0, 0.0, 0.0, 1.0))  # straight back: half a turn about z is one of many
+    return quaternion((0.5 * half, 0.0, -z / half, y / half))
+
+
+def pose(position: Any, R: FloatArray) -> Message:
+    """A pose of position [m] and rotation matrix."""
+    return {"position": xyz(position), "orientation": quaternion(rotation.to_quaternion(R))}
+
+
+def xyz(values: Any) -> Message:
+    """Three numbers by name."""
+    x, y, z = (float(v) for v in values)
+    return {"x": x, "y": y, "z": z}
+
+
+def quaternion(values: Any) -> Message:
+    """w x y z, by name."""
+    w, x, y, z = (float(v) for v in values)
+    return {"x": x, "y": y, "z": z, "w": w}
+
+
+def color(rgb: tuple[float, float, float]) -> Message:
+    """Red, green and blue by name; opaque."""
+    return {"r": rgb[0], "g": rgb[1], "b": rgb[2], "a": 1.0}

@@ -7,14 +7,15 @@ import hashlib
 import html
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from grouser.errors import GrouserError
 from grouser.files import write_whole
-from grouser.simulation import Rollouts, Run
-from grouser.terrain import Terrain
+from grouser.simulation.rollout import Rollouts
+from grouser.simulation.run import Run
+from grouser.terrain.ground import Terrain
 from grouser.view.scene import UncertainPoses, make_scene
 
 VIEWER = Path(__file__).with_name("viewer")
@@ -41,21 +42,28 @@ def view_runs(
     poses: with covariance, drawn as 95 % ellipses; with times, as one that moves and a trail.
     meshes: .stl or .obj files [m] by the name of the frame they are drawn for.
     """
-    check_page(path)
     several = [runs] if isinstance(runs, Run) else list(runs)
     for run in several:
         if not isinstance(run, Run):
             raise GrouserError(f"runs: {run!r:.60} is not a run; use what gr.simulate returns")
-    scene = make_scene(several, names=names, fan=fan, ground=ground, poses=poses, meshes=meshes, title=title)
-    text = make_page(scene)
+    return write_page(
+        path,
+        lambda: make_scene(several, names=names, fan=fan, ground=ground, poses=poses, meshes=meshes, title=title),
+    )
+
+
+def write_page(path: str | os.PathLike[str], scene: Callable[[], Mapping[str, Any]]) -> Path:
+    """Write the page of a scene, whole or not at all; the scene is made once the name is seen to be right."""
+    check_page(path)
+    text = make_page(scene())
     write_whole(path, lambda file: file.write(text.encode()), GrouserError)
     return Path(path)
 
 
-def check_page(path: str | os.PathLike[str]) -> None:
+def check_page(path: str | os.PathLike[str], what: str = "page to view") -> None:
     """Refuse a name that no browser would open as a page."""
     if Path(path).suffix.lower() not in SUFFIXES:
-        raise GrouserError(f"{path}: a page to view ends in {SUFFIXES[0]}")
+        raise GrouserError(f"{path}: a {what} ends in {SUFFIXES[0]}")
 
 
 def make_page(scene: Mapping[str, Any]) -> str:

@@ -20,17 +20,12 @@ from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.simulation import Rollouts, Run, Status
 from grouser.terrain import Terrain
-from grouser.view import style, topview
+from grouser.view import colours, style, topview
 from grouser.view.account import Account
+from grouser.view.scene_ground import Box, surroundings
 
 Path = str | os.PathLike[str]
 
-STATUS_COLOURS = {
-    Status.OK: style.BLUE,
-    Status.OFF_TERRAIN: style.ORANGE,
-    Status.ROLLED_OVER: style.VERMILLION,
-    Status.DIVERGED: style.PURPLE,
-}
 DASHES = (0, (5, 4))
 LEAST_SLIP = 0.1
 """Slip speed a picture spans at least [cm/s]; below, an angle [°] and a height error [mm]: rounding stays flat."""
@@ -48,7 +43,7 @@ def plot_run(run: Run, path: Path | None = None, *, commanded: Run | None = None
     _has_states(run)
     if path is not None:
         style.picture_suffix(path)
-    box = topview.surroundings(_drawn(run, commanded))
+    box = surroundings(_drawn(run, commanded))
     with style.look():
         if _is_wide(box):
             # The top view takes the height that its shape needs at this width; the curves stand below it.
@@ -89,7 +84,7 @@ def plot_runs(
         style.picture_suffix(path)
     wanted: Sequence[Run | None] = [None] * len(runs) if commanded is None else commanded
     told: Sequence[Account | None] = [None] * len(runs) if accounts is None else accounts
-    boxes = [topview.surroundings(_drawn(r, c), margin=0.045) for r, c in zip(runs, wanted, strict=True)]
+    boxes = [surroundings(_drawn(r, c), margin=0.045) for r, c in zip(runs, wanted, strict=True)]
     width = 12.5
     rooms = [0.75 if t is None else 1.3 for t in told]
     heights = [(width - 1.8) * (b[3] - b[2]) / (b[1] - b[0]) + room for b, room in zip(boxes, rooms, strict=True)]
@@ -113,7 +108,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
     n = len(rollouts.status)
     chosen = np.unique(np.linspace(0, n - 1, min(n, MOST_PATHS)).round().astype(np.int64))
     xy = rollouts.state[chosen, :, 4:6]
-    box = topview.surroundings([xy])
+    box = surroundings([xy])
     with style.look():
         tall = (box[3] - box[2]) / (box[1] - box[0])
         figure = style.new_figure(1.6 + 8.0 / max(tall, 1.0), 0.9 + 8.0 * min(max(tall, 0.3), 1.0))
@@ -122,7 +117,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
         counts = rollouts.counts()
         handles = []
         faint = min(0.8, max(0.12, 60.0 / len(chosen)))
-        for status, colour in STATUS_COLOURS.items():
+        for status, colour in colours.STATUS.items():
             mine = rollouts.status[chosen] == str(status)
             if not mine.any():
                 continue
@@ -142,7 +137,41 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
     return figure
 
 
-def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: topview.Box) -> None:
+def plot_forces(run: Run, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Normal and tangential forces on the wheels, power of actuators and ground, energy; saved if a path is given."""
+    force, solver, power = run.contact.force, run.solver, run.power
+    if force is None or solver is None or power is None or len(run.time) == 0:
+        raise GrouserError(f"the run of '{run.vehicle.name}' has no forces to draw: use a dynamic model")
+    with style.picture(path, 12.0, 6.6) as figure:
+        (normal, along), (powers, energy) = figure.subplots(2, 2, sharex=True)
+        for w, name in enumerate(run.vehicle.wheels):
+            colour = style.PALETTE[w % len(style.PALETTE)]
+            normal.plot(run.time, force[:, w, 2], color=colour, lw=1.1, label=style.plain(name))
+            along.plot(run.time, np.hypot(force[:, w, 0], force[:, w, 1]), color=colour, lw=1.1)
+        powers.plot(run.time, power.sum(axis=1), color=style.BLUE, label="of the actuators")
+        if run.contact.power is not None:
+            powers.plot(
+                run.time, run.contact.power.sum(axis=1), color=style.VERMILLION, label="of the ground on wheels"
+            )
+        energy.plot(run.time, solver.kinetic, color=style.BLUE, label="kinetic")
+        raised = solver.potential - solver.potential[0]
+        energy.plot(run.time, raised, color=style.ORANGE, ls="--", label="potential, since the start")
+        style.label(normal, y="normal force [N]", title="Load of the wheels")
+        style.label(along, y="force in the ground plane [N]", title="Grip used")
+        style.label(powers, x="time [s]", y="power [W]", title="Power")
+        style.label(energy, x="time [s]", y="energy [J]", title="Energy")
+        for axes in (powers, energy):
+            axes.legend()
+        _wheel_legend(figure, normal)
+    return figure
+
+
+def _wheel_legend(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 8))
+
+
+def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
     image = topview.draw_ground(axes, run.ground, box)
     for w, name in enumerate(run.vehicle.wheels):
         topview.draw_path(
@@ -197,7 +226,7 @@ def _draw_height_error(axes: Axes, run: Run) -> None:
     style.label(axes, x="time [s]", y="Δz [mm]", title="Height error (below 0 is in the ground)")
 
 
-def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | None, box: topview.Box) -> None:
+def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | None, box: Box) -> None:
     image = topview.draw_ground(axes, run.ground, box)
     slip = run.contact.slip_speed
     norm = Normalize(0.0, max(float(np.quantile(slip, 0.98)), 1e-3))
@@ -266,7 +295,7 @@ def _wheel_colour(wheel: int) -> str:
     return style.PALETTE[wheel % len(style.PALETTE)]
 
 
-def _is_wide(box: topview.Box) -> bool:
+def _is_wide(box: Box) -> bool:
     return box[1] - box[0] > 1.4 * (box[3] - box[2])
 
 

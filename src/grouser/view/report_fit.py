@@ -15,10 +15,9 @@ from grouser.logs import Log
 from grouser.motion.fit import Fit
 from grouser.motion.meaning import meaning, unit_of
 from grouser.vehicles.toml import to_toml
-from grouser.view.calibration import plot_evaluation, plot_history, plot_segments
-from grouser.view.certainty import plot_certainty
+from grouser.view.calibration import plot_certainty, plot_evaluation, plot_history, plot_segments
 from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
-from grouser.view.report_words import HELD_OUT, better_than, consistency
+from grouser.view.words import HELD_OUT, better_than, consistency
 
 SEGMENT = 10.0
 """Length of the predicted pieces of the path that are drawn [s]."""
@@ -93,10 +92,10 @@ def _judged_table(judged: Evaluation | None, interval: float) -> tuple[Table | s
     )  # fmt: skip
     columns = ("", "position rms [m]", "median [m]", "yaw rms [°]", "median [°]")
     band = 2.0 * math.sqrt(6.0 / mine["n"])
-    known = consistency(mine["nees"], max(3.0 - band, 0.0), 3.0 + band, "the model")
+    known = consistency(mine["nees"], (max(3.0 - band, 0.0), 3.0 + band), "the model")
     return (
         Table(f"Errors of {mine['n']} predictions of {interval:g} s", columns, rows, numeric=(1, 2, 3, 4)),
-        f"Mean squared normalised error of x, y and yaw: {known}.",
+        f"NEES of x, y and yaw: {known}.",
     )
 
 

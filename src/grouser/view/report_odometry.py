@@ -16,7 +16,7 @@ from grouser.odometry.judge import STRETCH, Judgement
 from grouser.odometry.log import LogOdometry, Progress
 from grouser.view.odometry import plot_odometry
 from grouser.view.report import Picture, Report, Section, Table, number, repeat_section, versions_section
-from grouser.view.report_words import HELD_OUT, better_than, consistency
+from grouser.view.words import HELD_OUT, better_than, consistency, odometry_name
 
 
 def report_odometry(
@@ -42,8 +42,7 @@ def report_odometry(
     assert plain is not None
     assert judged is not None
     assert baseline is not None
-    wheels = "plain odometry" if fit is None else "calibrated odometry"
-    name = f"{wheels} with gyro" if gyro else wheels
+    name = odometry_name(fit is not None, gyro)
     numbers: dict[str, Any] = {
         **judged.summary(),
         "baseline": {key: baseline.summary()[key] for key in ("end_error", "end_error_percent", "yaw_error_deg")},
@@ -82,11 +81,8 @@ def _answer(judged: Judgement, baseline: Judgement | None, trained: bool) -> tup
     ]
     if baseline is not None:
         lines.append(f"Its end error is {better_than(judged.end_error, baseline.end_error, 'plain odometry')}.")
-    low, high = one["nees_band"]
-    lines.append(
-        f"Mean normalised error squared of {one['nees_stretches']} stretches of {STRETCH:g} m: "
-        f"{consistency(one['nees'], low, high, 'odometry')}."
-    )
+    known = consistency(one["nees"], one["nees_band"], "odometry")
+    lines.append(f"NEES of {one['nees_stretches']} stretches of {STRETCH:g} m: {known}.")
     if trained:
         lines.append(HELD_OUT)
     return tuple(lines)

@@ -15,8 +15,7 @@ from grouser.simulation import Run, Status, simulate
 from grouser.terrain import plane
 from grouser.vehicles.toml import to_toml
 from grouser.view.account import account
-from grouser.view.forces import plot_forces
-from grouser.view.plot import plot_run
+from grouser.view.plot import plot_forces, plot_run
 from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
 
 

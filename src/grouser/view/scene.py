@@ -14,15 +14,16 @@ from grouser import checks
 from grouser._version import __version__
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
-from grouser.simulation import Rollouts, Run, Status
-from grouser.terrain import Terrain
-from grouser.view import scene_arrays, style
-from grouser.view.scene_ground import same_ground, scene_ground
+from grouser.simulation.rollout import Rollouts
+from grouser.simulation.run import Run
+from grouser.simulation.status import Status
+from grouser.terrain.ground import Terrain
+from grouser.view import arrays, colours
+from grouser.view.scene_ground import Box, same_ground, scene_ground, surroundings
 from grouser.view.scene_run import good_rows, scene_run
 from grouser.view.scene_vehicle import Shape, read_mesh, vehicle_size
-from grouser.view.topview import Box, surroundings
 
-SCHEMA = "grouser/scene@1"
+SCHEMA = "grouser/scene@2"
 MOST_ROLLOUTS = 1000
 """Rollouts of a fan that are drawn; of more, evenly chosen ones, and the page says so."""
 MOST_STATES = 120
@@ -33,13 +34,6 @@ CHI_SQUARE_95 = 5.991464547107979
 """Of two degrees of freedom: an ellipse of this squared radius holds 95 % of a normal distribution."""
 MARGIN = 2.0
 """Ground around what is drawn, in lengths of the largest vehicle, at least."""
-STATUS_COLOURS = {
-    Status.OK: style.BLUE,
-    Status.OFF_TERRAIN: style.ORANGE,
-    Status.ROLLED_OVER: style.VERMILLION,
-    Status.DIVERGED: style.PURPLE,
-    Status.UNSOLVED: "#666666",
-}
 
 
 @dataclass(frozen=True)
@@ -92,7 +86,7 @@ def make_scene(
         "title": title or ", ".join(dict.fromkeys(called)) or "rollouts",
         "origin": [float(x) for x in origin],
         "size": size,
-        "palette": list(style.PALETTE),
+        "palette": list(colours.PALETTE),
         "grounds": [
             scene_ground(one, _box([points for g, points in drawn if g == i], size), origin)
             for i, one in enumerate(grounds)
@@ -178,14 +172,14 @@ def _fan(fan: Rollouts, origin: FloatArray) -> dict[str, Any]:
         "drawn": len(chosen),
         "states": rows,
         "statesDrawn": len(kept),
-        "time": scene_arrays.exact(fan.time[kept]),
+        "time": arrays.exact(fan.time[kept]),
         "groups": [
             {
                 "status": str(one),
                 "meaning": one.meaning,
-                "colour": STATUS_COLOURS[one],
+                "colour": colours.STATUS[one],
                 "total": int(np.count_nonzero(fan.status == str(one))),
-                "paths": scene_arrays.single(paths[status == str(one)]),
+                "paths": arrays.single(paths[status == str(one)]),
             }
             for one in Status
             if (status == str(one)).any()
@@ -226,8 +220,8 @@ def _ellipses(
         "total": len(position),
         "drawn": len(chosen),
         "onGround": position.shape[1] == 2,
-        "time": None if time is None else scene_arrays.exact(time[chosen]),
-        "centre": scene_arrays.exact(position[chosen] - origin[: position.shape[1]]),
-        "major": scene_arrays.exact(half[:, :, 1]),
-        "minor": scene_arrays.exact(half[:, :, 0]),
+        "time": None if time is None else arrays.exact(time[chosen]),
+        "centre": arrays.exact(position[chosen] - origin[: position.shape[1]]),
+        "major": arrays.exact(half[:, :, 1]),
+        "minor": arrays.exact(half[:, :, 0]),
     }

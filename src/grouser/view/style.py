@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import IO, Any
 
 import matplotlib
@@ -16,21 +15,9 @@ from matplotlib.figure import Figure
 
 from grouser.errors import GrouserError
 from grouser.files import write_whole
-
-BLACK = "#000000"
-ORANGE = "#E69F00"
-SKY = "#56B4E9"
-GREEN = "#009E73"
-YELLOW = "#F0E442"
-BLUE = "#0072B2"
-VERMILLION = "#D55E00"
-PURPLE = "#CC79A7"
-PALETTE = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, "#666666")
-"""Okabe and Ito (2008), ordered so that the first few differ most."""
-INK = "#222222"
-FAINT = "#8A8A8A"
-SLATE = "#5A6B7B"
-"""Of many points, which colours of lines stand out from."""
+from grouser.pictures import picture_suffix as picture_suffix
+from grouser.view.colours import *  # noqa: F403  colours are part of the look
+from grouser.view.colours import FAINT, INK
 
 GROUND = LinearSegmentedColormap.from_list("ground", ["#D9D2C6", "#EDE9E1", "#FBFAF7"])
 """Pale sand: low is darker. Pale, so that lines on it stay readable."""
@@ -38,8 +25,6 @@ SLIP = LinearSegmentedColormap.from_list("slip", ["#7FB8D8", "#0072B2", "#5B3A8C
 """From rolling (blue) to slipping (orange-red); its lightness falls and its hue turns, so it reads in grey too."""
 SIGNED = "PuOr_r"
 """Matplotlib's map for values of both signs: purple below zero, orange above, white between."""
-
-SUFFIXES = (".png", ".svg", ".pdf")
 
 _LOOK: dict[str, Any] = {
     "font.family": "DejaVu Sans",
@@ -110,14 +95,6 @@ def label(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
 def plain(text: str) -> str:
     """A text as Matplotlib takes it without reading formulas between dollar signs."""
     return text.replace("$", r"\$")
-
-
-def picture_suffix(path: str | os.PathLike[str]) -> str:
-    """The suffix of a picture's name, or an error that says which there are."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise GrouserError(f"{path}: a picture ends in one of {', '.join(SUFFIXES)}")
-    return suffix
 
 
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150.0) -> None:

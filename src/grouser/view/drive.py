@@ -1,31 +1,115 @@
-"""A log as runs that can be drawn: the vehicle along odometry and along measured poses, on a plane fitted to its way.
+"""A page on which the vehicle drives a log: odometry with its moving ellipse, plain odometry, the measured poses.
 
-Nothing is simulated. Poses are those of odometry or of the log; wheels turn by their rates, added up. Wheels are taken
-to touch straight below their hubs, seen from the body, and joints that the log does not measure to be at rest.
+Nothing is simulated. Poses are those of odometry or of the log; wheels turn by their integrated rates. Each wheel is
+drawn touching straight below its hub, along the body's z axis, and joints that the log does not measure at rest. The
+ground is a plane fitted to the path.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from typing import NamedTuple
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from grouser.checks import FloatArray
-from grouser.kinematics import frame_poses
-from grouser.logs import Log
-from grouser.logs.log import IntArray, Sensor
+from grouser.logs.log import IntArray, Log, Sensor
+from grouser.odometry.compare import Compared
 from grouser.odometry.judge import CHORD, Judgement
 from grouser.odometry.log import LogOdometry
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
-from grouser.simulation import ContactRecord, Run, Status
-from grouser.terrain import Terrain, plane, slope
-from grouser.vehicles import Vehicle
-from grouser.view.scene_run import MOST_ROWS
+from grouser.simulation.run import ContactRecord, Run
+from grouser.simulation.status import Status
+from grouser.terrain.ground import Terrain
+from grouser.terrain.plane import plane, slope
+from grouser.vehicles.vehicle import Vehicle
+from grouser.view import arrays
+from grouser.view.page import write_page
+from grouser.view.scene import CHI_SQUARE_95, UncertainPoses, make_scene
+from grouser.view.scene_run import MOST_ROWS, world_frames
 
+PLAIN, MEASURED = "plain odometry", "measured poses"
 MOST_RELIEF = 0.5
-"""Where wheels are off the plane by more, over their radius, root mean square, a level one is drawn below them."""
+"""Rms distance of the wheels from the fitted plane, over their radius; above it a level plane is drawn below them."""
+
+
+def view_odometry(
+    log: Log, compared: Compared, path: str | os.PathLike[str], *, name: str = "odometry", title: str = ""
+) -> Path:
+    """Write a page that plays a log in 3D, one way over another, and return where it is.
+
+    compared: what `grouser.odometry.compare.compare(log, fit)` returned. name: what its odometry is called.
+    The world is that of the odometry: it begins at the origin, along x. Of several drives the longest is shown.
+    """
+    return write_page(path, lambda: odometry_scene(log, compared, name=name, title=title))
+
+
+def odometry_scene(log: Log, compared: Compared, *, name: str = "odometry", title: str = "") -> dict[str, Any]:
+    """What the page shows, as JSON types."""
+    run, judged, vehicle = compared.run, compared.judged, compared.motion.vehicle
+    drive = longest_drive(run)
+    rows = thinned(drive)
+    wheels = wheels_of(log, vehicle, drive)
+    followed = odometry_run(run, vehicle, wheels, rows)
+    runs, names, samples, ways = [followed], [name], [len(drive)], [float(run.path[drive[-1]])]
+    if compared.plain is not None and not np.array_equal(compared.plain.position, run.position):
+        runs.append(odometry_run(compared.plain, vehicle, wheels, rows))
+        names.append(PLAIN)
+        samples.append(len(drive))
+        ways.append(float(compared.plain.path[drive[-1]]))
+    odometries = len(runs)
+    if judged is not None:
+        runs.append(measured_run(run, vehicle, wheels, judged, compared.motion.sensor))
+        names.append(MEASURED if judged.has_height else "measured x, y, yaw")
+        samples.append(len(judged.time))
+        ways.append(judged.distance)
+
+    ground = fitted_ground(followed)
+    covariance = covariance_at(run, rows)
+    places = _places(followed, on_plane=ground.kind == "slope")
+    ellipses = UncertainPoses(places, covariance, name, followed.time)
+    drives = int(run.drive[-1]) + 1
+    which = f", longest of {drives} drives, from {wheels.time[0]:.0f} s on" if drives > 1 else ""
+    title = title or f"{log.name}: {name}{which}"
+    scene = make_scene(runs, names=names, ground=ground, poses=ellipses, title=title)
+    scene["poses"][0]["total"] = len(drive)
+    for one, known, way in zip(scene["runs"], samples, ways, strict=True):
+        one["rows"], one["distance"] = known, way  # those of the whole log, of which some are drawn
+    if judged is not None:
+        for one, drawn in zip(scene["runs"][:odometries], runs, strict=False):
+            one["plots"].insert(0, _apart(drawn, runs[-1], covariance if drawn is followed else None))
+    return scene
+
+
+def _places(run: Run, *, on_plane: bool) -> FloatArray:
+    """Where ellipses are drawn: on the plane, (n, 2), or, if that is far below, where the wheels touch, (n, 3)."""
+    if on_plane:
+        return run.position[:, :2]
+    return np.column_stack([run.position[:, :2], run.contact.point[:, :, 2].mean(axis=1)])
+
+
+def _apart(run: Run, measured: Run, covariance: FloatArray | None) -> dict[str, Any]:
+    """Plot of a run's horizontal distance from the measured one [m], and of the longer half axis of its ellipse."""
+    x, y = (np.interp(run.time, measured.time, measured.position[:, k]) for k in range(2))
+    distance = np.hypot(run.position[:, 0] - x, run.position[:, 1] - y)
+    distance[(run.time < measured.time[0]) | (run.time > measured.time[-1])] = np.nan
+    names, curves = ["distance"], [distance]
+    if covariance is not None:
+        names.append("reach of the ellipse")
+        curves.append(np.sqrt(CHI_SQUARE_95 * np.linalg.eigvalsh(covariance[:, :2, :2])[:, 1]))
+    return {
+        "key": "apart",
+        "title": "Off the measured poses",
+        "unit": "m",
+        "least": 0.01,
+        "names": names,
+        "curves": arrays.single(np.array(curves)),
+        "wholeName": "distance",
+        "whole": arrays.single(distance),
+    }
 
 
 class Wheels(NamedTuple):
@@ -174,9 +258,8 @@ def _contacts(vehicle: Vehicle, state: FloatArray, twist: FloatArray, rates: Flo
     How fast steering and bogies move is left out.
     """
     hubs, radius = vehicle.arrays.wheel, vehicle.arrays.radius
-    poses = [frame_poses(vehicle, row) for row in state]
-    centre = np.array([p[hubs] for _, p in poses])
-    axle = np.array([R[hubs, :, 1] for R, _ in poses])
+    R_world_frame, p_world_frame = world_frames(vehicle, state)
+    centre, axle = p_world_frame[:, hubs], R_world_frame[:, hubs][..., 1]
     R_world_body = from_quaternion(state[:, :4])
     normal = np.repeat(R_world_body[:, None, :, 2], len(hubs), axis=1)
     ahead = np.cross(axle, normal)
