@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from grouser import __version__
-from grouser.cli import run
-from grouser.cli import app
+from grouser.cli import app, run
 
 COMMANDS = (
     "demo", "vehicles", "simulate", "view", "rollout", "calibrate", "evaluate", "rolling", "odometry", "report",

@@ -62,7 +62,7 @@ def rollout(
     arcs.compile()
     began = time.perf_counter()
     with console.progress(f"{rollouts} rollouts") as report:
-        summary = arcs.run(threads=threads, every=every or 0, out=out, progress=report)
+        numbers = arcs.run(threads=threads, every=every or 0, out=out, progress=report)
     seconds = time.perf_counter() - began
     result = {
         "vehicle": model.vehicle.name,
@@ -70,17 +70,13 @@ def rollout(
         "seconds_simulated": duration,
         "dt": dt,
         "seed": seed,
-        "status": summary.counts,
-        "final_position_mean": summary.position_mean,
-        "final_position_std": summary.position_std,
-        "final_yaw_std": summary.yaw_std,
-        "underdetermined_steps": summary.deficient,
+        "steps_per_second": round(numbers.pop("steps") / seconds, 1),
+        **numbers,
         "seconds": round(seconds, 4),
-        "steps_per_second": round(summary.steps / seconds, 1),
         "file": console.path_of(out),
     }
     console.emit(result, as_json, _print)
-    if summary.counts["ok"] == 0:
+    if result["status"]["ok"] == 0:
         console.remark("grouser: no rollout reached its full duration")
         raise typer.Exit(1)
 

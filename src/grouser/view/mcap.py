@@ -19,51 +19,39 @@ from grouser.files import write_whole
 from grouser.simulation.run import Run
 from grouser.vehicles.vehicle import Vehicle
 from grouser.view import foxglove
-from grouser.view.foxglove import NUMBER, TEXT, TIME, Message, Schema, entity, many, pose, quaternion, record, xyz
+from grouser.view.foxglove import Message, Schema, entity, pose, quaternion, schema, xyz
 from grouser.view.scene_ground import sample_patch
 from grouser.view.scene_run import contact_axes, frames_in_parents, good_rows, in_world, world_frames
 from grouser.view.scene_vehicle import scene_vehicle, vehicle_size
 
-_CONTACT = record("grouser.ContactAxes", ahead=NUMBER, left=NUMBER, up=NUMBER)
-WHEELS = record(
-    "grouser.Wheels",
-    timestamp=TIME,
-    wheels=many(
-        record(
-            "grouser.Wheel",
-            name=TEXT,
-            rate=NUMBER,  # [rad/s]
-            command=NUMBER,  # commanded rate [rad/s]; of driven wheels
-            torque=NUMBER,  # [N m]; of driven wheels, dynamics only
-            slip=_CONTACT,  # velocity of the contact point in its own frame [m/s]
-            force=_CONTACT,  # on the wheel, contact frame [N]; dynamics only
-            contact=foxglove.POINT,  # world [m]
-            height_error=NUMBER,  # [m], negative is penetration
-            contact_angle=NUMBER,  # [rad], ahead is negative
-        )
-    ),
-)
-"""What each wheel does; fields that the model or the wheel does not have are left out."""
-JOINTS = record(
-    "grouser.Joints",
-    timestamp=TIME,
-    joints=many(
-        record("grouser.Joint", name=TEXT, position=NUMBER, rate=NUMBER, command=NUMBER, torque=NUMBER),
-    ),
-)
-"""Every joint, wheels too: [rad] and [rad/s], or [m] and [m/s] of one that slides; torque [N m] or force [N]."""
+OWN = {
+    "grouser.Wheels": "timestamp:time wheels:grouser.Wheel*",
+    # rate and command [rad/s], torque [N m]; slip: velocity of the contact point in its own frame [m/s]; force on the
+    # wheel in the contact frame [N]; contact in the world [m]; height_error [m], negative is penetration;
+    # contact_angle [rad], ahead is negative.
+    "grouser.Wheel": "name:text rate:number command:number torque:number slip:grouser.ContactAxes "
+    "force:grouser.ContactAxes contact:foxglove.Point3 height_error:number contact_angle:number",
+    "grouser.ContactAxes": "ahead:number left:number up:number",
+    "grouser.Joints": "timestamp:time joints:grouser.Joint*",
+    # position [rad] and rate [rad/s], or [m] and [m/s] of a joint that slides; torque [N m] or force [N].
+    "grouser.Joint": "name:text position:number rate:number command:number torque:number",
+}
+"""Types of wheels and joints; fields that the model or the wheel does not have are left out."""
 CHANNELS: dict[str, Schema] = {
-    "/tf": foxglove.FRAME_TRANSFORMS,
-    "/scene": foxglove.SCENE_UPDATE,
-    "/contacts": foxglove.SCENE_UPDATE,
-    "/pose": foxglove.POSE_IN_FRAME,
-    "/wheels": WHEELS,
-    "/joints": JOINTS,
+    topic: schema(kind, OWN)
+    for topic, kind in {
+        "/tf": "foxglove.FrameTransforms",
+        "/scene": "foxglove.SceneUpdate",
+        "/contacts": "foxglove.SceneUpdate",
+        "/pose": "foxglove.PoseInFrame",
+        "/wheels": "grouser.Wheels",
+        "/joints": "grouser.Joints",
+    }.items()
 }
 """Topic → type of its messages.
 
-Vehicle and ground are said once, on a topic of their own: who jumps to a time is shown the last message of each topic
-before it, and nothing else.
+Vehicle and ground are written once, on a topic of their own: after a jump to a time Foxglove shows the last message of
+each topic before it, and nothing else.
 """
 AXES = ("ahead", "left", "up")
 LATEST = 4_000_000_000.0
@@ -108,7 +96,7 @@ def write_mcap(run: Run, path: str | os.PathLike[str], *, start: float = 0.0) ->
     def write(stream: IO[bytes]) -> None:
         writer = Writer(stream)
         writer.start(library=f"grouser {__version__}")
-        schemas = {schema["title"]: schema for schema in CHANNELS.values()}
+        schemas = {one["title"]: one for one in CHANNELS.values()}
         known = {name: writer.register_schema(name, "jsonschema", _bytes(one)) for name, one in schemas.items()}
         channels = {topic: writer.register_channel(topic, "json", known[s["title"]]) for topic, s in CHANNELS.items()}
         about = {"vehicle": run.vehicle.name, "status": str(run.status), "steps": str(run.steps), "dt": repr(run.dt)}

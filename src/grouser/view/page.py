@@ -9,14 +9,16 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grouser.errors import GrouserError
 from grouser.files import write_whole
-from grouser.simulation.rollout import Rollouts
 from grouser.simulation.run import Run
 from grouser.terrain.ground import Terrain
 from grouser.view.scene import UncertainPoses, make_scene
+
+if TYPE_CHECKING:
+    from grouser.simulation.rollout import Rollouts
 
 VIEWER = Path(__file__).with_name("viewer")
 """What `make viewer` builds from viewer/src: viewer.js, viewer.css, page.html, and the licence of three.js."""

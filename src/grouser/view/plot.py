@@ -41,18 +41,15 @@ def plot_run(run: Run, path: Path | None = None, *, commanded: Run | None = None
     `commanded` is the same command on flat ground, drawn dashed. Saved if a path is given (.png, .svg or .pdf).
     """
     _has_states(run)
-    if path is not None:
-        style.picture_suffix(path)
     box = surroundings(_drawn(run, commanded))
-    with style.look():
-        if _is_wide(box):
-            # The top view takes the height that its shape needs at this width; the curves stand below it.
-            top = min(12.0 * (box[3] - box[2]) / (box[1] - box[0]) + 0.6, 7.0)
-            figure = style.new_figure(13.0, top + 3.4)
+    wide = box[1] - box[0] > 1.4 * (box[3] - box[2])
+    # A wide top view takes the height that its shape needs at this width, and the curves stand below it.
+    top = min(12.0 * (box[3] - box[2]) / (box[1] - box[0]) + 0.6, 7.0)
+    with style.picture(path, 13.0, top + 3.4 if wide else 7.6) as figure:
+        if wide:
             grid = GridSpec(2, 3, figure=figure, height_ratios=[top, 2.9])
             places = [grid[0, :], grid[1, 0], grid[1, 1], grid[1, 2]]
         else:
-            figure = style.new_figure(13.0, 7.6)
             grid = GridSpec(3, 2, figure=figure, width_ratios=[1.25, 1.0])
             places = [grid[:, 0], grid[0, 1], grid[1, 1], grid[2, 1]]
         above, slip, attitude, height = (figure.add_subplot(place) for place in places)
@@ -60,8 +57,6 @@ def plot_run(run: Run, path: Path | None = None, *, commanded: Run | None = None
         _draw_slip(slip, run)
         _draw_attitude(attitude, run)
         _draw_height_error(height, run)
-        if path is not None:
-            style.save(figure, path)
     return figure
 
 
@@ -80,38 +75,30 @@ def plot_runs(
         raise GrouserError("there are no runs to draw; give at least one")
     for run in runs:
         _has_states(run)
-    if path is not None:
-        style.picture_suffix(path)
     wanted: Sequence[Run | None] = [None] * len(runs) if commanded is None else commanded
     told: Sequence[Account | None] = [None] * len(runs) if accounts is None else accounts
     boxes = [surroundings(_drawn(r, c), margin=0.045) for r, c in zip(runs, wanted, strict=True)]
     width = 12.5
     rooms = [0.75 if t is None else 1.3 for t in told]
     heights = [(width - 1.8) * (b[3] - b[2]) / (b[1] - b[0]) + room for b, room in zip(boxes, rooms, strict=True)]
-    with style.look():
-        figure = style.new_figure(width, min(sum(heights) + 0.4, 40.0))
+    with style.picture(path, width, min(sum(heights) + 0.4, 40.0), dpi=110) as figure:
         grid = GridSpec(len(runs), 1, figure=figure, height_ratios=heights)
         for i, (run, goal, tale, box) in enumerate(zip(runs, wanted, told, boxes, strict=True)):
             _draw_slipping(figure.add_subplot(grid[i]), run, goal, tale, box)
         figure.legend(handles=_slipping_legend(any(wanted)), loc="outside lower center", ncols=4, handlelength=2.6)
-        if path is not None:
-            style.save(figure, path, dpi=110)
     return figure
 
 
 def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path | None = None) -> Figure:
     """A fan of rollouts seen from above, coloured by how each ended; needs recorded states (`every=…`)."""
-    if path is not None:
-        style.picture_suffix(path)
     if rollouts.state.shape[1] < 2:
         raise GrouserError("these rollouts kept only their last states; roll out with every=… to draw their paths")
     n = len(rollouts.status)
     chosen = np.unique(np.linspace(0, n - 1, min(n, MOST_PATHS)).round().astype(np.int64))
     xy = rollouts.state[chosen, :, 4:6]
     box = surroundings([xy])
-    with style.look():
-        tall = (box[3] - box[2]) / (box[1] - box[0])
-        figure = style.new_figure(1.6 + 8.0 / max(tall, 1.0), 0.9 + 8.0 * min(max(tall, 0.3), 1.0))
+    tall = (box[3] - box[2]) / (box[1] - box[0])
+    with style.picture(path, 1.6 + 8.0 / max(tall, 1.0), 0.9 + 8.0 * min(max(tall, 0.3), 1.0)) as figure:
         axes = figure.add_subplot()
         image = topview.draw_ground(axes, ground, box)
         counts = rollouts.counts()
@@ -132,8 +119,6 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
         shown = "" if len(chosen) == n else f", {len(chosen)} of them drawn"
         style.label(axes, x="x [m]", y="y [m]", title=f"{n} rollouts of {rollouts.time[-1]:g} s{shown}")
         _height_bar(axes, image)
-        if path is not None:
-            style.save(figure, path)
     return figure
 
 
@@ -293,10 +278,6 @@ def _span_at_least(axes: Axes, least: float) -> None:
 
 def _wheel_colour(wheel: int) -> str:
     return style.PALETTE[wheel % len(style.PALETTE)]
-
-
-def _is_wide(box: Box) -> bool:
-    return box[1] - box[0] > 1.4 * (box[3] - box[2])
 
 
 def _has_states(run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,6 @@ from grouser import checks
 from grouser._version import __version__
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
-from grouser.simulation.rollout import Rollouts
 from grouser.simulation.run import Run
 from grouser.simulation.status import Status
 from grouser.terrain.ground import Terrain
@@ -22,6 +21,9 @@ from grouser.view import arrays, colours
 from grouser.view.scene_ground import Box, same_ground, scene_ground, surroundings
 from grouser.view.scene_run import good_rows, scene_run
 from grouser.view.scene_vehicle import Shape, read_mesh, vehicle_size
+
+if TYPE_CHECKING:
+    from grouser.simulation.rollout import Rollouts
 
 SCHEMA = "grouser/scene@2"
 MOST_ROLLOUTS = 1000
