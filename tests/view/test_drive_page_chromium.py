@@ -65,10 +65,10 @@ def test_ellipse_is_the_covariance_of_the_odometry_at_any_time(
         page.evaluate("(t) => window.grouser.seek(t)", float(last.time[200]))
         assert_drawn_as(page, last, 2, last.state[200])
         # Its roll and pitch are made up, and no plane fits the way that they give.
-        assert "no map: plane below the way, which rises" in page.locator("#subtitle").inner_text()
+        assert "no map: level plane below the path, whose height varies" in page.locator("#subtitle").inner_text()
         legend = page.locator("#legend").inner_text()
-        assert "95 % ellipses, now and 24 of 800 on the way" in legend
-        assert "Off the measured poses" in page.locator("#plots").inner_text()
+        assert "95 % ellipses, now and 24 of 800 along the path" in legend
+        assert "Distance from the measured poses" in page.locator("#plots").inner_text()
         assert_not_blank(picture(page, "odometry"))
 
 
@@ -82,4 +82,4 @@ def test_page_of_a_long_log_says_what_it_leaves_out(
     with opened(view_odometry(log, both, tmp_path / "long.html", name="o"), width=1200, height=700) as page:
         legend = page.locator("#legend").inner_text()
         assert "o: 100 of 800 states are drawn, evenly chosen." in legend
-        assert "now and 24 of 800 on the way (100 are in the page)" in legend
+        assert "now and 24 of 800 along the path (100 are in the page)" in legend

@@ -93,7 +93,7 @@ def test_plane_is_fitted_to_the_way_or_lies_below_it(tilted: tuple[gr.Run, Log, 
     drawn = drive.odometry_run(both.run, run.vehicle, wheels, rows)
     ground = drive.fitted_ground(drawn)
     assert ground.kind == "slope"
-    assert "no map: plane of 5.0° fitted to the way, 0.00 m rms off" in ground.description
+    assert "no map: plane of 5.0° fitted to the path, residual 0.00 m rms" in ground.description
     points = drawn.contact.point.reshape(-1, 3)
     np.testing.assert_allclose(ground.sample(points[:, 0], points[:, 1]).height, points[:, 2], atol=2e-3)
     assert ground.settings["heading_deg"] == pytest.approx(40.0, abs=0.5)
@@ -102,7 +102,7 @@ def test_plane_is_fitted_to_the_way_or_lies_below_it(tilted: tuple[gr.Run, Log, 
     below = drive.fitted_ground(drawn)
     points[:, 2] -= 0.8 * np.sin(2.0 * points[:, 0]) * np.sin(2.0 * points[:, 1])
     assert below.kind == "plane"
-    assert "plane below the way, which rises and falls by" in below.description
+    assert "level plane below the path, whose height varies by" in below.description
 
 
 def test_scene_says_how_much_of_a_long_log_is_drawn(

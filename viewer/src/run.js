@@ -105,7 +105,7 @@ function contactOf(run) {
 function raise(points, ground, lift) {
   for (let i = 0; i + 2 < points.length; i += 3) {
     const level = ground?.heightAt(points[i], points[i + 1]) ?? points[i + 2];
-    // Where the two are far apart there is a step in the ground, and the point knows better.
+    // Where the two are far apart there is a step in the ground, and the contact point is right.
     points[i + 2] = (Math.abs(level - points[i + 2]) < 20 * lift ? Math.max(level, points[i + 2]) : points[i + 2]) + lift;
   }
 }

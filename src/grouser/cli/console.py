@@ -27,7 +27,7 @@ SPARSE = 5.0
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on stdout; numbers that JSON cannot say are refused."""
+    """One JSON object on stdout; NaN and infinity are refused."""
     typer.echo(json.dumps(value, allow_nan=False, indent=2, ensure_ascii=False))
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RECENT = 20
 """Intervals of the running error."""
 BREATH = 0.1
-"""Seconds from one picture to the next at least: intervals of a file that is already long come faster."""
+"""Shortest time between two pictures [s]: intervals of a long file come faster."""
 LEVELS = "▁▂▃▄▅▆▇█"
 
 
@@ -100,7 +100,7 @@ def follow(
 
 
 def _stopped(follower: LogFollower, checkpoint: Path | None) -> str:
-    """Where it stopped, and how to go on."""
+    """Where it stopped, and how to continue."""
     said = f"stopped after {follower.calibrator.filter.updates} intervals of {follower.name}"
     if checkpoint is None:
         return f"{said}; without --checkpoint the next run starts over"

@@ -97,7 +97,7 @@ def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:
 
 
 class Row(NamedTuple):
-    """A line of help, or several: an option, say, what it is for, and its default."""
+    """A row of help: an option, its text, its default."""
 
     label: str
     text: str | None
@@ -155,7 +155,7 @@ def _label(option: Any, ctx: Any) -> str:
 
 
 def _default(option: Any) -> str:
-    """What holds where an option is not given, if that is a value worth showing."""
+    """The default of an option, if it is worth showing."""
     if option.is_flag or option.required or not option.show_default or option.default in (None, ""):
         return ""
     default = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)

@@ -101,7 +101,7 @@ class Plan:
         self._lock = threading.Lock()
 
     def take(self, mine: set[int]) -> str | None:
-        """Of a family that the process has begun, which are `mine`; else of one nobody has; else of any."""
+        """Of a family that the process has begun, which are `mine`; else of one that no process has; else of any."""
         with self._lock:
             waiting = [k for k, family in enumerate(self._families) if family]
             if not waiting:

@@ -1,4 +1,4 @@
-"""Pictures of calibration: errors with ellipses, parameters over time, path segments, slip surfaces."""
+"""Pictures of calibration: errors with ellipses, parameters over time, path segments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_PANELS = 30
 
 
 def plot_evaluation(evaluation: Evaluation, path: Path | None = None, *, title: str = "") -> Figure:
-    """A fit judged on a log: position errors with ellipses and yaw errors, plain odometry beside the calibrated one."""
+    """A fit evaluated on a log: position errors with ellipses, and yaw errors, of plain and of calibrated odometry."""
     sets = [("plain odometry", evaluation.baseline, False), ("calibrated", evaluation.errors, True)]
     with style.picture(path, 11.0, 9.4, title=title) as figure:
         axes = figure.subplots(2, 2, gridspec_kw={"height_ratios": [1.6, 1.0]})
@@ -63,7 +63,7 @@ def plot_errors(sets: dict[str, Errors], path: Path | None = None, *, same_scale
 
 
 def plot_history(fit: Fit, path: Path | None = None) -> Figure:
-    """Parameters with their one-sigma bands over the intervals learnt from, T Fig. 3.5; of a batch, over its steps."""
+    """Parameters with one-sigma bands over the intervals of an online fit (T Fig. 3.5) or the steps of a batch fit."""
     history = fit.history
     if history is None or len(history.time) == 0:
         raise GrouserError("this fit has no history to draw: it was read from a file, or has no steps")
@@ -92,7 +92,7 @@ def plot_history(fit: Fit, path: Path | None = None) -> Figure:
 
 
 def plot_certainty(fit: Fit, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Left: sigma before over sigma after, by parameter; right: correlations. Of the systematic parameters."""
+    """Of the systematic parameters: prior sigma over sigma (left), and correlations (right)."""
     names = [p.name for p in fit.systematic][:MOST_PANELS]
     if not names:
         raise GrouserError("this fit has no systematic parameters to draw: only noise was calibrated")
@@ -111,14 +111,12 @@ def plot_certainty(fit: Fit, path: str | os.PathLike[str] | None = None) -> Figu
         bars.set_yticks(range(n), [style.plain(name) for name in names])
         bars.invert_yaxis()
         bars.grid(visible=False, axis="y")
-        style.label(
-            bars, x="prior sigma over sigma [1]", title=f"What the log told (dashed: {WEAK:g}, hardly anything)"
-        )
+        style.label(bars, x="prior sigma over sigma [1]", title=f"Information from the log (dashed: {WEAK:g}, weak)")
         image = square.imshow(correlation(fit)[:n, :n], cmap=style.SIGNED, vmin=-1.0, vmax=1.0)
         square.set_xticks(range(n), [style.plain(name) for name in names], rotation=90)
         square.set_yticks(range(n), [style.plain(name) for name in names])
         square.grid(visible=False)
-        style.label(square, title="Which move together")
+        style.label(square, title="Correlation of parameters")
         figure.colorbar(image, ax=square, shrink=0.9).set_label("correlation [1]")
     return figure
 
@@ -240,7 +238,7 @@ def _draw_parameter(axes: Axes, history: History, parameter: Parameter, k: int) 
 
 
 def _settled_range(value: FloatArray, sigma: FloatArray, prior: float) -> tuple[float, float]:
-    """Where the estimate is after its first moments, whose bands are as wide as the prior."""
+    """Range of an estimate without its first updates, whose bands are as wide as the prior."""
     late = slice(min(len(value) // 20, len(value) - 1), None)
     low = min(float(np.min(value[late] - sigma[late])), float(value.min()), prior)
     high = max(float(np.max(value[late] + sigma[late])), float(value.max()), prior)

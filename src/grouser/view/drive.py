@@ -39,16 +39,16 @@ MOST_RELIEF = 0.5
 def view_odometry(
     log: Log, compared: Compared, path: str | os.PathLike[str], *, name: str = "odometry", title: str = ""
 ) -> Path:
-    """Write a page that plays a log in 3D, one way over another, and return where it is.
+    """Write a page that plays a log in 3D; returns its path.
 
-    compared: what `grouser.odometry.compare.compare(log, fit)` returned. name: what its odometry is called.
+    compared: from `grouser.odometry.compare.compare(log, fit)`. name: of its odometry in the legend.
     The world is that of the odometry: it begins at the origin, along x. Of several drives the longest is shown.
     """
     return write_page(path, lambda: odometry_scene(log, compared, name=name, title=title))
 
 
 def odometry_scene(log: Log, compared: Compared, *, name: str = "odometry", title: str = "") -> dict[str, Any]:
-    """What the page shows, as JSON types."""
+    """The scene of the page, as JSON types."""
     run, judged, vehicle = compared.run, compared.judged, compared.motion.vehicle
     drive = longest_drive(run)
     rows = thinned(drive)
@@ -98,11 +98,11 @@ def _apart(run: Run, measured: Run, covariance: FloatArray | None) -> dict[str, 
     distance[(run.time < measured.time[0]) | (run.time > measured.time[-1])] = np.nan
     names, curves = ["distance"], [distance]
     if covariance is not None:
-        names.append("reach of the ellipse")
+        names.append("half axis of the ellipse")
         curves.append(np.sqrt(CHI_SQUARE_95 * np.linalg.eigvalsh(covariance[:, :2, :2])[:, 1]))
     return {
         "key": "apart",
-        "title": "Off the measured poses",
+        "title": "Distance from the measured poses",
         "unit": "m",
         "least": 0.01,
         "names": names,
@@ -113,31 +113,31 @@ def _apart(run: Run, measured: Run, covariance: FloatArray | None) -> dict[str, 
 
 
 class Wheels(NamedTuple):
-    """What the log says of the joints along one drive, n samples."""
+    """Joints of a log along one drive, n samples."""
 
     time: FloatArray
     """From the log's start [s], (n,)."""
     joints: FloatArray
-    """Displacements, (n, nj) [rad or m]: measured, or the rates of a wheel added up, or at rest."""
+    """Displacements, (n, nj) [rad or m]: measured, or integrated from the rates of a wheel, or at rest."""
     rates: FloatArray
     """(n, nj) [rad/s or m/s]; zero where not measured."""
 
 
 def longest_drive(run: LogOdometry) -> IntArray:
-    """The samples of the drive in which the vehicle went farthest, which is the one that is judged."""
+    """Samples of the drive with the longest path, which is the one evaluated."""
     bounds = run.drive_bounds
     longest = int(np.argmax(np.maximum.reduceat(run.path, bounds[:-1])))
     return np.arange(bounds[longest], bounds[longest + 1], dtype=np.int64)
 
 
 def thinned(rows: IntArray) -> IntArray:
-    """Of more rows than a page takes, evenly chosen ones, the first and the last among them."""
+    """Rows for a page: all, or evenly chosen ones with the first and the last."""
     chosen = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(np.int64))
     return rows[chosen]
 
 
 def covariance_at(run: LogOdometry, rows: IntArray) -> FloatArray:
-    """Of x, y, z [m], yaw [rad] at some samples of one drive, the first of it among them, (k, 4, 4)."""
+    """Covariance of x, y, z [m], yaw [rad] at some samples of one drive, its first included, (k, 4, 4)."""
     parts = []
     for piece in run.pieces(int(rows[0]), int(rows[-1]) + 1):
         here = rows[(rows >= piece.first) & (rows < piece.first + len(piece.values))] - piece.first
@@ -163,7 +163,7 @@ def wheels_of(log: Log, vehicle: Vehicle, rows: IntArray) -> Wheels:
 
 
 def odometry_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, rows: IntArray) -> Run:
-    """The vehicle where odometry says; rows: the chosen ones of the drive, the first among them."""
+    """The vehicle at the odometry's poses; rows: chosen ones of the drive, its first included."""
     near = rows - rows[0]
     roll, pitch = run.attitude[rows].T
     R_world_body = from_rpy(roll, pitch, run.yaw[rows])
@@ -174,15 +174,15 @@ def odometry_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, rows: IntAr
 
 
 def measured_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, judged: Judgement, sensor: Sensor) -> Run:
-    """The vehicle where the log's poses say, laid on odometry at the first of them, in position and yaw.
+    """The vehicle at the log's poses, aligned with odometry at the first of them, in position and yaw.
 
-    Roll and pitch are the odometry's, and so is the height where poses have none. The velocity, which slip is made of,
-    is that of displacements of `CHORD`, and so are the wheel rates it is compared with.
+    Roll and pitch are the odometry's, and so is the height where poses have none. Body velocity and wheel rates, from
+    which slip follows, are differences over `CHORD` [s].
     """
     t, measured = judged.time, judged.measured
     roll, pitch = _between(t, run.time, run.attitude).T
     lever = np.array([sensor.x, sensor.y, sensor.z])
-    # Yaw of the sensor less that of the body: turns about the vertical come last, so it does not depend on them.
+    # Yaw of the sensor less that of the body; it does not depend on the yaw, which is the last rotation.
     mounted = to_rpy(from_rpy(roll, pitch, np.zeros(len(t))) @ from_rpy(0.0, 0.0, sensor.yaw)).reshape(-1, 3)[:, 2]
     mounted = np.unwrap(mounted)  # a sensor that looks back must not jump from π to −π
     start = _between(t[:1], run.time, run.position)[0]
@@ -212,18 +212,18 @@ def measured_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, judged: Jud
 
 
 def fitted_ground(run: Run) -> Terrain:
-    """A plane through the contacts of a run by least squares; where they are far off it, a level one below them."""
+    """Plane through the contacts of a run by least squares; a level one below them if they are far from it."""
     points = run.contact.point.reshape(-1, 3)
     middle = points.mean(axis=0)
     A = points - middle
     (gx, gy), *_ = np.linalg.lstsq(A[:, :2], A[:, 2], rcond=1e-6)
     off = float(np.sqrt(np.mean((A[:, 2] - A[:, :2] @ [gx, gy]) ** 2)))
     if off > MOST_RELIEF * float(run.vehicle.arrays.radius.max()):
-        words = f"plane below the way, which rises and falls by {np.ptp(points[:, 2]):.1f} m"
+        words = f"level plane below the path, whose height varies by {np.ptp(points[:, 2]):.1f} m"
         ground = plane(float(points[:, 2].min()))
     else:
         steep = math.degrees(math.atan(math.hypot(gx, gy)))
-        words = f"plane of {steep:.1f}° fitted to the way, {off:.2f} m rms off"
+        words = f"plane of {steep:.1f}° fitted to the path, residual {off:.2f} m rms"
         heading = math.degrees(math.atan2(gy, gx))
         ground = slope(steep, heading_deg=heading, height=float(middle[2] - gx * middle[0] - gy * middle[1]))
     return dataclasses.replace(ground, description=f"no map: {words}")
@@ -253,9 +253,9 @@ def _run(
 
 
 def _contacts(vehicle: Vehicle, state: FloatArray, twist: FloatArray, rates: FloatArray) -> ContactRecord:
-    """Contacts straight below the hubs, and their slip: motion of the body there less what the wheel rolls.
+    """Contacts below the hubs, and their slip: velocity of the body there less the rim speed.
 
-    How fast steering and bogies move is left out.
+    Rates of steering and bogies are neglected.
     """
     hubs, radius = vehicle.arrays.wheel, vehicle.arrays.radius
     R_world_frame, p_world_frame = world_frames(vehicle, state)

@@ -36,11 +36,11 @@ def view_runs(
     meshes: Mapping[str, str | os.PathLike[str]] | None = None,
     title: str = "",
 ) -> Path:
-    """Write a page that plays runs in 3D, one over another, and return where it is.
+    """Write a page that plays runs in 3D, in one scene; returns its path.
 
     names: of the runs in the legend; those of their vehicles unless given.
     fan: rollouts recorded with `every`, drawn as paths coloured by how they ended.
-    ground: of the fan, and of runs that do not know their own.
+    ground: of the fan, and of runs without one.
     poses: with covariance, drawn as 95 % ellipses; with times, as one that moves and a trail.
     meshes: .stl or .obj files [m] by the name of the frame they are drawn for.
     """
@@ -55,7 +55,7 @@ def view_runs(
 
 
 def write_page(path: str | os.PathLike[str], scene: Callable[[], Mapping[str, Any]]) -> Path:
-    """Write the page of a scene, whole or not at all; the scene is made once the name is seen to be right."""
+    """Write the page of a scene, whole or not at all; the scene is made after the name is checked."""
     check_page(path)
     text = make_page(scene())
     write_whole(path, lambda file: file.write(text.encode()), GrouserError)
@@ -90,7 +90,7 @@ def make_page(scene: Mapping[str, Any]) -> str:
     for name in parts:
         if page.count(f"{{{{{name}}}}}") != 1:
             raise GrouserError(f"the viewer's page.html has no place for {name}; run: make viewer")
-    # In one pass over the template, so that no text that is put in is looked through for places.
+    # One pass over the template: inserted text is not searched for places.
     pieces = page.split("{{")
     filled = [pieces[0]]
     for piece in pieces[1:]:

@@ -28,7 +28,7 @@ Path = str | os.PathLike[str]
 
 DASHES = (0, (5, 4))
 LEAST_SLIP = 0.1
-"""Slip speed a picture spans at least [cm/s]; below, an angle [°] and a height error [mm]: rounding stays flat."""
+"""Smallest range of slip speed [cm/s], angle [°] and height error [mm] in a picture: rounding errors stay flat."""
 LEAST_ANGLE = 0.2
 LEAST_HEIGHT = 0.2
 MOST_PATHS = 2000
@@ -67,9 +67,9 @@ def plot_runs(
     commanded: Sequence[Run | None] | None = None,
     accounts: Sequence[Account | None] | None = None,
 ) -> Figure:
-    """Runs one above another: contact tracks coloured by slip speed, the commanded path dashed, what happened in words.
+    """Runs one above another: contact tracks coloured by slip speed, the commanded path dashed, the deviation in words.
 
-    `commanded` holds the same commands on flat ground, `accounts` what to say of each (see `view.account`).
+    `commanded` holds the same commands on flat ground, `accounts` the deviations (see `view.account`).
     """
     if not runs:
         raise GrouserError("there are no runs to draw; give at least one")
@@ -142,7 +142,7 @@ def plot_forces(run: Run, path: str | os.PathLike[str] | None = None) -> Figure:
         raised = solver.potential - solver.potential[0]
         energy.plot(run.time, raised, color=style.ORANGE, ls="--", label="potential, since the start")
         style.label(normal, y="normal force [N]", title="Load of the wheels")
-        style.label(along, y="force in the ground plane [N]", title="Grip used")
+        style.label(along, y="force in the ground plane [N]", title="Tangential force")
         style.label(powers, x="time [s]", y="power [W]", title="Power")
         style.label(energy, x="time [s]", y="energy [J]", title="Energy")
         for axes in (powers, energy):
@@ -247,7 +247,7 @@ def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | 
 
 
 def _slipping_legend(with_commanded: bool) -> list[Line2D]:
-    handles = [Line2D([], [], color=style.BLACK, lw=2.0, label="body, where it went")]
+    handles = [Line2D([], [], color=style.BLACK, lw=2.0, label="path of the body")]
     if with_commanded:
         handles.append(Line2D([], [], color=style.INK, ls=DASHES, lw=1.3, label="as commanded, on flat ground"))
     handles.append(Line2D([], [], color=style.SLIP(0.35), lw=2.0, label="contact tracks, coloured by slip"))
@@ -270,7 +270,7 @@ def _time_axis(axes: Axes, run: Run) -> None:
 
 
 def _span_at_least(axes: Axes, least: float) -> None:
-    """Widen the upright axis about its middle, so that a curve that is constant but for rounding looks constant."""
+    """Widen the vertical axis about its middle: rounding errors of a constant must not fill it."""
     low, high = axes.get_ylim()
     more = max(0.0, least - (high - low))
     axes.set_ylim(low - 0.5 * more, high + 0.5 * more)

@@ -28,7 +28,7 @@ from grouser.view import style
 from grouser.view.page import check_page
 
 PACKAGES = ("numpy", "numba", "scipy", "matplotlib")
-"""Whose versions a result may hang on."""
+"""Packages whose versions may change a result."""
 CHUNK = 1 << 20
 """Bytes read at a time, so that a log of any length is hashed in little memory."""
 
@@ -100,7 +100,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Listing:
-    """Lines to type or a file to keep, as they stand; a folded one is opened by a click."""
+    """Lines to type, or a file; a folded one opens on a click."""
 
     caption: str
     text: str
@@ -109,7 +109,7 @@ class Listing:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A heading and what stands below it: paragraphs, tables, pictures, listings."""
+    """A heading with paragraphs, tables, pictures and listings."""
 
     heading: str
     parts: tuple[str | Table | Picture | Listing, ...]
@@ -147,7 +147,7 @@ def repeat_section(
     listings: Sequence[Listing] = (),
     notes: Sequence[str] = (),
 ) -> Section:
-    """What it takes to have the same again: the command, the settings, the files with their hashes."""
+    """How to repeat it: the command, the settings, the files with their hashes."""
     parts: list[str | Table | Picture | Listing] = []
     if command:
         parts.append(Listing("This page was made by", command))
@@ -162,7 +162,7 @@ def repeat_section(
 
 
 def versions_section() -> Section:
-    """What it ran with."""
+    """Versions of what made the page."""
     rows = [("grouser", __version__), ("Python", platform.python_version())]
     rows += [(name, _version(name)) for name in PACKAGES]
     rows.append(("machine", f"{platform.machine()}, {os.cpu_count() or 1} cores"))
@@ -201,7 +201,7 @@ def _version(package: str) -> str:
 
 
 def make_page(report: Report) -> str:
-    """The page of a report. Every text is escaped, and its own policy lets no script run and nothing be fetched."""
+    """The page of a report. Every text is escaped, and the page's policy allows no script and no network."""
     fingerprint = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode("ascii")
     policy = f"default-src 'none'; style-src 'sha256-{fingerprint}'; img-src data:; base-uri 'none'; form-action 'none'"
     body = [
@@ -269,7 +269,7 @@ def _table(table: Table) -> str:
 
 
 def embedded(figure: Figure) -> str:
-    """A figure as the address of a picture that holds itself: vectors, or a bitmap where those are too many."""
+    """A figure as a data address: vectors, or a bitmap where those are too many."""
     with style.look(), matplotlib.rc_context({"svg.fonttype": "path"}):  # letters as outlines: no font is needed
         drawn = io.BytesIO()
         figure.savefig(drawn, format="svg", metadata={"Date": None})

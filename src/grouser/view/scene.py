@@ -52,7 +52,7 @@ class UncertainPoses:
     name: str = "poses"
     """What they are called in the legend."""
     time: ArrayLike | None = None
-    """When each of them was [s], rising, on the clock of the runs, shape (n,); None if they have no times."""
+    """Time of each [s], rising, on the clock of the runs, shape (n,); None if they have none."""
 
 
 def make_scene(
@@ -120,7 +120,7 @@ def _points_of(run: Run) -> FloatArray:
 
 
 def _origin(points: Iterable[FloatArray]) -> FloatArray:
-    """A whole metre near the first point: what a graphics card holds in float32 is relative to it."""
+    """A whole metre near the first point: float32 positions are relative to it."""
     for one in points:
         if len(one):
             near: FloatArray = np.rint(np.append(one[0], 0.0)[:3])

@@ -78,7 +78,7 @@ def scene_ground(ground: Terrain, box: Box, origin: FloatArray) -> dict[str, Any
 
 
 def same_ground(a: Terrain, b: Terrain) -> bool:
-    """Whether two grounds are made alike; of what cannot be told, no."""
+    """Whether two grounds are known to be equal."""
     if a is b:
         return True
     if a.kind != b.kind or a.law is not b.law or a.settings.keys() != b.settings.keys():

@@ -27,7 +27,7 @@ MESHES = (".stl", ".obj")
 BEAM = 0.14
 """Thickness of a beam over the radius of the wheels."""
 WIDTH = 0.4
-"""Width of a wheel over its radius, where the vehicle does not say."""
+"""Width of a wheel over its radius, if the vehicle gives none."""
 
 
 def scene_vehicle(vehicle: Vehicle, meshes: Mapping[str, Shape]) -> dict[str, Any]:
