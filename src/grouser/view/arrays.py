@@ -16,6 +16,11 @@ Rows = NDArray[np.int64]
 """Which states are drawn, (n,)."""
 
 
+def evenly(total: int, most: int) -> Rows:
+    """Rows to draw: all, or at most so many, evenly chosen with the first and the last."""
+    return np.unique(np.linspace(0, total - 1, min(total, most)).astype(np.int64))
+
+
 def exact(values: ArrayLike) -> Encoded:
     """Every bit of float64: times, and poses of the body."""
     return _encoded(np.asarray(values), "f8")

@@ -132,8 +132,7 @@ def longest_drive(run: LogOdometry) -> IntArray:
 
 def thinned(rows: IntArray) -> IntArray:
     """Rows for a page: all, or evenly chosen ones with the first and the last."""
-    chosen = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(np.int64))
-    return rows[chosen]
+    return rows[arrays.evenly(len(rows), MOST_ROWS)]
 
 
 def covariance_at(run: LogOdometry, rows: IntArray) -> FloatArray:

@@ -20,7 +20,7 @@ from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.simulation import Rollouts, Run, Status
 from grouser.terrain import Terrain
-from grouser.view import colours, style, topview
+from grouser.view import arrays, colours, style, topview
 from grouser.view.account import Account
 from grouser.view.scene_ground import Box, surroundings
 
@@ -94,7 +94,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
     if rollouts.state.shape[1] < 2:
         raise GrouserError("these rollouts kept only their last states; roll out with every=… to draw their paths")
     n = len(rollouts.status)
-    chosen = np.unique(np.linspace(0, n - 1, min(n, MOST_PATHS)).round().astype(np.int64))
+    chosen = arrays.evenly(n, MOST_PATHS)
     xy = rollouts.state[chosen, :, 4:6]
     box = surroundings([xy])
     tall = (box[3] - box[2]) / (box[1] - box[0])

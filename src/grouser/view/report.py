@@ -37,46 +37,7 @@ LARGEST_DRAWING = 1_500_000
 DPI = 160.0
 """Of such a bitmap."""
 
-STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1.2rem 3rem; color: #222; background: #fff;
-  font: 16px/1.5 "DejaVu Sans", Verdana, system-ui, sans-serif; overflow-wrap: anywhere; }
-header { border-bottom: 3px solid #0072B2; margin-bottom: 1.2rem; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .3rem; }
-h2 { font-size: 1.2rem; margin: 2rem 0 .6rem; border-bottom: 1px solid #ccc; }
-p { margin: .5rem 0; max-width: 48rem; }
-.kind { color: #555; font-size: .85em; margin: 0; }
-.question { font-size: 1.1em; font-style: italic; }
-.answer { border-left: 4px solid #0072B2; background: #f3f8fb; padding: .3rem .9rem; margin: 1rem 0; }
-.table { overflow-x: auto; margin: .9rem 0; }
-table { border-collapse: collapse; font-size: .9em; }
-caption { text-align: left; font-weight: bold; padding-bottom: .3rem; }
-th, td { text-align: left; vertical-align: top; padding: .22rem .9rem .22rem 0; border-bottom: 1px solid #e4e4e4; }
-td { max-width: 36rem; overflow-wrap: break-word; }
-th { overflow-wrap: normal; color: #444; font-weight: bold; border-bottom: 1px solid #888; }
-.right { text-align: right; font-variant-numeric: tabular-nums; }
-figure { margin: 1rem 0 1.6rem; }
-img { display: block; max-width: 100%; height: auto; }
-figcaption, .caption { color: #444; font-size: .88em; margin-top: .3rem; }
-pre { background: #f5f5f5; border: 1px solid #ddd; padding: .6rem .8rem; font-size: .82em; overflow-x: auto;
-  white-space: pre-wrap; margin: .3rem 0 .9rem; }
-summary { cursor: pointer; color: #444; font-size: .88em; }
-@media (max-width: 40rem) { body { padding: 1rem .7rem; font-size: 15px; } }
-@media print {
-  @page { margin: 16mm 14mm; }
-  body { max-width: none; padding: 0; font-size: 10pt; }
-  h1 { font-size: 17pt; } h2 { font-size: 13pt; break-after: avoid; }
-  figure, tr, pre, .answer { break-inside: avoid; }
-  caption, .caption { break-after: avoid; }
-  thead { display: table-header-group; }
-  .table { overflow: visible; }
-  td { overflow-wrap: anywhere; }
-  td, th { padding-right: .6rem; }
-  img { max-height: 225mm; margin: 0 auto; }
-  details:not([open]) { display: none; }
-}
-"""
+STYLE = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

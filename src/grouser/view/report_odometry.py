@@ -35,9 +35,7 @@ def report_odometry(
     gyro: use its turn rates. progress: called with the percentage done.
     """
     if len(log.poses) < 2:
-        raise GrouserError(
-            f"{log.name}: has no poses to compare odometry with; name them in its manifest under [pose]"
-        )
+        raise GrouserError(f"{log.name}: has no poses to compare odometry with; name them in its manifest under [pose]")
     found = compare(log, fit, gyro=gyro, progress=progress)
     motion, run, trained = found.motion, found.run, found.trained
     plain, judged, baseline = found.plain, found.judged, found.baseline
@@ -62,8 +60,7 @@ def report_odometry(
     return Report(
         kind="odometry",
         title=title or f"{log.name}: {name}",
-        question=question
-        or f"How large are the errors of {name} on {log.name}, and do they fit its covariance?",
+        question=question or f"How large are the errors of {name} on {log.name}, and do they fit its covariance?",
         answer=_answer(judged, baseline if compared else None, trained),
         sections=(
             Section("Numbers", (_table(judged, baseline if compared else None, name), *_remarks(run))),

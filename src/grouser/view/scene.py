@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ MOST_STATES = 120
 """States of each that are drawn."""
 MOST_POSES = 2000
 """Uncertain poses that are drawn of one set."""
-CHI_SQUARE_95 = 5.991464547107979
+CHI_SQUARE_95 = -2.0 * math.log(0.05)
 """Of two degrees of freedom: an ellipse of this squared radius holds 95 % of a normal distribution."""
 MARGIN = 2.0
 """Ground around what is drawn, in lengths of the largest vehicle, at least."""
@@ -163,8 +164,8 @@ def _read_meshes(runs: Sequence[Run], meshes: Mapping[str, str | os.PathLike[str
 def _fan(fan: Rollouts, origin: FloatArray) -> dict[str, Any]:
     """Paths of evenly chosen rollouts, each cut where it ended, sorted by how they ended."""
     total, rows = fan.state.shape[:2]
-    chosen = np.unique(np.linspace(0, total - 1, min(total, MOST_ROLLOUTS)).astype(np.int64))
-    kept = np.unique(np.linspace(0, rows - 1, min(rows, MOST_STATES)).astype(np.int64))
+    chosen = arrays.evenly(total, MOST_ROLLOUTS)
+    kept = arrays.evenly(rows, MOST_STATES)
     paths = fan.state[np.ix_(chosen, kept)][:, :, 4:7]
     finite = np.isfinite(paths).all(axis=(1, 2))
     chosen, paths = chosen[finite], paths[finite] - origin
@@ -214,7 +215,7 @@ def _ellipses(
     name: str, position: FloatArray, covariance: FloatArray, time: FloatArray | None, origin: FloatArray
 ) -> dict[str, Any]:
     """Centres and half axes of 95 % ellipses [m]."""
-    chosen = np.unique(np.linspace(0, len(position) - 1, min(len(position), MOST_POSES)).astype(np.int64))
+    chosen = arrays.evenly(len(position), MOST_POSES)
     variances, axes = np.linalg.eigh(covariance[chosen])
     half = axes * np.sqrt(np.maximum(CHI_SQUARE_95 * variances, 0.0))[:, None, :]
     return {
