@@ -138,9 +138,7 @@ def _log(files: Sequence[Path], manifest: Path) -> Found:
 
     log = console.read_log(files, manifest)
     found = assess(log)
-    pairs = _pairs(log, found)
-    width = max(len(name) for name, _ in pairs)
-    words = [f"  {name:<{width}}  {value}" for name, value in pairs]
+    words = console.pair_lines(_pairs(log, found))
     words += [f"  {line}" for line in log.report.lines()[1:]]
     words.append("can be calibrated" if found.can_calibrate else "cannot be calibrated")
     words += [f"  cannot determine {line}" for line in found.cannot_determine]

@@ -83,11 +83,13 @@ def print_table(
 
 def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
     """Names and values, one a line."""
+    typer.echo("\n".join(([title] if title else []) + pair_lines(pairs)))
+
+
+def pair_lines(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Names and values in two columns."""
     width = max(len(name) for name, _ in pairs)
-    if title:
-        typer.echo(title)
-    for name, value in pairs:
-        typer.echo(f"  {name:<{width}}  {value}")
+    return [f"  {name:<{width}}  {value}" for name, value in pairs]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -141,18 +141,8 @@ def _report(end: LogFollower, resumed: int, checkpoint: Path | None, out: Path |
     console.emit(result, as_json, show)
 
 
-class Shown(Protocol):
-    """Where progress is shown."""
-
-    def learnt(self, follower: LogFollower, update: Update) -> None:
-        """An interval was used."""
-
-    def waiting(self, follower: LogFollower, seconds: float) -> None:
-        """The file has not grown for so many seconds."""
-
-
 @contextmanager
-def shown(name: str) -> Iterator[Shown]:
+def shown(name: str) -> Iterator[Lines | Screen]:
     """A screen on a terminal while a file is followed, gone afterwards, else one line an interval; both on stderr."""
     if not sys.stderr.isatty():
         yield Lines()
