@@ -104,7 +104,7 @@ def _run(path: Path, quick: bool, progress: Progress) -> None:
 
 def _forces(path: Path, quick: bool, progress: Progress) -> None:
     import grouser as gr
-    from grouser.view.forces import plot_forces
+    from grouser.view.plot import plot_forces
 
     ground = gr.terrain.rough(rms=0.15, length=0.8, seed=3)
     run = gr.simulate(gr.Dynamics(gr.vehicle("zoe")), ground, gr.drive.arc(1.0), duration=QUICK if quick else 10.0)

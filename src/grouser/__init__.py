@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from grouser import compiling as _compiling  # noqa: F401  it shows on stderr what is being compiled
 from grouser import pictures as _pictures
 from grouser._version import __version__
+from grouser.lazy import lazy as _lazy
 
 if TYPE_CHECKING:
     from grouser import (
@@ -102,37 +103,6 @@ __all__ = [
     "vehicles",
 ]
 
-_HOME = {
-    "Dynamics": "dynamics",
-    "ExternalForce": "dynamics",
-    "GrouserError": "errors",
-    "Kinematics": "kinematics",
-    "actuate": "kinematics",
-    "Log": "logs",
-    "Odometry": "odometry",
-    "read_log": "logs",
-    "Vehicle": "vehicles",
-    "vehicle": "vehicles",
-    **dict.fromkeys(("Fit", "MotionModel", "Noise", "Parameter"), "motion"),
-    **dict.fromkeys(("calibrate", "evaluate"), "calibration"),
-    **dict.fromkeys(("Rollouts", "Run", "Settled", "Status", "Stepper"), "simulation"),
-    **dict.fromkeys(("drive", "rollout", "settle", "simulate"), "simulation"),
-}
-"""The module each name lives in; the other names are modules."""
-
-
-def __getattr__(name: str) -> Any:
-    # Names are imported when first used (PEP 562): Numba takes half a second, which `grouser --help` need not wait for.
-    if name not in __all__:
-        raise AttributeError(f"module 'grouser' has no attribute '{name}'")
-    if name in _HOME:
-        value = getattr(import_module(f"grouser.{_HOME[name]}"), name)
-    else:
-        value = import_module(f"grouser.{name}")
-    globals()[name] = value
-    return value
-
-
 _PAINTERS = {
     "contact over slip": ("contact", "plot_slip"),
     "contact over slip velocity": ("contact", "plot_slip_velocity"),
@@ -153,5 +123,4 @@ for _what, (_module, _function) in _PAINTERS.items():
     _pictures.painted_by(_what, _painter(_module, _function))
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+_lazy(__name__)

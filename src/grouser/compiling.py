@@ -1,4 +1,4 @@
-"""Telling a person who waits that kernels are being compiled, once per machine and version."""
+"""A notice on stderr while kernels are compiled, once per machine and version."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ProgressLine:
         self._spent = 0.0
         self._thread: threading.Thread | None = None
         self._drawn = 0
-        self._told: set[str] = set()
+        self._shown: set[str] = set()
 
     def begin(self, compilation: Compilation) -> None:
         """Compiling begins."""
@@ -48,7 +48,7 @@ class ProgressLine:
                 self._spent += time.monotonic() - began
                 self._erase()
                 self._changed.notify()
-            self._tell_trouble()
+            self._show_trouble()
 
     def _watch(self) -> None:
         with self._changed:
@@ -63,7 +63,7 @@ class ProgressLine:
                     self._draw(line(compilation, elapsed, _columns() - 1))
                     self._changed.wait(REDRAWN)
                 else:
-                    self._tell(f"grouser: compiling {compilation.name}, once ({_kernels(compilation.kernels)})")
+                    self._show(f"grouser: compiling {compilation.name}, once ({_kernels(compilation.kernels)})")
                     self._changed.wait()
             self._thread = None
 
@@ -76,23 +76,23 @@ class ProgressLine:
             _write("\r" + " " * self._drawn + "\r")
             self._drawn = 0
 
-    def _tell_trouble(self) -> None:
+    def _show_trouble(self) -> None:
         from grouser._compile.store import Counts
 
         for sentence in (Counts.refused, Counts.not_kept):
             if sentence:
-                self._tell(f"grouser: {sentence}")
+                self._show(f"grouser: {sentence}")
 
-    def _tell(self, sentence: str) -> None:
+    def _show(self, sentence: str) -> None:
         """Once."""
-        if sentence not in self._told:
-            self._told.add(sentence)
+        if sentence not in self._shown:
+            self._shown.add(sentence)
             self._erase()
             _write(sentence + "\n")
 
 
 def line(compilation: Compilation, elapsed: float, room: int = 79) -> str:
-    """What the line says after some seconds: what is measured, and no guess of what is to come."""
+    """The line after some seconds: measured progress, no forecast."""
     done, total = compilation.done, compilation.kernels
     start = f"grouser: compiling {compilation.name}, once: "
     if compilation.optimising or total == 0:

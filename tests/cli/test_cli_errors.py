@@ -33,6 +33,7 @@ MISTAKES = {
     "every beyond the steps": ["rollout", "zoe", "--every", "9999", "--out", "r.npz"],
     "rollouts into a table": ["rollout", "zoe", "--out", "r.csv"],
     "negative speed limit": ["rollout", "zoe", "--max-speed", "-1"],
+    "an experiment": ["reproduce", "table-2.4"],
     "a file that is not there": ["check", "missing.npz"],
     "a file of no known kind": ["check", "notes.txt"],
     "a folder": ["check", "."],

@@ -56,7 +56,7 @@ def test_people_read_what_the_numbers_mean(
     text = capsys.readouterr().out
     assert "times smaller than plain odometry's" in text
     assert "95 % ellipses hold" in text
-    assert "s late in the first half of the log" in text
+    assert "s in the first half of the log" in text
     assert plot.stat().st_size > 1000
 
 

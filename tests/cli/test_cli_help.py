@@ -10,18 +10,16 @@ import sys
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from grouser import __version__
-from grouser.cli import run
-from grouser.cli.app import app
+from grouser.cli import app, run
 
 COMMANDS = (
     "demo", "vehicles", "simulate", "view", "rollout", "calibrate", "evaluate", "rolling", "odometry", "report",
     "check", "bench", "warmup",
 )  # fmt: skip
 COLUMNS, LINES = 80, 24
-GROUP: Any = get_command(app)
+LOADED: dict[str, Any] = {name: app.load(name) for name in COMMANDS}
 
 
 @pytest.fixture
@@ -36,7 +34,7 @@ def helped(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def options(command: str) -> list[Any]:
-    return [one for one in GROUP.commands[command].params if one.param_type_name == "option"]
+    return [one for one in LOADED[command].params if one.param_type_name == "option"]
 
 
 def solid(text: str) -> str:
@@ -44,8 +42,26 @@ def solid(text: str) -> str:
     return "".join(text.split())
 
 
-def test_these_are_the_commands() -> None:
-    assert tuple(GROUP.commands) == COMMANDS
+def test_these_are_the_commands_with_their_first_sentences() -> None:
+    assert tuple(app.COMMANDS) == COMMANDS
+    for name, sentence in app.COMMANDS.items():
+        assert LOADED[name].help.split("\n")[0] == sentence
+
+
+@pytest.mark.parametrize("name", ["reproduce", "gallery"])
+def test_commands_that_left_the_package_are_found_in_a_clone(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([name, "table-2.4", "--quick"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"grouser: {name}: ")
+    assert "python -m experiments" in said
+    assert said.count("\n") == 1
+
+
+def test_a_command_imports_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    code = "import sys; from grouser.cli import run; run(['vehicles', '--help']); print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    assert "grouser.cli.vehicles" in out
+    assert not {"grouser.cli.simulate", "grouser.cli.calibrate", "grouser.vehicles"} & set(out.split())
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
@@ -63,7 +79,7 @@ def test_help_fits_a_terminal_of_80_by_24_with_an_example(
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_names_every_argument_and_option(command: str, narrow: None, capsys: pytest.CaptureFixture[str]) -> None:
     words = re.findall(r"[\w.-]+", helped(capsys, command, "--help"))
-    for one in GROUP.commands[command].params:
+    for one in LOADED[command].params:
         names = one.opts if one.param_type_name == "option" else [(one.metavar or one.name).upper()]
         assert set(names) <= set(words)
     assert {"-h", "--help", "--help-all", "--json"} <= set(words)
@@ -76,26 +92,26 @@ def test_help_all_explains_every_option_and_shows_every_example(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     text = solid(helped(capsys, command, "--help-all"))
-    for one in GROUP.commands[command].params:
+    for one in LOADED[command].params:
         assert one.help, f"{one.name} has no text"
         assert solid(one.help).removesuffix(".") in text
     assert all(one.opts[0] in text for one in options(command))
-    for example in GROUP.commands[command].epilog.split("\n\n"):
+    for example in LOADED[command].epilog.split("\n\n"):
         assert solid(example) in text
-    assert solid(GROUP.commands[command].help) in text
+    assert solid(LOADED[command].help) in text
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_are_understood(command: str) -> None:
-    for example in GROUP.commands[command].epilog.split("\n\n"):
+    for example in LOADED[command].epilog.split("\n\n"):
         start, name, *rest = shlex.split(example.removeprefix("Example: ").partition(" > ")[0])
         assert (start, name) == ("grouser", command)
-        GROUP.commands[command].make_context(command, rest)  # raises where an option or a value is wrong
+        LOADED[command].make_context(command, rest)  # raises where an option or a value is wrong
 
 
 @pytest.mark.parametrize("command", ["vehicles", "simulate"])
 def test_first_examples_that_need_no_file_run(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    example = GROUP.commands[command].epilog.split("\n\n")[0]
+    example = LOADED[command].epilog.split("\n\n")[0]
     assert helped(capsys, *shlex.split(example.removeprefix("Example: grouser ")))
 
 
@@ -125,7 +141,7 @@ def test_a_wider_terminal_shows_more_sentences(
     monkeypatch.setenv("COLUMNS", "80")
     assert "The same seed gives the same arcs" not in helped(capsys, "rollout", "--help")
     monkeypatch.setenv("COLUMNS", "100")
-    assert "Of the random arcs. The same seed gives the same arcs [default: 0]\n" in helped(capsys, "rollout", "--help")
+    assert "Seed of the arcs. The same seed gives the same arcs [default: 0]\n" in helped(capsys, "rollout", "--help")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo terminals")

@@ -35,9 +35,9 @@ def test_in_sentences(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_it_is_about_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "--installation", str(tmp_path / "rover.toml")]) == 2
-    assert "--installation is about no file" in capsys.readouterr().err
+    assert "--installation: takes no file" in capsys.readouterr().err
     assert run(["check"]) == 2
-    assert "check needs a FILE, or --installation" in capsys.readouterr().err
+    assert "FILE: is missing; name one, or give --installation" in capsys.readouterr().err
 
 
 def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from rich.live import Live
 from grouser.calibration.follow import LogFollower
 from grouser.calibration.online import Update
 from grouser.calibration.stream import StreamingCalibrator
-from grouser.cli import live
+from grouser.cli import follow
 from grouser.cli.app import run
 from grouser.errors import LogError
 from grouser.kinematics import Kinematics
@@ -59,7 +59,7 @@ def picture(width: int, height: int, follower: Any, updates: list[Update], waite
         file=out, width=width, height=height, force_terminal=True, color_system=None, legacy_windows=False
     )
     with Live(console=console, auto_refresh=False) as shown:
-        screen = live.Screen(shown, console)
+        screen = follow.Screen(shown, console)
         for update in updates:
             screen.learnt(follower, update)
         screen.waiting(follower, waited)
@@ -110,7 +110,7 @@ def test_before_the_first_interval_it_says_what_it_waits_for() -> None:
     [(1.23456, 0.012, ("1.235", "0.012")), (-40.0, 250.0, ("-40", "250")), (1e-7, 3e-8, ("1e-07", "3e-08"))],
 )
 def test_values_are_given_as_far_as_they_are_known(value: float, sigma: float, said: tuple[str, str]) -> None:
-    assert live.rounded(value, sigma) == said
+    assert follow.rounded(value, sigma) == said
 
 
 def follower_of(log: str, manifest: str) -> LogFollower:
@@ -170,7 +170,7 @@ def test_stopped_by_ctrl_c_it_keeps_its_state_and_says_where(tmp_path: Path) -> 
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0
-    assert f"the state is kept in {state}, and the same command goes on from there" in err
+    assert f"the state is in {state}; the same command continues from there" in err
     assert "Traceback" not in err
     assert "slip.p2" in out
     assert state.exists()

@@ -138,7 +138,7 @@ def test_without_poses_it_runs_and_says_that_it_cannot_be_judged(
     result = printed(capsys)
     assert {key: result[key] for key in KEYS} == dict.fromkeys(KEYS)
     assert result["baseline"] is None
-    assert result["not_judged"] == "has no poses, and two are needed to judge by"
+    assert result["not_judged"] == "has no poses, and errors need two"
     assert len(np.loadtxt(out)) == result["samples"]
     assert run(["odometry", log, "--manifest", blind]) == 0
     assert "has no poses" in capsys.readouterr().out

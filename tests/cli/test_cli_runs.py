@@ -157,7 +157,7 @@ def test_check_says_what_is_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixt
         assert run(["check", str(tmp_path / name), "--json"]) == 0
         assert printed_json(capsys)["kind"] == kind
         assert run(["check", str(tmp_path / name)]) == 0
-        assert f"a {kind}, fine" in capsys.readouterr().out
+        assert f"a {kind}, no errors" in capsys.readouterr().out
 
 
 def test_bench_reports_machine_cases_and_batches(capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +182,7 @@ def test_demo_tells_where_the_rovers_ended_and_writes_a_picture(
     text = capsys.readouterr().out
     assert "zoe: commanded 10.00 m; ended" in text
     assert "rocky7: commanded 5.00 m; ended" in text
-    assert "climbing took" in text
+    assert "climbing cost" in text
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"demo.png", "zoe.html", "rocky7.html", "zoe.csv", "zoe.tum", "rocky7.csv", "rocky7.tum"}
 

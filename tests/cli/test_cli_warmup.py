@@ -70,7 +70,7 @@ def test_warmup_tells_people_where_kernels_are(capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert out.startswith("ready after ")
     assert "\ncompiled kernels are kept in " in out
-    assert "machine code that came with grouser is " in out
+    assert "machine code shipped with grouser is " in out
 
 
 def test_processes_keep_to_parts_that_share_kernels_while_there_are_some() -> None:

@@ -12,7 +12,7 @@ import pytest
 from doc_blocks import Block, blocks_of, commands_of
 
 from grouser.cli import run
-from grouser.cli.app import app
+from grouser.cli.app import load
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -123,10 +123,7 @@ def run_command(words: list[str], where: str) -> None:
 
 def parses(words: list[str]) -> None:
     """Raises where a command does not take these arguments."""
-    from typer.main import get_command
-
-    command = get_command(app).commands[words[0]]  # type: ignore[attr-defined]
-    command.make_context(words[0], words[1:])
+    load(words[0]).make_context(words[0], words[1:])
 
 
 def run_experiments(module: str, words: list[str], where: str) -> None:

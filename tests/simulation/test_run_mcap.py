@@ -15,8 +15,8 @@ from grouser import rotation
 from grouser.kinematics import frame_poses
 from grouser.simulation import ContactRecord
 from grouser.view import foxglove
+from grouser.view.foxglove import towards
 from grouser.view.mcap import CHANNELS
-from grouser.view.mcap_scene import towards
 
 reader = pytest.importorskip("mcap.reader", reason="mcap is not installed; it is in the extra [mcap]")
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed; it is in the extra [test]")
@@ -27,7 +27,7 @@ START = 1_700_000_000.25
 @pytest.fixture(autouse=True)
 def _a_coarse_patch_of_ground(monkeypatch):
     """Ten thousand corners take jsonschema seconds; they are all alike."""
-    monkeypatch.setattr("grouser.view.mcap_scene.NODES", 400)
+    monkeypatch.setattr("grouser.view.mcap.NODES", 400)
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +132,9 @@ def test_the_schemas_have_the_fields_of_foxgloves_own():
             else:
                 compare(ours, field.message_type)
 
-    compare(foxglove.FRAME_TRANSFORMS, FrameTransforms.DESCRIPTOR)
-    compare(foxglove.POSE_IN_FRAME, PoseInFrame.DESCRIPTOR)
-    compare(foxglove.SCENE_UPDATE, SceneUpdate.DESCRIPTOR)
+    compare(foxglove.schema("foxglove.FrameTransforms"), FrameTransforms.DESCRIPTOR)
+    compare(foxglove.schema("foxglove.PoseInFrame"), PoseInFrame.DESCRIPTOR)
+    compare(foxglove.schema("foxglove.SceneUpdate"), SceneUpdate.DESCRIPTOR)
     assert len(seen) == 20
 
 

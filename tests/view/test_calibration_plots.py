@@ -12,6 +12,8 @@ from matplotlib.patches import Ellipse
 
 import grouser as gr
 from experiments.convergence import convergence
+from experiments.convergence_plot import plot_convergence
+from experiments.slip_surface_plot import plot_slip_surface
 from grouser.calibration.calibrate import calibrate
 from grouser.calibration.evaluate import Evaluation, evaluate
 from grouser.calibration.simulated import log_of_motion
@@ -90,7 +92,6 @@ def test_evaluation_shows_positions_and_yaw_before_and_after(judged: Evaluation,
     figure = pictures.plot_evaluation(judged, tmp_path / "all.png", title="a log")
     assert len(figure.axes) == 4
     assert {"yaw error [°]", "density [1/°]"} <= labelled(figure)
-    labelled(pictures.plot_yaw_errors({"plain": judged.baseline, "calibrated": judged.errors}, tmp_path / "yaw.png"))
 
 
 def test_predicted_segments_begin_where_the_measured_ones_do(fit: Fit, log: Log, tmp_path: Path) -> None:
@@ -109,14 +110,14 @@ def test_convergence_falls_from_the_start_on_held_out_data(log: Log, tmp_path: P
     found = convergence(gr.Kinematics(WARTHOG), train, held_out, NAMES, every=4)
     assert found.time[0] == 0.0
     assert found.position_rms[-1] < 0.5 * found.position_rms[0]
-    figure = pictures.plot_convergence({"kinematic": found}, tmp_path / "convergence.png")
+    figure = plot_convergence({"kinematic": found}, tmp_path / "convergence.png")
     assert labelled(figure) == {"training time [s]", "rms position error [m]", "rms yaw error [°]"}
 
 
 def test_slip_surface_takes_any_function_of_speed_and_turn(tmp_path: Path) -> None:
     model = Perturbative(vehicle=WARTHOG, slip=np.linspace(-0.1, 0.1, 13))
-    labelled(pictures.plot_slip_surface(model.slip_surface, tmp_path / "surface.png"))
-    figure = pictures.plot_slip_surface(lambda v, w: (-0.1 * v, 0.0 * w, -0.4 * w), title="three parts")
+    labelled(plot_slip_surface(model.slip_surface, tmp_path / "surface.png"))
+    figure = plot_slip_surface(lambda v, w: (-0.1 * v, 0.0 * w, -0.4 * w), title="three parts")
     assert "turn slip δω [rad/s]" in labelled(figure)
 
 

@@ -12,7 +12,7 @@ from test_viewer_chromium import Open, assert_drawn_as, assert_not_blank, browse
 import grouser as gr
 from grouser.cli import run
 from grouser.odometry.compare import Compared, compare
-from grouser.view import drive_runs, scene
+from grouser.view import drive, scene
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 import drive_files
@@ -40,11 +40,11 @@ def test_ellipse_is_the_covariance_of_the_odometry_at_any_time(
     path, log, both = driven
     known, vehicle = both.run, both.motion.vehicle
     assert both.judged is not None
-    rows = drive_runs.longest_drive(known)
+    rows = drive.longest_drive(known)
     assert len(rows) == len(log) == 800
-    wheels = drive_runs.wheels_of(log, vehicle, rows)
-    first = drive_runs.odometry_run(known, vehicle, wheels, rows)
-    last = drive_runs.measured_run(known, vehicle, wheels, both.judged, both.motion.sensor)
+    wheels = drive.wheels_of(log, vehicle, rows)
+    first = drive.odometry_run(known, vehicle, wheels, rows)
+    last = drive.measured_run(known, vehicle, wheels, both.judged, both.motion.sensor)
     np.testing.assert_array_equal(first.position, known.position)
     with opened(path, width=1200, height=700) as page:
         state = page.evaluate("window.grouser.state()")
@@ -65,21 +65,21 @@ def test_ellipse_is_the_covariance_of_the_odometry_at_any_time(
         page.evaluate("(t) => window.grouser.seek(t)", float(last.time[200]))
         assert_drawn_as(page, last, 2, last.state[200])
         # Its roll and pitch are made up, and no plane fits the way that they give.
-        assert "no map: plane below the way, which rises" in page.locator("#subtitle").inner_text()
+        assert "no map: level plane below the path, whose height varies" in page.locator("#subtitle").inner_text()
         legend = page.locator("#legend").inner_text()
-        assert "95 % ellipses, now and 24 of 800 on the way" in legend
-        assert "Off the measured poses" in page.locator("#plots").inner_text()
+        assert "95 % ellipses, now and 24 of 800 along the path" in legend
+        assert "Distance from the measured poses" in page.locator("#plots").inner_text()
         assert_not_blank(picture(page, "odometry"))
 
 
 def test_page_of_a_long_log_says_what_it_leaves_out(
     opened: Open, driven: tuple[Path, gr.Log, Compared], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from grouser.view.drive_page import view_odometry
+    from grouser.view.drive import view_odometry
 
     _, log, both = driven
-    monkeypatch.setattr(drive_runs, "MOST_ROWS", 100)
+    monkeypatch.setattr(drive, "MOST_ROWS", 100)
     with opened(view_odometry(log, both, tmp_path / "long.html", name="o"), width=1200, height=700) as page:
         legend = page.locator("#legend").inner_text()
         assert "o: 100 of 800 states are drawn, evenly chosen." in legend
-        assert "now and 24 of 800 on the way (100 are in the page)" in legend
+        assert "now and 24 of 800 along the path (100 are in the page)" in legend

@@ -16,7 +16,7 @@ from grouser.logs.log import Sensor
 from grouser.odometry.compare import Compared
 from grouser.odometry.judge import judge
 from grouser.odometry.log import odometry_of
-from grouser.view import drive_page, drive_runs
+from grouser.view import drive
 
 SENSOR = Sensor(x=0.4, y=-0.2, z=0.6, yaw=0.7, lag=0.12)
 SLIP = gr.slip.BodySlip([0.0, -0.05, 0.0, 0.0, 0.01, -0.3])
@@ -50,8 +50,8 @@ def test_measured_vehicle_stands_where_the_simulated_one_stood(tilted: tuple[gr.
     """The sensor sits aside, turned and above, and is late; the body under it is found again."""
     run, log, both = tilted
     assert both.judged is not None
-    wheels = drive_runs.wheels_of(log, run.vehicle, drive_runs.longest_drive(both.run))
-    drawn = drive_runs.measured_run(both.run, run.vehicle, wheels, both.judged, log.sensor)
+    wheels = drive.wheels_of(log, run.vehicle, drive.longest_drive(both.run))
+    drawn = drive.measured_run(both.run, run.vehicle, wheels, both.judged, log.sensor)
     assert len(drawn.time) > 60
     # The odometry begins at the first state, at the origin along x; so does the run, but for the height.
     for state, t in zip(drawn.state, drawn.time, strict=True):
@@ -64,9 +64,9 @@ def test_measured_vehicle_stands_where_the_simulated_one_stood(tilted: tuple[gr.
 
 def test_slip_and_wheel_angles_are_those_of_the_simulation(tilted: tuple[gr.Run, Log, Compared]) -> None:
     run, log, both = tilted
-    rows = drive_runs.longest_drive(both.run)
-    wheels = drive_runs.wheels_of(log, run.vehicle, rows)
-    drawn = drive_runs.odometry_run(both.run, run.vehicle, wheels, rows)
+    rows = drive.longest_drive(both.run)
+    wheels = drive.wheels_of(log, run.vehicle, rows)
+    drawn = drive.odometry_run(both.run, run.vehicle, wheels, rows)
 
     def at(t: np.ndarray, values: np.ndarray) -> np.ndarray:
         return np.stack([np.interp(t, run.time, column) for column in values.reshape(len(run.time), -1).T], axis=1)
@@ -80,7 +80,7 @@ def test_slip_and_wheel_angles_are_those_of_the_simulation(tilted: tuple[gr.Run,
     np.testing.assert_allclose(found, at(t, slip), atol=5e-3)
     # That of the poses is smoothed over a second: a turn of 0.3 rad/s hardly changes in that time.
     assert both.judged is not None
-    measured = drive_runs.measured_run(both.run, run.vehicle, wheels, both.judged, log.sensor)
+    measured = drive.measured_run(both.run, run.vehicle, wheels, both.judged, log.sensor)
     middle = slice(10, -10)
     found = measured.contact.velocity[..., :2].reshape(len(measured.time), -1)[middle]
     np.testing.assert_allclose(found, at(measured.time[middle], slip), atol=0.02)
@@ -88,21 +88,21 @@ def test_slip_and_wheel_angles_are_those_of_the_simulation(tilted: tuple[gr.Run,
 
 def test_plane_is_fitted_to_the_way_or_lies_below_it(tilted: tuple[gr.Run, Log, Compared]) -> None:
     run, log, both = tilted
-    rows = drive_runs.longest_drive(both.run)
-    wheels = drive_runs.wheels_of(log, run.vehicle, rows)
-    drawn = drive_runs.odometry_run(both.run, run.vehicle, wheels, rows)
-    ground = drive_runs.fitted_ground(drawn)
+    rows = drive.longest_drive(both.run)
+    wheels = drive.wheels_of(log, run.vehicle, rows)
+    drawn = drive.odometry_run(both.run, run.vehicle, wheels, rows)
+    ground = drive.fitted_ground(drawn)
     assert ground.kind == "slope"
-    assert "no map: plane of 5.0° fitted to the way, 0.00 m rms off" in ground.description
+    assert "no map: plane of 5.0° fitted to the path, residual 0.00 m rms" in ground.description
     points = drawn.contact.point.reshape(-1, 3)
     np.testing.assert_allclose(ground.sample(points[:, 0], points[:, 1]).height, points[:, 2], atol=2e-3)
     assert ground.settings["heading_deg"] == pytest.approx(40.0, abs=0.5)
 
     points[:, 2] += 0.8 * np.sin(2.0 * points[:, 0]) * np.sin(2.0 * points[:, 1])
-    below = drive_runs.fitted_ground(drawn)
+    below = drive.fitted_ground(drawn)
     points[:, 2] -= 0.8 * np.sin(2.0 * points[:, 0]) * np.sin(2.0 * points[:, 1])
     assert below.kind == "plane"
-    assert "plane below the way, which rises and falls by" in below.description
+    assert "level plane below the path, whose height varies by" in below.description
 
 
 def test_scene_says_how_much_of_a_long_log_is_drawn(
@@ -110,8 +110,8 @@ def test_scene_says_how_much_of_a_long_log_is_drawn(
 ) -> None:
     _, log, both = tilted
     assert both.judged is not None
-    monkeypatch.setattr(drive_runs, "MOST_ROWS", 50)
-    scene = drive_page.odometry_scene(log, both, name="calibrated odometry")
+    monkeypatch.setattr(drive, "MOST_ROWS", 50)
+    scene = drive.odometry_scene(log, both, name="calibrated odometry")
     assert [one["name"] for one in scene["runs"]] == ["calibrated odometry", "plain odometry", "measured poses"]
     assert [one["drawn"] for one in scene["runs"]] == [50, 50, 50]
     assert [one["rows"] for one in scene["runs"]] == [len(log), len(log), len(both.judged.time)]
@@ -129,7 +129,7 @@ def test_plot_is_of_the_distance_that_is_judged(tilted: tuple[gr.Run, Log, Compa
     """Plain odometry turns too far; how far it is off is what `judge` says, but for the arm of the sensor."""
     _, log, both = tilted
     assert both.baseline is not None
-    scene = drive_page.odometry_scene(log, both)
+    scene = drive.odometry_scene(log, both)
     good, plain, _ = scene["runs"]
     assert [one["plots"][0]["key"] for one in (good, plain)] == ["apart", "apart"]
     off = decoded(plain["plots"][0]["whole"])
@@ -143,9 +143,9 @@ def test_plain_odometry_is_not_drawn_twice_and_no_poses_are_no_harm(tilted: tupl
     _, log, both = tilted
     assert both.plain is not None
     alone = Compared(both.motion, both.plain, False, both.plain, both.baseline, both.baseline)
-    assert [one["name"] for one in drive_page.odometry_scene(log, alone, name="plain odometry")["runs"]] == [
+    assert [one["name"] for one in drive.odometry_scene(log, alone, name="plain odometry")["runs"]] == [
         "plain odometry", "measured poses",
     ]  # fmt: skip
-    blind = drive_page.odometry_scene(log, Compared(both.motion, both.run, False), name="odometry")
+    blind = drive.odometry_scene(log, Compared(both.motion, both.run, False), name="odometry")
     assert [one["name"] for one in blind["runs"]] == ["odometry"]
     assert len(blind["poses"]) == 1

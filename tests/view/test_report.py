@@ -19,7 +19,7 @@ from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.slip import BodySlip
-from grouser.view import report_page
+from grouser.view import report as report_page
 from grouser.view.report import Picture, Report, file_hash
 from grouser.view.report_fit import report_fit
 from grouser.view.report_odometry import report_odometry
@@ -123,7 +123,7 @@ def test_a_run_without_states_is_said_and_not_drawn(run: gr.Run, tmp_path: Path)
         status=gr.Status.OFF_TERRAIN,
     )
     page = written(report_run(none), tmp_path)
-    assert "did not get anywhere" in page.words
+    assert "did not move" in page.words
     assert page.pictures == []
     assert "off terrain" in page.value("status")[0]
 
@@ -178,7 +178,7 @@ def test_a_log_without_poses_or_vehicle_is_refused_in_a_sentence(log: Log) -> No
     blind = dataclasses.replace(
         log.poses, **{name: getattr(log.poses, name)[:1] for name in ("time", "position", "attitude", "segment")}
     )
-    with pytest.raises(gr.GrouserError, match="no poses to judge odometry by"):
+    with pytest.raises(gr.GrouserError, match="no poses to compare odometry with"):
         report_odometry(dataclasses.replace(log, poses=blind, vehicle="warthog"))
     with pytest.raises(gr.GrouserError, match="names no vehicle"):
         report_odometry(dataclasses.replace(log, vehicle=None))

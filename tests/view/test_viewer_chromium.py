@@ -283,7 +283,7 @@ def test_ellipse_moves_with_the_clock(opened: Open, rolling: gr.Run, tmp_path: P
             np.testing.assert_allclose(np.array(now["shape"]) / scene.CHI_SQUARE_95, spread, atol=1e-6)
             assert now["behind"] == behind
         page.keyboard.press("l")
-        assert "95 % ellipses, now and 3 of 3 on the way" in page.locator("#legend").inner_text()
+        assert "95 % ellipses, now and 3 of 3 along the path" in page.locator("#legend").inner_text()
     untimed = dataclasses.replace(poses, time=None)
     with opened(rolling.view(tmp_path / "untimed.html", poses=untimed)) as page:
         assert page.evaluate("(window.grouser.seek(1), window.grouser.ellipse(0))") is None

@@ -1,4 +1,4 @@
-// The time of the page: plays, pauses, seeks, at a speed; tells those who listen.
+// The time of the page: plays, pauses, seeks, at a speed; calls its listeners.
 
 export class Clock {
   constructor(duration) {

@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import { decode } from "./decode.js";
-import { rowAt } from "./kinematics.js";
+import { rowAt } from "./rows.js";
 
 const CORNERS = 40;
 const TRAIL = 24; // ellipses of a trail, at most; evenly chosen

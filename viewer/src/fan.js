@@ -3,7 +3,7 @@
 
 import * as THREE from "three";
 import { decode } from "./decode.js";
-import { rowAt } from "./kinematics.js";
+import { rowAt } from "./rows.js";
 
 const TURNING = { paths: 300, step: 5 }; // of a fan are drawn while a slow view turns: so many paths, every fifth state
 

@@ -115,7 +115,7 @@ function under(ground, runs) {
 function describePoses({ data: { drawn, total }, time, chosen }) {
   const known = drawn < total ? `${drawn} of ${total}` : String(total);
   if (!time) return known;
-  return `now and ${chosen.length} of ${total} on the way${drawn < total ? ` (${drawn} are in the page)` : ""}`;
+  return `now and ${chosen.length} of ${total} along the path${drawn < total ? ` (${drawn} are in the page)` : ""}`;
 }
 
 function describe(run) {

@@ -3,7 +3,7 @@
 import { make, tidy } from "./dom.js";
 
 export class Legend {
-  /** opened(pixels) is told how wide it is whenever it opens or closes. */
+  /** opened(pixels) is called with its width whenever it opens or closes. */
   constructor(element, opened) {
     this.element = element;
     this.opened = opened;

@@ -195,11 +195,11 @@ class Viewer {
     const seconds = (by) => () => clock.seek(clock.time + by);
     this.keys = new Keys(byId("help"), [
       { keys: [" "], text: "play or pause", act: () => clock.toggle() },
-      { keys: ["ArrowLeft", "ArrowRight"], text: "half a second back or on; with shift five", act: () => {} },
-      { keys: [",", "."], text: "one recorded step back or on", act: () => {} },
+      { keys: ["ArrowLeft", "ArrowRight"], text: "half a second back or forward; with shift five", act: () => {} },
+      { keys: [",", "."], text: "one recorded step back or forward", act: () => {} },
       { keys: ["Home", "End"], text: "to the start or the end", act: () => {} },
       { keys: ["-", "+"], text: "slower or faster", act: () => {} },
-      { keys: ["f"], text: "follow the vehicle, or stay", act: toggleFollow },
+      { keys: ["f"], text: "follow the vehicle, or keep the view", act: toggleFollow },
       { keys: ["a"], text: "see everything", act: () => this.seeAll() },
       { keys: ["1", "2", "3", "4"], text: "view from the corner, above, the side, behind", act: () => {} },
       { keys: ["n"], text: "follow the next run", act: () => this.next() },
@@ -207,7 +207,7 @@ class Viewer {
       { keys: ["p"], text: "curves on or off", act: () => this.togglePlots() },
       { keys: ["d"], text: "dark or light", act: () => theme.toggle() },
       { keys: ["?"], text: "this list", act: () => this.keys.toggle() },
-    ], `Made by Grouser ${this.data.version} with three.js ${THREE.REVISION}. This page holds everything it shows; it fetches nothing.`);
+    ], `Made by Grouser ${this.data.version} with three.js ${THREE.REVISION}. This page uses no network.`);
     const pairs = {
       ArrowLeft: seconds(-0.5), ArrowRight: seconds(0.5), "Shift ArrowLeft": seconds(-5), "Shift ArrowRight": seconds(5),
       ",": () => this.step(-1), ".": () => this.step(1), Home: () => clock.seek(0), End: () => clock.seek(clock.duration),

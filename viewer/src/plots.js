@@ -2,7 +2,7 @@
 
 import { decode } from "./decode.js";
 import { make, tidy } from "./dom.js";
-import { rowAt } from "./kinematics.js";
+import { rowAt } from "./rows.js";
 
 const PAD = { left: 46, right: 10, top: 6, bottom: 18 };
 

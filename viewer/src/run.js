@@ -18,7 +18,7 @@ export class Run {
     const size = data.vehicle.size;
     this.contact = contactOf(data);
     if (this.contact) raise(this.contact.point, ground, 0.005 * size);
-    this.paths = new Paths(this.bodyPath(origin), this.tracks(), this.slips(), scales.worstSlip);
+    this.paths = new Paths(Float32Array.from(this.vehicle.poses[0]?.position ?? []), this.tracks(), this.slips(), scales.worstSlip);
     this.forces = this.contact?.force ? new Arrows(this.wheels, 0.011 * size) : null;
     this.slipping = this.contact ? new Arrows(this.wheels, 0.011 * size) : null;
     this.object.add(this.vehicle.object, this.paths.body, this.paths.contacts);
@@ -56,18 +56,6 @@ export class Run {
       this.vector.set(vectors[a], vectors[a + 1], vectors[a + 2]).multiplyScalar(scale);
       arrows.set(w, this.place, this.vector);
     }
-  }
-
-  bodyPath([ox, oy, oz]) {
-    const { states } = this.vehicle;
-    const n = states.shape[1];
-    const points = new Float32Array(3 * this.rows);
-    for (let row = 0; row < this.rows; row++) {
-      points[3 * row] = states[n * row + 4] - ox;
-      points[3 * row + 1] = states[n * row + 5] - oy;
-      points[3 * row + 2] = states[n * row + 6] - oz;
-    }
-    return points;
   }
 
   tracks() {
@@ -117,7 +105,7 @@ function contactOf(run) {
 function raise(points, ground, lift) {
   for (let i = 0; i + 2 < points.length; i += 3) {
     const level = ground?.heightAt(points[i], points[i + 1]) ?? points[i + 2];
-    // Where the two are far apart there is a step in the ground, and the point knows better.
+    // Where the two are far apart there is a step in the ground, and the contact point is right.
     points[i + 2] = (Math.abs(level - points[i + 2]) < 20 * lift ? Math.max(level, points[i + 2]) : points[i + 2]) + lift;
   }
 }

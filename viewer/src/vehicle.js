@@ -1,9 +1,9 @@
-// A vehicle, drawn from its frames. Every shape hangs on its frame's matrix, which is the pose of the run, undiluted.
+// A vehicle, drawn from its frames. Each frame hangs from its parent, with the pose that the engine computed.
 
 import * as THREE from "three";
 import { RoundedBoxGeometry } from "three/examples/jsm/geometries/RoundedBoxGeometry.js";
 import { decode } from "./decode.js";
-import { poseFrames, rowAt, stateAt } from "./kinematics.js";
+import { poseAt, rowAt } from "./rows.js";
 import { wheelGeometry } from "./wheel.js";
 
 export class Vehicle {
@@ -11,23 +11,22 @@ export class Vehicle {
     this.frames = run.vehicle.frames;
     this.wheels = run.vehicle.wheels;
     this.time = decode(run.time);
-    this.states = decode(run.state);
+    // Of each frame relative to its parent; of the body relative to the scene's origin.
+    this.poses = run.poses.map(({ quaternion, position }) => ({ quaternion: decode(quaternion), position: decode(position) }));
     this.origin = origin;
-    this.state = new Float64Array(7 + this.frames.length - 1);
-    this.poses = new Float64Array(12 * this.frames.length);
     this.object = new THREE.Group();
     this.place = new THREE.Vector3();
     this.heading = 0;
     this.materials = newMaterials();
-    this.groups = this.frames.map((frame) => this.newFrame(frame));
+    this.groups = [];
+    for (const frame of this.frames) this.groups.push(this.newFrame(frame));
     this.object.visible = this.time.length > 0;
   }
 
   newFrame(frame) {
     const group = new THREE.Group();
-    group.matrixAutoUpdate = false;
     for (const shape of frame.shapes) group.add(...meshes(shape, this.materials));
-    this.object.add(group);
+    (this.groups[frame.parent] ?? this.object).add(group);
     return group;
   }
 
@@ -59,17 +58,11 @@ export class Vehicle {
   moveTo(t) {
     if (this.time.length === 0) return null;
     const { row, part } = rowAt(this.time, t);
-    stateAt(this.states, row, part, this.state);
-    poseFrames(this.frames, this.state, this.poses);
-    const [ox, oy, oz] = this.origin;
-    this.groups.forEach((group, i) => {
-      const p = this.poses.subarray(12 * i, 12 * i + 12);
-      group.matrix.set(
-        p[0], p[1], p[2], p[9] - ox, p[3], p[4], p[5], p[10] - oy, p[6], p[7], p[8], p[11] - oz, 0, 0, 0, 1);
-      group.matrixWorldNeedsUpdate = true;
-    });
-    this.place.setFromMatrixPosition(this.groups[0].matrix);
-    this.heading = Math.atan2(this.poses[3], this.poses[0]);
+    this.groups.forEach((group, i) => poseAt(this.poses[i], row, part, group.quaternion, group.position));
+    const body = this.groups[0];
+    body.updateMatrix();
+    this.place.copy(body.position);
+    this.heading = Math.atan2(body.matrix.elements[1], body.matrix.elements[0]);
     return { row, part };
   }
 

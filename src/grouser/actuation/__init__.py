@@ -1,6 +1,13 @@
 """What turns the actuated joints: ideal, controlled and limited, motors, shared drives, or a user's own. T (2.73)."""
 
-from grouser.actuation.actuators import PI, Actuator, DCMotor, SharedDrive
-from grouser.actuation.function import model
+from typing import TYPE_CHECKING
+
+from grouser.lazy import lazy
+
+if TYPE_CHECKING:
+    from grouser.actuation.actuators import PI, Actuator, DCMotor, SharedDrive
+    from grouser.actuation.function import model
 
 __all__ = ["PI", "Actuator", "DCMotor", "SharedDrive", "model"]
+
+lazy(__name__)

@@ -1,4 +1,4 @@
-"""The command `grouser`: its subcommands, and how errors leave it."""
+"""The command `grouser`: its subcommands, each imported when it is called, and how errors leave it."""
 
 from __future__ import annotations
 
@@ -6,47 +6,73 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 from grouser._version import __version__
-from grouser.cli import (
-    bench,
-    calibrate,
-    check,
-    demo,
-    evaluate,
-    odometry,
-    report,
-    rolling,
-    rollout,
-    simulate,
-    vehicles,
-    view,
-    warmup,
-)
 from grouser.cli.help import Command, Group
 from grouser.errors import GrouserError
 
 # Typer brings its own copy of Click or uses the installed one, by version; this is the root of its errors in both.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
+COMMANDS = {
+    "demo": "Drive two rovers straight over rough ground; show where they end.",
+    "vehicles": "List the shipped vehicles, or show the frames of one.",
+    "simulate": "Drive one vehicle over one ground and print where it went.",
+    "view": "Make one HTML file that shows runs in 3D.",
+    "rollout": "Roll out random arcs from the origin; print where and how they end.",
+    "calibrate": "Fit the parameters of a motion model to a driving log.",
+    "evaluate": "Predict every moving interval of a log and compare its end.",
+    "rolling": "Roll a vehicle without slip: its freedoms and where it goes.",
+    "odometry": "Compute wheel odometry along a log and compare it with the poses.",
+    "report": "Make one HTML page of a run, a fit or the odometry of a log.",
+    "check": "Read a file and print what is in it, or what is wrong with it.",
+    "bench": "Measure how fast the engine is on this machine.",
+    "warmup": "Compile all kernels now, so that later commands start at once.",
+}
+"""Name and first sentence of each; module `grouser.cli.NAME` has the function NAME and its EXAMPLES."""
+MOVED = {"reproduce": "python -m experiments", "gallery": "python -m experiments.gallery"}
+"""Commands of earlier versions, and what does their work in a clone of the repository."""
+
+
+class Commands(Group):
+    """The commands by name."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # imported when asked for
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name, imported now; None if there is none."""
+        if cmd_name in MOVED:
+            raise GrouserError(f"{cmd_name}: has left the package; in a clone of the repository run: {MOVED[cmd_name]}")
+        return load(cmd_name) if cmd_name in COMMANDS else None
+
+    def summaries(self) -> dict[str, str]:
+        """Name and first sentence of each."""
+        return COMMANDS
+
+
+def load(name: str) -> Any:
+    """A command with its options."""
+    module = import_module(f"grouser.cli.{name}")
+    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    examples = "\n\n".join(f"Example: grouser {name}{' ' * bool(line)}{line}" for line in module.EXAMPLES)
+    one.command(name, cls=Command, epilog=examples)(getattr(module, name))
+    return typer.main.get_command(one)
+
+
 app = typer.Typer(
     name="grouser",
-    cls=Group,
+    cls=Commands,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: grouser demo",
 )
-for command in (
-    demo, vehicles, simulate, view, rollout, calibrate, evaluate, rolling, odometry, report, check,
-    bench, warmup,
-):  # fmt: skip
-    command.register(app)
-for registered in app.registered_commands:
-    registered.cls = Command
 
 
 @app.callback(invoke_without_command=True)
@@ -104,7 +130,7 @@ def _mistake(message: str) -> int:
 
 
 def _usage(error: Exception) -> str:
-    """What Click says, with the way to the help."""
+    """Click's message, and how to see the help."""
     message = str(getattr(error, "format_message", lambda: str(error))()).rstrip(".")
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "grouser"
@@ -112,6 +138,6 @@ def _usage(error: Exception) -> str:
 
 
 def _silence() -> None:
-    """Nobody reads stdout any more: what is still buffered goes nowhere instead of raising at exit."""
+    """Stdout is closed at its other end: send what is still buffered nowhere, instead of raising at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,50 +1,32 @@
-"""Random arcs, rolled out a block at a time so that memory does not grow with their number."""
+"""Random arcs, rolled out a block at a time so that memory does not grow with their number, and their file."""
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grouser import checks, rotation
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
+from grouser.errors import GrouserError, SimulationError
+from grouser.files import write_whole
 from grouser.kinematics import Kinematics
-from grouser.simulation import Status, drive, settle
+from grouser.simulation import Rollouts, Status, drive, settle
 from grouser.simulation.engine import Records, launch
 from grouser.terrain import Terrain
 from grouser.threads import thread_count
 
 STEPS_AT_ONCE = 500_000
-"""Steps of a block: about a second of work, so that progress can be shown."""
+"""Steps of a block: about a second of work between reports of progress."""
 VALUES_AT_ONCE = 20_000_000
 """Numbers a block may record (160 MB)."""
+MOST_BYTES = 8_000_000_000
+"""Largest size of the arrays of a file that is read."""
 CURVATURES = 201
-"""Curvatures are drawn from so many evenly spaced ones, because steering angles are solved for each."""
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What became of all the arcs."""
-
-    counts: dict[str, int]
-    """How many ended in each way."""
-    steps: int
-    """Steps completed by all."""
-    deficient: int
-    """Steps whose constraints left a velocity open."""
-    position_mean: list[float]
-    """Mean of the last positions [m]."""
-    position_std: list[float]
-    """Their standard deviations [m]."""
-    yaw_std: float
-    """Standard deviation of the last yaw [rad]."""
+"""Number of evenly spaced curvatures to draw from: steering angles are solved for each."""
 
 
 class RandomArcs:
@@ -77,52 +59,53 @@ class RandomArcs:
 
     def run(
         self, *, threads: int | None, every: int, out: Path | None, progress: Callable[[int, int], None]
-    ) -> Summary:
-        """Roll all of them out; `out` receives what `every` asks for, block by block."""
+    ) -> dict[str, Any]:
+        """Roll all of them out; `out` receives every `every`-th state, block by block. Returns numbers for JSON."""
         thread_count(threads)
         n, nq = len(self.speed), len(self.start)
-        row = nq * (self.steps // every + 1 if every else 1)
-        block = max(1, min(STEPS_AT_ONCE // self.steps, VALUES_AT_ONCE // row))
+        rows = self.steps // every + 1 if every else 1
+        block = max(1, min(STEPS_AT_ONCE // self.steps, VALUES_AT_ONCE // (nq * rows)))
         final, status = np.empty((n, nq)), np.empty(n, dtype="<U11")
         done, deficient = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
 
-        def blocks(keep: Callable[[FloatArray], object] | None) -> None:
+        def blocks(keep: Callable[[FloatArray], object]) -> None:
             for low in range(0, n, block):
                 high = min(low + block, n)
                 records = self._launch(low, high, steps=self.steps, every=every, threads=threads)
                 final[low:high], status[low:high] = records.final, [str(s) for s in records.status]
                 done[low:high], deficient[low:high] = records.steps, records.deficient
-                if keep is not None:
-                    keep(_filled(records))
+                keep(_filled(records))
                 progress(high, n)
 
-        if out is None:
-            blocks(None)
-        else:
-            with _Archive(out) as archive:
+        def write(stream: IO[bytes]) -> None:
+            with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+                arrays = {"speed": self.speed, "curvature": self.curvature, "final_state": final, "status": status,
+                          "steps": done}  # fmt: skip
                 if every:
-                    with archive.growing("state", (n, self.steps // every + 1, nq)) as file:
+                    header = {"descr": "<f8", "fortran_order": False, "shape": (n, rows, nq)}
+                    with archive.open("state.npy", "w", force_zip64=True) as file:
+                        np.lib.format.write_array_header_2_0(file, header)
                         blocks(lambda states: file.write(states.tobytes()))
-                    archive.add("time", self.dt * every * np.arange(self.steps // every + 1))
+                    arrays["time"] = self.dt * every * np.arange(rows)
                 else:
-                    blocks(None)
-                for name, array in (
-                    ("speed", self.speed),
-                    ("curvature", self.curvature),
-                    ("final_state", final),
-                    ("status", status),
-                    ("steps", done),
-                ):
-                    archive.add(name, array)
-        yaw = np.unwrap(rotation.to_rpy(rotation.from_quaternion(final[:, :4]))[:, 2])
-        return Summary(
-            counts={str(s): int(np.count_nonzero(status == str(s))) for s in Status},
-            steps=int(done.sum()),
-            deficient=int(deficient.sum()),
-            position_mean=[float(v) for v in final[:, 4:7].mean(axis=0)],
-            position_std=[float(v) for v in final[:, 4:7].std(axis=0)],
-            yaw_std=float(_circular_std(yaw)),
-        )
+                    blocks(lambda _: None)
+                for name, array in arrays.items():
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                        np.lib.format.write_array(file, array, allow_pickle=False)
+
+        if out is None:
+            blocks(lambda _: None)
+        else:
+            write_whole(out, write, SimulationError)
+        yaw = rotation.to_rpy(rotation.from_quaternion(final[:, :4]))[:, 2]
+        return {
+            "status": {str(s): int(np.count_nonzero(status == str(s))) for s in Status},
+            "final_position_mean": final[:, 4:7].mean(axis=0).tolist(),
+            "final_position_std": final[:, 4:7].std(axis=0).tolist(),
+            "final_yaw_std": _circular_std(yaw),
+            "underdetermined_steps": int(deficient.sum()),
+            "steps": int(done.sum()),
+        }
 
     def _launch(self, low: int, high: int, *, steps: int, every: int, threads: int | None) -> Records:
         bounds = [self._bound(i) for i in range(low, high)]
@@ -162,41 +145,30 @@ def _circular_std(yaw: FloatArray) -> float:
     return float(np.sqrt(max(0.0, -2.0 * np.log(max(length, 1e-12)))))
 
 
-class _Archive:
-    """A .npz file written member by member, then moved into its place."""
-
-    def __init__(self, target: Path) -> None:
-        self.target = target
-        self._part = target.with_name(f".{target.name}.{os.getpid()}.part")
-
-    def __enter__(self) -> _Archive:
-        try:
-            self._zip = zipfile.ZipFile(self._part, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
-        except OSError as error:
-            raise SimulationError(f"{self.target}: cannot be written: {error.strerror or error}") from None
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
-        reason = error
-        try:
-            self._zip.close()
-            if kind is None:
-                os.replace(self._part, self.target)
-        except (OSError, ValueError) as failed:  # ValueError: a member was still open when its disk was full
-            reason = reason or failed
-        finally:
-            self._part.unlink(missing_ok=True)
-        if isinstance(reason, OSError):
-            raise SimulationError(f"{self.target}: cannot be written ({reason.strerror or reason})") from None
-
-    def growing(self, name: str, shape: tuple[int, ...]) -> IO[bytes]:
-        """A float64 array of this shape, whose bytes are then written to the file returned."""
-        file = self._zip.open(f"{name}.npy", "w", force_zip64=True)
-        header = {"descr": "<f8", "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_2_0(file, header)
-        return file
-
-    def add(self, name: str, array: NDArray[Any]) -> None:
-        """A whole array."""
-        with self._zip.open(f"{name}.npy", "w", force_zip64=True) as file:
-            np.lib.format.write_array(file, array, allow_pickle=False)
+def read_fan(path: Path) -> Rollouts:
+    """Rollouts with the states they passed; SimulationError where the file holds none."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
+                raise SimulationError(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
+        with np.load(path, allow_pickle=False) as archive:
+            wanted = ("state", "time", "status", "steps", "final_state")
+            values = {name: archive[name] for name in wanted if name in archive.files}
+    except GrouserError:
+        raise
+    except FileNotFoundError:
+        raise SimulationError(f"{path}: no such file") from None
+    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
+        raise SimulationError(f"{path}: not a readable .npz file ({str(error)[:100]})") from None
+    if "status" in values and "state" not in values:
+        raise SimulationError(f"{path}: holds last states only; run grouser rollout again with --every K")
+    shapes = {name: array.shape for name, array in values.items()}
+    state = shapes.get("state", ())
+    n, rows, nq = state if len(state) == 3 else (0, 0, 0)
+    right = {"state": (n, rows, nq), "time": (rows,), "status": (n,), "steps": (n,), "final_state": (n, nq)}
+    if shapes != right or nq < 7 or n == 0 or values["state"].dtype != np.float64:
+        raise SimulationError(f"{path}: is not what grouser rollout --every K --out FILE writes; make it again")
+    known = {str(status) for status in Status}
+    if not np.isfinite(values["state"]).all() or not np.isfinite(values["time"]).all() or set(values["status"]) - known:
+        raise SimulationError(f"{path}: has states that are not finite, or endings that are not known; make it again")
+    return Rollouts(**values, deficient=np.zeros(n, dtype=np.int64))

@@ -7,17 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from grouser.cli import console
+from grouser.cli.values import option
 
+EXAMPLES = ("--json > bench.json", "--quick")
 SPREAD = ("median", "quartiles", "minimum")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("bench", epilog="Example: grouser bench --json > bench.json\n\nExample: grouser bench --quick")(bench)
-
-
 def bench(
-    quick: Annotated[bool, typer.Option("--quick", help="10 rounds instead of 50, under 20 s.")] = False,
+    quick: Annotated[bool, option("10 rounds instead of 50, under 20 s.", "--quick")] = False,
     as_json: console.Json = False,
 ) -> None:
     """Measure how fast the engine is on this machine.
@@ -43,35 +40,22 @@ def bench(
         "One core, CPU time per step in µs",
         ("vehicle", "model", "contact", "dt [s]", *SPREAD, "× real time"),
         [
-            (
-                c["vehicle"],
-                c["model"],
-                c["contact"],
-                f"{c['dt']:g}",
-                *_spread(c, "us_per_step", 2),
-                f"{c['realtime_factor']:.0f}",
-            )
+            (c["vehicle"], c["model"], c["contact"], f"{c['dt']:g}", *_spread(c, "us_per_step", 2),
+             f"{c['realtime_factor']:.0f}")
             for c in result["cases"]
         ],
         right=(3, 4, 5, 6, 7),
-    )
+    )  # fmt: skip
     console.print_table(
         "Batch, wall time in s",
         ("model", "contact", "rollouts", "each [s]", "threads", "cores", *SPREAD),
         [
-            (
-                b["model"],
-                b["contact"],
-                str(b["rollouts"]),
-                f"{b['seconds_simulated']:g}",
-                str(b["threads"]),
-                f"{b['cores']:.1f}",
-                *_spread(b, "seconds", 3),
-            )
+            (b["model"], b["contact"], str(b["rollouts"]), f"{b['seconds_simulated']:g}", str(b["threads"]),
+             f"{b['cores']:.1f}", *_spread(b, "seconds", 3))
             for b in result["batch"]
         ],
         right=(2, 3, 4, 5, 6, 7, 8),
-    )
+    )  # fmt: skip
     console.print_table(
         "Online calibration, CPU time of one update by a two-second interval in ms",
         ("filter", "parameters", *SPREAD),

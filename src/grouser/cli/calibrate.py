@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grouser.cli import console, follow, motions, values
+from grouser.cli import console, motions, values
+from grouser.cli.values import option
 from grouser.errors import GrouserError
+from grouser.pictures import picture_suffix
 
 if TYPE_CHECKING:
     from grouser.calibration.evaluate import Evaluation
@@ -17,115 +19,72 @@ if TYPE_CHECKING:
     from grouser.motion.model import MotionModel
     from grouser.motion.parameters import Parameter
 
+EXAMPLES = (
+    "drive.csv --manifest log.toml --out fit.toml",
+    "drive.csv --manifest log.toml --parameters slip,noise --online --plot fit.png",
+    "growing.csv --manifest log.toml --follow --checkpoint state.toml --out fit.toml",
+    "--list-parameters --manifest log.toml",
+)
 MODEL, FITTING, FOLLOWING = "Model", "Fitting", "Following"
 """Panels of `--help-all`; `--help` only names what is in them."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "calibrate",
-        epilog="Example: grouser calibrate drive.csv --manifest log.toml --out fit.toml\n\n"
-        "Example: grouser calibrate drive.csv --manifest log.toml --parameters slip,noise --online --plot fit.png\n\n"
-        "Example: grouser calibrate growing.csv --manifest log.toml --follow --checkpoint state.toml --out fit.toml\n\n"
-        "Example: grouser calibrate --list-parameters --manifest log.toml",
-    )(calibrate)
 
 
 def calibrate(
     logs: Annotated[
         list[Path] | None, typer.Argument(metavar="LOG...", help="Driving logs: .csv, or a ROS bag or .mcap.")
     ] = None,
-    manifest: Annotated[
-        Path | None, typer.Option(help="What columns mean (.toml); `grouser check LOG` drafts it.")
-    ] = None,
-    vehicle: Annotated[
-        str | None, typer.Option(help="A shipped vehicle or a file; else the manifest's.", rich_help_panel=MODEL)
-    ] = None,
+    manifest: Annotated[Path | None, option("Meaning of columns (.toml); `grouser check LOG` drafts it.")] = None,
+    vehicle: Annotated[str | None, option("A shipped vehicle or a file; default: the manifest's.", panel=MODEL)] = None,
     model: Annotated[
         str,
-        typer.Option(
-            help="best of several (default), kinematic, dynamic or another. "
-            f"All are {', '.join(motions.MODELS)}; best keeps the one under which held-out parts are most probable.",
+        option(
+            "best of several (default), kinematic, dynamic or another. "
+            f"All are {', '.join(motions.MODELS)}; best keeps the one with the highest held-out likelihood.",
             show_default=False,
         ),
     ] = motions.MODELS[0],
-    contact: Annotated[
-        str | None, typer.Option(help="Dynamic: piecewise-linear (default) or pacejka.", rich_help_panel=MODEL)
-    ] = None,
+    contact: Annotated[str | None, option("Dynamic: piecewise-linear (default) or pacejka.", panel=MODEL)] = None,
     terrain: Annotated[
-        str | None,
-        typer.Option(
-            help="The ground, where attitude is not measured; dynamic: flat unless given.", rich_help_panel=MODEL
-        ),
+        str | None, option("The ground, if attitude is not measured; dynamic: default flat.", panel=MODEL)
     ] = None,
-    parameters: Annotated[
-        str | None, typer.Option(help="Names or groups, with commas; else those of a first fit.")
-    ] = None,
-    interval: Annotated[float | None, typer.Option(help="How long predictions are, s; 2 unless given.")] = None,
-    distance: Annotated[
-        float | None,
-        typer.Option(help="How long predictions are, m; instead of --interval.", rich_help_panel=FITTING),
-    ] = None,
+    parameters: Annotated[str | None, option("Names or groups, with commas; default: a first fit's.")] = None,
+    interval: values.Interval = None,
+    distance: Annotated[float | None, option("Length of predictions, m; instead of --interval.", panel=FITTING)] = None,
     stride: Annotated[
-        float | None,
-        typer.Option(
-            help="Start of one to start of the next, s; less than --interval overlaps.", rich_help_panel=FITTING
-        ),
+        float | None, option("From start to start, s; less than --interval overlaps.", panel=FITTING)
     ] = None,
     online: Annotated[
-        bool,
-        typer.Option(
-            "--online",
-            help="One interval after another, as while driving; else all at once.",
-            rich_help_panel=FITTING,
-        ),
+        bool, option("Filter interval by interval; default: least squares on all.", "--online", panel=FITTING)
     ] = False,
-    loss: Annotated[
-        str,
-        typer.Option(help="All at once: huber or cauchy weigh outliers less; none.", rich_help_panel=FITTING),
-    ] = "huber",
-    noise_form: Annotated[
-        str, typer.Option(help="Process noise: diagonal, full or cholesky.", rich_help_panel=MODEL)
-    ] = "diagonal",
-    gate: Annotated[
-        float,
-        typer.Option(help="Online: squared Mahalanobis distance of an outlier.", rich_help_panel=FITTING),
-    ] = 90.0,
-    noise_gate: Annotated[float, typer.Option(help="The same for noise parameters.", rich_help_panel=FITTING)] = 1000.0,
+    loss: Annotated[str, option("Least squares: huber or cauchy weigh outliers less; none.", panel=FITTING)] = "huber",
+    noise_form: Annotated[str, option("Process noise: diagonal, full or cholesky.", panel=MODEL)] = "diagonal",
+    gate: Annotated[float, option("Online: squared Mahalanobis distance of an outlier.", panel=FITTING)] = 90.0,
+    noise_gate: Annotated[float, option("The same for noise parameters.", panel=FITTING)] = 1000.0,
     prior: Annotated[
-        list[str] | None,
-        typer.Option(help="name=value:sigma, where a parameter starts; may be repeated.", rich_help_panel=MODEL),
+        list[str] | None, option("name=value:sigma, prior of a parameter; may be repeated.", panel=MODEL)
     ] = None,
     split: Annotated[
-        float | None,
-        typer.Option(help="Share of the log to train on for held-out errors; 1 skips them.", rich_help_panel=FITTING),
+        float | None, option("Share of the log to train on for held-out errors; 1 skips them.", panel=FITTING)
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where the fit goes (.toml).")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Parameters over time, into a .png, .svg or .pdf file.")] = None,
+    out: Annotated[Path | None, option("File for the fit (.toml).")] = None,
+    plot: Annotated[Path | None, option("Parameters over time, into a .png, .svg or .pdf file.")] = None,
     list_parameters: Annotated[
-        bool, typer.Option("--list-parameters", help="Print what can be calibrated, and stop.")
+        bool, option("Print the parameters that can be calibrated, and stop.", "--list-parameters")
     ] = False,
-    following: Annotated[
-        bool, typer.Option("--follow", help="Calibrate while the log is being written; Ctrl-C ends it.")
-    ] = False,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(help="Where to go on from if stopped or killed (.toml).", rich_help_panel=FOLLOWING),
-    ] = None,
-    poll: Annotated[float, typer.Option(help="Seconds between looks at the file.", rich_help_panel=FOLLOWING)] = 0.5,
+    following: Annotated[bool, option("Calibrate while the log is being written; Ctrl-C ends it.", "--follow")] = False,
+    checkpoint: Annotated[Path | None, option("State to continue from after a stop (.toml).", panel=FOLLOWING)] = None,
+    poll: Annotated[float, option("Seconds between looks at the file.", panel=FOLLOWING)] = 0.5,
     idle_exit: Annotated[
-        float | None,
-        typer.Option(help="End when the file has not grown for so many seconds.", rich_help_panel=FOLLOWING),
+        float | None, option("End when the file has not grown for so many seconds.", panel=FOLLOWING)
     ] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Find the parameters under which predictions of a log come true.
+    """Fit the parameters of a motion model to a driving log.
 
-    It also says how sure they are.
+    It prints them with their standard deviations, and the errors of predictions.
     """
     if manifest is None and not (list_parameters and vehicle is not None):
-        raise GrouserError("--manifest: is missing; it says what the columns are, and `grouser check LOG` drafts one")
+        raise GrouserError("--manifest: is missing; it names the columns, and `grouser check LOG` drafts one")
     given = motions.Wanted(
         vehicle=vehicle, model=model, contact=contact, terrain=terrain, noise_form=noise_form, parameters=parameters,
         priors=tuple(prior or ()),
@@ -137,62 +96,73 @@ def calibrate(
     assert manifest is not None
     if not logs:
         raise GrouserError("LOG: is missing; name a driving log, or give --list-parameters")
-    if interval is not None and distance is not None:
-        raise GrouserError("--distance: predictions are of a time or of a distance; leave --interval or --distance out")
-    length = values.positive(2.0 if interval is None else interval, "--interval")
-    far = None if distance is None else values.positive(distance, "--distance")
-    gap = None if stride is None else values.positive(stride, "--stride")
-    for value, option in ((gate, "--gate"), (noise_gate, "--noise-gate")):
+    length, far = values.prediction(interval, distance)
+    for value, name in ((gate, "--gate"), (noise_gate, "--noise-gate")):
         if not value > 0.0:
-            raise GrouserError(f"{option}: {value:g} is not a positive number; inf rejects nothing")
+            raise GrouserError(f"{name}: {value:g} is not a positive number; inf rejects nothing")
+    cut: dict[str, Any] = {
+        "interval": length, "distance": far, "gate": gate, "noise_gate": noise_gate,
+        "stride": None if stride is None else values.positive(stride, "--stride"),
+    }  # fmt: skip
     for path in (out, plot, checkpoint):
-        _refuse_missing_folder(path)
+        if path is not None and not path.parent.is_dir():
+            raise GrouserError(f"{path}: its folder does not exist")
     if plot is not None:
-        from grouser.view.style import picture_suffix
-
         picture_suffix(plot)
     if following:
-        follow.run(
-            logs, manifest, given.candidates()[0], interval=length, distance=far, stride=gap, gate=gate,
-            noise_gate=noise_gate, checkpoint=checkpoint, out=out, poll=values.positive(poll, "--poll"),
+        from grouser.cli.follow import follow
+
+        follow(
+            logs, manifest, given, cut, checkpoint=checkpoint, out=out, poll=values.positive(poll, "--poll"),
             idle_exit=idle_exit, as_json=as_json, refused={"--plot": plot, "--split": split},
         )  # fmt: skip
         return
-    for option, unused in (("--checkpoint", checkpoint), ("--idle-exit", idle_exit)):
+    for name, unused in (("--checkpoint", checkpoint), ("--idle-exit", idle_exit)):
         if unused is not None:
-            raise GrouserError(f"{option}: is for --follow; add it, or leave {option} out")
+            raise GrouserError(f"{name}: is for --follow; add it, or leave {name} out")
     share = _share(split, len(logs))
-
-    from grouser.calibration.evaluate import evaluate
-
     log = console.read_log(logs, manifest)
-    options: dict[str, Any] = {
-        "interval": length, "distance": far, "stride": gap, "online": online, "loss": loss,
-        "gate": gate, "noise_gate": noise_gate,
-    }  # fmt: skip
-    held_out = None
-    tried: dict[str, Evaluation] = {}
-    wanted = given.candidates() if share < 1.0 else given.candidates()[:1]
-    if share < 1.0:
-        train, test = log.split(share)
-        for one in wanted:
-            motion = one.motion(log.vehicle, log.sensor)
-            part = _fit(f"{one.model} model, training part", motion, train, one.chosen(motion), options)
-            tried[one.model] = evaluate(part, test, interval=length, distance=far, same_drive=True)
-        wanted.sort(key=lambda one: -tried[one.model].errors.log_likelihood)
-        held_out = tried[wanted[0].model]
-    motion = wanted[0].motion(log.vehicle, log.sensor)
-    what = f"{wanted[0].model} model, {'whole log' if held_out is not None else 'log'}"
-    fit = _fit(what, motion, log, wanted[0].chosen(motion), options)
+    fit, chosen, tried = _best(given, log, share, {**cut, "online": online, "loss": loss})
     if out is not None:
         fit.save(out)
     if plot is not None:
         fit.plot(plot)
     if as_json:
-        chosen = {"model": wanted[0].model, "tried": {name: _judged(one) for name, one in tried.items()}}
-        console.print_json({**chosen, **_as_json(fit, held_out, share, log, out, plot)})
+        judged = {"model": chosen, "tried": {name: _judged(one) for name, one in tried.items()}}
+        console.print_json({**judged, **_as_json(fit, tried.get(chosen), share, log, out, plot)})
     else:
-        _print(fit, wanted[0].model, tried, share, log, logs, manifest, out, plot)
+        _print(fit, chosen, tried, share, log)
+        for file in (out, plot):
+            if file is not None:
+                typer.echo(f"wrote {file}")
+        again = f"calibrate {logs[0]} --manifest {manifest} --out fit.toml"
+        then = f"evaluate ANOTHER_LOG --manifest {manifest} --fit {out}"
+        typer.echo(f"next: grouser {again if out is None else then}")
+
+
+def _best(
+    given: motions.Wanted, log: Log, share: float, options: dict[str, Any]
+) -> tuple[Fit, str, dict[str, Evaluation]]:
+    """The fit to the whole log of the model with the highest held-out likelihood, its name, and all evaluations.
+
+    Models are compared on the last part of the log, fitted to the first `share` of it; with a share of 1 none is.
+    """
+    wanted, tried = given.candidates(), dict[str, Any]()
+    if share < 1.0:
+        from grouser.calibration.evaluate import evaluate
+
+        train, test = log.split(share)
+        for one in wanted:
+            motion = one.motion(log.vehicle, log.sensor)
+            part = _fit(f"{one.model} model, training part", motion, train, one.chosen(motion), options)
+            tried[one.model] = evaluate(
+                part, test, interval=options["interval"], distance=options["distance"], same_drive=True
+            )
+        wanted.sort(key=lambda one: -tried[one.model].errors.log_likelihood)
+    best = wanted[0]
+    motion = best.motion(log.vehicle, log.sensor)
+    what = f"{best.model} model, {'whole log' if tried else 'log'}"
+    return _fit(what, motion, log, best.chosen(motion), options), best.model, tried
 
 
 def _fit(what: str, motion: MotionModel, log: Log, chosen: list[Parameter], options: dict[str, Any]) -> Fit:
@@ -209,12 +179,6 @@ def _share(split: float | None, logs: int) -> float:
     if not 0.0 < split <= 1.0:
         raise GrouserError(f"--split: {split:g} is not above 0 and at most 1")
     return split
-
-
-def _refuse_missing_folder(path: Path | None) -> None:
-    """Before an hour of work, not after it."""
-    if path is not None and not path.parent.is_dir():
-        raise GrouserError(f"{path}: its folder does not exist")
 
 
 def _list(given: motions.Wanted, manifest: Path | None, as_json: bool) -> None:
@@ -254,7 +218,7 @@ def _list(given: motions.Wanted, manifest: Path | None, as_json: bool) -> None:
     groups = [g for g in motions.GROUPS if any(p.name.startswith(g + ".") for p in found)]
     if not given.from_commands:
         typer.echo("--parameters powertrain,… predicts from commands, and adds powertrain.gain, .delay, .time_constant")
-    typer.echo(f"* calibrated unless --parameters says otherwise; groups: {', '.join(groups)}; * stands for any text")
+    typer.echo(f"* calibrated by default; groups: {', '.join(groups)}; * stands for any text")
 
 
 def _finite(value: float) -> float | None:
@@ -268,46 +232,30 @@ def _as_json(
     for p in fit.parameters:
         summary["parameters"][p.name] |= {"prior": p.value, "prior_sigma": p.sigma}
     summary["training"] |= {"part": "the whole log", "segments": log.n_segments}
-    if held_out is None:
-        summary["held_out"] = None
-    else:
-        said = f"fit to the first {100 * share:g} % of the log by time, judged on the rest"
-        summary["held_out"] = {**held_out.summary(), "trained_on": share, "note": said}
-    return {**summary, "vehicle": fit.model.vehicle.name, "fit": _path(out), "plot": _path(plot)}
-
-
-def _path(path: Path | None) -> str | None:
-    return None if path is None else str(path)
+    note = f"fit to the first {100 * share:g} % of the log by time, judged on the rest"
+    judged = None if held_out is None else {**held_out.summary(), "trained_on": share, "note": note}
+    files = {"fit": console.path_of(out), "plot": console.path_of(plot)}
+    return {**summary, "held_out": judged, "vehicle": fit.model.vehicle.name, **files}
 
 
 def _judged(one: Evaluation) -> dict[str, float]:
-    """What decides between models, and the errors beside it."""
+    """The likelihood, which decides between models, and the errors."""
     found = one.errors.summary()
     names = ("position_rms", "yaw_rms_deg", "nees")
     return {"log_likelihood": one.errors.log_likelihood, **{name: found[name] for name in names}}
 
 
-def _print(
-    fit: Fit,
-    model: str,
-    tried: dict[str, Evaluation],
-    share: float,
-    log: Log,
-    logs: list[Path],
-    manifest: Path,
-    out: Path | None,
-    plot: Path | None,
-) -> None:
+def _print(fit: Fit, model: str, tried: dict[str, Evaluation], share: float, log: Log) -> None:
     t = fit.training
     each = f"{t.interval:g} s" if t.interval is not None else f"{t.distance:g} m"
-    how = "one after another" if t.method == "online" else "all at once"
+    how = "filtered online" if t.method == "online" else "least squares"
     print_parameters(fit, f"{fit.model.vehicle.name}, {model} model: {t.intervals} intervals of {each}, {how}")
     typer.echo("")
     if fit.undetermined:
-        typer.echo("hardly determined, because the drive does not excite it: what is given is mostly the prior")
+        typer.echo("hardly determined, because the drive does not excite it; the values are mostly the prior:")
         for direction in fit.undetermined:
             typer.echo(f"  {direction}")
-    word = "rejected as outliers" if t.method == "online" else "count for less than half, as outliers"
+    word = "rejected as outliers" if t.method == "online" else "weigh less than half, as outliers"
     typer.echo(f"{t.rejected} of {t.intervals} intervals {word}")
     if t.overlapping:
         typer.echo("intervals overlap, so the uncertainties above are too small")
@@ -317,19 +265,11 @@ def _print(
         _print_held_out(tried, model, share)
         typer.echo("the fit itself is made from the whole log")
     else:
-        typer.echo(f"errors on the log it was fitted to: {t.position_rms:.3f} m rms; none was held out")
-    for file in (out, plot):
-        if file is not None:
-            typer.echo(f"wrote {file}")
-    where = "fit.toml" if out is None else out
-    if out is None:
-        typer.echo(f"next: grouser calibrate {logs[0]} --manifest {manifest} --out {where}")
-    else:
-        typer.echo(f"next: grouser evaluate ANOTHER_LOG --manifest {manifest} --fit {where}")
+        typer.echo(f"errors on the log it was fitted to: {t.position_rms:.3f} m rms; no part was held out")
 
 
 def print_parameters(fit: Fit, title: str) -> None:
-    """A table of what was found."""
+    """A table of the parameters found."""
     from grouser.motion.meaning import meaning, unit_of
 
     sigma = fit.sigma
@@ -342,7 +282,7 @@ def print_parameters(fit: Fit, title: str) -> None:
     ]  # fmt: skip
     typer.echo(title)
     columns = ("parameter", "value", "1σ", "prior", "unit", "meaning")
-    shown = len(columns) if console.is_wide() else len(columns) - 1  # meanings would fold and push all else apart
+    shown = len(columns) if console.is_wide() else len(columns) - 1  # meanings would fold
     console.print_table("", columns[:shown], [row[:shown] for row in rows], right=(1,))
 
 
@@ -353,5 +293,5 @@ def _print_held_out(tried: dict[str, Evaluation], model: str, share: float) -> N
     rows = [("plain odometry", held_out.baseline.summary(consistency=False))]
     rows += [(name, one.errors.summary()) for name, one in tried.items()]
     for name, one in rows:
-        chosen = " (kept: most probable)" if name == model and len(tried) > 1 else ""
+        chosen = " (kept: highest likelihood)" if name == model and len(tried) > 1 else ""
         typer.echo(f"  {name:<15} {one['position_rms']:.3f} m, {one['yaw_rms_deg']:.2f}° rms{chosen}")

@@ -1,26 +1,26 @@
-"""`grouser check`: whether a file, or the installation, can be used, and what is in it."""
+"""`grouser check`: what is in a file, and whether it can be used; or the installation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grouser.cli import check_log, console
+from grouser.cli import console
+from grouser.cli.values import option
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
+    from grouser.logs.assess import Assessment
+    from grouser.logs.log import Log
     from grouser.terrain import Terrain
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "check",
-        epilog="Example: grouser check my-rover.toml\n\nExample: grouser check run.npz --json\n\n"
-        "Example: grouser check drive.csv --manifest log.toml\n\nExample: grouser check --installation",
-    )(check)
+EXAMPLES = ("my-rover.toml", "run.npz --json", "drive.csv --manifest log.toml", "--installation")
+Found = tuple[str, str, dict[str, Any]]
+"""Kind, description for people, and numbers."""
 
 
 def check(
@@ -32,60 +32,50 @@ def check(
             ".tif .stl .obj or .ply, a run .npz, a log .csv .bag .db3 or .mcap, a manifest .toml.",
         ),
     ] = None,
-    manifest: Annotated[
-        Path | None, typer.Option("--manifest", help="What the columns or topics of a log are (.toml).")
-    ] = None,
+    manifest: Annotated[Path | None, option("Meaning of the columns or topics of a log (.toml).")] = None,
     installation: Annotated[
-        bool,
-        typer.Option("--installation", help="Say versions, processor, and where compiled kernels come from."),
+        bool, option("Print versions, processor and origin of compiled kernels.", "--installation")
     ] = False,
     as_json: console.Json = False,
 ) -> None:
-    """Read a file and say what is in it, or what is wrong with it.
+    """Read a file and print what is in it, or what is wrong with it.
 
-    A log may lie in several files.
+    Several files are the parts of one log.
     """
     if installation:
-        _tell_installation(files, manifest, as_json)
+        from grouser.cli.installation import describe
+
+        if files or manifest is not None:
+            raise GrouserError("--installation: takes no file; leave FILE and --manifest out")
+        words, facts = describe()
+        console.emit(facts, as_json, lambda _: typer.echo(words))
         return
     if not files:
-        raise GrouserError("check needs a FILE, or --installation; see: grouser check --help")
+        raise GrouserError("FILE: is missing; name one, or give --installation; see: grouser check --help")
     file = files[0]
     if manifest is not None:
-        kind, words, numbers = check_log.describe_log(files, manifest)
+        kind, words, numbers = _log(files, manifest)
+    elif len(files) > 1:
+        raise GrouserError(f"{len(files)} files are given; only the parts of a log go together, with --manifest")
     else:
-        check_log.refuse_several(files)
         kind, words, numbers = _look(file)
-    if as_json:
-        console.print_json({"file": str(file), "kind": kind, **numbers})
-    else:
-        typer.echo(f"{file}: a {kind}, fine\n{words}")
+    result = {"file": str(file), "kind": kind, **numbers}
+    console.emit(result, as_json, lambda _: typer.echo(f"{file}: a {kind}, no errors\n{words}"))
 
 
-def _tell_installation(files: list[Path] | None, manifest: Path | None, as_json: bool) -> None:
-    from grouser.cli.installation import describe
-
-    if files or manifest is not None:
-        raise GrouserError("--installation is about no file; leave FILE and --manifest out")
-    words, facts = describe()
-    if as_json:
-        console.print_json(facts)
-    else:
-        typer.echo(words)
-
-
-def _look(file: Path) -> tuple[str, str, dict[str, Any]]:
-    """Kind, description for people, and numbers."""
+def _look(file: Path) -> Found:
+    """Any file but a log with its manifest."""
     import grouser as gr
+    from grouser.logs.bags import is_bag
     from grouser.terrain.files import SUFFIXES
 
-    if check_log.looks_like_log(file) and file.exists():
-        return check_log.describe_unread(file)
+    suffix = file.suffix.lower()
+    if (suffix in (".csv", ".tsv") or is_bag(file)) and file.exists():
+        return _unread(file)
     if not file.is_file():
         raise GrouserError(f"{file}: {'is a folder, not a file' if file.is_dir() else 'no such file'}")
-    suffix = file.suffix.lower()
-    if suffix == ".toml" and check_log.is_manifest(file):
-        return check_log.describe_manifest(file)
+    if suffix == ".toml" and _is_manifest(file):
+        return _manifest(file)
     if suffix in (".toml", ".urdf"):
         from grouser.cli.vehicles import summary
 
@@ -97,7 +87,7 @@ def _look(file: Path) -> tuple[str, str, dict[str, Any]]:
     if suffix in SUFFIXES:
         return _terrain(gr.terrain.read(file))
     known = ", ".join(dict.fromkeys((".toml", ".urdf", *SUFFIXES, ".csv", ".bag", ".db3", ".mcap")))
-    raise GrouserError(f"{file}: cannot tell what this is; files that can be checked end in {known}")
+    raise GrouserError(f"{file}: is of no known kind; files that can be checked end in {known}")
 
 
 def _holds_terrain(file: Path) -> bool:
@@ -111,7 +101,7 @@ def _holds_terrain(file: Path) -> bool:
         return False
 
 
-def _terrain(ground: Terrain) -> tuple[str, str, dict[str, Any]]:
+def _terrain(ground: Terrain) -> Found:
     import math
 
     box = [None if math.isinf(value) else float(value) for value in ground.bounds]
@@ -120,3 +110,91 @@ def _terrain(ground: Terrain) -> tuple[str, str, dict[str, Any]]:
     return "terrain", f"{ground.description}; {edges}", {
         "terrain": ground.kind, "description": ground.description, "bounds": box,
     }  # fmt: skip
+
+
+def _is_manifest(file: Path) -> bool:
+    """Whether a TOML file calls itself a log's manifest."""
+    try:
+        with file.open("rb") as stream:
+            return b"grouser/log@" in stream.read(100_000)
+    except OSError:
+        return False
+
+
+def _manifest(file: Path) -> Found:
+    """The signals a manifest names."""
+    from grouser.logs.manifest import load_manifest
+
+    manifest = load_manifest(file)
+    signals = {**manifest.signals(), **manifest.pose_signals()}
+    words = "\n".join(f"  {key:<22} {signal.source}" for key, signal in signals.items())
+    numbers = {"vehicle": manifest.vehicle, "signals": {key: signal.source for key, signal in signals.items()}}
+    return "log manifest", words, numbers
+
+
+def _log(files: Sequence[Path], manifest: Path) -> Found:
+    """A log read with its manifest."""
+    from grouser.logs.assess import assess
+
+    log = console.read_log(files, manifest)
+    found = assess(log)
+    words = console.pair_lines(_pairs(log, found))
+    words += [f"  {line}" for line in log.report.lines()[1:]]
+    words.append("can be calibrated" if found.can_calibrate else "cannot be calibrated")
+    words += [f"  cannot determine {line}" for line in found.cannot_determine]
+    return "log", "\n".join(words), {**found.as_dict(), "vehicle": log.vehicle, "report": log.report.as_dict()}
+
+
+def _unread(file: Path) -> Found:
+    """A log without a manifest: what it holds, and a manifest to start from."""
+    from grouser.logs import bags
+    from grouser.logs.bag_skeleton import bag_skeleton
+
+    if bags.is_bag(file):
+        topics = bags.topics(file)
+        lines = [f"  {topic}  {kind}" for topic, kind in sorted(topics.items())]
+        text = bag_skeleton(file, topics)
+        hint = "give them a meaning in a manifest, passed with --manifest; a draft:"
+        return "bag", "\n".join(["topics:", *lines, hint, "", text]), {"topics": topics, "manifest": text}
+    from grouser.logs.skeleton import layout, skeleton
+
+    found = layout(file)
+    text = skeleton(found)
+    said = ", ".join(found.names) if found.header else f"{len(found.names)} without a heading"
+    words = f"columns: {said}\ngive them a meaning in a manifest, passed with --manifest; a draft:\n\n{text}"
+    numbers = {"columns": list(found.names), "header": found.header, "delimiter": found.delimiter, "manifest": text}
+    return "table", words, numbers
+
+
+def _pairs(log: Log, found: Assessment) -> list[tuple[str, str]]:
+    report = log.report
+    pairs = [
+        ("duration", f"{found.duration:.1f} s in {log.n_segments} segment{'' if log.n_segments == 1 else 's'}"),
+        ("rows", f"{report.rows}, of which {report.samples} are samples and {report.n_rejected} rejected"),
+        ("signals", ", ".join(_signals(log))),
+    ]
+    if found.sample_rate is not None:
+        pairs.append(("sample rate", f"{found.sample_rate:.4g} Hz"))
+    if found.pose_rate is not None:
+        pairs.append(("poses", f"{report.poses}, {found.pose_rate:.3g} Hz"))
+    if found.distance is not None:
+        pairs += [
+            ("driving", f"{found.moving:.1f} s, {found.distance:.1f} m, up to {found.top_speed:.2f} m/s"),
+            ("turning", f"left {found.turned_left:.0f}°, right {found.turned_right:.0f}°,"
+                        f" up to {found.top_turn_rate:.2f} rad/s"),
+        ]  # fmt: skip
+    for name, span in (("roll", found.roll), ("pitch", found.pitch)):
+        if span is not None:
+            pairs.append((name, f"{span[0]:.1f}° to {span[1]:.1f}° (5 to 95 %)"))
+    if found.lag is not None:
+        pairs.append(("pose lag", f"about {found.lag:.2f} s by this log, {log.sensor.lag:.2f} s by the manifest"))
+    return pairs
+
+
+def _signals(log: Log) -> list[str]:
+    given = [f"rates {' '.join(log.rates)}"] if log.rates else []
+    given += [f"angles {' '.join(log.angles)}"] if log.angles else []
+    given += [f"commands {' '.join(log.commands)}"] if log.commands else []
+    for name in ("attitude", "gyro", "acceleration", "body_command"):
+        given += [name] if getattr(log, name) is not None else []
+    return given + [f"labels {' '.join(log.label)}"] * bool(log.label)

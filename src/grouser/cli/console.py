@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 WIDE = 100
-"""Columns of a terminal from which on there is room for words beside numbers."""
+"""Columns of a terminal that has room for descriptions."""
 SLOW = 1.0
 """Seconds of reading after which a bar appears."""
 SPARSE = 5.0
@@ -27,8 +27,30 @@ SPARSE = 5.0
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on stdout; numbers that JSON cannot say are refused."""
+    """One JSON object on stdout; NaN and infinity are refused."""
     typer.echo(json.dumps(value, allow_nan=False, indent=2, ensure_ascii=False))
+
+
+def emit(result: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:
+    """A result as JSON, or shown to people; `files` it names are listed below."""
+    if as_json:
+        print_json(result)
+        return
+    show(result)
+    for file in result.get("files", ()):
+        typer.echo(f"wrote {file}")
+
+
+def path_of(path: Path | None) -> str | None:
+    """A path as JSON takes it."""
+    return None if path is None else str(path)
+
+
+def check_status(status: Any, seconds: float) -> None:
+    """Exit with 1 and a sentence where a run ended early."""
+    if status != "ok":
+        remark(f"grouser: the run ended after {seconds:g} s: {status.meaning}")
+        raise typer.Exit(1)
 
 
 def remark(message: str) -> None:
@@ -61,79 +83,73 @@ def print_table(
 
 def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
     """Names and values, one a line."""
+    typer.echo("\n".join(([title] if title else []) + pair_lines(pairs)))
+
+
+def pair_lines(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Names and values in two columns."""
     width = max(len(name) for name, _ in pairs)
-    if title:
-        typer.echo(title)
-    for name, value in pairs:
-        typer.echo(f"  {name:<{width}}  {value}")
+    return [f"  {name:<{width}}  {value}" for name, value in pairs]
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Progress]:
     """A bar on stderr while something is done, gone afterwards; sparse lines where stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield _lines(what)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
-    with Progress(
-        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
-    ) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _lines(what: str) -> Progress:
-    last = [time.monotonic()]
-
-    def report(done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - last[0] >= SPARSE and done < total:
-            last[0] = now
-            remark(f"{what}: {done} of {total}")
-
-    return report
+    with _bar(what, 0.0, "BarColumn", "TaskProgressColumn", "TimeElapsedColumn", "TimeRemainingColumn") as report:
+        yield report or _lines(what, lambda done, total, _: f"{done} of {total}")
 
 
 def read_log(paths: Sequence[Path], manifest: Path) -> Log:
-    """The log in some files; on stderr how far it is and how fast [MB/s], if that takes a while."""
+    """The log in some files; progress and speed [MB/s] on stderr, if reading takes a while."""
     import grouser as gr
 
-    name = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
-    with _reading(f"reading {name}") as report:
-        return gr.read_log(paths, manifest=manifest, progress=report)
+    def words(done: int, total: int, seconds: float) -> str:
+        return f"{done / 1e6:.0f} of {total / 1e6:.0f} MB, {done / 1e6 / seconds:.0f} MB/s"
+
+    what = f"reading {paths[0].name if len(paths) == 1 else f'{len(paths)} files'}"
+    columns = ("BarColumn", "DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
+    with _bar(what, SLOW, *columns) as report:
+        return gr.read_log(paths, manifest=manifest, progress=report or _lines(what, words))
 
 
 @contextmanager
-def _reading(what: str) -> Iterator[Progress]:
-    began = time.monotonic()
+def _bar(what: str, patience: float, *columns: str) -> Iterator[Progress | None]:
+    """A bar that appears after some seconds; None where stderr is not a terminal."""
     if not sys.stderr.isatty():
-        last = [began]
-
-        def line(done: int, total: int) -> None:
-            now = time.monotonic()
-            if now - last[0] >= SPARSE:
-                last[0] = now
-                remark(f"{what}: {done / 1e6:.0f} of {total / 1e6:.0f} MB, {done / 1e6 / (now - began):.0f} MB/s")
-
-        yield line
+        yield None
         return
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-    task = bar.add_task(what, total=None)
+    kinds = [getattr(rich, name)() for name in columns]
+    bar = rich.Progress(
+        rich.TextColumn("{task.description}"), *kinds, console=Console(stderr=True), transient=True
+    )  # fmt: skip
+    task, began = bar.add_task(what, total=None), time.monotonic()
 
     def draw(done: int, total: int) -> None:
-        if not bar.live.is_started and time.monotonic() - began >= SLOW:
+        if not bar.live.is_started and time.monotonic() - began >= patience:
             bar.start()
         bar.update(task, completed=done, total=total)
 
     try:
+        if patience == 0.0:
+            bar.start()
         yield draw
     finally:
         if bar.live.is_started:
             bar.stop()
+
+
+def _lines(what: str, words: Callable[[int, int, float], str]) -> Progress:
+    """A line on stderr every few seconds."""
+    began = last = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= SPARSE and done < total:
+            last = now
+            remark(f"{what}: {words(done, total, now - began)}")
+
+    return report

@@ -1,4 +1,4 @@
-"""`grouser demo`: two rovers told to drive straight over rough ground, and where they really end up."""
+"""`grouser demo`: two rovers commanded straight over rough ground, and where they end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from grouser.cli import console, values
+from grouser.cli.values import option
 
 if TYPE_CHECKING:
     from grouser.simulation.run import Run
@@ -27,26 +28,20 @@ class Scene(NamedTuple):
     seed: int
 
 
+EXAMPLES = ("", "--seed 5 --out /tmp/demo")
 SCENES = (Scene("zoe", 0.15, 0.8, 1.0, 10.0, 3), Scene("rocky7", 0.05, 0.2, 0.5, 10.0, 1))
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("demo", epilog="Example: grouser demo\n\nExample: grouser demo --seed 5 --out /tmp/demo")(demo)
-
-
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for picture, 3D pages and tables.")] = Path("out/demo"),
-    seed: Annotated[int | None, typer.Option(help="Of the ground; without it, the grounds of the README.")] = None,
-    no_picture: Annotated[
-        bool, typer.Option("--no-picture", help="Write the tables only, neither picture nor 3D pages.")
-    ] = False,
-    forces: Annotated[bool, typer.Option("--forces", help="Show runs with masses and forces too, in 3D.")] = False,
+    out: Annotated[Path, option("Folder for picture, 3D pages and tables.")] = Path("out/demo"),
+    seed: Annotated[int | None, option("Seed of the ground; default: the grounds of the README.")] = None,
+    no_picture: Annotated[bool, option("Write the tables only, no picture, no 3D pages.", "--no-picture")] = False,
+    forces: Annotated[bool, option("Show runs with masses and forces too, in 3D.", "--forces")] = False,
     as_json: console.Json = False,
 ) -> None:
-    """Send two rovers straight over rough ground; say where they end up.
+    """Drive two rovers straight over rough ground; show where they end.
 
-    They are Zoë and Rocky 7, and it also says why.
+    They are Zoë and Rocky 7; the command also prints why they leave the commanded path.
     """
     began = time.monotonic()
     values.make_folder(out)
@@ -81,31 +76,22 @@ def demo(
                 _view(scene, run, goal, files[i], forces=forces)
             report(total, total)
     seconds = time.monotonic() - began
-    if as_json:
-        console.print_json(
-            {
-                "runs": [
-                    {**run.summary(), "account": account.to_json(), "words": account.sentence()}
-                    for run, account in zip(runs, accounts, strict=True)
-                ],
-                "files": [str(file) for file in files],
-                "seconds": round(seconds, 2),
-            }
-        )
-    else:
-        for run, account in zip(runs, accounts, strict=True):
-            _tell(run, account)
-        for file in files:
-            typer.echo(f"wrote {file}")
-        if not no_picture:
-            typer.echo(f"\nopen {out / SCENES[0].vehicle}.html in a browser to see it drive in 3D; it needs no network")
+    pairs = list(zip(runs, accounts, strict=True))
+    result = {
+        "runs": [{**run.summary(), "account": one.to_json(), "words": one.sentence()} for run, one in pairs],
+        "files": [str(file) for file in files],
+        "seconds": round(seconds, 2),
+    }
+    console.emit(result, as_json, lambda _: _show(pairs))
+    if not as_json and not no_picture:
+        typer.echo(f"\nopen {out / SCENES[0].vehicle}.html in a browser to see the drive in 3D; it needs no network")
     if any(run.status != "ok" for run in runs):
         console.remark("grouser: a run ended early; see its status above")
         raise typer.Exit(1)
 
 
 def drive_scene(scene: Scene, seed: int | None) -> tuple[Run, Run, Account]:
-    """On rough ground, as commanded on flat ground, and what came of it."""
+    """The run on rough ground, the same command on flat ground, and the comparison."""
     import grouser as gr
     from grouser.view.account import account
 
@@ -118,7 +104,7 @@ def drive_scene(scene: Scene, seed: int | None) -> tuple[Run, Run, Account]:
 
 
 def _view(scene: Scene, run: Run, goal: Run, page: Path, *, forces: bool) -> None:
-    """A page that plays the run and what was commanded, and if asked for the same with masses and forces."""
+    """A page that plays the run, the commanded one, and if asked for the run with masses and forces."""
     import grouser as gr
 
     assert run.ground is not None
@@ -129,16 +115,15 @@ def _view(scene: Scene, run: Run, goal: Run, page: Path, *, forces: bool) -> Non
         forced = gr.simulate(dynamic, run.ground, gr.drive.arc(scene.speed), duration=scene.duration)
         runs = {f"{name}, with forces": forced, **runs}
     first, *others = runs.values()
-    first.view(page, *others, names=list(runs), title=f"{name} told to drive straight over rough ground")
+    first.view(page, *others, names=list(runs), title=f"{name} commanded straight over rough ground")
 
 
-def _tell(run: Run, account: Account) -> None:
-    ground = run.ground.description if run.ground is not None else ""
-    typer.echo(account.headline())
-    typer.echo(f"  on {ground}, commanded straight ahead; status {run.status}; why:")
-    for reason in account.reasons():
-        typer.echo(f"  – {reason}")
-    typer.echo(
-        f"  mean slip {100 * account.mean_slip_speed:.1f} cm/s, largest tilt "
-        f"{math.degrees(account.largest_tilt):.1f}°\n"
-    )
+def _show(pairs: list[tuple[Run, Account]]) -> None:
+    for run, account in pairs:
+        ground = run.ground.description if run.ground is not None else ""
+        typer.echo(account.headline())
+        typer.echo(f"  on {ground}, commanded straight ahead; status {run.status}; why:")
+        for reason in account.reasons():
+            typer.echo(f"  – {reason}")
+        slip, tilt = 100 * account.mean_slip_speed, math.degrees(account.largest_tilt)
+        typer.echo(f"  mean slip {slip:.1f} cm/s, largest tilt {tilt:.1f}°\n")

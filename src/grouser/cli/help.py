@@ -1,9 +1,8 @@
 """Two helps of every command: `--help` fits a terminal of 80 × 24, `--help-all` explains everything.
 
-What `--help` shows is said where a command is declared, and nowhere else. Of every text it is the first
-sentence, and more where they fit on the same line. An option that few people need has a panel (`rich_help_panel`):
-it is only named. Of the examples in the epilog the first is shown, and others while there is room. (The panels that
-Typer draws take three lines more each, and cut long words off where a terminal is narrow.)
+`--help` shows the first sentence of every text, and more where they fit on the same line. Options with a panel
+(`rich_help_panel`) are only named. It shows the first example, and others while there is room. (The panels that Typer
+draws take three lines more each, and cut off long words in a narrow terminal.)
 """
 
 from __future__ import annotations
@@ -33,39 +32,39 @@ _STYLES = {
 }
 
 
-class Command(TyperCommand):
+class _TwoHelps:
+    """`--help` and `--help-all` of a command or group."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, `--help-all` among them."""
+        return _with_help_all(self, super().get_params(ctx), ctx)  # type: ignore[misc]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """What `--help` shows."""
+        formatter.write(_painted(help_text(self, ctx, _width())))
+
+    def summaries(self) -> dict[str, str]:
+        """First sentences of the commands below it, by name."""
+        return {}
+
+
+class Command(_TwoHelps, TyperCommand):
     """A command with both helps."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Arguments, then what must be given, then the rest."""
+        """Arguments, then required options, then the rest."""
         must = [_label(one, ctx) for one in self.params if not _is_argument(one) and one.required]
         return [*(_argument(one, usage=True) for one in self.params if _is_argument(one)), *must, "[OPTIONS]"]
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        """All parameters, `--help-all` among them."""
-        return _with_help_all(self, super().get_params(ctx), ctx)
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """What `--help` shows."""
-        formatter.write(_painted(help_text(self, ctx, _width())))
-
-
-class Group(TyperGroup):
-    """The command that has the others below it, with both helps."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """All parameters, `--help-all` among them."""
-        return _with_help_all(self, super().get_params(ctx), ctx)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """What `--help` shows."""
-        formatter.write(_painted(help_text(self, ctx, _width())))
+class Group(_TwoHelps, TyperGroup):
+    """A command with others below it, with both helps."""
 
 
 def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:
     """Usage, what it does, commands or arguments, options by panel, examples; all in lines of so many columns."""
     shown = [one for one in command.get_params(ctx) if not getattr(one, "hidden", False)]
-    below = [Row(name, one.help) for name, one in getattr(command, "commands", {}).items() if not one.hidden]
+    below = [Row(name, text) for name, text in command.summaries().items()]
     arguments = [Row(_argument(one), one.help) for one in shown if _is_argument(one)]
     panels: dict[str, list[Row]] = {"": []}
     for one in shown:
@@ -98,7 +97,7 @@ def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:
 
 
 class Row(NamedTuple):
-    """A line of help, or several: an option, say, what it is for, and its default."""
+    """A row of help: an option, its text, its default."""
 
     label: str
     text: str | None
@@ -156,7 +155,7 @@ def _label(option: Any, ctx: Any) -> str:
 
 
 def _default(option: Any) -> str:
-    """What holds where an option is not given, if that is a value worth showing."""
+    """The default of an option, if it is worth showing."""
     if option.is_flag or option.required or not option.show_default or option.default in (None, ""):
         return ""
     default = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)

@@ -1,4 +1,4 @@
-"""Motion models by name, made from what the command line says."""
+"""Motion models by name, from options of the command line."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Wanted:
 
         if self.model == "kinematic":
             return list(DEFAULTS)
-        if self.model == "perturbative":  # its α₆ and the sensor's place ahead cannot be told apart
+        if self.model == "perturbative":  # its α₆ and the sensor's place ahead cannot be distinguished
             return [name for name in DEFAULTS if name != "sensor.x"]
         instead = ["model"]
         if self.model == "dynamic":

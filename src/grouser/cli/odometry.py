@@ -1,4 +1,4 @@
-"""`grouser odometry`: where a log's wheels say the vehicle went, judged by the log's poses."""
+"""`grouser odometry`: wheel odometry along a log, compared with the log's poses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grouser.cli import console, values
+from grouser.cli.values import option
 from grouser.errors import GrouserError
+from grouser.pictures import picture_suffix
+from grouser.view.words import HELD_OUT, consistency, odometry_name
 
 if TYPE_CHECKING:
     from grouser.logs import Log
@@ -19,50 +22,42 @@ if TYPE_CHECKING:
 
 OUTPUTS = (".tum", ".csv")
 SEEN = 1000
-"""Progress of writing is told every so many estimates."""
+"""Estimates from one report of progress to the next."""
 ERRORS = ("end_error", "end_error_percent", "yaw_error_deg", "yaw_error_percent", "height_rms")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "odometry",
-        epilog="Example: grouser odometry drive.csv --manifest log.toml --fit fit.toml --gyro\n\n"
-        "Example: grouser odometry drive.csv --manifest log.toml --plot drive.png\n\n"
-        "Example: grouser odometry drive.csv --manifest log.toml --fit fit.toml --plot drive.png --out drive.tum",
-    )(odometry)
+EXAMPLES = (
+    "drive.csv --manifest log.toml --fit fit.toml --gyro",
+    "drive.csv --manifest log.toml --plot drive.png",
+    "drive.csv --manifest log.toml --fit fit.toml --plot drive.png --out drive.tum",
+)
 
 
 def odometry(
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="A driving log; several files are one log.")],
-    manifest: Annotated[Path, typer.Option(help="What the columns are (.toml).")],
-    fit: Annotated[
-        Path | None, typer.Option(help="What `grouser calibrate` wrote; without it, plain odometry. A .toml file.")
-    ] = None,
+    logs: values.Logs,
+    manifest: values.Manifest,
+    fit: Annotated[Path | None, option("File of `grouser calibrate` (.toml); default: plain odometry.")] = None,
     gyro: Annotated[
-        bool, typer.Option("--gyro", help="Turn rates of the gyro; bias and lag are found from the log.")
+        bool, option("Use turn rates of the gyro. Its bias and lag are estimated from the log.", "--gyro")
     ] = False,
     same_ground: Annotated[
-        bool, typer.Option("--same-ground", help="Slip is that of the fit's ground, not of a similar one.")
+        bool, option("The ground is that of the fit, not a similar one. It narrows the covariance.", "--same-ground")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Poses into .tum, or everything with covariances into .csv.")] = None,
+    out: Annotated[Path | None, option("Poses into .tum, or all with covariances into .csv.")] = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="Path, height and yaw error into .png, .svg or .pdf. The path is drawn with ellipses."),
+        Path | None, option("Path, height, yaw error into .png .svg .pdf. The path is drawn with ellipses.")
     ] = None,
     view: Annotated[
         Path | None,
-        typer.Option(help="The drive in 3D into .html, with a moving ellipse. Plain odometry and the poses beside."),
+        option("The drive in 3D into .html, with a moving ellipse. It shows plain odometry and poses too."),
     ] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Follow a log by its wheels and attitude; its poses only judge.
+    """Compute wheel odometry along a log and compare it with the poses.
 
-    A gyro may help. Plain odometry stands beside.
+    Poses are not used for the odometry. Plain odometry is computed too.
     """
     if plot is not None:
-        from grouser.view.style import picture_suffix
-
         picture_suffix(plot)
     if view is not None:
         from grouser.view.page import check_page
@@ -79,32 +74,33 @@ def odometry(
     with console.progress("odometry, %") as report:
         both = compare(log, found, gyro=gyro, same_ground=same_ground, progress=report)
     run, judged, baseline = both.run, both.judged, both.baseline
+    name = odometry_name(found is not None, gyro)
     if found is not None:
         _same_vehicle(found, log)
-    # What a log without poses cannot say is null.
+    # Without poses, errors are null.
     result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, "nees", "baseline"))
-    not_judged = None if len(log.poses) > 1 else f"has {len(log.poses) or 'no'} poses, and two are needed to judge by"
+    not_judged = None if len(log.poses) > 1 else f"has {len(log.poses) or 'no'} poses, and errors need two"
     if judged is not None and baseline is not None:
         plain = baseline.summary()
         result = {**judged.summary(), "baseline": {key: plain[key] for key in ERRORS}}
     elif plot is not None:
-        raise GrouserError(f"{log.name}: {not_judged}, so nothing can be drawn against them; leave --plot out")
+        raise GrouserError(f"{log.name}: {not_judged}, so there is no picture; leave --plot out")
     _write(run, out)
     if plot is not None and judged is not None:
         from grouser.view.odometry import plot_odometry
 
         values.make_folder(plot.parent)
-        plot_odometry(run, judged, plot, title=f"{log.name}: {_name(found, gyro)}")
+        plot_odometry(run, judged, plot, title=f"{log.name}: {name}")
     if view is not None:
-        from grouser.view.drive_page import view_odometry
+        from grouser.view.drive import view_odometry
 
         values.make_folder(view.parent)
-        view_odometry(log, both, view, name=_name(found, gyro))
+        view_odometry(log, both, view, name=name)
     result |= {
         "log": log.name,
         "vehicle": both.motion.vehicle.name,
         "not_judged": not_judged,
-        "fit": None if fit is None else str(fit),
+        "fit": console.path_of(fit),
         "gyro": None if run.gyro is None else {
             "lag": run.gyro.lag, "bias": run.gyro.bias.tolist(), "rest": run.gyro.rest, "noise": run.gyro.noise
         },
@@ -112,18 +108,15 @@ def odometry(
         "samples": len(log),
         "faults": run.faults,
         "trained_on_this_log": both.trained,
-        "out": None if out is None else str(out),
-        "plot": None if plot is None else str(plot),
-        "view": None if view is None else str(view),
+        "out": console.path_of(out),
+        "plot": console.path_of(plot),
+        "view": console.path_of(view),
     }  # fmt: skip
-    if as_json:
-        console.print_json(result)
-    else:
-        _print(result, found, gyro)
+    console.emit(result, as_json, lambda one: _print(one, name))
 
 
 def _same_vehicle(fit: Fit, log: Log) -> None:
-    """Say so where the fit is of another vehicle than the manifest names: the fit's is used."""
+    """A remark where the fit is of another vehicle than the manifest names: the fit's is used."""
     import grouser as gr
 
     if log.vehicle is None:
@@ -156,36 +149,33 @@ def _write(run: LogOdometry, out: Path | None) -> None:
         (write_tum if poses else write_csv)(out, each())
 
 
-def _name(fit: Fit | None, gyro: bool) -> str:
-    wheels = "plain odometry" if fit is None else "calibrated odometry"
-    return f"{wheels} with gyro" if gyro else wheels
-
-
-def _print(result: dict[str, Any], fit: Fit | None, gyro: bool) -> None:
+def _print(result: dict[str, Any], name: str) -> None:
     if result["not_judged"] is None:
-        rows = [_row("plain odometry", result["baseline"]), _row(_name(fit, gyro), result)]
-        rows = rows[1:] if fit is None and not gyro else rows
+        rows = [_row(name, result)]
+        if name != "plain odometry":
+            rows.insert(0, _row("plain odometry", result["baseline"]))
         typer.echo(
             f"{result['log']}: {result['distance']:.1f} m driven, {result['turning_deg']:.0f}° turned in all;"
             " errors at the end"
         )
-        columns = ("", "end", "of the way", "yaw", "of the turning", "height rms")
+        columns = ("", "position", "of the path", "yaw", "of the turning", "height rms")
         console.print_table("", columns, rows, right=range(1, 6))
         typer.echo("")
         k = result["nees_stretches"]
         each = f"of {k} stretches of 10 m" if k > 1 else "of the one stretch"
-        typer.echo(_consistency(each, result["nees"], result["nees_band"]))
-        typer.echo(_consistency("since the start", result["nees_since_start"], result["nees_since_start_band"]))
+        typer.echo(f"NEES {each} {consistency(result['nees'], result['nees_band'], 'odometry')}")
+        since = consistency(result["nees_since_start"], result["nees_since_start_band"], "odometry")
+        typer.echo(f"NEES since the start {since}")
     else:
         typer.echo(f"{result['log']}: {result['not_judged']}")
     if result["gyro"] is not None:
         _print_gyro(result["gyro"])
     if result["drives"] > 1:
-        typer.echo(f"gaps break the log into {result['drives']} drives; the longest is judged")
+        typer.echo(f"gaps break the log into {result['drives']} drives; the longest is evaluated")
     for kind, count in result["faults"].items():
         typer.echo(f"{count} samples with a fault: {kind}")
     if result["trained_on_this_log"]:
-        typer.echo("the fit was made from this very log, so these errors are not held out; try another log")
+        typer.echo(HELD_OUT)
     for key in ("out", "plot", "view"):
         if result[key] is not None:
             typer.echo(f"wrote {result[key]}")
@@ -204,21 +194,10 @@ def _row(name: str, one: dict[str, Any]) -> tuple[str, ...]:
 
 def _print_gyro(gyro: dict[str, Any]) -> None:
     if gyro["lag"] is None:
-        typer.echo("gyro: the log does not tell its lag beside the manifest's")
+        typer.echo("gyro: the lag cannot be estimated from this log; the manifest's is used")
     else:
-        late = "late" if gyro["lag"] >= 0.0 else "early"
-        typer.echo(f"gyro: {abs(gyro['lag']):.3f} s {late} beside the manifest's lag, found from the wheels' turning")
+        typer.echo(f"gyro: lag {gyro['lag']:+.3f} s beyond the manifest's, estimated from the turn rate of the wheels")
     if gyro["rest"] < 2.0:
-        typer.echo("gyro: the vehicle was hardly ever at rest, so its bias is not known and taken as zero")
+        typer.echo("gyro: too short a standstill to estimate the bias, which is taken as zero")
     else:
         typer.echo(f"gyro: bias {gyro['bias'][2]:.2e} rad/s about z, from {gyro['rest']:.0f} s at rest")
-
-
-def _consistency(where: str, nees: float, band: list[float]) -> str:
-    """What the normalised error squared of x, y, yaw says, per degree of freedom: 1 if all is as claimed."""
-    said = f"mean normalised error squared {where} {nees:.2f}, {band[0]:.2f} to {band[1]:.2f} expected: "
-    if nees > band[1]:
-        return said + "odometry is surer of itself than it should be here"
-    if nees < band[0]:
-        return said + "errors are smaller than odometry claims"
-    return said + "odometry knows how good it is"

@@ -9,46 +9,36 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grouser.cli import console, values
+from grouser.cli.values import option
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
     from grouser.view.report import Report
 
 RUN, FIT = ".npz", ".toml"
-"""What an input is, by how it ends; anything else is a log."""
+"""Kinds of input by suffix; anything else is a log."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "report",
-        epilog="Example: grouser report run.npz\n\n"
-        "Example: grouser report fit.toml --log other.csv --manifest log.toml\n\n"
-        "Example: grouser report drive.csv --manifest log.toml --fit fit.toml --gyro",
-    )(report)
+EXAMPLES = (
+    "run.npz",
+    "fit.toml --log other.csv --manifest log.toml",
+    "drive.csv --manifest log.toml --fit fit.toml --gyro",
+)
 
 
 def report(
     inputs: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="A run (.npz), a fit (.toml), or a log to follow by wheels.")
+        list[Path], typer.Argument(metavar="FILE...", help="A run (.npz), a fit (.toml), or a log for its odometry.")
     ],
-    manifest: Annotated[Path | None, typer.Option(help="What the columns of the log are (.toml).")] = None,
-    log: Annotated[
-        list[Path] | None, typer.Option(help="Of a fit: a log to judge its predictions on. May be repeated.")
-    ] = None,
-    fit: Annotated[Path | None, typer.Option(help="Of a log: the fit; without it, plain odometry.")] = None,
-    gyro: Annotated[bool, typer.Option("--gyro", help="Of a log: turn rates are the gyro's.")] = False,
-    interval: Annotated[
-        float | None, typer.Option(help="Of a fit: predictions are so long, s; 2 unless given.")
-    ] = None,
-    terrain: Annotated[
-        str | None, typer.Option(help="Of a fit: the ground it was made on, if other than flat.")
-    ] = None,
-    title: Annotated[str, typer.Option(help="Of the page.")] = "",
-    question: Annotated[str, typer.Option(help="What the page answers, in your words.")] = "",
-    out: Annotated[
-        Path | None, typer.Option(help="The page (.html); beside the input unless given. It then ends in -report.html.")
-    ] = None,
+    manifest: Annotated[Path | None, option("Meaning of the columns of the log (.toml).")] = None,
+    log: Annotated[list[Path] | None, option("Of a fit: log to evaluate its predictions on. May be repeated.")] = None,
+    fit: Annotated[Path | None, option("Of a log: the fit; default: plain odometry.")] = None,
+    gyro: Annotated[bool, option("Of a log: use the turn rates of the gyro.", "--gyro")] = False,
+    interval: Annotated[float | None, option("Of a fit: length of a prediction, s; 2 unless given.")] = None,
+    terrain: Annotated[str | None, option("Of a fit: ground of the calibration, if not flat.")] = None,
+    title: Annotated[str, option("Title of the page.")] = "",
+    question: Annotated[str, option("Question that the page answers, in your words.")] = "",
+    out: Annotated[Path | None, option("The page; default: next to the input, ending in -report.html.")] = None,
     as_json: console.Json = False,
 ) -> None:
     """Make one HTML page of a run, a fit or the odometry of a log.
@@ -57,17 +47,16 @@ def report(
     mailed; the browser prints it to PDF.
     """
     kind = _kind(inputs)
-    _refuse(kind, {"--manifest": manifest, "--log": log, "--fit": fit, "--gyro": gyro or None, "--interval": interval,
-                   "--terrain": terrain})  # fmt: skip
+    given: dict[str, Any] = {"--manifest": manifest, "--log": log, "--fit": fit, "--gyro": gyro or None,
+                             "--interval": interval, "--terrain": terrain}  # fmt: skip
+    _refuse(kind, given)
     page = inputs[0].with_name(f"{inputs[0].stem}-report.html") if out is None else out
-    from grouser.view.report import check_report_name
+    from grouser.view.page import check_page
 
-    check_report_name(page)
+    check_page(page, "report")
     values.make_folder(page.parent)
-    words: dict[str, Any] = {"title": title, "question": question, "command": _command(
-        inputs, {"--manifest": manifest, "--log": log, "--fit": fit, "--gyro": gyro, "--interval": interval,
-                 "--terrain": terrain, "--title": title, "--question": question, "--out": out}
-    )}  # fmt: skip
+    command = _command(inputs, {**given, "--title": title, "--question": question, "--out": out})
+    words: dict[str, Any] = {"title": title, "question": question, "command": command}
     if kind == RUN:
         made = _of_run(inputs[0], words)
     elif kind == FIT:
@@ -77,12 +66,9 @@ def report(
         made = _of_log(inputs, manifest, fit, gyro, words)
     made.write(page)
     size = page.stat().st_size
-    if as_json:
-        console.print_json({"report": str(page), "kind": made.kind, "bytes": size, **made.numbers})
-        return
-    for line in made.answer:
-        typer.echo(line)
-    typer.echo(f"wrote {page} ({size / 1e6:.1f} MB); open it in a browser, print it from there")
+    result = {"report": str(page), "kind": made.kind, "bytes": size, **made.numbers}
+    lines = [*made.answer, f"wrote {page} ({size / 1e6:.1f} MB); open it in a browser, print it from there"]
+    console.emit(result, as_json, lambda _: typer.echo("\n".join(lines)))
 
 
 def _kind(inputs: list[Path]) -> str:
@@ -104,15 +90,15 @@ OPTIONS = {
 
 
 def _refuse(kind: str, given: dict[str, Any]) -> None:
-    """Options of another kind of report are a mistake, not silence."""
+    """Refuses options of another kind of report."""
     what, allowed = OPTIONS[kind]
-    for option, value in given.items():
-        if value is not None and option not in allowed:
-            raise GrouserError(f"{option}: does nothing in a report of {what}; leave it out")
+    for name, value in given.items():
+        if value is not None and name not in allowed:
+            raise GrouserError(f"{name}: does nothing in a report of {what}; leave it out")
     if kind == "log" and given["--manifest"] is None:
         raise GrouserError("--manifest: is needed to read a log; `grouser check LOG` drafts one")
     if kind == FIT and (given["--log"] is None) != (given["--manifest"] is None):
-        raise GrouserError("--log and --manifest: a log to judge the fit on needs both; give both or neither")
+        raise GrouserError("--log and --manifest: a log to evaluate the fit on needs both; give both or neither")
     if kind == FIT and given["--log"] is None and given["--interval"] is not None:
         raise GrouserError("--interval: is the length of predictions of a log; add --log and --manifest")
 
@@ -152,10 +138,10 @@ def _of_log(logs: list[Path], manifest: Path | None, fit: Path | None, gyro: boo
 def _command(inputs: list[Path], options: dict[str, Any]) -> str:
     """The command line as one would type it."""
     parts = ["grouser", "report", *map(str, inputs)]
-    for option, value in options.items():
+    for name, value in options.items():
         if value is True:
-            parts.append(option)
-        elif value is not None and value is not False and value != "":
+            parts.append(name)
+        elif value is not None and value != "":
             for one in value if isinstance(value, list) else [value]:
-                parts += [option, f"{one:g}" if isinstance(one, float) else str(one)]
+                parts += [name, f"{one:g}" if isinstance(one, float) else str(one)]
     return shlex.join(parts)

@@ -20,14 +20,11 @@ JOINTS, STEPS = "Joints", "Steps and start"
 """Panels of `--help-all`; `--help` only names what is in them."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "rolling",
-        epilog="Example: grouser rolling pvc --compare pvc_locked --duration 10\n\n"
-        "Example: grouser rolling pvc --terrain rough:rms=.3,length=3,seed=1,interpolation=spline\n\n"
-        "Example: grouser rolling pvc --terrain hills.npz --compare pvc_locked --out run.png --json",
-    )(rolling)
+EXAMPLES = (
+    "pvc --compare pvc_locked --duration 10",
+    "pvc --terrain rough:rms=.3,length=3,seed=1,interpolation=spline",
+    "pvc --terrain hills.npz --compare pvc_locked --out run.png --json",
+)
 
 
 def rolling(

@@ -4,45 +4,40 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from grouser.cli import console, values
+from grouser.cli.values import option
 from grouser.errors import GrouserError
-
-if TYPE_CHECKING:
-    from grouser.cli.arcs import Summary
 
 MOST_ROLLOUTS = 10_000_000
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "rollout",
-        epilog="Example: grouser rollout zoe --terrain rough:rms=.15,length=.8,seed=1 --seed 7\n\n"
-        "Example: grouser rollout husky --rollouts 100000 --every 25 --out fan.npz --json",
-    )(rollout)
+EXAMPLES = (
+    "zoe --terrain rough:rms=.15,length=.8,seed=1 --seed 7",
+    "husky --rollouts 100000 --every 25 --out fan.npz --json",
+)
 
 
 def rollout(
-    vehicle: Annotated[str, typer.Argument(help="A name (see: grouser vehicles), a .toml or .urdf file.")],
-    terrain: Annotated[str, typer.Option(help="As for simulate.")] = "flat",
-    rollouts: Annotated[int, typer.Option(help="How many.")] = 1000,
-    duration: Annotated[float, typer.Option(help="Of each, s.")] = 10.0,
-    dt: Annotated[float, typer.Option(help="Step, s.")] = 0.04,
-    seed: Annotated[int, typer.Option(help="Of the random arcs. The same seed gives the same arcs.")] = 0,
-    max_speed: Annotated[float, typer.Option(help="Speeds are uniform from 0 to this, m/s.")] = 1.0,
-    max_curvature: Annotated[float, typer.Option(help="Curvatures are uniform in ± this, 1/m.")] = 0.3,
-    threads: Annotated[int | None, typer.Option(help="Cores to use; all unless given. Results do not change.")] = None,
-    every: Annotated[int | None, typer.Option(help="Keep every K-th state in the file, not only the last.")] = None,
-    out: Annotated[Path | None, typer.Option(help="A .npz file for arcs, statuses and states.")] = None,
+    vehicle: values.Vehicle,
+    terrain: Annotated[str, option("As for simulate.")] = "flat",
+    rollouts: Annotated[int, option("Number of rollouts.")] = 1000,
+    duration: Annotated[float, option("Duration of each, s.")] = 10.0,
+    dt: Annotated[float, option("Step, s.")] = 0.04,
+    seed: Annotated[int, option("Seed of the arcs. The same seed gives the same arcs.")] = 0,
+    max_speed: Annotated[float, option("Speeds are uniform from 0 to this, m/s.")] = 1.0,
+    max_curvature: Annotated[float, option("Curvatures are uniform in ± this, 1/m.")] = 0.3,
+    threads: Annotated[int | None, option("Threads; default: all cores. Results do not change.")] = None,
+    every: Annotated[int | None, option("Keep every K-th state in the file, not only the last.")] = None,
+    out: Annotated[Path | None, option("File for arcs, statuses and states (.npz).")] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Roll out random arcs from the origin; say where and how they end.
+    """Roll out random arcs from the origin; print where and how they end.
 
-    It also says how fast this was.
+    It also prints how fast this was.
     """
     values.whole(rollouts, 1, MOST_ROLLOUTS, "--rollouts")
     values.whole(seed, 0, 2**63 - 1, "--seed")
@@ -67,7 +62,7 @@ def rollout(
     arcs.compile()
     began = time.perf_counter()
     with console.progress(f"{rollouts} rollouts") as report:
-        summary = arcs.run(threads=threads, every=every or 0, out=out, progress=report)
+        numbers = arcs.run(threads=threads, every=every or 0, out=out, progress=report)
     seconds = time.perf_counter() - began
     result = {
         "vehicle": model.vehicle.name,
@@ -75,28 +70,15 @@ def rollout(
         "seconds_simulated": duration,
         "dt": dt,
         "seed": seed,
-        **_numbers(summary),
+        "steps_per_second": round(numbers.pop("steps") / seconds, 1),
+        **numbers,
         "seconds": round(seconds, 4),
-        "steps_per_second": round(summary.steps / seconds, 1),
-        "file": None if out is None else str(out),
+        "file": console.path_of(out),
     }
-    if as_json:
-        console.print_json(result)
-    else:
-        _print(result)
-    if summary.counts["ok"] == 0:
-        console.remark("grouser: not one rollout reached its full duration")
+    console.emit(result, as_json, _print)
+    if result["status"]["ok"] == 0:
+        console.remark("grouser: no rollout reached its full duration")
         raise typer.Exit(1)
-
-
-def _numbers(summary: Summary) -> dict[str, Any]:
-    return {
-        "status": summary.counts,
-        "final_position_mean": summary.position_mean,
-        "final_position_std": summary.position_std,
-        "final_yaw_std": summary.yaw_std,
-        "underdetermined_steps": summary.deficient,
-    }
 
 
 def _print(result: dict[str, Any]) -> None:

@@ -6,141 +6,114 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from grouser.cli import console, values
+from grouser.cli.values import STEPS, option
 from grouser.errors import GrouserError
+from grouser.pictures import SUFFIXES as PICTURES
 
 if TYPE_CHECKING:
     from grouser.dynamics import Dynamics
     from grouser.simulation.run import Run
     from grouser.vehicles import Vehicle
 
+EXAMPLES = (
+    "zoe --terrain rough:rms=.15,length=.8,seed=1",
+    "zoe --terrain ramp:height=1.5,deg=20 --speed 1 --out run.png",
+    "rocky7 --curvature 0.3 --out results --view run.html --json",
+    "landtamer --model dynamic --contact pacejka --friction 0.6 --actuator-gain 2000",
+)
 WRITTEN = ("run.npz", "run.csv", "run.tum", "run.png")
-"""What a folder given to --out is filled with."""
-SUFFIXES = (".npz", ".csv", ".tum", ".kitti", ".mcap", ".png", ".svg", ".pdf")
+"""Files written into a folder given to --out."""
+WRITERS = {".npz": "save", ".csv": "to_csv", ".tum": "to_tum", ".kitti": "to_kitti", ".mcap": "to_mcap"}
+"""Method of a run that writes each kind of file."""
+SUFFIXES = (*WRITERS, *PICTURES)
 PAGES = (".html", ".htm")
-STEPS, KINEMATIC, DYNAMIC = "Steps and start", "Kinematic model", "Dynamic model"
+KINEMATIC, DYNAMIC = "Kinematic model", "Dynamic model"
 """Panels of `--help-all`; `--help` only names what is in them."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "simulate",
-        epilog="Example: grouser simulate zoe --terrain rough:rms=.15,length=.8,seed=1\n\n"
-        "Example: grouser simulate zoe --terrain ramp:height=1.5,deg=20 --speed 1 --out run.png\n\n"
-        "Example: grouser simulate rocky7 --curvature 0.3 --out results --view run.html --json\n\n"
-        "Example: grouser simulate landtamer --model dynamic --contact pacejka --friction 0.6 --actuator-gain 2000",
-    )(simulate)
-
-
 def simulate(
-    vehicle: Annotated[str, typer.Argument(help="A name (see: grouser vehicles), a .toml or .urdf file.")],
+    vehicle: values.Vehicle,
     terrain: Annotated[
         str,
-        typer.Option(
-            help="flat (default), slope:deg=10, ramp:…, rough:…, or a file. In full ramp:height=1.5,deg=20 and "
+        option(
+            "flat (default), slope:deg=10, ramp:…, rough:…, or a file. In full ramp:height=1.5,deg=20 and "
             "rough:rms=.15,length=.8,seed=1; a file is .npz .asc .tif .stl .obj or .ply.",
             show_default=False,
         ),
     ] = "flat",
-    speed: Annotated[float, typer.Option(help="Commanded speed, m/s; negative backs up.")] = 1.0,
-    curvature: Annotated[float, typer.Option(help="Commanded curvature, 1/m, left positive.")] = 0.0,
-    duration: Annotated[float, typer.Option(help="How long to drive, s.")] = 10.0,
-    dt: Annotated[float, typer.Option(help="Step, s.", rich_help_panel=STEPS)] = 0.04,
-    start: Annotated[str, typer.Option(help="x,y,yaw to start from: m, m, degrees.", rich_help_panel=STEPS)] = "0,0,0",
+    speed: Annotated[float, option("Commanded speed, m/s; negative is backwards.")] = 1.0,
+    curvature: Annotated[float, option("Commanded curvature, 1/m, left positive.")] = 0.0,
+    duration: Annotated[float, option("Duration of the drive, s.")] = 10.0,
+    dt: Annotated[float, option("Step, s.", panel=STEPS)] = 0.04,
+    start: values.Start = "0,0,0",
     model: Annotated[
         str,
-        typer.Option(
-            help="kinematic (default): wheels roll; dynamic: masses, forces. The kinematic model has no forces; the "
+        option(
+            "kinematic (default): wheels roll; dynamic: masses, forces. The kinematic model has no forces; the "
             "dynamic one has masses, contact forces and actuators.",
             show_default=False,
         ),
     ] = "kinematic",
     integrator: Annotated[
-        str | None,
-        typer.Option(
-            help="euler (default); rk4 for the kinematic, midpoint for the dynamic model.", rich_help_panel=STEPS
-        ),
+        str | None, option("euler (default); rk4 for the kinematic, midpoint for the dynamic model.", panel=STEPS)
     ] = None,
     slip: Annotated[
-        str | None,
-        typer.Option(help="Body slip p1,…,p6 (thesis section 2.3); others: in Python.", rich_help_panel=KINEMATIC),
+        str | None, option("Body slip p1,…,p6 (thesis section 2.3); others: in Python.", panel=KINEMATIC)
     ] = None,
     contact: Annotated[
-        str | None,
-        typer.Option(help="piecewise-linear (default), pacejka or terramechanics.", rich_help_panel=DYNAMIC),
+        str | None, option("piecewise-linear (default), pacejka or terramechanics.", panel=DYNAMIC)
     ] = None,
     friction: Annotated[
-        float | None,
-        typer.Option(help="Coefficient of friction, 1 unless given; soil has none.", rich_help_panel=DYNAMIC),
+        float | None, option("Coefficient of friction; default 1; not for terramechanics.", panel=DYNAMIC)
     ] = None,
     actuator_gain: Annotated[
-        float | None,
-        typer.Option(help="Torque per rate error, N m/(rad/s); joints obey unless given.", rich_help_panel=DYNAMIC),
+        float | None, option("Torque per rate error, N m/(rad/s); default: exact rates.", panel=DYNAMIC)
     ] = None,
-    torque_limit: Annotated[
-        float | None, typer.Option(help="Largest torque, N m; needs a gain.", rich_help_panel=DYNAMIC)
-    ] = None,
+    torque_limit: Annotated[float | None, option("Largest torque, N m; needs a gain.", panel=DYNAMIC)] = None,
     out: Annotated[
-        list[Path] | None,
-        typer.Option(help="Folder or file: .npz .csv .tum .kitti .mcap .png .svg .pdf. May be repeated."),
+        list[Path] | None, option("Folder or file: .npz .csv .tum .kitti .mcap .png .svg .pdf. May be repeated.")
     ] = None,
-    view: Annotated[Path | None, typer.Option(help="A page that plays the run in 3D (.html).")] = None,
+    view: Annotated[Path | None, option("Page that plays the run in 3D (.html).")] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Drive one vehicle over one ground and say where it went."""
+    """Drive one vehicle over one ground and print where it went."""
     targets = [file for path in out or [] for file in _files(path)]
     targets += [] if view is None else [_page(view)]
-    x, y, yaw = values.numbers(start, 3, "--start", "0,0,90")
-    kinematic = {"--slip": slip}
-    dynamic = {
-        "--contact": contact,
-        "--friction": friction,
-        "--actuator-gain": actuator_gain,
-        "--torque-limit": torque_limit,
-    }
-    _refuse_others(model, kinematic, dynamic)
+    pose = values.start_pose(start)
+    dynamic = {"--contact": contact, "--friction": friction, "--actuator-gain": actuator_gain,
+               "--torque-limit": torque_limit}  # fmt: skip
+    _refuse_others(model, {"--slip": slip}, dynamic)
 
     import grouser as gr
 
     drive = gr.drive.arc(speed, curvature)
-    pose = (x, y, math.radians(yaw))
     ground = gr.terrain.parse(terrain)
     rover = gr.vehicle(vehicle)
     flat = gr.Kinematics(rover, integrator=(integrator or "euler") if model == "kinematic" else "euler")
-    if model == "kinematic":
-        parameters = None if slip is None else values.numbers(slip, 6, "--slip", "-0.1,0,-0.1,0,0,-0.1")
-        moving = flat.replace(slip=None if parameters is None else gr.slip.BodySlip(parameters))
-        run = gr.simulate(moving, ground, drive, duration=duration, dt=dt, start=pose)
-    else:
-        forced = _dynamics(rover, contact or "piecewise-linear", friction, actuator_gain, torque_limit, speed)
-        forced = forced.replace(integrator=integrator or "euler")
-        run = gr.simulate(forced, ground, drive, duration=duration, dt=dt, start=pose)
+    moving: Any = flat
+    if model == "dynamic":
+        moving = _dynamics(rover, contact or "piecewise-linear", friction, actuator_gain, torque_limit, speed)
+        moving = moving.replace(integrator=integrator or "euler")
+    elif slip is not None:
+        moving = flat.replace(slip=gr.slip.BodySlip(values.numbers(slip, 6, "--slip", "-0.1,0,-0.1,0,0,-0.1")))
+    run = gr.simulate(moving, ground, drive, duration=duration, dt=dt, start=pose)
     commanded = None
-    if any(file.suffix in (".png", ".svg", ".pdf") for file in targets):
+    if any(file.suffix.lower() in PICTURES for file in targets):
         commanded = gr.simulate(flat, gr.terrain.plane(), drive, duration=duration, dt=dt, start=pose)
-    written = [file for file in targets if _write(run, commanded, file)]
-
-    result: dict[str, Any] = {**run.summary(), "model": model, **_forces(run), "files": [str(file) for file in written]}
-    if as_json:
-        console.print_json(result)
-    else:
-        _print(result, terrain)
-    if run.status is not gr.Status.OK:
-        console.remark(f"grouser: the run ended after {run.steps * run.dt:g} s: {run.status.meaning}")
-        raise typer.Exit(1)
+    written = [str(file) for file in targets if _write(run, commanded, file)]
+    result: dict[str, Any] = {**run.summary(), "model": model, **_forces(run), "files": written}
+    console.emit(result, as_json, lambda one: _print(one, terrain))
+    console.check_status(run.status, run.steps * run.dt)
 
 
 def _refuse_others(model: str, kinematic: dict[str, Any], dynamic: dict[str, Any]) -> None:
-    """Options of the model that was not asked for are a mistake, not silence."""
-    if model not in ("kinematic", "dynamic"):
-        raise GrouserError(f"--model: {model!r:.40} is not one of kinematic, dynamic")
+    """Refuses options of the other model."""
+    values.one_of(model, ("kinematic", "dynamic"), "--model")
     other, others = ("dynamic", dynamic) if model == "kinematic" else ("kinematic", kinematic)
-    for option, value in others.items():
+    for name, value in others.items():
         if value is not None:
-            raise GrouserError(f"{option}: is for the {other} model; add --model {other}, or leave it out")
+            raise GrouserError(f"{name}: is for the {other} model; add --model {other}, or leave it out")
 
 
 def _dynamics(
@@ -150,7 +123,7 @@ def _dynamics(
     from grouser.contact.named import contact_named
 
     if limit is not None and gain is None:
-        raise GrouserError("--torque-limit: an actuator that obeys exactly has no limit; add --actuator-gain")
+        raise GrouserError("--torque-limit: exact rates have no torque limit; add --actuator-gain")
     actuator = None
     if gain is not None:
         values.not_negative(gain, "--actuator-gain")
@@ -161,7 +134,7 @@ def _dynamics(
 
 
 def _forces(run: Run) -> dict[str, Any]:
-    """What only the dynamic model knows, in a few numbers."""
+    """Forces, power and iterations of a dynamic run, in a few numbers."""
     if run.contact.force is None or run.solver is None or len(run.time) == 0:
         return {}
     power, on_wheels = run.power, run.contact.power
@@ -176,7 +149,7 @@ def _forces(run: Run) -> dict[str, Any]:
 
 def _page(path: Path) -> Path:
     if path.suffix.lower() not in PAGES:
-        raise GrouserError(f"--view: {path} does not end in .html; a page that plays the run does")
+        raise GrouserError(f"--view: {path} must end in .html")
     values.make_folder(path.parent)
     return path
 
@@ -192,23 +165,16 @@ def _files(path: Path) -> list[Path]:
 
 
 def _write(run: Run, commanded: Run | None, file: Path) -> bool:
+    """Write one file; False where there is nothing to draw."""
     suffix = file.suffix.lower()
-    if suffix == ".npz":
-        run.save(file)
-    elif suffix == ".csv":
-        run.to_csv(file)
-    elif suffix == ".tum":
-        run.to_tum(file)
-    elif suffix == ".kitti":
-        run.to_kitti(file)
-    elif suffix == ".mcap":
-        run.to_mcap(file)
+    if suffix in WRITERS:
+        getattr(run, WRITERS[suffix])(file)
     elif suffix in PAGES:
         run.view(file)
     elif len(run.time) == 0:
-        return False  # there is nothing to draw
+        return False
     else:
-        from grouser.view import plot_run
+        from grouser.view.plot import plot_run
 
         plot_run(run, file, commanded=commanded if commanded is not None and len(commanded.time) else None)
     return True
@@ -226,10 +192,8 @@ def _print(result: dict[str, Any], terrain: str) -> None:
     if "mean_wheel_load" in result:
         pairs.append(("mean wheel load", " ".join(f"{f:.1f}" for f in result["mean_wheel_load"]) + " N"))
         pairs.append(("mean power", f"{result['mean_power']:.2f} W"))
-        pairs.append(("of the ground on wheels", " ".join(f"{p:.2f}" for p in result["mean_contact_power"]) + " W"))
+        pairs.append(("power on the wheels", " ".join(f"{p:.2f}" for p in result["mean_contact_power"]) + " W"))
         pairs.append(("Newton iterations", f"{result['newton_iterations']:.2f} per step"))
     if result["deficient_steps"]:
         pairs.append(("underdetermined steps", str(result["deficient_steps"])))
     console.print_pairs(f"{result['vehicle']} on {terrain}", pairs)
-    for file in result["files"]:
-        typer.echo(f"wrote {file}")

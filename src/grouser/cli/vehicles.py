@@ -1,4 +1,4 @@
-"""`grouser vehicles`: what is shipped, and what one looks like inside."""
+"""`grouser vehicles`: the shipped vehicles, and the frames of one."""
 
 from __future__ import annotations
 
@@ -11,13 +11,7 @@ from grouser.cli import console
 if TYPE_CHECKING:
     from grouser.vehicles import Vehicle
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "vehicles",
-        epilog="Example: grouser vehicles\n\nExample: grouser vehicles rocky7\n\nExample: grouser vehicles my.toml",
-    )(vehicles)
+EXAMPLES = ("", "rocky7", "my.toml")
 
 
 def vehicles(

@@ -8,36 +8,28 @@ from typing import Annotated
 import typer
 
 from grouser.cli import console, values
+from grouser.cli.values import option
 from grouser.errors import GrouserError
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "view",
-        epilog="Example: grouser view run.npz\n\n"
-        "Example: grouser view before.npz after.npz --out both.html --mesh body=hull.stl\n\n"
-        "Example: grouser view --fan fan.npz --terrain rough:rms=.15,length=.8,seed=1",
-    )(view)
+EXAMPLES = (
+    "run.npz",
+    "before.npz after.npz --out both.html --mesh body=hull.stl",
+    "--fan fan.npz --terrain rough:rms=.15,length=.8,seed=1",
+)
 
 
 def view(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUN...", help="What `grouser simulate --out run.npz` wrote. Several are laid over."),
+        typer.Argument(metavar="RUN...", help="Files of `grouser simulate --out run.npz`. Several share one page."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The page (.html); beside the first run unless given.")] = None,
-    fan: Annotated[
-        Path | None, typer.Option(help="What `grouser rollout --every K --out` wrote. It may stand alone.")
-    ] = None,
-    terrain: Annotated[
-        str | None, typer.Option(help="Ground of a fan, or of runs without their own. Given as for simulate.")
-    ] = None,
+    out: Annotated[Path | None, option("The page (.html); default: next to the first run.")] = None,
+    fan: Annotated[Path | None, option("File of `grouser rollout --every K --out`. Runs are then optional.")] = None,
+    terrain: Annotated[str | None, option("Ground of a fan, or of runs without one. Given as for simulate.")] = None,
     mesh: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FRAME=FILE", help="Draw a frame as a mesh in m (.stl .obj); may be repeated."),
+        list[str] | None, option("Draw a frame as a mesh in m (.stl .obj); may be repeated.", metavar="FRAME=FILE")
     ] = None,
-    title: Annotated[str, typer.Option(help="Of the page; the names of the runs unless given.")] = "",
+    title: Annotated[str, option("Title of the page; default: names of the runs.")] = "",
     as_json: console.Json = False,
 ) -> None:
     """Make one HTML file that shows runs in 3D.
@@ -55,7 +47,7 @@ def view(
     values.make_folder(page.parent)
 
     import grouser as gr
-    from grouser.cli.fan_file import read_fan
+    from grouser.cli.arcs import read_fan
 
     loaded = [gr.Run.load(file) for file in files]
     view_runs(
@@ -68,11 +60,12 @@ def view(
         title=title,
     )
     size = page.stat().st_size
-    if as_json:
-        summaries = [{"file": str(file), **run.summary()} for file, run in zip(files, loaded, strict=True)]
-        console.print_json({"file": str(page), "bytes": size, "runs": summaries})
-    else:
-        typer.echo(f"wrote {page} ({size / 1e6:.1f} MB); open it in a browser")
+    summaries = [{"file": str(file), **run.summary()} for file, run in zip(files, loaded, strict=True)]
+    console.emit(
+        {"file": str(page), "bytes": size, "runs": summaries},
+        as_json,
+        lambda _: typer.echo(f"wrote {page} ({size / 1e6:.1f} MB); open it in a browser"),
+    )
 
 
 def _names(files: list[Path]) -> list[str]:

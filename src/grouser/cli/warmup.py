@@ -14,36 +14,32 @@ from typing import Annotated, Any
 import typer
 
 from grouser.cli import console
+from grouser.cli.values import option
 from grouser.cli.warmup_parts import FAMILIES, PARTS
 from grouser.errors import GrouserError
 
-WORKER = (sys.executable, "-P", "-m", "grouser.cli.warmup_worker")
+WORKER = (sys.executable, "-P", "-m", "grouser.cli.warmup_parts")
 """The command of a process that compiles; -P, as it must not import what lies in the folder it is called from."""
 
 
 class WorkerError(Exception):
-    """A process that compiled came to an early end; the message is a sentence."""
+    """A process that compiles ended early; the message is a sentence."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "warmup", epilog="Example: grouser warmup\n\nExample: grouser warmup --part kinematics --part dynamics --json"
-    )(warmup)
+EXAMPLES = ("", "--part kinematics --part dynamics --json")
 
 
 def warmup(
     part: Annotated[
         list[str] | None,
-        typer.Option("--part", metavar="NAME", help=f"Only this; several may be given. Parts are {', '.join(PARTS)}."),
+        option(f"Only this part; may be repeated. Parts are {', '.join(PARTS)}.", "--part", metavar="NAME"),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes at once; all cores if not given.")] = None,
+    jobs: Annotated[int | None, option("Processes at once; default: all cores.", metavar="N")] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Compile all kernels now, so that nothing waits later.
+    """Compile all kernels now, so that later commands start at once.
 
-    Once per machine and version is enough: what is compiled is kept and found again, also by other clones and
-    environments.
+    Once per machine and version is enough: compiled kernels are kept, also for other clones and environments.
     """
     began = time.monotonic()
     wanted = _wanted(part)
@@ -55,10 +51,7 @@ def warmup(
         console.remark(f"grouser: {error}")
         raise typer.Exit(1) from None
     result = _summary(parts, time.monotonic() - began)
-    if as_json:
-        console.print_json(result)
-    else:
-        _tell(result)
+    console.emit(result, as_json, _print)
 
 
 def _wanted(names: list[str] | None) -> list[str]:
@@ -108,7 +101,7 @@ class Plan:
         self._lock = threading.Lock()
 
     def take(self, mine: set[int]) -> str | None:
-        """Of a family that the process has begun, which are `mine`; else of one nobody has; else of any."""
+        """Of a family that the process has begun, which are `mine`; else of one that no process has; else of any."""
         with self._lock:
             waiting = [k for k, family in enumerate(self._families) if family]
             if not waiting:
@@ -177,16 +170,16 @@ def _rounded(value: Any) -> Any:
 
 def _line(one: dict[str, Any]) -> str:
     if not one["compiled"]:
-        return f"{one['name']} is there"
+        return f"{one['name']}: compiled before"
     return f"{one['name']}, {one['cpu_seconds']:.1f} CPU s"
 
 
-def _tell(result: dict[str, Any]) -> None:
+def _print(result: dict[str, Any]) -> None:
     kernels = f"{result['compiled']} compiled, {result['loaded']} loaded"
     typer.echo(f"ready after {result['seconds']:.1f} s ({result['cpu_seconds']:.1f} CPU s): {kernels}")
     typer.echo(f"compiled kernels are kept in {result['cache']}")
     why_not = result["shipped"]["why_not"]
-    typer.echo(f"machine code that came with grouser is {'used' if not why_not else f'not used: {why_not}'}")
+    typer.echo(f"machine code shipped with grouser is {'used' if not why_not else f'not used: {why_not}'}")
     for trouble in (result["not_kept"], result["refused"]):
         if trouble:
             typer.echo(trouble)

@@ -1,9 +1,16 @@
-"""What `grouser warmup` compiles, part by part: each uses all of its entries and laws once."""
+"""What `grouser warmup` compiles, part by part: each uses all of its entries and laws once.
+
+Run as a program it is a worker: it takes names of parts from stdin and answers each with a line of JSON. Python's
+compiler lock lets one thread compile at a time, so that only processes use all cores.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
+import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grouser.terrain import Terrain
@@ -127,8 +134,8 @@ def odometry() -> None:
 
     zoe = gr.vehicle("zoe")
     still = np.zeros(zoe.n_joints)
-    told = gr.Odometry(gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6))))
-    told.update(0.0, still, still, (0.0, 0.0), (0.0, 0.0, 0.0))
+    odometry = gr.Odometry(gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6))))
+    odometry.update(0.0, still, still, (0.0, 0.0), (0.0, 0.0, 0.0))
     gr.odometry.ContactAngleEstimator(zoe).update(0.0, still, still, (0.0, 0.0))
 
 
@@ -174,3 +181,44 @@ def _flat() -> Terrain:
     from grouser.terrain import plane
 
     return plane()
+
+
+def main() -> None:
+    """Compile until stdin ends."""
+    from grouser._compile import watch
+
+    watch.watchers.clear()  # the parent shows progress
+    spent, compiled, loaded = 0.0, 0, 0  # imports count for the first part
+    for line in sys.stdin:
+        done = build(line.strip())
+        done["compiled"], compiled = done["compiled"] - compiled, done["compiled"]
+        done["loaded"], loaded = done["loaded"] - loaded, done["loaded"]
+        done["cpu_seconds"], spent = done["cpu_seconds"] - spent, done["cpu_seconds"]
+        print(json.dumps(done), flush=True)
+
+
+def build(part: str) -> dict[str, Any]:
+    """Compile or load a part; returns what this process did so far, and where code is kept."""
+    import numba
+
+    from grouser._compile import store
+
+    if numba.config.DISABLE_JIT:
+        store.Counts.not_kept = "NUMBA_DISABLE_JIT is set, so nothing is compiled"
+    else:
+        PARTS[part]()
+    why_not = store.why_not_shipped()
+    return {
+        "name": part,
+        "cpu_seconds": time.process_time(),
+        "compiled": store.Counts.compiled,
+        "loaded": store.Counts.loaded,
+        "cache": str(store.folder()),
+        "not_kept": store.Counts.not_kept or None,
+        "refused": store.Counts.refused or None,
+        "shipped": {"used": not why_not, "why_not": why_not or None, "target": store.generic_target() or None},
+    }
+
+
+if __name__ == "__main__":
+    main()

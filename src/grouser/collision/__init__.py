@@ -1,5 +1,12 @@
 """Wheel meets ground: contact point, frame and height error."""
 
-from grouser.collision.contacts import Contacts, contacts
+from typing import TYPE_CHECKING
+
+from grouser.lazy import lazy
+
+if TYPE_CHECKING:
+    from grouser.collision.contacts import Contacts, contacts
 
 __all__ = ["Contacts", "contacts"]
+
+lazy(__name__)

@@ -1,10 +1,15 @@
 """Constrained kinematics: the velocity of a vehicle, given its contacts. T §2.2, 2.3."""
 
-from grouser.kinematics.actuation import Actuation, actuate
-from grouser.kinematics.frames import frame_jacobian, frame_poses
-from grouser.kinematics.model import Kinematics, Velocity, Weights
-from grouser.kinematics.rollover import RolloverMargin, rollover_margin
-from grouser.kinematics.step import Step
+from typing import TYPE_CHECKING
+
+from grouser.lazy import lazy
+
+if TYPE_CHECKING:
+    from grouser.kinematics.actuation import Actuation, actuate
+    from grouser.kinematics.frames import frame_jacobian, frame_poses
+    from grouser.kinematics.model import Kinematics, Velocity, Weights
+    from grouser.kinematics.rollover import RolloverMargin, rollover_margin
+    from grouser.kinematics.step import Step
 
 __all__ = [
     "Actuation",
@@ -18,3 +23,5 @@ __all__ = [
     "frame_poses",
     "rollover_margin",
 ]
+
+lazy(__name__)

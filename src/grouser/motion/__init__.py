@@ -1,15 +1,20 @@
 """A calibrated motion model: velocity from rates, slip, powertrain, noise, parameters by name, predictions of a log."""
 
-from grouser.motion.fit import Fit, History, Training
-from grouser.motion.intervals import Intervals
-from grouser.motion.model import MotionModel
-from grouser.motion.noise import Noise
-from grouser.motion.parameters import Parameter, available, resolve
-from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
-from grouser.motion.powertrain import Powertrain
-from grouser.motion.predict import LogPrediction, LogProblem
-from grouser.motion.slip_surface import Perturbative
-from grouser.motion.velocity import VelocityModel
+from typing import TYPE_CHECKING
+
+from grouser.lazy import lazy
+
+if TYPE_CHECKING:
+    from grouser.motion.fit import Fit, History, Training
+    from grouser.motion.intervals import Intervals
+    from grouser.motion.model import MotionModel
+    from grouser.motion.noise import Noise
+    from grouser.motion.parameters import Parameter, available, resolve
+    from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
+    from grouser.motion.powertrain import Powertrain
+    from grouser.motion.predict import LogPrediction, LogProblem
+    from grouser.motion.slip_surface import Perturbative
+    from grouser.motion.velocity import VelocityModel
 
 __all__ = [
     "Bicycle",
@@ -30,3 +35,5 @@ __all__ = [
     "available",
     "resolve",
 ]
+
+lazy(__name__)

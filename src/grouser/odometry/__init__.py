@@ -1,22 +1,27 @@
 """Wheel odometry, signals and slip of a rover on board: L ch. 4, 5."""
 
-from grouser.odometry.body_force import imu_force, quasi_static_force
-from grouser.odometry.contact_angles import ContactAngleEstimator, ground_angles, pair_angles
-from grouser.odometry.encoder import Encoders
-from grouser.odometry.estimate import Estimate
-from grouser.odometry.jacobians import WheelJacobians, wheel_jacobians
-from grouser.odometry.judge import Judgement, judge
-from grouser.odometry.log import GroundSpread, LogOdometry, odometry_of
-from grouser.odometry.motor_slip import MotorSlipDetector
-from grouser.odometry.noise import EncoderNoise
-from grouser.odometry.odometry import Odometry
-from grouser.odometry.output import ros_odometry, write_csv, write_tum
-from grouser.odometry.passive_wheel import PassiveSchedule, PassiveWheelSlip
-from grouser.odometry.potentiometer import Potentiometer
-from grouser.odometry.slip_ratio import body_slip, travel_slip
-from grouser.odometry.sources import AttitudeSource, accelerometer_attitude, bogie_angle
-from grouser.odometry.steering_elasticity import SteeringElasticity
-from grouser.odometry.wheel_slip import WheelSlipDetector
+from typing import TYPE_CHECKING
+
+from grouser.lazy import lazy
+
+if TYPE_CHECKING:
+    from grouser.odometry.body_force import imu_force, quasi_static_force
+    from grouser.odometry.contact_angles import ContactAngleEstimator, ground_angles, pair_angles
+    from grouser.odometry.encoder import Encoders
+    from grouser.odometry.estimate import Estimate
+    from grouser.odometry.jacobians import WheelJacobians, wheel_jacobians
+    from grouser.odometry.judge import Judgement, judge
+    from grouser.odometry.log import GroundSpread, LogOdometry, odometry_of
+    from grouser.odometry.motor_slip import MotorSlipDetector
+    from grouser.odometry.noise import EncoderNoise
+    from grouser.odometry.odometry import Odometry
+    from grouser.odometry.output import ros_odometry, write_csv, write_tum
+    from grouser.odometry.passive_wheel import PassiveSchedule, PassiveWheelSlip
+    from grouser.odometry.potentiometer import Potentiometer
+    from grouser.odometry.slip_ratio import body_slip, travel_slip
+    from grouser.odometry.sources import AttitudeSource, accelerometer_attitude, bogie_angle
+    from grouser.odometry.steering_elasticity import SteeringElasticity
+    from grouser.odometry.wheel_slip import WheelSlipDetector
 
 __all__ = [
     "AttitudeSource",
@@ -50,3 +55,5 @@ __all__ = [
     "write_csv",
     "write_tum",
 ]
+
+lazy(__name__)

@@ -1,14 +1,19 @@
 """Pure rolling on smooth ground: surfaces in contact, one wheel, whole vehicles, and designs compared (R)."""
 
-from grouser.rolling.contact import contact_angle, contact_matrix, contact_rates, wheel_pose
-from grouser.rolling.design import Design, compare, judge, load_shares
-from grouser.rolling.mobility import Mobility
-from grouser.rolling.model import RollingModel
-from grouser.rolling.motion import roll
-from grouser.rolling.run import RollingRun, RollingStatus
-from grouser.rolling.start import Start, find_start
-from grouser.rolling.surfaces import Ellipsoid, Forms, GroundSurface, Sphere, Surface, Torus
-from grouser.rolling.wheel import Rolling, roll_wheel
+from typing import TYPE_CHECKING
+
+from grouser.lazy import lazy
+
+if TYPE_CHECKING:
+    from grouser.rolling.contact import contact_angle, contact_matrix, contact_rates, wheel_pose
+    from grouser.rolling.design import Design, compare, judge, load_shares
+    from grouser.rolling.mobility import Mobility
+    from grouser.rolling.model import RollingModel
+    from grouser.rolling.motion import roll
+    from grouser.rolling.run import RollingRun, RollingStatus
+    from grouser.rolling.start import Start, find_start
+    from grouser.rolling.surfaces import Ellipsoid, Forms, GroundSurface, Sphere, Surface, Torus
+    from grouser.rolling.wheel import Rolling, roll_wheel
 
 __all__ = [
     "Design",
@@ -35,3 +40,5 @@ __all__ = [
     "roll_wheel",
     "wheel_pose",
 ]
+
+lazy(__name__)

@@ -1,11 +1,18 @@
 """One run, a batch of rollouts, settling on the ground, and what drives them."""
 
-from grouser.simulation import drive
-from grouser.simulation.rollout import Rollouts, rollout
-from grouser.simulation.run import ContactRecord, Run
-from grouser.simulation.settle import Settled, settle
-from grouser.simulation.simulate import simulate
-from grouser.simulation.status import Status
-from grouser.simulation.stepper import Stepper
+from typing import TYPE_CHECKING
+
+from grouser.lazy import lazy
+
+if TYPE_CHECKING:
+    from grouser.simulation import drive
+    from grouser.simulation.rollout import Rollouts, rollout
+    from grouser.simulation.run import ContactRecord, Run
+    from grouser.simulation.settle import Settled, settle
+    from grouser.simulation.simulate import simulate
+    from grouser.simulation.status import Status
+    from grouser.simulation.stepper import Stepper
 
 __all__ = ["ContactRecord", "Rollouts", "Run", "Settled", "Status", "Stepper", "drive", "rollout", "settle", "simulate"]
+
+lazy(__name__)

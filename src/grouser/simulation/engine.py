@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,15 @@ from grouser._kernels.simulation.rollout import (
     kinematic_rollouts,
 )
 from grouser.checks import FloatArray
-from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.rooms import give_dynamic_scratch, give_scratch, take_dynamic_scratch, take_scratch
 from grouser.simulation.drive import Bound
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
 from grouser.threads import in_slices, thread_count
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
 
 FEW_STEPS = 100
 """Steps of a batch that one thread takes in less time than it takes to wake the others."""
@@ -109,8 +111,8 @@ class Launcher:
         nj, nw, na = vehicle.n_joints, len(vehicle.arrays.wheel), len(vehicle.arrays.actuated)
         self._sizes = (7 + nj, 6 + nj, nw, na)
         self._steps = steps
-        self._dynamic = isinstance(model, Dynamics)
-        arrays = model.vehicle_arrays if isinstance(model, Dynamics) else vehicle.arrays
+        self._dynamic = not isinstance(model, Kinematics)
+        arrays = vehicle.arrays if isinstance(model, Kinematics) else model.vehicle_arrays
         self.ground = ground.kernel
         """The ground as kernels take it."""
         self._scene: tuple[Any, Any, Any] = (arrays, model.arrays(dt), self.ground)

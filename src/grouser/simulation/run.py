@@ -13,9 +13,6 @@ import numpy as np
 
 from grouser import rotation
 from grouser.checks import FloatArray
-from grouser.collision.tyre import camber, contact_on_wheel
-from grouser.dynamics import Dynamics
-from grouser.kinematics import Kinematics, RolloverMargin, rollover_margin
 from grouser.pictures import draw
 from grouser.simulation.engine import Records
 from grouser.simulation.status import Status
@@ -26,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+    from grouser.dynamics import Dynamics
+    from grouser.kinematics import Kinematics, RolloverMargin
     from grouser.simulation.rollout import Rollouts
 
 
@@ -195,17 +194,23 @@ class Run:
     @cached_property
     def camber(self) -> FloatArray:
         """Lean of each wheel's plane against the ground [rad], top to the right positive, shape (T, nw)."""
+        from grouser.collision.tyre import camber
+
         rows = [camber(self.vehicle, q, n) for q, n in zip(self.state, self.contact.normal, strict=True)]
         return np.array(rows).reshape(len(self.time), self.vehicle.n_wheels)
 
     @cached_property
     def contact_offset(self) -> FloatArray:
         """How far each contact lies to the left of its wheel's middle plane [m]; zero on thin wheels, shape (T, nw)."""
+        from grouser.collision.tyre import contact_on_wheel
+
         rows = [contact_on_wheel(self.vehicle, q, p)[:, 1] for q, p in zip(self.state, self.contact.point, strict=True)]
         return np.array(rows).reshape(len(self.time), self.vehicle.n_wheels)
 
     def rollover_margin(self) -> RolloverMargin:
         """How far each state is from tipping, and the wheel that would lift first."""
+        from grouser.kinematics import rollover_margin
+
         return rollover_margin(self.vehicle, self.state, self.velocity, self.contact.point)
 
     @property

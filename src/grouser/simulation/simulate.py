@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser.checks import FloatArray
-from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.once import once_each
@@ -18,6 +17,9 @@ from grouser.simulation.engine import launch
 from grouser.simulation.run import Run
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
 
 MOST_VALUES = 400_000_000
 """Numbers a recorded run may hold (3.2 GB)."""
@@ -89,8 +91,11 @@ def _rolling(model: Dynamics) -> Kinematics:
 
 def check_model(model: Any, ground: Any) -> None:
     """Refuse what is not a model on a ground."""
-    if not isinstance(model, (Kinematics, Dynamics)):
-        raise SimulationError(f"model: {model!r:.60} is not a model; use grouser.Kinematics or Dynamics")
+    if not isinstance(model, Kinematics):
+        from grouser.dynamics import Dynamics
+
+        if not isinstance(model, Dynamics):
+            raise SimulationError(f"model: {model!r:.60} is not a model; use grouser.Kinematics or Dynamics")
     checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
 
 

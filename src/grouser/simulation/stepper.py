@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.collision.contacts import normalise
-from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation.settle import start_state
@@ -18,6 +17,9 @@ from grouser.simulation.simulate import check_model
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
 from grouser.workspace import Workspace
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
 
 
 class Stepper:
@@ -149,8 +151,8 @@ class Stepper:
 
     def _make(self) -> None:
         model, dt = self.model, self.dt
-        dynamic = isinstance(model, Dynamics)
-        vehicle = model.vehicle_arrays if isinstance(model, Dynamics) else model.vehicle.arrays
+        dynamic = not isinstance(model, Kinematics)
+        vehicle = model.vehicle.arrays if isinstance(model, Kinematics) else model.vehicle_arrays
         order = model.order if isinstance(model, Kinematics) else 0
         room = Workspace(vehicle, model.arrays(dt), self.ground.kernel, dt=dt, order=order)
         self._room, self._command = room, room.command

@@ -1,19 +1,24 @@
 """Driving by slip: inverse kinematics within limits, enhanced slip estimation, traction control and its closed loop, L
 §6."""
 
-from grouser.traction.control import (
-    SlipMeasure,
-    TractionControl,
-    TractionController,
-    TractionState,
-    VelocityLimiter,
-)
-from grouser.traction.inverse_kinematics import InverseKinematics, JointMotion, Limits
-from grouser.traction.loop import ClosedLoop, LoopRecord, Sensors, drive_loop
-from grouser.traction.mode_driver import JointCommand, ModeDriver
-from grouser.traction.path import Path, PurePursuit, ellipse
-from grouser.traction.slip_filter import SlipEstimate, SlipFilter, slip_vector
-from grouser.traction.soil_work import SoilWork, soil_work
+from typing import TYPE_CHECKING
+
+from grouser.lazy import lazy
+
+if TYPE_CHECKING:
+    from grouser.traction.control import (
+        SlipMeasure,
+        TractionControl,
+        TractionController,
+        TractionState,
+        VelocityLimiter,
+    )
+    from grouser.traction.inverse_kinematics import InverseKinematics, JointMotion, Limits
+    from grouser.traction.loop import ClosedLoop, LoopRecord, Sensors, drive_loop
+    from grouser.traction.mode_driver import JointCommand, ModeDriver
+    from grouser.traction.path import Path, PurePursuit, ellipse
+    from grouser.traction.slip_filter import SlipEstimate, SlipFilter, slip_vector
+    from grouser.traction.soil_work import SoilWork, soil_work
 
 __all__ = [
     "ClosedLoop",
@@ -39,3 +44,5 @@ __all__ = [
     "slip_vector",
     "soil_work",
 ]
+
+lazy(__name__)

@@ -1,12 +1,17 @@
 """Vehicles: frames, couplings and steering, from code, from TOML or from URDF; several are shipped."""
 
-from grouser.vehicles.catalog import names, vehicle
-from grouser.vehicles.coupling import Coupling
-from grouser.vehicles.frame import Frame, box_inertia, wheel_inertia
-from grouser.vehicles.steering import Steering
-from grouser.vehicles.toml import read_toml, to_toml, write_toml
-from grouser.vehicles.urdf import read_urdf
-from grouser.vehicles.vehicle import Vehicle
+from typing import TYPE_CHECKING
+
+from grouser.lazy import lazy
+
+if TYPE_CHECKING:
+    from grouser.vehicles.catalog import names, vehicle
+    from grouser.vehicles.coupling import Coupling
+    from grouser.vehicles.frame import Frame, box_inertia, wheel_inertia
+    from grouser.vehicles.steering import Steering
+    from grouser.vehicles.toml import read_toml, to_toml, write_toml
+    from grouser.vehicles.urdf import read_urdf
+    from grouser.vehicles.vehicle import Vehicle
 
 __all__ = [
     "Coupling",
@@ -22,3 +27,5 @@ __all__ = [
     "wheel_inertia",
     "write_toml",
 ]
+
+lazy(__name__)

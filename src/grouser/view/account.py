@@ -1,4 +1,4 @@
-"""Where a run really went against where it was commanded to go, in numbers and in words."""
+"""Deviation of a run from its command, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from grouser.errors import GrouserError
 from grouser.simulation import Run
 
 SMALL = 0.005
-"""Distances below this [m] are not worth a word."""
+"""Distances below this [m] are not mentioned."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """What became of a command. Lengths [m], angles [rad], left positive, seen from the commanded end."""
+    """Deviation from a command. Lengths [m], angles [rad], left positive, relative to the commanded end."""
 
     vehicle: str
     commanded: float
@@ -30,11 +30,11 @@ class Account:
     yaw: float
     """Final yaw beyond the commanded one."""
     climbed: tuple[float, float]
-    """Headway the slopes under the left and right wheels took: ∫ Rω (1 − cos slope) dt, mean per side."""
+    """Headway lost on the slopes under the left and right wheels: ∫ Rω (1 − cos slope) dt, mean per side."""
     slipped: float
     """Headway lost to wheel slip, mean over the wheels: −∫ v_x dt."""
     from_heading: float
-    """Part of the sideways motion that came from heading elsewhere: ∫ v_x (x axis · left) dt."""
+    """Part of the sideways motion due to the heading: ∫ v_x (x axis · left) dt."""
     from_sliding: float
     """The rest of it: the body moving along its own y and z axes."""
     track: float
@@ -62,9 +62,9 @@ class Account:
         clauses = []
         if mean > SMALL:
             slip = f" and wheel slip {self.slipped:.2f} m" if self.slipped > SMALL else ""
-            clauses.append(f"climbing took {mean:.2f} m of headway{slip}")
+            clauses.append(f"climbing cost {mean:.2f} m of headway{slip}")
         uneven = over_left - over_right
-        # Wheels that turn alike but climb unevenly turn the body by about this angle; only then is it a reason.
+        # Equal wheel rates on unequal slopes turn the body by about this angle; only if it did so is it a reason.
         expected = uneven / self.track if self.track > 0.0 else 0.0
         agrees = expected * self.yaw > 0.0 and 0.3 < abs(expected / self.yaw) < 3.0
         if abs(uneven) > SMALL and agrees:

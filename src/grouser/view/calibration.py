@@ -1,19 +1,17 @@
-"""Pictures of calibration: errors with ellipses, parameters over time, path segments, slip surfaces."""
+"""Pictures of calibration: errors with ellipses, parameters over time, path segments."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Ellipse
 
-from grouser.calibration.evaluate import INSIDE_2, Errors, Evaluation
+from grouser.calibration.evaluate import Errors, Evaluation
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.logs import Log
@@ -21,6 +19,7 @@ from grouser.motion.fit import Fit, History
 from grouser.motion.intervals import Intervals
 from grouser.motion.meaning import unit_of
 from grouser.motion.model import MotionModel
+from grouser.motion.observability import WEAK
 from grouser.motion.parameters import Parameter
 from grouser.motion.predict import LogProblem
 from grouser.view import style
@@ -34,16 +33,14 @@ MOST_PANELS = 30
 
 
 def plot_evaluation(evaluation: Evaluation, path: Path | None = None, *, title: str = "") -> Figure:
-    """A fit judged on a log: position errors with ellipses and yaw errors, plain odometry beside the calibrated one."""
+    """A fit evaluated on a log: position errors with ellipses, and yaw errors, of plain and of calibrated odometry."""
     sets = [("plain odometry", evaluation.baseline, False), ("calibrated", evaluation.errors, True)]
-    with style.picture(path, 11.0, 9.4) as figure:
+    with style.picture(path, 11.0, 9.4, title=title) as figure:
         axes = figure.subplots(2, 2, gridspec_kw={"height_ratios": [1.6, 1.0]})
         for column, (name, errors, predicted) in enumerate(sets):
             _scatter(axes[0, column], errors, name, predicted)
             _histogram(axes[1, column], errors, name, predicted)
         _ellipse_legend(figure)
-        if title:
-            figure.suptitle(style.plain(title), x=0.02, ha="left", fontsize=11)
     return figure
 
 
@@ -65,21 +62,8 @@ def plot_errors(sets: dict[str, Errors], path: Path | None = None, *, same_scale
     return figure
 
 
-def plot_yaw_errors(sets: dict[str, Errors], path: Path | None = None) -> Figure:
-    """Histograms of yaw errors with the normal curve of the sample and the predicted one, T Fig. 3.9."""
-    with style.picture(path, 1.0 + 4.6 * len(sets), 3.8) as figure:
-        for axes, (name, errors) in zip(figure.subplots(1, len(sets), squeeze=False)[0], sets.items(), strict=True):
-            _histogram(axes, errors, name, True)
-        handles = [
-            Line2D([], [], color=SAMPLE, label="normal curve of these errors"),
-            Line2D([], [], color=PREDICTED, ls=DASHES, label="as predicted"),
-        ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=2)
-    return figure
-
-
 def plot_history(fit: Fit, path: Path | None = None) -> Figure:
-    """Parameters with their one-sigma bands over the intervals learnt from, T Fig. 3.5; of a batch, over its steps."""
+    """Parameters with one-sigma bands over the intervals of an online fit (T Fig. 3.5) or the steps of a batch fit."""
     history = fit.history
     if history is None or len(history.time) == 0:
         raise GrouserError("this fit has no history to draw: it was read from a file, or has no steps")
@@ -105,6 +89,43 @@ def plot_history(fit: Fit, path: Path | None = None) -> Figure:
             handles.append(Line2D([], [], color=style.VERMILLION, marker="|", ls="", label="interval rejected"))
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure
+
+
+def plot_certainty(fit: Fit, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Of the systematic parameters: prior sigma over sigma (left), and correlations (right)."""
+    names = [p.name for p in fit.systematic][:MOST_PANELS]
+    if not names:
+        raise GrouserError("this fit has no systematic parameters to draw: only noise was calibrated")
+    n = len(names)
+    before = np.array([p.sigma for p in fit.systematic[:n]])
+    after = np.sqrt(np.maximum(np.diag(fit.covariance)[:n], 1e-300))
+    with style.picture(path, 12.0, max(4.2, 2.2 + 0.32 * n)) as figure:
+        bars, square = figure.subplots(1, 2, width_ratios=[1.0, 1.1])
+        narrowed = np.maximum(before / after, 1.0)
+        colours = [style.VERMILLION if x < WEAK else style.BLUE for x in narrowed]
+        bars.barh(range(n), narrowed, color=colours, height=0.7)
+        bars.axvline(WEAK, color=style.FAINT, lw=1.0, ls="--")
+        bars.set_xscale("log")
+        bars.set_xlim(0.9, max(2.0 * float(narrowed.max()), 10.0))
+        bars.xaxis.set_major_formatter("{x:g}")
+        bars.set_yticks(range(n), [style.plain(name) for name in names])
+        bars.invert_yaxis()
+        bars.grid(visible=False, axis="y")
+        style.label(bars, x="prior sigma over sigma [1]", title=f"Information from the log (dashed: {WEAK:g}, weak)")
+        image = square.imshow(correlation(fit)[:n, :n], cmap=style.SIGNED, vmin=-1.0, vmax=1.0)
+        square.set_xticks(range(n), [style.plain(name) for name in names], rotation=90)
+        square.set_yticks(range(n), [style.plain(name) for name in names])
+        square.grid(visible=False)
+        style.label(square, title="Correlation of parameters")
+        figure.colorbar(image, ax=square, shrink=0.9).set_label("correlation [1]")
+    return figure
+
+
+def correlation(fit: Fit) -> FloatArray:
+    """Of the systematic parameters, (np, np)."""
+    sigma = np.sqrt(np.maximum(np.diag(fit.covariance), math.ulp(0.0)))
+    result: FloatArray = np.clip(fit.covariance / np.outer(sigma, sigma), -1.0, 1.0)
+    return result
 
 
 def plot_segments(
@@ -142,40 +163,6 @@ def plot_segments(
     return figure
 
 
-def plot_slip_surface(
-    slip: Callable[[FloatArray, FloatArray], Any],
-    path: Path | None = None,
-    *,
-    speed: tuple[float, float] = (-1.0, 1.0),
-    turn: tuple[float, float] = (-1.0, 1.0),
-    title: str = "",
-) -> Figure:
-    """Slip rates over speed [m/s] and turn rate [rad/s], P Fig. 6.
-
-    `slip` takes arrays of both and gives (δv_x, δv_y, δω), as a tuple or along the last axis.
-    """
-    v, w = np.meshgrid(np.linspace(*speed, 61), np.linspace(*turn, 61))
-    found = slip(v, w)
-    parts = list(found) if isinstance(found, (tuple, list)) else list(np.moveaxis(np.asarray(found), -1, 0))
-    names = ("forward slip δv_x [m/s]", "sideways slip δv_y [m/s]", "turn slip δω [rad/s]")
-    with style.picture(path, 14.0, 4.6) as figure:
-        for axes, part, name in zip(figure.subplots(1, 3), parts, names, strict=True):
-            values = np.broadcast_to(np.asarray(part, dtype=np.float64), v.shape)
-            reach = max(float(np.abs(values).max()), 1e-9)
-            levels = np.linspace(-reach, reach, 21)
-            axes.grid(visible=False)
-            filled = axes.contourf(v, w, values, levels=levels, cmap=style.SIGNED)
-            axes.contour(v, w, values, levels=levels[::2], colors=style.INK, linewidths=0.4, alpha=0.6)
-            bar = figure.colorbar(filled, ax=axes, shrink=0.92, ticks=np.linspace(-reach, reach, 5))
-            bar.set_label(name)
-            bar.ax.ticklabel_format(axis="y", scilimits=(-2, 3))
-            title_here = name.split(" δ")[0]
-            style.label(axes, x="speed of the wheels [m/s]", y="turn rate of the wheels [rad/s]", title=title_here)
-        if title:
-            figure.suptitle(style.plain(title), x=0.02, ha="left", fontsize=11)
-    return figure
-
-
 def _scatter(axes: Axes, errors: Errors, name: str, predicted: bool) -> None:
     xy = errors.error[:, :2]
     size = min(14.0, max(2.0, 3000.0 / len(xy)))
@@ -187,8 +174,8 @@ def _scatter(axes: Axes, errors: Errors, name: str, predicted: bool) -> None:
     if predicted:
         drawn.append((errors.covariance[:, :2, :2].mean(axis=0), np.zeros(2), PREDICTED, DASHES))
     for covariance, centre, colour, dashes in drawn:
-        for factor, width in ((math.sqrt(INSIDE_2), 1.7), (3.0, 0.8)):
-            axes.add_patch(_ellipse(covariance, centre, factor, edgecolor=colour, lw=width, ls=dashes, zorder=3))
+        for factor, width in ((style.SIGMAS_95, 1.7), (3.0, 0.8)):
+            axes.add_patch(style.ellipse(covariance, centre, factor, edgecolor=colour, lw=width, ls=dashes, zorder=3))
     axes.autoscale_view()
     axes.set_aspect("equal", adjustable="datalim")
     rms = float(np.sqrt(np.mean(errors.position**2)))
@@ -232,14 +219,6 @@ def _ellipse_legend(figure: Figure) -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=5)
 
 
-def _ellipse(covariance: FloatArray, centre: Sequence[float] | FloatArray, factor: float, **look: Any) -> Ellipse:
-    """The curve at `factor` sigmas of a covariance (2, 2)."""
-    values, vectors = np.linalg.eigh(covariance)
-    width, height = 2.0 * factor * np.sqrt(np.maximum(values[::-1], 0.0))
-    angle = math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))
-    return Ellipse((float(centre[0]), float(centre[1])), width, height, angle=angle, fill=False, **look)
-
-
 def _draw_parameter(axes: Axes, history: History, parameter: Parameter, k: int) -> None:
     time, value, sigma = history.time, history.values[:, k], history.sigma[:, k]
     online = len(history.accepted) > 0
@@ -259,7 +238,7 @@ def _draw_parameter(axes: Axes, history: History, parameter: Parameter, k: int) 
 
 
 def _settled_range(value: FloatArray, sigma: FloatArray, prior: float) -> tuple[float, float]:
-    """Where the estimate is after its first moments, whose bands are as wide as the prior."""
+    """Range of an estimate without its first updates, whose bands are as wide as the prior."""
     late = slice(min(len(value) // 20, len(value) - 1), None)
     low = min(float(np.min(value[late] - sigma[late])), float(value.min()), prior)
     high = max(float(np.max(value[late] + sigma[late])), float(value.max()), prior)
@@ -289,7 +268,7 @@ def _draw_segment(axes: Axes, motion: MotionModel, log: Log, one: Intervals, cov
     path = one.start[0, :2] + np.concatenate([np.zeros((1, 2)), poses[:, :2]]) @ R.T
     axes.plot(*path.T, color=PREDICTED, lw=1.6, ls=DASHES, zorder=3)
     axes.plot(*path[0], marker="o", ms=5, mfc="white", mec=style.INK, zorder=4)
-    for factor, width, alpha in ((math.sqrt(INSIDE_2), 1.2, 1.0), (3.0, 0.7, 0.7)):
+    for factor, width, alpha in ((style.SIGMAS_95, 1.2, 1.0), (3.0, 0.7, 0.7)):
         axes.add_patch(
-            _ellipse(R @ covariance @ R.T, path[-1], factor, edgecolor=PREDICTED, lw=width, alpha=alpha, zorder=3)
+            style.ellipse(R @ covariance @ R.T, path[-1], factor, edgecolor=PREDICTED, lw=width, alpha=alpha, zorder=3)
         )

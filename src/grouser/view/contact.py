@@ -18,7 +18,7 @@ from grouser.view import style
 Path = str | os.PathLike[str] | None
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-"""What a colour says, the dashes say once more."""
+"""Dashes by curve, for readers who do not see its colour."""
 SPEED = 1.0
 """Speed of travel in a plot, or of the rim for models whose slip ratio is over rim speed [m/s]."""
 

@@ -3,74 +3,73 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from grouser import rotation
+from grouser._kernels.kinematics.velocity import GRAVITY
 from grouser._version import __version__
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.files import write_whole
-from grouser.simulation import Run
+from grouser.simulation.run import Run
+from grouser.vehicles.vehicle import Vehicle
 from grouser.view import foxglove
-from grouser.view.foxglove import NUMBER, TEXT, TIME, Schema, many, record
-from grouser.view.mcap_scene import (
-    Message,
-    contact_entities,
-    ground_entity,
-    quaternion,
-    vehicle_entities,
-    xyz,
-)
-from grouser.view.scene_run import good_rows
+from grouser.view.foxglove import Message, Schema, entity, pose, quaternion, schema, xyz
+from grouser.view.scene_ground import sample_patch
+from grouser.view.scene_run import contact_axes, frames_in_parents, good_rows, in_world, world_frames
+from grouser.view.scene_vehicle import scene_vehicle, vehicle_size
 
-_CONTACT = record("grouser.ContactAxes", ahead=NUMBER, left=NUMBER, up=NUMBER)
-WHEELS = record(
-    "grouser.Wheels",
-    timestamp=TIME,
-    wheels=many(
-        record(
-            "grouser.Wheel",
-            name=TEXT,
-            rate=NUMBER,  # [rad/s]
-            command=NUMBER,  # commanded rate [rad/s]; of driven wheels
-            torque=NUMBER,  # [N m]; of driven wheels, dynamics only
-            slip=_CONTACT,  # velocity of the contact point in its own frame [m/s]
-            force=_CONTACT,  # on the wheel, contact frame [N]; dynamics only
-            contact=foxglove.POINT,  # world [m]
-            height_error=NUMBER,  # [m], negative is penetration
-            contact_angle=NUMBER,  # [rad], ahead is negative
-        )
-    ),
-)
-"""What each wheel does; fields that the model or the wheel does not have are left out."""
-JOINTS = record(
-    "grouser.Joints",
-    timestamp=TIME,
-    joints=many(
-        record("grouser.Joint", name=TEXT, position=NUMBER, rate=NUMBER, command=NUMBER, torque=NUMBER),
-    ),
-)
-"""Every joint, wheels too: [rad] and [rad/s], or [m] and [m/s] of one that slides; torque [N m] or force [N]."""
+OWN = {
+    "grouser.Wheels": "timestamp:time wheels:grouser.Wheel*",
+    # rate and command [rad/s], torque [N m]; slip: velocity of the contact point in its own frame [m/s]; force on the
+    # wheel in the contact frame [N]; contact in the world [m]; height_error [m], negative is penetration;
+    # contact_angle [rad], ahead is negative.
+    "grouser.Wheel": "name:text rate:number command:number torque:number slip:grouser.ContactAxes "
+    "force:grouser.ContactAxes contact:foxglove.Point3 height_error:number contact_angle:number",
+    "grouser.ContactAxes": "ahead:number left:number up:number",
+    "grouser.Joints": "timestamp:time joints:grouser.Joint*",
+    # position [rad] and rate [rad/s], or [m] and [m/s] of a joint that slides; torque [N m] or force [N].
+    "grouser.Joint": "name:text position:number rate:number command:number torque:number",
+}
+"""Types of wheels and joints; fields that the model or the wheel does not have are left out."""
 CHANNELS: dict[str, Schema] = {
-    "/tf": foxglove.FRAME_TRANSFORMS,
-    "/scene": foxglove.SCENE_UPDATE,
-    "/contacts": foxglove.SCENE_UPDATE,
-    "/pose": foxglove.POSE_IN_FRAME,
-    "/wheels": WHEELS,
-    "/joints": JOINTS,
+    topic: schema(kind, OWN)
+    for topic, kind in {
+        "/tf": "foxglove.FrameTransforms",
+        "/scene": "foxglove.SceneUpdate",
+        "/contacts": "foxglove.SceneUpdate",
+        "/pose": "foxglove.PoseInFrame",
+        "/wheels": "grouser.Wheels",
+        "/joints": "grouser.Joints",
+    }.items()
 }
 """Topic → type of its messages.
 
-Vehicle and ground are said once, on a topic of their own: who jumps to a time is shown the last message of each topic
-before it, and nothing else.
+Vehicle and ground are written once, on a topic of their own: after a jump to a time Foxglove shows the last message of
+each topic before it, and nothing else.
 """
 AXES = ("ahead", "left", "up")
 LATEST = 4_000_000_000.0
 """Seconds since 1970; MCAP holds more, Foxglove's seconds do not."""
+NODES = 10_000
+"""Heights of the patch of ground."""
+SHORTEST = 1e-4
+"""Arrows shorter than this [m] are left out."""
+BODY = (0.90, 0.62, 0.0)
+LINK = (0.34, 0.36, 0.40)
+TYRE = (0.13, 0.13, 0.14)
+SPOKE = (0.94, 0.89, 0.26)
+GROUND = (0.85, 0.82, 0.78)
+FORCE = (0.0, 0.45, 0.70)
+SLIP = (0.84, 0.37, 0.0)
+
+# A cylinder of Foxglove stands along z; a wheel's axle is y. Rx(−90°) turns z into y.
+R_WHEEL_CYLINDER = rotation.from_rpy(-0.5 * math.pi, 0.0, 0.0)
 
 
 class _Stamped(NamedTuple):
@@ -97,7 +96,7 @@ def write_mcap(run: Run, path: str | os.PathLike[str], *, start: float = 0.0) ->
     def write(stream: IO[bytes]) -> None:
         writer = Writer(stream)
         writer.start(library=f"grouser {__version__}")
-        schemas = {schema["title"]: schema for schema in CHANNELS.values()}
+        schemas = {one["title"]: one for one in CHANNELS.values()}
         known = {name: writer.register_schema(name, "jsonschema", _bytes(one)) for name, one in schemas.items()}
         channels = {topic: writer.register_channel(topic, "json", known[s["title"]]) for topic, s in CHANNELS.items()}
         about = {"vehicle": run.vehicle.name, "status": str(run.status), "steps": str(run.steps), "dt": repr(run.dt)}
@@ -120,21 +119,22 @@ def _messages(run: Run, start: float) -> Iterator[_Stamped]:
         return
     times = [round(start * 1e9) + round(float(t) * 1e9) for t in run.time[:rows]]
     stamps = [{"sec": t // 10**9, "nsec": t % 10**9} for t in times]
-    fixed = fixed_frame(run)
-    frames, rotations, translations = transforms(run, rows)
-    arrows = contact_entities(run, rows, stamps, fixed)
-    still = vehicle_entities(run.vehicle, stamps[0]) + ground_entity(run, rows, stamps[0], fixed)
+    fixed = _fixed_frame(run)
+    R_world_frame, p_world_frame = world_frames(run.vehicle, run.state[:rows])
+    rotations, translations = frames_in_parents(run.vehicle, R_world_frame, p_world_frame)
+    arrows = _contact_entities(run, R_world_frame, stamps, fixed)
+    still = _vehicle_entities(run.vehicle, stamps[0]) + _ground_entity(run, rows, stamps[0], fixed)
     yield _Stamped("/scene", times[0], {"deletions": [], "entities": still})
     for t, (time, stamp) in enumerate(zip(times, stamps, strict=True)):
         moved = [
             {
                 "timestamp": stamp,
-                "parent_frame_id": parent or fixed,
-                "child_frame_id": child,
+                "parent_frame_id": frame.parent or fixed,
+                "child_frame_id": frame.name,
                 "translation": xyz(translations[t, i]),
                 "rotation": quaternion(rotations[t, i]),
             }
-            for i, (parent, child) in enumerate(frames)
+            for i, frame in enumerate(run.vehicle.frames)
         ]
         yield _Stamped("/tf", time, {"transforms": moved})
         yield _Stamped("/contacts", time, {"deletions": [], "entities": next(arrows)})
@@ -145,43 +145,12 @@ def _messages(run: Run, start: float) -> Iterator[_Stamped]:
         yield _Stamped("/pose", time, {"timestamp": stamp, "frame_id": fixed, "pose": pose})
 
 
-def fixed_frame(run: Run) -> str:
+def _fixed_frame(run: Run) -> str:
     """What the fixed frame is called: world, unless the vehicle has a frame of that name."""
     name = "world"
     while any(frame.name == name for frame in run.vehicle.frames):
         name = f"fixed_{name}"
     return name
-
-
-def transforms(run: Run, rows: int) -> tuple[list[tuple[str | None, str]], FloatArray, FloatArray]:
-    """Parent and name of each frame, quaternions w x y z (rows, nf, 4), p_parent_frame (rows, nf, 3) [m].
-
-    The body's parent is None; of the others R_parent_frame = R at rest · R of the joint, T (2.1).
-    """
-    vehicle = run.vehicle
-    names = [(frame.parent, frame.name) for frame in vehicle.frames]
-    q, p = np.empty((rows, len(names), 4)), np.empty((rows, len(names), 3))
-    q[:, 0], p[:, 0] = run.quaternion[:rows], run.position[:rows]
-    q[:, 0] /= np.linalg.norm(q[:, 0], axis=1, keepdims=True)
-    for i, frame in enumerate(vehicle.frames[1:], start=1):
-        assert frame.joint is not None
-        axis = np.eye(3)["XYZ".index(frame.joint[1])]
-        R_rest, value = frame.rotation, run.joints[:rows, i - 1]
-        if frame.joint[0] == "R":
-            q[:, i] = _after(rotation.to_quaternion(R_rest), axis, value)
-            p[:, i] = frame.xyz
-        else:
-            q[:, i] = rotation.to_quaternion(R_rest)
-            p[:, i] = np.asarray(frame.xyz) + value[:, None] * (R_rest @ axis)
-    return names, q, p
-
-
-def _after(rest: FloatArray, axis: FloatArray, angle: FloatArray) -> FloatArray:
-    """Quaternions w x y z of a rotation at rest, then one by each angle [rad] about an axis of its own, (n, 4)."""
-    c, s = np.cos(0.5 * angle)[:, None], np.sin(0.5 * angle)[:, None]
-    w, v = rest[0], rest[1:]
-    out: FloatArray = np.concatenate([w * c - s * (v @ axis), c * v + s * (w * axis + np.cross(v, axis))], axis=1)
-    return out
 
 
 def _wheels(run: Run, t: int) -> list[Message]:
@@ -221,3 +190,123 @@ def _driven(run: Run, t: int, name: str) -> Message:
     a = run.vehicle.actuated.index(name)
     command = {"command": float(run.command[t, a])}
     return command if run.torque is None else {**command, "torque": float(run.torque[t, a])}
+
+
+def _vehicle_entities(vehicle: Vehicle, stamp: Message) -> list[Message]:
+    """One entity for each frame that has a shape; it moves with the frame."""
+    entities = []
+    for frame in scene_vehicle(vehicle, {})["frames"]:
+        cubes, cylinders = [], []
+        for shape in frame["shapes"]:
+            if shape["kind"] == "wheel":
+                cylinders.append(_wheel(shape))
+                cubes.append(_spoke(shape))
+            elif shape["kind"] == "beam":
+                cubes.append(_beam(shape))
+            else:
+                color = BODY if shape["kind"] == "body" else LINK
+                axes = np.reshape(shape["axes"], (3, 3))
+                cubes.append(
+                    {"pose": pose(shape["centre"], axes), "size": xyz(shape["size"]), "color": foxglove.color(color)}
+                )
+        if cubes or cylinders:
+            entities.append(
+                entity(stamp, frame["name"], f"frame {frame['name']}", locked=True, cubes=cubes, cylinders=cylinders)
+            )
+    return entities
+
+
+def _wheel(shape: Message) -> Message:
+    across = 2.0 * shape["radius"]
+    return {
+        "pose": pose((0.0, 0.0, 0.0), R_WHEEL_CYLINDER),
+        "size": xyz((across, across, shape["width"])),
+        "bottom_scale": 1.0,
+        "top_scale": 1.0,
+        "color": foxglove.color(TYRE),
+    }
+
+
+def _spoke(shape: Message) -> Message:
+    """A bar across a wheel, a little wider than it, by which its spin is seen."""
+    size = (1.6 * shape["radius"], 1.04 * shape["width"], 0.15 * shape["radius"])
+    return {"pose": pose((0.0, 0.0, 0.0), np.eye(3)), "size": xyz(size), "color": foxglove.color(SPOKE)}
+
+
+def _beam(shape: Message) -> Message:
+    start, end = np.array(shape["from"]), np.array(shape["to"])
+    size = (float(np.linalg.norm(end - start)), shape["thickness"], shape["thickness"])
+    middle = {"position": xyz(0.5 * (start + end)), "orientation": foxglove.towards(end - start)}
+    return {"pose": middle, "size": xyz(size), "color": foxglove.color(LINK)}
+
+
+def _ground_entity(run: Run, rows: int, stamp: Message, fixed: str) -> list[Message]:
+    """The ground under and around the path, as triangles that face up; none where the run has no ground.
+
+    Cells that the map does not cover are left out.
+    """
+    if run.ground is None:
+        return []
+    margin = vehicle_size(run.vehicle)
+    points = run.contact.point[:rows].reshape(-1, 3)
+    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
+    patch = sample_patch(run.ground, (float(low[0]), float(high[0]), float(low[1]), float(high[1])), NODES)
+    if patch is None:
+        return []
+    corner = np.arange(patch.sample.height.size).reshape(patch.sample.height.shape)
+    a, b, c, d = (part.ravel() for part in (corner[:-1, :-1], corner[:-1, 1:], corner[1:, :-1], corner[1:, 1:]))
+    inside = patch.sample.inside.ravel()
+    whole = inside[a] & inside[b] & inside[c] & inside[d]
+    if not whole.any():
+        return []
+    x, y = np.meshgrid(patch.x, patch.y)
+    triangles = {
+        "pose": pose((0.0, 0.0, 0.0), np.eye(3)),
+        "points": [xyz(p) for p in np.stack([x, y, patch.sample.height], axis=-1).reshape(-1, 3)],
+        "color": foxglove.color(GROUND),
+        "colors": [],
+        "indices": np.stack([a, b, c, c, b, d], axis=1)[whole].ravel().tolist(),
+    }
+    return [entity(stamp, fixed, "ground", triangles=[triangles])]
+
+
+def _contact_entities(
+    run: Run, R_world_frame: FloatArray, stamps: Sequence[Message], fixed: str
+) -> Iterator[list[Message]]:
+    """Arrows of each state: the force on each wheel, where it is known, and the velocity of slip.
+
+    The force of a wheel that carries its share of the weight is as long as the wheel is high; one m/s of slip is 1 m.
+    """
+    rows = len(R_world_frame)
+    R_world_contact = contact_axes(run, np.arange(rows, dtype=np.int64), R_world_frame)
+    radius = float(run.vehicle.arrays.radius.mean())
+    share = run.vehicle.mass * GRAVITY / run.vehicle.n_wheels
+    length = 2.0 * radius / share if share > 0.0 else 0.0
+    slip = run.contact.velocity[:rows] * (1.0, 1.0, 0.0)  # in the ground plane
+    groups = [("slip", SLIP, 1.0, "m/s", in_world(R_world_contact, slip))]
+    if run.contact.force is not None:
+        groups.insert(0, ("force", FORCE, length, "N", in_world(R_world_contact, run.contact.force[:rows])))
+    for t in range(rows):
+        entities = []
+        for name, color, scale, unit, vectors in groups:
+            arrows = [
+                _arrow(point, scale * vector, 0.08 * radius, color)
+                for point, vector in zip(run.contact.point[t], vectors[t], strict=True)
+                if scale * float(np.linalg.norm(vector)) > SHORTEST
+            ]
+            about = [{"key": "scale", "value": f"{scale:.6g} m per {unit}"}]
+            entities.append(entity(stamps[t], fixed, name, metadata=about, arrows=arrows))
+        yield entities
+
+
+def _arrow(start: FloatArray, vector: FloatArray, thickness: float, color: tuple[float, float, float]) -> Message:
+    length = float(np.linalg.norm(vector))
+    head = min(3.0 * thickness, 0.5 * length)
+    return {
+        "pose": {"position": xyz(start), "orientation": foxglove.towards(vector)},
+        "shaft_length": length - head,
+        "shaft_diameter": thickness,
+        "head_length": head,
+        "head_diameter": 2.0 * thickness,
+        "color": foxglove.color(color),
+    }

@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Ellipse
 
 from grouser.checks import FloatArray
 from grouser.logs.log import IntArray
@@ -18,17 +17,15 @@ from grouser.odometry.judge import Judgement
 from grouser.odometry.log import LogOdometry
 from grouser.view import style
 
-INSIDE_2 = 5.991464547107979
-"""95 % point of χ² of two freedoms: the 95 % ellipse of a position."""
 ELLIPSES = 12
 """Drawn along a path, evenly spaced."""
 PARTS = 2000
-"""A curve of more than 8 points for each of so many equal parts is drawn by the first point and the extremes of each.
+"""A curve of more than 8 points per part is drawn by the first point and the extremes of each of so many equal parts.
 
-No page shows more of a curve over time or way: a part is narrower than a dot, and every peak stays.
+A part is narrower than a dot, and every peak stays.
 """
 FINE = 10
-"""Times as many parts of a path from above, in which a part is no dot: of very long drives, loops become polygons."""
+"""Factor of the number of parts for a path seen from above, where a part is wider than a dot."""
 DASHES = (0, (5, 2.5))
 MEASURED, ESTIMATED = style.BLACK, style.BLUE
 
@@ -36,11 +33,8 @@ MEASURED, ESTIMATED = style.BLACK, style.BLUE
 def plot_odometry(
     run: LogOdometry, judged: Judgement, path: str | os.PathLike[str] | None = None, *, title: str = ""
 ) -> Figure:
-    """The way by odometry and by the poses from above, with 95 % ellipses; height along it; yaw error over time."""
-    if path is not None:
-        style.picture_suffix(path)
-    with style.look():
-        figure = style.new_figure(11.0, 9.0)
+    """Paths of odometry and poses from above, with 95 % ellipses; height along the path; yaw error over time."""
+    with style.picture(path, 11.0, 9.0, title=title) as figure:
         grid = figure.add_gridspec(2, 2, height_ratios=[2.1, 1.0])
         _draw_path(figure.add_subplot(grid[0, :]), judged)
         _draw_heights(figure.add_subplot(grid[1, 0]), run, judged)
@@ -52,10 +46,6 @@ def plot_odometry(
             Line2D([], [], color=ESTIMATED, lw=7, alpha=0.18, label="±2σ"),
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
-        if title:
-            figure.suptitle(title, x=0.02, ha="left", fontsize=11)
-    if path is not None:
-        style.save(figure, path)
     return figure
 
 
@@ -67,13 +57,15 @@ def _draw_path(axes: Axes, judged: Judgement) -> None:
     axes.plot(*estimate, color=ESTIMATED, lw=1.6, ls=DASHES, zorder=3)
     axes.plot(*judged.measured[0, :2], marker="o", ms=6, mfc="white", mec=style.INK, zorder=5)
     for k in _evenly(judged.measured, ELLIPSES):
-        axes.add_patch(_ellipse(judged.covariance[k, :2, :2], judged.estimate[k, :2]))
+        axes.add_patch(
+            style.ellipse(judged.covariance[k, :2, :2], judged.estimate[k, :2], edgecolor=ESTIMATED, lw=1.0, zorder=3)
+        )
         both = np.stack([judged.estimate[k, :2], judged.measured[k, :2]])
         axes.plot(*both.T, color=style.VERMILLION, lw=1.0, zorder=4)
     axes.autoscale_view()
     axes.set_aspect("equal", adjustable="datalim")
     words = f"{judged.distance:.0f} m, end error {judged.end_error:.2f} m"
-    style.label(axes, x="x [m]", y="y [m]", title=f"From above: {words}; red joins what belongs together")
+    style.label(axes, x="x [m]", y="y [m]", title=f"From above: {words}; red: position error")
 
 
 def _draw_heights(axes: Axes, run: LogOdometry, judged: Judgement) -> None:
@@ -88,7 +80,7 @@ def _draw_heights(axes: Axes, run: LogOdometry, judged: Judgement) -> None:
     if judged.height_rms is not None:
         axes.plot(way, measured, color=MEASURED, lw=1.4)
         words = f"Height: error {judged.height_rms:.3f} m rms"
-    style.label(axes, x="way [m]", y="z [m]", title=words)
+    style.label(axes, x="path length [m]", y="z [m]", title=words)
 
 
 def _draw_yaw(axes: Axes, judged: Judgement) -> None:
@@ -119,17 +111,7 @@ def shown(*curves: FloatArray, fine: int = 1) -> IntArray:
 
 
 def _evenly(points: FloatArray, count: int) -> list[int]:
-    """Rows at even distances along a way; the last is one of them."""
+    """Rows at even distances along a path; the last is one of them."""
     way = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(points[:, :2], axis=0), axis=1)))
     marks = np.linspace(0.0, way[-1], count + 1)[1:]
     return sorted(set(np.minimum(np.searchsorted(way, marks), len(points) - 1).tolist()))
-
-
-def _ellipse(covariance: FloatArray, centre: FloatArray) -> Ellipse:
-    values, vectors = np.linalg.eigh(covariance)
-    width, height = 2.0 * np.sqrt(INSIDE_2 * np.maximum(values[::-1], 0.0))
-    angle = math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))
-    return Ellipse(
-        (float(centre[0]), float(centre[1])), width, height, angle=angle, fill=False, edgecolor=ESTIMATED, lw=1.0,
-        zorder=3,
-    )  # fmt: skip

@@ -7,15 +7,18 @@ import hashlib
 import html
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grouser.errors import GrouserError
 from grouser.files import write_whole
-from grouser.simulation import Rollouts, Run
-from grouser.terrain import Terrain
+from grouser.simulation.run import Run
+from grouser.terrain.ground import Terrain
 from grouser.view.scene import UncertainPoses, make_scene
+
+if TYPE_CHECKING:
+    from grouser.simulation.rollout import Rollouts
 
 VIEWER = Path(__file__).with_name("viewer")
 """What `make viewer` builds from viewer/src: viewer.js, viewer.css, page.html, and the licence of three.js."""
@@ -33,29 +36,36 @@ def view_runs(
     meshes: Mapping[str, str | os.PathLike[str]] | None = None,
     title: str = "",
 ) -> Path:
-    """Write a page that plays runs in 3D, one over another, and return where it is.
+    """Write a page that plays runs in 3D, in one scene; returns its path.
 
     names: of the runs in the legend; those of their vehicles unless given.
     fan: rollouts recorded with `every`, drawn as paths coloured by how they ended.
-    ground: of the fan, and of runs that do not know their own.
+    ground: of the fan, and of runs without one.
     poses: with covariance, drawn as 95 % ellipses; with times, as one that moves and a trail.
     meshes: .stl or .obj files [m] by the name of the frame they are drawn for.
     """
-    check_page(path)
     several = [runs] if isinstance(runs, Run) else list(runs)
     for run in several:
         if not isinstance(run, Run):
             raise GrouserError(f"runs: {run!r:.60} is not a run; use what gr.simulate returns")
-    scene = make_scene(several, names=names, fan=fan, ground=ground, poses=poses, meshes=meshes, title=title)
-    text = make_page(scene)
+    return write_page(
+        path,
+        lambda: make_scene(several, names=names, fan=fan, ground=ground, poses=poses, meshes=meshes, title=title),
+    )
+
+
+def write_page(path: str | os.PathLike[str], scene: Callable[[], Mapping[str, Any]]) -> Path:
+    """Write the page of a scene, whole or not at all; the scene is made after the name is checked."""
+    check_page(path)
+    text = make_page(scene())
     write_whole(path, lambda file: file.write(text.encode()), GrouserError)
     return Path(path)
 
 
-def check_page(path: str | os.PathLike[str]) -> None:
+def check_page(path: str | os.PathLike[str], what: str = "page to view") -> None:
     """Refuse a name that no browser would open as a page."""
     if Path(path).suffix.lower() not in SUFFIXES:
-        raise GrouserError(f"{path}: a page to view ends in {SUFFIXES[0]}")
+        raise GrouserError(f"{path}: a {what} ends in {SUFFIXES[0]}")
 
 
 def make_page(scene: Mapping[str, Any]) -> str:
@@ -80,7 +90,7 @@ def make_page(scene: Mapping[str, Any]) -> str:
     for name in parts:
         if page.count(f"{{{{{name}}}}}") != 1:
             raise GrouserError(f"the viewer's page.html has no place for {name}; run: make viewer")
-    # In one pass over the template, so that no text that is put in is looked through for places.
+    # One pass over the template: inserted text is not searched for places.
     pieces = page.split("{{")
     filled = [pieces[0]]
     for piece in pieces[1:]:

@@ -20,20 +20,15 @@ from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.simulation import Rollouts, Run, Status
 from grouser.terrain import Terrain
-from grouser.view import style, topview
+from grouser.view import arrays, colours, style, topview
 from grouser.view.account import Account
+from grouser.view.scene_ground import Box, surroundings
 
 Path = str | os.PathLike[str]
 
-STATUS_COLOURS = {
-    Status.OK: style.BLUE,
-    Status.OFF_TERRAIN: style.ORANGE,
-    Status.ROLLED_OVER: style.VERMILLION,
-    Status.DIVERGED: style.PURPLE,
-}
 DASHES = (0, (5, 4))
 LEAST_SLIP = 0.1
-"""Slip speed a picture spans at least [cm/s]; below, an angle [°] and a height error [mm]: rounding stays flat."""
+"""Smallest range of slip speed [cm/s], angle [°] and height error [mm] in a picture: rounding errors stay flat."""
 LEAST_ANGLE = 0.2
 LEAST_HEIGHT = 0.2
 MOST_PATHS = 2000
@@ -46,18 +41,15 @@ def plot_run(run: Run, path: Path | None = None, *, commanded: Run | None = None
     `commanded` is the same command on flat ground, drawn dashed. Saved if a path is given (.png, .svg or .pdf).
     """
     _has_states(run)
-    if path is not None:
-        style.picture_suffix(path)
-    box = topview.surroundings(_drawn(run, commanded))
-    with style.look():
-        if _is_wide(box):
-            # The top view takes the height that its shape needs at this width; the curves stand below it.
-            top = min(12.0 * (box[3] - box[2]) / (box[1] - box[0]) + 0.6, 7.0)
-            figure = style.new_figure(13.0, top + 3.4)
+    box = surroundings(_drawn(run, commanded))
+    wide = box[1] - box[0] > 1.4 * (box[3] - box[2])
+    # A wide top view takes the height that its shape needs at this width, and the curves stand below it.
+    top = min(12.0 * (box[3] - box[2]) / (box[1] - box[0]) + 0.6, 7.0)
+    with style.picture(path, 13.0, top + 3.4 if wide else 7.6) as figure:
+        if wide:
             grid = GridSpec(2, 3, figure=figure, height_ratios=[top, 2.9])
             places = [grid[0, :], grid[1, 0], grid[1, 1], grid[1, 2]]
         else:
-            figure = style.new_figure(13.0, 7.6)
             grid = GridSpec(3, 2, figure=figure, width_ratios=[1.25, 1.0])
             places = [grid[:, 0], grid[0, 1], grid[1, 1], grid[2, 1]]
         above, slip, attitude, height = (figure.add_subplot(place) for place in places)
@@ -65,8 +57,6 @@ def plot_run(run: Run, path: Path | None = None, *, commanded: Run | None = None
         _draw_slip(slip, run)
         _draw_attitude(attitude, run)
         _draw_height_error(height, run)
-        if path is not None:
-            style.save(figure, path)
     return figure
 
 
@@ -77,52 +67,44 @@ def plot_runs(
     commanded: Sequence[Run | None] | None = None,
     accounts: Sequence[Account | None] | None = None,
 ) -> Figure:
-    """Runs one above another: contact tracks coloured by slip speed, the commanded path dashed, what happened in words.
+    """Runs one above another: contact tracks coloured by slip speed, the commanded path dashed, the deviation in words.
 
-    `commanded` holds the same commands on flat ground, `accounts` what to say of each (see `view.account`).
+    `commanded` holds the same commands on flat ground, `accounts` the deviations (see `view.account`).
     """
     if not runs:
         raise GrouserError("there are no runs to draw; give at least one")
     for run in runs:
         _has_states(run)
-    if path is not None:
-        style.picture_suffix(path)
     wanted: Sequence[Run | None] = [None] * len(runs) if commanded is None else commanded
     told: Sequence[Account | None] = [None] * len(runs) if accounts is None else accounts
-    boxes = [topview.surroundings(_drawn(r, c), margin=0.045) for r, c in zip(runs, wanted, strict=True)]
+    boxes = [surroundings(_drawn(r, c), margin=0.045) for r, c in zip(runs, wanted, strict=True)]
     width = 12.5
     rooms = [0.75 if t is None else 1.3 for t in told]
     heights = [(width - 1.8) * (b[3] - b[2]) / (b[1] - b[0]) + room for b, room in zip(boxes, rooms, strict=True)]
-    with style.look():
-        figure = style.new_figure(width, min(sum(heights) + 0.4, 40.0))
+    with style.picture(path, width, min(sum(heights) + 0.4, 40.0), dpi=110) as figure:
         grid = GridSpec(len(runs), 1, figure=figure, height_ratios=heights)
         for i, (run, goal, tale, box) in enumerate(zip(runs, wanted, told, boxes, strict=True)):
             _draw_slipping(figure.add_subplot(grid[i]), run, goal, tale, box)
         figure.legend(handles=_slipping_legend(any(wanted)), loc="outside lower center", ncols=4, handlelength=2.6)
-        if path is not None:
-            style.save(figure, path, dpi=110)
     return figure
 
 
 def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path | None = None) -> Figure:
     """A fan of rollouts seen from above, coloured by how each ended; needs recorded states (`every=…`)."""
-    if path is not None:
-        style.picture_suffix(path)
     if rollouts.state.shape[1] < 2:
         raise GrouserError("these rollouts kept only their last states; roll out with every=… to draw their paths")
     n = len(rollouts.status)
-    chosen = np.unique(np.linspace(0, n - 1, min(n, MOST_PATHS)).round().astype(np.int64))
+    chosen = arrays.evenly(n, MOST_PATHS)
     xy = rollouts.state[chosen, :, 4:6]
-    box = topview.surroundings([xy])
-    with style.look():
-        tall = (box[3] - box[2]) / (box[1] - box[0])
-        figure = style.new_figure(1.6 + 8.0 / max(tall, 1.0), 0.9 + 8.0 * min(max(tall, 0.3), 1.0))
+    box = surroundings([xy])
+    tall = (box[3] - box[2]) / (box[1] - box[0])
+    with style.picture(path, 1.6 + 8.0 / max(tall, 1.0), 0.9 + 8.0 * min(max(tall, 0.3), 1.0)) as figure:
         axes = figure.add_subplot()
         image = topview.draw_ground(axes, ground, box)
         counts = rollouts.counts()
         handles = []
         faint = min(0.8, max(0.12, 60.0 / len(chosen)))
-        for status, colour in STATUS_COLOURS.items():
+        for status, colour in colours.STATUS.items():
             mine = rollouts.status[chosen] == str(status)
             if not mine.any():
                 continue
@@ -137,12 +119,44 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
         shown = "" if len(chosen) == n else f", {len(chosen)} of them drawn"
         style.label(axes, x="x [m]", y="y [m]", title=f"{n} rollouts of {rollouts.time[-1]:g} s{shown}")
         _height_bar(axes, image)
-        if path is not None:
-            style.save(figure, path)
     return figure
 
 
-def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: topview.Box) -> None:
+def plot_forces(run: Run, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Normal and tangential forces on the wheels, power of actuators and ground, energy; saved if a path is given."""
+    force, solver, power = run.contact.force, run.solver, run.power
+    if force is None or solver is None or power is None or len(run.time) == 0:
+        raise GrouserError(f"the run of '{run.vehicle.name}' has no forces to draw: use a dynamic model")
+    with style.picture(path, 12.0, 6.6) as figure:
+        (normal, along), (powers, energy) = figure.subplots(2, 2, sharex=True)
+        for w, name in enumerate(run.vehicle.wheels):
+            colour = style.PALETTE[w % len(style.PALETTE)]
+            normal.plot(run.time, force[:, w, 2], color=colour, lw=1.1, label=style.plain(name))
+            along.plot(run.time, np.hypot(force[:, w, 0], force[:, w, 1]), color=colour, lw=1.1)
+        powers.plot(run.time, power.sum(axis=1), color=style.BLUE, label="of the actuators")
+        if run.contact.power is not None:
+            powers.plot(
+                run.time, run.contact.power.sum(axis=1), color=style.VERMILLION, label="of the ground on wheels"
+            )
+        energy.plot(run.time, solver.kinetic, color=style.BLUE, label="kinetic")
+        raised = solver.potential - solver.potential[0]
+        energy.plot(run.time, raised, color=style.ORANGE, ls="--", label="potential, since the start")
+        style.label(normal, y="normal force [N]", title="Load of the wheels")
+        style.label(along, y="force in the ground plane [N]", title="Tangential force")
+        style.label(powers, x="time [s]", y="power [W]", title="Power")
+        style.label(energy, x="time [s]", y="energy [J]", title="Energy")
+        for axes in (powers, energy):
+            axes.legend()
+        _wheel_legend(figure, normal)
+    return figure
+
+
+def _wheel_legend(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 8))
+
+
+def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
     image = topview.draw_ground(axes, run.ground, box)
     for w, name in enumerate(run.vehicle.wheels):
         topview.draw_path(
@@ -197,7 +211,7 @@ def _draw_height_error(axes: Axes, run: Run) -> None:
     style.label(axes, x="time [s]", y="Δz [mm]", title="Height error (below 0 is in the ground)")
 
 
-def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | None, box: topview.Box) -> None:
+def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | None, box: Box) -> None:
     image = topview.draw_ground(axes, run.ground, box)
     slip = run.contact.slip_speed
     norm = Normalize(0.0, max(float(np.quantile(slip, 0.98)), 1e-3))
@@ -233,7 +247,7 @@ def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | 
 
 
 def _slipping_legend(with_commanded: bool) -> list[Line2D]:
-    handles = [Line2D([], [], color=style.BLACK, lw=2.0, label="body, where it went")]
+    handles = [Line2D([], [], color=style.BLACK, lw=2.0, label="path of the body")]
     if with_commanded:
         handles.append(Line2D([], [], color=style.INK, ls=DASHES, lw=1.3, label="as commanded, on flat ground"))
     handles.append(Line2D([], [], color=style.SLIP(0.35), lw=2.0, label="contact tracks, coloured by slip"))
@@ -256,7 +270,7 @@ def _time_axis(axes: Axes, run: Run) -> None:
 
 
 def _span_at_least(axes: Axes, least: float) -> None:
-    """Widen the upright axis about its middle, so that a curve that is constant but for rounding looks constant."""
+    """Widen the vertical axis about its middle: rounding errors of a constant must not fill it."""
     low, high = axes.get_ylim()
     more = max(0.0, least - (high - low))
     axes.set_ylim(low - 0.5 * more, high + 0.5 * more)
@@ -264,10 +278,6 @@ def _span_at_least(axes: Axes, least: float) -> None:
 
 def _wheel_colour(wheel: int) -> str:
     return style.PALETTE[wheel % len(style.PALETTE)]
-
-
-def _is_wide(box: topview.Box) -> bool:
-    return box[1] - box[0] > 1.4 * (box[3] - box[2])
 
 
 def _has_states(run: Run) -> None:

@@ -1,30 +1,43 @@
-"""A report: the question, the numbers, the pictures, the settings to repeat it and the versions, on one HTML page.
+"""A report: question, numbers, pictures, settings to repeat it and versions, on one HTML page.
 
-`report_run`, `report_fit` and `report_odometry` make the three kinds; this is what they share.
+All is in one file: pictures inside it, no script, no network; it prints on A4 or letter. `report_run`, `report_fit` and
+`report_odometry` make the three kinds.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import io
 import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 from matplotlib.figure import Figure
 
 from grouser._version import __version__
 from grouser.errors import GrouserError
 from grouser.files import write_whole
+from grouser.view import style
+from grouser.view.page import check_page
 
-SUFFIXES = (".html", ".htm")
 PACKAGES = ("numpy", "numba", "scipy", "matplotlib")
-"""Whose versions a result may hang on."""
+"""Packages whose versions may change a result."""
 CHUNK = 1 << 20
 """Bytes read at a time, so that a log of any length is hashed in little memory."""
+
+LARGEST_DRAWING = 1_500_000
+"""Bytes of a vector picture; a larger one, of a long log, is embedded as a bitmap."""
+DPI = 160.0
+"""Of such a bitmap."""
+
+STYLE = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -48,7 +61,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Listing:
-    """Lines to type or a file to keep, as they stand; a folded one is opened by a click."""
+    """Lines to type, or a file; a folded one opens on a click."""
 
     caption: str
     text: str
@@ -57,7 +70,7 @@ class Listing:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A heading and what stands below it: paragraphs, tables, pictures, listings."""
+    """A heading with paragraphs, tables, pictures and listings."""
 
     heading: str
     parts: tuple[str | Table | Picture | Listing, ...]
@@ -81,18 +94,10 @@ class Report:
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page, whole or not at all, and return where it is. It needs no network and runs no script."""
-        from grouser.view.report_page import make_page
-
-        check_report_name(path)
+        check_page(path, "report")
         text = make_page(self)
         write_whole(path, lambda file: file.write(text.encode()), GrouserError)
         return Path(path)
-
-
-def check_report_name(path: str | os.PathLike[str]) -> None:
-    """Refuse a name that no browser would open as a page."""
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise GrouserError(f"{path}: a report ends in {SUFFIXES[0]}")
 
 
 def repeat_section(
@@ -103,7 +108,7 @@ def repeat_section(
     listings: Sequence[Listing] = (),
     notes: Sequence[str] = (),
 ) -> Section:
-    """What it takes to have the same again: the command, the settings, the files with their hashes."""
+    """How to repeat it: the command, the settings, the files with their hashes."""
     parts: list[str | Table | Picture | Listing] = []
     if command:
         parts.append(Listing("This page was made by", command))
@@ -118,7 +123,7 @@ def repeat_section(
 
 
 def versions_section() -> Section:
-    """What it ran with."""
+    """Versions of what made the page."""
     rows = [("grouser", __version__), ("Python", platform.python_version())]
     rows += [(name, _version(name)) for name in PACKAGES]
     rows.append(("machine", f"{platform.machine()}, {os.cpu_count() or 1} cores"))
@@ -154,3 +159,87 @@ def _version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "not known"
+
+
+def make_page(report: Report) -> str:
+    """The page of a report. Every text is escaped, and the page's policy allows no script and no network."""
+    fingerprint = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode("ascii")
+    policy = f"default-src 'none'; style-src 'sha256-{fingerprint}'; img-src data:; base-uri 'none'; form-action 'none'"
+    body = [
+        "<header>",
+        f'<p class="kind">Grouser, report of {_article(report.kind)}</p>',
+        f"<h1>{escape(report.title)}</h1>",
+        "</header>",
+        f'<p class="question">{escape(report.question)}</p>',
+        '<div class="answer">',
+        *(f"<p>{escape(line)}</p>" for line in report.answer),
+        "</div>",
+    ]
+    for section in report.sections:
+        body += ["<section>", f"<h2>{escape(section.heading)}</h2>", *map(_part, section.parts), "</section>"]
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(report.title)}</title>",
+            f"<style>{STYLE}</style>",
+            "</head>",
+            "<body>",
+            *body,
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _article(kind: str) -> str:
+    return f"an {kind} evaluation" if kind == "odometry" else f"a {escape(kind)}"
+
+
+def _part(part: str | Table | Picture | Listing) -> str:
+    if isinstance(part, Table):
+        return _table(part)
+    if isinstance(part, Picture):
+        words = escape(part.caption)
+        return f'<figure><img src="{embedded(part.figure)}" alt="{words}"><figcaption>{words}</figcaption></figure>'
+    if isinstance(part, Listing):
+        if part.folded:
+            return f"<details><summary>{escape(part.caption)}</summary><pre>{escape(part.text)}</pre></details>"
+        return f'<p class="caption">{escape(part.caption)}</p><pre>{escape(part.text)}</pre>'
+    return f"<p>{escape(part)}</p>"
+
+
+def _table(table: Table) -> str:
+    def row(cells: tuple[str, ...], tag: str) -> str:
+        made = []
+        for i, cell in enumerate(cells):
+            side = ' class="right"' if i in table.numeric else ""
+            made.append(f"<{tag}{side}>{escape(cell)}</{tag}>")
+        return f"<tr>{''.join(made)}</tr>"
+
+    return (
+        f'<div class="table"><table><caption>{escape(table.caption)}</caption>'
+        f"<thead>{row(table.columns, 'th')}</thead>"
+        f"<tbody>{''.join(row(cells, 'td') for cells in table.rows)}</tbody></table></div>"
+    )
+
+
+def embedded(figure: Figure) -> str:
+    """A figure as a data address: vectors, or a bitmap where those are too many."""
+    with style.look(), matplotlib.rc_context({"svg.fonttype": "path"}):  # letters as outlines: no font is needed
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+        if drawn.tell() <= LARGEST_DRAWING:
+            return _address("image/svg+xml", drawn.getvalue())
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format="png", dpi=DPI, metadata={"Software": "grouser"})
+        return _address("image/png", drawn.getvalue())
+
+
+def _address(kind: str, data: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"

@@ -1,4 +1,4 @@
-"""Report of a calibration: the parameters, how sure they are, and how well the model predicts a log."""
+"""Report of a calibration: parameters, their uncertainty, and errors of predictions of a log."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from grouser.logs import Log
 from grouser.motion.fit import Fit
 from grouser.motion.meaning import meaning, unit_of
 from grouser.vehicles.toml import to_toml
-from grouser.view.calibration import plot_evaluation, plot_history, plot_segments
-from grouser.view.certainty import plot_certainty
+from grouser.view.calibration import plot_certainty, plot_evaluation, plot_history, plot_segments
 from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
-from grouser.view.report_words import HELD_OUT, better_than, consistency
+from grouser.view.words import HELD_OUT, better_than, consistency
 
 SEGMENT = 10.0
 """Length of the predicted pieces of the path that are drawn [s]."""
@@ -34,12 +33,12 @@ def report_fit(
     title: str = "",
     question: str = "",
 ) -> Report:
-    """A report of a fit; with a log, its predictions of every interval [s] of that log are judged too."""
+    """A report of a fit; with a log, its predictions of every interval [s] of that log are evaluated too."""
     name, learnt = fit.model.vehicle.name, fit.training.log
     judged = None if log is None else evaluate(fit, log, interval=interval)
-    asked = f"What does the log {learnt} tell about how {name} moves, and how sure is it?"
+    asked = f"Which motion parameters of {name} does the log {learnt} give, and how uncertain are they?"
     if log is not None:
-        asked += f" How well does that predict {log.name}, {interval:g} s ahead?"
+        asked += f" How large are the errors of predictions of {log.name} over {interval:g} s?"
     sections = [Section("Numbers", (*_judged_table(judged, interval), _parameters(fit), *_undetermined(fit)))]
     pictures = _pictures(fit, log, judged, interval)
     if pictures:
@@ -71,9 +70,9 @@ def _answer(fit: Fit, judged: Evaluation | None, interval: float) -> tuple[str, 
             lines.append(HELD_OUT)
     training = fit.training
     lines.append(
-        f"{len(fit.parameters)} parameters were learnt from {training.intervals} intervals"
-        f" ({training.rejected} rejected); after the fit those end {training.position_rms:.3f} m and "
-        f"{math.degrees(training.yaw_rms):.2f}° rms from where the log says."
+        f"{len(fit.parameters)} parameters were fitted to {training.intervals} intervals"
+        f" ({training.rejected} rejected); after the fit their errors are {training.position_rms:.3f} m and "
+        f"{math.degrees(training.yaw_rms):.2f}° rms."
     )
     if fit.undetermined:
         lines.append(f"The log hardly determines {len(fit.undetermined)} of their combinations; see below.")
@@ -93,10 +92,10 @@ def _judged_table(judged: Evaluation | None, interval: float) -> tuple[Table | s
     )  # fmt: skip
     columns = ("", "position rms [m]", "median [m]", "yaw rms [°]", "median [°]")
     band = 2.0 * math.sqrt(6.0 / mine["n"])
-    known = consistency(mine["nees"], max(3.0 - band, 0.0), 3.0 + band, "the model")
+    known = consistency(mine["nees"], (max(3.0 - band, 0.0), 3.0 + band), "the model")
     return (
         Table(f"Errors of {mine['n']} predictions of {interval:g} s", columns, rows, numeric=(1, 2, 3, 4)),
-        f"Mean squared normalised error of x, y and yaw: {known}.",
+        f"NEES of x, y and yaw: {known}.",
     )
 
 
@@ -107,14 +106,14 @@ def _parameters(fit: Fit) -> Table:
          number(p.sigma, digits=2), unit_of(p.name))
         for p, value in zip(fit.parameters, fit.vector.tolist(), strict=True)
     )  # fmt: skip
-    columns = ("parameter", "what it is", "value", "± 1σ", "before", "± 1σ", "unit")
+    columns = ("parameter", "meaning", "value", "± 1σ", "prior", "± 1σ", "unit")
     return Table("Parameters", columns, rows, numeric=(2, 3, 4, 5))
 
 
 def _undetermined(fit: Fit) -> tuple[str, ...]:
     if not fit.undetermined:
         return ()
-    return ("What the log could hardly tell: " + "; ".join(str(d) for d in fit.undetermined) + ".",)
+    return ("Hardly determined by the log: " + "; ".join(str(d) for d in fit.undetermined) + ".",)
 
 
 def _pictures(fit: Fit, log: Log | None, judged: Evaluation | None, interval: float) -> tuple[Picture, ...]:
@@ -124,16 +123,16 @@ def _pictures(fit: Fit, log: Log | None, judged: Evaluation | None, interval: fl
         out.append(Picture(plot_evaluation(judged), words))
         try:
             pieces = plot_segments(fit, log, interval=SEGMENT)
-        except CalibrationError:  # no stretch of the log is so long
+        except CalibrationError:  # no part of the log is so long
             pieces = None
         if pieces is not None:
             words = f"Pieces of the path of {log.name}, {SEGMENT:g} s each: measured and predicted, with ellipses."
             out.append(Picture(pieces, words))
     if len(fit.covariance):
-        words = "How far the log narrowed each parameter, and which of them it could not tell from one another."
+        words = "How far the log narrowed each parameter, and the correlations of parameters."
         out.append(Picture(plot_certainty(fit), words))
     if fit.history is not None and len(fit.history.time):
-        out.append(Picture(plot_history(fit), "Parameters while they were learnt, with one-sigma bands."))
+        out.append(Picture(plot_history(fit), "Parameters during the fit, with one-sigma bands."))
     return tuple(out)
 
 
@@ -145,7 +144,7 @@ def _repeat(
     settings = [
         ("vehicle", motion.vehicle.name),
         ("model", type(motion.model).__name__),
-        ("learnt from", f"{training.log}, {training.samples} samples"),
+        ("fitted to", f"{training.log}, {training.samples} samples"),
         ("method", training.method),
         ("intervals", f"{training.intervals} of {each}{', overlapping' if training.overlapping else ''}"),
         ("noise", f"{', '.join(motion.noise.components)}, {motion.noise.form}, grows with {motion.noise.grows}"),
@@ -155,10 +154,10 @@ def _repeat(
         settings.append(("ground", motion.ground.description or motion.ground.kind))
         settings.append(("step", number(motion.dt, "s")))
     if log is not None:
-        settings.append(("judged on", f"{log.name}, {len(log)} samples, {log.duration:.0f} s, {interval:g} s ahead"))
+        settings.append(("evaluated on", f"{log.name}, {len(log)} samples, {log.duration:.0f} s, {interval:g} s ahead"))
     notes = ["Nothing in a calibration is random: the same log and settings give the same parameters."]
     if np.any([p.sigma <= 0.0 for p in fit.parameters]):
-        notes.append("Parameters whose sigma was zero before were held.")
+        notes.append("Parameters with a prior sigma of zero were held.")
     vehicle = Listing("The vehicle as calibrated (.toml)", to_toml(motion.vehicle), folded=True)
     return repeat_section(settings, command=command, files=files, listings=[vehicle], notes=notes)
 
@@ -166,4 +165,4 @@ def _repeat(
 def _sensor(fit: Fit) -> str:
     sensor = fit.model.sensor
     place = ", ".join(number(v) for v in (sensor.x, sensor.y, sensor.z))
-    return f"at {place} m, yaw {number(math.degrees(sensor.yaw))}°, {number(sensor.lag)} s late"
+    return f"at {place} m, yaw {number(math.degrees(sensor.yaw))}°, lag {number(sensor.lag)} s"

@@ -1,4 +1,4 @@
-"""Report of an odometry evaluation: where a log's wheels say the vehicle went, judged by the log's poses."""
+"""Report of an odometry evaluation: wheel odometry along a log, compared with the log's poses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grouser.odometry.judge import STRETCH, Judgement
 from grouser.odometry.log import LogOdometry, Progress
 from grouser.view.odometry import plot_odometry
 from grouser.view.report import Picture, Report, Section, Table, number, repeat_section, versions_section
-from grouser.view.report_words import HELD_OUT, better_than, consistency
+from grouser.view.words import HELD_OUT, better_than, consistency, odometry_name
 
 
 def report_odometry(
@@ -32,18 +32,17 @@ def report_odometry(
 ) -> Report:
     """A report of odometry along a log that has poses; without a fit, of plain odometry.
 
-    gyro: turn rates are its. progress: told how much is done, of 100.
+    gyro: use its turn rates. progress: called with the percentage done.
     """
     if len(log.poses) < 2:
-        raise GrouserError(f"{log.name}: has no poses to judge odometry by; its manifest may name them under [pose]")
+        raise GrouserError(f"{log.name}: has no poses to compare odometry with; name them in its manifest under [pose]")
     found = compare(log, fit, gyro=gyro, progress=progress)
     motion, run, trained = found.motion, found.run, found.trained
     plain, judged, baseline = found.plain, found.judged, found.baseline
     assert plain is not None
     assert judged is not None
     assert baseline is not None
-    wheels = "plain odometry" if fit is None else "calibrated odometry"
-    name = f"{wheels} with gyro" if gyro else wheels
+    name = odometry_name(fit is not None, gyro)
     numbers: dict[str, Any] = {
         **judged.summary(),
         "baseline": {key: baseline.summary()[key] for key in ("end_error", "end_error_percent", "yaw_error_deg")},
@@ -53,7 +52,7 @@ def report_odometry(
         "trained_on_this_log": trained,
     }
     pictures: list[Picture] = [
-        Picture(plot_odometry(run, judged), f"{name.capitalize()}, laid on the poses at the first of them alone.")
+        Picture(plot_odometry(run, judged), f"{name.capitalize()}, aligned with the poses at the first of them.")
     ]
     compared = fit is not None or gyro
     if compared:
@@ -61,7 +60,7 @@ def report_odometry(
     return Report(
         kind="odometry",
         title=title or f"{log.name}: {name}",
-        question=question or f"How far is {name} from the poses of {log.name}, and does it know how far?",
+        question=question or f"How large are the errors of {name} on {log.name}, and do they fit its covariance?",
         answer=_answer(judged, baseline if compared else None, trained),
         sections=(
             Section("Numbers", (_table(judged, baseline if compared else None, name), *_remarks(run))),
@@ -75,25 +74,22 @@ def report_odometry(
 
 def _answer(judged: Judgement, baseline: Judgement | None, trained: bool) -> tuple[str, ...]:
     one = judged.summary()
-    share = "" if one["end_error_percent"] is None else f", {one['end_error_percent']:.2f} % of the way"
+    share = "" if one["end_error_percent"] is None else f", {one['end_error_percent']:.2f} % of the path"
     lines = [
-        f"After {judged.distance:.1f} m and {math.degrees(judged.turning):.0f}° of turning in all it is "
-        f"{judged.end_error:.2f} m off{share}, and {one['yaw_error_deg']:.1f}° in yaw.".replace("-", "−")
+        f"After {judged.distance:.1f} m and {math.degrees(judged.turning):.0f}° of turning in total the error is "
+        f"{judged.end_error:.2f} m{share}, and {one['yaw_error_deg']:.1f}° in yaw.".replace("-", "−")
     ]
     if baseline is not None:
         lines.append(f"Its end error is {better_than(judged.end_error, baseline.end_error, 'plain odometry')}.")
-    low, high = one["nees_band"]
-    lines.append(
-        f"Mean normalised error squared of {one['nees_stretches']} stretches of {STRETCH:g} m: "
-        f"{consistency(one['nees'], low, high, 'odometry')}."
-    )
+    known = consistency(one["nees"], one["nees_band"], "odometry")
+    lines.append(f"NEES of {one['nees_stretches']} stretches of {STRETCH:g} m: {known}.")
     if trained:
         lines.append(HELD_OUT)
     return tuple(lines)
 
 
 def _table(judged: Judgement, baseline: Judgement | None, name: str) -> Table:
-    columns = ("", "end error [m]", "of the way [%]", "yaw error [°]", "of the turning [%]", "height rms [m]")
+    columns = ("", "end error [m]", "of the path [%]", "yaw error [°]", "of the turning [%]", "height rms [m]")
     sets = [(name, judged)] if baseline is None else [("plain odometry", baseline), (name, judged)]
     rows = tuple((said, *_row(one)) for said, one in sets)
     return Table("Errors at the end of the drive", columns, rows, numeric=(1, 2, 3, 4, 5))
@@ -109,7 +105,7 @@ def _remarks(run: LogOdometry) -> tuple[str, ...]:
     out = [f"{count} samples with a fault: {kind}." for kind, count in run.faults.items()]
     drives = int(run.drive[-1]) + 1
     if drives > 1:
-        out.append(f"Gaps break the log into {drives} drives; the one of the longest way is judged.")
+        out.append(f"Gaps break the log into {drives} drives; the longest is evaluated.")
     return tuple(out)
 
 
@@ -126,12 +122,12 @@ def _repeat(
         ("vehicle", motion.vehicle.name),
         ("model", type(motion.model).__name__),
         ("fit", "none" if fit is None else f"of {fit.training.log}, {fit.training.method}"),
-        ("pose sensor late by", number(motion.sensor.lag, "s")),
-        ("uncertain throughout", ", ".join(run.parameters) or "nothing"),
+        ("lag of the pose sensor", number(motion.sensor.lag, "s")),
+        ("uncertain parameters", ", ".join(run.parameters) or "nothing"),
     ]
     if run.gyro is not None:
-        late = "not told by the log" if run.gyro.lag is None else number(run.gyro.lag, "s")
-        settings.append(("gyro late by, beside the manifest", late))
+        late = "not estimated" if run.gyro.lag is None else number(run.gyro.lag, "s")
+        settings.append(("lag of the gyro beyond the manifest's", late))
         settings.append(("bias of the gyro about z", number(float(run.gyro.bias[2]), "rad/s")))
-    notes = ["Poses of the log only judge: odometry does not see them. Nothing in it is random."]
+    notes = ["Odometry does not use the poses of the log. Nothing in it is random."]
     return repeat_section(settings, command=command, files=files, notes=notes)

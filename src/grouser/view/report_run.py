@@ -1,4 +1,4 @@
-"""Report of a simulation: where the vehicle went, how its wheels slipped and what they carried."""
+"""Report of a simulation: the path of the vehicle, slip and load of its wheels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from grouser.simulation import Run, Status, simulate
 from grouser.terrain import plane
 from grouser.vehicles.toml import to_toml
 from grouser.view.account import account
-from grouser.view.forces import plot_forces
-from grouser.view.plot import plot_run
+from grouser.view.plot import plot_forces, plot_run
 from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
 
 
@@ -31,16 +30,16 @@ def report_run(
     """A report of a run; `files` it came from are named with their hashes, `command` is how the page was made."""
     name = run.vehicle.name
     ground = "its ground" if run.ground is None else run.ground.description or run.ground.kind
-    told = _as_commanded(run)
+    commanded = _as_commanded(run)
     numbers = run_numbers(run)
-    pictures = _pictures(run, told)
+    pictures = _pictures(run, commanded)
     return Report(
         kind="simulation",
         title=title or f"{name} on {ground}",
         question=question
         or f"Where does {name} go when it is driven as commanded on {ground} for {numbers['seconds']:g} s, "
-        "and how do its wheels meet the ground?",
-        answer=_answer(run, told),
+        "and how do its wheels slip?",
+        answer=_answer(run, commanded),
         sections=(
             Section("Numbers", (_table(run, numbers), *_wheel_table(run))),
             *((Section("Pictures", pictures),) if pictures else ()),
@@ -78,7 +77,7 @@ def _as_commanded(run: Run) -> Run | None:
     """The same commanded rates on flat ground, wheels rolling without slip; None where that would mislead.
 
     That is where not every step was recorded, and where wheels steer a passive joint (Zoë's axles): there the rates
-    answer to this ground.
+    depend on this ground.
     """
     rows = len(run.time)
     if any(steering.joint not in run.vehicle.actuated for steering in run.vehicle.steering):
@@ -88,7 +87,7 @@ def _as_commanded(run: Run) -> Run | None:
     x, y, yaw = float(run.position[0, 0]), float(run.position[0, 1]), float(run.yaw[0])
     # The level of the ground below the start, so that both runs are seen at one height.
     level = float(run.contact.point[0, :, 2].mean())
-    told = simulate(
+    commanded = simulate(
         Kinematics(run.vehicle),
         plane(height=level),
         run.command[:-1],
@@ -96,19 +95,19 @@ def _as_commanded(run: Run) -> Run | None:
         dt=run.dt,
         start=(x, y, yaw),
     )
-    return told if told.status is Status.OK else None
+    return commanded if commanded.status is Status.OK else None
 
 
-def _answer(run: Run, told: Run | None) -> tuple[str, ...]:
+def _answer(run: Run, commanded: Run | None) -> tuple[str, ...]:
     if len(run.time) == 0:
-        return (f"It did not get anywhere: {run.status.meaning} in its first step.",)
+        return (f"It did not move: {run.status.meaning} in its first step.",)
     x, y, z = run.position[-1]
     where = f"x {x:.2f} m, y {y:.2f} m, z {z:.2f} m, yaw {math.degrees(run.yaw[-1]):.1f}°".replace("-", "−")
     lines = [f"It drove {run.distance:.2f} m in {run.steps * run.dt:g} s and ended at {where}."]
     if run.status is not Status.OK:
         lines.insert(0, f"The run ended early: {run.status.meaning}.")
-    elif told is not None:
-        lines.append(account(run, told).sentence())
+    elif commanded is not None:
+        lines.append(account(run, commanded).sentence())
     return tuple(lines)
 
 
@@ -131,9 +130,9 @@ def _table(run: Run, numbers: dict[str, Any]) -> Table:
         rows.append(("final position x, y, z", ", ".join(number(v) for v in numbers["final_position"]) + " m"))
         rows.append(("final yaw", number(math.degrees(numbers["final_yaw"]), "°")))
     rows += [(said, number(numbers[key], unit)) for key, (said, unit) in words.items() if key in numbers]
-    rows.append(("steps with a velocity left open", str(run.deficient_steps)))
+    rows.append(("underdetermined steps", str(run.deficient_steps)))
     if run.solver is not None:
-        rows.append(("steps taken in parts", str(run.halved_steps)))
+        rows.append(("halved steps", str(run.halved_steps)))
     return Table("The run", ("what", "value"), tuple(rows))
 
 
@@ -153,13 +152,13 @@ def _wheel_table(run: Run) -> tuple[Table, ...]:
     return (Table("The wheels", tuple(columns), rows, numeric=tuple(range(1, len(columns)))),)
 
 
-def _pictures(run: Run, told: Run | None) -> tuple[Picture, ...]:
+def _pictures(run: Run, commanded: Run | None) -> tuple[Picture, ...]:
     if len(run.time) == 0:
         return ()
-    dashed = "" if told is None else " Dashed: the same commanded rates on flat ground."
+    dashed = "" if commanded is None else " Dashed: the same commanded rates on flat ground."
     out = [
         Picture(
-            plot_run(run, commanded=told),
+            plot_run(run, commanded=commanded),
             "From above, with the tracks of the wheels; slip speed, attitude and height errors over time." + dashed,
         )
     ]
@@ -197,7 +196,7 @@ def _repeat(run: Run, ground: str, files: Sequence[str | os.PathLike[str]], comm
     else:
         notes.append(
             "It does not hold the parameters of slip, contact and actuators, nor the integrator: "
-            "those stand in the command or program that made it."
+            "those are in the command or program that made it."
         )
     return repeat_section(settings, command=command, files=files, listings=listings, notes=notes)
 

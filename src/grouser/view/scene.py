@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,32 +15,28 @@ from grouser import checks
 from grouser._version import __version__
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
-from grouser.simulation import Rollouts, Run, Status
-from grouser.terrain import Terrain
-from grouser.view import scene_arrays, style
-from grouser.view.scene_ground import same_ground, scene_ground
+from grouser.simulation.run import Run
+from grouser.simulation.status import Status
+from grouser.terrain.ground import Terrain
+from grouser.view import arrays, colours
+from grouser.view.scene_ground import Box, same_ground, scene_ground, surroundings
 from grouser.view.scene_run import good_rows, scene_run
 from grouser.view.scene_vehicle import Shape, read_mesh, vehicle_size
-from grouser.view.topview import Box, surroundings
 
-SCHEMA = "grouser/scene@1"
+if TYPE_CHECKING:
+    from grouser.simulation.rollout import Rollouts
+
+SCHEMA = "grouser/scene@2"
 MOST_ROLLOUTS = 1000
 """Rollouts of a fan that are drawn; of more, evenly chosen ones, and the page says so."""
 MOST_STATES = 120
 """States of each that are drawn."""
 MOST_POSES = 2000
 """Uncertain poses that are drawn of one set."""
-CHI_SQUARE_95 = 5.991464547107979
+CHI_SQUARE_95 = -2.0 * math.log(0.05)
 """Of two degrees of freedom: an ellipse of this squared radius holds 95 % of a normal distribution."""
 MARGIN = 2.0
 """Ground around what is drawn, in lengths of the largest vehicle, at least."""
-STATUS_COLOURS = {
-    Status.OK: style.BLUE,
-    Status.OFF_TERRAIN: style.ORANGE,
-    Status.ROLLED_OVER: style.VERMILLION,
-    Status.DIVERGED: style.PURPLE,
-    Status.UNSOLVED: "#666666",
-}
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class UncertainPoses:
     name: str = "poses"
     """What they are called in the legend."""
     time: ArrayLike | None = None
-    """When each of them was [s], rising, on the clock of the runs, shape (n,); None if they have no times."""
+    """Time of each [s], rising, on the clock of the runs, shape (n,); None if they have none."""
 
 
 def make_scene(
@@ -92,7 +89,7 @@ def make_scene(
         "title": title or ", ".join(dict.fromkeys(called)) or "rollouts",
         "origin": [float(x) for x in origin],
         "size": size,
-        "palette": list(style.PALETTE),
+        "palette": list(colours.PALETTE),
         "grounds": [
             scene_ground(one, _box([points for g, points in drawn if g == i], size), origin)
             for i, one in enumerate(grounds)
@@ -124,7 +121,7 @@ def _points_of(run: Run) -> FloatArray:
 
 
 def _origin(points: Iterable[FloatArray]) -> FloatArray:
-    """A whole metre near the first point: what a graphics card holds in float32 is relative to it."""
+    """A whole metre near the first point: float32 positions are relative to it."""
     for one in points:
         if len(one):
             near: FloatArray = np.rint(np.append(one[0], 0.0)[:3])
@@ -167,8 +164,8 @@ def _read_meshes(runs: Sequence[Run], meshes: Mapping[str, str | os.PathLike[str
 def _fan(fan: Rollouts, origin: FloatArray) -> dict[str, Any]:
     """Paths of evenly chosen rollouts, each cut where it ended, sorted by how they ended."""
     total, rows = fan.state.shape[:2]
-    chosen = np.unique(np.linspace(0, total - 1, min(total, MOST_ROLLOUTS)).astype(np.int64))
-    kept = np.unique(np.linspace(0, rows - 1, min(rows, MOST_STATES)).astype(np.int64))
+    chosen = arrays.evenly(total, MOST_ROLLOUTS)
+    kept = arrays.evenly(rows, MOST_STATES)
     paths = fan.state[np.ix_(chosen, kept)][:, :, 4:7]
     finite = np.isfinite(paths).all(axis=(1, 2))
     chosen, paths = chosen[finite], paths[finite] - origin
@@ -178,14 +175,14 @@ def _fan(fan: Rollouts, origin: FloatArray) -> dict[str, Any]:
         "drawn": len(chosen),
         "states": rows,
         "statesDrawn": len(kept),
-        "time": scene_arrays.exact(fan.time[kept]),
+        "time": arrays.exact(fan.time[kept]),
         "groups": [
             {
                 "status": str(one),
                 "meaning": one.meaning,
-                "colour": STATUS_COLOURS[one],
+                "colour": colours.STATUS[one],
                 "total": int(np.count_nonzero(fan.status == str(one))),
-                "paths": scene_arrays.single(paths[status == str(one)]),
+                "paths": arrays.single(paths[status == str(one)]),
             }
             for one in Status
             if (status == str(one)).any()
@@ -218,7 +215,7 @@ def _ellipses(
     name: str, position: FloatArray, covariance: FloatArray, time: FloatArray | None, origin: FloatArray
 ) -> dict[str, Any]:
     """Centres and half axes of 95 % ellipses [m]."""
-    chosen = np.unique(np.linspace(0, len(position) - 1, min(len(position), MOST_POSES)).astype(np.int64))
+    chosen = arrays.evenly(len(position), MOST_POSES)
     variances, axes = np.linalg.eigh(covariance[chosen])
     half = axes * np.sqrt(np.maximum(CHI_SQUARE_95 * variances, 0.0))[:, None, :]
     return {
@@ -226,8 +223,8 @@ def _ellipses(
         "total": len(position),
         "drawn": len(chosen),
         "onGround": position.shape[1] == 2,
-        "time": None if time is None else scene_arrays.exact(time[chosen]),
-        "centre": scene_arrays.exact(position[chosen] - origin[: position.shape[1]]),
-        "major": scene_arrays.exact(half[:, :, 1]),
-        "minor": scene_arrays.exact(half[:, :, 0]),
+        "time": None if time is None else arrays.exact(time[chosen]),
+        "centre": arrays.exact(position[chosen] - origin[: position.shape[1]]),
+        "major": arrays.exact(half[:, :, 1]),
+        "minor": arrays.exact(half[:, :, 0]),
     }

@@ -1,21 +1,24 @@
-"""One run as a scene: states to pose the vehicle exactly, contacts with forces and slip in world axes, curves."""
+"""One run as a scene: poses of its frames, contacts with forces and slip in world axes, curves over time."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
-from grouser.kinematics import frame_poses
-from grouser.simulation import Run
-from grouser.view import scene_arrays
-from grouser.view.scene_curves import scene_curves
+from grouser.kinematics.frames import frame_poses
+from grouser.rotation import to_quaternion
+from grouser.simulation.run import Run
+from grouser.vehicles.vehicle import Vehicle
+from grouser.view import arrays
 from grouser.view.scene_vehicle import Shape, scene_vehicle
 
 MOST_ROWS = 12_000
 """States of a run that go into a page; of more, every k-th and the last, and the page says so."""
+LEAST = {"slip": 1e-3, "force": 1.0, "energy": 0.1, "attitude": 0.2}
+"""Smallest range of a plot, in its unit: rounding errors of a constant must not fill it."""
 
 
 def good_rows(run: Run) -> int:
@@ -37,28 +40,55 @@ def scene_run(run: Run, name: str, origin: FloatArray, ground: int | None, meshe
         "rows": total,
         "drawn": len(rows),
         "ground": ground,
-        "time": scene_arrays.exact(run.time[rows]),
-        "state": scene_arrays.exact(run.state[rows]),
+        "time": arrays.exact(run.time[rows]),
+        "poses": [],
         "contact": None,
         "plots": [],
     }
     if total == 0:
         return scene
-    R_world_contact = contact_axes(run, rows)
-    slip = run.contact.velocity[rows] * (1.0, 1.0, 0.0)  # what it rises is not slip
+    R_world_frame, p_world_frame = world_frames(run.vehicle, run.state[rows])
+    quaternion, position = frames_in_parents(run.vehicle, R_world_frame, p_world_frame)
+    quaternion = _continuous(quaternion, run.vehicle, run.joints[rows])
+    R_world_contact = contact_axes(run, rows, R_world_frame)
+    slip = run.contact.velocity[rows] * (1.0, 1.0, 0.0)  # in the ground plane
     force = run.contact.force
+    scene["poses"] = [
+        # The body moves far from the origin, where float32 is too coarse.
+        {"quaternion": arrays.exact(quaternion[:, 0]), "position": arrays.exact(position[:, 0] - origin)},
+        *(
+            {"quaternion": _changing(quaternion[:, i]), "position": _changing(position[:, i])}
+            for i in range(1, len(run.vehicle.frames))
+        ),
+    ]
     scene["contact"] = {
-        "point": scene_arrays.single(run.contact.point[rows] - origin),
-        "slip": scene_arrays.single(np.einsum("twij,twj->twi", R_world_contact, slip)),
-        "force": None if force is None else scene_arrays.single(world_forces(R_world_contact, force[rows])),
+        "point": arrays.single(run.contact.point[rows] - origin),
+        "slip": arrays.single(in_world(R_world_contact, slip)),
+        "force": None if force is None else arrays.single(in_world(R_world_contact, force[rows])),
     }
-    scene["plots"] = scene_curves(run, rows)
+    scene["plots"] = _curves(run, rows)
     return scene
 
 
-def contact_axes(run: Run, rows: NDArray[np.int64]) -> FloatArray:
+def world_frames(vehicle: Vehicle, states: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """R_world_frame (n, nf, 3, 3) and p_world_frame (n, nf, 3) [m] of n states, from the engine's kernel."""
+    poses = [frame_poses(vehicle, state) for state in states]
+    return np.array([R for R, _ in poses]), np.array([p for _, p in poses])
+
+
+def frames_in_parents(vehicle: Vehicle, R: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Quaternions w x y z (n, nf, 4) and positions (n, nf, 3) [m] relative to the parent frame; the body's: world."""
+    up = vehicle.arrays.parent[1:]
+    R_up = R[:, up].swapaxes(-1, -2)
+    R_parent, p_parent = R.copy(), p.copy()
+    R_parent[:, 1:] = R_up @ R[:, 1:]
+    p_parent[:, 1:] = (R_up @ (p[:, 1:] - p[:, up])[..., None])[..., 0]
+    return to_quaternion(R_parent), p_parent
+
+
+def contact_axes(run: Run, rows: arrays.Rows, R_world_frame: FloatArray) -> FloatArray:
     """R_world_contact at some rows, (rows, nw, 3, 3): columns ahead, left, normal; T Fig. 2.3."""
-    axle = np.array([frame_poses(run.vehicle, q)[0][run.vehicle.arrays.wheel, :, 1] for q in run.state[rows]])
+    axle = R_world_frame[:, run.vehicle.arrays.wheel][..., 1]
     normal = run.contact.normal[rows]
     ahead = np.cross(axle, normal)
     ahead /= np.maximum(np.linalg.norm(ahead, axis=-1, keepdims=True), 1e-12)
@@ -66,13 +96,74 @@ def contact_axes(run: Run, rows: NDArray[np.int64]) -> FloatArray:
     return axes
 
 
-def world_forces(R_world_contact: FloatArray, force: FloatArray) -> FloatArray:
-    """Forces of contact frames in world axes [N], (rows, nw, 3)."""
-    turned: FloatArray = np.einsum("twij,twj->twi", R_world_contact, force)
+def in_world(R_world_contact: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Vectors of contact frames (rows, nw, 3) in world axes."""
+    turned: FloatArray = np.einsum("twij,twj->twi", R_world_contact, vectors)
     return turned
 
 
-def _chosen_rows(total: int) -> NDArray[np.int64]:
+def _continuous(quaternion: FloatArray, vehicle: Vehicle, joints: FloatArray) -> FloatArray:
+    """Signs such that the arc from one row to the next is the turn of the joint, up to 2π, and not its complement."""
+    turned = np.zeros(quaternion.shape[:2])
+    revolute = [i for i, frame in enumerate(vehicle.frames) if (frame.joint or "").startswith("R")]
+    turned[:, revolute] = joints[:, [i - 1 for i in revolute]]
+    along = np.sum(quaternion[1:] * quaternion[:-1], axis=-1) * np.cos(0.5 * np.diff(turned, axis=0))
+    signed = quaternion.copy()
+    signed[1:] *= np.cumprod(np.where(along < 0.0, -1.0, 1.0), axis=0)[..., None]
+    return signed
+
+
+def _changing(values: FloatArray) -> arrays.Encoded:
+    """Rows (n, k), or one (1, k) where all are equal: a turning joint keeps its place, a sliding one its rotation."""
+    constant = np.ptp(values, axis=0).max() < 1e-12
+    return arrays.single(values[:1] if constant else values)
+
+
+def _chosen_rows(total: int) -> arrays.Rows:
     every = max(1, -(-total // MOST_ROWS))
     rows = np.arange(0, total, every, dtype=np.int64)
     return rows if total == 0 or rows[-1] == total - 1 else np.append(rows, total - 1)
+
+
+def _curves(run: Run, rows: arrays.Rows) -> list[dict[str, Any]]:
+    """Plots of a run at the chosen rows; a kinematic run has neither forces nor energy."""
+    wheels, slip = run.vehicle.wheels, run.contact.slip_speed
+
+    def plot(
+        key: str, title: str, unit: str, names: Sequence[str], curves: FloatArray, whole_name: str, whole: FloatArray
+    ) -> dict[str, Any]:
+        return {
+            "key": key,
+            "title": title,
+            "unit": unit,
+            "least": LEAST[key],
+            "names": list(names),
+            "curves": arrays.single(curves[rows].T),
+            "wholeName": whole_name,
+            "whole": arrays.single(whole[rows]),
+        }
+
+    plots = [plot("slip", "Slip speed", "m/s", wheels, slip, "mean of the wheels", slip.mean(axis=1))]
+    if run.contact.force is not None:
+        load = run.contact.force[..., 2]
+        plots.append(plot("force", "Normal force", "N", wheels, load, "sum of the wheels", load.sum(axis=1)))
+    if run.solver is not None:
+        names, energies = _energies(run)
+        total = energies[:, 0] + energies[:, 1]
+        plots.append(plot("energy", "Energy", "J", names, energies, "kinetic and potential", total))
+    tilt = np.degrees(np.arccos(np.clip(np.cos(run.roll) * np.cos(run.pitch), -1.0, 1.0)))
+    plots.append(plot("attitude", "Attitude", "°", ("roll", "pitch"), np.degrees(run.rpy)[:, :2], "tilt", tilt))
+    return plots
+
+
+def _energies(run: Run) -> tuple[list[str], FloatArray]:
+    """Kinetic, potential since the start, and the work of motors and ground so far [J], shape (T, 2 to 4)."""
+    assert run.solver is not None
+    names = ["kinetic", "potential"]
+    curves = [run.solver.kinetic, run.solver.potential - run.solver.potential[0]]
+    for name, power in (("motors", run.power), ("ground", run.contact.power)):
+        if power is not None:
+            # A recorded power is the mean of the step that begins there.
+            names.append(name)
+            curves.append(np.concatenate([[0.0], np.cumsum(power[:-1].sum(axis=1) * np.diff(run.time))]))
+    return names, np.column_stack(curves)

@@ -13,9 +13,9 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
-from grouser.vehicles import Vehicle
-from grouser.vehicles.frame import JOINTS, Frame
-from grouser.view import scene_arrays
+from grouser.vehicles.frame import Frame
+from grouser.vehicles.vehicle import Vehicle
+from grouser.view import arrays
 
 Shape = dict[str, Any]
 
@@ -27,32 +27,25 @@ MESHES = (".stl", ".obj")
 BEAM = 0.14
 """Thickness of a beam over the radius of the wheels."""
 WIDTH = 0.4
-"""Width of a wheel over its radius, where the vehicle does not say."""
+"""Width of a wheel over its radius, if the vehicle gives none."""
 
 
 def scene_vehicle(vehicle: Vehicle, meshes: Mapping[str, Shape]) -> dict[str, Any]:
-    """Frames with the numbers that forward kinematics needs, and the shapes that move with each."""
-    arrays = vehicle.arrays
-    frames = []
-    for i, frame in enumerate(vehicle.frames):
-        mesh = meshes.get(frame.name)
-        frames.append(
-            {
-                "name": frame.name,
-                "parent": int(arrays.parent[i]),
-                "joint": None if frame.joint is None else JOINTS.index(frame.joint),
-                "rotation": [float(x) for x in arrays.rotation[i].ravel()],
-                "offset": [float(x) for x in arrays.offset[i]],
-                "shapes": [mesh] if mesh is not None else _shapes(vehicle, i),
-            }
-        )
+    """Frames with the shapes that move with each; a frame hangs from its parent."""
     return {
         "name": vehicle.name,
         "description": vehicle.description,
         "mass": vehicle.mass,
         "size": vehicle_size(vehicle),
-        "wheels": [int(i) for i in arrays.wheel],
-        "frames": frames,
+        "wheels": [int(i) for i in vehicle.arrays.wheel],
+        "frames": [
+            {
+                "name": frame.name,
+                "parent": int(vehicle.arrays.parent[i]),
+                "shapes": [meshes[frame.name]] if frame.name in meshes else _shapes(vehicle, i),
+            }
+            for i, frame in enumerate(vehicle.frames)
+        ],
     }
 
 
@@ -90,7 +83,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Shape:
         raise GrouserError(f"{file}: {len(faces)} triangles; a mesh to draw has 1 to {MOST_TRIANGLES}")
     if not np.isfinite(vertices).all() or faces.min() < 0 or faces.max() >= len(vertices):
         raise GrouserError(f"{file}: has corners that are not finite numbers, or triangles without corners")
-    return {"kind": "mesh", "vertices": scene_arrays.single(vertices), "faces": scene_arrays.whole(faces)}
+    return {"kind": "mesh", "vertices": arrays.single(vertices), "faces": arrays.whole(faces)}
 
 
 def _shapes(vehicle: Vehicle, i: int) -> list[Shape]:

@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import IO, Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
 
+from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.files import write_whole
-
-BLACK = "#000000"
-ORANGE = "#E69F00"
-SKY = "#56B4E9"
-GREEN = "#009E73"
-YELLOW = "#F0E442"
-BLUE = "#0072B2"
-VERMILLION = "#D55E00"
-PURPLE = "#CC79A7"
-PALETTE = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, "#666666")
-"""Okabe and Ito (2008), ordered so that the first few differ most."""
-INK = "#222222"
-FAINT = "#8A8A8A"
-SLATE = "#5A6B7B"
-"""Of many points, which colours of lines stand out from."""
+from grouser.pictures import picture_suffix as picture_suffix
+from grouser.view.colours import *  # noqa: F403  colours are part of the look
+from grouser.view.colours import FAINT, INK
 
 GROUND = LinearSegmentedColormap.from_list("ground", ["#D9D2C6", "#EDE9E1", "#FBFAF7"])
 """Pale sand: low is darker. Pale, so that lines on it stay readable."""
 SLIP = LinearSegmentedColormap.from_list("slip", ["#7FB8D8", "#0072B2", "#5B3A8C", "#B5245C", "#D55E00"])
 """From rolling (blue) to slipping (orange-red); its lightness falls and its hue turns, so it reads in grey too."""
+SIGMAS_95 = math.sqrt(-2.0 * math.log(0.05))
+"""Half axes of the 95 % ellipse of a position, in sigmas: χ² of two degrees of freedom."""
 SIGNED = "PuOr_r"
 """Matplotlib's map for values of both signs: purple below zero, orange above, white between."""
-
-SUFFIXES = (".png", ".svg", ".pdf")
 
 _LOOK: dict[str, Any] = {
     "font.family": "DejaVu Sans",
@@ -87,7 +78,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 @contextmanager
 def picture(
-    path: str | os.PathLike[str] | None, width: float, height: float, *, dpi: float = 150.0
+    path: str | os.PathLike[str] | None, width: float, height: float, *, title: str = "", dpi: float = 150.0
 ) -> Iterator[Figure]:
     """A new figure [inch] in the look, written where a path is given; a name of another kind is refused first."""
     if path is not None:
@@ -95,8 +86,18 @@ def picture(
     with look():
         figure = new_figure(width, height)
         yield figure
+        if title:
+            figure.suptitle(plain(title), x=0.02, ha="left", fontsize=11)
         if path is not None:
             save(figure, path, dpi=dpi)
+
+
+def ellipse(covariance: FloatArray, centre: FloatArray, factor: float = SIGMAS_95, **look: Any) -> Ellipse:
+    """The curve at `factor` sigmas of a covariance (2, 2) [m²]; by default it holds 95 % of a normal distribution."""
+    values, vectors = np.linalg.eigh(covariance)
+    width, height = 2.0 * factor * np.sqrt(np.maximum(values[::-1], 0.0))
+    angle = math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))
+    return Ellipse((float(centre[0]), float(centre[1])), width, height, angle=angle, fill=False, **look)
 
 
 def label(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
@@ -110,14 +111,6 @@ def label(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
 def plain(text: str) -> str:
     """A text as Matplotlib takes it without reading formulas between dollar signs."""
     return text.replace("$", r"\$")
-
-
-def picture_suffix(path: str | os.PathLike[str]) -> str:
-    """The suffix of a picture's name, or an error that says which there are."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise GrouserError(f"{path}: a picture ends in one of {', '.join(SUFFIXES)}")
-    return suffix
 
 
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150.0) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,27 +15,16 @@ from grouser.checks import FloatArray
 from grouser.kinematics import frame_poses
 from grouser.terrain import Terrain
 from grouser.view import style
+from grouser.view.scene_ground import Box
+from grouser.view.scene_ground import surroundings as surroundings
 
 if TYPE_CHECKING:
     from grouser.simulation import Run
 
-Box = tuple[float, float, float, float]
-"""xmin, xmax, ymin, ymax [m]."""
 NODES = 360
 """Ground samples along the longer side of a picture."""
 LIGHT = np.array([-0.5, 0.5, 0.7]) / math.sqrt(0.99)
 """Where the light comes from: the upper left, as on maps."""
-
-
-def surroundings(points: Iterable[FloatArray], *, margin: float = 0.06, narrowest: float = 0.0) -> Box:
-    """A box around arrays of points (..., 2 or 3), with a margin; its sides are at least `narrowest` of the longer."""
-    xy = np.concatenate([p[..., :2].reshape(-1, 2) for p in points])
-    low, high = xy.min(axis=0), xy.max(axis=0)
-    longest = max(float((high - low).max()), 0.5)
-    half = np.maximum(0.5 * (high - low), 0.5 * narrowest * longest) + margin * longest
-    middle = 0.5 * (low + high)
-    (xmin, ymin), (xmax, ymax) = middle - half, middle + half
-    return float(xmin), float(xmax), float(ymin), float(ymax)
 
 
 def draw_ground(axes: Axes, ground: Terrain | None, box: Box) -> Any:

@@ -12,15 +12,22 @@ from grouser.checks import FloatArray
 
 Encoded = dict[str, Any]
 """{"type": f8, f4, u4, u2 or u1, "shape": […], "base64": "…"}, little-endian, last axis fastest."""
+Rows = NDArray[np.int64]
+"""Which states are drawn, (n,)."""
+
+
+def evenly(total: int, most: int) -> Rows:
+    """Rows to draw: all, or at most so many, evenly chosen with the first and the last."""
+    return np.unique(np.linspace(0, total - 1, min(total, most)).astype(np.int64))
 
 
 def exact(values: ArrayLike) -> Encoded:
-    """Every bit of float64: times and states, from which poses are drawn."""
+    """Every bit of float64: times, and poses of the body."""
     return _encoded(np.asarray(values), "f8")
 
 
 def single(values: ArrayLike) -> Encoded:
-    """Float32, for what is drawn as lines and arrows; positions must be near the scene's origin."""
+    """Float32, for lines, arrows and joints; positions must be near the scene's origin."""
     return _encoded(np.asarray(values), "f4")
 
 

@@ -1,59 +1,142 @@
-"""A log as runs that can be drawn: the vehicle along odometry and along measured poses, on a plane fitted to its way.
+"""A page on which the vehicle drives a log: odometry with its moving ellipse, plain odometry, the measured poses.
 
-Nothing is simulated. Poses are those of odometry or of the log; wheels turn by their rates, added up. Wheels are taken
-to touch straight below their hubs, seen from the body, and joints that the log does not measure to be at rest.
+Nothing is simulated. Poses are those of odometry or of the log; wheels turn by their integrated rates. Each wheel is
+drawn touching straight below its hub, along the body's z axis, and joints that the log does not measure at rest. The
+ground is a plane fitted to the path.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from typing import NamedTuple
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from grouser.checks import FloatArray
-from grouser.kinematics import frame_poses
-from grouser.logs import Log
-from grouser.logs.log import IntArray, Sensor
+from grouser.logs.log import IntArray, Log, Sensor
+from grouser.odometry.compare import Compared
 from grouser.odometry.judge import CHORD, Judgement
 from grouser.odometry.log import LogOdometry
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
-from grouser.simulation import ContactRecord, Run, Status
-from grouser.terrain import Terrain, plane, slope
-from grouser.vehicles import Vehicle
-from grouser.view.scene_run import MOST_ROWS
+from grouser.simulation.run import ContactRecord, Run
+from grouser.simulation.status import Status
+from grouser.terrain.ground import Terrain
+from grouser.terrain.plane import plane, slope
+from grouser.vehicles.vehicle import Vehicle
+from grouser.view import arrays
+from grouser.view.page import write_page
+from grouser.view.scene import CHI_SQUARE_95, UncertainPoses, make_scene
+from grouser.view.scene_run import MOST_ROWS, world_frames
 
+PLAIN, MEASURED = "plain odometry", "measured poses"
 MOST_RELIEF = 0.5
-"""Where wheels are off the plane by more, over their radius, root mean square, a level one is drawn below them."""
+"""Rms distance of the wheels from the fitted plane, over their radius; above it a level plane is drawn below them."""
+
+
+def view_odometry(
+    log: Log, compared: Compared, path: str | os.PathLike[str], *, name: str = "odometry", title: str = ""
+) -> Path:
+    """Write a page that plays a log in 3D; returns its path.
+
+    compared: from `grouser.odometry.compare.compare(log, fit)`. name: of its odometry in the legend.
+    The world is that of the odometry: it begins at the origin, along x. Of several drives the longest is shown.
+    """
+    return write_page(path, lambda: odometry_scene(log, compared, name=name, title=title))
+
+
+def odometry_scene(log: Log, compared: Compared, *, name: str = "odometry", title: str = "") -> dict[str, Any]:
+    """The scene of the page, as JSON types."""
+    run, judged, vehicle = compared.run, compared.judged, compared.motion.vehicle
+    drive = longest_drive(run)
+    rows = thinned(drive)
+    wheels = wheels_of(log, vehicle, drive)
+    followed = odometry_run(run, vehicle, wheels, rows)
+    runs, names, samples, ways = [followed], [name], [len(drive)], [float(run.path[drive[-1]])]
+    if compared.plain is not None and not np.array_equal(compared.plain.position, run.position):
+        runs.append(odometry_run(compared.plain, vehicle, wheels, rows))
+        names.append(PLAIN)
+        samples.append(len(drive))
+        ways.append(float(compared.plain.path[drive[-1]]))
+    odometries = len(runs)
+    if judged is not None:
+        runs.append(measured_run(run, vehicle, wheels, judged, compared.motion.sensor))
+        names.append(MEASURED if judged.has_height else "measured x, y, yaw")
+        samples.append(len(judged.time))
+        ways.append(judged.distance)
+
+    ground = fitted_ground(followed)
+    covariance = covariance_at(run, rows)
+    places = _places(followed, on_plane=ground.kind == "slope")
+    ellipses = UncertainPoses(places, covariance, name, followed.time)
+    drives = int(run.drive[-1]) + 1
+    which = f", longest of {drives} drives, from {wheels.time[0]:.0f} s on" if drives > 1 else ""
+    title = title or f"{log.name}: {name}{which}"
+    scene = make_scene(runs, names=names, ground=ground, poses=ellipses, title=title)
+    scene["poses"][0]["total"] = len(drive)
+    for one, known, way in zip(scene["runs"], samples, ways, strict=True):
+        one["rows"], one["distance"] = known, way  # those of the whole log, of which some are drawn
+    if judged is not None:
+        for one, drawn in zip(scene["runs"][:odometries], runs, strict=False):
+            one["plots"].insert(0, _apart(drawn, runs[-1], covariance if drawn is followed else None))
+    return scene
+
+
+def _places(run: Run, *, on_plane: bool) -> FloatArray:
+    """Where ellipses are drawn: on the plane, (n, 2), or, if that is far below, where the wheels touch, (n, 3)."""
+    if on_plane:
+        return run.position[:, :2]
+    return np.column_stack([run.position[:, :2], run.contact.point[:, :, 2].mean(axis=1)])
+
+
+def _apart(run: Run, measured: Run, covariance: FloatArray | None) -> dict[str, Any]:
+    """Plot of a run's horizontal distance from the measured one [m], and of the longer half axis of its ellipse."""
+    x, y = (np.interp(run.time, measured.time, measured.position[:, k]) for k in range(2))
+    distance = np.hypot(run.position[:, 0] - x, run.position[:, 1] - y)
+    distance[(run.time < measured.time[0]) | (run.time > measured.time[-1])] = np.nan
+    names, curves = ["distance"], [distance]
+    if covariance is not None:
+        names.append("half axis of the ellipse")
+        curves.append(np.sqrt(CHI_SQUARE_95 * np.linalg.eigvalsh(covariance[:, :2, :2])[:, 1]))
+    return {
+        "key": "apart",
+        "title": "Distance from the measured poses",
+        "unit": "m",
+        "least": 0.01,
+        "names": names,
+        "curves": arrays.single(np.array(curves)),
+        "wholeName": "distance",
+        "whole": arrays.single(distance),
+    }
 
 
 class Wheels(NamedTuple):
-    """What the log says of the joints along one drive, n samples."""
+    """Joints of a log along one drive, n samples."""
 
     time: FloatArray
     """From the log's start [s], (n,)."""
     joints: FloatArray
-    """Displacements, (n, nj) [rad or m]: measured, or the rates of a wheel added up, or at rest."""
+    """Displacements, (n, nj) [rad or m]: measured, or integrated from the rates of a wheel, or at rest."""
     rates: FloatArray
     """(n, nj) [rad/s or m/s]; zero where not measured."""
 
 
 def longest_drive(run: LogOdometry) -> IntArray:
-    """The samples of the drive in which the vehicle went farthest, which is the one that is judged."""
+    """Samples of the drive with the longest path, which is the one evaluated."""
     bounds = run.drive_bounds
     longest = int(np.argmax(np.maximum.reduceat(run.path, bounds[:-1])))
     return np.arange(bounds[longest], bounds[longest + 1], dtype=np.int64)
 
 
 def thinned(rows: IntArray) -> IntArray:
-    """Of more rows than a page takes, evenly chosen ones, the first and the last among them."""
-    chosen = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(np.int64))
-    return rows[chosen]
+    """Rows for a page: all, or evenly chosen ones with the first and the last."""
+    return rows[arrays.evenly(len(rows), MOST_ROWS)]
 
 
 def covariance_at(run: LogOdometry, rows: IntArray) -> FloatArray:
-    """Of x, y, z [m], yaw [rad] at some samples of one drive, the first of it among them, (k, 4, 4)."""
+    """Covariance of x, y, z [m], yaw [rad] at some samples of one drive, its first included, (k, 4, 4)."""
     parts = []
     for piece in run.pieces(int(rows[0]), int(rows[-1]) + 1):
         here = rows[(rows >= piece.first) & (rows < piece.first + len(piece.values))] - piece.first
@@ -79,7 +162,7 @@ def wheels_of(log: Log, vehicle: Vehicle, rows: IntArray) -> Wheels:
 
 
 def odometry_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, rows: IntArray) -> Run:
-    """The vehicle where odometry says; rows: the chosen ones of the drive, the first among them."""
+    """The vehicle at the odometry's poses; rows: chosen ones of the drive, its first included."""
     near = rows - rows[0]
     roll, pitch = run.attitude[rows].T
     R_world_body = from_rpy(roll, pitch, run.yaw[rows])
@@ -90,15 +173,15 @@ def odometry_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, rows: IntAr
 
 
 def measured_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, judged: Judgement, sensor: Sensor) -> Run:
-    """The vehicle where the log's poses say, laid on odometry at the first of them, in position and yaw.
+    """The vehicle at the log's poses, aligned with odometry at the first of them, in position and yaw.
 
-    Roll and pitch are the odometry's, and so is the height where poses have none. The velocity, which slip is made of,
-    is that of displacements of `CHORD`, and so are the wheel rates it is compared with.
+    Roll and pitch are the odometry's, and so is the height where poses have none. Body velocity and wheel rates, from
+    which slip follows, are differences over `CHORD` [s].
     """
     t, measured = judged.time, judged.measured
     roll, pitch = _between(t, run.time, run.attitude).T
     lever = np.array([sensor.x, sensor.y, sensor.z])
-    # Yaw of the sensor less that of the body: turns about the vertical come last, so it does not depend on them.
+    # Yaw of the sensor less that of the body; it does not depend on the yaw, which is the last rotation.
     mounted = to_rpy(from_rpy(roll, pitch, np.zeros(len(t))) @ from_rpy(0.0, 0.0, sensor.yaw)).reshape(-1, 3)[:, 2]
     mounted = np.unwrap(mounted)  # a sensor that looks back must not jump from π to −π
     start = _between(t[:1], run.time, run.position)[0]
@@ -128,18 +211,18 @@ def measured_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, judged: Jud
 
 
 def fitted_ground(run: Run) -> Terrain:
-    """A plane through the contacts of a run by least squares; where they are far off it, a level one below them."""
+    """Plane through the contacts of a run by least squares; a level one below them if they are far from it."""
     points = run.contact.point.reshape(-1, 3)
     middle = points.mean(axis=0)
     A = points - middle
     (gx, gy), *_ = np.linalg.lstsq(A[:, :2], A[:, 2], rcond=1e-6)
     off = float(np.sqrt(np.mean((A[:, 2] - A[:, :2] @ [gx, gy]) ** 2)))
     if off > MOST_RELIEF * float(run.vehicle.arrays.radius.max()):
-        words = f"plane below the way, which rises and falls by {np.ptp(points[:, 2]):.1f} m"
+        words = f"level plane below the path, whose height varies by {np.ptp(points[:, 2]):.1f} m"
         ground = plane(float(points[:, 2].min()))
     else:
         steep = math.degrees(math.atan(math.hypot(gx, gy)))
-        words = f"plane of {steep:.1f}° fitted to the way, {off:.2f} m rms off"
+        words = f"plane of {steep:.1f}° fitted to the path, residual {off:.2f} m rms"
         heading = math.degrees(math.atan2(gy, gx))
         ground = slope(steep, heading_deg=heading, height=float(middle[2] - gx * middle[0] - gy * middle[1]))
     return dataclasses.replace(ground, description=f"no map: {words}")
@@ -169,14 +252,13 @@ def _run(
 
 
 def _contacts(vehicle: Vehicle, state: FloatArray, twist: FloatArray, rates: FloatArray) -> ContactRecord:
-    """Contacts straight below the hubs, and their slip: motion of the body there less what the wheel rolls.
+    """Contacts below the hubs, and their slip: velocity of the body there less the rim speed.
 
-    How fast steering and bogies move is left out.
+    Rates of steering and bogies are neglected.
     """
     hubs, radius = vehicle.arrays.wheel, vehicle.arrays.radius
-    poses = [frame_poses(vehicle, row) for row in state]
-    centre = np.array([p[hubs] for _, p in poses])
-    axle = np.array([R[hubs, :, 1] for R, _ in poses])
+    R_world_frame, p_world_frame = world_frames(vehicle, state)
+    centre, axle = p_world_frame[:, hubs], R_world_frame[:, hubs][..., 1]
     R_world_body = from_quaternion(state[:, :4])
     normal = np.repeat(R_world_body[:, None, :, 2], len(hubs), axis=1)
     ahead = np.cross(axle, normal)

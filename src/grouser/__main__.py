@@ -1,0 +1,5 @@
+"""`python -m grouser`: the command line."""
+
+from grouser.cli import main
+
+main()
