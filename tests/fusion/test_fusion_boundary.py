@@ -12,7 +12,7 @@ from grouser.errors import SimulationError
 from grouser.fusion import Fusion, FusionSettings
 from grouser.fusion.estimate import twist_covariance
 from grouser.odometry import ros_odometry, write_csv, write_tum
-from grouser.odometry.ros_order import NOT_OBSERVED
+from grouser.odometry.estimate import NOT_OBSERVED
 
 REST = (0.0, 0.0, 9.81)
 

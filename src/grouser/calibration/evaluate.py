@@ -13,13 +13,12 @@ from grouser.calibration.calibrate import cut_log
 from grouser.calibration.likelihood import log_likelihood
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.motion.fit import Fit
 from grouser.motion.intervals import Intervals
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import default
-from grouser.motion.planar import DifferentialDrive
+from grouser.motion.plain import plain_odometry
 from grouser.motion.predict import LogProblem
 from grouser.motion.sensitivity import jacobian
 
@@ -184,19 +183,6 @@ def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_l
         _, H = jacobian(problem, motion, fit.systematic, values)
         R = R + H @ fit.covariance @ H.transpose(0, 2, 1)
     return Errors(error=problem.residuals(predicted.poses), covariance=R, times=intervals.times)
-
-
-def plain_odometry(motion: MotionModel, log: Log) -> MotionModel:
-    """Odometry before any calibration: differential drive if nothing steers, else rolling without slip."""
-    from grouser.vehicles.catalog import names, vehicle
-
-    # A log may name a vehicle that only its fit holds.
-    own = log.vehicle is None or (log.vehicle == motion.vehicle.name and log.vehicle not in names())
-    shape = motion.vehicle if own else vehicle(str(log.vehicle))
-    if shape.joints != motion.vehicle.joints:
-        shape = motion.vehicle
-    model = Kinematics(shape) if shape.steering else DifferentialDrive(vehicle=shape)
-    return MotionModel(model=model, sensor=log.sensor, noise=motion.noise)
 
 
 def _lag(motion: MotionModel, log: Log, intervals: Intervals) -> float:

@@ -4,11 +4,11 @@ from grouser.odometry.body_force import imu_force, quasi_static_force
 from grouser.odometry.contact_angles import ContactAngleEstimator, ground_angles, pair_angles
 from grouser.odometry.encoder import Encoders
 from grouser.odometry.estimate import Estimate
+from grouser.odometry.inputs import EncoderNoise
 from grouser.odometry.jacobians import WheelJacobians, wheel_jacobians
 from grouser.odometry.judge import Judgement, judge
 from grouser.odometry.log import GroundSpread, LogOdometry, odometry_of
 from grouser.odometry.motor_slip import MotorSlipDetector
-from grouser.odometry.noise import EncoderNoise
 from grouser.odometry.odometry import Odometry
 from grouser.odometry.output import ros_odometry, write_csv, write_tum
 from grouser.odometry.passive_wheel import PassiveSchedule, PassiveWheelSlip

@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser import checks
 from grouser.checks import FloatArray
+from grouser.odometry.inputs import check
 
 GRAVITY = 9.81
 
@@ -24,7 +24,7 @@ def imu_force(acceleration: ArrayLike, *, bogies: tuple[float, float] = (0.0, 0.
     Accelerometers read specific force, +9.81 m/s² upwards at rest, so the force is minus the reading. bogies: angles of
     front and rear about the body's x axis [rad]; zero without bogies.
     """
-    return _in_plane(-checks.array(acceleration, "acceleration", (3,)), bogies)
+    return _in_plane(-check.array(acceleration, "acceleration", (3,)), bogies)
 
 
 def quasi_static_force(
@@ -39,9 +39,9 @@ def quasi_static_force(
 
     attitude: (roll, pitch) [rad], pitch nose down; velocity [m/s] and omega [rad/s] of the body, those of the odometry.
     """
-    roll, pitch = checks.array(attitude, "attitude", (2,))
-    v, w = checks.array(velocity, "velocity", (3,)), checks.array(omega, "omega", (3,))
-    g = checks.positive(gravity, "gravity")
+    roll, pitch = check.array(attitude, "attitude", (2,))
+    v, w = check.array(velocity, "velocity", (3,)), check.array(omega, "omega", (3,))
+    g = check.positive(gravity, "gravity")
     # Third row of R_world_body: world z in body axes.
     up = np.array([-math.sin(pitch), math.cos(pitch) * math.sin(roll), math.cos(pitch) * math.cos(roll)])
     return _in_plane(-g * up - np.cross(w, v), bogies)
@@ -49,7 +49,7 @@ def quasi_static_force(
 
 def _in_plane(force: FloatArray, bogies: tuple[float, float]) -> FloatArray:
     """R_x((ρ_F + ρ_R)/2)ᵀ f."""
-    front, rear = checks.array(bogies, "bogies", (2,))
+    front, rear = check.array(bogies, "bogies", (2,))
     mean = 0.5 * (front + rear)
     c, s = math.cos(mean), math.sin(mean)
     return np.array([force[0], c * force[1] + s * force[2], c * force[2] - s * force[1]])

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grouser import checks
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
-from grouser.odometry.time_stamp import time_stamp
+from grouser.errors import OdometryError
+from grouser.odometry.inputs import check, time_stamp
 
 BoolArray = NDArray[np.bool_]
 
@@ -31,23 +30,23 @@ FROZEN_BY_OTHERS = 1.0  # rad the other wheels turned meanwhile; larger, because
 
 def rate_variance(steps_per_turn: float, period: float) -> float:
     """Variance of a rate [rad²/s²] from the difference of two positions a period [s] apart: q²/(6 T²)."""
-    q = 2.0 * math.pi / checks.positive(steps_per_turn, "steps_per_turn")
-    return q * q / (6.0 * checks.positive(period, "period") ** 2)
+    q = 2.0 * math.pi / check.positive(steps_per_turn, "steps_per_turn")
+    return q * q / (6.0 * check.positive(period, "period") ** 2)
 
 
 def variance_at_rate(rate: ArrayLike, steps_per_turn: float, period: float) -> FloatArray:
     """The same at known rates [rad/s]: q² f (1 − f)/T², with f the fraction of a step that is left over in a period."""
-    q = 2.0 * math.pi / checks.positive(steps_per_turn, "steps_per_turn")
-    T = checks.positive(period, "period")
+    q = 2.0 * math.pi / check.positive(steps_per_turn, "steps_per_turn")
+    T = check.positive(period, "period")
     given = np.asarray(rate)
-    f = np.mod(checks.array(given, "rate", (None,) * given.ndim) * T / q, 1.0)
+    f = np.mod(check.array(given, "rate", (None,) * given.ndim) * T / q, 1.0)
     result: FloatArray = (q / T) ** 2 * f * (1.0 - f)
     return result
 
 
 def steps_for(variance: float, period: float) -> float:
     """Steps per turn whose counting alone gives a variance [rad²/s²] of rates at a period [s]."""
-    q = math.sqrt(6.0 * checks.positive(variance, "variance")) * checks.positive(period, "period")
+    q = math.sqrt(6.0 * check.positive(variance, "variance")) * check.positive(period, "period")
     return 2.0 * math.pi / q
 
 
@@ -58,11 +57,11 @@ def steps_and_ripple(slow: tuple[float, float], fast: tuple[float, float]) -> tu
     This is one way how ten times more variance at a tenth of the period can be, L §4.5.1; a fast signal that is
     filtered before it is read is another. L says too little to decide.
     """
-    (T, a), (t, b) = ((checks.positive(p, "period"), checks.positive(v, "variance")) for p, v in (slow, fast))
+    (T, a), (t, b) = ((check.positive(p, "period"), check.positive(v, "variance")) for p, v in (slow, fast))
     counting = (b - a) / (t**-2 - T**-2) if t != T else -1.0
     ripple = a - counting / T**2
     if counting <= 0.0 or ripple < 0.0:
-        raise SimulationError(
+        raise OdometryError(
             f"variances {a:g} at {T:g} s and {b:g} at {t:g} s are not those of ripple and counting; the shorter period "
             f"must have more, at most {(T / t) ** 2:g} times"
         )
@@ -102,12 +101,12 @@ class Encoders:
         reaches back, more for less noise and more delay. fastest: rate [rad/s] that no wheel exceeds; a gap in which
         the counter could wrap unseen at this rate, or longer than `longest` [s], gives no rate.
         """
-        self.n = checks.count(n, "n", most=1000)
-        self.step = 2.0 * math.pi / checks.positive(steps_per_turn, "steps_per_turn")
-        self._wrap = None if wrap is None else float(checks.count(wrap, "wrap", least=2, most=2**53))
-        self._span = checks.count(span, "span", most=10_000)
-        self._fastest = checks.positive(fastest, "fastest")
-        self._longest = checks.positive(longest, "longest")
+        self.n = check.count(n, "n", most=1000)
+        self.step = 2.0 * math.pi / check.positive(steps_per_turn, "steps_per_turn")
+        self._wrap = None if wrap is None else float(check.count(wrap, "wrap", least=2, most=2**53))
+        self._span = check.count(span, "span", most=10_000)
+        self._fastest = check.positive(fastest, "fastest")
+        self._longest = check.positive(longest, "longest")
         self._past: list[deque[tuple[float, float]]] = [deque(maxlen=self._span + 1) for _ in range(self.n)]
         self._time: float | None = None
         self._unmoved = np.zeros((2, self.n))
@@ -187,7 +186,7 @@ def _row(value: ArrayLike, name: str, n: int) -> FloatArray:
     try:
         row = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise SimulationError(f"{name}: is not an array of numbers") from None
+        raise OdometryError(f"{name}: is not an array of numbers") from None
     if row.shape != (n,):
-        raise SimulationError(f"{name}: has shape {row.shape}, needs ({n},), one per encoder")
+        raise OdometryError(f"{name}: has shape {row.shape}, needs ({n},), one per encoder")
     return row

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grouser import checks
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
-from grouser.odometry.time_stamp import time_stamp
+from grouser.errors import OdometryError
+from grouser.odometry.inputs import check, time_stamp
 
 BoolArray = NDArray[np.bool_]
 
@@ -57,12 +56,12 @@ class MotorSlipDetector:
         power_floor [W, or the unit of what is given]: least scatter that is believed; patience: time [s] after which a
         change is taken for the new usual.
         """
-        self.n = checks.count(n, "n", most=1000)
-        self._memory, self._patience = checks.positive(memory, "memory"), checks.positive(patience, "patience")
-        self._sigmas, self._steady = checks.positive(sigmas, "sigmas"), checks.positive(steady, "steady")
+        self.n = check.count(n, "n", most=1000)
+        self._memory, self._patience = check.positive(memory, "memory"), check.positive(patience, "patience")
+        self._sigmas, self._steady = check.positive(sigmas, "sigmas"), check.positive(steady, "steady")
         if self._steady >= self._sigmas:
-            raise SimulationError(f"steady: {self._steady:g} sigmas must be fewer than sigmas = {self._sigmas:g}")
-        self._floor = np.array([checks.positive(rate_floor, "rate_floor"), checks.positive(power_floor, "power_floor")])
+            raise OdometryError(f"steady: {self._steady:g} sigmas must be fewer than sigmas = {self._sigmas:g}")
+        self._floor = np.array([check.positive(rate_floor, "rate_floor"), check.positive(power_floor, "power_floor")])
         self._mean = np.full((2, self.n), np.nan)
         self._variance = np.zeros((2, self.n))
         self._seen = np.zeros(self.n)
@@ -117,5 +116,5 @@ class MotorSlipDetector:
     def _row(self, value: ArrayLike, name: str) -> FloatArray:
         row = np.asarray(value, dtype=np.float64)
         if row.shape != (self.n,):
-            raise SimulationError(f"{name}: has shape {row.shape}, needs ({self.n},), one per wheel")
+            raise OdometryError(f"{name}: has shape {row.shape}, needs ({self.n},), one per wheel")
         return row

@@ -12,11 +12,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser import checks
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
+from grouser.errors import OdometryError
+from grouser.odometry.inputs import check, time_stamp
 from grouser.odometry.slip_ratio import wheel_slip
-from grouser.odometry.time_stamp import time_stamp
 
 
 class PassiveSchedule:
@@ -24,9 +23,9 @@ class PassiveSchedule:
 
     def __init__(self, n: int, *, off: float = 0.1, pause: float = 0.5, seed: int = 0, start: float = 0.0) -> None:
         """n wheels, each off for so long [s], with a pause [s] in which all drive before every one."""
-        self.n = checks.count(n, "n", most=1000)
-        self.off, self.pause = checks.positive(off, "off"), checks.positive(pause, "pause")
-        self._seed = checks.count(seed, "seed", least=0)
+        self.n = check.count(n, "n", most=1000)
+        self.off, self.pause = check.positive(off, "off"), check.positive(pause, "pause")
+        self._seed = check.count(seed, "seed", least=0)
         self._start = time_stamp(start, "start")
 
     def wheel(self, t: float) -> int | None:
@@ -50,11 +49,11 @@ class PassiveWheelSlip:
     ) -> None:
         """Wheel radii (n,) [m]; settle: time [s] after switching off that is left out; memory: time [s] over which
         the rates of driven wheels are averaged; threshold: rim speed [m/s] below which nothing is measured."""
-        self._radius = checks.array(radius, "radius", (None,))
+        self._radius = check.array(radius, "radius", (None,))
         if (self._radius <= 0.0).any():
-            raise SimulationError("radius: must be positive for every wheel")
-        self._settle, self._memory = checks.number(settle, "settle"), checks.positive(memory, "memory")
-        self._threshold = checks.positive(threshold, "threshold")
+            raise OdometryError("radius: must be positive for every wheel")
+        self._settle, self._memory = check.number(settle, "settle"), check.positive(memory, "memory")
+        self._threshold = check.positive(threshold, "threshold")
         n = len(self._radius)
         self._driven = np.full(n, np.nan)  # usual rate of each wheel while driven
         self._before = np.full(n, np.nan)  # of all wheels when one was switched off
@@ -82,9 +81,9 @@ class PassiveWheelSlip:
         rate = np.asarray(rates, dtype=np.float64)
         n = len(self._radius)
         if rate.shape != (n,):
-            raise SimulationError(f"rates: has shape {rate.shape}, needs ({n},), one per wheel")
+            raise OdometryError(f"rates: has shape {rate.shape}, needs ({n},), one per wheel")
         if off is not None:
-            off = checks.count(off, "off", least=0, most=n - 1)
+            off = check.count(off, "off", least=0, most=n - 1)
         if self._time is not None and now <= self._time:
             return None
         dt = 0.0 if self._time is None else now - self._time
@@ -128,8 +127,8 @@ class PassiveWheelSlip:
 
 def interpolated(times: ArrayLike, slips: ArrayLike, at: ArrayLike) -> FloatArray:
     """Measured slip ratios at other times [s], straight in between and held at the ends, for a log as a whole."""
-    t, s = checks.array(times, "times", (None,)), checks.array(slips, "slips", (None,))
+    t, s = check.array(times, "times", (None,)), check.array(slips, "slips", (None,))
     if len(t) != len(s) or not len(t) or (np.diff(t) <= 0.0).any():
-        raise SimulationError("times, slips: must be as many, at least one, with times that rise")
+        raise OdometryError("times, slips: must be as many, at least one, with times that rise")
     result: FloatArray = np.interp(np.asarray(at, dtype=np.float64), t, s)
     return result

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser import checks
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
+from grouser.errors import OdometryError
+from grouser.odometry.inputs import check
 
 LRU_RANGE = 10_000.0
 """Values of the LRU's steering potentiometers over 360°, L §4.4.1."""
@@ -35,11 +35,11 @@ class Potentiometer:
 
     def __post_init__(self) -> None:
         for name in ("offset", "gain"):
-            object.__setattr__(self, name, checks.number(getattr(self, name), name))
+            object.__setattr__(self, name, check.number(getattr(self, name), name))
         if self.gain == 0.0:
-            raise SimulationError("gain: is zero; it is the angle per value, such as 2π/10000")
+            raise OdometryError("gain: is zero; it is the angle per value, such as 2π/10000")
         if self.range is not None:
-            object.__setattr__(self, "range", checks.positive(self.range, "range"))
+            object.__setattr__(self, "range", check.positive(self.range, "range"))
 
     def angle(self, value: ArrayLike) -> FloatArray:
         """Angle [rad] of one or more values, between −π and π; NaN where the value is outside the range or missing."""
@@ -58,7 +58,7 @@ class Potentiometer:
 
     def change(self, offset: float) -> float:
         """By how much every angle changes [rad] if the offset is corrected to this value: gain · (old − new)."""
-        turned = self.gain * (self.offset - checks.number(offset, "offset"))
+        turned = self.gain * (self.offset - check.number(offset, "offset"))
         return turned - 2.0 * math.pi * round(turned / (2.0 * math.pi))
 
 
@@ -85,22 +85,22 @@ def calibrate(
     angle give both. Values that wrap are followed from one angle to the next, so neighbours must be less than half the
     range apart.
     """
-    x, y = checks.array(values, "values", (None,)), checks.array(angles, "angles", (None,))
+    x, y = check.array(values, "values", (None,)), check.array(angles, "angles", (None,))
     if len(x) != len(y) or not len(x):
-        raise SimulationError(f"values, angles: {len(x)} and {len(y)} do not make pairs; give one angle for each value")
+        raise OdometryError(f"values, angles: {len(x)} and {len(y)} do not make pairs; give one angle for each value")
     order = np.argsort(y, kind="stable")
     u = x[order].copy()
     if range is not None:
-        u = np.unwrap(u, period=checks.positive(range, "range"))
+        u = np.unwrap(u, period=check.positive(range, "range"))
     v = y[order]
     if gain is None:
         if len(u) < 2 or np.ptp(u) == 0.0 or np.ptp(v) == 0.0:
-            raise SimulationError("values, angles: one position does not give a gain; give two or more, or gain=…")
+            raise OdometryError("values, angles: one position does not give a gain; give two or more, or gain=…")
         slope = float(np.cov(u, v)[0, 1] / np.var(u, ddof=1))
     else:
-        slope = checks.number(gain, "gain")
+        slope = check.number(gain, "gain")
         if slope == 0.0:
-            raise SimulationError("gain: is zero; it is the angle per value, such as 2π/10000")
+            raise OdometryError("gain: is zero; it is the angle per value, such as 2π/10000")
     middle, height = float(u.mean()), float(v.mean())
     offset = middle - height / slope
     free = len(u) - (2 if gain is None else 1)

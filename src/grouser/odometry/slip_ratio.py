@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser import checks
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
+from grouser.errors import OdometryError
+from grouser.odometry.inputs import check
 
 THRESHOLD = 0.02
 """Speed [m/s] at and below which there is no slip ratio, L (6.4)."""
@@ -34,7 +34,7 @@ def slip_velocity(odometry: ArrayLike, true: ArrayLike) -> FloatArray:
     """Slip twist of the body, true less odometry, (…, 6) or (…, 3); the negative of L (5.2)."""
     a, b = np.asarray(odometry, dtype=np.float64), np.asarray(true, dtype=np.float64)
     if a.shape != b.shape:
-        raise SimulationError(f"odometry, true: have shapes {a.shape} and {b.shape}; they must be alike")
+        raise OdometryError(f"odometry, true: have shapes {a.shape} and {b.shape}; they must be alike")
     result: FloatArray = b - a
     return result
 
@@ -52,7 +52,7 @@ def body_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESH
 
 def travel_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESHOLD) -> FloatArray:
     """Slip along the way the odometry goes, with sign: > 0 slips, < 0 skids; as `body_slip` otherwise."""
-    s, v = checks.real(slip, "slip"), checks.real(odometry, "odometry")
+    s, v = check.real(slip, "slip"), check.real(odometry, "odometry")
     _, speed = _norms(s, v)
     fast = speed > _threshold(threshold)
     result: FloatArray = np.where(fast, -(s * v).sum(axis=-1) / np.where(fast, speed, 1.0) ** 2, 0.0)
@@ -60,14 +60,14 @@ def travel_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRE
 
 
 def _norms(slip: ArrayLike, odometry: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    s, v = checks.real(slip, "slip"), checks.real(odometry, "odometry")
+    s, v = check.real(slip, "slip"), check.real(odometry, "odometry")
     if s.shape != v.shape or s.ndim == 0:
-        raise SimulationError(f"slip, odometry: have shapes {s.shape} and {v.shape}; they must be alike, (…, 3)")
+        raise OdometryError(f"slip, odometry: have shapes {s.shape} and {v.shape}; they must be alike, (…, 3)")
     return np.linalg.norm(s, axis=-1), np.linalg.norm(v, axis=-1)
 
 
 def _threshold(value: float) -> float:
-    result = checks.number(value, "threshold")
+    result = check.number(value, "threshold")
     if result < 0.0:
-        raise SimulationError(f"threshold: {result:g} m/s must be at least 0")
+        raise OdometryError(f"threshold: {result:g} m/s must be at least 0")
     return result

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser import checks
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
+from grouser.errors import OdometryError
+from grouser.odometry.inputs import check
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +31,9 @@ class SteeringElasticity:
 
     def __post_init__(self) -> None:
         for name in ("compliance", "limit"):
-            value = checks.number(getattr(self, name), name)
+            value = check.number(getattr(self, name), name)
             if value < 0.0:
-                raise SimulationError(f"{name}: {value:g} must be at least 0")
+                raise OdometryError(f"{name}: {value:g} must be at least 0")
             object.__setattr__(self, name, value)
 
     def offset(self, torque: ArrayLike) -> FloatArray:

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from grouser import checks
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
-from grouser.errors import SimulationError
-from grouser.odometry.contact_angles import joint_values
+from grouser.errors import OdometryError
+from grouser.odometry.inputs import check, joint_values
 from grouser.vehicles import Vehicle
 
 BoolArray = NDArray[np.bool_]
@@ -67,15 +66,15 @@ class WheelSlipDetector:
         velocity along, across and off the ground, parts of the rim speed; more sideslip for skid-steered vehicles.
         turn_noise: of the gyro [rad/s]; false_alarm: how often a wheel that rolls may be called slipping.
         """
-        self.vehicle = checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
-        self._rate_noise = checks.positive(rate_noise, "rate_noise")
+        self.vehicle = check.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+        self._rate_noise = check.positive(rate_noise, "rate_noise")
         self._parts = np.array(
-            [checks.positive(v, n) for v, n in ((slip, "slip"), (sideslip, "sideslip"), (lift, "lift"))]
+            [check.positive(v, n) for v, n in ((slip, "slip"), (sideslip, "sideslip"), (lift, "lift"))]
         )
-        self._turn_noise = checks.positive(turn_noise, "turn_noise")
-        alarm = checks.positive(false_alarm, "false_alarm")
+        self._turn_noise = check.positive(turn_noise, "turn_noise")
+        alarm = check.positive(false_alarm, "false_alarm")
         if alarm >= 0.5:
-            raise SimulationError(f"false_alarm: {alarm:g} is not a small probability, such as 0.001")
+            raise OdometryError(f"false_alarm: {alarm:g} is not a small probability, such as 0.001")
         self.threshold = float(ndtri(1.0 - 0.5 * alarm)) ** 2
         """Score beyond which a wheel slips."""
         arrays = vehicle.arrays
@@ -101,7 +100,7 @@ class WheelSlipDetector:
         state = np.zeros(7 + nj)
         state[0] = 1.0
         state[7:] = np.where(np.isfinite(held), held, vehicle.rest)
-        delta = np.zeros(nw) if contact_angles is None else checks.array(contact_angles, "contact_angles", (nw,))
+        delta = np.zeros(nw) if contact_angles is None else check.array(contact_angles, "contact_angles", (nw,))
         J = contacts(vehicle, state, angles=delta).jacobian
         A, b, sigma = self._rows(J, measured, gyro)
         return self._test(A / sigma[:, None], b / sigma, sigma[: 3 * nw : 3], measured)
@@ -127,7 +126,7 @@ class WheelSlipDetector:
         if gyro is not None:
             turned = np.asarray(gyro, dtype=np.float64)
             if turned.shape != (3,):
-                raise SimulationError(f"gyro: has shape {turned.shape}, needs (3,)")
+                raise OdometryError(f"gyro: has shape {turned.shape}, needs (3,)")
             seen = np.isfinite(turned)
             rows.append(np.eye(6 + nj)[:3][seen])
             sigmas.append(np.full(int(seen.sum()), self._turn_noise))
