@@ -1,18 +1,11 @@
-"""Contact angles and body velocity together, by Gauss–Newton: wheels roll along the ground their contacts touch.
-
-ψ is the climb of each wheel in its carrier, −δ of T (2.9); v the joint-space velocity. Rows are residuals over their
-sigmas: velocities of the contact points, what is known of the body's turning, and rigid couplings.
-"""
+"""Contact angles and body velocity together: a filter whose update is solved by Gauss–Newton."""
 
 import math
 
 from grouser._compile.jit import entry, inlined, kernel
-from grouser._compile.struct import Struct, array, indices, record, record_type, struct
-from grouser._kernels.kinematics.jacobian import point_jacobian
 from grouser._kernels.least_squares import cholesky_solve
+from grouser._kernels.odometry.contact_rows import hub_jacobians, normal_equations
 from grouser._kernels.odometry.factor import solve_again
-from grouser._kernels.scratch import Scratch
-from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser._kernels.vehicles.frames import pose_frames
 
 ITERATIONS = 8
@@ -21,193 +14,6 @@ CONVERGED = 1e-6  # rad and m/s
 SLOWEST = 0.01  # m/s of the rim, below which a wheel counts as standing
 SURPRISE = 4.0  # mean square of the residuals in sigmas, beyond which the ground changed at once or some wheel slips
 STEEPEST = 0.5 * math.pi  # rad
-
-CONTACT_NOISE = record_type(
-    rate=(),  # one sigma of wheel rates [rad/s]
-    slip=(),  # along a wheel, part of its speed
-    sideslip=(),  # across
-    spread=(),  # of angles on the ground to come [rad]
-    valid=(),  # largest of an angle that counts as valid [rad]
-)
-SAMPLE = record_type(
-    dt=(),  # since the last one [s]
-    turns=int,  # number of rows that are known of ω
-    turn_rows=(3, 3),  # these rows, in sigmas
-    turn=3,  # their values, in sigmas
-    unknown=int,  # number of unknown velocities
-    surprise=(),  # mean square of the residuals
-)
-
-
-class ContactFilter(Struct):
-    """Vehicle, memory and work space of the filter; nx = nv + nw."""
-
-    vehicle = struct(VehicleArrays)
-    s = struct(Scratch)
-    noise = record(CONTACT_NOISE)
-    sample = record(SAMPLE)
-    coupling = array("nc", "nj")  # rigid couplings, in sigmas
-    looseness = array("nv")  # one over the square of how large each velocity may be
-    length = array("nw")  # way after which the ground's slope is forgotten [m]
-    rest = array("nj")
-    rates = array("nj")  # of the sample, NaN where not measured
-    angles = array("nj")
-    psi = array("nw")  # memory: angles, their covariance, velocity, turning of the carriers
-    P = array("nw", "nw")
-    v = array("nv")
-    carrier_rate = array("nw")
-    valid = indices("nw")
-    rim = array("nw")  # work space from here
-    weight = array("nw", 3)
-    q = array("nq")
-    unknown = indices("nv")
-    mean = array("nw")
-    prior = array("nw", "nw")  # inverse of the covariance of `mean`
-    linear = array("nw", 3, "nv")
-    angular = array("nw", 3, "nv")
-    M = array("nx", "nx")
-    g = array("nx")
-    row = array("nx")
-    found_psi = array("nw")
-    found_v = array("nv")
-    hub = array(2, 3)  # velocity and turning of one wheel in its carrier
-
-
-@kernel
-def carrier_jacobians(f):
-    """Velocity of each wheel's centre and turning of each wheel per joint-space velocity, (nw, 3, nv), carrier axes."""
-    vehicle = f.vehicle
-    s = f.s
-    for w in range(vehicle.wheel.size):
-        frame = vehicle.wheel[w]
-        axes = s.axes[w]
-        for r in range(3):
-            for i in range(3):
-                axes[r, i] = s.R[frame, i, r]
-                f.angular[w, r, i] = axes[r, i]
-        point_jacobian(vehicle, s, frame, s.p[frame], axes, f.linear[w])
-        at = frame
-        while at > 0:
-            axis = vehicle.joint[at]
-            if axis < 3:
-                for r in range(3):
-                    total = 0.0
-                    for i in range(3):
-                        total += axes[r, i] * s.R[at, i, axis]
-                    f.angular[w, r, 5 + at] = total
-            at = vehicle.parent[at]
-
-
-@inlined
-def add_row(f, size, residual):
-    """Add f.row to the normal equations M x = g, upper half, of the step x that removes its residual."""
-    row = f.row
-    for i in range(size):
-        if row[i] != 0.0:
-            f.g[i] -= row[i] * residual
-            for k in range(i, size):
-                f.M[i, k] += row[i] * row[k]
-    return residual * residual
-
-
-@inlined
-def clear_row(f, size):
-    for i in range(size):
-        f.row[i] = 0.0
-
-
-@kernel
-def add_contact(f, w):
-    """Add the three rows of wheel w's contact velocity; returns the sum of their squares.
-
-    Along t = (cψ, 0, sψ) in the carrier, across, and along the normal (−sψ, 0, cψ).
-    """
-    n = f.sample.unknown
-    size = n + f.psi.size
-    v = f.found_v
-    linear = f.linear[w]
-    angular = f.angular[w]
-    radius = f.vehicle.radius[w]
-    c = math.cos(f.found_psi[w])
-    s = math.sin(f.found_psi[w])
-    hub = f.hub
-    for i in range(3):
-        hub[0, i] = 0.0
-        hub[1, i] = 0.0
-        for k in range(v.size):
-            hub[0, i] += linear[i, k] * v[k]
-            hub[1, i] += angular[i, k] * v[k]
-    ahead = c * hub[0, 0] + s * hub[0, 2]
-    up = c * hub[0, 2] - s * hub[0, 0]
-    squares = 0.0
-    clear_row(f, size)
-    for r in range(3):
-        weight = f.weight[w, r]
-        if r == 0:
-            residual = ahead - radius * hub[1, 1]
-            slope = up
-        elif r == 1:
-            residual = hub[0, 1] + radius * (c * hub[1, 0] + s * hub[1, 2])
-            slope = radius * (c * hub[1, 2] - s * hub[1, 0])
-        else:
-            residual = up
-            slope = -ahead
-        for i in range(n):
-            k = f.unknown[i]
-            if r == 0:
-                value = c * linear[0, k] + s * linear[2, k] - radius * angular[1, k]
-            elif r == 1:
-                value = linear[1, k] + radius * (c * angular[0, k] + s * angular[2, k])
-            else:
-                value = c * linear[2, k] - s * linear[0, k]
-            f.row[i] = weight * value
-        f.row[n + w] = weight * slope
-        squares += add_row(f, size, weight * residual)
-    return squares
-
-
-@kernel
-def normal_equations(f):
-    """M x = g of the step x from found_v, found_psi; returns the sum of squares there."""
-    n = f.sample.unknown
-    nw = f.psi.size
-    size = n + nw
-    v = f.found_v
-    psi = f.found_psi
-    for i in range(size):
-        f.g[i] = 0.0
-        for k in range(size):
-            f.M[i, k] = 0.0
-    squares = 0.0
-    for w in range(nw):
-        squares += add_contact(f, w)
-    clear_row(f, size)
-    for t in range(f.sample.turns):
-        residual = -f.sample.turn[t]
-        for i in range(3):
-            f.row[i] = f.sample.turn_rows[t, i]
-            residual += f.row[i] * v[i]
-        squares += add_row(f, size, residual)
-    for k in range(f.coupling.shape[0]):
-        clear_row(f, size)
-        residual = 0.0
-        for j in range(v.size - 6):
-            residual += f.coupling[k, j] * v[6 + j]
-        for i in range(6, n):
-            f.row[i] = f.coupling[k, f.unknown[i] - 6]
-        squares += add_row(f, size, residual)
-    for i in range(n):
-        loose = f.looseness[f.unknown[i]]
-        f.M[i, i] += loose
-        f.g[i] -= loose * v[f.unknown[i]]
-    for a in range(nw):
-        for b in range(nw):
-            pull = f.prior[a, b] * (psi[b] - f.mean[b])
-            f.g[n + a] -= pull
-            squares += pull * (psi[a] - f.mean[a])
-            if b >= a:
-                f.M[n + a, n + b] += f.prior[a, b]
-    return squares
 
 
 @kernel
@@ -326,7 +132,7 @@ def accept(f):
         f.carrier_rate[w] = 0.0
         for k in range(f.v.size):
             if k != 5 + f.vehicle.wheel[w]:
-                f.carrier_rate[w] += f.angular[w, 1, k] * f.v[k]
+                f.carrier_rate[w] += f.hub[w, 4, k] * f.v[k]
         for k in range(nw):
             f.P[w, k] = 0.5 * (f.prior[w, k] + f.prior[k, w])
         f.valid[w] = 1 if math.sqrt(f.P[w, w]) <= f.noise.valid and f.rim[w] >= SLOWEST else 0
@@ -353,7 +159,7 @@ def update_contact_angles(f):
             n += 1
     f.sample.unknown = n
     pose_frames(f.vehicle, f.q, f.s)
-    carrier_jacobians(f)
+    hub_jacobians(f)
     for memory in range(2):  # the ground may have changed at once, as at the foot of a ramp: try without the memory
         if memory == 1:
             forget(f)

@@ -117,12 +117,12 @@ def determine_nothing(work, out):
 
 
 @inlined
-def add_square(work, variance, step):
-    """work.covariance += variance · d dᵀ with d the change of the twist per unit of an input that moved by `step`."""
+def add_square(work, before, variance, step):
+    """work.covariance += variance · d dᵀ with d the change from a twist per unit of an input that moved by `step`."""
     for i in range(6):
-        a = variance * (work.moved[i] - work.twist[i]) / (step * step)
+        a = variance * (work.moved[i] - before[i]) / (step * step)
         for k in range(6):
-            work.covariance[i, k] += a * (work.moved[k] - work.twist[k])
+            work.covariance[i, k] += a * (work.moved[k] - before[k])
 
 
 @kernel
@@ -146,7 +146,7 @@ def sample_covariance(store, factorised):
         given[6 + j] += RATE_STEP
         moved_twist(store, factorised)
         given[6 + j] -= RATE_STEP
-        add_square(work, store.joints[j].rate_variance, RATE_STEP)
+        add_square(work, work.twist, store.joints[j].rate_variance, RATE_STEP)
     if settings.linear == 0:
         for j in range(given.size - 6):
             joint = store.joints[j]
@@ -170,7 +170,7 @@ def move_angle(store, angles, i, variance):
     find_contact_frames(store)
     moved_twist(store, factorise(store.model, store.s))
     angles[i] -= STEP
-    add_square(store.work, variance, STEP)
+    add_square(store.work, store.work.twist, variance, STEP)
 
 
 @kernel
@@ -179,7 +179,7 @@ def missing_rates(store, rates, out):
 
     It does so for a while. Where a skid-steered vehicle turns, its wheels contradict each other, so the velocity of
     those that are left is not that of all with less averaging: it is another one. What it was with all is found by
-    giving each missing wheel the rate that the others ask of it, which changes nothing, and then another.
+    giving each missing wheel the rate that the others ask of it, and then another.
     Which velocities the model knows is overwritten.
     """
     vehicle = store.vehicle
@@ -208,6 +208,7 @@ def missing_rates(store, rates, out):
             nu += 1
     model.counts[0] = nk
     model.counts[1] = nu
+    constraint_twist(store, False, work.moved_odometry, work.asked)
     speed = max(work.speed, SLOWEST) if out.wheels > 0 else UNKNOWN_SPEED
     speed *= math.sqrt(1.0 + 2.0 * MISSING_LASTS / work.period)
     for k in range(first, nk):
@@ -216,7 +217,7 @@ def missing_rates(store, rates, out):
         constraint_twist(store, False, work.moved_odometry, work.moved)
         store.given[column] -= RATE_STEP
         radius = vehicle.radius[vehicle.wheel_of_frame[column - 5]]
-        add_square(work, (speed / radius) ** 2, RATE_STEP)
+        add_square(work, work.asked, (speed / radius) ** 2, RATE_STEP)
 
 
 @kernel

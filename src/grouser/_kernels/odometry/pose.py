@@ -53,6 +53,11 @@ def carry_covariance(store, intensity, h):
     sigma = memory.attitude_sigma
     if sigma > 0.0 and h > 0.0:
         step.attitude_gain(arc, h, gain[6], gain[7])
+        if arc.to_yaw[1] == 0.0 and settings.pitch_measured == 1:  # the turn is that of `turn_by_pitch`
+            roll = arc.attitude[0]
+            pitched = work.attitude[1] - memory.attitude[1]
+            gain[6, 3] = arc.step[3] * math.tan(roll) + arc.to_yaw[2] * math.cos(roll) * pitched
+            gain[7, 3] = arc.step[3] * math.tan(arc.attitude[1])
         # Errors that last for a while add up as if fewer were independent.
         variance = sigma * sigma * (1.0 + 2.0 * settings.attitude_time / h)
         for k in range(2):

@@ -90,6 +90,7 @@ WORK = record_type(
     twist=6,  # the same with slip
     moved_odometry=6,  # both with one input changed
     moved=6,
+    asked=6,  # velocity with the rates that the others ask of missing wheels
     attitude=2,  # roll and pitch that are used
     quaternion=4,
     covariance=(6, 6),  # of the twist
