@@ -146,6 +146,7 @@ def test_velocity_of_a_bicycle_follows_its_steering_sample_by_sample_and_at_once
     single, many = gr.Odometry(model), gr.Odometry(model)
     one = [single.update(t, r, a).position for t, r, a in zip(time, rates, angles, strict=True)]
     np.testing.assert_allclose(many.run(time, rates, angles)["position"], one, atol=1e-13)
+    angles[4, car.joint_index("steerL")] = angles[3, car.joint_index("steerL")]
     twists = model.twists(Inputs(time=time, attitude=np.zeros((9, 2)), rates=rates, angles=angles))
     np.testing.assert_allclose(single.estimate.twist, twists[-1], atol=1e-12)
 
