@@ -6,7 +6,7 @@ variance q² f (1 − f), which is q²/6 over all rates. The rate's variance is 
 gives a hundredth of it. What one difference adds the next takes back, so the angle never drifts.
 
 L's (4.43), .0076 to .0097 rad²/s² at T = 10 ms, is that of 2600 to 2940 steps per turn of the wheel. L reports about
-ten times more at 1 kHz, not the hundred times that counting alone gives: see `steps_and_ripple`.
+ten times more at 1 kHz, not the hundred times that counting alone gives.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser.checks import FloatArray
-from grouser.errors import OdometryError
-from grouser.odometry.inputs import check, time_stamp
+from grouser.odometry.inputs import check, row, time_stamp
 
 BoolArray = NDArray[np.bool_]
 
@@ -32,40 +31,6 @@ def rate_variance(steps_per_turn: float, period: float) -> float:
     """Variance of a rate [rad²/s²] from the difference of two positions a period [s] apart: q²/(6 T²)."""
     q = 2.0 * math.pi / check.positive(steps_per_turn, "steps_per_turn")
     return q * q / (6.0 * check.positive(period, "period") ** 2)
-
-
-def variance_at_rate(rate: ArrayLike, steps_per_turn: float, period: float) -> FloatArray:
-    """The same at known rates [rad/s]: q² f (1 − f)/T², with f the fraction of a step that is left over in a period."""
-    q = 2.0 * math.pi / check.positive(steps_per_turn, "steps_per_turn")
-    T = check.positive(period, "period")
-    given = np.asarray(rate)
-    f = np.mod(check.array(given, "rate", (None,) * given.ndim) * T / q, 1.0)
-    result: FloatArray = (q / T) ** 2 * f * (1.0 - f)
-    return result
-
-
-def steps_for(variance: float, period: float) -> float:
-    """Steps per turn whose counting alone gives a variance [rad²/s²] of rates at a period [s]."""
-    q = math.sqrt(6.0 * check.positive(variance, "variance")) * check.positive(period, "period")
-    return 2.0 * math.pi / q
-
-
-def steps_and_ripple(slow: tuple[float, float], fast: tuple[float, float]) -> tuple[float, float]:
-    """Steps per turn, and variance [rad²/s²] of true ripple in speed, from (period, variance) at two periods.
-
-    Ripple is that of the speed itself, slow enough not to average out over a period: variance = ripple + q²/(6 T²).
-    This is one way how ten times more variance at a tenth of the period can be, L §4.5.1; a fast signal that is
-    filtered before it is read is another. L says too little to decide.
-    """
-    (T, a), (t, b) = ((check.positive(p, "period"), check.positive(v, "variance")) for p, v in (slow, fast))
-    counting = (b - a) / (t**-2 - T**-2) if t != T else -1.0
-    ripple = a - counting / T**2
-    if counting <= 0.0 or ripple < 0.0:
-        raise OdometryError(
-            f"variances {a:g} at {T:g} s and {b:g} at {t:g} s are not those of ripple and counting; the shorter period "
-            f"must have more, at most {(T / t) ** 2:g} times"
-        )
-    return 2.0 * math.pi / math.sqrt(6.0 * counting), ripple
 
 
 @dataclass(frozen=True)
@@ -118,7 +83,7 @@ class Encoders:
         encoder is frozen. A sample whose time does not advance gives no rates.
         """
         now = time_stamp(t)
-        counts = _row(counts, "counts", self.n)
+        counts = row(counts, "counts", self.n, "encoder")
         rate, variance, period = np.full((3, self.n), np.nan)
         if self._time is not None and now <= self._time:
             return Rates(rate, variance, period, self._frozen)
@@ -126,7 +91,7 @@ class Encoders:
         self._time = now
         for i in range(self.n):
             self._difference(i, now, counts[i], rate, variance, period)
-        self._watch(dt, counts, rate, None if expected is None else _row(expected, "expected", self.n))
+        self._watch(dt, counts, rate, None if expected is None else row(expected, "expected", self.n, "encoder"))
         return Rates(rate, variance, period, self._frozen)
 
     def _difference(
@@ -154,7 +119,7 @@ class Encoders:
             return
         T = now - past[0][0]
         rate[i] = (count - past[0][1]) * self.step / T
-        variance[i] = self.step**2 / (6.0 * T * T)
+        variance[i] = rate_variance(2.0 * math.pi / self.step, T)
         period[i] = T
 
     def _watch(self, dt: float, counts: FloatArray, rate: FloatArray, expected: FloatArray | None) -> None:
@@ -179,14 +144,3 @@ class Encoders:
         most = np.array([max(FROZEN_BY_COMMAND, 5.0 * self.step), max(FROZEN_BY_OTHERS, 5.0 * self.step)])
         result: BoolArray = np.any(self._unmoved > most[:, None], axis=0)
         return result
-
-
-def _row(value: ArrayLike, name: str, n: int) -> FloatArray:
-    """An array of n floats, NaN and infinity allowed."""
-    try:
-        row = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise OdometryError(f"{name}: is not an array of numbers") from None
-    if row.shape != (n,):
-        raise OdometryError(f"{name}: has shape {row.shape}, needs ({n},), one per encoder")
-    return row

@@ -1,7 +1,6 @@
 """Wheel Jacobians in L's form: velocity of the wheel centres per velocity of the body and of the joints, (4.33)–(4.40).
 
-The streaming odometry solves the same equations for the contact points, T (2.37). This module writes them as L prints
-them, for any vehicle.
+The reference that streaming odometry is held to: it solves the same equations for the contact points, T (2.37).
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from grouser import checks
 from grouser.checks import FloatArray
 from grouser.kinematics import frame_jacobian, frame_poses
-from grouser.odometry.inputs import check
 from grouser.vehicles import Vehicle
 
 
@@ -36,9 +35,9 @@ class WheelJacobians:
     def body_velocity(self, rates: ArrayLike, joint_rates: ArrayLike | None = None) -> FloatArray:
         """(v, ω) in body axes by (4.35) from wheel rates (nw,) [rad/s] and joint rates (nj,), with unit weights."""
         nw = len(self.free)
-        centres = self.rolling * check.array(rates, "rates", (nw,))[:, None]
+        centres = self.rolling * checks.array(rates, "rates", (nw,))[:, None]
         if joint_rates is not None:
-            centres = centres - self.fixed @ check.array(joint_rates, "joint_rates", (self.fixed.shape[2],))
+            centres = centres - self.fixed @ checks.array(joint_rates, "joint_rates", (self.fixed.shape[2],))
         result: FloatArray = np.linalg.pinv(self.free.reshape(3 * nw, 6)) @ centres.ravel()
         return result
 
@@ -49,7 +48,7 @@ class WheelJacobians:
         for w in range(nw):
             spread[3 * w : 3 * w + 3, w] = self.rolling[w]
         gain = np.linalg.pinv(self.free.reshape(3 * nw, 6)) @ spread
-        result: FloatArray = gain @ check.array(rates, "rates", (nw, nw)) @ gain.T
+        result: FloatArray = gain @ checks.array(rates, "rates", (nw, nw)) @ gain.T
         return result
 
 
@@ -61,14 +60,14 @@ def wheel_jacobians(
     L's contact angle is ψ = −δ: a wheel that climbs has its contact ahead, δ < 0, and its centre rises. The third entry
     of (4.44) is r sin ψ, as (4.22) has it, not r cos ψ.
     """
-    check.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+    checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
     nw, nj = vehicle.n_wheels, vehicle.n_joints
     state = np.zeros(7 + nj)
     state[0] = 1.0
-    state[7:] = vehicle.rest if angles is None else check.array(angles, "angles", (nj,))
+    state[7:] = vehicle.rest if angles is None else checks.array(angles, "angles", (nj,))
     spin = [7 + vehicle.joint_index(wheel) for wheel in vehicle.wheels]
     state[spin] = 0.0
-    psi = np.zeros(nw) if contact_angles is None else -check.array(contact_angles, "contact_angles", (nw,))
+    psi = np.zeros(nw) if contact_angles is None else -checks.array(contact_angles, "contact_angles", (nw,))
     free, fixed, rolling = np.zeros((nw, 3, 6)), np.zeros((nw, 3, nj)), np.zeros((nw, 3))
     R_body_frame = frame_poses(vehicle, state)[0]
     for w, (wheel, radius) in enumerate(zip(vehicle.wheels, vehicle.arrays.radius, strict=True)):
