@@ -20,7 +20,7 @@ SMALL = 1e-6
 def equations(f):
     pose_frames(f.vehicle, f.q, f.s)
     contact_rows.hub_jacobians(f)
-    return contact_rows.normal_equations(f)
+    return contact_rows.step_equations(f)
 
 
 @entry

@@ -175,7 +175,7 @@ def prepared(seed: int, **options) -> gr.Odometry:
     for record in (memory, work):
         record.twist[:] = random.normal(0.0, 0.6, 6)
         record.attitude[:] = random.uniform(-0.4, 0.4, 2)
-        root = random.normal(0.0, 0.1, (6, 6))
+        root = random.normal(0.0, 30.0, (6, 6))  # as large as process noise over a millisecond
         record.covariance[:] = root @ root.T
         record.lean[:] = random.normal(0.0, 0.5, (2, 6))
     memory.position[:], memory.yaw = random.normal(0.0, 2.0, 3), 0.9

@@ -136,6 +136,7 @@ class ContactAngleEstimator:
         # Couplings without a spring hold exactly; sprung joints move as their measured or unknown rates say.
         coupling = arrays.coupling[[k for k, c in enumerate(vehicle.couplings) if c.is_rigid]] / COUPLING_RATE
         sizes = {"nw": nw, "nj": nj, "nv": 6 + nj, "nq": 7 + nj, "nx": 6 + nj + nw, "nc": len(coupling)}
+        sizes["nr"] = 3 * nw + 3 + len(coupling)
         f = self._filter = ContactFilter.zeros(vehicle=arrays, s=make_scratch(arrays), **sizes)
         f.repoint(noise=self._noise)
         loose = np.full(6 + nj, JOINT_RATE)

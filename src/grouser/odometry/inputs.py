@@ -61,9 +61,9 @@ class FaultCounts:
             self.logged.add(kind)
             field = {"rate": "rate_joint", "stop": "angle_joint", "angle": "angle_joint"}.get(kind)
             joint = -1 if field is None else int(estimates[field][k])
-            where = f", joint '{vehicle.joints[joint]}'" if joint >= 0 else ""
+            named = f", joint '{vehicle.joints[joint]}'" if joint >= 0 else ""
             logger.warning(
-                "odometry, t = %.12g s%s: %s (%s; further ones are only counted)", time[k], where, text, kind
+                "odometry, t = %.12g s%s: %s (%s; further ones are only counted)", time[k], named, text, kind
             )
 
 

@@ -344,7 +344,8 @@ class Odometry:
         model = self.model.model
         arrays = (model if isinstance(model, Kinematics) else Kinematics(self.vehicle)).arrays()
         # Angles are measured: nothing is pulled back to the ground or to the couplings.
-        return arrays.replace(gain=np.zeros_like(arrays.gain))
+        free: KinematicModel = arrays.replace(gain=np.zeros_like(arrays.gain))
+        return free
 
     def __getstate__(self) -> dict[str, Any]:
         # Slip and ground are addresses in this process, views share memory: a copy, pickled or deep, makes its own.

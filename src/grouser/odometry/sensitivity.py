@@ -46,7 +46,7 @@ class PoseSlopes:
 
     def follow(self, states: np.ndarray, S: FloatArray) -> FloatArray:
         """(k, 4, np) at samples with these states (time, position, yaw, attitude) and velocity slopes S (k, 6, np)."""
-        now = (states["time"], states["position"][:, :2], states["attitude"], states["yaw"], S)
+        now: tuple[FloatArray, ...] = (states["time"], states["position"][:, :2], states["attitude"], states["yaw"], S)
         begins = self._last is None
         if self._last is not None:
             now = tuple(np.concatenate(pair) for pair in zip(self._last, now, strict=True))

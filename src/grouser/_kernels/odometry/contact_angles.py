@@ -4,7 +4,7 @@ import math
 
 from grouser._compile.jit import entry, inlined, kernel
 from grouser._kernels.least_squares import cholesky_solve
-from grouser._kernels.odometry.contact_rows import hub_jacobians, normal_equations
+from grouser._kernels.odometry.contact_rows import hub_jacobians, step_equations
 from grouser._kernels.odometry.factor import solve_again
 from grouser._kernels.vehicles.frames import pose_frames
 
@@ -28,7 +28,7 @@ def solve_contact_angles(f):
     for w in range(nw):
         f.found_psi[w] = f.mean[w]
     for _ in range(ITERATIONS):
-        squares = normal_equations(f)
+        squares = step_equations(f)
         if not cholesky_solve(f.M, n + nw, 0.0, 0.0, f.g):
             return squares, False
         largest = 0.0

@@ -9,6 +9,7 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._compile.struct import Struct, array, indices, record, record_type, struct
 from grouser._kernels.kinematics.jacobian import point_jacobian
+from grouser._kernels.least_squares import normal_equations
 from grouser._kernels.scratch import Scratch
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
@@ -30,7 +31,7 @@ SAMPLE = record_type(
 
 
 class ContactFilter(Struct):
-    """Vehicle, memory and work space of the filter; nx = nv + nw."""
+    """Vehicle, memory and work space of the filter; nx = nv + nw, nr = 3 nw + 3 + nc rows."""
 
     vehicle = struct(VehicleArrays)
     s = struct(Scratch)
@@ -58,7 +59,8 @@ class ContactFilter(Struct):
     rolling = array(2, 3, 6)  # velocity of the contact point per `hub_twist`, and its derivative by ψ
     M = array("nx", "nx")
     g = array("nx")
-    row = array("nx")
+    B = array("nx", "nr")  # one row for each unknown: sums run along memory
+    b = array("nr")
     found_psi = array("nw")
     found_v = array("nv")
 
@@ -112,29 +114,10 @@ def set_rolling(rolling, psi, radius):
     rolling[1, 2, 2] = -s
 
 
-@inlined
-def add_row(f, size, residual):
-    """Add f.row to the normal equations M x = g, upper half, of the step x that removes its residual."""
-    row = f.row
-    for i in range(size):
-        if row[i] != 0.0:
-            f.g[i] -= row[i] * residual
-            for k in range(i, size):
-                f.M[i, k] += row[i] * row[k]
-    return residual * residual
-
-
-@inlined
-def clear_row(f, size):
-    for i in range(size):
-        f.row[i] = 0.0
-
-
 @kernel
-def add_contact(f, w):
-    """Add the three rows of wheel w's contact velocity; returns the sum of their squares."""
+def contact_rows(f, w, first):
+    """Rows of the velocity of wheel w's contact point, and what removes them, from column `first` of f.B and f.b."""
     n = f.sample.unknown
-    size = n + f.psi.size
     hub = f.hub[w]
     twist = f.hub_twist
     rolling = f.rolling
@@ -143,64 +126,63 @@ def add_contact(f, w):
         twist[i] = 0.0
         for k in range(f.found_v.size):
             twist[i] += hub[i, k] * f.found_v[k]
-    squares = 0.0
-    clear_row(f, size)
     for r in range(3):
         weight = f.weight[w, r]
-        residual = 0.0
-        slope = 0.0
+        f.b[first + r] = 0.0
         for i in range(6):
-            residual += rolling[0, r, i] * twist[i]
-            slope += rolling[1, r, i] * twist[i]
-        for k in range(n):
-            value = 0.0
-            for i in range(6):
-                value += rolling[0, r, i] * hub[i, f.unknown[k]]
-            f.row[k] = weight * value
-        f.row[n + w] = weight * slope
-        squares += add_row(f, size, weight * residual)
-    return squares
+            f.b[first + r] -= weight * rolling[0, r, i] * twist[i]
+            f.B[n + w, first + r] += weight * rolling[1, r, i] * twist[i]
+            for k in range(n):
+                f.B[k, first + r] += weight * rolling[0, r, i] * hub[i, f.unknown[k]]
 
 
 @kernel
-def normal_equations(f):
-    """M x = g of the step x from found_v, found_psi; returns the sum of squares there."""
+def fill_rows(f):
+    """All rows over their sigmas: f.B (nx, rows) their slopes, f.b what removes them; returns their number."""
     n = f.sample.unknown
     nw = f.psi.size
-    size = n + nw
     v = f.found_v
-    psi = f.found_psi
-    for i in range(size):
-        f.g[i] = 0.0
-        for k in range(size):
-            f.M[i, k] = 0.0
-    squares = 0.0
+    for i in range(n + nw):
+        for r in range(f.b.size):
+            f.B[i, r] = 0.0
     for w in range(nw):
-        squares += add_contact(f, w)
-    clear_row(f, size)
+        contact_rows(f, w, 3 * w)
+    at = 3 * nw
     for t in range(f.sample.turns):
-        residual = -f.sample.turn[t]
+        f.b[at] = f.sample.turn[t]
         for i in range(3):
-            f.row[i] = f.sample.turn_rows[t, i]
-            residual += f.row[i] * v[i]
-        squares += add_row(f, size, residual)
-    for k in range(f.coupling.shape[0]):
-        clear_row(f, size)
-        residual = 0.0
+            f.B[i, at] = f.sample.turn_rows[t, i]
+            f.b[at] -= f.sample.turn_rows[t, i] * v[i]
+        at += 1
+    for c in range(f.coupling.shape[0]):
+        f.b[at] = 0.0
         for j in range(v.size - 6):
-            residual += f.coupling[k, j] * v[6 + j]
+            f.b[at] -= f.coupling[c, j] * v[6 + j]
         for i in range(6, n):
-            f.row[i] = f.coupling[k, f.unknown[i] - 6]
-        squares += add_row(f, size, residual)
+            f.B[i, at] = f.coupling[c, f.unknown[i] - 6]
+        at += 1
+    return at
+
+
+@kernel
+def step_equations(f):
+    """M x = g of the step x from found_v, found_psi, upper half; returns the sum of squares there."""
+    n = f.sample.unknown
+    nw = f.psi.size
+    rows = fill_rows(f)
+    normal_equations(f.B, f.b, rows, n + nw, f.M, f.g)
+    squares = 0.0
+    for r in range(rows):
+        squares += f.b[r] * f.b[r]
     for i in range(n):
         loose = f.looseness[f.unknown[i]]
         f.M[i, i] += loose
-        f.g[i] -= loose * v[f.unknown[i]]
+        f.g[i] -= loose * f.found_v[f.unknown[i]]
     for a in range(nw):
         for b in range(nw):
-            pull = f.prior[a, b] * (psi[b] - f.mean[b])
+            pull = f.prior[a, b] * (f.found_psi[b] - f.mean[b])
             f.g[n + a] -= pull
-            squares += pull * (psi[a] - f.mean[a])
+            squares += pull * (f.found_psi[a] - f.mean[a])
             if b >= a:
                 f.M[n + a, n + b] += f.prior[a, b]
     return squares
