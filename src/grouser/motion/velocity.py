@@ -184,10 +184,17 @@ def _contiguous(values: Any) -> FloatArray:
 
 def rolling_speed(inputs: Inputs, vehicle: Vehicle) -> FloatArray:
     """Mean rim speed of the measured wheels, without sign [m/s], (n,)."""
-    wheel = {int(f) - 1: float(r) for f, r in zip(vehicle.arrays.wheel, vehicle.arrays.radius, strict=True)}
-    columns = [j for j in inputs.measured if int(j) in wheel]
-    if not columns:
+    if not np.isin(vehicle.arrays.wheel - 1, inputs.measured).any():
         raise CalibrationError(f"the log measures no wheel of '{vehicle.name}', so its speed is not known")
-    rims = np.abs(inputs.rates[:, columns]) * np.array([wheel[int(j)] for j in columns])
-    result: FloatArray = rims.mean(axis=1)
+    return rim_speed(vehicle, inputs.rates)
+
+
+def rim_speed(vehicle: Vehicle, rates: FloatArray) -> FloatArray:
+    """Mean |rate| · radius of the measured wheels [m/s], (…,), for joint rates (…, nj) with NaN where not measured.
+
+    0 where no wheel is measured. `_kernels/motion/rim_speed.py` is the same for kernels.
+    """
+    rims = np.abs(rates[..., vehicle.arrays.wheel - 1]) * vehicle.arrays.radius
+    measured = np.isfinite(rims)
+    result: FloatArray = np.where(measured, rims, 0.0).sum(axis=-1) / np.maximum(measured.sum(axis=-1), 1)
     return result
