@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grouser.calibration.evaluate import plain_odometry
 from grouser.errors import GrouserError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
+from grouser.motion.plain import plain_odometry
 from grouser.odometry.judge import Judgement, judge
 from grouser.odometry.log import SAME_GROUND, LogOdometry, Progress, odometry_of
 from grouser.vehicles.catalog import vehicle
