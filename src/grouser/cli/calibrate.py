@@ -220,7 +220,7 @@ def _refuse_missing_folder(path: Path | None) -> None:
 def _list(given: motions.Wanted, manifest: Path | None, as_json: bool) -> None:
     from grouser.logs.log import Sensor
     from grouser.logs.manifest import load_manifest
-    from grouser.motion.meaning import meaning, unit_of
+    from grouser.motion.parameter_table import meaning, unit_of
     from grouser.motion.parameters import available, default
 
     read = None if manifest is None else load_manifest(manifest)
@@ -330,7 +330,7 @@ def _print(
 
 def print_parameters(fit: Fit, title: str) -> None:
     """A table of what was found."""
-    from grouser.motion.meaning import meaning, unit_of
+    from grouser.motion.parameter_table import meaning, unit_of
 
     sigma = fit.sigma
     rows = [

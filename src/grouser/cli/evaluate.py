@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,7 +87,7 @@ def _print(summary: dict[str, Any], log: str, each: str) -> None:
     better = f"{ratio:.1f} times smaller than" if ratio >= 1.0 else f"{1.0 / ratio:.1f} times larger than"
     typer.echo(f"position errors are {better} plain odometry's")
     typer.echo(f"95 % ellipses hold {100.0 * summary['inside_95']:.0f} % of the errors")
-    typer.echo(_consistency(summary["nees"], summary["n"]))
+    typer.echo(_consistency(summary["nees"], summary["nees_band"]))
     if "own_lag" in summary:
         first, second = summary["own_lag"]["lag"]
         typer.echo(f"the pose sensor is {first:.3f} s late in the first half of the log, {second:.3f} s in the second")
@@ -96,13 +95,11 @@ def _print(summary: dict[str, Any], log: str, each: str) -> None:
         typer.echo("the fit was made from this very log, so these errors are not held out; try another log")
 
 
-def _consistency(nees: float, n: int) -> str:
-    """What the mean squared normalised error of x, y and yaw says: 3, give or take 2 √(6/n), if all is as claimed."""
-    band = 2.0 * math.sqrt(6.0 / n)
-    expected = f"{max(3.0 - band, 0.0):.2f} to {3.0 + band:.2f}"
-    said = f"mean squared normalised error {nees:.2f}, where {expected} is expected: "
-    if nees > 3.0 + band:
-        return said + "the model is surer of itself than it should be here"
-    if nees < 3.0 - band:
-        return said + "errors are smaller than the model claims"
-    return said + "the model knows how good it is"
+def _consistency(nees: float, band: list[float]) -> str:
+    """What the mean NEES of x, y and yaw says: 1 is consistent, 95 % of such means lie in the band."""
+    said = f"NEES {nees:.2f}, {band[0]:.2f} to {band[1]:.2f} if consistent: "
+    if nees > band[1]:
+        return said + "errors are larger than the model's covariance says"
+    if nees < band[0]:
+        return said + "errors are smaller than the model's covariance says"
+    return said + "errors are consistent with the model's covariance"

@@ -4,7 +4,7 @@ from grouser.motion.fit import Fit, History, Training
 from grouser.motion.intervals import Intervals
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
-from grouser.motion.parameters import Parameter, available, resolve
+from grouser.motion.parameters import Parameter, ParameterVector, available, resolve
 from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.predict import LogPrediction, LogProblem
@@ -23,6 +23,7 @@ __all__ = [
     "MotionModel",
     "Noise",
     "Parameter",
+    "ParameterVector",
     "Perturbative",
     "Powertrain",
     "Training",

@@ -13,14 +13,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
-from grouser.calibration.evaluate import INSIDE_2, Errors, Evaluation
+from grouser.calibration.evaluate import Errors, Evaluation
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.logs import Log
+from grouser.motion.consistency import INSIDE_2
 from grouser.motion.fit import Fit, History
 from grouser.motion.intervals import Intervals
-from grouser.motion.meaning import unit_of
 from grouser.motion.model import MotionModel
+from grouser.motion.parameter_table import unit_of
 from grouser.motion.parameters import Parameter
 from grouser.motion.predict import LogProblem
 from grouser.view import style
@@ -117,8 +118,8 @@ def plot_segments(
     count: int = 6,
 ) -> Figure:
     """Predicted and measured paths over some intervals [s] of a log, each with its predicted ellipses, T Fig. 3.7."""
-    from grouser.calibration.calibrate import cut_log
     from grouser.calibration.evaluate import errors_of
+    from grouser.motion.intervals import cut_log
 
     motion = fit.model if isinstance(fit, Fit) else fit
     cut = cut_log(log, motion, interval=interval)
