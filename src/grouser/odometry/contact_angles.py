@@ -5,8 +5,8 @@ difference between the velocities of two wheels of one rigid body, which is pitc
 directions of both. Angles are T's δ in the wheel's carrier [rad]: straight down is 0, a contact ahead is negative.
 L's ψ is −δ: climbing is positive.
 
-What cannot be seen: at standstill nothing; without any turning of the body only that all wheels move alike, not where
-to. The estimate then goes back to zero as the wheels roll on, and says that it is not valid.
+Nothing is observable at standstill; without any turning of the body only that all wheels move alike, not where to. The
+estimate then returns to zero as the wheels roll on, and is marked as not valid.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ class ContactAngleEstimator:
     zero angle with exp(−distance/length). This makes a Kalman filter, whose update is solved by Gauss–Newton and whose
     covariance decides validity. Slip is taken to last over that length, so many samples of one slip count once.
 
-    It cannot tell angles from slip that fits them: wheels driven at equal rates over ground that asks for different
-    ones slip by the difference. On gentle ground that may cost more than the angles are worth.
+    It cannot separate angles from slip that fits them: wheels driven at equal rates over ground that requires different
+    ones slip by the difference. On gentle ground this error may exceed the benefit of the angles.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class ContactAngleEstimator:
         """Forget everything: angles are zero and unknown."""
         vehicle, arrays = self.vehicle, self.vehicle.arrays
         nw, nj = vehicle.n_wheels, vehicle.n_joints
-        # Couplings without a spring hold exactly; sprung joints move as their measured or unknown rates say.
+        # Couplings without a spring hold exactly; sprung joints move with their measured or unknown rates.
         coupling = arrays.coupling[[k for k, c in enumerate(vehicle.couplings) if c.is_rigid]] / COUPLING_RATE
         sizes = {"nw": nw, "nj": nj, "nv": 6 + nj, "nq": 7 + nj, "nx": 6 + nj + nw, "nc": len(coupling)}
         sizes["nr"] = 3 * nw + 3 + len(coupling)

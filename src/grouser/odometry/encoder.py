@@ -1,6 +1,6 @@
 """Wheel rates from encoder positions, L (4.42), and the noise that counting whole steps puts into them.
 
-An encoder that counts steps of q [rad] says the position rounded down. Over a time T a wheel at rate ω turns by ωT/q
+An encoder that counts steps of q [rad] gives the position rounded down. Over a time T a wheel at rate ω turns by ωT/q
 steps, of which the counter sees the whole number below or above: with f the fraction of a step, the difference has
 variance q² f (1 − f), which is q²/6 over all rates. The rate's variance is therefore q²/(6 T²): ten times the period
 gives a hundredth of it. What one difference adds the next takes back, so the angle never drifts.
@@ -23,7 +23,7 @@ from grouser.odometry.inputs import check, row, time_stamp
 
 BoolArray = NDArray[np.bool_]
 
-FROZEN_BY_COMMAND = 0.1  # rad a wheel was told to turn without one step
+FROZEN_BY_COMMAND = 0.1  # rad a wheel was commanded to turn without one step
 FROZEN_BY_OTHERS = 1.0  # rad the other wheels turned meanwhile; larger, because a wheel may stand in a tight turn
 
 
@@ -38,7 +38,7 @@ class Rates:
     """Wheel rates of one moment, one entry per encoder."""
 
     rate: FloatArray
-    """[rad/s]; NaN where nothing can be said."""
+    """[rad/s]; NaN where not known."""
     variance: FloatArray
     """From counting steps [rad²/s²]; NaN likewise."""
     period: FloatArray
@@ -79,7 +79,7 @@ class Encoders:
     def update(self, t: float, counts: ArrayLike, expected: ArrayLike | None = None) -> Rates:
         """Rates at time t [s] from counter readings (n,), NaN where one is missing.
 
-        expected: rates that were commanded (n,) [rad/s]; without them, or where NaN, the other wheels tell whether an
+        expected: rates that were commanded (n,) [rad/s]; without them, or where NaN, the other wheels decide whether an
         encoder is frozen. A sample whose time does not advance gives no rates.
         """
         now = time_stamp(t)
@@ -110,7 +110,7 @@ class Encoders:
                 if gap * self._fastest >= 0.5 * self._wrap * self.step:
                     past.clear()  # it may have gone round once more: begin again
             if gap > self._longest or abs(change) * self.step > self._fastest * gap + self.step:
-                past.clear()  # a gap too long, or a jump no wheel can make: the counter was set anew
+                past.clear()  # a gap too long, or a jump no wheel can make: the counter was reset
         if self._wrap is not None and abs(count) > 2.0**52:
             past.clear()
             count %= self._wrap
@@ -133,9 +133,9 @@ class Encoders:
                 continue
             others = np.abs(np.delete(rate, i))
             others = others[np.isfinite(others)]
-            told = math.nan if expected is None else expected[i]
-            if math.isfinite(told):
-                self._unmoved[0, i] += abs(told) * dt
+            commanded = math.nan if expected is None else expected[i]
+            if math.isfinite(commanded):
+                self._unmoved[0, i] += abs(commanded) * dt
             elif others.size:
                 self._unmoved[1, i] += float(np.median(others)) * dt
 

@@ -12,7 +12,7 @@ from grouser.checks import FloatArray
 COMPONENTS = ("wx", "wy", "wz", "vx", "vy", "vz")
 """Entries of a twist, in order: turn rates about, speeds along the body's x, y, z."""
 NOT_OBSERVED = 1e6
-"""Variance of a velocity that nothing measures [m²/s², rad²/s²]: a message has no other way to say so."""
+"""Variance of a velocity that nothing measures [m²/s², rad²/s²], by which a message marks it."""
 
 _LINEAR_FIRST = np.ix_([3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2])
 

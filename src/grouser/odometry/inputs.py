@@ -136,7 +136,7 @@ def time_stamp(value: Any, name: str = "t") -> float:
 
 
 def row(value: ArrayLike, name: str, n: int, per: str = "") -> FloatArray:
-    """A new array of n floats, NaN and infinity allowed; `per` says one per what."""
+    """A new array of n floats, NaN and infinity allowed; `per`: one per what."""
     try:
         values = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):

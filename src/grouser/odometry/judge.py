@@ -59,7 +59,7 @@ class Judgement:
     Errors since the start are correlated, so this is hardly more than one independent number.
     """
     stretches: FloatArray
-    """NEES eᵀ C⁻¹ e / 3 of x, y, yaw over stretches of `STRETCH`, each begun anew at a pose, (k,).
+    """NEES eᵀ C⁻¹ e / 3 of x, y, yaw over stretches of `STRETCH`, each starting at a pose, (k,).
 
     They share no noise, so their mean is one of k independent numbers; constant errors of slip they do share.
     """

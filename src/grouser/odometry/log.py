@@ -26,6 +26,7 @@ from grouser.logs.log import IntArray
 from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
+from grouser.motion.sensitivity import velocity_slope
 from grouser.motion.velocity import VelocityModel, twists
 from grouser.odometry import log_source
 from grouser.odometry.estimate import Estimate
@@ -33,7 +34,7 @@ from grouser.odometry.gyro import SCALE, GyroSignal, at_rest, gyro_signal
 from grouser.odometry.inputs import EncoderNoise, FaultCounts, check
 from grouser.odometry.log_source import Source, check_inputs, drives, inputs_between, stretches, windows
 from grouser.odometry.odometry import Odometry
-from grouser.odometry.sensitivity import PoseSlopes, velocity_slope
+from grouser.odometry.sensitivity import PoseSlopes
 from grouser.rotation import from_rpy
 from grouser.vehicles import Vehicle
 

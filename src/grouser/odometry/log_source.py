@@ -34,7 +34,7 @@ class Source:
     options: dict[str, Any]
     """Of `Odometry`."""
     drive: IntArray
-    """Number of the drive of each sample, (n,); the odometry begins anew with each."""
+    """Number of the drive of each sample, (n,); the odometry is reset at each."""
     rest: np.ndarray
     """Whether the vehicle is at rest, (n,) bool."""
     turn_rates: FloatArray | None
@@ -44,7 +44,7 @@ class Source:
     def waits(self) -> np.ndarray:
         """Samples inside a rest, (n,) bool.
 
-        Wheels that stand hold the vehicle, whatever a slip law says of gravity: the odometry's clock waits.
+        Wheels that stand hold the vehicle, whatever slip by gravity a law has: the odometry's clock waits.
         """
         rest = self.rest
         result = np.zeros(len(rest), np.bool_)
@@ -98,7 +98,7 @@ class Source:
 
 
 def check_inputs(log: Log, vehicle: Vehicle) -> None:
-    """Raise what `inputs_of` raises, without making all inputs of a long log where there is nothing to say."""
+    """Raise what `inputs_of` raises, without making all inputs of a long log where nothing is wrong."""
     named = set(log.rates) | set(log.angles)
     if not named <= set(vehicle.joints) or not any(np.isfinite(rates).any() for rates in log.rates.values()):
         inputs_of(log, vehicle)

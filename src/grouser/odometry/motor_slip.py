@@ -2,11 +2,11 @@
 
 The first is L's [18] for torque-controlled wheels. The second is L's own idea for wheels whose controllers hold the
 speed, as the LRU's do. L warns that body oscillations make motor torques noisy: the scatter is therefore learned while
-driving, and a wheel is judged in its sigmas.
+driving, and changes are measured in its sigmas.
 
 Slip measured with passive wheels, L §5.2.1: a wheel without torque turns with the ground and shows its true speed.
 Wheels are switched off one after another in random order, each for 100 ms, with 500 ms between in which all drive. L
-dropped it for the LRU, whose elastic bogies swing when a motor lets go, and thinks well of it for stiffer rovers: the
+dropped it for the LRU, whose elastic bogies swing when a motor lets go, and recommends it for stiffer rovers: the
 first part of each pause is therefore left out.
 """
 
@@ -59,7 +59,7 @@ class MotorSlipDetector:
         """n wheels. What is usual is learned over a time `memory` [s].
 
         sigmas: of a change that counts; steady: sigmas within which the other has not changed; rate_floor [rad/s],
-        power_floor [W, or the unit of what is given]: least scatter that is believed; patience: time [s] after which a
+        power_floor [W, or the unit of what is given]: least scatter; patience: time [s] after which a
         change is taken for the new usual.
         """
         self.n = check.count(n, "n", most=1000)
@@ -77,15 +77,15 @@ class MotorSlipDetector:
     def update(self, t: float, rates: ArrayLike, power: ArrayLike, commands: ArrayLike | None = None) -> MotorSlip:
         """One sample: time [s], wheel rates [rad/s] and motor power [W], or currents, both (n,), NaN where missing.
 
-        commands: rates that were asked for; what is judged is then the rate less its command, so that a commanded
+        commands: commanded rates; then the rate less its command is tested, so that a commanded
         change is no slip.
         """
         now = time_stamp(t)
         rate, used = row(rates, "rates", self.n, "wheel"), np.abs(row(power, "power", self.n, "wheel"))
-        # Faster is in the direction the wheel turns, or was told to.
-        told = np.zeros(self.n) if commands is None else row(commands, "commands", self.n, "wheel")
-        sense = np.where((told if commands is not None else rate) < 0.0, -1.0, 1.0)
-        sample = np.stack([sense * (rate - told), used])
+        # Faster is in the direction the wheel turns, or is commanded to.
+        commanded = np.zeros(self.n) if commands is None else row(commands, "commands", self.n, "wheel")
+        sense = np.where((commanded if commands is not None else rate) < 0.0, -1.0, 1.0)
+        sample = np.stack([sense * (rate - commanded), used])
         dt = 0.0 if self._time is None else now - self._time
         if self._time is not None and dt <= 0.0:
             none = np.zeros(self.n, dtype=bool)

@@ -121,7 +121,7 @@ class Odometry:
         return dict(self._faults.counts)
 
     def reset(self, *, position: ArrayLike = (0.0, 0.0, 0.0), yaw: float = 0.0) -> None:
-        """Begin anew at a place [m] and heading [rad], known exactly; counts and memories are cleared."""
+        """Start again at a place [m] and heading [rad], known exactly; counts and memories are cleared."""
         place, heading = check.array(position, "position", (3,)), check.number(yaw, "yaw")
         for record in (self._memory, self._last):
             record[...] = np.zeros((), record.dtype)
@@ -230,7 +230,7 @@ class Odometry:
                 into[:] = np.nan
                 for joint, value in values.items():
                     if joint not in self._index:
-                        self.vehicle.joint_index(joint)  # says which joints there are
+                        self.vehicle.joint_index(joint)  # raises with the names of the joints
                     into[self._index[joint]] = value
                 return
             values = np.asarray(values, dtype=np.float64)

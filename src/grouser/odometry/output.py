@@ -54,7 +54,7 @@ def write_tum(path: str | os.PathLike[str], estimates: Iterable[PoseEstimate]) -
 
 
 def write_csv(path: str | os.PathLike[str], estimates: Iterable[Estimate], *, covariance: bool = True) -> None:
-    """Everything an estimate says, one row each; with `covariance`, both 6 × 6 matrices in ROS order."""
+    """All fields of the estimates, one row each; with `covariance`, both 6 × 6 matrices in ROS order."""
 
     def lines() -> Iterator[str]:
         yield ",".join(COLUMNS + (COVARIANCE_COLUMNS if covariance else ())) + "\n"

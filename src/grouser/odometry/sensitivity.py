@@ -5,26 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grouser.checks import FloatArray
-from grouser.kinematics import Kinematics
-from grouser.motion.model import MotionModel
-from grouser.motion.parameters import value_of, with_values
-from grouser.motion.velocity import Inputs, VelocityModel, twists
 from grouser.rotation import from_rpy
-
-STEP = 1e-4
-"""Difference taken of a parameter, as a share of its scale."""
-
-
-def velocity_slope(motion: MotionModel, name: str, scale: float, inputs: Inputs) -> FloatArray:
-    """∂(ω, v)/∂parameter at each sample, (n, 6), by a central difference."""
-    h = STEP * scale
-    ends = []
-    for sign in (1.0, -1.0):
-        law = with_values(motion, {name: value_of(motion, name) + sign * h}).model
-        assert isinstance(law, (Kinematics, VelocityModel))
-        ends.append(twists(law, inputs))
-    result: FloatArray = (ends[0] - ends[1]) / (2.0 * h)
-    return result
 
 
 class PoseSlopes:

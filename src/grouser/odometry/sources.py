@@ -1,4 +1,4 @@
-"""Which sensor to believe: attitude from the fusion filter or the IMU, bogie angles from motor or spring, L §4.4.2."""
+"""Choice of sensors: attitude from the fusion filter or the IMU, bogie angles from motor or spring, L §4.4.2."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class BogieAngle:
     angle: float
     """[rad]; NaN if the motor's is not known."""
     rate: float
-    """[rad/s]; zero, as L takes it: bogies move slowly, and measured rates add more noise than they tell."""
+    """[rad/s]; zero, as L takes it: bogies move slowly, and measured rates add more noise than information."""
     source: str
     """"motor and spring", "motor" or "none"."""
     reason: str

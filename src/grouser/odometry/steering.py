@@ -21,7 +21,7 @@ class Potentiometer:
     """angle = gain · (value − offset), wrapped to ±π.
 
     L's Table 4.2 lists offsets before and after calibration and the change in degrees. With 10 000 values per turn, as
-    its text says, 130 values are 4.68°; the table prints .74°, smaller by 2π, as are all its entries, as if the range
+    in its text, 130 values are 4.68°; the table prints .74°, smaller by 2π, as are all its entries, as if the range
     were one radian. Wheel 1 has the other sign than wheels 2, 3 and 4 in both rovers, as if mounted the other way
     round. This class takes the text's gain.
     """
@@ -71,7 +71,7 @@ class Calibration:
     residual: FloatArray
     """Angle measured less angle found, of every pair [rad]."""
     sigma_offset: float
-    """One sigma of the offset, in values; infinite where the pairs are too few to tell."""
+    """One sigma of the offset, in values; infinite where the pairs are too few."""
     sigma_gain: float
     """One sigma of the gain [rad]; zero if it was given."""
 
@@ -119,7 +119,7 @@ def calibrate(
 class SteeringElasticity:
     """A wheel as a torsion spring about its steering axis, whose deflection ends at a limit, L Fig. 4.6.
 
-    Sign: torques are those of the steering motor on the wheel, positive to the left, as motor currents tell them. The
+    Sign: torques are those of the steering motor on the wheel, positive to the left, as from motor currents. The
     ground holds the wheel back, so the true angle lags behind the measured one: true = measured − offset(torque). L
     states the size of the offset, not its sign; torques of the ground on the wheel enter with the other sign.
     """

@@ -1,4 +1,4 @@
-"""Slip of a single wheel, found because it does not turn as the other wheels say it should: L §5.1.
+"""Slip of a single wheel, found because its rate disagrees with the other wheels: L §5.1.
 
 Forward kinematics of the other wheels gives the body's velocity, inverse kinematics the rate this wheel ought to have.
 What it has beyond that, over its standard deviation, is tested against a normal distribution (its square against
@@ -24,7 +24,7 @@ from grouser.vehicles import Vehicle
 BoolArray = NDArray[np.bool_]
 
 UNTESTABLE = 1e-6
-"""Share of a wheel's own noise that is left in its residual, below which no other wheel tells its rate."""
+"""Share of a wheel's own noise that is left in its residual, below which the other wheels do not determine its rate."""
 FLOOR = 0.01  # m/s added to the rim speed that slip noise is a part of
 
 
@@ -35,7 +35,7 @@ class WheelSlip:
     slipping: BoolArray
     """Wheels whose rates do not agree with the rest, (nw,)."""
     expected: FloatArray
-    """Rate each wheel ought to have by the others that do not slip [rad/s], (nw,); NaN where they do not tell."""
+    """Rate of each wheel by the others that do not slip [rad/s], (nw,); NaN where they do not determine it."""
     score: FloatArray
     """Square of rate less expected over its variance, (nw,): chi-square with one degree of freedom if it rolls."""
     slip_velocity: FloatArray
@@ -91,7 +91,7 @@ class WheelSlipDetector:
     ) -> WheelSlip:
         """One sample: rates and angles of the joints, NaN where not measured; contact angles (nw,) [rad], zero if None.
 
-        The gyro (3,) [rad/s] helps to tell which of two wheels on one side it is.
+        The gyro (3,) [rad/s] helps to decide between two wheels on one side.
         """
         vehicle = self.vehicle
         nw, nj = vehicle.n_wheels, vehicle.n_joints
@@ -114,7 +114,7 @@ class WheelSlipDetector:
         radius = self.vehicle.arrays.radius
         rim = np.abs(rates[self._spin - 6]) * radius
         rim = np.where(np.isfinite(rim), rim, 0.0) + FLOOR
-        # The speed of the whole, not of one wheel: a wheel that stands still does not know more than the others.
+        # The speed of the whole, not of one wheel: a wheel that stands still is not known better than the others.
         sigma = np.outer(np.full(nw, np.median(rim)), self._parts)
         sigma[:, 0] = np.hypot(sigma[:, 0], self._rate_noise * radius)
         rows, sigmas = [J.reshape(3 * nw, -1)], [sigma.ravel()]

@@ -180,7 +180,7 @@ def missing_rates(store, rates, out):
     It does so for a while. Where a skid-steered vehicle turns, its wheels contradict each other, so the velocity of
     those that are left is not that of all with less averaging: it is another one. What it was with all is found by
     giving each missing wheel the rate that the others ask of it, and then another.
-    Which velocities the model knows is overwritten.
+    The model's lists of known velocities are overwritten.
     """
     vehicle = store.vehicle
     model = store.model

@@ -36,7 +36,7 @@ def find_contact_frames(store):
 def factorise(model, s):
     """Cholesky factor of the normal matrix of the contacts in s, for `solve_factorised`; False if rank is nearly lost.
 
-    The whole least squares then decides, for every right side anew.
+    The whole least squares is then solved for every right side.
     """
     n = model.counts[1]
     nr = s.rhs.size
