@@ -180,3 +180,23 @@ def test_covariance_of_the_angles_is_that_of_the_linearised_problem():
     np.testing.assert_allclose(prior, prior.T, atol=1e-6 * np.abs(prior).max())
     assert np.linalg.eigvalsh(0.5 * (prior + prior.T)).min() > 0.0
     np.testing.assert_allclose(estimator.sigma, np.sqrt(np.diag(P)))
+    # Carriers turn with all that carries them: without the spin of the wheels themselves.
+    spin = np.zeros(len(f.v))
+    spin[5 + vehicle.arrays.wheel] = f.v[5 + vehicle.arrays.wheel]
+    np.testing.assert_allclose(f.carrier_rate, f.hub[:, 4] @ (f.v - spin), atol=1e-12)
+    np.testing.assert_allclose(f.carrier_rate, 0.05, atol=0.02)  # level, unsteered: the pitch rate of the gyro
+
+
+def test_at_equal_rates_without_turning_the_covariance_is_the_inverse_of_m():
+    """The first sample: the prior is known, that of a ground that is not."""
+    vehicle = gr.vehicle("husky")
+    estimator = ContactAngleEstimator(vehicle, spread=0.25)
+    estimator.update(0.0, np.full(vehicle.n_joints, 4.0), np.zeros(vehicle.n_joints), gyro=(0.0, 0.1, 0.0))
+    f = estimator._filter
+    n, nw = f.sample.unknown, len(f.psi)
+    P = f.P.copy()
+    f.found_v[:], f.found_psi[:], f.mean[:], f.prior[:] = f.v, f.psi, 0.0, np.eye(nw) / 0.25**2
+    equations(f)
+    M = np.triu(f.M[: n + nw, : n + nw])
+    inverse = np.linalg.inv(M + M.T - np.diag(np.diag(M)))
+    np.testing.assert_allclose(P, inverse[n:, n:], rtol=1e-4, atol=1e-7)
