@@ -1,18 +1,23 @@
 """Wheel odometry, signals and slip of a rover on board: L ch. 4, 5."""
 
-from grouser.odometry.contact_angles import ContactAngleEstimator, ground_angles, pair_angles
-from grouser.odometry.encoder import Encoders
-from grouser.odometry.estimate import Estimate
-from grouser.odometry.inputs import EncoderNoise
-from grouser.odometry.judge import Judgement, judge
-from grouser.odometry.log import GroundSpread, LogOdometry, odometry_of
-from grouser.odometry.motor_slip import MotorSlipDetector, PassiveSchedule, PassiveWheelSlip
-from grouser.odometry.odometry import Odometry
-from grouser.odometry.output import ros_odometry, write_csv, write_tum
-from grouser.odometry.slip_ratio import body_slip, imu_force, quasi_static_force, travel_slip
-from grouser.odometry.sources import AttitudeSource, accelerometer_attitude, bogie_angle
-from grouser.odometry.steering import Potentiometer, SteeringElasticity
-from grouser.odometry.wheel_slip import WheelSlipDetector
+from typing import TYPE_CHECKING
+
+from grouser.lazy import lazy
+
+if TYPE_CHECKING:
+    from grouser.odometry.contact_angles import ContactAngleEstimator, ground_angles, pair_angles
+    from grouser.odometry.encoder import Encoders
+    from grouser.odometry.estimate import Estimate
+    from grouser.odometry.inputs import EncoderNoise
+    from grouser.odometry.judge import Judgement, judge
+    from grouser.odometry.log import GroundSpread, LogOdometry, odometry_of
+    from grouser.odometry.motor_slip import MotorSlipDetector, PassiveSchedule, PassiveWheelSlip
+    from grouser.odometry.odometry import Odometry
+    from grouser.odometry.output import ros_odometry, write_csv, write_tum
+    from grouser.odometry.slip_ratio import body_slip, imu_force, quasi_static_force, travel_slip
+    from grouser.odometry.sources import AttitudeSource, accelerometer_attitude, bogie_angle
+    from grouser.odometry.steering import Potentiometer, SteeringElasticity
+    from grouser.odometry.wheel_slip import WheelSlipDetector
 
 __all__ = [
     "AttitudeSource",
@@ -44,3 +49,4 @@ __all__ = [
     "write_csv",
     "write_tum",
 ]
+lazy(__name__)

@@ -1,0 +1,61 @@
+"""Packages whose names are imported when first used, so that a program loads only the modules it needs.
+
+    if TYPE_CHECKING:
+        from grouser.contact.pacejka import Pacejka
+
+    __all__ = ["Pacejka"]
+    lazy(__name__)
+
+The block that type checkers read is the one place that says where a name lives.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+def lazy(name: str) -> None:
+    """Make the package of this name lazy: it has `__all__`, and imports below `if TYPE_CHECKING:`."""
+    sys.modules[name].__class__ = _LazyPackage
+
+
+class _LazyPackage(ModuleType):
+    __all__: list[str]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in self.__all__:
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        module, original = _homes(self)[name]
+        value = (
+            import_module(f"{module}.{original}")
+            if module == self.__name__
+            else getattr(import_module(module), original)
+        )
+        self.__dict__[name] = value
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import of a submodule binds it in its package; a function of the same name is what the package exports.
+        submodule = isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}"
+        if not (submodule and name in self.__all__ and _homes(self)[name][0] != self.__name__):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__, *self.__all__})
+
+
+def _homes(package: ModuleType) -> dict[str, tuple[str, str]]:
+    """Module and name there of each name that the package imports for type checkers."""
+    found: dict[str, tuple[str, str]] | None = package.__dict__.get("_homes")
+    if found is None:
+        assert package.__spec__ is not None
+        source = package.__spec__.loader.get_source(package.__name__)  # type: ignore[union-attr]
+        blocks = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
+        imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+        found = {a.asname or a.name: (str(node.module), a.name) for node in imports for a in node.names}
+        package.__dict__["_homes"] = found
+    return found
