@@ -113,7 +113,7 @@ class Piece:
         M[:, 3:, :3] = R.transpose(0, 2, 1)
         rows = self.values.copy()
         rows["pose_covariance"] += M @ self.systematic @ M.transpose(0, 2, 1)
-        return [Estimate(row) for row in rows]
+        return Estimate.rows(rows)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -229,7 +229,7 @@ class LogOdometry:
                 yield from piece.estimates()
         else:
             for _, values in self._values(0, len(self.drive)):
-                yield from map(Estimate, values)
+                yield from Estimate.rows(values)
 
     def pieces(self, first: int = 0, end: int | None = None) -> Iterator[Piece]:
         """Estimates and covariances of samples first, where a drive must begin, to end, piece by piece."""

@@ -180,7 +180,7 @@ class Odometry:
         if self._map is not None:
             self._linear[:] = self._map.maps(self._rates[None], self._angles[None])
         kernels.take_samples(self._store, self._sample)
-        found = Estimate(self._out.copy()[0])
+        found = Estimate(self._words.copy())
         if self._sample.faults[0]:
             self._faults.add(self._sample.faults, self._time, self._out, self.vehicle)
             if self._sample.faults[0] == state.FAULT_TIME and self._estimate is None:
@@ -199,7 +199,7 @@ class Odometry:
         """Take n samples; the same as n updates, much faster.
 
         time (n,), rates and angles (n, nj), attitude (n, 2), gyro (n, 3), as of `update`. Returns a structured array
-        (n,) whose fields are the properties of `Estimate`, `Estimate(row)` is one.
+        (n,) whose fields are the properties of `Estimate`; `Estimate.rows` makes these.
         """
         n = len(time)
         out, faults = np.zeros(n, state.ESTIMATE), np.zeros(n, np.int64)
@@ -221,7 +221,7 @@ class Odometry:
             )
             kernels.take_samples(self._store, samples)
             self._faults.add(faults, time, out, self.vehicle)
-            self._estimate = Estimate(out[-1].copy())
+            self._estimate = Estimate(out[-1:].copy().view(np.float64))
         return out
 
     def _fill(self, into: FloatArray, values: Any, name: str) -> None:
@@ -331,7 +331,7 @@ class Odometry:
         """What the kernel is called with, and views of the sample's fields: writing them one by one is faster."""
         sense = self._sense
         self._time, self._attitude, self._gyro = sense["time"], sense["attitude"][0], sense["gyro"][0]
-        self._given = sense["attitude_given"], sense["gyro_given"]
+        self._given, self._words = (sense["attitude_given"], sense["gyro_given"]), self._out.view(np.float64)
         kept = (self._settings, self._joints, self._memory, self._contact, self._arms)
         arrays = (self.vehicle.arrays, self._kinematics(), self._ground.kernel)
         self._store = state.make_store(*arrays, *kept)  # type: ignore[no-untyped-call]
@@ -349,7 +349,7 @@ class Odometry:
 
     def __getstate__(self) -> dict[str, Any]:
         # Slip and ground are addresses in this process, views share memory: a copy, pickled or deep, makes its own.
-        own = ("_store", "_sample", "_time", "_attitude", "_gyro", "_given")
+        own = ("_store", "_sample", "_time", "_attitude", "_gyro", "_given", "_words")
         return {name: value for name, value in self.__dict__.items() if name not in own}
 
     def __setstate__(self, values: dict[str, Any]) -> None:
