@@ -418,3 +418,18 @@ def test_a_gap_adds_the_way_that_an_acceleration_could_have_made():
         ends.append(np.diag(e.pose_covariance))
     off = 2.0 * 3.0**2 / (4.0 * math.sqrt(3.0))
     np.testing.assert_allclose(ends[1] - ends[0], [0.0, 0.0, *[off**2] * 4], atol=1e-12)
+
+
+@pytest.mark.parametrize("grows", ["time", "distance"])
+def test_process_noise_grows_with_time_or_distance_and_with_fewer_wheels(grows):
+    """Three of four wheels average less: a third more of the density, over the period of the first sample."""
+    warthog = gr.vehicle("warthog")
+    density = np.array([[4e-3, 1e-3], [1e-3, 2e-3]])
+    noise = Noise(components=("vx", "wz"), density=density, grows=grows)
+    gains = {"speed_gain": 0.9, "yaw_gain": 0.6}
+    motion = gr.MotionModel(model=FourNumbers(vehicle=warthog, **gains), noise=noise)
+    odometry = gr.Odometry(motion, noise=EncoderNoise(**NONE, period=0.02))
+    rates = {"FL": 3.0, "FR": -5.0, "BL": 4.0}
+    C = odometry.update(0.0, rates).twist_covariance
+    scale = 4.0 / 3.0 / 0.02 * (warthog.arrays.radius[0] * 4.0 if grows == "distance" else 1.0)
+    np.testing.assert_allclose(C[np.ix_([3, 2], [3, 2])], scale * density, rtol=1e-9)
