@@ -433,3 +433,15 @@ def test_process_noise_grows_with_time_or_distance_and_with_fewer_wheels(grows):
     C = odometry.update(0.0, rates).twist_covariance
     scale = 4.0 / 3.0 / 0.02 * (warthog.arrays.radius[0] * 4.0 if grows == "distance" else 1.0)
     np.testing.assert_allclose(C[np.ix_([3, 2], [3, 2])], scale * density, rtol=1e-9)
+
+
+def test_a_velocity_that_nothing_determines_has_a_sigma_of_one():
+    """Wheels without encoders let the vehicle roll ahead and turn in some mixture, but not slide sideways."""
+    husky = gr.vehicle("husky")
+    odometry = gr.Odometry(husky, measured=[], contact_angles=np.zeros(4), noise=EncoderNoise(**NONE))
+    e = odometry.update(0.0, {})
+    share = odometry._store.work.share
+    np.testing.assert_allclose(e.twist_covariance, np.diag(np.where(share > 1e-3, share, 0.0)), atol=1e-12)
+    assert e.twist_covariance[3, 3] == pytest.approx(1.0, abs=0.01)
+    assert e.twist_covariance[4, 4] < 0.01
+    assert odometry.faults == {"unobserved": 1}
