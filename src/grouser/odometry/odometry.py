@@ -201,7 +201,15 @@ class Odometry:
         time (n,), rates and angles (n, nj), attitude (n, 2), gyro (n, 3), as of `update`. Returns a structured array
         (n,) whose fields are the properties of `Estimate`; `Estimate.rows` makes these.
         """
-        n = len(time)
+        n, nj = len(time), len(self._index)
+        for name, values, width in (
+            ("rates", rates, nj),
+            ("angles", angles, nj),
+            ("attitude", attitude, 2),
+            ("gyro", gyro, 3),
+        ):
+            if values is not None and np.shape(values) != (n, width):
+                raise OdometryError(f"{name}: has shape {np.shape(values)}, needs {(n, width)}, one row per sample")
         out, faults = np.zeros(n, state.ESTIMATE), np.zeros(n, np.int64)
         if self._estimator is not None:
             for k in range(n):
