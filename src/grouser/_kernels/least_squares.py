@@ -103,6 +103,16 @@ def back_substitute(N, n, x):
             x[i] -= N[i, k] * value
 
 
+@inlined
+def solve_again(N, n, x):
+    """x ← N⁻¹ x with what `cholesky_solve` left in N, for another right side."""
+    for k in range(n):
+        value = x[k] * N[k, k]
+        for i in range(k + 1, n):
+            x[i] -= N[k, i] * value
+    back_substitute(N, n, x)
+
+
 @kernel
 def factorise_pivoted(B, b, m, n, pivot):
     """Householder QR with row pivoting of B (n, m), whose rows are the columns, in place; Qᵀ applied to b.

@@ -3,9 +3,8 @@
 import math
 
 from grouser._compile.jit import entry, inlined, kernel
-from grouser._kernels.least_squares import cholesky_solve
+from grouser._kernels.least_squares import cholesky_solve, solve_again
 from grouser._kernels.odometry.contact_rows import hub_jacobians, step_equations
-from grouser._kernels.odometry.factor import solve_again
 from grouser._kernels.vehicles.frames import pose_frames
 
 ITERATIONS = 8
