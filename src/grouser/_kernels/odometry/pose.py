@@ -5,9 +5,16 @@ Roll and pitch are measured, yaw and position integrate, as in the prediction of
 
 import math
 
-from grouser._compile.jit import kernel
+from grouser._compile.jit import inlined, kernel
 from grouser._kernels.motion import arc as step
 from grouser._kernels.vehicles.frames import rotation_of_quaternion, set_attitude
+
+
+@inlined
+def pitch_gives_turn(store):
+    """Whether ω_y of the step is that of the measured pitch."""
+    steep = abs(math.cos(store.arc.attitude[0])) <= step.STEEPEST
+    return store.settings.pitch_measured == 1 and store.memory.gyro == 0 and not steep
 
 
 @kernel
@@ -21,7 +28,7 @@ def advance(store, h):
     for i in range(2):
         arc.attitude[i] = 0.5 * (memory.attitude[i] + work.attitude[i])
     step.lean(arc)
-    if store.settings.pitch_measured == 1 and memory.gyro == 0:
+    if pitch_gives_turn(store):
         turned = step.turn_by_pitch(arc, h, work.attitude[1] - memory.attitude[1])
     else:
         turned = step.turn_by_rates(arc, h)
@@ -53,7 +60,7 @@ def carry_covariance(store, intensity, h):
     sigma = memory.attitude_sigma
     if sigma > 0.0 and h > 0.0:
         step.attitude_gain(arc, h, gain[6], gain[7])
-        if arc.to_yaw[1] == 0.0 and settings.pitch_measured == 1:  # the turn is that of `turn_by_pitch`
+        if pitch_gives_turn(store):  # slopes of the turn of `turn_by_pitch`
             roll = arc.attitude[0]
             pitched = work.attitude[1] - memory.attitude[1]
             gain[6, 3] = arc.step[3] * math.tan(roll) + arc.to_yaw[2] * math.cos(roll) * pitched
