@@ -445,3 +445,11 @@ def test_a_velocity_that_nothing_determines_has_a_sigma_of_one():
     assert e.twist_covariance[3, 3] == pytest.approx(1.0, abs=0.01)
     assert e.twist_covariance[4, 4] < 0.01
     assert odometry.faults == {"unobserved": 1}
+
+
+def test_attitude_is_the_one_nearest_to_the_last():
+    """So that means of neighbours lie between them: up and down, and past half a turn either way."""
+    odometry = gr.Odometry("husky")
+    for k, (given, used) in enumerate([(3.1, 3.1), (-3.1, 2.0 * math.pi - 3.1), (3.12, 3.12), (3.0, 3.0), (2.9, 2.9)]):
+        e = odometry.update(0.1 * k, {}, None, (given, -0.1 * k))
+        np.testing.assert_allclose(e.attitude, [used, -0.1 * k], atol=1e-12)
