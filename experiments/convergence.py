@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grouser.calibration.calibrate import DEFAULTS, cut_log, motion_model, order
-from grouser.calibration.evaluate import errors_of, plain_odometry
+from grouser.calibration.calibrate import DEFAULTS, motion_model, order
+from grouser.calibration.evaluate import errors_of
 from grouser.calibration.online import OnlineFilter
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
-from grouser.motion.intervals import Intervals
+from grouser.motion.intervals import Intervals, cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter, resolve
+from grouser.motion.plain import plain_odometry
 from grouser.motion.predict import LogProblem
 from grouser.motion.velocity import VelocityModel
 from grouser.terrain import Terrain

@@ -101,11 +101,12 @@ class Windows:
             taken = log.poses.time - self.overdue
             times = np.stack([taken[i], taken[j]], axis=1)
         bounds = log.segment_bounds
+        six = np.concatenate([log.poses.position, log.poses.attitude], axis=1)
         return Intervals(
             times=times,
             ranges=np.stack([bounds[:-1], bounds[1:]], axis=1),
-            measured=relative_poses(log.poses.position, log.poses.attitude, i, j),
-            start=np.concatenate([log.poses.position[i], log.poses.attitude[i]], axis=1),
+            measured=relative_poses(six[i], six[j]),
+            start=six[i],
             segment=log.poses.segment[i],
             velocity=velocity,
             overlapping=False,

@@ -13,12 +13,12 @@ from experiments.experiment import Experiment, Progress, Result, Row
 from experiments.figure_3_8_plot import draw
 from experiments.online_calibration import learn
 from experiments.table_3_3 import DENSITY, SECONDS
-from grouser.calibration.calibrate import cut_log
 from grouser.calibration.evaluate import Errors, errors_of
 from grouser.calibration.online import GATE, NOISE_GATE
 from grouser.checks import FloatArray
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
+from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise, bounded
 from grouser.motion.predict import LogProblem

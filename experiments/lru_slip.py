@@ -11,11 +11,11 @@ from experiments.experiment import Experiment, Progress, Result, Row
 from experiments.lru_long_drive import LongDrive
 from grouser import terrain
 from grouser.calibration.batch import BatchResult, gauss_newton
-from grouser.calibration.calibrate import cut_log
 from grouser.calibration.simulated import log_of_run
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
+from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import resolve
 from grouser.motion.predict import LogProblem

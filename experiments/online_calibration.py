@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grouser.calibration.calibrate import calibrate, cut_log
+from grouser.calibration.calibrate import calibrate
 from grouser.calibration.evaluate import errors_of
 from grouser.calibration.online import GATE
 from grouser.checks import FloatArray
@@ -15,7 +15,7 @@ from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.motion.fit import Fit
-from grouser.motion.intervals import Intervals
+from grouser.motion.intervals import Intervals, cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import Parameter, resolve

@@ -15,7 +15,7 @@ from grouser.errors import SimulationError
 from grouser.fusion.sensor_log import SensorLog
 from grouser.kinematics import Kinematics
 from grouser.motion.velocity import Inputs, twists
-from grouser.odometry.noise import LRU_RATES
+from grouser.odometry.inputs import LRU_RATES
 from grouser.vehicles import Vehicle
 
 FAULTY = ("stuck", "frozen")

@@ -11,14 +11,14 @@ import numpy as np
 from experiments.experiment import Experiment, Progress, Result, Row
 from grouser import terrain
 from grouser.actuation import PI
-from grouser.calibration.calibrate import cut_log
-from grouser.calibration.perturbative_filter import COMPONENTS, PerturbativeFilter
+from grouser.calibration.online import COMPONENTS, PerturbativeFilter
 from grouser.calibration.simulated import log_of_run
 from grouser.checks import FloatArray
 from grouser.contact import Pacejka
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.logs import Log
+from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import Parameter, resolve, with_values

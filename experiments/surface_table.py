@@ -14,13 +14,13 @@ from experiments.online_calibration import Learned, learn, mean_position, mean_y
 from experiments.surface_plot import draw
 from grouser._kernels.kinematics.velocity import GRAVITY
 from grouser.actuation import Actuator
-from grouser.calibration.calibrate import cut_log
 from grouser.checks import FloatArray
 from grouser.contact import PiecewiseLinear
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import Sensor
+from grouser.motion.intervals import cut_log
 from grouser.motion.parameters import Parameter
 from grouser.motion.planar import DifferentialDrive
 from grouser.terrain import Terrain

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +78,8 @@ class RampKinematics(VelocityModel):
     def parameters(self) -> dict[str, float]:
         return {}
 
-    def with_parameter(self, name: str, value: float) -> Self:
-        raise CalibrationError(f"no parameter {name!r:.60}; Zoë on ramps has those of its vehicle only")
+    def with_parameters(self, values: Mapping[str, float]) -> Self:
+        raise CalibrationError(f"no parameters {', '.join(values):.60}; Zoë on ramps has those of its vehicle only")
 
 
 @dataclass(frozen=True)

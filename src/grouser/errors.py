@@ -31,3 +31,7 @@ class SimulationError(GrouserError):
 
 class CalibrationError(GrouserError):
     """A calibration was set up in a way that cannot be solved."""
+
+
+class OdometryError(GrouserError):
+    """Odometry, or one of its signals, was given something it cannot use."""

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 
 import grouser as gr
-from grouser.calibration.calibrate import cut_log
 from grouser.calibration.simulated import log_of_motion
 from grouser.logs import Log
 from grouser.logs.log import Sensor
-from grouser.motion.intervals import Intervals
+from grouser.motion.intervals import Intervals, cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.predict import LogProblem

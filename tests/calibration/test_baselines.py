@@ -8,9 +8,9 @@ import pytest
 
 import grouser as gr
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.calibrate import cut_log
 from grouser.calibration.simulated import log_of_motion, log_of_run
 from grouser.errors import CalibrationError
+from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import resolve
 from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers, nominal_model
@@ -124,7 +124,7 @@ def test_planted_numbers_come_back_and_the_model_rebuilds_from_its_spec(truth):
     fit = gauss_newton(problem, start, resolve(start, ["model"]), prior=False, loss="none", covariance=unit)
     assert fit.values == pytest.approx(list(truth.parameters.values()), abs=1e-6)
     with pytest.raises(CalibrationError, match=r"no parameter 'model\.nothing'"):
-        truth.with_parameter("model.nothing", 1.0)
+        truth.with_parameters({"model.nothing": 1.0})
 
 
 def test_the_four_numbers_of_the_warthog_predict_its_grass(data):

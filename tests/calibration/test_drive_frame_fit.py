@@ -5,9 +5,9 @@ import pytest
 
 import grouser as gr
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.calibrate import cut_log
 from grouser.calibration.simulated import log_of_motion
 from grouser.motion.fit_file import _model, model_tables
+from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import resolve, with_values
 from grouser.motion.predict import LogProblem

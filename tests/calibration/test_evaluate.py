@@ -9,10 +9,12 @@ import planted_logs as drives
 import pytest
 
 import grouser as gr
-from grouser.calibration.calibrate import calibrate, cut_log
-from grouser.calibration.evaluate import Errors, evaluate, plain_odometry
+from grouser.calibration.calibrate import calibrate
+from grouser.calibration.evaluate import Errors, evaluate
+from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
+from grouser.motion.plain import plain_odometry
 
 NOISE = Noise(density=np.diag([2e-3, 1e-3, 1e-3]))
 
@@ -25,7 +27,7 @@ def test_summary_is_what_one_counts_by_hand():
     assert s["position_rms"] == pytest.approx(np.sqrt((0.25 + 1.0) / 3.0))
     assert s["position_median"] == pytest.approx(0.5)
     assert s["yaw_median_deg"] == pytest.approx(np.degrees(0.1))
-    assert s["nees"] == pytest.approx(((0.25 / 0.25 + 0.25) + (4.0 + 1.0) + 0.0) / 3.0)
+    assert s["nees"] == pytest.approx(((0.25 / 0.25 + 0.25) + (4.0 + 1.0) + 0.0) / 9.0)
     assert s["inside_95"] == 1.0
 
 
@@ -50,7 +52,9 @@ def test_poses_inside_an_interval_change_no_number():
 def test_the_true_model_is_consistent_and_beats_plain_odometry():
     truth = drives.slipping(noise=NOISE)
     found = evaluate(truth, drives.winding_log(truth, seed=2, seconds=200.0, dt=0.1)).summary()
-    assert 2.3 < found["nees"] < 3.7
+    low, high = found["nees_band"]
+    assert low < 1.0 < high
+    assert low < found["nees"] < high
     assert 0.88 < found["inside_95"] <= 1.0
     assert found["position_rms"] < 0.5 * found["baseline"]["position_rms"]
     assert "nees" not in found["baseline"]

@@ -8,11 +8,10 @@ import numpy as np
 import planted_logs as drives
 import pytest
 
-from grouser.calibration.calibrate import cut_log
 from grouser.calibration.simulated import log_of_motion
 from grouser.errors import CalibrationError
 from grouser.logs import Log
-from grouser.motion.intervals import relative_poses
+from grouser.motion.intervals import cut_log, relative_poses
 
 MOTION = drives.slipping(np.zeros(6))
 
@@ -95,7 +94,7 @@ def test_a_stride_shorter_than_the_interval_overlaps_and_says_so():
 def test_relative_poses_turn_positions_and_subtract_yaws():
     position = np.array([[1.0, 2.0, 0.5], [1.0, 5.0, 0.7]])
     attitude = np.array([[0.0, 0.0, np.pi / 2], [0.1, -0.2, np.pi / 2 + 0.3]])
-    found = relative_poses(position, attitude, np.array([0]), np.array([1]))[0]
+    found = relative_poses(*np.concatenate([position, attitude], axis=1)[:, None])[0]
     np.testing.assert_allclose(found, [3.0, 0.0, 0.2, 0.1, -0.2, 0.3], atol=1e-12)  # ahead, as it faced +y
 
 

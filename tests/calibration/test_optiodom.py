@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.calibration.calibrate import cut_log, motion_model
+from grouser.calibration.calibrate import motion_model
 from grouser.calibration.evaluate import errors_of
+from grouser.motion.intervals import cut_log
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,23 +6,43 @@ import pytest
 import grouser as gr
 from grouser.calibration import online as online_module
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.calibrate import cut_log
-from grouser.calibration.online import OnlineFilter
-from grouser.calibration.perturbative_filter import COMPONENTS, PerturbativeFilter
+from grouser.calibration.online import COMPONENTS, OnlineFilter, PerturbativeFilter
 from grouser.calibration.simulated import dead_reckoning, log_of_motion
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor
+from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import default, resolve, with_values
 from grouser.motion.predict import LogProblem
 from grouser.motion.sensitivity import convolution, jacobian
-from grouser.motion.slip_surface import NAMES, Perturbative, gravity, input_transition, transition
+from grouser.motion.slip_surface import NAMES, Perturbative, gravity
 from grouser.motion.velocity import Inputs, inputs_of
 
 ALPHA = np.array([-0.05, -0.1, 0.02, 0.2, 0.01, -0.1, 0.05, 0.05, 0.005, -0.6, 0.02, 0.01, -0.02])
 DENSITY = np.array([[0.04, 0.005, 0.001], [0.005, 0.03, 0.002], [0.001, 0.002, 0.01]])
 CAR = gr.vehicle("crusher")
+
+
+def transition(dx: float, dy: float) -> np.ndarray:
+    """Φ of P (7): how errors of (x, y, yaw) grow while the vehicle moves by (dx, dy); a yaw error turns the motion."""
+    return np.array([[1.0, 0.0, -dy], [0.0, 1.0, dx], [0.0, 0.0, 1.0]])
+
+
+def input_transition(dx: float, dy: float, *, roll: float, pitch: float, yaw: float) -> np.ndarray:
+    """Γ = Φ G of P (5), (8): errors of (x, y, yaw) per unit error of (V_x, V_y, V_θ) for a second.
+
+    roll, pitch, yaw [rad] are those when the error acts, (dx, dy) [m] is the motion that follows.
+    """
+    c, s = np.cos(yaw), np.sin(yaw)
+    G = np.array(
+        [
+            [c * np.cos(pitch), c * np.sin(pitch) * np.sin(roll) - s * np.cos(roll), 0.0],
+            [s * np.cos(pitch), s * np.sin(pitch) * np.sin(roll) + c * np.cos(roll), 0.0],
+            [0.0, 0.0, np.cos(roll) / np.cos(pitch)],
+        ]
+    )
+    return transition(dx, dy) @ G
 
 
 def wandering(random, n, size, seconds, dt):
@@ -124,7 +144,7 @@ def test_every_parameter_has_its_own_term_and_the_surface_is_what_the_wheels_mis
     for k, name in enumerate(NAMES):
         slip = np.zeros(13)
         slip[k] = 0.01
-        model = Perturbative(vehicle=CAR).with_parameter(name, 0.01)
+        model = Perturbative(vehicle=CAR).with_parameters({name: 0.01})
         assert np.array_equal(model.slip, slip)
         moved = steady(slip, turn=0.7, roll=0.1, pitch=0.2) - steady(np.zeros(13), turn=0.7, roll=0.1, pitch=0.2)
         row = 3 if k < 4 else 4 if k < 8 else 2
@@ -267,7 +287,7 @@ def test_some_parameters_may_stay_as_they_are(noisy):
 
 def test_mistakes_get_one_sentence(noisy):
     with pytest.raises(CalibrationError, match=r"slip\.a1 … slip\.a13"):
-        Perturbative(vehicle=CAR).with_parameter("slip.a14", 0.0)
+        Perturbative(vehicle=CAR).with_parameters({"slip.a14": 0.0})
     with pytest.raises(CalibrationError, match="13 finite numbers"):
         Perturbative(vehicle=CAR, slip=np.zeros(6))
     start = motion(ALPHA)

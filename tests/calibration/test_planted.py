@@ -12,12 +12,13 @@ from scipy.stats import chi2
 import grouser as gr
 from grouser.calibration import likelihood
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.calibrate import cut_log
 from grouser.calibration.evaluate import errors_of
 from grouser.calibration.online import OnlineFilter
 from grouser.calibration.simulated import log_of_run
 from grouser.contact import PiecewiseLinear
+from grouser.motion.consistency import nees_band
 from grouser.motion.fit import Fit, Training
+from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import resolve, with_values
@@ -243,10 +244,11 @@ def test_held_out_predictions_are_consistent_when_the_fit_is_uncertain():
         )  # fmt: skip
         held_out = drives.winding_log(planted, seed=1000 + seed, seconds=3.0, phase=2.0, poses_every=2)
         cut = cut_log(held_out, model)
-        with_parameters.append(errors_of(fit, held_out, cut).squared_distance[0])
-        without.append(errors_of(model, held_out, cut).squared_distance[0])
-    assert inside_band(np.array(with_parameters), 3)
-    assert not inside_band(np.array(without), 3)
+        with_parameters.append(errors_of(fit, held_out, cut).nees[0])
+        without.append(errors_of(model, held_out, cut).nees[0])
+    low, high = nees_band(len(without))
+    assert low <= np.mean(with_parameters) <= high
+    assert np.mean(without) > high
 
 
 # --- process noise -----------------------------------------------------------------------------------------------

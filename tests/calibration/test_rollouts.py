@@ -9,11 +9,11 @@ import planted_logs as drives
 import pytest
 
 import grouser as gr
-from grouser.calibration.calibrate import cut_log
 from grouser.calibration.simulated import log_of_run
 from grouser.contact import PiecewiseLinear
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor
+from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.predict import LogProblem

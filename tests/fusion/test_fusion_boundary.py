@@ -8,11 +8,11 @@ import pytest
 
 import grouser as gr
 from grouser import rotation
-from grouser.errors import SimulationError
+from grouser.errors import OdometryError, SimulationError
 from grouser.fusion import Fusion, FusionSettings
 from grouser.fusion.estimate import twist_covariance
 from grouser.odometry import ros_odometry, write_csv, write_tum
-from grouser.odometry.ros_order import NOT_OBSERVED
+from grouser.odometry.estimate import NOT_OBSERVED
 
 REST = (0.0, 0.0, 9.81)
 
@@ -127,9 +127,9 @@ def test_fusion_speaks_ros_and_tum(tmp_path):
     np.testing.assert_array_equal(twist[3:, 3:], e.twist_covariance[:3, :3])
     write_tum(tmp_path / "fused.tum", [e])
     assert np.loadtxt(tmp_path / "fused.tum")[0] == e.time
-    with pytest.raises(SimulationError, match="3 is not an estimate"):
+    with pytest.raises(OdometryError, match="3 is not an estimate"):
         write_tum(tmp_path / "wrong.tum", [3])
-    with pytest.raises(SimulationError, match="is not an Estimate"):
+    with pytest.raises(OdometryError, match="is not an Estimate"):
         write_csv(tmp_path / "wrong.csv", [e])
     assert not (tmp_path / "wrong.tum").exists()
 

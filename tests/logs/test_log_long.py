@@ -12,12 +12,11 @@ from log_drives import drive, manifest, rows, write
 
 import grouser as gr
 from grouser._kernels.logs.csv_rows import parse_rows
-from grouser.calibration.calibrate import cut_log
 from grouser.errors import LogError
 from grouser.logs import growing, table
 from grouser.logs.report import Tally
 from grouser.motion import predict
-from grouser.motion.intervals import intervals_of
+from grouser.motion.intervals import cut_log, intervals_of
 from grouser.motion.model import MotionModel
 from grouser.motion.slip_surface import Perturbative
 
@@ -158,7 +157,7 @@ def test_predictions_in_groups_are_those_of_the_whole(
     assert len(cut) > 20
     whole = predict.LogProblem(log, motion, cut).poses([motion, motion])
     monkeypatch.setattr(predict, "MOST", 150)
-    monkeypatch.setattr("grouser.motion.slip_surface.KEPT", 100)
+    monkeypatch.setattr("grouser.motion.velocity.LONG", 100)
     problem = predict.LogProblem(log, motion, cut)
     groups = list(problem._groups(0, len(cut)))
     assert len(groups) > 5

@@ -207,7 +207,7 @@ def test_at_standstill_the_angles_stay_where_they_were():
             run.time[k], run.velocity[k, 6:], run.joints[k], (run.roll[k], run.pitch[k]), run.velocity[k, 1]
         )
     assert np.abs(before).max() > 0.1
-    estimator._carrier_rate[:] = 0.0  # it stands from now on
+    estimator._filter.carrier_rate[:] = 0.0  # it stands from now on
     for k in range(100):
         angles, valid = estimator.update(
             4.0 + 0.01 * k, np.zeros(run.vehicle.n_joints), None, (0.0, run.pitch[150]), 0.0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.errors import GrouserError, SimulationError
+from grouser.errors import GrouserError, OdometryError
 from grouser.odometry import EncoderNoise
 
 RATE = 5.0
@@ -287,12 +287,12 @@ def test_options_that_make_no_sense_are_refused(options):
 
 @pytest.mark.parametrize("options", [{"rate": -1.0}, {"white": 2.0}, {"angle": {"FL": -1.0}}, {"attitude": math.nan}])
 def test_noise_that_makes_no_sense_is_refused(options):
-    with pytest.raises(SimulationError, match="noise"):
+    with pytest.raises(OdometryError, match="noise"):
         EncoderNoise(**options)
 
 
 def test_a_dynamic_model_is_refused():
-    with pytest.raises(SimulationError, match="Kinematics"):
+    with pytest.raises(OdometryError, match="Kinematics"):
         gr.Odometry(gr.Dynamics(gr.vehicle("husky")))
 
 

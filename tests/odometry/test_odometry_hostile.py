@@ -12,9 +12,8 @@ import pytest
 import grouser as gr
 from grouser.errors import GrouserError
 from grouser.odometry.contact_angles import ContactAngleEstimator
-from grouser.odometry.encoder import Encoders, variance_at_rate
-from grouser.odometry.motor_slip import MotorSlipDetector
-from grouser.odometry.passive_wheel import PassiveSchedule, PassiveWheelSlip
+from grouser.odometry.encoder import Encoders
+from grouser.odometry.motor_slip import MotorSlipDetector, PassiveSchedule, PassiveWheelSlip
 from grouser.odometry.sources import AttitudeSource
 
 UNIX_TIME = 1.7e9
@@ -130,13 +129,6 @@ def test_a_time_far_beyond_any_clock_is_a_fault_also_where_contact_angles_are_es
 def test_contact_angles_refuse_words(sample: dict[str, Any]) -> None:
     with pytest.raises(GrouserError, match="number"):
         ContactAngleEstimator(gr.vehicle("lru2")).update(0.0, **sample)
-
-
-def test_variance_of_a_rate_that_is_none_is_refused() -> None:
-    for rate in ("fast", [math.nan]):
-        with pytest.raises(GrouserError, match="rate"):
-            variance_at_rate(rate, 1000, 0.01)
-    assert variance_at_rate(0.25 * 2 * np.pi / 10, 1000, 0.01) == pytest.approx((2 * np.pi / 10) ** 2 * 0.25 * 0.75)
 
 
 def test_faults_can_be_counted_without_being_said(caplog: pytest.LogCaptureFixture) -> None:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.odometry import EncoderNoise, wheel_jacobians
-from grouser.odometry.noise import LRU_RATES
+from grouser.odometry import EncoderNoise
+from grouser.odometry.inputs import LRU_RATES
+from tests.oracles.wheel_jacobians import wheel_jacobians
 
 # Table 4.1 gives distances between wheel centres; l_x, l_y are half of these.
 L_X, L_Y, L_Z, RADIUS = 0.864 / 2.0, 0.590 / 2.0, 0.365, 0.125

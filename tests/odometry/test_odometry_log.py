@@ -17,12 +17,13 @@ from grouser.errors import LogError
 from grouser.logs import Log
 from grouser.logs.log import Sensor
 from grouser.motion import FourNumbers, Perturbative
+from grouser.motion.consistency import nees_band
 from grouser.motion.fit import Fit, Training
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import default, with_values
 from grouser.odometry.gyro import at_rest, gyro_signal
-from grouser.odometry.judge import judge, nees_band
+from grouser.odometry.judge import judge
 from grouser.odometry.log import SAME_GROUND, GroundSpread, LogOdometry, odometry_of
 
 ROOT = Path(__file__).parents[2]

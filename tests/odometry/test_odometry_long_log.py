@@ -19,8 +19,8 @@ from grouser.motion.fit import Fit, Training
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import default
-from grouser.odometry import feed
 from grouser.odometry import log as odometry_log
+from grouser.odometry import log_source
 from grouser.odometry.compare import compare
 from grouser.odometry.judge import judge
 from grouser.odometry.log import LogOdometry, odometry_of
@@ -82,8 +82,9 @@ def fit_of(motion: MotionModel, names: list[str]) -> Fit:
 
 
 def cut(monkeypatch: pytest.MonkeyPatch, samples: int) -> None:
-    monkeypatch.setattr(feed, "WINDOW", samples)
-    monkeypatch.setattr(odometry_log, "WINDOW", samples)
+    """Take so many samples at once, and keep no more than poses and velocities, as of a log of gigabytes."""
+    monkeypatch.setattr(log_source, "WINDOW", samples)
+    monkeypatch.setattr(odometry_log, "ALL_KEPT", 0)
 
 
 @pytest.mark.parametrize("motion", [four_numbers, perturbative, wheels_only])
@@ -94,7 +95,7 @@ def test_many_samples_in_one_call_are_as_one_update_each(motion, caplog: pytest.
         run = odometry_of(motion(), log)
     said = [record.getMessage() for record in caplog.records]
     caplog.clear()
-    single = Odometry(motion(), **run.feed.options)
+    single = Odometry(motion(), **run.source.options)
     met: dict[str, int] = {}
     stopped = 0.0
     rows = run.estimates
@@ -104,7 +105,7 @@ def test_many_samples_in_one_call_are_as_one_update_each(motion, caplog: pytest.
                 met = dict(single.faults)
                 single.reset()
                 single.begin_faults(set(met))
-            if run.feed.waits[k]:
+            if run.source.waits[k]:
                 stopped += log.elapsed[k] - log.elapsed[k - 1]
                 continue
             rates = {name: column[k] for name, column in log.rates.items()}
@@ -132,7 +133,9 @@ def test_pieces_of_any_length_give_the_same_numbers(motion, monkeypatch: pytest.
     cut(monkeypatch, 83)
     pieces = odometry_of(fit, log)
     assert len(list(pieces.pieces())) == -(-len(log) // 83)
-    np.testing.assert_array_equal(pieces.kept, whole.kept)
+    assert whole.states.dtype.names != pieces.states.dtype.names == odometry_log.KEPT
+    for name in odometry_log.KEPT:
+        np.testing.assert_array_equal(pieces.states[name], whole.states[name])
     for found, right in zip(
         (pieces.covariance, pieces.slopes, pieces.quaternion, pieces.slip), expected[:4], strict=True
     ):

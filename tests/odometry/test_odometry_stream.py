@@ -185,3 +185,23 @@ def test_pitching_while_leaning_turns_the_heading():
         a, b, c = ideal.update(*sample), measured.update(*sample, gyro[k]), blind.update(*sample)
     assert a.yaw == pytest.approx(b.yaw, abs=1e-4)
     assert abs(c.yaw - b.yaw) > 0.02
+
+
+def test_many_samples_at_once_are_as_one_update_each():
+    lru = gr.vehicle("lru2")
+    random = np.random.default_rng(6)
+    n = 30
+    time, attitude = 0.05 * np.arange(n), random.normal(0.0, 0.1, (n, 2))
+    rates, angles = random.normal(3.0, 1.0, (n, lru.n_joints)), random.normal(0.0, 0.2, (n, lru.n_joints))
+    rates[7, lru.joint_index("FL")], time[11] = np.nan, 0.3  # a missing rate, a late sample
+    single, many = gr.Odometry(lru), gr.Odometry(lru)
+    one = [single.update(*sample) for sample in zip(time, rates, angles, attitude, strict=True)]
+    found = gr.odometry.Estimate.rows(many.run(time, rates, angles, attitude))
+    for a, b in zip(one, found, strict=True):
+        assert (a.time, a.yaw, a.degraded, a.wheels) == (b.time, b.yaw, b.degraded, b.wheels)
+        np.testing.assert_array_equal(a.position, b.position)
+        np.testing.assert_array_equal(a.pose_covariance, b.pose_covariance)
+    assert single.faults == many.faults == {"rate": 1, "time": 1}
+    assert many.estimate.time == single.estimate.time
+    with pytest.raises(gr.GrouserError, match=r"rates: has shape \(30, 3\), needs \(30, 10\), one row per sample"):
+        many.run(time, rates[:, :3], angles)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.odometry.potentiometer import Potentiometer, calibrate
-from grouser.odometry.steering_elasticity import LRU1, LRU2, SteeringElasticity
+from grouser.odometry.steering import LRU1, LRU2, Potentiometer, SteeringElasticity, calibrate
 
 TABLE = {
     # L Table 4.2: change in degrees, offset before, offset after; wheels 1 to 4.

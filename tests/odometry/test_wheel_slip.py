@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import chi2
 
 import grouser as gr
-from grouser.odometry.motor_slip import MotorSlipDetector
-from grouser.odometry.passive_wheel import PassiveSchedule, PassiveWheelSlip, interpolated
+from grouser.odometry.motor_slip import MotorSlipDetector, PassiveSchedule, PassiveWheelSlip
 from grouser.odometry.wheel_slip import WheelSlipDetector
 
 FLAT = gr.terrain.plane()
@@ -229,7 +228,7 @@ def test_between_measurements_slip_is_interpolated():
     assert measure.at(0.5 * (t1 + t2)) == pytest.approx(0.5 * (s1 + s2))
     assert measure.at(t2 + 5.0) == s2
     times = found[:, 0] - 0.025  # the middle of what is averaged: the second half of a pause
-    np.testing.assert_allclose(interpolated(times, found[:, 1], [3.3, 7.7]), 0.02 * np.array([3.3, 7.7]), atol=1e-4)
+    np.testing.assert_allclose(np.interp([3.3, 7.7], times, found[:, 1]), 0.02 * np.array([3.3, 7.7]), atol=1e-4)
     assert t2 == pytest.approx(times[-1], abs=0.005)
 
 
@@ -252,7 +251,6 @@ def test_standing_still_measures_nothing():
         lambda: PassiveSchedule(0),
         lambda: PassiveWheelSlip([0.1, -0.1]),
         lambda: PassiveWheelSlip([0.1] * 4).update(0.0, np.zeros(4), 7),
-        lambda: interpolated([1.0, 0.0], [0.1, 0.2], 0.5),
     ],
 )
 def test_bad_values_are_refused(wrong):

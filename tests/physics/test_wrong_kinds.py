@@ -19,7 +19,7 @@ FUNCTIONS = {
         (gr.vehicles, ["to_toml", "write_toml"]),
         (gr.fusion, ["Fusion", "fuse"]),
         (gr.odometry, ["body_slip", "ground_angles", "judge", "odometry_of", "ros_odometry"]),
-        (gr.odometry, ["travel_slip", "wheel_jacobians", "ContactAngleEstimator", "WheelSlipDetector", "Encoders"]),
+        (gr.odometry, ["travel_slip", "ContactAngleEstimator", "WheelSlipDetector", "Encoders"]),
         (gr.rolling, ["RollingModel", "compare", "find_start", "judge", "load_shares", "roll"]),
         (gr.calibration, ["cut_log", "log_of_motion", "log_of_run"]),
         (gr.motion, ["available", "resolve"]),

@@ -114,7 +114,7 @@ def test_poses_and_errors_of_a_calibration_are_tables(tmp_path):
     assert row[["end", "error_x", "error_y", "error_yaw"]].tolist() == [12.0, 3.0, 4.0, 0.1]
     assert row[["sigma_x", "sigma_y", "sigma_yaw"]].tolist() == [2.0, 3.0, 0.5]
     assert row["position_error"] == 5.0
-    assert row["squared_distance"] == pytest.approx(2.25 + 16 / 9 + 0.04)
+    assert row["nees"] == pytest.approx((2.25 + 16 / 9 + 0.04) / 3)
     assert bool(row["inside_95"])
     assert errors.attrs["units"]["sigma_yaw"] == "rad"
 

@@ -104,6 +104,16 @@ def back_substitute(N, n, x):
 
 
 @inlined
+def solve_again(N, n, x):
+    """x ← N⁻¹ x with what `cholesky_solve` left in N, for another right side."""
+    for k in range(n):
+        value = x[k] * N[k, k]
+        for i in range(k + 1, n):
+            x[i] -= N[k, i] * value
+    back_substitute(N, n, x)
+
+
+@inlined
 def longest_row(H, k, m, n):
     """Of rows k … m − 1 the one that is longest from column k on, and its length there."""
     best = k

@@ -10,7 +10,7 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.motion.model import MotionModel
-from grouser.motion.parameters import Parameter, with_values
+from grouser.motion.parameters import Parameter, ParameterVector
 from grouser.motion.predict import LogProblem
 from grouser.motion.sensitivity import jacobian
 
@@ -26,7 +26,7 @@ class BatchResult:
     covariance: FloatArray
     """Of the parameters, prior included, (np, np)."""
     information: FloatArray
-    """What the log alone says, (np, np): the inverse of its covariance, where it has one."""
+    """Of the log alone, without the prior, (np, np): the inverse of its covariance, where it has one."""
     weights: FloatArray
     """Robust weight of each interval, 1 or less, (I,)."""
     iterations: int
@@ -63,6 +63,7 @@ def gauss_newton(
         raise CalibrationError(f"loss {loss!r:.40} is not one of {', '.join(LOSSES)}")
     n, m = len(problem.intervals), problem.size
     given = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    vector = ParameterVector(motion, [q.name for q in parameters])
     p = np.array([q.value for q in parameters])
     p0 = p.copy() if centre is None else centre
     inverse_prior = np.diag([1.0 / q.sigma**2 for q in parameters]) if prior else np.zeros((len(p0), len(p0)))
@@ -70,18 +71,27 @@ def gauss_newton(
     scale = np.array([q.scale for q in parameters])
 
     def cost_of(p: FloatArray, r: FloatArray, L: FloatArray) -> float:
-        d2 = np.einsum("ij,ij->i", _whiten(L, r), _whiten(L, r))
+        white = _whiten(L, r)
+        d2 = np.einsum("ij,ij->i", white, white)
         return float(np.sum(given * _loss(d2, loss, m))) + float((p - p0) @ inverse_prior @ (p - p0))
+
+    def linearised(p: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Cost, factors of R_μ, robust weights, whitened residuals and slopes at p."""
+        poses, H = jacobian(problem, vector, parameters, p)
+        r = problem.residuals(poses)
+        R = covariance
+        if R is None:
+            now = vector.model(p)
+            R = problem.covariance(now, problem.errors(now))
+        L: FloatArray = np.linalg.cholesky(R).astype(np.float64)
+        white = _whiten(L, r)
+        robust = given * _weight(np.einsum("ij,ij->i", white, white), loss, m)
+        return cost_of(p, r, L), L, robust, white, _whiten(L, H)
 
     history = [p.copy()]
     damping, converged, steps = 1e-6, False, 0
-    poses, H = jacobian(problem, motion, parameters, p)
-    r = problem.residuals(poses)
-    L = _factors(problem, motion, parameters, p, covariance)
-    cost = cost_of(p, r, L)
+    cost, L, robust, white, slope = linearised(p)
     while steps < iterations:
-        white, slope = _whiten(L, r), _whiten(L, H)
-        robust = given * _weight(np.einsum("ij,ij->i", white, white), loss, m)
         information = np.einsum("i,ija,ijb->ab", robust, slope, slope)
         gradient = np.einsum("i,ija,ij->a", robust, slope, white) - inverse_prior @ (p - p0)
         normal = information + inverse_prior
@@ -89,7 +99,7 @@ def gauss_newton(
         for _ in range(12):
             step = np.linalg.lstsq(normal + damping * np.diag(np.diag(normal) + 1e-12), gradient, rcond=None)[0]
             candidate = np.clip(p + rate * step, limits[:, 0], limits[:, 1])
-            new_poses = problem.poses([with_values(motion, _named(parameters, candidate))])[0]
+            new_poses = problem.poses_at(vector, candidate[None])[0]
             whole = bool(np.isfinite(new_poses).all())
             new_cost = cost_of(candidate, problem.residuals(new_poses), L) if whole else np.inf
             if new_cost <= cost * (1.0 + 1e-12) + 1e-15:
@@ -103,10 +113,7 @@ def gauss_newton(
         sigma = np.sqrt(np.diag(np.linalg.pinv(normal, hermitian=True)))
         settled = bool(np.all(np.abs(candidate - p) <= sigma_tolerance * sigma))
         p = candidate
-        poses, H = jacobian(problem, motion, parameters, p)
-        r = problem.residuals(poses)
-        L = _factors(problem, motion, parameters, p, covariance)
-        cost = cost_of(p, r, L)
+        cost, L, robust, white, slope = linearised(p)
         damping = max(0.1 * damping, 1e-12)
         steps += 1
         history.append(p.copy())
@@ -115,8 +122,6 @@ def gauss_newton(
         if change < tolerance * rate or settled:
             converged = True
             break
-    white, slope = _whiten(L, r), _whiten(L, H)
-    robust = given * _weight(np.einsum("ij,ij->i", white, white), loss, m)
     information = np.einsum("i,ija,ijb->ab", robust, slope, slope)
     return BatchResult(
         values=p,
@@ -127,25 +132,6 @@ def gauss_newton(
         converged=converged,
         history=np.array(history),
     )
-
-
-def _factors(
-    problem: LogProblem,
-    motion: MotionModel,
-    parameters: Sequence[Parameter],
-    p: FloatArray,
-    covariance: FloatArray | None,
-) -> FloatArray:
-    """Cholesky factors of R_μ, (I, m, m)."""
-    if covariance is None:
-        now = with_values(motion, _named(parameters, p))
-        covariance = problem.covariance(now, problem.errors(now))
-    factors: FloatArray = np.linalg.cholesky(covariance).astype(np.float64)
-    return factors
-
-
-def _named(parameters: Sequence[Parameter], p: FloatArray) -> dict[str, float]:
-    return {q.name: float(v) for q, v in zip(parameters, p, strict=True)}
 
 
 def _whiten(L: FloatArray, r: FloatArray) -> FloatArray:

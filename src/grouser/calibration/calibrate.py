@@ -1,30 +1,30 @@
-"""Integrated prediction error minimisation, T ch. 3: parameters under which predictions of a log come true."""
+"""Integrated prediction error minimisation, T ch. 3: parameters that predict the intervals of a log best."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from grouser import checks
 from grouser.calibration import likelihood
-from grouser.calibration.batch import BatchResult, gauss_newton
+from grouser.calibration.batch import gauss_newton
 from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
-from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import Sensor
 from grouser.motion.fit import Fit, History, Training
-from grouser.motion.intervals import SLOWEST, Intervals, intervals_of
+from grouser.motion.intervals import Intervals, cut_log, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.observability import undetermined
 from grouser.motion.parameters import Parameter, is_noise, resolve, value_of, with_values
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.predict import LogProblem
-from grouser.motion.velocity import VelocityModel, inputs_of, rolling_speed
+from grouser.motion.velocity import VelocityModel
 from grouser.terrain import Terrain
 
 DEFAULTS = ("slip", "sensor.x", "sensor.y", "sensor.lag", "noise", "sensor.time_noise")
@@ -82,7 +82,8 @@ def calibrate(
         updates.append(learner.update(problem, k))
         if progress is not None:
             progress(k + 1, len(cut))
-    return fit_of_filter(learner, updates, problem, interval, distance)
+    training = _training(problem, learner.calibrated, interval, distance, learner.rejected, "online")
+    return fit_of_filter(learner, training, updates)
 
 
 def motion_model(
@@ -106,49 +107,25 @@ def motion_model(
     )
 
 
-def cut_log(
-    log: Log,
-    motion: MotionModel,
-    *,
-    interval: float | None = 2.0,
-    distance: float | None = None,
-    stride: float | None = None,
-) -> Intervals:
-    """Intervals of a log while the vehicle moves, by time [s] or, where given, by distance [m]."""
-    checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
-    checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
-    speed = rolling_speed(inputs_of(log, motion.vehicle), motion.vehicle)
-    duration = None if distance is not None else interval
-    slowest = SLOWEST * float(motion.vehicle.arrays.radius.mean())
-    return intervals_of(log, speed, duration=duration, distance=distance, stride=stride, slowest=slowest)
-
-
 def order(parameters: Sequence[Parameter]) -> list[Parameter]:
     """Systematic parameters first, noise last."""
     return sorted(parameters, key=lambda p: is_noise(p.name))
 
 
-def fit_of_filter(
-    filter: OnlineFilter, updates: Sequence[Update], problem: LogProblem, interval: float | None, distance: float | None
-) -> Fit:
-    """The filter's present estimate as a fit."""
-    m = problem.size
-    history = History(
-        time=np.array([u.time for u in updates]),
-        values=np.array([u.values for u in updates]).reshape(len(updates), len(filter.names)),
-        sigma=np.array([u.sigma for u in updates]).reshape(len(updates), len(filter.names)),
-        residual=np.array([u.residual for u in updates]).reshape(len(updates), m),
-        distance=np.array([u.distance for u in updates]),
-        accepted=np.array([u.accepted for u in updates], dtype=bool),
-    )
+def fit_of_filter(filter: OnlineFilter, training: Training, updates: Sequence[Update] = ()) -> Fit:
+    """The filter's present estimate as a fit, with the history of some updates."""
     information = np.linalg.pinv(filter.P, hermitian=True) - np.diag([1.0 / p.sigma**2 for p in filter.systematic])
+    history = None
+    if updates:
+        columns = ("time", "values", "sigma", "residual", "distance", "accepted")
+        history = History(**{name: np.array([getattr(u, name) for u in updates]) for name in columns})
     return Fit(
         model=filter.calibrated,
         parameters=(*filter.systematic, *filter.stochastic),
         vector=filter.values,
-        covariance=filter.P,
-        noise_covariance=filter.S,
-        training=_training(problem, filter.calibrated, interval, distance, filter.rejected, "online"),
+        covariance=filter.P.copy(),
+        noise_covariance=filter.S.copy(),
+        training=training,
         undetermined=tuple(undetermined(filter.systematic, information)) if filter.systematic else (),
         history=history,
     )
@@ -168,31 +145,30 @@ def _batch(
     """Alternates: parameters given the noise, then the most likely noise given the residuals."""
     systematic = [p for p in parameters if not is_noise(p.name)]
     stochastic = [p for p in parameters if is_noise(p.name)]
-    now, result = motion, None
+    names, centre = [p.name for p in systematic], np.array([p.value for p in systematic])
+    now, result, start, settled = motion, None, systematic, True
     noise_covariance = np.zeros((0, 0))
-    start = systematic
-    histories: list[FloatArray] = []
+    histories = [np.zeros((0, len(systematic)))]
     rounds = ROUNDS if systematic and stochastic else 1
     for k in range(rounds):
-        extra = None
         if systematic:
             # Later rounds go on from the last one; the prior stays where it was.
-            result = _from_start(problem, now, start, systematic, loss, prior)
-            before = np.array([p.value for p in start])
+            result = gauss_newton(
+                problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=SETTLED
+            )  # fmt: skip
             histories.append(result.history)
-            now = with_values(now, dict(zip((p.name for p in systematic), result.values.tolist(), strict=True)))
-            start = [_at(p, float(v)) for p, v in zip(systematic, result.values, strict=True)]
-            settled = k > 0 and np.all(np.abs(result.values - before) < 0.02 * np.sqrt(np.diag(result.covariance)))
+            now = with_values(now, dict(zip(names, result.values.tolist(), strict=True)))
+            change = np.abs(result.values - [p.value for p in start])
+            settled = k > 0 and bool(np.all(change < 0.02 * np.sqrt(np.diag(result.covariance))))
+            start = [replace(p, value=float(v)) for p, v in zip(systematic, result.values, strict=True)]
         if stochastic:
-            now, noise_covariance = likelihood.maximise(problem, now, names=[p.name for p in stochastic], extra=extra)
+            now, noise_covariance = likelihood.maximise(problem, now, names=[p.name for p in stochastic])
         if progress is not None:
             progress(k + 1, rounds)
-        if not systematic or settled:
+        if settled:
             break
-    vector = [float(v) for v in result.values] if result is not None else []
-    vector += [value_of(now, p.name) for p in stochastic]
-    values = np.concatenate(histories) if histories else np.zeros((0, 0))
-    values = np.concatenate([values, np.full((len(values), len(stochastic)), np.nan)], axis=1)
+    steps = np.concatenate(histories)
+    values = np.concatenate([steps, np.full((len(steps), len(stochastic)), np.nan)], axis=1)
     history = History(
         time=np.arange(len(values), dtype=np.float64),
         values=values,
@@ -205,31 +181,13 @@ def _batch(
     return Fit(
         model=now,
         parameters=(*systematic, *stochastic),
-        vector=np.array(vector),
+        vector=np.array([*([] if result is None else result.values), *(value_of(now, p.name) for p in stochastic)]),
         covariance=np.zeros((0, 0)) if result is None else result.covariance,
         noise_covariance=noise_covariance,
         training=_training(problem, now, interval, distance, down, "batch"),
         undetermined=() if result is None else tuple(undetermined(systematic, result.information)),
         history=history,
     )
-
-
-def _from_start(
-    problem: LogProblem,
-    now: MotionModel,
-    start: Sequence[Parameter],
-    prior_of: Sequence[Parameter],
-    loss: str,
-    prior: bool,
-) -> BatchResult:
-    centre = np.array([p.value for p in prior_of])
-    return gauss_newton(problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=SETTLED)
-
-
-def _at(parameter: Parameter, value: float) -> Parameter:
-    from dataclasses import replace
-
-    return replace(parameter, value=value)
 
 
 def _training(
@@ -240,8 +198,7 @@ def _training(
     rejected: int,
     method: str,
 ) -> Training:
-    error = problem.intervals.measured - problem.poses([motion])[0]
-    yaw = np.remainder(error[:, 5] + np.pi, 2.0 * np.pi) - np.pi
+    error = wrapped(problem.intervals.measured - problem.poses([motion])[0])
     return Training(
         log=problem.log.name,
         samples=len(problem.log),
@@ -251,6 +208,6 @@ def _training(
         overlapping=problem.intervals.overlapping,
         rejected=rejected,
         position_rms=float(np.sqrt(np.mean(np.sum(error[:, :2] ** 2, axis=1)))),
-        yaw_rms=float(np.sqrt(np.mean(yaw**2))),
+        yaw_rms=float(np.sqrt(np.mean(error[:, 5] ** 2))),
         method=method,
     )

@@ -1,33 +1,29 @@
-"""How good predictions of a log are: errors, consistency of the covariance, and plain odometry beside them."""
+"""Evaluation of predictions of a log: errors, consistency of their covariance, and plain odometry for comparison."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grouser import checks
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.calibrate import cut_log
 from grouser.calibration.likelihood import log_likelihood
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.kinematics import Kinematics
 from grouser.logs import Log
+from grouser.motion.consistency import INSIDE_2, nees, nees_band
 from grouser.motion.fit import Fit
-from grouser.motion.intervals import Intervals
+from grouser.motion.intervals import Intervals, cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import default
-from grouser.motion.planar import DifferentialDrive
+from grouser.motion.plain import plain_odometry
 from grouser.motion.predict import LogProblem
 from grouser.motion.sensitivity import jacobian
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-INSIDE_2 = 5.991464547107979
-"""95 % point of χ² of two freedoms: the 95 % ellipse of a position."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,18 +44,14 @@ class Errors:
         return result
 
     @property
-    def squared_distance(self) -> FloatArray:
-        """Normalised squared error of x, y and yaw, (I,): its mean is the NEES, 3 if consistent."""
-        white = np.linalg.solve(np.linalg.cholesky(self.covariance), self.error[..., None])[..., 0]
-        result: FloatArray = np.sum(white**2, axis=1)
-        return result
+    def nees(self) -> FloatArray:
+        """Normalised squared error of x, y and yaw over its 3 degrees of freedom, (I,): 1 on average if consistent."""
+        return nees(self.error, self.covariance)
 
     @property
     def inside(self) -> FloatArray:
         """Whether each position lies in its predicted 95 % ellipse, (I,) bool; the share of them is `inside_95`."""
-        xy = self.covariance[:, :2, :2]
-        white = np.linalg.solve(np.linalg.cholesky(xy), self.error[:, :2, None])[..., 0]
-        result: FloatArray = np.sum(white**2, axis=1) <= INSIDE_2
+        result: FloatArray = 2.0 * nees(self.error[:, :2], self.covariance[:, :2, :2]) <= INSIDE_2
         return result
 
     @property
@@ -80,7 +72,7 @@ class Errors:
                 *(Column(f"error_{axis}", unit, self.error[:, i]) for i, (axis, unit) in enumerate(axes)),
                 *(Column(f"sigma_{axis}", unit, sigma[:, i]) for i, (axis, unit) in enumerate(axes)),
                 Column("position_error", "m", self.position),
-                Column("squared_distance", "", self.squared_distance),
+                Column("nees", "", self.nees),
                 Column("inside_95", "", self.inside),
             ],
         )
@@ -97,25 +89,25 @@ class Errors:
             "yaw_median_deg": float(np.median(yaw)),
         }
         if consistency:
-            out |= {"nees": float(np.mean(self.squared_distance)), "nees_expected": 3.0}
+            out |= {"nees": float(np.mean(self.nees)), "nees_band": list(nees_band(len(self.nees)))}
             out |= {"inside_95": float(np.mean(self.inside))}
         return out
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evaluation:
-    """A fit judged on a log."""
+    """Errors of a fit on a log."""
 
     errors: Errors
     """Of the calibrated model."""
     baseline: Errors
-    """Of plain odometry with the vehicle as it stands in its file."""
+    """Of plain odometry with the vehicle as its file describes it."""
     relagged: Errors | None
     """Of the calibrated model with the lag of this log's sensor found from its other half; None if not asked for."""
     lags: tuple[float, float] | None
     """Those lags [s], of the first and the second half."""
     trained_on_this: bool
-    """Whether the fit was made from this very log: then these are not held-out errors."""
+    """Whether the fit was made from this log: then these are not held-out errors."""
 
     def summary(self) -> dict[str, Any]:
         """As one JSON object."""
@@ -139,9 +131,8 @@ def evaluate(
     """Predict every moving interval [s], or distance [m], of a log from its first pose and inputs; compare its end.
 
     Neither position nor yaw is used inside an interval. The lag of the pose sensor is that of the fit; `own_lag` adds
-    the errors with the lag of each half of this log found from the ends of intervals of the other half: sensors of one
-    robot are late by more on one day than on another. `same_drive`: the log is another part of the one that was fitted,
-    so its sensor is as late.
+    the errors with the lag of each half of this log found from intervals of the other half: the lag of a robot's
+    sensors differs from day to day. `same_drive`: the log is another part of the one that was fitted, with its lag.
     """
     if not isinstance(fit, (Fit, MotionModel)):
         raise CalibrationError(f"fit: {fit!r:.60} is not a fit; use grouser.Fit.load(path) or what calibrate returned")
@@ -154,12 +145,14 @@ def evaluate(
     relagged = lags = None
     if own_lag:
         if len(cut) < 8:
-            raise CalibrationError(f"{log.name}: has {len(cut)} intervals, too few to find its sensor's lag from half")
+            raise CalibrationError(
+                f"{log.name}: has {len(cut)} intervals, too few to find the lag of its sensor from half of them"
+            )
         halves = np.arange(len(cut)) < len(cut) // 2
         found = [_lag(motion, log, cut.only(np.flatnonzero(half))) for half in (halves, ~halves)]
         parts = []
         for half, lag in ((halves, found[1]), (~halves, found[0])):
-            moved = motion.replace(sensor=_with_lag(motion, lag))
+            moved = motion.replace(sensor=replace(motion.sensor, lag=lag))
             parts.append(errors_of(moved, log, cut.only(np.flatnonzero(half))))
         relagged = Errors(
             error=np.concatenate([p.error for p in parts]),
@@ -186,27 +179,8 @@ def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_l
     return Errors(error=problem.residuals(predicted.poses), covariance=R, times=intervals.times)
 
 
-def plain_odometry(motion: MotionModel, log: Log) -> MotionModel:
-    """Odometry before any calibration: differential drive if nothing steers, else rolling without slip."""
-    from grouser.vehicles.catalog import names, vehicle
-
-    # A log may name a vehicle that only its fit holds.
-    own = log.vehicle is None or (log.vehicle == motion.vehicle.name and log.vehicle not in names())
-    shape = motion.vehicle if own else vehicle(str(log.vehicle))
-    if shape.joints != motion.vehicle.joints:
-        shape = motion.vehicle
-    model = Kinematics(shape) if shape.steering else DifferentialDrive(vehicle=shape)
-    return MotionModel(model=model, sensor=log.sensor, noise=motion.noise)
-
-
 def _lag(motion: MotionModel, log: Log, intervals: Intervals) -> float:
     """The sensor's lag [s] under which intervals of a log are predicted best."""
     problem = LogProblem(log, motion, intervals)
     found = gauss_newton(problem, motion, [default(motion, "sensor.lag")], prior=False, tolerance=1e-4)
     return float(found.values[0])
-
-
-def _with_lag(motion: MotionModel, lag: float) -> Any:
-    from dataclasses import replace
-
-    return replace(motion.sensor, lag=lag)

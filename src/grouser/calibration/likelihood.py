@@ -21,13 +21,10 @@ def log_likelihood(residuals: FloatArray, covariance: FloatArray) -> float:
     return float(-0.5 * (np.sum(white**2) + logdet + residuals.size * np.log(2.0 * np.pi)))
 
 
-def maximise(
-    problem: LogProblem, motion: MotionModel, *, names: Sequence[str] = (), extra: FloatArray | None = None
-) -> tuple[MotionModel, FloatArray]:
+def maximise(problem: LogProblem, motion: MotionModel, *, names: Sequence[str] = ()) -> tuple[MotionModel, FloatArray]:
     """The motion model with the most likely noise, and the covariance of its parameters (in the order of the names).
 
-    `names` chooses parameters of the process noise and of the sensor's; none: all of the process noise. `extra`
-    (I, m, m) is added to R_μ: uncertainty of the systematic parameters.
+    `names` chooses parameters of the process noise and of the sensor's; none: all of the process noise.
     """
     from scipy.optimize import minimize
 
@@ -38,7 +35,6 @@ def maximise(
     form = _Form(noise, [noise.names.index(n) for n in process])
     predicted = problem.errors(motion)
     r = problem.residuals(predicted.poses)
-    add = 0.0 if extra is None else extra
 
     def unpack(x: FloatArray) -> MotionModel:
         changed = {field: float(np.exp(v)) for field, v in zip(sensor, x[form.free :], strict=True)}
@@ -49,7 +45,7 @@ def maximise(
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
         """Negative log-likelihood per interval, and its gradient: ½ tr(R⁻¹ ∂R) − ½ rᵀ R⁻¹ ∂R R⁻¹ r."""
         now = unpack(x)
-        R = problem.covariance(now, predicted) + add
+        R = problem.covariance(now, predicted)
         slopes = problem.process_covariance(form.slopes(x[: form.free]), predicted)
         if sensor:
             of_sensor = problem.covariance_slopes(now, predicted, [f"sensor.{field}" for field in sensor])
@@ -63,18 +59,14 @@ def maximise(
     bounds = [(-14.0, 14.0)] * form.free + [(np.log(1e-5), np.log(10.0))] * len(sensor)
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
     best = unpack(found.x)
-    return best, fisher_covariance(problem, best, predicted, chosen, add)
+    return best, fisher_covariance(problem, best, predicted, chosen)
 
 
 def fisher_covariance(
-    problem: LogProblem,
-    motion: MotionModel,
-    predicted: Predicted,
-    names: Sequence[str],
-    add: FloatArray | float = 0.0,
+    problem: LogProblem, motion: MotionModel, predicted: Predicted, names: Sequence[str]
 ) -> FloatArray:
     """Inverse Fisher information of noise parameters: F_kl = ½ Σ tr(R⁻¹ ∂R/∂s_k R⁻¹ ∂R/∂s_l)."""
-    R = problem.covariance(motion, predicted) + add
+    R = problem.covariance(motion, predicted)
     A = np.linalg.solve(R[:, None], problem.covariance_slopes(motion, predicted, names))
     F = 0.5 * np.einsum("ikab,ilba->kl", A, A)
     return np.linalg.pinv(F, hermitian=True)

@@ -1,23 +1,27 @@
-"""The online filter: systematic and stochastic parameters from one interval after another, T (3.48)–(3.54)."""
+"""The online filters: systematic and stochastic parameters from one interval after another, T (3.48)–(3.54), P."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.motion.model import MotionModel
-from grouser.motion.parameters import Parameter, is_noise, value_of, with_values
-from grouser.motion.predict import LogProblem, Predicted
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import Parameter, ParameterVector, is_noise, resolve
+from grouser.motion.predict import ERRORS, LogProblem, Predicted
 from grouser.motion.sensitivity import jacobian
+from grouser.motion.slip_surface import NAMES, Perturbative
 
 GATE = 90.0
 """Squared Mahalanobis distance beyond which an interval moves no systematic parameter, T §3.4.1."""
 NOISE_GATE = 1000.0
 """The same for noise parameters: high, so that rare large errors count and uncertainty stays honest, T Fig. 3.11."""
+COMPONENTS = ("vx", "vy", "wz")
+"""Noisy velocities of the perturbative filter: δV_x, δV_y, δV_θ."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,10 +70,10 @@ class OnlineFilter:
         if not self.parameters:
             raise CalibrationError("no parameters to calibrate; name some, such as slip, sensor.x, noise")
         self.gate, self.noise_gate = float(gate), float(noise_gate)
-        self.p = np.array([q.value for q in self.systematic])
-        self.P = np.diag([q.sigma**2 for q in self.systematic]) if self.systematic else np.zeros((0, 0))
-        self.s = np.array([q.value for q in self.stochastic])
-        self.S = np.diag([q.sigma**2 for q in self.stochastic]) if self.stochastic else np.zeros((0, 0))
+        self._vector = ParameterVector(motion, self.names)
+        self._noise = ParameterVector(motion, [q.name for q in self.stochastic])
+        self.p, self.P = _prior(self.systematic)
+        self.s, self.S = _prior(self.stochastic)
         self.updates = 0
         self.rejected = 0
 
@@ -86,11 +90,11 @@ class OnlineFilter:
     @property
     def calibrated(self) -> MotionModel:
         """The motion model with the present parameters."""
-        return with_values(self.motion, dict(zip(self.names, self.values.tolist(), strict=True)))
+        return self._vector.model(self.values)
 
     def update(self, problem: LogProblem, k: int) -> Update:
         """Learn from interval k of a problem."""
-        now, predicted, H = self._predict(problem, k)
+        now, predicted, H = self._linearise(problem, k)
         duration = float(problem.intervals.duration[k])
         if self.systematic:
             self.P += np.diag([q.drift**2 * duration for q in self.systematic])  # (3.49)
@@ -108,20 +112,18 @@ class OnlineFilter:
             self._learn_noise(problem, now, r, innovation, predicted)
         self.updates += 1
         self.rejected += not accepted
-        sigma = np.sqrt(np.concatenate([np.diag(self.P), np.diag(self.S)]))
-        end = float(problem.intervals.times[k, 1])
         return Update(
-            time=end,
+            time=float(problem.intervals.times[k, 1]),
             residual=r,
             innovation=innovation,
             distance=distance,
             accepted=accepted,
             noise_accepted=noise_accepted,
             values=self.values,
-            sigma=sigma,
+            sigma=np.sqrt(np.concatenate([np.diag(self.P), np.diag(self.S)])),
         )
 
-    def _predict(self, problem: LogProblem, k: int) -> tuple[MotionModel, Predicted, FloatArray]:
+    def _linearise(self, problem: LogProblem, k: int) -> tuple[MotionModel, Predicted, FloatArray]:
         """The present model, its prediction of interval k, and the slopes of that by the systematic parameters."""
         now, one = self.calibrated, slice(k, k + 1)
         H = np.zeros((problem.size, 0))
@@ -137,33 +139,77 @@ class OnlineFilter:
         The prediction is the innovation's covariance, not R_μ alone: while parameters are uncertain residuals are
         larger than their noise, and Q′ must not be blamed for it.
         """
-        names = [q.name for q in self.stochastic]
         I, J = np.triu_indices(len(r))
-        slopes = problem.covariance_slopes(now, predicted, names)[0]
+        slopes = problem.covariance_slopes(now, predicted, self._noise.names)[0]
         R_sigma = outer_product_covariance(high_covariance(innovation, slopes, self.S))
         self.s, self.S = kalman_update(self.s, self.S, r[I] * r[J] - innovation[I, J], slopes[:, I, J].T, R_sigma)
         self.s = np.array([q.clip(v) for q, v in zip(self.stochastic, self.s, strict=True)])
-        bounded = with_values(now, dict(zip(names, self.s.tolist(), strict=True)))  # keeps Q′ positive definite
-        self.s = np.array([value_of(bounded, name) for name in names])
+        self.s = self._noise.read(self._noise.model(self.s))  # keeps Q′ positive definite
 
     @property
     def state(self) -> dict[str, object]:
         """All that the filter remembers, as plain numbers."""
-        return {
-            "p": self.p.tolist(),
-            "P": self.P.tolist(),
-            "s": self.s.tolist(),
-            "S": self.S.tolist(),
-            "updates": self.updates,
-            "rejected": self.rejected,
-        }
+        matrices = {name: getattr(self, name).tolist() for name in ("p", "P", "s", "S")}
+        return {**matrices, "updates": self.updates, "rejected": self.rejected}
 
     @state.setter
     def state(self, state: dict[str, object]) -> None:
-        for name, now in (("p", self.p), ("P", self.P), ("s", self.s), ("S", self.S)):
-            value = np.array(state[name], dtype=np.float64).reshape(now.shape)
-            setattr(self, name, value)
+        for name in ("p", "P", "s", "S"):
+            setattr(self, name, np.array(state[name], dtype=np.float64).reshape(getattr(self, name).shape))
         self.updates, self.rejected = int(str(state["updates"])), int(str(state["rejected"]))
+
+
+class PerturbativeFilter(OnlineFilter):
+    """The online filter for a `Perturbative` model and one log, lean enough for every control cycle.
+
+    The velocity is affine in the slip parameters, so one integral over an interval gives the prediction P (12), its
+    Jacobian P (11) and the noise integrals P (17) at once. State and measurement of the stochastic filter are elements
+    of Ξ and of Π (errata).
+    """
+
+    def __init__(
+        self,
+        problem: LogProblem,
+        motion: MotionModel,
+        parameters: Sequence[Parameter] | None = None,
+        *,
+        gate: float = GATE,
+        noise_gate: float = NOISE_GATE,
+    ) -> None:
+        """Parameters are of the slip surface and the noise; None: all 13 and all 6, Ξ in its full form."""
+        if not isinstance(motion.model, Perturbative):
+            raise CalibrationError(f"the perturbative filter is for Perturbative, not {type(motion.model).__name__}")
+        if parameters is None:
+            motion = motion.replace(noise=full_noise(motion.noise))
+            parameters = resolve(motion, ["slip", "noise"])
+        wrong = [q.name for q in parameters if q.name not in NAMES and q.name not in motion.noise.names]
+        if wrong:
+            raise CalibrationError(f"{wrong[0]} is not of the slip surface or the noise; use OnlineFilter for it")
+        super().__init__(motion, parameters, gate=gate, noise_gate=noise_gate)
+        self.problem = problem
+        self._slip = ParameterVector(motion, [q.name for q in self.systematic])
+        self._rows = [ERRORS.index(int(row)) for row in problem.rows]
+
+    def _linearise(self, problem: LogProblem, k: int) -> tuple[MotionModel, Predicted, FloatArray]:
+        """By one integral over the interval, of the problem the filter was made for."""
+        if problem is not self.problem:
+            raise CalibrationError("the perturbative filter is made for one log; make another for this problem")
+        now = self._noise.model(self.s)
+        predicted = problem.errors_at(self._slip, self.p, slice(k, k + 1))
+        return now, predicted, predicted.slopes[0, self._rows]
+
+
+def _prior(parameters: Sequence[Parameter]) -> tuple[FloatArray, FloatArray]:
+    """Values (n,) and covariance (n, n) that parameters start from."""
+    sigma = np.array([q.sigma for q in parameters])
+    return np.array([q.value for q in parameters]), np.diag(sigma**2).reshape(len(sigma), len(sigma))
+
+
+def full_noise(noise: Noise) -> Noise:
+    """Noise of δV_x, δV_y, δV_θ with all six elements of Ξ, P §4."""
+    if noise.components == COMPONENTS:
+        return replace(noise, form="full")
+    return Noise(components=COMPONENTS, form="full", grows=noise.grows)
 
 
 def kalman_update(

@@ -1,14 +1,16 @@
-"""Logs of drives that never were: runs of the engine, or a motion model along given inputs, as sensors tell them."""
+"""Logs of simulated drives: runs of the engine, or a motion model along given inputs, as sensors would measure them."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grouser import checks, rotation
+from grouser._kernels.motion import log_integral as kernels
+from grouser._kernels.motion.arc import Arc
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
@@ -40,7 +42,7 @@ def log_of_run(
 ) -> Log:
     """The log of a simulated run, or of several, each a segment whose clock begins at zero.
 
-    Samples stand at the middle of each step, with rates as encoders tell them: angle gained over the step by its
+    Samples stand at the middle of each step, with rates as encoders measure them: angle gained over the step by its
     duration. So a velocity model integrates the log as the engine integrated the run, to second order of the step.
 
     pose_rate: poses per second [Hz], on the run's own states. position_noise [m], yaw_noise, attitude_noise [rad]: one
@@ -57,32 +59,31 @@ def log_of_run(
     vehicle = runs[0].vehicle
     rates_of = list(vehicle.actuated if measured is None else measured)
     angles_of = [joint for joint in vehicle.joints if joint not in vehicle.wheels]
-    told = replace(
+    stated = replace(
         sensor or Sensor(),
         position_noise=max(position_noise, LEAST_NOISE),
         yaw_noise=max(yaw_noise, LEAST_NOISE),
         attitude_noise=max(attitude_noise, LEAST_NOISE),
     )
     random = np.random.default_rng(seed)
-    joint = {j: vehicle.joint_index(j) for j in {*rates_of, *angles_of}}
     parts = [_steps(one) for one in runs]
-    rates = {j: np.concatenate([p.rates[:, joint[j]] for p in parts]) for j in rates_of}
-    attitude = np.concatenate([p.attitude for p in parts])
-    noisy_rates = {j: v + rate_noise * random.standard_normal(len(v)) for j, v in rates.items()}
-    poses = [_poses(one, told, pose_rate, k) for k, one in enumerate(runs)]
-    return _log(
+    rates, angles, attitude = (
+        np.concatenate([getattr(p, name) for p in parts]) for name in ("rates", "angles", "attitude")
+    )
+    commands = np.concatenate([_held(one.command[:-1]) for one in runs])
+    noisy = {j: rates[:, vehicle.joint_index(j)] + rate_noise * random.standard_normal(len(rates)) for j in rates_of}
+    poses = [_poses(one, stated, pose_rate, k) for k, one in enumerate(runs)]
+    return made_log(
         name=name,
         vehicle=vehicle.name,
         time=np.concatenate([p.time for p in parts]),
-        segment=np.concatenate([np.full(len(p.time), k, dtype=np.int64) for k, p in enumerate(parts)]),
-        rates=noisy_rates,
-        angles={j: np.concatenate([p.angles[:, joint[j]] for p in parts]) for j in angles_of},
+        segment=np.repeat(np.arange(len(parts)), [len(p.time) for p in parts]),
+        rates=noisy,
+        angles={j: angles[:, vehicle.joint_index(j)].copy() for j in angles_of},
         attitude=attitude + inclination_noise * random.standard_normal(attitude.shape),
-        commands={
-            j: np.concatenate([_held(one.command[:-1, a]) for one in runs]) for a, j in enumerate(vehicle.actuated)
-        },
-        poses=_joined(poses, (position_noise, attitude_noise, yaw_noise, told.time_noise), random),
-        sensor=told,
+        commands={j: commands[:, a].copy() for a, j in enumerate(vehicle.actuated)},
+        poses=_joined(poses, (position_noise, attitude_noise, yaw_noise, stated.time_noise), random),
+        sensor=stated,
     )
 
 
@@ -106,12 +107,12 @@ def log_of_motion(
     """
     checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
     if isinstance(motion.model, Dynamics) or not motion.velocity_driven:
-        raise CalibrationError("a motion model whose attitude is an input can make a log so; simulate the others")
+        raise CalibrationError("a motion model whose attitude is an input can make a log; simulate the others")
     time = np.asarray(time, dtype=np.float64)
     n = len(time)
     of = np.zeros(n, dtype=np.int64) if segment is None else np.asarray(segment, dtype=np.int64)
     level = np.zeros((n, 2)) if attitude is None else np.asarray(attitude, dtype=np.float64)
-    bare = _log(
+    bare = made_log(
         name=name,
         vehicle=motion.vehicle.name,
         time=time,
@@ -126,26 +127,23 @@ def log_of_motion(
     random = np.random.default_rng(seed)
     inputs = inputs_of(bare, motion.vehicle)
     velocity, speed = twists(motion.model, inputs), rolling_speed(inputs, motion.vehicle)
+    root = np.linalg.cholesky(motion.noise.density + 1e-30 * np.eye(len(motion.noise.components)))
     parts = []
-    for low, high in zip(bare.segment_bounds[:-1], bare.segment_bounds[1:], strict=True):
-        here = slice(int(low), int(high))
+    for low, high in itertools.pairwise(bare.segment_bounds.tolist()):
+        here = slice(low, high)
         disturbance = np.zeros((high - low - 1, 6))
         if seed is not None:
-            step = np.diff(time[here])[:, None]
-            root = np.linalg.cholesky(motion.noise.density + 1e-30 * np.eye(len(motion.noise.components)))
             white = random.standard_normal((high - low - 1, len(root)))
             if motion.noise.grows == "distance":
                 white *= np.sqrt(0.5 * (speed[here][1:] + speed[here][:-1]))[:, None]
-            disturbance[:, motion.noise.indices] = white @ root.T / np.sqrt(step)
-        position, yaw = dead_reckoning(inputs.window(int(low), int(high)), velocity[here], disturbance)
+            disturbance[:, motion.noise.indices] = white @ root.T / np.sqrt(np.diff(time[here])[:, None])
+        position, yaw = dead_reckoning(inputs.window(low, high), velocity[here], disturbance)
         every = slice(0, None, poses_every)
         rpy = np.concatenate([level[here], yaw[:, None]], axis=1)[every]
         parts.append(_mounted(time[here][every], position[every], rpy, motion.sensor, int(of[low])))
     s = motion.sensor
     sigma = (s.position_noise, s.attitude_noise, s.yaw_noise, s.time_noise)
-    if seed is None:
-        sigma = (0.0, 0.0, 0.0, 0.0)
-    poses = _joined(parts, sigma, random)
+    poses = _joined(parts, (0.0, 0.0, 0.0, 0.0) if seed is None else sigma, random)
     return replace(bare, poses=poses, report=_report(name, time, of, poses))
 
 
@@ -155,16 +153,9 @@ def dead_reckoning(inputs: Inputs, velocity: FloatArray, disturbance: FloatArray
     velocity (n, 6) is of the samples, disturbance (n − 1, 6) of the steps. Steps are arcs of mean velocity and mean
     attitude, as in the prediction of logs.
     """
-    h = np.diff(inputs.time)
-    twist = 0.5 * (velocity[1:] + velocity[:-1]) + disturbance
-    roll, pitch = 0.5 * (inputs.attitude[1:] + inputs.attitude[:-1]).T
-    turned = h * (np.sin(roll) * twist[:, 1] + np.cos(roll) * twist[:, 2]) / np.cos(pitch)
-    yaw = np.concatenate([[0.0], np.cumsum(turned)])
-    chord = np.sinc(0.5 * turned / np.pi)
-    level = np.einsum("nij,nj->ni", rotation.from_rpy(roll, pitch, np.zeros_like(roll)), twist[:, 3:])
-    c, s = chord * np.cos(yaw[:-1] + 0.5 * turned), chord * np.sin(yaw[:-1] + 0.5 * turned)
-    step = np.stack([c * level[:, 0] - s * level[:, 1], s * level[:, 0] + c * level[:, 1], level[:, 2]], axis=1)
-    return np.concatenate([np.zeros((1, 3)), np.cumsum(h[:, None] * step, axis=0)]), yaw
+    out = np.empty((len(velocity), 4))
+    kernels.dead_reckon(inputs.time, inputs.attitude, velocity, disturbance, Arc.zeros(), out)
+    return out[:, :3], out[:, 3]
 
 
 def _steps(run: Run) -> Inputs:
@@ -230,23 +221,25 @@ def _joined(parts: Sequence[Poses], sigma: tuple[float, float, float, float], ra
     )
 
 
-def _log(
+def made_log(
     *,
     name: str,
     vehicle: str,
     time: FloatArray,
-    segment: IntArray,
     rates: dict[str, FloatArray],
     angles: dict[str, FloatArray],
-    attitude: FloatArray,
+    attitude: FloatArray | None,
     commands: dict[str, FloatArray],
     poses: Poses,
     sensor: Sensor,
+    segment: IntArray | None = None,
 ) -> Log:
+    """A log of signals at hand; without segments, one unbroken stretch."""
+    of = np.zeros(len(time), dtype=np.int64) if segment is None else segment
     return Log(
         name=name,
         time=time,
-        segment=segment,
+        segment=of,
         rates=rates,
         angles=angles,
         attitude=attitude,
@@ -258,7 +251,7 @@ def _log(
         poses=poses,
         sensor=sensor,
         vehicle=vehicle,
-        report=_report(name, time, segment, poses),
+        report=_report(name, time, of, poses),
     )
 
 
@@ -274,7 +267,7 @@ def _report(name: str, time: FloatArray, segment: IntArray, poses: Poses) -> Rep
     )
 
 
-def _period(time: FloatArray, segment: NDArray[np.int64]) -> float:
-    """Median time between neighbours of one stretch; 0 if there are none."""
+def _period(time: FloatArray, segment: IntArray) -> float:
+    """Median time between neighbours of one stretch [s]; 0 if there are none."""
     steps = np.diff(time)[np.diff(segment) == 0]
     return float(np.median(steps)) if len(steps) else 0.0

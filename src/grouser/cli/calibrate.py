@@ -184,7 +184,7 @@ def _share(split: float | None, logs: int) -> float:
 def _list(given: motions.Wanted, manifest: Path | None, as_json: bool) -> None:
     from grouser.logs.log import Sensor
     from grouser.logs.manifest import load_manifest
-    from grouser.motion.meaning import meaning, unit_of
+    from grouser.motion.parameter_table import meaning, unit_of
     from grouser.motion.parameters import available, default
 
     read = None if manifest is None else load_manifest(manifest)
@@ -270,7 +270,7 @@ def _print(fit: Fit, model: str, tried: dict[str, Evaluation], share: float, log
 
 def print_parameters(fit: Fit, title: str) -> None:
     """A table of the parameters found."""
-    from grouser.motion.meaning import meaning, unit_of
+    from grouser.motion.parameter_table import meaning, unit_of
 
     sigma = fit.sigma
     rows = [

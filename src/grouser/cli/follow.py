@@ -245,7 +245,7 @@ class Screen:
         from rich.table import Table
         from rich.text import Text
 
-        from grouser.motion.meaning import meaning, unit_of
+        from grouser.motion.parameter_table import meaning, unit_of
 
         names, prior = follower.calibrator.filter.names, {p.name: p.sigma for p in follower.calibrator.parameters}
         wide = self._console.width >= console.WIDE

@@ -9,7 +9,7 @@ import numpy as np
 
 from grouser import rotation
 from grouser.checks import FloatArray
-from grouser.odometry.ros_order import pose_rows, twist_rows
+from grouser.odometry.estimate import pose_rows, twist_rows
 
 STATES = ("rotation", "velocity", "position", "gyro_bias", "acceleration_bias")
 """Blocks of three of the covariance, in order."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from grouser.motion.intervals import Intervals
     from grouser.motion.model import MotionModel
     from grouser.motion.noise import Noise
-    from grouser.motion.parameters import Parameter, available, resolve
+    from grouser.motion.parameters import Parameter, ParameterVector, available, resolve
     from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
     from grouser.motion.powertrain import Powertrain
     from grouser.motion.predict import LogPrediction, LogProblem
@@ -28,6 +28,7 @@ __all__ = [
     "MotionModel",
     "Noise",
     "Parameter",
+    "ParameterVector",
     "Perturbative",
     "Powertrain",
     "Training",

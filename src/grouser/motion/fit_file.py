@@ -259,9 +259,7 @@ def _model(data: dict[str, Any], vehicle: Vehicle) -> Kinematics | Dynamics | Ve
     if kind in VELOCITY_MODELS:
         parameters = data.pop("parameters")
         model: VelocityModel = VELOCITY_MODELS[kind](vehicle=vehicle, **data)
-        for name, value in parameters.items():
-            model = model.with_parameter(name, _number(value, name))
-        return model
+        return model.with_parameters({name: _number(value, name) for name, value in parameters.items()})
     if kind == "Kinematics":
         slip = data.pop("slip", None)
         return Kinematics(

@@ -1,20 +1,28 @@
-"""Intervals of a log: where predictions begin and end, and the motion the pose sensor saw between."""
+"""Intervals of a log: where predictions begin and end, and the motion that the pose sensor measured between."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
 from grouser.logs.log import IntArray
+from grouser.motion.model import MotionModel
+from grouser.motion.velocity import inputs_of, rolling_speed
 
 SLOWEST = 1.0 / 3.0
 """Mean wheel rate below which an interval counts as standing still [rad/s]."""
 LATEST = 0.5
-"""Largest lag of a pose sensor that calibration may find [s]: so much of a log must lie before an interval."""
+"""Largest lag of a pose sensor that calibration may find [s]; a log must begin so long before an interval."""
+LONGEST = 60.0
+"""An interval that takes longer is not used [s]."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,6 +70,76 @@ class Intervals:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cutter:
+    """Where intervals begin and end: the rule for whole logs and for streams of poses."""
+
+    length: float
+    """Duration [s] or distance [m] of an interval."""
+    by_distance: bool = False
+    stride: float | None = None
+    """Time from the start of an interval to that of the next [s]; None: each begins where the last one ended."""
+    slowest: float = 0.1
+    """Mean rim speed below which an interval is not used [m/s]."""
+    period: float = 1e-3
+    """Time between poses [s]."""
+
+    def end(self, poses: Sequence[Any] | FloatArray, first: int, measure: Callable[[Any], float] | None = None) -> int:
+        """Index of the pose at which an interval from the first one ends, or their number if it has not come.
+
+        poses rise in time, or in distance driven; `measure` says it of a pose. One may come half a period early.
+        """
+        early = 1e-9 * self.length if self.by_distance else 0.5 * self.period
+        at = poses[first] if measure is None else measure(poses[first])
+        return bisect_left(poses, at + self.length - early, key=measure)
+
+    def late(self, rate: float = 1.0) -> float:
+        """How much longer than asked an interval may be [s or m]; a later pose belongs to an outage of the sensor."""
+        return max(1.5 * self.period * rate, 0.05 * self.length)
+
+    def takes(self, duration: float, distance: float) -> bool:
+        """Whether an interval is used that took so long [s] and went so far [m]."""
+        over = (distance if self.by_distance else duration) - self.length
+        late = self.late(distance / duration if self.by_distance else 1.0)
+        return over <= late and distance >= self.slowest * duration and duration <= LONGEST
+
+    def next_start(self, start: float, end: float) -> float:
+        """Earliest start of the interval after one that was used [s]."""
+        return end if self.stride is None else start + self.stride - 1e-9
+
+    def pairs(self, time: FloatArray, path: FloatArray) -> list[tuple[int, int]]:
+        """First and last pose of each interval of one stretch, by the time and the distance driven of its poses."""
+        t, way = time.tolist(), path.tolist()
+        found, i = [], 0
+        while i < len(t):
+            j = self.end(way if self.by_distance else t, i)
+            if j >= len(t):
+                break
+            if self.takes(t[j] - t[i], way[j] - way[i]):
+                found.append((i, j))
+                i = max(i + 1, bisect_left(t, self.next_start(t[i], t[j])))
+            else:
+                i += 1
+        return found
+
+
+def cut_log(
+    log: Log,
+    motion: MotionModel,
+    *,
+    interval: float | None = 2.0,
+    distance: float | None = None,
+    stride: float | None = None,
+) -> Intervals:
+    """Intervals of a log while the vehicle moves, by time [s] or, where given, by distance [m]."""
+    checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
+    checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
+    speed = rolling_speed(inputs_of(log, motion.vehicle), motion.vehicle)
+    duration = None if distance is not None else interval
+    slowest = SLOWEST * float(motion.vehicle.arrays.radius.mean())
+    return intervals_of(log, speed, duration=duration, distance=distance, stride=stride, slowest=slowest)
+
+
 def intervals_of(
     log: Log,
     speed: FloatArray,
@@ -80,21 +158,31 @@ def intervals_of(
     pairs: list[tuple[int, int, int, int]] = []
     bounds, poses = log.segment_bounds, log.poses
     pose_bounds = np.searchsorted(poses.segment, np.arange(log.n_segments + 1))
-    period = max(log.report.pose_period, 1e-3)
+    length = distance if duration is None else duration
     for k in range(log.n_segments):
         low, high = int(bounds[k]), int(bounds[k + 1])
-        first, last = int(pose_bounds[k]), int(pose_bounds[k + 1])
-        t = poses.time[first:last]
-        if high - low < 2 or len(t) < 2:
-            continue
         samples = log.time[low:high]
+        t = poses.time[pose_bounds[k] : pose_bounds[k + 1]]
+        inside = np.flatnonzero((t >= samples[0]) & (t <= samples[-1])) if high - low > 1 else np.zeros(0, np.int64)
+        if len(inside) < 2:
+            continue
         steps = np.diff(samples) * 0.5 * (speed[low:high][1:] + speed[low:high][:-1])
-        path = np.interp(t, samples, np.concatenate([[0.0], np.cumsum(steps)]))
-        inside = (t >= samples[0]) & (t <= samples[-1])
-        pairs += [
-            (first + i, first + j, low, high)
-            for i, j in _walk(t, path, inside, duration, distance, stride, slowest, period)
-        ]
+        path = np.interp(t, samples, np.concatenate([[0.0], np.cumsum(steps)]))[inside]
+        t = t[inside]
+        if length is None:
+            moving = path[-1] - path[0] >= slowest * (t[-1] - t[0])
+            chosen = [(0, len(t) - 1)] if moving else []
+        else:
+            cutter = Cutter(
+                length=length,
+                by_distance=duration is None,
+                stride=stride,
+                slowest=slowest,
+                period=max(log.report.pose_period, 1e-3),
+            )
+            chosen = cutter.pairs(t, path)
+        first = inside + pose_bounds[k]
+        pairs += [(int(first[i]), int(first[j]), low, high) for i, j in chosen]
     if not pairs:
         asked = f"{duration:g} s" if duration is not None else f"{distance or 0.0:g} m"
         raise CalibrationError(
@@ -102,62 +190,27 @@ def intervals_of(
             " `grouser check` shows what is in it"
         )
     i, j, low_of, high_of = np.array(pairs).T
+    six = np.concatenate([poses.position, poses.attitude], axis=1)
     return Intervals(
         times=np.stack([poses.time[i], poses.time[j]], axis=1),
         ranges=np.stack([low_of, high_of], axis=1).astype(np.int64),
-        measured=relative_poses(poses.position, poses.attitude, i, j),
-        start=np.concatenate([poses.position[i], poses.attitude[i]], axis=1),
+        measured=relative_poses(six[i], six[j]),
+        start=six[i],
         segment=poses.segment[i],
         overlapping=bool((i[1:] < j[:-1]).any() and stride is not None),
     )
 
 
-def _walk(
-    t: FloatArray,
-    path: FloatArray,
-    inside: np.ndarray,
-    duration: float | None,
-    distance: float | None,
-    stride: float | None,
-    slowest: float,
-    period: float,
-) -> list[tuple[int, int]]:
-    """Pairs of poses of one stretch."""
-    usable = np.flatnonzero(inside)
-    if len(usable) < 2:
-        return []
-    if duration is None and distance is None:
-        i, j = int(usable[0]), int(usable[-1])
-        return [(i, j)] if path[j] - path[i] >= slowest * (t[j] - t[i]) else []
-    pairs = []
-    at = 0
-    measure, length = (t, duration) if duration is not None else (path, distance)
-    assert length is not None
-    # A pose may come half a period early; one that comes much too late belongs to an outage of the sensor.
-    early = 0.5 * period if duration is not None else 1e-9 * length
-    measured, times = measure[usable], t[usable]
-    while at < len(usable):
-        i = int(usable[at])
-        end = int(np.searchsorted(measured, measure[i] + length - early))
-        if end >= len(usable):
-            break
-        j = int(usable[end])
-        moving = path[j] - path[i] >= slowest * (t[j] - t[i])
-        rate = 1.0 if duration is not None else (path[j] - path[i]) / (t[j] - t[i])
-        late = max(1.5 * period * rate, 0.05 * length)
-        if measure[j] - measure[i] <= length + late and moving and t[j] - t[i] <= 60.0:
-            pairs.append((i, j))
-            at = end if stride is None else max(at + 1, int(np.searchsorted(times, t[i] + stride - 1e-9)))
-        else:
-            at += 1
-    return pairs
-
-
-def relative_poses(position: FloatArray, attitude: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
-    """Poses j in the heading frame of poses i, P (15) with the misprint mended: positions turn, yaws subtract."""
-    c, s = np.cos(attitude[i, 2]), np.sin(attitude[i, 2])
-    d = position[j] - position[i]
-    yaw = attitude[j, 2] - attitude[i, 2]
+def relative_poses(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Poses (k, 6) in the heading frame of others, P (15) with the misprint mended: positions turn, yaws subtract."""
+    c, s = np.cos(before[:, 5]), np.sin(before[:, 5])
+    d = after - before
     return np.stack(
-        [c * d[:, 0] + s * d[:, 1], c * d[:, 1] - s * d[:, 0], d[:, 2], attitude[j, 0], attitude[j, 1], yaw], axis=1
+        [c * d[:, 0] + s * d[:, 1], c * d[:, 1] - s * d[:, 0], d[:, 2], after[:, 3], after[:, 4], d[:, 5]], axis=1
     )
+
+
+def wrapped(poses: FloatArray) -> FloatArray:
+    """Differences of poses (…, 6) with their angles between −π and π; changes the array."""
+    poses[..., 3:] = np.remainder(poses[..., 3:] + np.pi, 2.0 * np.pi) - np.pi
+    return poses

@@ -1,28 +1,33 @@
-"""Parameters by name: what calibration may change in a motion model, with prior, bounds and scale."""
+"""Parameters by name: the numbers of a motion model that calibration may change, one by one or as a flat vector."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from grouser import checks
+from grouser.checks import FloatArray
 from grouser.contact import Contact
+from grouser.contact.piecewise import SLIP_STIFFNESS_TIME
 from grouser.contact.spring import SpringContact
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.motion import vehicle_fields
 from grouser.motion.model import MotionModel
+from grouser.motion.parameter_table import row_of
 from grouser.motion.velocity import VelocityModel
 from grouser.slip import BodySlip
 
 SENSOR = ("x", "y", "z", "yaw", "lag")
 SENSOR_NOISE = ("position_noise", "yaw_noise", "time_noise")
-POWERTRAIN = ("gain", "delay", "time_constant")
 CONTACT = (
     "stiffness",
     "damping",
@@ -33,6 +38,9 @@ CONTACT = (
     "longitudinal.B",
     "lateral.B",
 )
+"""Numbers of contact laws that are offered for calibration."""
+OF_POSE = ("sensor", "noise")
+"""Parts that the velocity of the vehicle does not depend on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +67,223 @@ class Parameter:
         return min(max(value, self.lower), self.upper)
 
 
+class Part(NamedTuple):
+    """The numbers of one part of a motion model: their names begin with that of the part."""
+
+    values: Mapping[str, float]
+    """Present values by the rest of the name."""
+    changed: Callable[[MotionModel, Mapping[str, float]], dict[str, Any]]
+    """Fields of a motion model that differ once some of them are changed."""
+    listed: Sequence[str] | None = None
+    """Those that are offered for calibration, in order; None: all."""
+    bounds: Mapping[str, tuple[float, float]] = {}
+    """Bounds that the part itself declares."""
+    none: str = ""
+    """Why there are none."""
+
+
+def _sensor_part(motion: MotionModel) -> Part:
+    values = {field: float(getattr(motion.sensor, field)) for field in SENSOR + SENSOR_NOISE}
+    return Part(values, lambda m, v: {"sensor": replace(m.sensor, **v)}, SENSOR)
+
+
+def _powertrain_part(motion: MotionModel) -> Part | None:
+    if motion.powertrain is None:
+        return None
+    return Part(vars(motion.powertrain), lambda m, v: {"powertrain": replace(m.powertrain, **v)})  # type: ignore[type-var]
+
+
+def _model_part(motion: MotionModel, part: str = "model") -> Part | None:
+    """Of a velocity model, those that begin so."""
+    if not isinstance(motion.model, VelocityModel):
+        return None
+    values = {n.partition(".")[2]: v for n, v in motion.model.parameters.items() if n.startswith(part + ".")}
+
+    def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
+        return {"model": m.model.with_parameters({f"{part}.{k}": v for k, v in values.items()})}  # type: ignore[union-attr]
+
+    return Part(values, changed)
+
+
+def _slip_part(motion: MotionModel) -> Part | None:
+    """p₁, p₂, … of a body slip; without slip they are zero. Of a velocity model its own."""
+    if not isinstance(motion.model, Kinematics):
+        return _model_part(motion, "slip")
+    base = BodySlip(np.zeros(6)) if motion.model.slip is None else motion.model.slip
+    if not isinstance(base, BodySlip):
+        return _nothing("slip.p1, slip.p2, … are of BodySlip and DriveFrameSlip; this model has a slip law of its own")
+    names = [f"p{i}" for i in range(1, len(base.parameters) + 1)]
+
+    def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
+        p = base.parameters.copy()
+        for name, value in values.items():
+            p[names.index(name)] = value
+        return {"model": m.model.replace(slip=base.with_parameters(p))}  # type: ignore[union-attr]
+
+    return Part(dict(zip(names, base.parameters.tolist(), strict=True)), changed)
+
+
+def _vehicle_part(motion: MotionModel) -> Part:
+    def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
+        return {"model": replace(m.model, vehicle=vehicle_fields.changed(m.vehicle, values))}  # type: ignore[type-var]
+
+    return Part(vehicle_fields.numbers(motion.vehicle), changed, vehicle_fields.listed(motion.vehicle))
+
+
+def _noise_part(motion: MotionModel) -> Part:
+    names = [name.partition(".")[2] for name in motion.noise.names]
+
+    def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
+        s = m.noise.values
+        for name, value in values.items():
+            s[names.index(name)] = value
+        return {"noise": m.noise.with_values(s)}
+
+    return Part(dict(zip(names, motion.noise.values.tolist(), strict=True)), changed)
+
+
+def _actuator_part(motion: MotionModel) -> Part | None:
+    if not isinstance(motion.model, Dynamics) or motion.model.actuator is None:
+        return None
+    return _law_part("actuator", motion.model.actuator)
+
+
+def _law_part(part: str, law: Any) -> Part:
+    """Numbers of a contact or actuator law: those that it declares (name, value, unit, low, high), else its fields."""
+    declared = getattr(law, "parameters", None)
+    if declared is not None:
+        return Part(
+            {p.name: float(p.value) for p in declared},
+            lambda m, v: {"model": m.model.replace(**{part: getattr(m.model, part).replace(**v)})},  # type: ignore[union-attr]
+            bounds={p.name: (float(p.low), float(p.high)) for p in declared},
+        )
+    values = {}
+    for field in dataclasses.fields(law):
+        value = getattr(law, field.name)
+        if dataclasses.is_dataclass(value):
+            values |= {f"{field.name}.{k}": v for k, v in vars(value).items()}
+        else:
+            values[field.name] = value
+    values = {name: value for name, value in values.items() if type(value) in (int, float)}
+
+    def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
+        own = getattr(m.model, part)
+        fields: dict[str, Any] = {}
+        for name, value in values.items():
+            curve, _, factor = name.partition(".")
+            fields[curve] = replace(fields.get(curve, getattr(own, curve)), **{factor: value}) if factor else value
+        return {"model": m.model.replace(**{part: replace(own, **fields)})}  # type: ignore[union-attr]
+
+    listed = [name for name, value in values.items() if isinstance(value, float)]
+    return Part({name: float(value) for name, value in values.items()}, changed, listed)
+
+
+def _contact_part(motion: MotionModel) -> Part | None:
+    model = motion.model
+    if not isinstance(model, Dynamics):
+        return None
+    contact = model.contact
+    if not isinstance(contact, Contact):
+        return _nothing("contact parameters are of one contact model; this vehicle has one per wheel")
+    part = _law_part("contact", contact)
+    if part.bounds:
+        return part
+    values = dict(part.values)
+    if isinstance(contact, SpringContact):  # what is not given follows from the load of a wheel
+        spring = contact.spring(model.wheel_load)
+        found = {"stiffness": spring.stiffness, "damping": spring.damping}
+        found |= dict.fromkeys(("slip_stiffness_x", "slip_stiffness_y"), SLIP_STIFFNESS_TIME * spring.stiffness)
+        values |= {name: float(v) for name, v in found.items() if hasattr(contact, name) and name not in values}
+    return part._replace(values=values, listed=[name for name in CONTACT if name in values])
+
+
+def _nothing(why: str) -> Part:
+    return Part({}, lambda m, v: {}, none=why)
+
+
+PARTS: dict[str, Callable[[MotionModel], Part | None]] = {
+    "sensor": _sensor_part,
+    "powertrain": _powertrain_part,
+    "slip": _slip_part,
+    "model": _model_part,
+    "contact": _contact_part,
+    "actuator": _actuator_part,
+    "vehicle": _vehicle_part,
+    "noise": _noise_part,
+}
+"""What the first word of a name stands for, in the order in which parameters are listed."""
+
+
+class ParameterVector:
+    """Some parameters of a motion model as one flat vector; names are resolved once."""
+
+    def __init__(self, motion: MotionModel, names: Iterable[str]) -> None:
+        """Any names of `available`, or of further numbers of a law or a frame."""
+        self.motion = motion
+        self.names = tuple(names)
+        self._columns: dict[str, list[tuple[str, int]]] = {}
+        for k, name in enumerate(self.names):
+            part, _, field = name.partition(".")
+            self._columns.setdefault(part, []).append((field, k))
+        self._parts = {part: PARTS[part](motion) if part in PARTS else None for part in self._columns}
+        self._vehicle: tuple[dict[str, float], MotionModel] | None = None
+        self.values = self.read(motion)
+        """Present values, (n,), in their units."""
+
+    def read(self, motion: MotionModel) -> FloatArray:
+        """Values of another motion model, (n,)."""
+        out = np.empty(len(self.names))
+        for part, columns in self._columns.items():
+            own = self._parts[part] if motion is self.motion else PARTS[part](motion)
+            for field, k in columns:
+                if own is None or field not in own.values:
+                    raise CalibrationError(_unknown(motion, self.names[k]))
+                out[k] = own.values[field]
+        return out
+
+    def model(self, x: FloatArray) -> MotionModel:
+        """The motion model with the values x (n,)."""
+        motion = self.motion
+        # Numbers of the vehicle first: they replace what the others then change.
+        for part in sorted(self._columns, key=lambda part: part != "vehicle"):
+            values = {field: float(x[k]) for field, k in self._columns[part]}
+            if part == "vehicle":
+                if self._vehicle is None or self._vehicle[0] != values:
+                    self._vehicle = (values, motion.replace(**self._part(part).changed(motion, values)))
+                motion = self._vehicle[1]
+            else:
+                motion = motion.replace(**self._part(part).changed(motion, values))
+        return motion
+
+    def _part(self, name: str) -> Part:
+        part = self._parts[name]
+        assert part is not None
+        return part
+
+    @cached_property
+    def slip(self) -> list[tuple[int, int]]:
+        """(column, position in the slip parameters) where velocities along a log are affine in them."""
+        shared = self.motion.velocity_driven and self.motion.powertrain is None and "vehicle" not in self._columns
+        if not shared or "slip" not in self._columns:
+            return []
+        order = list(self._part("slip").values)
+        return [(k, order.index(field)) for field, k in self._columns["slip"]]
+
+    @cached_property
+    def remade(self) -> list[int]:
+        """Columns of which another value needs another model: not of slip, pose sensor or noise."""
+        free = [*OF_POSE, "slip"] if self.slip else OF_POSE
+        return [k for part, own in self._columns.items() if part not in free for _, k in own]
+
+    def mountings(self, X: FloatArray) -> FloatArray:
+        """x, y, z, yaw [m, rad] and lag [s] of the pose sensor for rows X (S, n), (S, 5)."""
+        out = np.tile([float(getattr(self.motion.sensor, field)) for field in SENSOR], (len(X), 1))
+        for field, k in self._columns.get("sensor", []):
+            if field in SENSOR:
+                out[:, SENSOR.index(field)] = X[:, k]
+        return out
+
+
 def is_noise(name: str) -> bool:
     """Whether a parameter belongs to the stochastic model."""
     return name.startswith("noise.") or name.removeprefix("sensor.") in SENSOR_NOISE
@@ -66,105 +291,27 @@ def is_noise(name: str) -> bool:
 
 def value_of(motion: MotionModel, name: str) -> float:
     """The present value of a parameter."""
-    part, _, field = name.partition(".")
-    model = motion.model
-    if part == "sensor" and field in SENSOR + SENSOR_NOISE:
-        return float(getattr(motion.sensor, field))
-    if part == "noise" and name in motion.noise.names:
-        return float(motion.noise.values[motion.noise.names.index(name)])
-    if part == "powertrain" and field in POWERTRAIN and motion.powertrain is not None:
-        return float(getattr(motion.powertrain, field))
-    if isinstance(model, VelocityModel) and name in model.parameters:
-        return float(model.parameters[name])
-    if isinstance(model, Kinematics) and name in slip_names(model):
-        return 0.0 if model.slip is None else float(_body_slip(model).parameters[slip_names(model).index(name)])
-    if part == "vehicle":
-        try:
-            return vehicle_fields.get(motion.vehicle, field)
-        except CalibrationError:
-            raise CalibrationError(_unknown(motion, name)) from None
-    if isinstance(model, Dynamics) and part == "contact":
-        return _contact_value(model, field)
-    if isinstance(model, Dynamics) and part == "actuator" and model.actuator is not None:
-        value = getattr(model.actuator, field, None)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
-    raise CalibrationError(_unknown(motion, name))
+    return float(ParameterVector(motion, [name]).values[0])
 
 
 def with_values(motion: MotionModel, values: Mapping[str, float]) -> MotionModel:
     """The motion model with some parameters changed."""
-    for name in values:
-        if not _settable(motion, name):
-            raise CalibrationError(_unknown(motion, name))
-    sensor = {name.partition(".")[2]: float(v) for name, v in values.items() if name.startswith("sensor.")}
-    noise = {name: float(v) for name, v in values.items() if name.startswith("noise.")}
-    train = {name.partition(".")[2]: float(v) for name, v in values.items() if name.startswith("powertrain.")}
-    vehicle = {name.partition(".")[2]: float(v) for name, v in values.items() if name.startswith("vehicle.")}
-    rest = {
-        n: float(v) for n, v in values.items() if n.split(".")[0] not in ("sensor", "noise", "powertrain", "vehicle")
-    }
-    model = motion.model
-    if vehicle:
-        changed = vehicle_fields.changed(motion.vehicle, vehicle)
-        model = replace(model, vehicle=changed)  # type: ignore[type-var]
-    if isinstance(model, VelocityModel):
-        for name, value in rest.items():
-            model = model.with_parameter(name, value)
-    elif isinstance(model, Kinematics) and rest:
-        model = model.replace(slip=_with_slip(model, rest))
-    elif isinstance(model, Dynamics) and rest:
-        model = _with_contact(model, rest)
-    changes: dict[str, object] = {}
-    if model is not motion.model:
-        changes["model"] = model
-    if sensor:
-        changes["sensor"] = replace(motion.sensor, **sensor)
-    if train and motion.powertrain is not None:
-        changes["powertrain"] = replace(motion.powertrain, **train)
-    if noise:
-        s = motion.noise.values
-        for name, value in noise.items():
-            s[motion.noise.names.index(name)] = value
-        changes["noise"] = motion.noise.with_values(s)
-    return motion.replace(**changes) if changes else motion
-
-
-def _settable(motion: MotionModel, name: str) -> bool:
-    """Whether a name is of a part the motion model has; those of vehicle and model are checked as they are set."""
-    part, _, field = name.partition(".")
-    if part == "sensor":
-        return field in SENSOR + SENSOR_NOISE
-    if part == "noise":
-        return name in motion.noise.names
-    if part == "powertrain":
-        return field in POWERTRAIN and motion.powertrain is not None
-    return part in ("vehicle", "contact", "actuator") or not isinstance(motion.model, Dynamics)
+    return ParameterVector(motion, values).model(np.array(list(values.values()), dtype=np.float64))
 
 
 def available(motion: MotionModel) -> list[str]:
     """Names of all parameters of a motion model."""
     checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
-    model = motion.model
-    names = [f"sensor.{field}" for field in SENSOR]
-    if motion.powertrain is not None:
-        names += [f"powertrain.{field}" for field in POWERTRAIN]
-    if isinstance(model, VelocityModel):
-        names += list(model.parameters)
-    elif isinstance(model, Kinematics):
-        names += slip_names(model)
-    else:
-        names += [f"contact.{field}" for field in CONTACT if _has_contact(model, field)]
-        if model.actuator is not None:
-            fields = vars(model.actuator)
-            names += [f"actuator.{f}" for f, v in fields.items() if isinstance(v, float)]
-    names += [f"vehicle.{field}" for field in vehicle_fields.names(motion.vehicle)]
-    return names + list(motion.noise.names) + [f"sensor.{field}" for field in SENSOR_NOISE]
+    names = []
+    for part, made in PARTS.items():
+        own = made(motion)
+        if own is not None:
+            names += [f"{part}.{field}" for field in (own.values if own.listed is None else own.listed)]
+    return names + [f"sensor.{field}" for field in SENSOR_NOISE]
 
 
 def resolve(motion: MotionModel, names: Sequence[str | Parameter]) -> list[Parameter]:
     """Parameters of names and groups: "slip", "sensor", "noise", "contact", "powertrain", "vehicle.*.radius"."""
-    checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
     everything = available(motion)
     chosen: dict[str, Parameter] = {}
     for one in names:
@@ -178,8 +325,21 @@ def resolve(motion: MotionModel, names: Sequence[str | Parameter]) -> list[Param
     return list(chosen.values())
 
 
+def _expand(motion: MotionModel, name: str, everything: Iterable[str]) -> list[str]:
+    if name in PARTS and name != "vehicle":
+        inside = [n for n in everything if n.startswith(name + ".") and is_noise(n) == (name == "noise")]
+    elif "*" in name:
+        head, tail = name.split("*", 1)
+        inside = [n for n in everything if n.startswith(head) and n.endswith(tail) and len(n) >= len(head) + len(tail)]
+    else:
+        return [name]
+    if not inside:
+        raise CalibrationError(_unknown(motion, name))
+    return inside
+
+
 def _refuse_overlap(names: Iterable[str]) -> None:
-    """Two names of one number: neither could be told from the other, and which is set last would decide."""
+    """Two names of one number could not be told apart, and the one that is set last would decide."""
     fields = [name.removeprefix("vehicle.") for name in names if name.startswith("vehicle.")]
     for whole, last in (("radius", "radius"), ("track", "y"), ("wheelbase", "x")):
         parts = [f for f in fields if f.startswith(f"{whole}.") or (f.rpartition(".")[2] == last and "." in f)]
@@ -196,31 +356,15 @@ def default(motion: MotionModel, name: str) -> Parameter:
     """A parameter with the prior, bounds and scale that an expert would start from."""
     value = value_of(motion, name)
     part, _, field = name.partition(".")
-    last = field.rpartition(".")[2]
     if part == "noise":
         return _noise_parameter(motion, name, value)
-    if part == "sensor" and last in SENSOR_NOISE:
-        start = value or 0.02
-        return Parameter(name=name, value=start, sigma=start, lower=1e-5, upper=1.0, scale=start)
-    if part == "sensor":
-        if last == "lag":
-            return Parameter(name=name, value=value, sigma=0.1, lower=-0.5, upper=0.5, scale=0.1)
-        return Parameter(name=name, value=value, sigma=0.5, lower=value - 5.0, upper=value + 5.0, scale=0.1)
-    if part == "powertrain":
-        upper = math.inf if last == "gain" else 2.0
-        return Parameter(name=name, value=value, sigma=0.3, lower=0.0, upper=upper, scale=0.1)
-    if part == "slip":
-        sigma = 0.1 if last in ("p4", "p5") else 0.5  # rad/m, of which a tenth is a turn of 6° a metre
-        return Parameter(name=name, value=value, sigma=sigma, lower=-5.0, upper=5.0, scale=0.1)
-    if part == "contact" or part == "actuator" or last == "mass":
-        size = abs(value) or 1.0
-        upper = 20.0 * size if last != "friction" else 3.0
-        return Parameter(name=name, value=value, sigma=size, lower=0.02 * value, upper=upper, scale=size)
-    if last in ("radius", "left", "right", "track", "wheelbase"):
-        size = abs(value)
-        return Parameter(name=name, value=value, sigma=0.1 * size, lower=0.3 * size, upper=3.0 * size, scale=0.1 * size)
-    sigma = 0.1 if field.startswith("cg.") else 0.3
-    return Parameter(name=name, value=value, sigma=sigma, lower=value - 3.0, upper=value + 3.0, scale=0.1)
+    if is_noise(name):
+        value = value or 0.02
+    sigma, lower, upper, scale = row_of(name).prior(value)
+    own = PARTS[part](motion)
+    if own is not None and field in own.bounds:
+        lower, upper = own.bounds[field]
+    return Parameter(name=name, value=value, sigma=sigma, lower=lower, upper=upper, scale=scale)
 
 
 def _noise_parameter(motion: MotionModel, name: str, value: float) -> Parameter:
@@ -234,95 +378,13 @@ def _noise_parameter(motion: MotionModel, name: str, value: float) -> Parameter:
     return Parameter(name=name, value=value, sigma=3.0 * size, lower=lower, upper=noise.HIGHEST, scale=size)
 
 
-def _expand(motion: MotionModel, name: str, everything: Iterable[str]) -> list[str]:
-    if name in ("slip", "sensor", "noise", "contact", "powertrain", "actuator", "model"):
-        inside = [n for n in everything if n.startswith(name + ".") and is_noise(n) == (name == "noise")]
-        if not inside:
-            raise CalibrationError(_unknown(motion, name))
-        return inside
-    if "*" in name:
-        head, tail = name.split("*", 1)
-        inside = [n for n in everything if n.startswith(head) and n.endswith(tail) and len(n) >= len(head) + len(tail)]
-        if not inside:
-            raise CalibrationError(_unknown(motion, name))
-        return inside
-    value_of(motion, name)
-    return [name]
-
-
 def _unknown(motion: MotionModel, name: str) -> str:
+    first = name.partition(".")[0]
+    own = PARTS[first](motion) if first in PARTS else None
+    if own is not None and own.none:
+        return own.none
     names = available(motion)
     near = get_close_matches(name, names, 3, 0.4)
     hint = f"did you mean {', '.join(near)}" if near else f"there are {', '.join(names[:8])} …"
     kind = type(motion.model).__name__
     return f"no parameter {name!r:.60} in {kind} of '{motion.vehicle.name}'; {hint} (--list-parameters shows all)"
-
-
-def slip_names(model: Kinematics) -> list[str]:
-    """slip.p1, slip.p2, …: six, or seven where the slip has a nonlinear rolling resistance."""
-    count = len(model.slip.parameters) if isinstance(model.slip, BodySlip) else 6
-    return [f"slip.p{i}" for i in range(1, count + 1)]
-
-
-def _body_slip(model: Kinematics) -> BodySlip:
-    if not isinstance(model.slip, BodySlip):
-        raise CalibrationError(
-            "slip.p1, slip.p2, … are parameters of BodySlip and DriveFrameSlip; this model has a slip law of its own"
-        )
-    return model.slip
-
-
-def _with_slip(model: Kinematics, values: Mapping[str, float]) -> BodySlip:
-    base = BodySlip(np.zeros(6)) if model.slip is None else _body_slip(model)
-    p = base.parameters.copy()
-    names = slip_names(model)
-    for name, value in values.items():
-        if name not in names:
-            raise CalibrationError(f"no parameter {name!r:.60} in Kinematics")
-        p[names.index(name)] = value
-    return base.with_parameters(p)
-
-
-def _one_contact(model: Dynamics) -> Contact:
-    if not isinstance(model.contact, Contact):
-        raise CalibrationError("contact parameters are of one contact model; this vehicle has one per wheel")
-    return model.contact
-
-
-def _has_contact(model: Dynamics, field: str) -> bool:
-    return isinstance(model.contact, Contact) and hasattr(model.contact, field.partition(".")[0])
-
-
-def _contact_value(model: Dynamics, field: str) -> float:
-    contact = _one_contact(model)
-    curve, _, factor = field.partition(".")
-    value = getattr(getattr(contact, curve, None), factor, None) if factor else getattr(contact, field, None)
-    if value is None and isinstance(contact, SpringContact) and hasattr(contact, field):
-        spring = contact.spring(model.wheel_load)
-        if field in ("stiffness", "damping"):
-            return float(getattr(spring, field))
-        from grouser.contact.piecewise import SLIP_STIFFNESS_TIME
-
-        return SLIP_STIFFNESS_TIME * float(spring.stiffness)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        names = [n for n in CONTACT if _has_contact(model, n)]
-        raise CalibrationError(
-            f"{type(contact).__name__} has no number '{field}' to calibrate; it has {', '.join(names)}"
-        )
-    return float(value)
-
-
-def _with_contact(model: Dynamics, values: Mapping[str, float]) -> Dynamics:
-    contact = {n.partition(".")[2]: v for n, v in values.items() if n.startswith("contact.")}
-    actuator = {n.partition(".")[2]: v for n, v in values.items() if n.startswith("actuator.")}
-    changes: dict[str, object] = {}
-    if contact:
-        law = _one_contact(model)
-        fields: dict[str, object] = {}
-        for name, value in contact.items():
-            curve, _, factor = name.partition(".")
-            fields[curve] = replace(fields.get(curve, getattr(law, curve)), **{factor: value}) if factor else value  # type: ignore[type-var]
-        changes["contact"] = replace(law, **fields)  # type: ignore[type-var]
-    if actuator:
-        changes["actuator"] = replace(model.actuator, **actuator)  # type: ignore[type-var]
-    return model.replace(**changes)

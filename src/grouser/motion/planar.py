@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,14 +32,15 @@ class Baseline(VelocityModel):
         """Values that calibration may change."""
         return {f"model.{field}": float(getattr(self, field)) for field in self.FIELDS}
 
-    def with_parameter(self, name: str, value: float) -> Self:
-        """The same model with one of them changed, in its unit."""
-        part, _, field = name.partition(".")
-        if part != "model" or field not in self.FIELDS:
-            raise CalibrationError(
-                f"no parameter {name!r:.60} in {type(self).__name__}; there are {', '.join(self.parameters)}"
-            )
-        return replace(self, **{field: float(value)})  # type: ignore[type-var]
+    def with_parameters(self, values: Mapping[str, float]) -> Self:
+        """The same model with some of them changed, each in its unit."""
+        for name in values:
+            if name not in self.parameters:
+                raise CalibrationError(
+                    f"no parameter {name!r:.60} in {type(self).__name__}; there are {', '.join(self.parameters)}"
+                )
+        changes = {name.partition(".")[2]: float(value) for name, value in values.items()}
+        return replace(self, **changes)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

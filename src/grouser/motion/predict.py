@@ -1,4 +1,4 @@
-"""Predictions of a log: poses at the end of its intervals, for many candidate models at once, with covariance."""
+"""Predictions of a log: poses at the end of its intervals, for many candidates at once, with covariance and slopes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import IntArray, Sensor
-from grouser.motion.intervals import Intervals
+from grouser.motion.consistency import pose_noise
+from grouser.motion.intervals import Intervals, cut_log, wrapped
 from grouser.motion.model import MotionModel
-from grouser.motion.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, twists
-from grouser.slip import BodySlip
+from grouser.motion.parameters import SENSOR, ParameterVector
+from grouser.motion.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, slip_of, twists
 from grouser.threads import in_slices, thread_count
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
@@ -32,7 +33,7 @@ FEW = 8
 MOST = 1 << 15
 """Samples of a log whose velocities, for all candidates, are held at once: 48 bytes for each of both."""
 MARGIN = 3
-"""Samples beside an interval that its integral may touch."""
+"""Samples around an interval that its integral may touch."""
 
 
 class Predicted(NamedTuple):
@@ -46,6 +47,39 @@ class Predicted(NamedTuple):
     """Integrals of the noise components, (I, nd, nd, 4, 4): the covariance of x, y, z, yaw is Σ Q′_ab W_ab, P (17)."""
     ends: FloatArray
     """Velocity of the pose at the start and at the end, (I, 2, 4)."""
+
+
+class Candidates(NamedTuple):
+    """S candidates of a motion model, of which many share a model of the velocity."""
+
+    motions: list[MotionModel]
+    """Those that differ in more than slip, sensor and noise."""
+    which: IntArray
+    """The motion model of each candidate, (S,)."""
+    slip: FloatArray | None
+    """Slip parameters of each, (S, k), where velocities are affine in them."""
+    mounting: FloatArray
+    """x, y, z, yaw [m, rad] and lag [s] of the sensor of each, (S, 5)."""
+
+    @staticmethod
+    def of_motions(motions: Sequence[MotionModel]) -> Candidates:
+        """Given as motion models."""
+        mounting = np.array([[getattr(m.sensor, field) for field in SENSOR] for m in motions], dtype=np.float64)
+        return Candidates(list(motions), np.arange(len(motions)), None, mounting)
+
+    @staticmethod
+    def of_rows(vector: ParameterVector, X: FloatArray) -> Candidates:
+        """Given as rows of parameters (S, n); a model is made only for those that need another."""
+        seen: dict[bytes, int] = {}
+        other = np.ascontiguousarray(X[:, vector.remade])
+        which = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in other])
+        motions = [vector.model(X[int(np.argmax(which == m))]) for m in range(len(seen))]
+        slip = None
+        if vector.slip:
+            slip = np.tile(slip_of(motions[0].model), (len(X), 1))
+            for column, position in vector.slip:
+                slip[:, position] = X[:, column]
+        return Candidates(motions, which, slip, vector.mountings(X))
 
 
 class LogProblem:
@@ -79,83 +113,165 @@ class LogProblem:
 
     def poses(self, motions: Sequence[MotionModel], chosen: slice = slice(None)) -> FloatArray:
         """Predicted poses (S, I, 6) of S candidates: in the sensor's heading frame at the start of each interval."""
-        if not motions[0].velocity_driven:
+        return self._poses(Candidates.of_motions(motions), chosen)
+
+    def poses_at(self, vector: ParameterVector, X: FloatArray, chosen: slice = slice(None)) -> FloatArray:
+        """As `poses`, of S rows of parameters X (S, n)."""
+        return self._poses(Candidates.of_rows(vector, X), chosen)
+
+    def _poses(self, candidates: Candidates, chosen: slice) -> FloatArray:
+        motion = candidates.motions[0]
+        if not motion.velocity_driven:
             from grouser.motion.rollouts import rollout_poses
 
-            return rollout_poses(self, motions, self.intervals.only(chosen))
+            return rollout_poses(self, candidates, self.intervals.only(chosen))
         first, last, _ = chosen.indices(len(self.intervals))
-        if len(self.inputs.time) <= MOST or last - first <= FEW or motions[0].powertrain is not None:
-            return self._poses(motions, chosen, *self._window(chosen))
-        out = np.empty((len(motions), last - first, 6))
-        for group in self._groups(first, last):
-            found = self._poses(motions, group, *self._part(group))
-            out[:, group.start - first : group.stop - first] = found
-        return out
-
-    def _poses(
-        self, motions: Sequence[MotionModel], chosen: slice, here: Intervals, inputs: Inputs, shift: int
-    ) -> FloatArray:
-        """Predicted poses of some intervals with the inputs they need, which begin at sample `shift`."""
-        made: dict[int, FloatArray] = {}
-        stack = np.empty((len(motions), len(inputs.time), 6))
-        for s, motion in enumerate(motions):
-            key = id(motion.model) if motion.powertrain is None else -1 - s
-            if key not in made:
-                made[key] = self._twists(motion, inputs, chosen, shift)
-            stack[s] = made[key]
-        out = np.zeros((len(motions), len(here), 6))
-        log = (inputs.time, stack, inputs.attitude, here.ranges - shift, here.times)
-        lags, sensors = np.array([m.sensor.lag for m in motions]), np.array([mounting(m.sensor) for m in motions])
-
-        def some(_: int, first: int, last: int) -> None:
-            kernels.integrate_poses(*log, lags, sensors, out, first, last)
-
-        in_slices(some, len(motions) * len(here), threads=thread_count(None), size=MANY)
-        return out
+        grouped = len(self.inputs.time) > MOST and last - first > FEW and motion.powertrain is None
+        found = []
+        for group in self._groups(first, last) if grouped else [chosen]:
+            part, samples = self._window(group, grouped)
+            stack = self._velocities(candidates, part)
+            found.append(self._integrate(part, samples, group, stack, candidates.mounting).poses)
+        return np.concatenate([poses.reshape(len(candidates.which), -1, 6) for poses in found], axis=1)
 
     def errors(self, motion: MotionModel, chosen: slice = slice(None), slopes: FloatArray | None = None) -> Predicted:
-        """Poses with what their covariance is made of, and their slopes by the convolution integral."""
+        """Poses with what their covariance is made of, and their slopes by the convolution integral.
+
+        slopes: ∂(ω, v)/∂parameters at the samples of `window`, (n, 6, np).
+        """
         if not motion.velocity_driven:
             from grouser.motion.rollouts import rollout_errors
 
             return rollout_errors(self, motion, self.intervals.only(chosen))
-        here, inputs, shift = self._window(chosen)
-        twist = self._twists(motion, inputs, chosen, shift)
+        return self._errors(Candidates.of_motions([motion]), motion, chosen, slopes)
+
+    def errors_at(self, vector: ParameterVector, x: FloatArray, chosen: slice = slice(None)) -> Predicted:
+        """As `errors`, of slip parameters x (n,), with their slopes by the convolution integral, P (11), L (5.28)."""
+        part, _ = self._window(chosen)
+        shared = self._shared(vector.motion, part)
+        assert shared is not None
+        slopes = shared[0].slopes[shared[1]][:, :, [position for _, position in vector.slip]]
+        return self._errors(Candidates.of_rows(vector, x[None]), vector.motion, chosen, slopes)
+
+    def _errors(
+        self, candidates: Candidates, motion: MotionModel, chosen: slice, slopes: FloatArray | None
+    ) -> Predicted:
+        part, samples = self._window(chosen)
+        stack = self._velocities(candidates, part)
+        return self._integrate(part, samples, chosen, stack, candidates.mounting, motion, slopes)
+
+    def _integrate(
+        self,
+        part: slice,
+        samples: IntArray,
+        chosen: slice,
+        stack: FloatArray,
+        mounting: FloatArray,
+        noisy: MotionModel | None = None,
+        slopes: FloatArray | None = None,
+    ) -> Predicted:
+        """Integrals over the chosen intervals of velocities (S, n, 6) at the samples of a part; rows s I + i."""
         if slopes is None:
-            slopes = np.zeros((len(inputs.time), 6, 0))
-        n, nd = len(here), len(motion.noise.components)
-        poses, J, W = np.zeros((n, 6)), np.zeros((n, 4, slopes.shape[2])), np.zeros((n, nd, nd, 4, 4))
-        ends = np.zeros((n, 2, 4))
-        log = (inputs.time, twist, inputs.attitude, here.ranges - shift, here.times)
-        sensor = (float(motion.sensor.lag), mounting(motion.sensor), np.ascontiguousarray(slopes))
-        noise = (motion.noise.indices, self.intensity(motion)[shift : shift + len(inputs.time)])
-
-        def some(_: int, first: int, last: int) -> None:
-            kernels.integrate_errors(*log, *sensor, *noise, poses, J, W, ends, first, last)
-
-        in_slices(some, n, threads=thread_count(None), size=MANY)
-        return Predicted(poses, J, W, ends)
+            slopes = np.zeros((stack.shape[1], 6, 0))
+        noise = np.zeros(0, dtype=np.int64) if noisy is None else noisy.noise.indices
+        intensity = self._ones if noisy is None else self.intensity(noisy)
+        inputs, times = self.inputs, self.intervals.times[chosen]
+        return integrate_log(
+            time=inputs.time[part],
+            attitude=inputs.attitude[part],
+            twist=stack,
+            slope=slopes,
+            noise=noise,
+            intensity=intensity[part],
+            samples=samples,
+            times=times,
+            mounting=mounting,
+        )
 
     def intensity(self, motion: MotionModel) -> FloatArray:
         """How strong the process noise is at each sample, (n,): 1, or the rim speed [m/s] if it grows with distance."""
         return self._speed if motion.noise.grows == "distance" else self._ones
 
-    def _twists(self, motion: MotionModel, inputs: Inputs, chosen: slice, shift: int) -> FloatArray:
-        """Body velocities at the samples of some inputs."""
+    def _velocities(self, candidates: Candidates, part: slice) -> FloatArray:
+        """Body velocities (S, n, 6) of candidates at the samples of a part."""
+        out = np.empty((len(candidates.which), part.stop - part.start, 6))
+        for m, motion in enumerate(candidates.motions):
+            mine = np.flatnonzero(candidates.which == m)
+            shared = self._shared(motion, part)
+            if shared is None:
+                out[mine] = self._velocity(motion, part)
+                continue
+            slip = np.array([slip_of(motion.model)]) if candidates.slip is None else candidates.slip[mine]
+            out[mine] = shared[0].twists(slip, shared[1])
+        return out
+
+    def _shared(self, motion: MotionModel, part: slice) -> tuple[SlipTwists, slice] | None:
+        """What gives velocities for any slip parameters, and where the samples of a part stand in it; None: nothing."""
         model = motion.model
         assert isinstance(model, (Kinematics, VelocityModel))
-        part = slice(shift, shift + len(inputs.time))
-        if motion.powertrain is not None or not isinstance(model, Kinematics):
-            return twists(model, self._driven(motion, inputs, chosen))
-        if isinstance(model.slip, BodySlip) and model.vehicle is self._vehicle:
-            if self._slip is None or not self._slip.fits(model):
-                self._slip = SlipTwists(model, self.inputs)
-            return self._slip.twists(model, part)
-        if len(inputs.time) < len(self.inputs.time):
-            return twists(model, inputs)
+        if motion.powertrain is not None or model.vehicle is not self._vehicle or slip_of(model) is None:
+            return None
+        if isinstance(model, VelocityModel) and len(self.inputs.time) > MOST:
+            # Slopes at all samples would take too much room; at some they are found quickly.
+            return SlipTwists(model, self.inputs.window(part.start, part.stop)), slice(None)
+        if self._slip is None or not self._slip.fits(model):
+            self._slip = SlipTwists(model, self.inputs)
+        return self._slip, part
+
+    def _velocity(self, motion: MotionModel, part: slice) -> FloatArray:
+        """Body velocities (n, 6) at the samples of a part."""
+        model = motion.model
+        assert isinstance(model, (Kinematics, VelocityModel))
+        if motion.powertrain is not None or part.stop - part.start < len(self.inputs.time):
+            return twists(model, self._driven(motion).window(part.start, part.stop))
         if self._rolling is None or self._rolling[0] is not model:
-            self._rolling = (model, twists(model, inputs))
+            self._rolling = (model, twists(model, self.inputs))
         return self._rolling[1]
+
+    def _driven(self, motion: MotionModel) -> Inputs:
+        """The inputs with rates from commands, where the motion model has a powertrain."""
+        if motion.powertrain is None:
+            return self.inputs
+        if self._commands is None:
+            raise CalibrationError(f"{self.log.name}: has no commands; a powertrain needs [commands] in its manifest")
+        rates = self.inputs.rates.copy()
+        driven = np.flatnonzero(np.isfinite(self._commands).all(axis=0))
+        commands = self._commands[:, driven]
+        rates[:, driven] = motion.powertrain.stretches(self.inputs.time, commands, self.log.segment_bounds)
+        return replace(self.inputs, rates=rates)
+
+    def window(self, chosen: slice = slice(None)) -> Inputs:
+        """Inputs at the samples that some intervals need."""
+        part, _ = self._window(chosen)
+        return self.inputs.window(part.start, part.stop)
+
+    def _window(self, chosen: slice, narrow: bool = False) -> tuple[slice, IntArray]:
+        """Samples that some intervals need, and for each interval [low, high) among them, (I, 2)."""
+        first, last, _ = chosen.indices(len(self.intervals))
+        if not narrow and (last - first == len(self.intervals) or last - first > FEW):
+            return slice(0, len(self.inputs.time)), self.intervals.ranges[chosen]
+        needed = self._needed[chosen]
+        low, high = int(needed[:, 0].min()), int(needed[:, 1].max())
+        return slice(low, high), needed - low
+
+    @cached_property
+    def _needed(self) -> IntArray:
+        """Samples [low, high) that each interval needs, (I, 2)."""
+        time = self.inputs.time
+        out = np.empty((len(self.intervals), 2), dtype=np.int64)
+        for k, ((low, high), (t0, t1)) in enumerate(zip(self.intervals.ranges, self.intervals.times, strict=True)):
+            stretch = time[low:high]
+            out[k, 0] = max(low, low + int(np.searchsorted(stretch, t0 - 1.0)) - MARGIN)
+            out[k, 1] = min(high, low + int(np.searchsorted(stretch, t1 + 1.0)) + MARGIN)
+        return out
+
+    def _groups(self, first: int, last: int) -> Iterator[slice]:
+        """Intervals one after another that together need about `MOST` samples, in slices."""
+        while first < last:
+            far = np.flatnonzero(self._needed[first:last, 1] > self._needed[first, 0] + MOST)
+            end = max(first + int(far[0]), first + 1) if far.size else last
+            yield slice(first, end)
+            first = end
 
     def residuals(self, poses: FloatArray, chosen: slice = slice(None)) -> FloatArray:
         """Measured less predicted, of the chosen components, shape (…, I, m); angles between −π and π."""
@@ -166,22 +282,14 @@ class LogProblem:
                 f"{self.log.name}: {len(lost)} of {poses.shape[-2]} predictions do not reach their end, the first from"
                 f" {t0:.2f} to {t1:.2f} s: it rolls over, diverges or leaves the ground; check model and ground"
             )
-        r = self.intervals.measured[chosen] - poses
-        r[..., 3:] = np.remainder(r[..., 3:] + np.pi, 2.0 * np.pi) - np.pi
-        result: FloatArray = r[..., self.rows]
+        result: FloatArray = wrapped(self.intervals.measured[chosen] - poses)[..., self.rows]
         return result
 
     def covariance(self, motion: MotionModel, predicted: Predicted, *, other_log: bool = False) -> FloatArray:
-        """R_μ of T (3.21) of each interval, shape (I, m, m): process noise, and the sensor's at both ends.
-
-        Of another log than the one the motion model was calibrated to, the sensor may also be later or less late.
-        """
+        """R_μ of T (3.21) of each interval, shape (I, m, m): process noise, and the sensor's at both ends."""
         process = np.einsum("ab,iabjk->ijk", motion.noise.density, predicted.W)
-        total = process + sensor_covariance(motion.sensor, predicted)
-        if other_log and motion.sensor.lag_spread > 0.0:
-            later = predicted.ends[:, 1] - start_velocity(predicted)
-            total = total + motion.sensor.lag_spread**2 * later[:, :, None] * later[:, None, :]
-        return self._selected(total, motion.sensor)
+        sensor = pose_noise(motion.sensor, predicted.poses, *_ends(predicted), other_log=other_log)
+        return self._selected(process + sensor, motion.sensor)
 
     def process_covariance(self, densities: FloatArray, predicted: Predicted) -> FloatArray:
         """Covariances that process noise of some densities (k, nd, nd) gives, shape (I, k, m, m)."""
@@ -198,7 +306,7 @@ class LogProblem:
                 columns.append(np.einsum("ab,iabjk->ijk", process[k], predicted.W))
             else:
                 field = name.partition(".")[2]
-                unit = sensor_covariance(replace(silent, **{field: 1.0}), predicted)
+                unit = pose_noise(replace(silent, **{field: 1.0}), predicted.poses, *_ends(predicted))
                 columns.append(2.0 * getattr(motion.sensor, field) * unit)
         return self._selected(np.stack(columns, axis=1), None)
 
@@ -214,90 +322,24 @@ class LogProblem:
                     out[..., a, a] = 2.0 * sensor.attitude_noise**2
         return out
 
-    def _window(self, chosen: slice) -> tuple[Intervals, Inputs, int]:
-        """The chosen intervals, the inputs they need and the number of samples left off before those."""
-        here = self.intervals.only(chosen)
-        if len(here) == len(self.intervals) or len(here) > FEW:
-            return here, self.inputs, 0
-        ranges = self._ranges(here)
-        first, last = int(ranges[:, 0].min()), int(ranges[:, 1].max())
-        return replace(here, ranges=ranges), self.inputs.window(first, last), first
 
-    def _ranges(self, here: Intervals) -> IntArray:
-        """Samples [low, high) that intervals need, (I, 2)."""
-        time = self.inputs.time
-        out = np.empty((len(here), 2), dtype=np.int64)
-        for k, ((low, high), (t0, t1)) in enumerate(zip(here.ranges, here.times, strict=True)):
-            stretch = time[low:high]
-            out[k, 0] = max(low, low + int(np.searchsorted(stretch, t0 - 1.0)) - MARGIN)
-            out[k, 1] = min(high, low + int(np.searchsorted(stretch, t1 + 1.0)) + MARGIN)
-        return out
-
-    @cached_property
-    def _needed(self) -> IntArray:
-        """Samples [low, high) that each interval needs, (I, 2)."""
-        return self._ranges(self.intervals)
-
-    def _groups(self, first: int, last: int) -> Iterator[slice]:
-        """Intervals one after another that together need about `MOST` samples, in slices."""
-        while first < last:
-            far = np.flatnonzero(self._needed[first:last, 1] > self._needed[first, 0] + MOST)
-            end = max(first + int(far[0]), first + 1) if far.size else last
-            yield slice(first, end)
-            first = end
-
-    def _part(self, group: slice) -> tuple[Intervals, Inputs, int]:
-        """As `_window`, of any number of intervals."""
-        ranges = self._needed[group]
-        low, high = int(ranges[:, 0].min()), int(ranges[:, 1].max())
-        return replace(self.intervals.only(group), ranges=ranges), self.inputs.window(low, high), low
-
-    def _driven(self, motion: MotionModel, inputs: Inputs, chosen: slice) -> Inputs:
-        """The inputs with rates from commands, where the motion model has a powertrain."""
-        if motion.powertrain is None:
-            return inputs
-        if self._commands is None:
-            raise CalibrationError(f"{self.log.name}: has no commands; a powertrain needs [commands] in its manifest")
-        rates = self.inputs.rates.copy()
-        driven = np.flatnonzero(np.isfinite(self._commands).all(axis=0))
-        commands = self._commands[:, driven]
-        rates[:, driven] = motion.powertrain.stretches(self.inputs.time, commands, self.log.segment_bounds)
-        _, _, shift = self._window(chosen)
-        n = len(inputs.time)
-        return Inputs(time=inputs.time, attitude=inputs.attitude, rates=rates[shift : shift + n], angles=inputs.angles)
+def _ends(predicted: Predicted) -> tuple[FloatArray, FloatArray]:
+    return predicted.ends[:, 0], predicted.ends[:, 1]
 
 
-def mounting(sensor: Sensor) -> FloatArray:
-    """(x, y, z, yaw) of a sensor on the body."""
-    return np.array([sensor.x, sensor.y, sensor.z, sensor.yaw])
+def integrate_log(*, mounting: FloatArray, **log: FloatArray | IntArray) -> Predicted:
+    """Integrals of a log, fields as `LogIntegral` names them; mounting (S, 5): x, y, z, yaw and lag of the sensor."""
+    rows, nd = len(mounting) * len(log["times"]), len(log["noise"])
+    shapes = ((rows, 6), (rows, 4, log["slope"].shape[2]), (rows, nd, nd, 4, 4), (rows, 2, 4))
+    found = Predicted(*(np.empty(shape) for shape in shapes))
+    results = dict(zip(("pose", "J", "W", "ends"), found, strict=True))
+    integral = kernels.LogIntegral(lag=mounting[:, 4], sensor=mounting[:, :4], **log, **results)
 
+    def some(_: int, first: int, last: int) -> None:
+        kernels.integrate_log(integral, kernels.integral_work(), first, last)
 
-def sensor_covariance(sensor: Sensor, predicted: Predicted) -> FloatArray:
-    """Covariance of a measured relative pose (I, 4, 4), of x, y, z, yaw: noise of both poses, T (3.21).
-
-    A yaw error of the first pose turns the whole displacement. An error of a time stamp moves its pose along the
-    motion; at the start it also turns the frame.
-    """
-    poses, ends = predicted.poses, predicted.ends
-    single = np.diag([sensor.position_noise**2] * 3 + [sensor.yaw_noise**2])
-    turn = np.tile(np.eye(4), (len(poses), 1, 1))
-    turn[:, 0, 3], turn[:, 1, 3] = -poses[:, 1], poses[:, 0]
-    result: FloatArray = single + turn @ single @ turn.transpose(0, 2, 1)
-    if sensor.time_noise > 0.0:
-        for v in (ends[:, 1], start_velocity(predicted)):
-            result = result + sensor.time_noise**2 * v[:, :, None] * v[:, None, :]
-    return result
-
-
-def start_velocity(predicted: Predicted) -> FloatArray:
-    """How fast the relative pose would change if the first pose were taken later, with its sign turned, (I, 4).
-
-    The start moves on, and the frame turns with it.
-    """
-    v = predicted.ends[:, 0].copy()
-    v[:, 0] -= predicted.poses[:, 1] * v[:, 3]
-    v[:, 1] += predicted.poses[:, 0] * v[:, 3]
-    return v
+    in_slices(some, rows, threads=thread_count(None), size=MANY)
+    return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -311,22 +353,18 @@ class LogPrediction:
     covariance: FloatArray
     """Of its errors against the measured x, y [m], yaw [rad], sensor noise included, (I, 3, 3)."""
     measured: FloatArray
-    """What the pose sensor saw, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
+    """Motion by the pose sensor, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
 
     @property
     def error(self) -> FloatArray:
         """Measured less predicted x, y [m] and yaw [rad], (I, 3)."""
-        r = self.measured[:, [0, 1, 5]] - self.pose[:, [0, 1, 5]]
-        r[:, 2] = np.remainder(r[:, 2] + np.pi, 2.0 * np.pi) - np.pi
-        return r
+        return wrapped(self.measured - self.pose)[:, [0, 1, 5]]
 
 
 def predict_log(
     motion: MotionModel, log: Log, *, interval: float | None = 2.0, distance: float | None = None
 ) -> LogPrediction:
     """Predict every interval of a log, by time [s] or distance [m]."""
-    from grouser.calibration.calibrate import cut_log
-
     cut = cut_log(log, motion, interval=interval, distance=distance)
     problem = LogProblem(log, motion, cut)
     predicted = problem.errors(motion)

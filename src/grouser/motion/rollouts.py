@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grouser import rotation
-from grouser._kernels.motion import log_integral as kernels
 from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
-from grouser.logs.log import Sensor
-from grouser.motion.intervals import Intervals
+from grouser.motion.intervals import Intervals, relative_poses, wrapped
 from grouser.motion.model import MotionModel
-from grouser.motion.predict import Predicted
+from grouser.motion.predict import Candidates, Predicted, integrate_log
+from grouser.motion.velocity import rim_speed
 from grouser.simulation.engine import Records, launch
 from grouser.simulation.settle import settle
 from grouser.simulation.simulate import start_velocity
@@ -28,15 +26,16 @@ if TYPE_CHECKING:
     from grouser.motion.predict import LogProblem
 
 
-def rollout_poses(problem: LogProblem, motions: Sequence[MotionModel], intervals: Intervals) -> FloatArray:
+def rollout_poses(problem: LogProblem, candidates: Candidates, intervals: Intervals) -> FloatArray:
     """Predicted poses (S, I, 6), as `LogProblem.poses`; NaN where a rollout did not reach the end of its interval."""
-    out = np.empty((len(motions), len(intervals), 6))
+    out = np.empty((len(candidates.which), len(intervals), 6))
     same: dict[tuple[int, float], Records] = {}
-    for s, motion in enumerate(motions):
-        key = (id(motion.model), motion.sensor.lag)
+    for s, m in enumerate(candidates.which):
+        motion, mounting = candidates.motions[m], candidates.mounting[s]
+        key = (id(motion.model), float(mounting[4]))
         if key not in same:
-            same[key] = _launched(problem, motion, intervals)
-        out[s] = _sensor_poses(same[key], motion, intervals.duration)
+            same[key] = _launched(problem, motion, mounting, intervals)
+        out[s] = _sensor_poses(same[key], motion.dt, mounting, intervals.duration)
     return out
 
 
@@ -45,47 +44,37 @@ def rollout_errors(problem: LogProblem, motion: MotionModel, intervals: Interval
 
     The ground holds roll and pitch, so their errors do not grow: T (3.60)–(3.63) with attitude known.
     """
-    records = _launched(problem, motion, intervals)
+    mounting = Candidates.of_motions([motion]).mounting
+    records = _launched(problem, motion, mounting[0], intervals)
     n, rows = records.velocity.shape[:2]
     rpy = rotation.to_rpy(_orientations(records.state.reshape(n * rows, -1)))
-    time = np.tile(motion.dt * np.arange(rows), n)
+    speed = rim_speed(motion.vehicle, records.velocity[..., 6:]).ravel()
     ends = np.arange(n, dtype=np.int64) * rows
-    nd, vehicle = len(motion.noise.components), motion.vehicle
-    W, ends_of = np.zeros((n, nd, nd, 4, 4)), np.zeros((n, 2, 4))
-    radius = {int(f) - 1: float(r) for f, r in zip(vehicle.arrays.wheel, vehicle.arrays.radius, strict=True)}
-    rims = np.abs(records.velocity[..., [6 + j for j in radius]]) * np.array(list(radius.values()))
-    intensity = rims.mean(axis=-1).ravel() if motion.noise.grows == "distance" else np.ones(len(time))
-    kernels.integrate_errors(
-        time,
-        np.ascontiguousarray(records.velocity[..., :6].reshape(-1, 6)),
-        np.ascontiguousarray(rpy[:, :2]),
-        np.stack([ends, ends + rows], axis=1),
-        np.stack([np.zeros(n), intervals.duration], axis=1),
-        0.0,
-        _mounting(motion.sensor),
-        np.zeros((len(time), 6, 0)),
-        motion.noise.indices,
-        intensity,
-        np.zeros((n, 6)),
-        np.zeros((n, 4, 0)),
-        W,
-        ends_of,
-        0,
-        n,
+    mounting[:, 4] = 0.0
+    found = integrate_log(
+        time=np.tile(motion.dt * np.arange(rows), n),
+        attitude=rpy[:, :2],
+        twist=records.velocity[..., :6].reshape(1, -1, 6),
+        slope=np.zeros((n * rows, 6, 0)),
+        noise=motion.noise.indices,
+        intensity=speed if motion.noise.grows == "distance" else np.ones(n * rows),
+        samples=np.stack([ends, ends + rows], axis=1),
+        times=np.stack([np.zeros(n), intervals.duration], axis=1),
+        mounting=mounting,
     )
-    return Predicted(_sensor_poses(records, motion, intervals.duration), np.zeros((n, 4, 0)), W, ends_of)
+    return found._replace(poses=_sensor_poses(records, motion.dt, mounting[0], intervals.duration))
 
 
-def _launched(problem: LogProblem, motion: MotionModel, intervals: Intervals) -> Records:
+def _launched(problem: LogProblem, motion: MotionModel, mounting: FloatArray, intervals: Intervals) -> Records:
     """All intervals rolled out at once, a row a step; the shorter ones go on with their last command."""
     model, ground = motion.model, motion.ground
     assert isinstance(model, (Kinematics, Dynamics))
     assert ground is not None
     dt = motion.dt
     steps = max(1, math.ceil(float(intervals.duration.max()) / dt - 1e-9))
-    key = (motion.sensor.lag, dt, steps, intervals.times.tobytes())
+    key = (float(mounting[4]), dt, steps, intervals.times.tobytes())
     if key not in problem.commands:  # candidates mostly differ in other things
-        problem.commands = {key: _commands(problem, motion, intervals, steps)}
+        problem.commands = {key: _commands(problem, motion, key[0], intervals, steps)}
     commands = problem.commands[key]
     n, _, na = commands.shape
     pars = np.empty((n, 3 + steps * na))
@@ -93,14 +82,14 @@ def _launched(problem: LogProblem, motion: MotionModel, intervals: Intervals) ->
     pars[:, 3:] = commands.reshape(n, -1)
     addresses = pars.ctypes.data + pars.strides[0] * np.arange(n, dtype=np.int64)
     drives = np.ascontiguousarray(np.column_stack([np.full(n, laws.table.address, dtype=np.int64), addresses]))
-    starts = _starts(problem, motion, intervals)
+    starts = _starts(problem, motion, mounting, intervals)
     velocities = start_velocity(model, ground, drives, starts, None, dt)
     if velocities is not None and intervals.velocity is not None:
         velocities[:, [2, 3, 4]] = intervals.velocity  # the rest follows the ground as the wheels do
     return launch(model, ground, drives, starts, dt=dt, steps=steps, every=1, detailed=True, velocities=velocities)
 
 
-def _commands(problem: LogProblem, motion: MotionModel, intervals: Intervals, steps: int) -> FloatArray:
+def _commands(problem: LogProblem, motion: MotionModel, lag: float, intervals: Intervals, steps: int) -> FloatArray:
     """Rates of the actuated joints in the middle of each step, (I, steps, na); of angles where rates are not logged."""
     vehicle, inputs = motion.vehicle, problem.inputs
     joints = vehicle.arrays.actuated
@@ -108,7 +97,7 @@ def _commands(problem: LogProblem, motion: MotionModel, intervals: Intervals, st
     edges = motion.dt * np.arange(steps + 1)
     for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
         time = inputs.time[low:high]
-        at = t0 - motion.sensor.lag + edges
+        at = t0 - lag + edges
         for a, j in enumerate(joints):
             rate, angle = inputs.rates[low:high, j], inputs.angles[low:high, j]
             if np.isfinite(rate).all():
@@ -123,7 +112,7 @@ def _commands(problem: LogProblem, motion: MotionModel, intervals: Intervals, st
     return out
 
 
-def _starts(problem: LogProblem, motion: MotionModel, intervals: Intervals) -> FloatArray:
+def _starts(problem: LogProblem, motion: MotionModel, mounting: FloatArray, intervals: Intervals) -> FloatArray:
     """States on the ground where the intervals begin, (I, nq); on level ground all at the origin."""
     model, ground, vehicle = motion.model, motion.ground, motion.vehicle
     assert isinstance(model, (Kinematics, Dynamics))
@@ -133,19 +122,19 @@ def _starts(problem: LogProblem, motion: MotionModel, intervals: Intervals) -> F
     angles = problem.inputs.angles
     moving = np.isfinite(angles).any(axis=0)
     settled = settle(vehicle, ground, penetration=model.penetration).state if level else None
-    offset = motion.sensor
+    arm_x, arm_y, _, mounted, lag = mounting
     for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
         joints = vehicle.rest.copy()
         for j in np.flatnonzero(moving):
-            joints[j] = np.interp(t0 - offset.lag, problem.inputs.time[low:high], angles[low:high, j])
+            joints[j] = np.interp(t0 - lag, problem.inputs.time[low:high], angles[low:high, j])
         if settled is not None:
             out[i] = settled
             out[i, 7:][moving] = joints[moving]
             continue
         x, y = intervals.start[i, :2]
-        yaw = intervals.start[i, 5] - offset.yaw
-        x -= math.cos(yaw) * offset.x - math.sin(yaw) * offset.y
-        y -= math.sin(yaw) * offset.x + math.cos(yaw) * offset.y
+        yaw = intervals.start[i, 5] - mounted
+        x -= math.cos(yaw) * arm_x - math.sin(yaw) * arm_y
+        y -= math.sin(yaw) * arm_x + math.cos(yaw) * arm_y
         out[i] = settle(
             vehicle,
             ground,
@@ -158,29 +147,21 @@ def _starts(problem: LogProblem, motion: MotionModel, intervals: Intervals) -> F
     return out
 
 
-def _sensor_poses(records: Records, motion: MotionModel, durations: FloatArray) -> FloatArray:
+def _sensor_poses(records: Records, dt: float, mounting: FloatArray, durations: FloatArray) -> FloatArray:
     """Pose of the sensor after each duration in its heading frame at the start, (I, 6)."""
     n, rows = records.state.shape[:2]
-    k = np.minimum((durations / motion.dt).astype(np.int64), rows - 2)
-    share = durations / motion.dt - k
+    k = np.minimum((durations / dt).astype(np.int64), rows - 2)
+    share = (durations / dt - k)[:, None]
     each = np.arange(n)
-    sensor = motion.sensor
-    arm = np.array([sensor.x, sensor.y, sensor.z])
-    R_body_sensor = rotation.from_rpy(0.0, 0.0, sensor.yaw)
+    R_body_sensor = rotation.from_rpy(0.0, 0.0, float(mounting[3]))
     ends = []
     for at in (np.zeros(n, dtype=np.int64), k, k + 1):
         q = records.state[each, at]
         R = _orientations(q)
-        ends.append((q[:, 4:7] + R @ arm, rotation.to_rpy(R @ R_body_sensor)))
-    (p0, a0), (p1, a1), (p2, a2) = ends
-    p = p1 + share[:, None] * (p2 - p1)
-    turn = np.remainder(a2 - a1 + np.pi, 2.0 * np.pi) - np.pi
-    a = a1 + share[:, None] * turn
-    c, s = np.cos(a0[:, 2]), np.sin(a0[:, 2])
-    d = p - p0
-    yaw = np.remainder(a[:, 2] - a0[:, 2] + np.pi, 2.0 * np.pi) - np.pi
-    out = np.stack([c * d[:, 0] + s * d[:, 1], c * d[:, 1] - s * d[:, 0], d[:, 2], a[:, 0], a[:, 1], yaw], axis=1)
-    ended = np.array([status is not Status.OK for status in records.status]) & (records.steps * motion.dt < durations)
+        ends.append(np.concatenate([q[:, 4:7] + R @ mounting[:3], rotation.to_rpy(R @ R_body_sensor)], axis=1))
+    first, before, after = ends
+    out = wrapped(relative_poses(first, before + share * wrapped(after - before)))
+    ended = np.array([status is not Status.OK for status in records.status]) & (records.steps * dt < durations)
     out[ended] = np.nan
     return out
 
@@ -192,7 +173,3 @@ def _orientations(states: FloatArray) -> FloatArray:
     empty = ~(np.isfinite(size[:, 0]) & (size[:, 0] > 0.0))
     q[empty], size[empty] = (1.0, 0.0, 0.0, 0.0), 1.0
     return rotation.from_quaternion(q / size)
-
-
-def _mounting(sensor: Sensor) -> FloatArray:
-    return np.array([sensor.x, sensor.y, sensor.z, sensor.yaw])

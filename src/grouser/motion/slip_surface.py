@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,8 +24,6 @@ NAMES = tuple(f"slip.a{i}" for i in range(1, 14))
 """Parameters of the slip surface, α₁…α₁₃ of P (13)."""
 GRAVITY_TERMS = [3, 7, 11, 12]
 """Positions in α of those that multiply gravity."""
-KEPT = 1 << 15
-"""Samples whose regressors are held at once; they take 624 bytes each."""
 ROWS = np.array([3, 4, 2])
 """Where δV_x, δV_y, δV_θ stand in a body velocity (ω, v)."""
 
@@ -68,52 +66,44 @@ class Perturbative(VelocityModel):
         """slip.a1 … slip.a13, in their units."""
         return dict(zip(NAMES, self.slip.tolist(), strict=True))
 
-    def with_parameter(self, name: str, value: float) -> Self:
-        """The same model with one of them changed, in its unit."""
+    def with_parameters(self, values: Mapping[str, float]) -> Self:
+        """The same model with some of them changed, each in its unit."""
         slip = self.slip.copy()
-        slip[index_of(name)] = value
+        for name, value in values.items():
+            if name not in NAMES:
+                raise CalibrationError(f"no parameter {name!r:.60} in Perturbative; there are slip.a1 … slip.a13")
+            slip[NAMES.index(name)] = value
         return replace(self, slip=slip)
 
+    @property
+    def affine_slip(self) -> FloatArray:
+        """α, in which the velocity is affine."""
+        return self.slip
+
     def nominal(self, inputs: Inputs) -> FloatArray:
-        """Velocity (ω, v) that the wheels say, without slip, (n, 6)."""
+        """Velocity (ω, v) of the wheels without slip, (n, 6)."""
         return nominal_model(self.vehicle).twists(inputs)
 
-    def regressors(self, inputs: Inputs, nominal: FloatArray) -> FloatArray:
-        """∂(ω, v)/∂α at each sample, (n, 6, 13), C-contiguous: U_α of P (11); it does not depend on α."""
+    def slip_terms(self, inputs: Inputs) -> tuple[FloatArray, FloatArray]:
+        """Velocity without slip (n, 6), and U_α of P (11): ∂(ω, v)/∂α at each sample, (n, 6, 13)."""
+        nominal = self.nominal(inputs)
         g_x, g_y = gravity(inputs.attitude)
         if self.gravity_grows == "distance":
             speed = rolling_speed(inputs, self.vehicle)
             g_x, g_y = speed * g_x, speed * g_y
-        out = np.zeros((len(inputs.time), 6, self.COUNT))
-        out[:, ROWS] = surface_terms(nominal[:, 3], nominal[:, 2], g_x, g_y)
-        return out
+        slopes = np.zeros((len(inputs.time), 6, self.COUNT))
+        slopes[:, ROWS] = surface_terms(nominal[:, 3], nominal[:, 2], g_x, g_y)
+        return nominal, slopes
 
     def twists(self, inputs: Inputs) -> FloatArray:
         """Body velocity (ω, v) at each sample, (n, 6), P (12)."""
-        n = len(inputs.time)
-        if n > KEPT:
-            whole = np.empty((n, 6))
-            for low in range(0, n, KEPT):
-                whole[low : low + KEPT] = self.twists(inputs.window(low, min(low + KEPT, n)))
-            return whole
-        # The regressors are the same for all α, so they stay with the inputs for the next candidate.
-        key = (Perturbative, id(self.vehicle), self.gravity_grows)
-        if key not in inputs.kept:
-            nominal = self.nominal(inputs)
-            inputs.kept[key] = (nominal, self.regressors(inputs, nominal), self.vehicle)
-        nominal, regressors, _ = inputs.kept[key]
-        out: FloatArray = nominal + regressors @ self.slip
+        nominal, slopes = self.slip_terms(inputs)
+        out: FloatArray = nominal + slopes @ self.slip
         return out
-
-    def slopes(self, inputs: Inputs, names: list[str]) -> FloatArray | None:
-        """∂(ω, v)/∂parameters, (n, 6, np); None if some are not of the slip surface."""
-        if any(name not in NAMES for name in names):
-            return None
-        return self.regressors(inputs, self.nominal(inputs))[:, :, [index_of(name) for name in names]]
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What a fit file says about the model beside its parameters and vehicle."""
+        """Fields that a fit file holds besides parameters and vehicle."""
         return {} if self.gravity_grows == "time" else {"gravity_grows": self.gravity_grows}
 
     def slip_surface(
@@ -122,14 +112,6 @@ class Perturbative(VelocityModel):
         """δV_x, δV_y [m/s] and δV_θ [rad/s], shape (…, 3), over speed, turn rate and gravity, P Fig. 6."""
         out: FloatArray = surface_terms(v_x, v_theta, g_x, g_y) @ self.slip
         return out
-
-
-def index_of(name: str) -> int:
-    """Position of a parameter in α."""
-    match = re.fullmatch(r"slip\.a(\d{1,2})", name)
-    if match is None or name not in NAMES:
-        raise CalibrationError(f"no parameter {name!r:.60} in Perturbative; there are slip.a1 … slip.a13")
-    return int(match[1]) - 1
 
 
 def gravity(attitude: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -148,26 +130,4 @@ def surface_terms(v_x: ArrayLike, v_theta: ArrayLike, g_x: ArrayLike, g_y: Array
         out[..., 1, 4 + i] = term
     for i, term in enumerate((v, w, v * w, x, y)):
         out[..., 2, 8 + i] = term
-    return out
-
-
-def transition(dx: float, dy: float) -> FloatArray:
-    """Φ of P (7): how errors of (x, y, yaw) grow while the vehicle moves by (dx, dy); a yaw error turns the motion."""
-    return np.array([[1.0, 0.0, -dy], [0.0, 1.0, dx], [0.0, 0.0, 1.0]])
-
-
-def input_transition(dx: float, dy: float, *, roll: float, pitch: float, yaw: float) -> FloatArray:
-    """Γ = Φ G of P (5), (8): errors of (x, y, yaw) per unit error of (V_x, V_y, V_θ) for a second.
-
-    roll, pitch, yaw [rad] are those when the error acts, (dx, dy) [m] is the motion that follows.
-    """
-    c, s = np.cos(yaw), np.sin(yaw)
-    G = np.array(
-        [
-            [c * np.cos(pitch), c * np.sin(pitch) * np.sin(roll) - s * np.cos(roll), 0.0],
-            [s * np.cos(pitch), s * np.sin(pitch) * np.sin(roll) + c * np.cos(roll), 0.0],
-            [0.0, 0.0, np.cos(roll) / np.cos(pitch)],
-        ]
-    )
-    out: FloatArray = transition(dx, dy) @ G
     return out

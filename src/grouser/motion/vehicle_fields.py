@@ -1,4 +1,4 @@
-"""Numbers of a vehicle by name: radius, track, wheelbase, cg, and every field of every frame."""
+"""Numbers of a vehicle by name: radius, track, wheelbase, mass, cg, and every field of every frame."""
 
 from __future__ import annotations
 
@@ -8,130 +8,88 @@ from functools import lru_cache
 
 import numpy as np
 
-from grouser.checks import FloatArray
-from grouser.errors import CalibrationError
 from grouser.vehicles import Vehicle
 from grouser.vehicles.frame import Frame
 
-AXES = ("x", "y", "z")
-ANGLES = ("roll", "pitch", "yaw")
-CENTRE = ("com_x", "com_y", "com_z")
+PARTS = {
+    **{axis: ("xyz", i) for i, axis in enumerate("xyz")},
+    **{angle: ("rpy", i) for i, angle in enumerate(("roll", "pitch", "yaw"))},
+    **{f"com_{axis}": ("com", i) for i, axis in enumerate("xyz")},
+}
+"""Fields of a frame that are one number of several, with their place."""
+SIDES = {"radius": 0.0, "radius.left": 1.0, "radius.right": -1.0}
+SCALED = {"track": 1, "wheelbase": 0}
+"""Axis along which all frames move."""
+ASIDE = 1e-6
+"""How far from the middle a wheel must be to belong to a side [m]."""
 
 
-def names(vehicle: Vehicle) -> list[str]:
-    """All names, those of the whole vehicle first."""
-    whole = ["radius", "radius.left", "radius.right", "track", "wheelbase", "mass", "cg.x", "cg.y", "cg.z"]
-    frames = []
+@lru_cache(maxsize=64)
+def numbers(vehicle: Vehicle) -> Mapping[str, float]:
+    """All numbers by name, those of the whole vehicle first."""
+    x, y, _ = vehicle.wheel_positions.T
+    r, body = vehicle.arrays.radius, vehicle.frames[0]
+    out = {"radius": float(r.mean())}
+    if (y > ASIDE).any() and (y < -ASIDE).any():
+        out |= {"radius.left": float(r[y > ASIDE].mean()), "radius.right": float(r[y < -ASIDE].mean())}
+    out |= {name: float(np.ptp(p)) for name, p in (("track", y), ("wheelbase", x)) if np.ptp(p) > ASIDE}
+    out |= {"mass": float(body.mass), **{f"cg.{axis}": float(c) for axis, c in zip("xyz", body.com, strict=True)}}
     for frame in vehicle.frames[1:]:
-        fields: tuple[str, ...] = AXES + ANGLES
-        if frame.is_wheel:
-            fields = ("radius", *fields)
-        if frame.mass > 0.0:
-            fields = (*fields, "mass", *CENTRE)
-        frames += [f"{frame.name}.{field}" for field in fields]
-    return [n for n in whole if _applies(vehicle, n)] + frames
+        fields = (["radius"] if frame.is_wheel else []) + ["x", "y", "z", "roll", "pitch", "yaw", "mass"]
+        out |= {f"{frame.name}.{field}": _get(frame, field) for field in [*fields, "com_x", "com_y", "com_z"]}
+    return out
 
 
-def get(vehicle: Vehicle, name: str) -> float:
-    """The present value."""
-    x, y, _ = _places(vehicle).T
-    r = vehicle.arrays.radius
-    if name == "radius":
-        return float(r.mean())
-    if name in ("radius.left", "radius.right") and _applies(vehicle, name):
-        return float(r[y > 1e-6].mean() if name.endswith("left") else r[y < -1e-6].mean())
-    if name == "track" and _applies(vehicle, name):
-        return float(y.max() - y.min())
-    if name == "wheelbase" and _applies(vehicle, name):
-        return float(x.max() - x.min())
-    body = vehicle.frames[0]
-    if name == "mass":
-        return float(body.mass)
-    if name.startswith("cg.") and name[3:] in AXES:
-        return float(body.com[AXES.index(name[3:])])
-    frame, _, field = name.rpartition(".")
-    if frame in vehicle.joints:
-        return _frame_value(vehicle.frames[vehicle.frame_index(frame)], field)
-    raise CalibrationError(
-        f"vehicle '{vehicle.name}' has no number '{name:.60}'; it has {', '.join(names(vehicle)[:8])}, and"
-        " <frame>.x y z roll pitch yaw radius mass com_x com_y com_z"
-    )
+@lru_cache(maxsize=64)
+def listed(vehicle: Vehicle) -> list[str]:
+    """Names of all numbers but those of the mass of frames that have none."""
+    bare = {frame.name for frame in vehicle.frames[1:] if frame.mass <= 0.0}
+    return [
+        name
+        for name in numbers(vehicle)
+        if name.rpartition(".")[0] not in bare or not name.rpartition(".")[2].startswith(("mass", "com_"))
+    ]
 
 
 def changed(vehicle: Vehicle, values: Mapping[str, float]) -> Vehicle:
     """The vehicle with some numbers changed; those of the whole vehicle first, then those of frames."""
+    now = numbers(vehicle)
     frames = {frame.name: frame for frame in vehicle.frames}
     body = vehicle.frames[0].name
-    positions = dict(zip(vehicle.wheels, _places(vehicle), strict=True))
     for name, value in sorted(values.items(), key=lambda item: item[0].count(".")):
-        get(vehicle, name)
-        if name == "radius" or name.startswith("radius."):
-            ratio = value / get(vehicle, name)
-            side = {"radius.left": 1.0, "radius.right": -1.0}.get(name, 0.0)
-            for wheel, p in positions.items():
-                if side == 0.0 or side * p[1] > 1e-6:
-                    frames[wheel] = replace(frames[wheel], radius=(frames[wheel].radius or 0.0) * ratio)
-        elif name in ("track", "wheelbase"):
-            axis = 1 if name == "track" else 0
-            ratio = value / get(vehicle, name)
-            for f in frames.values():
-                if f.name != body:
-                    xyz = list(f.xyz)
-                    xyz[axis] *= ratio
-                    frames[f.name] = replace(f, xyz=tuple(xyz))
+        f = frames[body]
+        if name in SIDES:
+            for wheel, p in zip(vehicle.wheels, vehicle.wheel_positions, strict=True):
+                if SIDES[name] == 0.0 or SIDES[name] * p[1] > ASIDE:
+                    frames[wheel] = replace(frames[wheel], radius=(frames[wheel].radius or 0.0) * (value / now[name]))
+        elif name in SCALED:
+            for other in list(frames.values()):
+                if other is not f:
+                    xyz = list(other.xyz)
+                    xyz[SCALED[name]] *= value / now[name]
+                    frames[other.name] = replace(other, xyz=tuple(xyz))
         elif name == "mass":
-            f = frames[body]
-            ratio = value / f.mass
-            inertia = np.array(f.inertia) * ratio
+            inertia = np.array(f.inertia) * (value / f.mass)
             frames[body] = replace(f, mass=value, inertia=tuple(map(tuple, inertia)))
         elif name.startswith("cg."):
-            com = list(frames[body].com)
-            com[AXES.index(name[3:])] = value
-            frames[body] = replace(frames[body], com=tuple(com))
+            frames[body] = _put(f, f"com_{name[3:]}", value)
         else:
             frame, _, field = name.rpartition(".")
-            frames[frame] = _with_field(frames[frame], field, value)
+            frames[frame] = _put(frames[frame], field, value)
     return replace(vehicle, frames=tuple(frames.values()))
 
 
-@lru_cache(maxsize=64)
-def _places(vehicle: Vehicle) -> FloatArray:
-    """Wheel centres in the body with the joints at rest, (nw, 3) [m]."""
-    return vehicle.wheel_positions
+def _get(frame: Frame, field: str) -> float:
+    if field in PARTS:
+        attribute, i = PARTS[field]
+        return float(getattr(frame, attribute)[i])
+    return float(getattr(frame, field))
 
 
-def _applies(vehicle: Vehicle, name: str) -> bool:
-    p = _places(vehicle)
-    if name in ("radius.left", "radius.right"):
-        return bool((p[:, 1] > 1e-6).any() and (p[:, 1] < -1e-6).any())
-    if name == "track":
-        return float(np.ptp(p[:, 1])) > 1e-6
-    if name == "wheelbase":
-        return float(np.ptp(p[:, 0])) > 1e-6
-    return True
-
-
-def _frame_value(frame: Frame, field: str) -> float:
-    if field in AXES:
-        return float(frame.xyz[AXES.index(field)])
-    if field in ANGLES:
-        return float(frame.rpy[ANGLES.index(field)])
-    if field in CENTRE:
-        return float(frame.com[CENTRE.index(field)])
-    if field == "mass":
-        return float(frame.mass)
-    if field == "radius" and frame.radius is not None:
-        return float(frame.radius)
-    raise CalibrationError(
-        f"frame '{frame.name}' has no number '{field:.40}'; it has x, y, z, roll, pitch, yaw, mass, com_x, com_y, com_z"
-        + (", radius" if frame.is_wheel else "")
-    )
-
-
-def _with_field(frame: Frame, field: str, value: float) -> Frame:
-    for group, attribute in ((AXES, "xyz"), (ANGLES, "rpy"), (CENTRE, "com")):
-        if field in group:
-            values = list(getattr(frame, attribute))
-            values[group.index(field)] = value
-            return replace(frame, **{attribute: tuple(values)})  # type: ignore[arg-type]  # a field of that type
+def _put(frame: Frame, field: str, value: float) -> Frame:
+    if field in PARTS:
+        attribute, i = PARTS[field]
+        values = list(getattr(frame, attribute))
+        values[i] = value
+        return replace(frame, **{attribute: tuple(values)})  # type: ignore[arg-type]  # a field of that type
     return replace(frame, **{field: value})  # type: ignore[arg-type]  # radius or mass

@@ -1,8 +1,9 @@
-"""Velocity-driven models: the body's velocity is a function of what the log measures, and of nothing else."""
+"""Velocity-driven models: the body's velocity is a function of the measured signals alone."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -57,18 +58,13 @@ class Inputs:
         return np.stack([cr * cp, sr * cp, cr * sp, -sr * sp], axis=1)
 
     @cached_property
-    def kept(self) -> dict[Any, Any]:
-        """What models found for these inputs and need again for the next candidate."""
-        return {}
-
-    @cached_property
     def measured(self) -> IntArray:
         """Joints whose rates are measured, indices."""
         return np.flatnonzero(np.isfinite(self.rates).all(axis=0)).astype(np.int64)
 
 
 class VelocityModel(ABC):
-    """A velocity-driven model that is not a `Kinematics`: baselines, and the perturbative model of P."""
+    """A velocity-driven model that is not a `Kinematics`: planar baselines, and the perturbative model of P."""
 
     vehicle: Vehicle
     """The vehicle that moves."""
@@ -83,23 +79,26 @@ class VelocityModel(ABC):
         """Values that calibration may change, by name: model.… or slip.…"""
 
     @abstractmethod
-    def with_parameter(self, name: str, value: float) -> Self:
-        """The same model with one of them changed, in its unit."""
+    def with_parameters(self, values: Mapping[str, float]) -> Self:
+        """The same model with some of them changed, each in its unit."""
 
-    def slopes(self, inputs: Inputs, names: list[str]) -> FloatArray | None:
-        """∂(ω, v)/∂parameters, shape (n, 6, np), where known in closed form."""
+    @property
+    def affine_slip(self) -> FloatArray | None:
+        """Slip parameters in which the velocity is affine, (k,); then there is `slip_terms`."""
         return None
+
+    def slip_terms(self, inputs: Inputs) -> tuple[FloatArray, FloatArray]:
+        """Velocity without slip (n, 6) and its slopes by slip parameters (n, 6, k)."""
+        raise NotImplementedError
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What a fit file says about the model beside its parameters and vehicle."""
+        """Fields that a fit file holds besides parameters and vehicle."""
         return {}
 
 
 def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
     """Body velocity (ω, v) at each sample, shape (n, 6): wheels touch where they point straight down in the body."""
-    if isinstance(model, VelocityModel):
-        return np.ascontiguousarray(model.twists(inputs))
     vehicle = model.vehicle
     n, nj = inputs.rates.shape
     if n > LONG:  # states and velocities of all samples at once would take four times the room of the result
@@ -107,6 +106,8 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
         for low in range(0, n, LONG):
             whole[low : low + LONG] = twists(model, inputs.window(low, min(low + LONG, n)))
         return whole
+    if isinstance(model, VelocityModel):
+        return np.ascontiguousarray(model.twists(inputs))
     measured = inputs.measured
     q = np.zeros((n, 7 + nj))
     q[:, :4] = inputs.quaternion
@@ -125,43 +126,59 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
     return out
 
 
+def slip_of(model: object) -> FloatArray | None:
+    """Slip parameters in which the velocity of a model is affine, (k,); None if it has no such slip."""
+    if isinstance(model, Kinematics):
+        return model.slip.parameters if isinstance(model.slip, BodySlip) else None
+    return model.affine_slip if isinstance(model, VelocityModel) else None
+
+
 class SlipTwists:
-    """Body velocities along a log for any slip coefficients: they are affine in them, so one evaluation each gives all.
+    """Body velocities along a log for any slip parameters: they are affine in them, so one evaluation each gives all.
 
     The slip law takes the velocity without slip, and the solution of T (2.52) is linear in the slip it is given.
     """
 
-    def __init__(self, model: Kinematics, inputs: Inputs) -> None:
-        """For the coefficients of a model whose slip is None or a `BodySlip`."""
-        base = BodySlip(np.zeros(6)) if model.slip is None else model.slip
-        assert isinstance(base, BodySlip)
-        self._model, self._slip = model, base
-        count = len(base.parameters)
-        self.none = twists(model.replace(slip=base.with_parameters(np.zeros(count))), inputs)
+    def __init__(self, model: Kinematics | VelocityModel, inputs: Inputs) -> None:
+        """For models that differ from this one in their slip parameters alone; see `slip_of`."""
+        self._model = model
+        if isinstance(model, VelocityModel):
+            self.none, self.slopes = model.slip_terms(inputs)
+            return
+        slip = model.slip
+        assert isinstance(slip, BodySlip)
+        count = len(slip.parameters)
+        self.none = twists(model.replace(slip=slip.with_parameters(np.zeros(count))), inputs)
         self.slopes = np.empty((*self.none.shape, count))
         for k, p in enumerate(np.eye(count)):  # in place: of a long log there is no room for them twice
-            self.slopes[..., k] = twists(model.replace(slip=base.with_parameters(p)), inputs) - self.none
+            self.slopes[..., k] = twists(model.replace(slip=slip.with_parameters(p)), inputs) - self.none
 
-    def fits(self, model: object) -> bool:
-        """Whether a model differs from the one given only in its slip coefficients."""
-        if not isinstance(model, Kinematics) or model.vehicle is not self._model.vehicle:
+    def fits(self, model: Kinematics | VelocityModel) -> bool:
+        """Whether a model differs from the one given only in its slip parameters."""
+        mine = self._model
+        if type(model) is not type(mine) or model.vehicle is not mine.vehicle:
             return False
-        if model.weights is not self._model.weights or model.time_constant != self._model.time_constant:
+        if not isinstance(model, Kinematics) or not isinstance(mine, Kinematics):
+            return model.spec == mine.spec  # type: ignore[union-attr]  # of one type with mine
+        if model.weights is not mine.weights or model.time_constant != mine.time_constant:
             return False
-        slip = model.slip
-        return slip is None or (
-            type(slip) is type(self._slip)
-            and slip.apply == self._slip.apply
-            and len(slip.parameters) == len(self._slip.parameters)
-            and slip.axes.tobytes() == self._slip.axes.tobytes()
-        )
+        slip, own = model.slip, mine.slip
+        assert isinstance(slip, BodySlip)
+        assert isinstance(own, BodySlip)
+        same = (type(slip), slip.apply, len(slip.parameters)) == (type(own), own.apply, len(own.parameters))
+        return same and slip.axes.tobytes() == own.axes.tobytes()
 
-    def twists(self, model: Kinematics, part: slice = slice(None)) -> FloatArray:
-        """Body velocity at each sample, or at some, shape (n, 6)."""
-        if not isinstance(model.slip, BodySlip):
-            return self.none[part]
-        result: FloatArray = self.none[part] + self.slopes[part] @ model.slip.parameters
-        return result
+    def twists(self, slip: FloatArray, part: slice = slice(None)) -> FloatArray:
+        """Body velocity at each sample, or at some, for S rows of slip parameters (S, k), shape (S, n, 6)."""
+        none, slopes = self.none[part], self.slopes[part]
+        out = np.empty((len(slip), *none.shape))
+        slip = np.ascontiguousarray(slip, dtype=np.float64)
+
+        def some(_: int, low: int, high: int) -> None:
+            kernels.superpose(none, slopes, slip, out, low, high)
+
+        in_slices(some, len(none), threads=thread_count(None), size=BLOCK)
+        return out
 
 
 def inputs_of(log: Any, vehicle: Vehicle) -> Inputs:
@@ -184,10 +201,17 @@ def _contiguous(values: Any) -> FloatArray:
 
 def rolling_speed(inputs: Inputs, vehicle: Vehicle) -> FloatArray:
     """Mean rim speed of the measured wheels, without sign [m/s], (n,)."""
-    wheel = {int(f) - 1: float(r) for f, r in zip(vehicle.arrays.wheel, vehicle.arrays.radius, strict=True)}
-    columns = [j for j in inputs.measured if int(j) in wheel]
-    if not columns:
+    if not np.isin(vehicle.arrays.wheel - 1, inputs.measured).any():
         raise CalibrationError(f"the log measures no wheel of '{vehicle.name}', so its speed is not known")
-    rims = np.abs(inputs.rates[:, columns]) * np.array([wheel[int(j)] for j in columns])
-    result: FloatArray = rims.mean(axis=1)
+    return rim_speed(vehicle, inputs.rates)
+
+
+def rim_speed(vehicle: Vehicle, rates: FloatArray) -> FloatArray:
+    """Mean |rate| · radius of the measured wheels [m/s], (…,), for joint rates (…, nj) with NaN where not measured.
+
+    0 where no wheel is measured. `_kernels/motion/rim_speed.py` is the same for kernels.
+    """
+    rims = np.abs(rates[..., vehicle.arrays.wheel - 1]) * vehicle.arrays.radius
+    measured = np.isfinite(rims)
+    result: FloatArray = np.where(measured, rims, 0.0).sum(axis=-1) / np.maximum(measured.sum(axis=-1), 1)
     return result

@@ -5,22 +5,18 @@ from typing import TYPE_CHECKING
 from grouser.lazy import lazy
 
 if TYPE_CHECKING:
-    from grouser.odometry.body_force import imu_force, quasi_static_force
     from grouser.odometry.contact_angles import ContactAngleEstimator, ground_angles, pair_angles
     from grouser.odometry.encoder import Encoders
     from grouser.odometry.estimate import Estimate
-    from grouser.odometry.jacobians import WheelJacobians, wheel_jacobians
+    from grouser.odometry.inputs import EncoderNoise
     from grouser.odometry.judge import Judgement, judge
     from grouser.odometry.log import GroundSpread, LogOdometry, odometry_of
-    from grouser.odometry.motor_slip import MotorSlipDetector
-    from grouser.odometry.noise import EncoderNoise
+    from grouser.odometry.motor_slip import MotorSlipDetector, PassiveSchedule, PassiveWheelSlip
     from grouser.odometry.odometry import Odometry
     from grouser.odometry.output import ros_odometry, write_csv, write_tum
-    from grouser.odometry.passive_wheel import PassiveSchedule, PassiveWheelSlip
-    from grouser.odometry.potentiometer import Potentiometer
-    from grouser.odometry.slip_ratio import body_slip, travel_slip
+    from grouser.odometry.slip_ratio import body_slip, imu_force, quasi_static_force, travel_slip
     from grouser.odometry.sources import AttitudeSource, accelerometer_attitude, bogie_angle
-    from grouser.odometry.steering_elasticity import SteeringElasticity
+    from grouser.odometry.steering import Potentiometer, SteeringElasticity
     from grouser.odometry.wheel_slip import WheelSlipDetector
 
 __all__ = [
@@ -38,7 +34,6 @@ __all__ = [
     "PassiveWheelSlip",
     "Potentiometer",
     "SteeringElasticity",
-    "WheelJacobians",
     "WheelSlipDetector",
     "accelerometer_attitude",
     "body_slip",
@@ -51,9 +46,7 @@ __all__ = [
     "quasi_static_force",
     "ros_odometry",
     "travel_slip",
-    "wheel_jacobians",
     "write_csv",
     "write_tum",
 ]
-
 lazy(__name__)

@@ -1,4 +1,4 @@
-"""Odometry of a log beside plain odometry of the same log, both judged by its poses where it has some."""
+"""Odometry of a log and plain odometry of the same log, both judged by its poses where it has some."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grouser.calibration.evaluate import plain_odometry
-from grouser.errors import GrouserError
+from grouser.errors import OdometryError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
+from grouser.motion.plain import plain_odometry
 from grouser.odometry.judge import Judgement, judge
 from grouser.odometry.log import SAME_GROUND, LogOdometry, Progress, odometry_of
 from grouser.vehicles.catalog import vehicle
@@ -19,7 +19,7 @@ from grouser.vehicles.catalog import vehicle
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What both odometries say."""
+    """Both odometries and their judgements."""
 
     motion: MotionModel
     """That of the fit, or of the vehicle that the manifest names."""
@@ -41,30 +41,38 @@ def compare(
     same_ground: bool = False,
     progress: Progress | None = None,
 ) -> Compared:
-    """Run and judge odometry along a log; without a fit it is plain odometry itself.
+    """Run and judge odometry along a log; without a fit it is plain odometry itself. Each odometry is run once.
 
-    gyro: turn rates are its. progress: told how much is done, of 100.
+    gyro: turn rates are its. progress: is called with how much is done, of 100.
     """
     motion = fit.model if fit is not None else _uncalibrated(log)
-    plain = plain_odometry(motion, log)
+    plain_motion = plain_odometry(motion, log)
     trained = fit is not None and fit.training.log == log.name and fit.training.samples == len(log)
-    spread = SAME_GROUND if same_ground or trained else None
-    stages = _stages(progress, 5 if len(log.poses) >= 2 else 1)
-    run = odometry_of(plain if fit is None else fit, log, gyro=gyro, ground=spread, progress=stages[0])
-    if len(log.poses) < 2:
-        return Compared(motion, run, trained)
+    judging = len(log.poses) >= 2
     # The pose sensor does not see full turns while it is blind; the best odometry there is counts them.
-    turns = run
-    if not gyro and _sees_turns(log):
-        turns = odometry_of(motion, log, gyro=True, quiet=True, progress=stages[1])
-    judged = judge(run, log, motion.sensor, turns=turns, progress=stages[2])
-    beside = odometry_of(plain, log, quiet=True, progress=stages[3])
-    baseline = judge(beside, log, motion.sensor, turns=turns, progress=stages[4])
-    return Compared(motion, run, trained, beside, judged, baseline)
+    counting = judging and not gyro and log.gyro is not None and bool(np.isfinite(log.gyro[:, 2]).any())
+    is_plain = fit is None and not gyro
+    stages = iter(_stages(progress, 1 + counting + judging * (2 if is_plain else 3)))
+    run = odometry_of(
+        plain_motion if fit is None else fit,
+        log,
+        gyro=gyro,
+        ground=SAME_GROUND if same_ground or trained else None,
+        progress=next(stages),
+    )
+    if not judging:
+        return Compared(motion, run, trained)
+    turns = odometry_of(motion, log, gyro=True, quiet=True, progress=next(stages)) if counting else run
+    judged = judge(run, log, motion.sensor, turns=turns, progress=next(stages))
+    if is_plain:
+        return Compared(motion, run, trained, run, judged, judged)
+    plain = odometry_of(plain_motion, log, quiet=True, progress=next(stages))
+    baseline = judge(plain, log, motion.sensor, turns=turns, progress=next(stages))
+    return Compared(motion, run, trained, plain, judged, baseline)
 
 
 def _stages(progress: Progress | None, count: int) -> list[Progress | None]:
-    """What so many steps of equal weight tell how far they are."""
+    """A progress function for each of so many steps of equal weight."""
     if progress is None:
         return [None] * count
 
@@ -76,9 +84,5 @@ def _stages(progress: Progress | None, count: int) -> list[Progress | None]:
 
 def _uncalibrated(log: Log) -> MotionModel:
     if log.vehicle is None:
-        raise GrouserError(f"{log.name}: its manifest names no vehicle; name it there, vehicle = '…', or give a fit")
+        raise OdometryError(f"{log.name}: its manifest names no vehicle; name it there, vehicle = '…', or give a fit")
     return MotionModel(model=Kinematics(vehicle(log.vehicle)), sensor=log.sensor)
-
-
-def _sees_turns(log: Log) -> bool:
-    return log.gyro is not None and bool(np.isfinite(log.gyro[:, 2]).any())

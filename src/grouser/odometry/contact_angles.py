@@ -1,12 +1,12 @@
 """Contact angles: where on its rim each wheel meets the ground, estimated from wheel rates and pitch rate.
 
 The idea is Iagnemma and Dubowsky's, T's reference [50]: wheels that roll without slip move along the ground, so the
-difference between the velocities of two wheels of one rigid body, which is pitch rate times distance, tells the
+difference between the velocities of two wheels of one rigid body, which is pitch rate times distance, gives the
 directions of both. Angles are T's δ in the wheel's carrier [rad]: straight down is 0, a contact ahead is negative.
 L's ψ is −δ: climbing is positive.
 
-What cannot be seen: at standstill nothing; without any turning of the body only that all wheels move alike, not where
-to. The estimate then goes back to zero as the wheels roll on, and says that it is not valid.
+Nothing is observable at standstill; without any turning of the body only that all wheels move alike, not where to. The
+estimate then returns to zero as the wheels roll on, and is marked as not valid.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grouser import checks
 from grouser._kernels.odometry import contact_angles as kernels
+from grouser._kernels.odometry.contact_rows import CONTACT_NOISE, ContactFilter
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
-from grouser.errors import SimulationError
-from grouser.odometry.time_stamp import time_stamp
+from grouser.errors import OdometryError
+from grouser.odometry.inputs import check, finite_row, joint_values, time_stamp
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -49,13 +49,13 @@ def pair_angles(
     close no triangle mean slip.
     """
     v_r, v_f, rate = (
-        checks.number(value, name)
+        check.number(value, name)
         for value, name in ((speed_rear, "speed_rear"), (speed_front, "speed_front"), (pitch_rate, "pitch_rate"))
     )
-    dx, dz = checks.number(ahead, "ahead"), checks.number(above, "above")
+    dx, dz = check.number(ahead, "ahead"), check.number(above, "above")
     base = math.hypot(dx, dz)
     if base == 0.0:
-        raise SimulationError("ahead, above: both wheels are in one place; contact angles need wheels that are apart")
+        raise OdometryError("ahead, above: both wheels are in one place; contact angles need wheels that are apart")
     side = abs(rate) * base
     if min(abs(v_r), abs(v_f)) < kernels.SLOWEST or side < 1e-9:
         return 0.0, 0.0, False
@@ -80,7 +80,7 @@ def ground_angles(
     Valid where the wheel is within `touching` [m] of the ground: elsewhere the state or the map is wrong.
     """
     found = contacts(vehicle, state, ground)
-    return found.angle, np.abs(found.height_error) <= checks.positive(touching, "touching")
+    return found.angle, np.abs(found.height_error) <= check.positive(touching, "touching")
 
 
 class ContactAngleEstimator:
@@ -92,8 +92,8 @@ class ContactAngleEstimator:
     zero angle with exp(−distance/length). This makes a Kalman filter, whose update is solved by Gauss–Newton and whose
     covariance decides validity. Slip is taken to last over that length, so many samples of one slip count once.
 
-    It cannot tell angles from slip that fits them: wheels driven at equal rates over ground that asks for different
-    ones slip by the difference. On gentle ground that may cost more than the angles are worth.
+    It cannot separate angles from slip that fits them: wheels driven at equal rates over ground that requires different
+    ones slip by the difference. On gentle ground this error may exceed the benefit of the angles.
     """
 
     def __init__(
@@ -117,42 +117,47 @@ class ContactAngleEstimator:
         ground's slope is forgotten [m], None for twice the wheel's radius; largest_sigma: of an angle that counts as
         valid [rad]. All are one sigma.
         """
-        self.vehicle = checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
-        self._noise = np.empty(5)
-        self._noise[kernels.RATE] = checks.positive(rate_noise, "rate_noise")
-        self._noise[kernels.SLIP] = checks.positive(slip, "slip")
-        self._noise[kernels.SIDESLIP] = checks.positive(sideslip, "sideslip")
-        self._noise[kernels.SPREAD] = checks.positive(spread, "spread")
-        self._noise[kernels.VALID] = checks.positive(largest_sigma, "largest_sigma")
-        self._turn_noise = checks.positive(turn_noise, "turn_noise")
-        self._attitude_rate_noise = checks.positive(attitude_rate_noise, "attitude_rate_noise")
-        arrays = vehicle.arrays
-        distance = 2.0 * arrays.radius
-        if length is not None:
-            distance = np.full(vehicle.n_wheels, checks.positive(length, "length"))
-        # Couplings without a spring hold exactly; sprung joints move as their measured or unknown rates say.
-        coupling = arrays.coupling[[k for k, c in enumerate(vehicle.couplings) if c.is_rigid]] / COUPLING_RATE
-        loose = np.full(6 + vehicle.n_joints, JOINT_RATE)
-        loose[:6], loose[5 + arrays.wheel] = OPEN_RATE, OPEN_SPIN
-        self._fixed = (arrays, coupling, loose**-2.0, distance, vehicle.rest, self._noise)
+        self.vehicle = check.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+        self._turn_noise = check.positive(turn_noise, "turn_noise")
+        self._attitude_rate_noise = check.positive(attitude_rate_noise, "attitude_rate_noise")
+        self._noise = np.zeros((), CONTACT_NOISE)
+        for field, value, name in (
+            ("rate", rate_noise, "rate_noise"), ("slip", slip, "slip"), ("sideslip", sideslip, "sideslip"),
+            ("spread", spread, "spread"), ("valid", largest_sigma, "largest_sigma"),
+        ):  # fmt: skip
+            self._noise[field] = check.positive(value, name)
+        self._length = None if length is None else check.positive(length, "length")
         self.reset()
 
     def reset(self) -> None:
         """Forget everything: angles are zero and unknown."""
-        nw = self.vehicle.n_wheels
-        self._psi = np.zeros(nw)
-        self._P = np.eye(nw) * self._noise[kernels.SPREAD] ** 2
+        vehicle, arrays = self.vehicle, self.vehicle.arrays
+        nw, nj = vehicle.n_wheels, vehicle.n_joints
+        # Couplings without a spring hold exactly; sprung joints move with their measured or unknown rates.
+        coupling = arrays.coupling[[k for k, c in enumerate(vehicle.couplings) if c.is_rigid]] / COUPLING_RATE
+        sizes = {"nw": nw, "nj": nj, "nv": 6 + nj, "nq": 7 + nj, "nx": 6 + nj + nw, "nc": len(coupling)}
+        sizes["nr"] = 3 * nw + 3 + len(coupling)
+        f = self._filter = ContactFilter.zeros(vehicle=arrays, s=make_scratch(arrays), **sizes)
+        f.repoint(noise=self._noise)
+        loose = np.full(6 + nj, JOINT_RATE)
+        loose[:6], loose[5 + arrays.wheel] = OPEN_RATE, OPEN_SPIN
+        f.coupling[:], f.looseness[:], f.rest[:] = coupling, loose**-2.0, vehicle.rest
+        f.length[:] = 2.0 * arrays.radius if self._length is None else self._length
+        f.unknown[:6], f.q[0] = np.arange(6), 1.0
+        f.P[:] = np.eye(nw) * float(self._noise["spread"]) ** 2
         self._time: float | None = None
         self._attitude: FloatArray | None = None
         self._attitude_rate = [0.0, 0.0]
-        self._v = np.zeros(6 + self.vehicle.n_joints)
-        self._carrier_rate = np.zeros(nw)
-        self.surprise = 0.0
+
+    @property
+    def surprise(self) -> float:
+        """Mean square of the residuals in sigmas of the latest sample that could be solved or refused."""
+        return float(self._filter.sample.surprise)
 
     @property
     def sigma(self) -> FloatArray:
         """Standard deviation of each angle [rad], (nw,)."""
-        result: FloatArray = np.sqrt(np.diag(self._P))
+        result: FloatArray = np.sqrt(np.diag(self._filter.P))
         return result
 
     def update(
@@ -172,29 +177,25 @@ class ContactAngleEstimator:
         of attitude are taken. What is not finite counts as not measured. An angle that is not valid is the best guess
         there is, drawn towards zero. A sample whose time does not advance changes nothing and is not valid.
         """
-        nw = self.vehicle.n_wheels
-        now = time_stamp(t)
-        joint_rates = joint_values(self.vehicle, rates, "rates")
-        joint_angles = joint_values(self.vehicle, angles, "angles")
+        f, now = self._filter, time_stamp(t)
+        f.rates[:] = joint_values(self.vehicle, rates, "rates")
+        f.angles[:] = joint_values(self.vehicle, angles, "angles")
         dt = 0.0 if self._time is None else now - self._time
         if self._time is not None and dt <= 0.0:
-            return -self._psi, np.zeros(nw, dtype=bool)
+            return -f.psi, np.zeros(len(f.psi), dtype=bool)
         self._time = now
-        turning = self._turning(dt, attitude, pitch_rate, gyro)
-        valid = np.empty(nw, dtype=bool)
-        memory = (self._psi, self._P, self._v, self._carrier_rate)
-        self.surprise = kernels.update_contact_angles(
-            *self._fixed, joint_rates, joint_angles, *turning, dt, self.surprise, *memory, valid,
-            make_scratch(self.vehicle.arrays),
-        )  # fmt: skip
-        return -self._psi, valid
+        rows, values = self._turning(dt, attitude, pitch_rate, gyro)
+        f.sample.dt, f.sample.turns = dt, len(rows)
+        f.sample.turn_rows[: len(rows)], f.sample.turn[: len(rows)] = rows, values
+        kernels.update_contact_angles(f)
+        return -f.psi, f.valid > 0
 
     def _turning(
         self, dt: float, attitude: ArrayLike | None, pitch_rate: float | None, gyro: ArrayLike | None
     ) -> tuple[FloatArray, FloatArray]:
         """What is known about ω: rows (k, 3) and their values (k,), both in sigmas; k may be zero."""
-        now = _finite(attitude, "attitude", 2)
-        turned = _finite(gyro, "gyro", 3)
+        now = finite_row(attitude, "attitude", 2)
+        turned = finite_row(gyro, "gyro", 3)
         differences = False
         if now is not None and self._attitude is not None and dt > 0.0:
             differences = True
@@ -206,7 +207,7 @@ class ContactAngleEstimator:
         if turned is not None:
             return np.eye(3) / self._turn_noise, turned / self._turn_noise
         rows, values = [], []
-        pitching = _finite(None if pitch_rate is None else [pitch_rate], "pitch_rate", 1)
+        pitching = finite_row(None if pitch_rate is None else [pitch_rate], "pitch_rate", 1)
         if pitching is not None:
             rows.append((0.0, 1.0 / self._turn_noise, 0.0))
             values.append(float(pitching[0]) / self._turn_noise)
@@ -217,42 +218,6 @@ class ContactAngleEstimator:
             rows += [(1.0 / noise, tp * sr / noise, tp * cr / noise), (0.0, cr / noise, -sr / noise)]
             values += [rate / noise for rate in self._attitude_rate]
         return np.array(rows, dtype=np.float64).reshape(-1, 3), np.array(values, dtype=np.float64)
-
-
-def joint_values(vehicle: Vehicle, given: ArrayLike | Mapping[str, float] | None, name: str) -> FloatArray:
-    """Values of all joints in the vehicle's order, NaN where not measured, from an array or a mapping."""
-    n = vehicle.n_joints
-    if given is None:
-        return np.full(n, np.nan)
-    if isinstance(given, Mapping):
-        result = np.full(n, np.nan)
-        for joint, value in given.items():
-            try:
-                result[vehicle.joint_index(joint)] = value
-            except (TypeError, ValueError):
-                raise SimulationError(f"{name} of '{joint}': {value!r:.60} is not a number") from None
-    else:
-        try:
-            result = np.array(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise SimulationError(f"{name}: is not an array of numbers, one per joint of '{vehicle.name}'") from None
-        if result.shape != (n,):
-            raise SimulationError(f"{name}: has shape {result.shape}, needs ({n},), one per joint of '{vehicle.name}'")
-    result[~(np.abs(result) <= checks.LARGEST)] = np.nan
-    return result
-
-
-def _finite(value: ArrayLike | None, name: str, n: int) -> FloatArray | None:
-    """An array of n numbers; None if it is missing or not finite."""
-    if value is None:
-        return None
-    try:
-        row = np.array(value, dtype=np.float64)  # a copy: callers may use one buffer for all samples
-    except (TypeError, ValueError):
-        raise SimulationError(f"{name}: is not {n} numbers") from None
-    if row.shape != (n,):
-        raise SimulationError(f"{name}: has shape {row.shape}, needs ({n},)")
-    return row if np.isfinite(row).all() else None
 
 
 def _wrapped(angle: float) -> float:

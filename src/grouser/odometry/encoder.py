@@ -1,12 +1,12 @@
 """Wheel rates from encoder positions, L (4.42), and the noise that counting whole steps puts into them.
 
-An encoder that counts steps of q [rad] says the position rounded down. Over a time T a wheel at rate ω turns by ωT/q
+An encoder that counts steps of q [rad] gives the position rounded down. Over a time T a wheel at rate ω turns by ωT/q
 steps, of which the counter sees the whole number below or above: with f the fraction of a step, the difference has
 variance q² f (1 − f), which is q²/6 over all rates. The rate's variance is therefore q²/(6 T²): ten times the period
 gives a hundredth of it. What one difference adds the next takes back, so the angle never drifts.
 
 L's (4.43), .0076 to .0097 rad²/s² at T = 10 ms, is that of 2600 to 2940 steps per turn of the wheel. L reports about
-ten times more at 1 kHz, not the hundred times that counting alone gives: see `steps_and_ripple`.
+ten times more at 1 kHz, not the hundred times that counting alone gives.
 """
 
 from __future__ import annotations
@@ -18,55 +18,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grouser import checks
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
-from grouser.odometry.time_stamp import time_stamp
+from grouser.odometry.inputs import check, row, time_stamp
 
 BoolArray = NDArray[np.bool_]
 
-FROZEN_BY_COMMAND = 0.1  # rad a wheel was told to turn without one step
+FROZEN_BY_COMMAND = 0.1  # rad a wheel was commanded to turn without one step
 FROZEN_BY_OTHERS = 1.0  # rad the other wheels turned meanwhile; larger, because a wheel may stand in a tight turn
 
 
 def rate_variance(steps_per_turn: float, period: float) -> float:
     """Variance of a rate [rad²/s²] from the difference of two positions a period [s] apart: q²/(6 T²)."""
-    q = 2.0 * math.pi / checks.positive(steps_per_turn, "steps_per_turn")
-    return q * q / (6.0 * checks.positive(period, "period") ** 2)
-
-
-def variance_at_rate(rate: ArrayLike, steps_per_turn: float, period: float) -> FloatArray:
-    """The same at known rates [rad/s]: q² f (1 − f)/T², with f the fraction of a step that is left over in a period."""
-    q = 2.0 * math.pi / checks.positive(steps_per_turn, "steps_per_turn")
-    T = checks.positive(period, "period")
-    given = np.asarray(rate)
-    f = np.mod(checks.array(given, "rate", (None,) * given.ndim) * T / q, 1.0)
-    result: FloatArray = (q / T) ** 2 * f * (1.0 - f)
-    return result
-
-
-def steps_for(variance: float, period: float) -> float:
-    """Steps per turn whose counting alone gives a variance [rad²/s²] of rates at a period [s]."""
-    q = math.sqrt(6.0 * checks.positive(variance, "variance")) * checks.positive(period, "period")
-    return 2.0 * math.pi / q
-
-
-def steps_and_ripple(slow: tuple[float, float], fast: tuple[float, float]) -> tuple[float, float]:
-    """Steps per turn, and variance [rad²/s²] of true ripple in speed, from (period, variance) at two periods.
-
-    Ripple is that of the speed itself, slow enough not to average out over a period: variance = ripple + q²/(6 T²).
-    This is one way how ten times more variance at a tenth of the period can be, L §4.5.1; a fast signal that is
-    filtered before it is read is another. L says too little to decide.
-    """
-    (T, a), (t, b) = ((checks.positive(p, "period"), checks.positive(v, "variance")) for p, v in (slow, fast))
-    counting = (b - a) / (t**-2 - T**-2) if t != T else -1.0
-    ripple = a - counting / T**2
-    if counting <= 0.0 or ripple < 0.0:
-        raise SimulationError(
-            f"variances {a:g} at {T:g} s and {b:g} at {t:g} s are not those of ripple and counting; the shorter period "
-            f"must have more, at most {(T / t) ** 2:g} times"
-        )
-    return 2.0 * math.pi / math.sqrt(6.0 * counting), ripple
+    q = 2.0 * math.pi / check.positive(steps_per_turn, "steps_per_turn")
+    return q * q / (6.0 * check.positive(period, "period") ** 2)
 
 
 @dataclass(frozen=True)
@@ -74,7 +38,7 @@ class Rates:
     """Wheel rates of one moment, one entry per encoder."""
 
     rate: FloatArray
-    """[rad/s]; NaN where nothing can be said."""
+    """[rad/s]; NaN where not known."""
     variance: FloatArray
     """From counting steps [rad²/s²]; NaN likewise."""
     period: FloatArray
@@ -102,12 +66,12 @@ class Encoders:
         reaches back, more for less noise and more delay. fastest: rate [rad/s] that no wheel exceeds; a gap in which
         the counter could wrap unseen at this rate, or longer than `longest` [s], gives no rate.
         """
-        self.n = checks.count(n, "n", most=1000)
-        self.step = 2.0 * math.pi / checks.positive(steps_per_turn, "steps_per_turn")
-        self._wrap = None if wrap is None else float(checks.count(wrap, "wrap", least=2, most=2**53))
-        self._span = checks.count(span, "span", most=10_000)
-        self._fastest = checks.positive(fastest, "fastest")
-        self._longest = checks.positive(longest, "longest")
+        self.n = check.count(n, "n", most=1000)
+        self.step = 2.0 * math.pi / check.positive(steps_per_turn, "steps_per_turn")
+        self._wrap = None if wrap is None else float(check.count(wrap, "wrap", least=2, most=2**53))
+        self._span = check.count(span, "span", most=10_000)
+        self._fastest = check.positive(fastest, "fastest")
+        self._longest = check.positive(longest, "longest")
         self._past: list[deque[tuple[float, float]]] = [deque(maxlen=self._span + 1) for _ in range(self.n)]
         self._time: float | None = None
         self._unmoved = np.zeros((2, self.n))
@@ -115,11 +79,11 @@ class Encoders:
     def update(self, t: float, counts: ArrayLike, expected: ArrayLike | None = None) -> Rates:
         """Rates at time t [s] from counter readings (n,), NaN where one is missing.
 
-        expected: rates that were commanded (n,) [rad/s]; without them, or where NaN, the other wheels tell whether an
+        expected: rates that were commanded (n,) [rad/s]; without them, or where NaN, the other wheels decide whether an
         encoder is frozen. A sample whose time does not advance gives no rates.
         """
         now = time_stamp(t)
-        counts = _row(counts, "counts", self.n)
+        counts = row(counts, "counts", self.n, "encoder")
         rate, variance, period = np.full((3, self.n), np.nan)
         if self._time is not None and now <= self._time:
             return Rates(rate, variance, period, self._frozen)
@@ -127,7 +91,7 @@ class Encoders:
         self._time = now
         for i in range(self.n):
             self._difference(i, now, counts[i], rate, variance, period)
-        self._watch(dt, counts, rate, None if expected is None else _row(expected, "expected", self.n))
+        self._watch(dt, counts, rate, None if expected is None else row(expected, "expected", self.n, "encoder"))
         return Rates(rate, variance, period, self._frozen)
 
     def _difference(
@@ -146,7 +110,7 @@ class Encoders:
                 if gap * self._fastest >= 0.5 * self._wrap * self.step:
                     past.clear()  # it may have gone round once more: begin again
             if gap > self._longest or abs(change) * self.step > self._fastest * gap + self.step:
-                past.clear()  # a gap too long, or a jump no wheel can make: the counter was set anew
+                past.clear()  # a gap too long, or a jump no wheel can make: the counter was reset
         if self._wrap is not None and abs(count) > 2.0**52:
             past.clear()
             count %= self._wrap
@@ -155,7 +119,7 @@ class Encoders:
             return
         T = now - past[0][0]
         rate[i] = (count - past[0][1]) * self.step / T
-        variance[i] = self.step**2 / (6.0 * T * T)
+        variance[i] = rate_variance(2.0 * math.pi / self.step, T)
         period[i] = T
 
     def _watch(self, dt: float, counts: FloatArray, rate: FloatArray, expected: FloatArray | None) -> None:
@@ -169,9 +133,9 @@ class Encoders:
                 continue
             others = np.abs(np.delete(rate, i))
             others = others[np.isfinite(others)]
-            told = math.nan if expected is None else expected[i]
-            if math.isfinite(told):
-                self._unmoved[0, i] += abs(told) * dt
+            commanded = math.nan if expected is None else expected[i]
+            if math.isfinite(commanded):
+                self._unmoved[0, i] += abs(commanded) * dt
             elif others.size:
                 self._unmoved[1, i] += float(np.median(others)) * dt
 
@@ -180,14 +144,3 @@ class Encoders:
         most = np.array([max(FROZEN_BY_COMMAND, 5.0 * self.step), max(FROZEN_BY_OTHERS, 5.0 * self.step)])
         result: BoolArray = np.any(self._unmoved > most[:, None], axis=0)
         return result
-
-
-def _row(value: ArrayLike, name: str, n: int) -> FloatArray:
-    """An array of n floats, NaN and infinity allowed."""
-    try:
-        row = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise SimulationError(f"{name}: is not an array of numbers") from None
-    if row.shape != (n,):
-        raise SimulationError(f"{name}: has shape {row.shape}, needs ({n},), one per encoder")
-    return row

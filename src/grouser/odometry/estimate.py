@@ -1,61 +1,96 @@
-"""What odometry knows after a sample: pose, velocity, slip, and how sure it is."""
+"""An estimate of odometry: pose, velocity and slip after a sample, with their covariances."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from grouser._kernels.odometry import slots
+from grouser import rotation
+from grouser._kernels.odometry.state import ESTIMATE
 from grouser.checks import FloatArray
-from grouser.odometry.ros_order import pose_rows, twist_rows
 
 COMPONENTS = ("wx", "wy", "wz", "vx", "vy", "vz")
 """Entries of a twist, in order: turn rates about, speeds along the body's x, y, z."""
+NOT_OBSERVED = 1e6
+"""Variance of a velocity that nothing measures [m²/s², rad²/s²], by which a message marks it."""
+
+_LINEAR_FIRST = np.ix_([3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2])
+
+
+def pose_rows(covariance: FloatArray, quaternion: FloatArray) -> FloatArray:
+    """Pose covariance in ROS order, (36,): position first, row by row, in the axes of the world.
+
+    Given is that of the error (rotation, translation) in body axes, T_true = T_est · Exp(δ).
+    """
+    R = rotation.from_quaternion(quaternion)
+    both = np.zeros((6, 6))
+    both[:3, :3] = both[3:, 3:] = R
+    rows: FloatArray = (both @ covariance @ both.T)[_LINEAR_FIRST].ravel()
+    return rows
+
+
+def twist_rows(covariance: FloatArray, observed: np.ndarray | None = None) -> FloatArray:
+    """Twist covariance in ROS order, (36,): of (ω, v) in body axes; `NOT_OBSERVED` for entries that are not."""
+    matrix = covariance
+    if observed is not None and not observed.all():
+        matrix = np.where(np.outer(observed, observed), covariance, np.diag(np.full(6, NOT_OBSERVED)))
+    rows: FloatArray = matrix[_LINEAR_FIRST].ravel()
+    return rows
 
 
 class Estimate:
     """Pose, velocity and their covariances after one sample; immutable, its arrays are copies."""
 
-    __slots__ = ("_late", "_values")
+    __slots__ = ("_words",)
 
-    def __init__(self, values: FloatArray, late: bool = False) -> None:
-        """From the flat array of the kernel, which is kept: do not write into it."""
-        self._values = values
-        self._late = late
+    def __init__(self, words: FloatArray) -> None:
+        """From the 64-bit words of one record `ESTIMATE`, which are kept: copying a record itself takes 4 µs."""
+        self._words = words
+
+    @classmethod
+    def rows(cls, records: np.ndarray) -> list[Estimate]:
+        """From records (n,), which they share."""
+        return [cls(words) for words in records.view(np.float64).reshape(len(records), -1)]
+
+    @property
+    def _values(self) -> Any:
+        return self._words.view(ESTIMATE)[0]
 
     @property
     def time(self) -> float:
         """Of the sample [s]."""
-        return float(self._values[slots.O_TIME])
+        return float(self._values["time"])
 
     @property
     def position(self) -> FloatArray:
         """Of the body in the world, (3,) [m]."""
-        return self._part(slots.O_POSITION, 3)
+        return self._copy("position")
 
     @property
     def quaternion(self) -> FloatArray:
         """Orientation of the body in the world, (4,), w x y z."""
-        return self._part(slots.O_QUATERNION, 4)
+        return self._copy("quaternion")
 
     @property
     def yaw(self) -> float:
         """Heading [rad], not wrapped: full turns add up."""
-        return float(self._values[slots.O_YAW])
+        return float(self._values["yaw"])
 
     @property
     def attitude(self) -> FloatArray:
         """Roll and pitch that were used, (2,) [rad]."""
-        return self._part(slots.O_ATTITUDE, 2)
+        return self._copy("attitude")
 
     @property
     def twist(self) -> FloatArray:
         """Velocity (ω, v) in body axes, (6,) [rad/s, m/s]: wheels, slip, and the gyro's turn rates where given."""
-        return self._part(slots.O_TWIST, 6)
+        return self._copy("twist")
 
     @property
     def odometry_twist(self) -> FloatArray:
-        """Velocity (ω, v) as the wheels alone tell it, without slip, (6,) [rad/s, m/s]."""
-        return self._part(slots.O_ODOMETRY, 6)
+        """Velocity (ω, v) by the wheels alone, without slip, (6,) [rad/s, m/s]."""
+        return self._copy("odometry_twist")
 
     @property
     def slip(self) -> FloatArray:
@@ -69,12 +104,12 @@ class Estimate:
         Encoder noise by propagation (4.47), scaled with slip (4.48); the process noise of a fit, as the variance of the
         mean velocity over the last step.
         """
-        return self._part(slots.O_COVARIANCE, 36).reshape(6, 6)
+        return self._copy("twist_covariance")
 
     @property
     def pose_covariance(self) -> FloatArray:
         """Of the pose's error δ = (rotation [rad], translation [m]) in body axes, (6, 6): T_true = T_est · Exp(δ)."""
-        return self._part(slots.O_POSE, 36).reshape(6, 6)
+        return self._copy("pose_covariance")
 
     @property
     def observed(self) -> np.ndarray:
@@ -83,22 +118,22 @@ class Estimate:
         With contact angles that are only assumed, the rise and the turn rates about x and y follow from the assumption:
         they are not observed.
         """
-        return np.asarray(self._values[slots.O_OBSERVED : slots.O_OBSERVED + 6] > 0.5)
+        return np.asarray(self._values["observed"] > 0.5)
 
     @property
     def wheels(self) -> int:
         """Number of wheels whose rates were used."""
-        return int(self._values[slots.O_MEASURED])
+        return int(self._values["wheels"])
 
     @property
     def degraded(self) -> bool:
         """Whether a fault of this sample's inputs enlarged the covariance."""
-        return self._late or self._values[slots.O_FAULTS] > 0.0
+        return bool(self._values["faults"] != 0)
 
     def ros_twist_covariance(self) -> FloatArray:
         """Covariance of geometry_msgs/TwistWithCovariance, (36,) row by row: v, then ω, in body axes (child frame).
 
-        Velocities that the wheels do not observe have a variance of 1e6 here: a message has no other way to say so.
+        Velocities that the wheels do not observe have a variance of 1e6.
         """
         return twist_rows(self.twist_covariance, self.observed)
 
@@ -110,8 +145,8 @@ class Estimate:
         """
         return pose_rows(self.pose_covariance, self.quaternion)
 
-    def _part(self, first: int, count: int) -> FloatArray:
-        part: FloatArray = self._values[first : first + count].copy()
+    def _copy(self, name: str) -> FloatArray:
+        part: FloatArray = self._values[name].copy()
         return part
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
-"""The gyro of a log made ready for odometry: when the vehicle stood, the gyro's bias, and how late it is.
+"""The gyro of a log made ready for odometry: standstills of the vehicle, bias and lag of the gyro.
 
-All three come from the log's own sensors, never from its poses. Wheels that stand tell when the body does not turn,
-so what the gyro says then is its bias. Wheels that turn the body tell when the gyro should say so: the lag is the
-shift under which the turn rates of both agree best, on top of the one in the manifest.
+All three come from the log's own sensors, never from its poses. While the wheels stand the body does not turn, so the
+reading of the gyro is its bias. The lag is the shift under which the turn rates of gyro and wheels agree best, in
+addition to the one in the manifest.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ STILL = 0.02
 REST = 1.0
 """How long all wheels must stand for the vehicle to be at rest [s]."""
 SETTLING = 0.5
-"""The body rocks for so long after a stop, and clocks differ by less: so much of a rest tells no bias [s]."""
+"""Left out at both ends of a rest [s]: the body rocks for so long after a stop, and clocks differ by less."""
 LEAST_REST = 2.0
 """Rest below which the bias is not known [s]."""
 UNKNOWN_BIAS = 0.003
-"""One sigma of a bias that no rest tells [rad/s]; assumed."""
+"""One sigma of the bias after too short a standstill to estimate it [rad/s]; assumed."""
 UNKNOWN_NOISE = 0.005
-"""One sigma of a turn rate where the log is too short to tell [rad/s]."""
+"""One sigma of a turn rate where the log is too short to estimate it [rad/s]."""
 LONGEST_LAG = 0.3
 """Largest remaining lag that is looked for, either way [s]."""
 LEAST_TURN = 0.5
-"""Turning [rad] that a lag can be told from."""
+"""Least turning from which a lag is estimated [rad]."""
 ALIKE = 0.5
-"""Share of the gyro's power that the wheels must explain for a lag to be believed."""
+"""Share of the gyro's power that the wheels must explain for a lag to be accepted."""
 HOLE = 0.5
 """Longest hole in the gyro's data that is filled by interpolation [s]."""
 SCALE = 0.003
@@ -55,11 +55,11 @@ class GyroSignal:
     bias_sigma: float
     """One sigma of the bias about z [rad/s]."""
     lag: float | None
-    """How much later than the manifest says the gyro was [s]; None: this log does not tell, and none is taken out."""
+    """Lag of the gyro in addition to the manifest's [s]; None: it cannot be estimated, and none is removed."""
     noise: float
     """One sigma of one turn rate about z while driving [rad/s], by its differences from sample to sample."""
     rest: float
-    """Seconds of rest that told the bias."""
+    """Standstill from which the bias was estimated [s]."""
 
 
 def at_rest(log: Log, vehicle: Vehicle) -> BoolArray:
@@ -74,7 +74,7 @@ def at_rest(log: Log, vehicle: Vehicle) -> BoolArray:
 
 
 def gyro_signal(log: Log, vehicle: Vehicle, turn_rate: FloatArray) -> GyroSignal:
-    """The gyro of a log; `turn_rate` (n,) [rad/s] is what the wheels say about the body's z axis."""
+    """The gyro of a log; `turn_rate` (n,) [rad/s] is that of the wheels, about the body's z axis."""
     if log.gyro is None or not np.isfinite(log.gyro[:, 2]).any():
         raise LogError(
             f"{log.name}: has no gyro about the body's z axis; name its columns in [gyro] of the manifest, or do"
@@ -83,7 +83,7 @@ def gyro_signal(log: Log, vehicle: Vehicle, turn_rate: FloatArray) -> GyroSignal
     rest = at_rest(log, vehicle)
     rates = _filled(log)
     known = _lasting(rest, log, REST, SETTLING) & np.isfinite(rates).all(axis=1)
-    seconds = float(np.sum(_steps(log)[known]))
+    seconds = float(known.sum() * log.report.period)
     moving = _noise(rates[:, 2], ~rest, log)
     if seconds >= LEAST_REST:
         bias = rates[known].mean(axis=0)
@@ -108,11 +108,6 @@ def _lasting(true: BoolArray, log: Log, least: float, trimmed: float) -> BoolArr
             inside = (time[first:end] >= time[first] + trimmed) & (time[first:end] <= time[end - 1] - trimmed)
             result[first:end] = inside
     return result
-
-
-def _steps(log: Log) -> FloatArray:
-    """Time each sample stands for [s], (n,)."""
-    return np.full(len(log), log.report.period)
 
 
 def _filled(log: Log) -> FloatArray:

@@ -1,7 +1,7 @@
-"""How good odometry along a log was, by the log's own poses.
+"""Errors of odometry along a log, by the log's own poses.
 
-Odometry and poses are laid on each other at the first pose alone, in position and yaw; nothing is fitted afterwards.
-Poses are taken at their time less the lag of the pose sensor, at the place where it sits on the body.
+Odometry and poses are aligned at the first pose alone, in position and yaw; nothing is fitted afterwards. Poses are
+taken at their time less the lag of the pose sensor, at the place where it sits on the body.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import Log
 from grouser.logs.log import IntArray, Sensor
+from grouser.motion.consistency import nees, nees_band, pose_noise, yaw_transition
+from grouser.odometry.inputs import check
 from grouser.odometry.log import LogOdometry, Progress
 from grouser.rotation import from_rpy, to_rpy
 
@@ -31,7 +32,7 @@ STRETCH = 10.0
 LEAST = 1e-6
 """One sigma below which no error is trusted to be [m, rad]."""
 ROWS = np.array([0, 1, 3])
-"""x, y, yaw of (x, y, z, yaw): what NEES is about."""
+"""x, y, yaw of (x, y, z, yaw): the entries of NEES."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,14 +54,14 @@ class Judgement:
     turning: float
     """Sum of |Δyaw| over the same chords [rad]."""
     along: float
-    """Mean ratio e' C⁻¹ e / 3 of x, y, yaw since the start, at every `SPACING` of way.
+    """Mean NEES eᵀ C⁻¹ e / 3 of x, y, yaw since the start, at every `SPACING` of way.
 
-    Errors since the start hang together, so this is hardly more than one independent number.
+    Errors since the start are correlated, so this is hardly more than one independent number.
     """
     stretches: FloatArray
-    """e' C⁻¹ e / 3 of x, y, yaw over stretches of `STRETCH`, each begun anew at a pose, (k,); the rest is the last.
+    """NEES eᵀ C⁻¹ e / 3 of x, y, yaw over stretches of `STRETCH`, each starting at a pose, (k,).
 
-    They share no noise, so their mean is one of k independent numbers; slip that is wrong throughout they do share.
+    They share no noise, so their mean is one of k independent numbers; constant errors of slip they do share.
     """
 
     @property
@@ -102,15 +103,6 @@ class Judgement:
         }
 
 
-def nees_band(samples: int) -> tuple[float, float]:
-    """Where 95 % of means of so many independent e' C⁻¹ e / 3 lie, if covariances are right."""
-    from scipy.special import gammaincinv
-
-    half = 0.5 * 3 * samples
-    low, high = (float(gammaincinv(half, p)) / half for p in (0.025, 0.975))
-    return low, high
-
-
 def _percent(part: float, whole: float) -> float | None:
     return 100.0 * part / whole if whole > 0.0 else None
 
@@ -125,75 +117,83 @@ def judge(
 ) -> Judgement:
     """Compare odometry of a log with its poses, over the drive in which the vehicle went farthest.
 
-    sensor: where the pose sensor sits and how late it is, as the fit found it. turns: another odometry of the log that
-    counts the full turns, way and turning in holes of the poses; None: this one. All odometries of a log that are to
-    be compared should be given the same. progress: told how many samples of the drive are done.
+    sensor: mounting and lag of the pose sensor, as the fit found them. turns: another odometry of the log that counts
+    the full turns, way and turning in holes of the poses; None: this one. All odometries of a log that are to be
+    compared should be given the same. progress: is called with the number of samples of the drive that are done.
     """
-    checks.instance(run, LogOdometry, "run", "use what odometry_of returned")
-    checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
-    checks.instance(sensor, Sensor, "sensor", "use fit.model.sensor")
+    check.instance(run, LogOdometry, "run", "use what odometry_of returned")
+    check.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
+    check.instance(sensor, Sensor, "sensor", "use fit.model.sensor")
     counting = run if turns is None else turns
-    whole_path = run.path
-    drive = _longest(run, whole_path)
-    poses, at = _poses(run, log, sensor, drive)
-    body = _at(run, at, drive)
+    drive = run.longest_drive
+    time = log.pose_elapsed - sensor.lag
+    poses = np.flatnonzero((time >= run.time[drive.start]) & (time <= run.time[drive.stop - 1]))
+    if len(poses) < 2:
+        raise LogError(f"{log.name}: has {len(poses)} poses along its longest drive; two are needed to judge odometry")
+    at = time[poses]
     estimate = _sensor_poses(run, sensor, at, drive)
     measured = np.concatenate([log.poses.position[poses], log.poses.attitude[poses, 2:3]], axis=1)
-    measured[:, 3] = _counted(measured[:, 3], _sensor_poses(counting, sensor, at, drive)[:, 3])
-    turn = measured[0, 3] - estimate[0, 3]
-    c, s = math.cos(turn), math.sin(turn)
-    R = np.array([[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    laid = (estimate - estimate[0]) @ R.T + measured[0]
-    wheels = _rolling(run, at, drive)
-    distance, turning = _way(measured, _at_reference(counting, sensor, at, drive), at, wheels)
-    path = np.interp(at, run.time[drive], whole_path[drive])
+    # Full turns are added where the sensor was blind: its difference to the odometry does not jump.
+    reference = _sensor_poses(counting, sensor, at, drive)[:, 3]
+    measured[:, 3] = reference - np.unwrap(reference - measured[:, 3])
+    R = _about_z(measured[:1, 3] - estimate[:1, 3])[0]
+    aligned = (estimate - estimate[0]) @ R.T + measured[0]
+    distance, turning = _way(measured, _way_of(counting, sensor, at, drive), at, _driven(run, at, drive))
+    path = np.interp(at, run.time[drive], run.path[drive])
     every = np.append(_spaced(path, SPACING), len(at) - 1)
     bounds = np.unique(np.concatenate([[0], _spaced(path, STRETCH), [len(at) - 1]]))
-    covariance, ends = _covariances(run, body, estimate, sensor, bounds, drive, progress)
+    growth = _Growth(run, _nearest(run.time[drive], at) + drive.start, estimate, sensor)
+    covariance, noise, slopes = growth.follow(drive, bounds, progress)
     covariance = R @ covariance @ R.T
+    # Stretches: each from pose to pose, in the heading frame of its first.
+    first, last = bounds[:-1], bounds[1:]
+    motions = [_heading(poses[first, 3], poses[last] - poses[first]) for poses in (estimate, measured)]
+    C = growth.between(first, last, (noise[:-1], slopes[:-1]), (noise[1:], slopes[1:]))
+    T = _about_z(-estimate[first, 3])
     return Judgement(
         time=at,
-        estimate=laid,
+        estimate=aligned,
         measured=measured,
         covariance=covariance,
         has_height=bool(np.ptp(measured[:, 2]) > 0.0),
         distance=distance,
         turning=turning,
-        along=float(np.mean(_normalised((laid - measured)[every], covariance[every]))),
-        stretches=_stretches(run, body, estimate, measured, sensor, bounds, ends),
+        along=float(np.mean(_nees((aligned - measured)[every], covariance[every]))),
+        stretches=_nees(motions[0] - motions[1], T @ C @ T.transpose(0, 2, 1)),
     )
 
 
-def _longest(run: LogOdometry, path: FloatArray) -> slice:
-    """Samples of the drive of the longest way."""
-    bounds = run.drive_bounds
-    longest = int(np.argmax(np.maximum.reduceat(path, bounds[:-1])))
-    return slice(int(bounds[longest]), int(bounds[longest + 1]))
+def _nees(error: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Of x, y, yaw, (k,)."""
+    return nees(error[:, ROWS], covariance[:, ROWS[:, None], ROWS], least=LEAST)
 
 
-def _poses(run: LogOdometry, log: Log, sensor: Sensor, drive: slice) -> tuple[IntArray, FloatArray]:
-    """Poses that fall into a drive, and when they were true."""
-    t = log.pose_elapsed - sensor.lag
-    chosen = np.flatnonzero((t >= run.time[drive.start]) & (t <= run.time[drive.stop - 1]))
-    if len(chosen) < 2:
-        raise LogError(f"{log.name}: has {len(chosen)} poses along its longest drive; two are needed to judge odometry")
-    return chosen.astype(np.int64), t[chosen]
+def _about_z(angle: FloatArray) -> FloatArray:
+    """Matrices that turn (x, y, z, yaw) by angles (k,) [rad], (k, 4, 4)."""
+    result = np.zeros((len(angle), 4, 4))
+    result[:, :3, :3] = from_rpy(0.0 * angle, 0.0 * angle, angle)
+    result[:, 3, 3] = 1.0
+    return result
 
 
-def _at(run: LogOdometry, t: FloatArray, drive: slice) -> IntArray:
-    """The sample of a drive nearest to each time."""
-    time = run.time[drive]
+def _heading(yaw: FloatArray, moved: FloatArray) -> FloatArray:
+    """Displacements (k, 4) in the heading frames of yaws (k,)."""
+    result: FloatArray = (_about_z(-yaw) @ moved[..., None])[..., 0]
+    return result
+
+
+def _nearest(time: FloatArray, t: FloatArray) -> IntArray:
+    """The sample nearest to each time."""
     after = np.clip(np.searchsorted(time, t), 1, len(time) - 1)
-    nearest: IntArray = np.where(t - time[after - 1] < time[after] - t, after - 1, after) + drive.start
+    nearest: IntArray = np.where(t - time[after - 1] < time[after] - t, after - 1, after)
     return nearest
 
 
 def _sensor_poses(run: LogOdometry, sensor: Sensor, t: FloatArray, drive: slice) -> FloatArray:
     """x, y, z, yaw of the pose sensor at some times of a drive, in the world of the odometry, (m, 4)."""
     x, y, z, yaw, roll, pitch = (
-        np.interp(t, run.time[drive], column[drive])
-        for column in (*run.position.T, run.yaw, *run.attitude.T)
-    )  # fmt: skip
+        np.interp(t, run.time[drive], column[drive]) for column in (*run.position.T, run.yaw, *run.attitude.T)
+    )
     R = from_rpy(roll, pitch, yaw)
     place = np.stack([x, y, z], axis=1) + R @ np.array([sensor.x, sensor.y, sensor.z])
     if sensor.yaw != 0.0:
@@ -202,13 +202,7 @@ def _sensor_poses(run: LogOdometry, sensor: Sensor, t: FloatArray, drive: slice)
     return np.concatenate([place, yaw[:, None]], axis=1)
 
 
-def _counted(yaw: FloatArray, reference: FloatArray) -> FloatArray:
-    """Measured yaw with full turns added where the sensor was blind: its difference to the odometry does not jump."""
-    result: FloatArray = reference - np.unwrap(reference - yaw)
-    return result
-
-
-def _at_reference(run: LogOdometry, sensor: Sensor, t: FloatArray, drive: slice) -> FloatArray:
+def _way_of(run: LogOdometry, sensor: Sensor, t: FloatArray, drive: slice) -> FloatArray:
     """Way [m] and turning [rad] of an odometry up to some times, (m, 2)."""
     grid = np.append(np.arange(t[0], t[-1], CHORD), t[-1])
     poses = _sensor_poses(run, sensor, grid, drive)
@@ -217,7 +211,7 @@ def _at_reference(run: LogOdometry, sensor: Sensor, t: FloatArray, drive: slice)
     return np.stack([np.interp(t, grid, way), np.interp(t, grid, turned)], axis=1)
 
 
-def _rolling(run: LogOdometry, t: FloatArray, drive: slice) -> FloatArray:
+def _driven(run: LogOdometry, t: FloatArray, drive: slice) -> FloatArray:
     """Seconds of driving from the start of a drive to some times, (m,)."""
     time, rest = run.time[drive], run.rest[drive]
     driven = np.append(0.0, np.cumsum(np.where(rest[1:] & rest[:-1], 0.0, np.diff(time))))
@@ -253,125 +247,65 @@ Known = tuple[FloatArray, FloatArray]
 """Noise covariance (k, 4, 4) and slopes (k, 4, np) at some samples."""
 
 
-def _covariances(
-    run: LogOdometry,
-    body: IntArray,
-    estimate: FloatArray,
-    sensor: Sensor,
-    bounds: IntArray,
-    drive: slice,
-    progress: Progress | None,
-) -> tuple[FloatArray, Known]:
-    """Of the errors since the first pose, (m, 4, 4); and what is known at the poses `bounds`.
+@dataclass(frozen=True, eq=False)
+class _Growth:
+    """Covariance of estimated less measured motion between two poses."""
 
-    Piece by piece: slopes at all samples of a long drive would take more room than its log.
-    """
-    out = np.empty((len(body), 4, 4))
-    noise, slopes = np.empty((len(bounds), 4, 4)), np.empty((len(bounds), 4, len(run.parameters)))
-    first: Known | None = None
-    for piece in run.pieces(drive.start, drive.stop):
-        end = piece.first + len(piece.values)
-        low, high = np.searchsorted(body, [piece.first, end])
-        rows = body[low:high] - piece.first
-        if len(rows):
-            here = piece.noise_covariance[rows], piece.slopes[rows]
-            if first is None:
-                first = here[0][:1], here[1][:1]
-            pairs = np.stack([np.zeros(len(rows), np.int64), np.arange(low, high)], axis=1)
-            out[low:high] = _relative_covariance(run, body, estimate, pairs, sensor, first, here)
-            chosen = np.flatnonzero((bounds >= low) & (bounds < high))
-            noise[chosen], slopes[chosen] = (values[bounds[chosen] - low] for values in here)
-        if progress is not None:
-            progress(end - drive.start, drive.stop - drive.start)
-    return out, (noise, slopes)
+    run: LogOdometry
+    body: IntArray
+    """Sample nearest to each pose, (m,)."""
+    estimate: FloatArray
+    """x, y, z, yaw of the sensor, (m, 4)."""
+    sensor: Sensor
 
+    def follow(
+        self, drive: slice, bounds: IntArray, progress: Progress | None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of the errors since the first pose, (m, 4, 4); noise covariance and slopes at the poses `bounds`.
 
-def _stretches(
-    run: LogOdometry,
-    body: IntArray,
-    estimate: FloatArray,
-    measured: FloatArray,
-    sensor: Sensor,
-    bounds: IntArray,
-    ends: Known,
-) -> FloatArray:
-    """Normalised squared errors of stretches from pose to pose, between poses `bounds`."""
-    pairs = np.stack([bounds[:-1], bounds[1:]], axis=1)
-    error = _relative(estimate, pairs) - _relative(measured, pairs)
-    noise, slopes = ends
-    C = _relative_covariance(
-        run, body, estimate, pairs, sensor, (noise[:-1], slopes[:-1]), (noise[1:], slopes[1:])
-    )  # fmt: skip
-    heading = -estimate[pairs[:, 0], 3]
-    R = np.zeros((len(pairs), 4, 4))
-    R[:, 0, 0] = R[:, 1, 1] = np.cos(heading)
-    R[:, 1, 0] = np.sin(heading)
-    R[:, 0, 1] = -R[:, 1, 0]
-    R[:, 2, 2] = R[:, 3, 3] = 1.0
-    return _normalised(error, R @ C @ R.transpose(0, 2, 1))
+        Piece by piece: slopes at all samples of a long drive would take more room than its log.
+        """
+        out = np.empty((len(self.body), 4, 4))
+        noise, slopes = np.empty((len(bounds), 4, 4)), np.empty((len(bounds), 4, len(self.run.parameters)))
+        start: Known | None = None
+        for piece in self.run.pieces(drive.start, drive.stop):
+            end = piece.first + len(piece.values)
+            low, high = np.searchsorted(self.body, [piece.first, end])
+            rows = self.body[low:high] - piece.first
+            if len(rows):
+                here = piece.noise_covariance[rows], piece.slopes[rows]
+                if start is None:
+                    start = here[0][:1], here[1][:1]
+                last = np.arange(low, high)
+                out[low:high] = self.between(np.zeros_like(last), last, start, here)
+                chosen = np.flatnonzero((bounds >= low) & (bounds < high))
+                noise[chosen], slopes[chosen] = (values[bounds[chosen] - low] for values in here)
+            if progress is not None:
+                progress(end - drive.start, drive.stop - drive.start)
+        return out, noise, slopes
 
+    def between(self, first: IntArray, last: IntArray, before: Known, after: Known) -> FloatArray:
+        """Covariance (k, 4, 4) between poses first and last (k,), in axes of the odometry's world.
 
-def _relative(poses: FloatArray, pairs: IntArray) -> FloatArray:
-    """Poses in the heading frame of others, (k, 4)."""
-    d = poses[pairs[:, 1]] - poses[pairs[:, 0]]
-    c, s = np.cos(poses[pairs[:, 0], 3]), np.sin(poses[pairs[:, 0], 3])
-    return np.stack([c * d[:, 0] + s * d[:, 1], c * d[:, 1] - s * d[:, 0], d[:, 2], d[:, 3]], axis=1)
+        before, after: noise covariance and slopes there; one before may stand for all. Errors up to the first pose are
+        taken off: what is left grew in between. Each pose has noise of its own.
+        """
+        run, sensor = self.run, self.sensor
+        i, j = self.body[first], self.body[last]
+        grown = yaw_transition(run.position[j] - run.position[i])
+        roll, pitch = run.attitude[j].T
+        lever = yaw_transition(from_rpy(roll, pitch, run.yaw[j]) @ np.array([sensor.x, sensor.y, sensor.z]))
+        C = after[0] - grown @ before[0] @ grown.transpose(0, 2, 1)
+        J = after[1] - grown @ before[1]
+        C = lever @ (C + J @ run.parameter_covariance @ J.transpose(0, 2, 1)) @ lever.transpose(0, 2, 1)
+        moved = self.estimate[last] - self.estimate[first]
+        C = C + pose_noise(sensor, moved, self._velocity(i), self._velocity(j), other_log=True)
+        result: FloatArray = 0.5 * (C + C.transpose(0, 2, 1))
+        return result
 
-
-def _normalised(error: FloatArray, covariance: FloatArray) -> FloatArray:
-    """e' C⁻¹ e / 3 of x, y, yaw, (k,)."""
-    values, vectors = np.linalg.eigh(covariance[:, ROWS[:, None], ROWS])
-    along = (vectors.transpose(0, 2, 1) @ error[:, ROWS, None])[..., 0]
-    result: FloatArray = np.sum(along**2 / np.maximum(values, LEAST**2), axis=1) / 3.0
-    return result
-
-
-def _relative_covariance(
-    run: LogOdometry,
-    body: IntArray,
-    estimate: FloatArray,
-    pairs: IntArray,
-    sensor: Sensor,
-    before: Known,
-    after: Known,
-) -> FloatArray:
-    """Covariance (k, 4, 4) of estimated less measured motion between two poses, in axes of the odometry's world.
-
-    before, after: what is known at the first and the second pose of the pairs; one first may stand for all. Errors up
-    to the first pose are taken off: what is left grew in between. Each pose has noise of its own; yaw noise
-    of the first turns the whole motion, an error of a time stamp moves its pose along.
-    """
-    i, j = body[pairs[:, 0]], body[pairs[:, 1]]
-    grown = _turned_by_yaw(run.position[j] - run.position[i])
-    roll, pitch = run.attitude[j].T
-    lever = _turned_by_yaw(from_rpy(roll, pitch, run.yaw[j]) @ np.array([sensor.x, sensor.y, sensor.z]))
-    C = after[0] - grown @ before[0] @ grown.transpose(0, 2, 1)
-    J = after[1] - grown @ before[1]
-    C = lever @ (C + J @ run.parameter_covariance @ J.transpose(0, 2, 1)) @ lever.transpose(0, 2, 1)
-    d = estimate[pairs[:, 1]] - estimate[pairs[:, 0]]
-    first = _turned_by_yaw(d)
-    single = np.diag([sensor.position_noise**2] * 3 + [sensor.yaw_noise**2])
-    C = C + single + first @ single @ first.transpose(0, 2, 1)
-    end = _velocity(run, j)
-    start = _velocity(run, i)
-    start[:, 0] -= d[:, 1] * start[:, 3]
-    start[:, 1] += d[:, 0] * start[:, 3]
-    for v, sigma in ((end, sensor.time_noise), (start, sensor.time_noise), (end - start, sensor.lag_spread)):
-        C = C + sigma**2 * v[:, :, None] * v[:, None, :]
-    result: FloatArray = 0.5 * (C + C.transpose(0, 2, 1))
-    return result
-
-
-def _turned_by_yaw(d: FloatArray) -> FloatArray:
-    """Errors of (x, y, z, yaw) at the end of a displacement by those at its start, (k, 4, 4): P (7)."""
-    result = np.tile(np.eye(4), (len(d), 1, 1))
-    result[:, 0, 3], result[:, 1, 3] = -d[:, 1], d[:, 0]
-    return result
-
-
-def _velocity(run: LogOdometry, k: IntArray) -> FloatArray:
-    """(ẋ, ẏ, ż, yaw rate) at some samples, (m, 4)."""
-    roll, pitch = run.attitude[k].T
-    v = (from_rpy(roll, pitch, run.yaw[k]) @ run.twist[k, 3:, None])[..., 0]
-    rate = (np.sin(roll) * run.twist[k, 1] + np.cos(roll) * run.twist[k, 2]) / np.cos(pitch)
-    return np.concatenate([v, rate[:, None]], axis=1)
+    def _velocity(self, k: IntArray) -> FloatArray:
+        """(ẋ, ẏ, ż, yaw rate) at some samples, (m, 4)."""
+        twist, (roll, pitch) = self.run.twist[k], self.run.attitude[k].T
+        v = (from_rpy(roll, pitch, self.run.yaw[k]) @ twist[:, 3:, None])[..., 0]
+        rate = (np.sin(roll) * twist[:, 1] + np.cos(roll) * twist[:, 2]) / np.cos(pitch)
+        return np.concatenate([v, rate[:, None]], axis=1)

@@ -1,9 +1,12 @@
-"""Odometry along a log: the streaming odometry fed sample by sample, and how uncertain the whole drive is.
+"""Odometry along a log: the streaming odometry fed with its samples, and how uncertain the whole drive is.
 
-The covariance has two parts. Noise is new from sample to sample and grows as the root of the way. What is wrong all the
-time (slip that the fit knows only so well and that differs from ground to ground, the gyro's bias and scale) grows with
-the way itself: `slopes` says how far each such number moves the pose, `parameter_covariance` how uncertain they are.
-Neither is kept for every sample: `pieces` runs the odometry again and gives them piece by piece.
+The covariance has two parts. Noise is new from sample to sample and grows as the root of the way. Constant errors (of
+slip that the fit determines only so well and that differs from ground to ground, of the gyro's bias and scale) grow
+with the way itself: `slopes` is the sensitivity of the pose to each such parameter, `parameter_covariance` how
+uncertain they are.
+
+A log is run once and its estimates are kept. Those of a log of gigabytes would take more room than the log: then only
+poses and velocities are kept, and the rest is found again, piece by piece, when it is asked for.
 """
 
 from __future__ import annotations
@@ -11,13 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from grouser import checks
-from grouser._kernels.odometry import slots
+from grouser._kernels.odometry.state import ESTIMATE
 from grouser.checks import FloatArray
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
@@ -25,37 +26,36 @@ from grouser.logs.log import IntArray
 from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
-from grouser.motion.parameters import value_of, with_values
-from grouser.motion.velocity import Inputs, VelocityModel, twists
+from grouser.motion.sensitivity import velocity_slope
+from grouser.motion.velocity import VelocityModel, twists
+from grouser.odometry import log_source
 from grouser.odometry.estimate import Estimate
-from grouser.odometry.faults import FaultCounts
-from grouser.odometry.feed import WINDOW, Feed, check_inputs, inputs_between, windows
 from grouser.odometry.gyro import SCALE, GyroSignal, at_rest, gyro_signal
-from grouser.odometry.noise import EncoderNoise
+from grouser.odometry.inputs import EncoderNoise, FaultCounts, check
+from grouser.odometry.log_source import Source, check_inputs, drives, inputs_between, stretches, windows
 from grouser.odometry.odometry import Odometry
-from grouser.odometry.pose_slopes import PoseSlopes
+from grouser.odometry.sensitivity import PoseSlopes
 from grouser.rotation import from_rpy
 from grouser.vehicles import Vehicle
 
 LONGEST_GAP = 2.0
 """Longest gap between segments that is driven through [s], velocity taken as steady; a longer one ends a drive."""
-STEP = 1e-4
-"""Difference taken of a parameter, as a share of its scale."""
-KEPT = [*range(slots.O_POSITION, slots.O_POSITION + 3), slots.O_YAW, *range(slots.O_ATTITUDE, slots.O_ATTITUDE + 2),
-        *range(slots.O_TWIST, slots.O_TWIST + 6)]  # fmt: skip
-"""Of an estimate, what is kept for every sample of a log."""
+ALL_KEPT = 256 * 2**20
+"""Estimates of a log are all kept if they take at most this much memory [bytes]."""
+KEPT = ("time", "position", "yaw", "attitude", "twist")
+"""Of an estimate, what is kept for every sample of a longer log."""
 
 Progress = Callable[[int, int], None]
-"""Told how many samples of how many are done."""
+"""Is called with the numbers of samples done and of all."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroundSpread:
     """How much motion on one ground differs from that on another with the same wheel rates, one sigma of each.
 
-    A fit of one log cannot know this. The defaults are round numbers, chosen after seeing five logs of one skid-steered
-    robot, where gyro against wheels differs from log to log by 1.2 % and 0.001 rad/m, one sigma. That of the speed is
-    assumed to be like that of turning. On those logs NEES is therefore no independent check of them.
+    A fit of one log cannot determine this. The defaults are round numbers, chosen after seeing five logs of one
+    skid-steered robot, where gyro against wheels differs from log to log by 1.2 % and 0.001 rad/m, one sigma. That of
+    the speed is assumed to be like that of turning. On those logs NEES is therefore no independent check of them.
     """
 
     speed: float = 0.01
@@ -72,12 +72,12 @@ SAME_GROUND = GroundSpread(speed=0.0, turn=0.0, drift=0.0)
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Consecutive samples of odometry along a log, with all that it knows of them."""
+    """Consecutive samples of odometry along a log, with their covariance."""
 
     first: int
     """Number of the first sample in the log."""
-    values: FloatArray = field(repr=False)
-    """What the odometry wrote, one row for each sample; units as in `Estimate`."""
+    values: np.ndarray = field(repr=False)
+    """Estimates of the odometry, structured array (k,); units as in `Estimate`."""
     slopes: FloatArray = field(repr=False)
     """∂(x, y, z, yaw)/∂parameters, (k, 4, np)."""
     parameter_covariance: FloatArray = field(repr=False)
@@ -86,12 +86,11 @@ class Piece:
     @cached_property
     def noise_covariance(self) -> FloatArray:
         """Of x, y, z [m], yaw [rad] by noise, (k, 4, 4)."""
-        roll, pitch = self.values[:, slots.O_ATTITUDE : slots.O_ATTITUDE + 2].T
+        roll, pitch = self.values["attitude"].T
         M = np.zeros((len(self.values), 4, 6))
-        M[:, :3, 3:] = from_rpy(roll, pitch, self.values[:, slots.O_YAW])
+        M[:, :3, 3:] = from_rpy(roll, pitch, self.values["yaw"])
         M[:, 3, 1], M[:, 3, 2] = np.sin(roll) / np.cos(pitch), np.cos(roll) / np.cos(pitch)
-        pose = self.values[:, slots.O_POSE : slots.O_POSE + 36].reshape(-1, 6, 6)
-        result: FloatArray = M @ pose @ M.transpose(0, 2, 1)
+        result: FloatArray = M @ self.values["pose_covariance"] @ M.transpose(0, 2, 1)
         return result
 
     @property
@@ -100,25 +99,26 @@ class Piece:
         result: FloatArray = self.slopes @ self.parameter_covariance @ self.slopes.transpose(0, 2, 1)
         return result
 
+    @property
+    def covariance(self) -> FloatArray:
+        """Of x, y, z [m], yaw [rad], noise and parameters together, (k, 4, 4)."""
+        return self.noise_covariance + self.systematic
+
     def estimates(self) -> list[Estimate]:
         """As the streaming odometry gives them, with the whole covariance of the pose."""
-        roll, pitch = self.values[:, slots.O_ATTITUDE : slots.O_ATTITUDE + 2].T
-        R = from_rpy(roll, pitch, self.values[:, slots.O_YAW])
+        roll, pitch = self.values["attitude"].T
+        R = from_rpy(roll, pitch, self.values["yaw"])
         M = np.zeros((len(R), 6, 4))
         M[:, :3, 3] = R[:, 2]
         M[:, 3:, :3] = R.transpose(0, 2, 1)
         rows = self.values.copy()
-        rows[:, slots.O_POSE : slots.O_POSE + 36] += (M @ self.systematic @ M.transpose(0, 2, 1)).reshape(-1, 36)
-        return [Estimate(row) for row in rows]
+        rows["pose_covariance"] += M @ self.systematic @ M.transpose(0, 2, 1)
+        return Estimate.rows(rows)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LogOdometry:
-    """Odometry at the n samples of a log. Each drive starts at the origin with yaw zero, known exactly.
-
-    Position, yaw, attitude and twist are kept. All else is found again when it is asked for, for all samples at once:
-    of a log of gigabytes, ask for `pieces` or `each_estimate` instead.
-    """
+    """Odometry at the n samples of a log. Each drive starts at the origin with yaw zero, known exactly."""
 
     drive: IntArray
     """Number of the unbroken drive each sample belongs to, (n,), rising from 0."""
@@ -129,14 +129,14 @@ class LogOdometry:
     faults: dict[str, int]
     """How often each kind of fault was met."""
     gyro: GyroSignal | None
-    """What became of the gyro; None: not used."""
+    """The gyro as it was used; None: not used."""
     parameters: tuple[str, ...]
-    """What is uncertain throughout: parameters of the fit, the ground, bias and scale of the gyro."""
+    """Constant uncertain parameters: of the fit, the ground, bias and scale of the gyro."""
     parameter_covariance: FloatArray
-    """Of the fit's parameters, (np, np), units as in `Fit`."""
-    kept: FloatArray = field(repr=False)
-    """Position (3) [m], yaw [rad], attitude (2) [rad] and twist (6) [rad/s, m/s], a row each, (12, n)."""
-    feed: Feed = field(repr=False)
+    """Of these parameters, (np, np), units as in `Fit`."""
+    states: np.ndarray = field(repr=False)
+    """Estimates (n,), or of a long log the fields `KEPT` of them; units as in `Estimate`."""
+    source: Source = field(repr=False)
     """What it is run from."""
     fitted: tuple[tuple[str, float], ...] = field(repr=False)
     """Name and scale of those parameters that are the fit's, units as in `Fit`."""
@@ -146,38 +146,37 @@ class LogOdometry:
     @property
     def time(self) -> FloatArray:
         """From the log's start [s], (n,)."""
-        return self.feed.log.elapsed
+        return self.source.log.elapsed
 
     @property
     def position(self) -> FloatArray:
         """Of the body, (n, 3) [m]."""
-        return self.kept[:3].T
+        return self._states("position")
 
     @property
     def yaw(self) -> FloatArray:
         """Heading, full turns added up, (n,) [rad]."""
-        yaw: FloatArray = self.kept[3]
-        return yaw
+        return self._states("yaw")
 
     @property
     def attitude(self) -> FloatArray:
         """Roll and pitch, (n, 2) [rad]."""
-        return self.kept[4:6].T
+        return self._states("attitude")
 
     @property
     def twist(self) -> FloatArray:
         """Velocity (ω, v) in body axes [rad/s, m/s], slip included, (n, 6)."""
-        return self.kept[6:12].T
+        return self._states("twist")
 
     @cached_property
     def quaternion(self) -> FloatArray:
         """Orientation of the body, (n, 4), w x y z."""
-        return self._gathered(slots.O_QUATERNION, 4)
+        return self._gathered("quaternion")
 
     @cached_property
     def slip(self) -> FloatArray:
-        """Of the twist, what is slip [rad/s, m/s], (n, 6)."""
-        result: FloatArray = self.twist - self._gathered(slots.O_ODOMETRY, 6)
+        """Slip in the twist [rad/s, m/s], (n, 6)."""
+        result: FloatArray = self.twist - self._gathered("odometry_twist")
         return result
 
     @cached_property
@@ -193,9 +192,9 @@ class LogOdometry:
     @cached_property
     def covariance(self) -> FloatArray:
         """Of x, y, z [m], yaw [rad], noise and parameters together, (n, 4, 4)."""
-        return np.concatenate([piece.noise_covariance + piece.systematic for piece in self.pieces()])
+        return np.concatenate([piece.covariance for piece in self.pieces()])
 
-    @property
+    @cached_property
     def path(self) -> FloatArray:
         """Way from the start of each drive to each sample, (n,) [m]."""
         steps = np.linalg.norm(np.diff(self.position, axis=0), axis=1)
@@ -208,44 +207,64 @@ class LogOdometry:
         """First sample of each drive, and the number of samples, (drives + 1,)."""
         return np.searchsorted(self.drive, np.arange(int(self.drive[-1]) + 2)).astype(np.int64)
 
+    @property
+    def longest_drive(self) -> slice:
+        """Samples of the drive of the longest way."""
+        bounds = self.drive_bounds
+        longest = int(np.argmax(np.maximum.reduceat(self.path, bounds[:-1])))
+        return slice(int(bounds[longest]), int(bounds[longest + 1]))
+
     @cached_property
     def estimates(self) -> list[Estimate]:
         """As the streaming odometry gives them, with the whole covariance of the pose."""
         return list(self.each_estimate())
 
     def each_estimate(self, *, systematic: bool = True) -> Iterator[Estimate]:
-        """The estimates one after the other: only some thousands at a time are in memory.
+        """The estimates one after the other.
 
-        systematic: whether their covariance holds what is wrong throughout; without it they come sooner.
+        systematic: whether their covariance includes that of constant parameters; without it they come sooner.
         """
-        if not systematic:
-            for _, _, values in self.feed.pieces():
-                yield from map(Estimate, values)
-            return
-        for piece in self.pieces():
-            yield from piece.estimates()
+        if systematic:
+            for piece in self.pieces():
+                yield from piece.estimates()
+        else:
+            for _, values in self._values(0, len(self.drive)):
+                yield from Estimate.rows(values)
 
     def pieces(self, first: int = 0, end: int | None = None) -> Iterator[Piece]:
-        """All that is known of samples first, where a drive must begin, to end, piece by piece."""
+        """Estimates and covariances of samples first, where a drive must begin, to end, piece by piece."""
         slopes = PoseSlopes(len(self.parameters))
-        for start, inputs, values in self.feed.pieces(first, end):
-            S = self._velocity_slopes(start, inputs, values)
+        for start, values in self._values(first, len(self.drive) if end is None else end):
+            S = self._velocity_slopes(start, values["twist"])
             found = np.empty((len(values), 4, S.shape[2]))
-            drive = self.drive[start : start + len(values)]
-            bounds = [0, *(np.flatnonzero(np.diff(drive)) + 1).tolist(), len(values)]
-            for a, b in pairwise(bounds):
-                if start + a == 0 or self.drive[start + a - 1] != drive[a]:
+            for a, b in stretches(self.drive[start : start + len(values)]):
+                if start + a == 0 or self.drive[start + a - 1] != self.drive[start + a]:
                     slopes.begin()
                 found[a:b] = slopes.follow(values[a:b], S[a:b])
             yield Piece(start, values, found, self.parameter_covariance)
 
-    def _velocity_slopes(self, start: int, inputs: Inputs, values: FloatArray) -> FloatArray:
-        """∂(ω, v)/∂parameters at the samples of a piece, (k, 6, np); inputs: those of the window it lies in."""
-        twist = values[:, slots.O_TWIST : slots.O_TWIST + 6]
+    def _values(self, first: int, end: int) -> Iterator[tuple[int, np.ndarray]]:
+        """Number of the first and all estimates of each piece: those that were kept, or run again."""
+        if self.states.dtype != ESTIMATE:
+            yield from self.source.run(first, end, FaultCounts.silent())
+            return
+        for low, high in windows(len(self.drive)):
+            low, high = max(low, first), min(high, end)
+            if low < high:
+                yield low, self.states[low:high]
+
+    def _velocity_slopes(self, start: int, twist: FloatArray) -> FloatArray:
+        """∂(ω, v)/∂parameters at the samples of a piece, (k, 6, np)."""
         S = np.zeros((*twist.shape, len(self.parameters)))
-        inside = slice(start % WINDOW, start % WINDOW + len(values))
-        for k, (name, scale) in enumerate(self.fitted):
-            S[:, :, k] = _slope(self.motion, name, scale, inputs)[inside]
+        # Inputs of the whole window: which joints count as measured must not depend on what part is asked for.
+        low = start - start % log_source.WINDOW
+        inside = slice(start - low, start - low + len(twist))
+        if self.fitted:
+            inputs = inputs_between(
+                self.source.log, self.motion.vehicle, low, min(low + log_source.WINDOW, len(self.drive))
+            )
+            for k, (name, scale) in enumerate(self.fitted):
+                S[:, :, k] = velocity_slope(self.motion, name, scale, inputs)[inside]
         ahead, turning, pull = S[:, :, len(self.fitted) : len(self.fitted) + 3].transpose(2, 0, 1)
         ahead[:, 3:] = twist[:, 3:]
         turning[:, 2] = twist[:, 2]
@@ -254,14 +273,15 @@ class LogOdometry:
             S[:, :3] = 0.0  # turn rates are measured
             S[:, 2, -2] = 1.0  # bias
             S[:, :3, -1] = twist[:, :3]  # scale
-        S[self.rest[start : start + len(values)]] = 0.0
+        S[self.rest[start : start + len(twist)]] = 0.0
         return S
 
-    def _gathered(self, first: int, count: int) -> FloatArray:
-        out = np.empty((len(self.drive), count))
-        for start, _, values in self.feed.pieces():
-            out[start : start + len(values)] = values[:, first : first + count]
-        return out
+    def _states(self, name: str) -> FloatArray:
+        result: FloatArray = self.states[name]
+        return result
+
+    def _gathered(self, name: str) -> FloatArray:
+        return np.concatenate([values[name] for _, values in self._values(0, len(self.drive))])
 
 
 def odometry_of(
@@ -276,15 +296,15 @@ def odometry_of(
     progress: Progress | None = None,
     **options: Any,
 ) -> LogOdometry:
-    """Run odometry along a log; its poses are not looked at.
+    """Run odometry along a log; its poses are not used.
 
-    model: a fit brings the uncertainty of its parameters; others as `Odometry` takes them. gyro: turn rates are the
-    log's gyro's, with bias and lag found from the log. ground: how much its slip may differ from the fit's. noise: None
-    takes that of the wheels from the fit, whose process noise includes them, else the default. quiet: faults are only
-    counted, not logged. progress: told how many samples are done. options: further ones of `Odometry`, such as
-    contact_angles.
+    model: a fit brings the uncertainty of its parameters; others as `Odometry` takes them. gyro: turn rates are those
+    of the log's gyro, with bias and lag found from the log. ground: how much its slip may differ from the fit's. noise:
+    None takes that of the wheels from the fit, whose process noise includes them, else the default. quiet: faults are
+    only counted, not logged. progress: is called with the number of samples done. options: further ones of `Odometry`,
+    such as contact_angles.
     """
-    gap = checks.positive(longest_gap, "longest_gap")
+    gap = check.positive(longest_gap, "longest_gap")
     motion = model.model if isinstance(model, Fit) else model
     odometry = Odometry(motion, **options)
     vehicle = odometry.vehicle
@@ -296,20 +316,22 @@ def odometry_of(
     options |= {"gap": max(0.25, 3.0 * log.report.period)} if "gap" not in options else {}
     if signal is not None and isinstance(motion, MotionModel) and "process_noise" not in options:
         options |= {"process_noise": _without_turning(motion.noise)}
-    drive = _drives(log, gap)
-    feed = Feed(log, motion, options, drive, rest, None if signal is None else signal.rates)
-    counts = FaultCounts(set(FaultCounts.kinds()) if quiet else None)
-    kept, degraded = np.empty((len(KEPT), len(log))), np.empty(len(log), np.bool_)
-    for start, _, values in feed.pieces(faults=counts):
+    source = Source(log, motion, options, drives(log, gap), rest, None if signal is None else signal.rates)
+    counts = FaultCounts.silent() if quiet else FaultCounts()
+    whole = len(log) * ESTIMATE.itemsize <= ALL_KEPT
+    states = np.empty(len(log), ESTIMATE if whole else [(name, ESTIMATE[name]) for name in KEPT])
+    degraded = np.empty(len(log), np.bool_)
+    for start, values in source.run(0, len(log), counts):
         end = start + len(values)
-        kept[:, start:end] = values[:, KEPT].T
-        degraded[start:end] = values[:, slots.O_FAULTS] > 0.0
+        for name in states.dtype.names or ():
+            states[name][start:end] = values[name]
+        degraded[start:end] = values["faults"] != 0
         if progress is not None:
             progress(end, len(log))
     fitted, names, C = _parameters(model, signal, GroundSpread() if ground is None else ground)
     return LogOdometry(
-        drive=drive, rest=rest, degraded=degraded, faults=counts.counts, gyro=signal, parameters=names,
-        parameter_covariance=C, kept=kept, feed=feed, fitted=fitted, motion=odometry.model,
+        drive=source.drive, rest=rest, degraded=degraded, faults=counts.counts, gyro=signal, parameters=names,
+        parameter_covariance=C, states=states, source=source, fitted=fitted, motion=odometry.model,
     )  # fmt: skip
 
 
@@ -339,18 +361,10 @@ def _without_turning(noise: Noise) -> Noise:
     return replace(noise, components=names, density=noise.density[np.ix_(keep, keep)])
 
 
-def _drives(log: Log, longest: float) -> IntArray:
-    """Number of the drive of each sample: segments whose gap is short, on a clock that rises, are one."""
-    time, segment = log.time, log.segment
-    step = np.diff(time)
-    broken = (np.diff(segment) != 0) & ((step <= 0.0) | (step > longest))
-    return np.append(0, np.cumsum(broken)).astype(np.int64)
-
-
 def _parameters(
     model: object, signal: GyroSignal | None, ground: GroundSpread
 ) -> tuple[tuple[tuple[str, float], ...], tuple[str, ...], FloatArray]:
-    """Name and scale of the fit's parameters, names of all that is uncertain throughout, and their covariance.
+    """Name and scale of the fit's parameters, names of all constant uncertain ones, and their covariance.
 
     After those of the fit come the ground, and bias and scale of the gyro.
     """
@@ -363,21 +377,8 @@ def _parameters(
     sigmas = {"ground.speed": ground.speed, "ground.turn": ground.turn, "ground.drift": ground.drift}
     if signal is not None:
         sigmas |= {"gyro.bias": signal.bias_sigma, "gyro.scale": SCALE}
-    count = len(fitted) + len(sigmas)
+    n, count = len(fitted), len(fitted) + len(sigmas)
     C = np.zeros((count, count))
-    C[: len(fitted), : len(fitted)] = covariance
-    others = np.arange(len(fitted), count)
-    C[others, others] = np.square(list(sigmas.values()))
+    C[:n, :n] = covariance
+    C[range(n, count), range(n, count)] = np.square(list(sigmas.values()))
     return fitted, (*(name for name, _ in fitted), *sigmas), C
-
-
-def _slope(motion: MotionModel, name: str, scale: float, inputs: Inputs) -> FloatArray:
-    """∂(ω, v)/∂parameter at each sample, (n, 6), by a central difference."""
-    h = STEP * scale
-    ends = []
-    for sign in (1.0, -1.0):
-        law = with_values(motion, {name: value_of(motion, name) + sign * h}).model
-        assert isinstance(law, (Kinematics, VelocityModel))
-        ends.append(twists(law, inputs))
-    result: FloatArray = (ends[0] - ends[1]) / (2.0 * h)
-    return result

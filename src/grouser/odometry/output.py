@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any, Protocol
 
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
+from grouser.errors import OdometryError
 from grouser.files import write_whole
 from grouser.odometry.estimate import COMPONENTS, Estimate
 
@@ -54,13 +54,13 @@ def write_tum(path: str | os.PathLike[str], estimates: Iterable[PoseEstimate]) -
 
 
 def write_csv(path: str | os.PathLike[str], estimates: Iterable[Estimate], *, covariance: bool = True) -> None:
-    """Everything an estimate says, one row each; with `covariance`, both 6 × 6 matrices in ROS order."""
+    """All fields of the estimates, one row each; with `covariance`, both 6 × 6 matrices in ROS order."""
 
     def lines() -> Iterator[str]:
         yield ",".join(COLUMNS + (COVARIANCE_COLUMNS if covariance else ())) + "\n"
         for one in estimates:
             if not isinstance(one, Estimate):
-                raise SimulationError(f"{one!r:.60} is not an Estimate; give what the odometry returned")
+                raise OdometryError(f"{one!r:.60} is not an Estimate; give what the odometry returned")
             numbers = [one.time, *one.position, *one.quaternion, one.yaw, *one.twist, *one.slip]
             row = [repr(float(v)) for v in numbers] + [str(int(v)) for v in (*one.observed, one.degraded)]
             if covariance:
@@ -102,7 +102,7 @@ def ros_odometry(estimate: PoseEstimate, *, frame: str = "odom", child_frame: st
 
 def _check(value: object) -> None:
     if not hasattr(value, "ros_pose_covariance"):
-        raise SimulationError(f"{value!r:.60} is not an estimate; give what the odometry or the filter returned")
+        raise OdometryError(f"{value!r:.60} is not an estimate; give what the odometry or the filter returned")
 
 
 def _write(path: str | os.PathLike[str], lines: Iterator[str]) -> None:
@@ -110,4 +110,4 @@ def _write(path: str | os.PathLike[str], lines: Iterator[str]) -> None:
         for line in lines:
             stream.write(line.encode())
 
-    write_whole(path, write, SimulationError)
+    write_whole(path, write, OdometryError)

@@ -1,4 +1,4 @@
-"""Which sensor to believe: attitude from the fusion filter or the IMU, bogie angles from motor or spring, L §4.4.2."""
+"""Choice of sensors: attitude from the fusion filter or the IMU, bogie angles from motor or spring, L §4.4.2."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser import checks
 from grouser.checks import FloatArray
-from grouser.odometry.time_stamp import time_stamp
+from grouser.odometry.inputs import check, time_stamp
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Attitude:
 
 def accelerometer_attitude(acceleration: ArrayLike) -> FloatArray:
     """Roll and pitch (2,) [rad] of a body at rest from its accelerometer (3,) [m/s²], +9.81 upwards when level."""
-    x, y, z = checks.array(acceleration, "acceleration", (3,))
+    x, y, z = check.array(acceleration, "acceleration", (3,))
     return np.array([math.atan2(y, z), math.atan2(-x, math.hypot(y, z))])
 
 
@@ -44,8 +43,8 @@ class AttitudeSource:
 
     def __init__(self, *, fresh: float = 0.1, fade: float = 0.5) -> None:
         """fresh: age up to which a sample counts [s]; fade: time constant of a change of source [s]."""
-        self._fresh = checks.positive(fresh, "fresh")
-        self._fade = checks.positive(fade, "fade")
+        self._fresh = check.positive(fresh, "fresh")
+        self._fade = check.positive(fade, "fade")
         self._samples: dict[str, tuple[float, FloatArray]] = {}
         self._source = "level"
         self._rest = np.zeros(2)
@@ -114,7 +113,7 @@ class BogieAngle:
     angle: float
     """[rad]; NaN if the motor's is not known."""
     rate: float
-    """[rad/s]; zero, as L takes it: bogies move slowly, and measured rates add more noise than they tell."""
+    """[rad/s]; zero, as L takes it: bogies move slowly, and measured rates add more noise than information."""
     source: str
     """"motor and spring", "motor" or "none"."""
     reason: str
@@ -133,7 +132,7 @@ def bogie_angle(
 
     Angles [rad] of the load against the body and, for the deflection, of the load against the motor; ages [s].
     """
-    limit = checks.positive(fresh, "fresh")
+    limit = check.positive(fresh, "fresh")
     if motor is None or not math.isfinite(motor):
         return BogieAngle(math.nan, 0.0, "none", "the motor's angle is missing")
     late = f", {motor_age:.3g} s old" if motor_age > limit else ""

@@ -1,4 +1,4 @@
-"""Slip of a single wheel, found because it does not turn as the other wheels say it should: L §5.1.
+"""Slip of a single wheel, found because its rate disagrees with the other wheels: L §5.1.
 
 Forward kinematics of the other wheels gives the body's velocity, inverse kinematics the rate this wheel ought to have.
 What it has beyond that, over its standard deviation, is tested against a normal distribution (its square against
@@ -15,17 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from grouser import checks
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
-from grouser.errors import SimulationError
-from grouser.odometry.contact_angles import joint_values
+from grouser.errors import OdometryError
+from grouser.odometry.inputs import check, joint_values
 from grouser.vehicles import Vehicle
 
 BoolArray = NDArray[np.bool_]
 
 UNTESTABLE = 1e-6
-"""Share of a wheel's own noise that is left in its residual, below which no other wheel tells its rate."""
+"""Share of a wheel's own noise that is left in its residual, below which the other wheels do not determine its rate."""
 FLOOR = 0.01  # m/s added to the rim speed that slip noise is a part of
 
 
@@ -36,7 +35,7 @@ class WheelSlip:
     slipping: BoolArray
     """Wheels whose rates do not agree with the rest, (nw,)."""
     expected: FloatArray
-    """Rate each wheel ought to have by the others that do not slip [rad/s], (nw,); NaN where they do not tell."""
+    """Rate of each wheel by the others that do not slip [rad/s], (nw,); NaN where they do not determine it."""
     score: FloatArray
     """Square of rate less expected over its variance, (nw,): chi-square with one degree of freedom if it rolls."""
     slip_velocity: FloatArray
@@ -67,15 +66,15 @@ class WheelSlipDetector:
         velocity along, across and off the ground, parts of the rim speed; more sideslip for skid-steered vehicles.
         turn_noise: of the gyro [rad/s]; false_alarm: how often a wheel that rolls may be called slipping.
         """
-        self.vehicle = checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
-        self._rate_noise = checks.positive(rate_noise, "rate_noise")
+        self.vehicle = check.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+        self._rate_noise = check.positive(rate_noise, "rate_noise")
         self._parts = np.array(
-            [checks.positive(v, n) for v, n in ((slip, "slip"), (sideslip, "sideslip"), (lift, "lift"))]
+            [check.positive(v, n) for v, n in ((slip, "slip"), (sideslip, "sideslip"), (lift, "lift"))]
         )
-        self._turn_noise = checks.positive(turn_noise, "turn_noise")
-        alarm = checks.positive(false_alarm, "false_alarm")
+        self._turn_noise = check.positive(turn_noise, "turn_noise")
+        alarm = check.positive(false_alarm, "false_alarm")
         if alarm >= 0.5:
-            raise SimulationError(f"false_alarm: {alarm:g} is not a small probability, such as 0.001")
+            raise OdometryError(f"false_alarm: {alarm:g} is not a small probability, such as 0.001")
         self.threshold = float(ndtri(1.0 - 0.5 * alarm)) ** 2
         """Score beyond which a wheel slips."""
         arrays = vehicle.arrays
@@ -92,7 +91,7 @@ class WheelSlipDetector:
     ) -> WheelSlip:
         """One sample: rates and angles of the joints, NaN where not measured; contact angles (nw,) [rad], zero if None.
 
-        The gyro (3,) [rad/s] helps to tell which of two wheels on one side it is.
+        The gyro (3,) [rad/s] helps to decide between two wheels on one side.
         """
         vehicle = self.vehicle
         nw, nj = vehicle.n_wheels, vehicle.n_joints
@@ -101,7 +100,7 @@ class WheelSlipDetector:
         state = np.zeros(7 + nj)
         state[0] = 1.0
         state[7:] = np.where(np.isfinite(held), held, vehicle.rest)
-        delta = np.zeros(nw) if contact_angles is None else checks.array(contact_angles, "contact_angles", (nw,))
+        delta = np.zeros(nw) if contact_angles is None else check.array(contact_angles, "contact_angles", (nw,))
         J = contacts(vehicle, state, angles=delta).jacobian
         A, b, sigma = self._rows(J, measured, gyro)
         return self._test(A / sigma[:, None], b / sigma, sigma[: 3 * nw : 3], measured)
@@ -115,7 +114,7 @@ class WheelSlipDetector:
         radius = self.vehicle.arrays.radius
         rim = np.abs(rates[self._spin - 6]) * radius
         rim = np.where(np.isfinite(rim), rim, 0.0) + FLOOR
-        # The speed of the whole, not of one wheel: a wheel that stands still does not know more than the others.
+        # The speed of the whole, not of one wheel: a wheel that stands still is not known better than the others.
         sigma = np.outer(np.full(nw, np.median(rim)), self._parts)
         sigma[:, 0] = np.hypot(sigma[:, 0], self._rate_noise * radius)
         rows, sigmas = [J.reshape(3 * nw, -1)], [sigma.ravel()]
@@ -127,7 +126,7 @@ class WheelSlipDetector:
         if gyro is not None:
             turned = np.asarray(gyro, dtype=np.float64)
             if turned.shape != (3,):
-                raise SimulationError(f"gyro: has shape {turned.shape}, needs (3,)")
+                raise OdometryError(f"gyro: has shape {turned.shape}, needs (3,)")
             seen = np.isfinite(turned)
             rows.append(np.eye(6 + nj)[:3][seen])
             sigmas.append(np.full(int(seen.sum()), self._turn_noise))

@@ -17,9 +17,9 @@ from grouser.errors import GrouserError
 from grouser.logs import Log
 from grouser.motion.fit import Fit, History
 from grouser.motion.intervals import Intervals
-from grouser.motion.meaning import unit_of
 from grouser.motion.model import MotionModel
 from grouser.motion.observability import WEAK
+from grouser.motion.parameter_table import unit_of
 from grouser.motion.parameters import Parameter
 from grouser.motion.predict import LogProblem
 from grouser.view import style
@@ -138,8 +138,8 @@ def plot_segments(
     count: int = 6,
 ) -> Figure:
     """Predicted and measured paths over some intervals [s] of a log, each with its predicted ellipses, T Fig. 3.7."""
-    from grouser.calibration.calibrate import cut_log
     from grouser.calibration.evaluate import errors_of
+    from grouser.motion.intervals import cut_log
 
     motion = fit.model if isinstance(fit, Fit) else fit
     cut = cut_log(log, motion, interval=interval)

@@ -124,10 +124,9 @@ class Wheels(NamedTuple):
 
 
 def longest_drive(run: LogOdometry) -> IntArray:
-    """Samples of the drive with the longest path, which is the one evaluated."""
-    bounds = run.drive_bounds
-    longest = int(np.argmax(np.maximum.reduceat(run.path, bounds[:-1])))
-    return np.arange(bounds[longest], bounds[longest + 1], dtype=np.int64)
+    """The samples of the drive in which the vehicle went farthest, which is the one that is judged."""
+    drive = run.longest_drive
+    return np.arange(drive.start, drive.stop, dtype=np.int64)
 
 
 def thinned(rows: IntArray) -> IntArray:
@@ -140,7 +139,7 @@ def covariance_at(run: LogOdometry, rows: IntArray) -> FloatArray:
     parts = []
     for piece in run.pieces(int(rows[0]), int(rows[-1]) + 1):
         here = rows[(rows >= piece.first) & (rows < piece.first + len(piece.values))] - piece.first
-        parts.append((piece.noise_covariance + piece.systematic)[here])
+        parts.append(piece.covariance[here])
     return np.concatenate(parts)
 
 

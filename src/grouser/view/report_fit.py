@@ -13,7 +13,7 @@ from grouser.calibration.evaluate import Evaluation, evaluate
 from grouser.errors import CalibrationError
 from grouser.logs import Log
 from grouser.motion.fit import Fit
-from grouser.motion.meaning import meaning, unit_of
+from grouser.motion.parameter_table import meaning, unit_of
 from grouser.vehicles.toml import to_toml
 from grouser.view.calibration import plot_certainty, plot_evaluation, plot_history, plot_segments
 from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
@@ -91,11 +91,10 @@ def _judged_table(judged: Evaluation | None, interval: float) -> tuple[Table | s
         for name, one in (("plain odometry", judged.baseline.summary(consistency=False)), ("calibrated", mine))
     )  # fmt: skip
     columns = ("", "position rms [m]", "median [m]", "yaw rms [°]", "median [°]")
-    band = 2.0 * math.sqrt(6.0 / mine["n"])
-    known = consistency(mine["nees"], (max(3.0 - band, 0.0), 3.0 + band), "the model")
+    known = consistency(mine["nees"], mine["nees_band"], "the model")
     return (
         Table(f"Errors of {mine['n']} predictions of {interval:g} s", columns, rows, numeric=(1, 2, 3, 4)),
-        f"NEES of x, y and yaw: {known}.",
+        f"NEES of x, y and yaw (1 is consistent): {known}.",
     )
 
 

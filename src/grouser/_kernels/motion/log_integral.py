@@ -1,23 +1,66 @@
 """Body velocities along a log, and the pose, its covariance and its sensitivities at the end of an interval of it.
 
 A log gives roll and pitch, so the velocity of a log-driven model depends on neither position nor yaw: velocities of all
-samples are found first, and every interval is then one sum over its samples. Errors of yaw turn what follows, and that
-is all that couples them: the transition matrix of a step is closed (P (7)), whatever the model.
-
-Between samples velocity and attitude are linear in time; a step uses their means and turns on an arc, which is exact
-where they are constant. Poses are (x, y, z, roll, pitch, yaw) and errors (x, y, z, yaw), in the heading frame of the
-start of the interval.
+samples are found first, and every interval is then one sum of arcs over its samples (`arc.py`). Poses are (x, y, z,
+roll, pitch, yaw) and errors (x, y, z, yaw), in the heading frame of the start of the interval.
 """
 
 import math
 
-import numpy as np
-
 from grouser._compile.jit import entry, inlined, kernel
+from grouser._compile.struct import Struct, array, indices, struct
 from grouser._kernels.contact.geometry import contacts_at
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.kinematics.velocity import constrained_velocity
+from grouser._kernels.motion.arc import (
+    Arc,
+    add_outer,
+    carry,
+    carry_both,
+    lean,
+    level_axes,
+    move_along,
+    turn_by_rates,
+    velocity_gain,
+    yaw_slopes,
+)
 from grouser._kernels.vehicles.frames import pose_frames
+
+
+class LogIntegral(Struct):
+    """S candidates of a motion model and I intervals of a log of n samples; results of candidate s, interval i at s I + i."""
+
+    time = array("n")  # [s]
+    attitude = array("n", 2)  # roll, pitch [rad]
+    twist = array("S", "n", 6)  # body velocities (ω, v)
+    slope = array("n", 6, "np")  # of the velocity by parameters
+    noise = indices("nd")  # noisy components of the velocity
+    intensity = array("n")  # of the noise
+    samples = indices("I", 2)  # [low, high) of the unbroken stretch of each interval
+    times = array("I", 2)  # when it begins and ends, as the sensor stamps it [s]
+    lag = array("S")  # of the sensor [s]
+    sensor = array("S", 4)  # its x, y, z, yaw in the body
+    pose = array("SI", 6)  # of the sensor at the end
+    J = array("SI", 4, "np")  # ∂pose/∂parameters, the convolution integral P (11), L (5.28)
+    W = array("SI", "nd", "nd", 4, 4)  # ∫ Γ_a Γ_bᵀ intensity dτ of the noise components, P (17)
+    ends = array("SI", 2, 4)  # velocity of the sensor's pose at start and end, as seen from its heading at the start
+
+
+class IntegralWork(Struct):
+    """Work space of a thread."""
+
+    arc = struct(Arc)
+    twist = array(2, 6)  # at the start and the end of a step
+    attitude = array(2, 2)
+    gain = array(6, 4)
+    R = array(3, 3)
+    arm = array(3)
+    to_yaw = array(3)
+
+
+def integral_work():
+    """New work space."""
+    return IntegralWork.zeros(arc=Arc.zeros())
 
 
 @kernel
@@ -45,6 +88,18 @@ def log_twists(vehicle, model, angles, q, v, out, s):
     return sample_twists(vehicle, model, angles, q, v, out, s)
 
 
+@entry
+def superpose(base, slope, coefficients, out, first, last):
+    """out (S, n, 6) ← base (n, 6) + slope (n, 6, k) · coefficients (S, k), of samples from first to last."""
+    for s in range(out.shape[0]):
+        for n in range(first, last):
+            for i in range(6):
+                total = base[n, i]
+                for k in range(coefficients.shape[1]):
+                    total += slope[n, i, k] * coefficients[s, k]
+                out[s, n, i] = total
+
+
 @inlined
 def next_sample(time, low, high, t):
     """Smallest k of [low, high) with time[k] > t, or high."""
@@ -58,232 +113,26 @@ def next_sample(time, low, high, t):
 
 
 @inlined
-def at_time(time, twist, attitude, k, low, high, t, row):
-    """Velocity and attitude at time t, between samples k − 1 and k, into row (8,)."""
+def share_of(time, a, b, t):
+    """How far t is from sample a to sample b; 0 where they are one."""
+    return (t - time[a]) / (time[b] - time[a]) if b > a else 0.0
+
+
+@inlined
+def at_time(log, s, k, low, high, t, twist, attitude):
+    """Velocity and attitude at time t, between samples k − 1 and k of the stretch."""
     a = max(k - 1, low)
     b = min(k, high - 1)
-    share = 0.0
-    if b > a:
-        share = (t - time[a]) / (time[b] - time[a])
+    share = share_of(log.time, a, b, t)
     for i in range(6):
-        row[i] = twist[a, i] + share * (twist[b, i] - twist[a, i])
+        twist[i] = log.twist[s, a, i] + share * (log.twist[s, b, i] - log.twist[s, a, i])
     for i in range(2):
-        row[6 + i] = attitude[a, i] + share * (attitude[b, i] - attitude[a, i])
+        attitude[i] = log.attitude[a, i] + share * (log.attitude[b, i] - log.attitude[a, i])
 
 
 @inlined
-def level_axes(roll, pitch, R):
-    """R = R_y(pitch) R_x(roll): body axes in the heading frame."""
-    sr = math.sin(roll)
-    cr = math.cos(roll)
-    sp = math.sin(pitch)
-    cp = math.cos(pitch)
-    R[0, 0] = cp
-    R[0, 1] = sp * sr
-    R[0, 2] = sp * cr
-    R[1, 0] = 0.0
-    R[1, 1] = cr
-    R[1, 2] = -sr
-    R[2, 0] = -sp
-    R[2, 1] = cp * sr
-    R[2, 2] = cp * cr
-
-
-@inlined
-def lever(R, yaw, sensor, out):
-    """Sensor's place relative to the body's origin, in the heading frame of the start."""
-    x = R[0, 0] * sensor[0] + R[0, 1] * sensor[1] + R[0, 2] * sensor[2]
-    y = R[1, 0] * sensor[0] + R[1, 1] * sensor[1] + R[1, 2] * sensor[2]
-    c = math.cos(yaw)
-    s = math.sin(yaw)
-    out[0] = c * x - s * y
-    out[1] = s * x + c * y
-    out[2] = R[2, 0] * sensor[0] + R[2, 1] * sensor[1] + R[2, 2] * sensor[2]
-
-
-@inlined
-def sensor_heading(row, mounted):
-    """Yaw of a sensor mounted at a yaw on the body, relative to the body's: on a slope the two planes differ."""
-    if mounted == 0.0:
-        return 0.0
-    ahead = math.cos(row[7]) * math.cos(mounted) + math.sin(row[7]) * math.sin(row[6]) * math.sin(mounted)
-    return math.atan2(math.cos(row[6]) * math.sin(mounted), ahead)
-
-
-@inlined
-def pose_velocity(row, R, yaw, arm_x, arm_y, out):
-    """(ẋ, ẏ, ż, yaw rate) of a sensor at an arm from the body's origin; its swing by roll and pitch is left out."""
-    cp = math.cos(row[7])
-    if abs(cp) < 1e-6:
-        cp = 1e-6
-    rate = (math.sin(row[6]) * row[1] + math.cos(row[6]) * row[2]) / cp
-    x = R[0, 0] * row[3] + R[0, 1] * row[4] + R[0, 2] * row[5]
-    y = R[1, 0] * row[3] + R[1, 1] * row[4] + R[1, 2] * row[5]
-    c = math.cos(yaw)
-    s = math.sin(yaw)
-    out[0] = c * x - s * y - rate * arm_y
-    out[1] = s * x + c * y + rate * arm_x
-    out[2] = R[2, 0] * row[3] + R[2, 1] * row[4] + R[2, 2] * row[5]
-    out[3] = rate
-
-
-@inlined
-def carry(matrix, columns, dx, dy):
-    """matrix (4, columns) ← Φ matrix with the closed transition of P (7): yaw errors turn a displacement."""
-    for j in range(columns):
-        matrix[0, j] -= dy * matrix[3, j]
-        matrix[1, j] += dx * matrix[3, j]
-
-
-@inlined
-def carry_both(P, dx, dy):
-    """P (4, 4) ← Φ P Φᵀ."""
-    carry(P, 4, dx, dy)
-    for i in range(4):
-        P[i, 0] -= dy * P[i, 3]
-        P[i, 1] += dx * P[i, 3]
-
-
-@kernel
-def integrate(time, twist, attitude, low, high, t0, t1, sensor, pose, slopes, J, noise, intensity, W, ends, rows, R, g):
-    """Pose of the sensor at t1 relative to t0 into pose (6,); samples are [low, high) of one unbroken stretch.
-
-    J (4, np): ∂pose/∂p for velocities with slopes (n, 6, np), the convolution integral P (11), L (5.28).
-    W (nd, nd, 4, 4): ∫ Γ_i Γ_jᵀ a dτ of the noise components, P (17), with the intensity a (n,) of the noise.
-    ends (2, 4): velocity of the sensor's pose at t0 and t1, as seen from its heading at t0.
-    sensor = (x, y, z, yaw) in the body. rows (3, 8), R (3, 3), g (nd, 4) are work space.
-    """
-    parameters = slopes.shape[2]
-    nd = noise.size
-    for i in range(4):
-        for j in range(parameters):
-            J[i, j] = 0.0
-        for j in range(4):
-            for a in range(nd):
-                for b in range(nd):
-                    W[a, b, i, j] = 0.0
-    x = 0.0
-    y = 0.0
-    z = 0.0
-    yaw = 0.0
-    before = rows[0]
-    after = rows[1]
-    mean = rows[2]
-    k = next_sample(time, low, high, t0)
-    at_time(time, twist, attitude, k, low, high, t0, before)
-    level_axes(before[6], before[7], R)
-    lever(R, 0.0, sensor, mean)
-    x0 = mean[0]
-    y0 = mean[1]
-    z0 = mean[2]
-    pose_velocity(before, R, 0.0, x0, y0, ends[0])
-    heading = sensor_heading(before, sensor[3])
-    t = t0
-    while t < t1:
-        end = t1
-        if k < high and time[k] < t1:
-            end = time[k]
-        at_time(time, twist, attitude, k, low, high, end, after)
-        h = end - t
-        for i in range(8):
-            mean[i] = 0.5 * (before[i] + after[i])
-            before[i] = after[i]
-        level_axes(mean[6], mean[7], R)
-        # Yaw rate of the body's angular velocity, third row of Ω; at a pitch of ±90° yaw has no meaning.
-        cp = math.cos(mean[7])
-        if abs(cp) < 1e-6:
-            cp = 1e-6
-        to_yaw_y = math.sin(mean[6]) / cp
-        to_yaw_z = math.cos(mean[6]) / cp
-        turned = h * (to_yaw_y * mean[1] + to_yaw_z * mean[2])
-        half = 0.5 * turned
-        chord = 1.0 - half * half / 6.0
-        if abs(half) > 1e-4:
-            chord = math.sin(half) / half
-        c = chord * math.cos(yaw + half)
-        s = chord * math.sin(yaw + half)
-        dx = 0.0
-        dy = 0.0
-        dz = 0.0
-        for i in range(3):
-            v = h * mean[3 + i]
-            dx += (c * R[0, i] - s * R[1, i]) * v
-            dy += (s * R[0, i] + c * R[1, i]) * v
-            dz += R[2, i] * v
-        for a in range(nd):
-            for b in range(nd):
-                carry_both(W[a, b], dx, dy)
-        carry(J, parameters, dx, dy)
-        # Γ of a unit error of each velocity, held over the step: its yaw error acts on half of the displacement.
-        for a in range(nd):
-            i = noise[a]
-            if i >= 3:
-                g[a, 0] = c * R[0, i - 3] - s * R[1, i - 3]
-                g[a, 1] = s * R[0, i - 3] + c * R[1, i - 3]
-                g[a, 2] = R[2, i - 3]
-                g[a, 3] = 0.0
-            else:
-                rate = 0.0
-                if i == 1:
-                    rate = to_yaw_y
-                elif i == 2:
-                    rate = to_yaw_z
-                g[a, 0] = -0.5 * dy * rate
-                g[a, 1] = 0.5 * dx * rate
-                g[a, 2] = 0.0
-                g[a, 3] = rate
-        if nd > 0:
-            noisy = 0.5 * h * (intensity[max(k - 1, low)] + intensity[min(k, high - 1)])
-            for a in range(nd):
-                for b in range(nd):
-                    for i in range(4):
-                        for j in range(4):
-                            W[a, b, i, j] += noisy * g[a, i] * g[b, j]
-        if parameters > 0:
-            add_slopes(slopes, time, k, low, high, t, end, c, s, R, to_yaw_y, to_yaw_z, dx, dy, J)
-        x += dx
-        y += dy
-        z += dz
-        yaw += turned
-        t = end
-        k += 1
-    level_axes(before[6], before[7], R)
-    lever(R, yaw, sensor, mean)
-    pose_velocity(before, R, yaw, mean[0], mean[1], ends[1])
-    # A yaw error at the end also swings the sensor about the body.
-    for a in range(nd):
-        for b in range(nd):
-            carry_both(W[a, b], mean[0], mean[1])
-    carry(J, parameters, mean[0], mean[1])
-    x += mean[0] - x0
-    y += mean[1] - y0
-    c = math.cos(heading)
-    s = math.sin(heading)
-    pose[0] = c * x + s * y
-    pose[1] = c * y - s * x
-    pose[2] = z + mean[2] - z0
-    pose[3] = before[6]
-    pose[4] = before[7]
-    pose[5] = yaw + sensor_heading(before, sensor[3]) - heading
-    if s != 0.0:
-        to_sensor_heading(J, parameters, c, s)
-        for i in range(2):
-            first = ends[i, 0]
-            ends[i, 0] = c * first + s * ends[i, 1]
-            ends[i, 1] = c * ends[i, 1] - s * first
-        for a in range(nd):
-            for b in range(nd):
-                to_sensor_heading(W[a, b], 4, c, s)
-                P = W[a, b]
-                for i in range(4):
-                    first = P[i, 0]
-                    P[i, 0] = c * first + s * P[i, 1]
-                    P[i, 1] = c * P[i, 1] - s * first
-
-
-@inlined
-def to_sensor_heading(matrix, columns, c, s):
-    """Rows x, y turned from the body's heading into the sensor's."""
+def turn_plane(matrix, columns, c, s):
+    """Rows x, y of a matrix seen from axes turned by an angle of cosine c, sine s."""
     for j in range(columns):
         first = matrix[0, j]
         matrix[0, j] = c * first + s * matrix[1, j]
@@ -291,88 +140,201 @@ def to_sensor_heading(matrix, columns, c, s):
 
 
 @inlined
-def add_slopes(slopes, time, k, low, high, t, end, c, s, R, to_yaw_y, to_yaw_z, dx, dy, J):
+def place_sensor(work, attitude, yaw, sensor):
+    """Sensor's place relative to the body's origin, in the heading frame of the start, into work.arm; axes into R."""
+    R = work.R
+    arm = work.arm
+    level_axes(attitude[0], attitude[1], R)
+    for i in range(3):
+        arm[i] = R[i, 0] * sensor[0] + R[i, 1] * sensor[1] + R[i, 2] * sensor[2]
+    c = math.cos(yaw)
+    s = math.sin(yaw)
+    x = arm[0]
+    arm[0] = c * x - s * arm[1]
+    arm[1] = s * x + c * arm[1]
+
+
+@inlined
+def sensor_heading(attitude, mounted):
+    """Yaw of a sensor mounted at a yaw on the body, relative to the body's: on a slope the two planes differ."""
+    if mounted == 0.0:
+        return 0.0
+    roll = attitude[0]
+    pitch = attitude[1]
+    ahead = math.cos(pitch) * math.cos(mounted) + math.sin(pitch) * math.sin(roll) * math.sin(mounted)
+    return math.atan2(math.cos(roll) * math.sin(mounted), ahead)
+
+
+@inlined
+def pose_velocity(work, twist, attitude, yaw, out):
+    """(ẋ, ẏ, ż, yaw rate) of the sensor at work.arm; its swing by roll and pitch is left out."""
+    R = work.R
+    yaw_slopes(attitude[0], attitude[1], work.to_yaw)
+    rate = work.to_yaw[1] * twist[1] + work.to_yaw[2] * twist[2]
+    for i in range(3):
+        out[i] = R[i, 0] * twist[3] + R[i, 1] * twist[4] + R[i, 2] * twist[5]
+    c = math.cos(yaw)
+    s = math.sin(yaw)
+    x = out[0]
+    out[0] = c * x - s * out[1] - rate * work.arm[1]
+    out[1] = s * x + c * out[1] + rate * work.arm[0]
+    out[3] = rate
+
+
+@inlined
+def carry_all(log, m, dx, dy):
+    """Covariance integrals and sensitivities of row m over a displacement."""
+    for a in range(log.noise.size):
+        for b in range(log.noise.size):
+            carry_both(log.W[m, a, b], dx, dy)
+    carry(log.J[m], log.J.shape[2], dx, dy)
+
+
+@inlined
+def add_noise(log, m, k, low, high, h, arc, gain):
+    """Noise of one step of h: W += ∫ Γ Γᵀ intensity dτ, between samples k − 1 and k."""
+    nd = log.noise.size
+    for a in range(nd):
+        velocity_gain(arc, log.noise[a], gain[a])
+    if nd > 0:
+        noisy = 0.5 * h * (log.intensity[max(k - 1, low)] + log.intensity[min(k, high - 1)])
+        for a in range(nd):
+            for b in range(nd):
+                add_outer(log.W[m, a, b], noisy, gain[a], gain[b])
+
+
+@inlined
+def add_slopes(log, J, k, low, high, t, end, arc):
     """One step of the convolution integral: J += ∫ Γ ∂u/∂p over [t, end], between samples k − 1 and k."""
     a = max(k - 1, low)
     b = min(k, high - 1)
-    share = 0.0
-    if b > a:
-        share = (0.5 * (t + end) - time[a]) / (time[b] - time[a])
+    share = share_of(log.time, a, b, 0.5 * (t + end))
     h = end - t
-    for j in range(slopes.shape[2]):
+    slope = log.slope
+    way = arc.way
+    for j in range(J.shape[1]):
         yaw = h * (
-            to_yaw_y * (slopes[a, 1, j] + share * (slopes[b, 1, j] - slopes[a, 1, j]))
-            + to_yaw_z * (slopes[a, 2, j] + share * (slopes[b, 2, j] - slopes[a, 2, j]))
+            arc.to_yaw[1] * (slope[a, 1, j] + share * (slope[b, 1, j] - slope[a, 1, j]))
+            + arc.to_yaw[2] * (slope[a, 2, j] + share * (slope[b, 2, j] - slope[a, 2, j]))
         )
-        J[0, j] -= 0.5 * dy * yaw
-        J[1, j] += 0.5 * dx * yaw
+        J[0, j] -= 0.5 * arc.step[1] * yaw
+        J[1, j] += 0.5 * arc.step[0] * yaw
         J[3, j] += yaw
         for i in range(3):
-            v = h * (slopes[a, 3 + i, j] + share * (slopes[b, 3 + i, j] - slopes[a, 3 + i, j]))
-            J[0, j] += (c * R[0, i] - s * R[1, i]) * v
-            J[1, j] += (s * R[0, i] + c * R[1, i]) * v
-            J[2, j] += R[2, i] * v
+            v = h * (slope[a, 3 + i, j] + share * (slope[b, 3 + i, j] - slope[a, 3 + i, j]))
+            J[0, j] += way[0, i] * v
+            J[1, j] += way[1, i] * v
+            J[2, j] += way[2, i] * v
+
+
+@inlined
+def clear(log, m):
+    """Zero sums of row m."""
+    for i in range(4):
+        for j in range(log.J.shape[2]):
+            log.J[m, i, j] = 0.0
+        for j in range(4):
+            for a in range(log.noise.size):
+                for b in range(log.noise.size):
+                    log.W[m, a, b, i, j] = 0.0
+
+
+@kernel
+def integrate(log, s, n, work):
+    """Pose of the sensor at the end of interval n for candidate s, with J, W and ends, into row s I + n."""
+    m = s * log.times.shape[0] + n
+    low = log.samples[n, 0]
+    high = log.samples[n, 1]
+    t = log.times[n, 0] - log.lag[s]
+    t1 = log.times[n, 1] - log.lag[s]
+    sensor = log.sensor[s]
+    arc = work.arc
+    twist = work.twist
+    attitude = work.attitude
+    pose = log.pose[m]
+    clear(log, m)
+    x = 0.0
+    y = 0.0
+    z = 0.0
+    yaw = 0.0
+    k = next_sample(log.time, low, high, t)
+    at_time(log, s, k, low, high, t, twist[0], attitude[0])
+    place_sensor(work, attitude[0], 0.0, sensor)
+    x0 = work.arm[0]
+    y0 = work.arm[1]
+    z0 = work.arm[2]
+    pose_velocity(work, twist[0], attitude[0], 0.0, log.ends[m, 0])
+    heading = sensor_heading(attitude[0], sensor[3])
+    while t < t1:
+        end = t1
+        if k < high and log.time[k] < t1:
+            end = log.time[k]
+        at_time(log, s, k, low, high, end, twist[1], attitude[1])
+        h = end - t
+        for i in range(6):
+            arc.twist[i] = 0.5 * (twist[0, i] + twist[1, i])
+            twist[0, i] = twist[1, i]
+        for i in range(2):
+            arc.attitude[i] = 0.5 * (attitude[0, i] + attitude[1, i])
+            attitude[0, i] = attitude[1, i]
+        lean(arc)
+        move_along(arc, h, yaw, turn_by_rates(arc, h))
+        carry_all(log, m, arc.step[0], arc.step[1])
+        add_noise(log, m, k, low, high, h, arc, work.gain)
+        if log.J.shape[2] > 0:
+            add_slopes(log, log.J[m], k, low, high, t, end, arc)
+        x += arc.step[0]
+        y += arc.step[1]
+        z += arc.step[2]
+        yaw += arc.step[3]
+        t = end
+        k += 1
+    place_sensor(work, attitude[0], yaw, sensor)
+    pose_velocity(work, twist[0], attitude[0], yaw, log.ends[m, 1])
+    # A yaw error at the end also swings the sensor about the body.
+    carry_all(log, m, work.arm[0], work.arm[1])
+    pose[0] = x + work.arm[0] - x0
+    pose[1] = y + work.arm[1] - y0
+    pose[2] = z + work.arm[2] - z0
+    pose[3] = attitude[0, 0]
+    pose[4] = attitude[0, 1]
+    pose[5] = yaw + sensor_heading(attitude[0], sensor[3]) - heading
+    if heading != 0.0:
+        see_from_heading(log, m, math.cos(heading), math.sin(heading))
+
+
+@inlined
+def see_from_heading(log, m, c, s):
+    """Row m turned from the body's heading at the start into the sensor's."""
+    turn_plane(log.pose[m].reshape(6, 1), 1, c, s)
+    turn_plane(log.J[m], log.J.shape[2], c, s)
+    turn_plane(log.ends[m].T, 2, c, s)
+    for a in range(log.noise.size):
+        for b in range(log.noise.size):
+            turn_plane(log.W[m, a, b], 4, c, s)
+            turn_plane(log.W[m, a, b].T, 4, c, s)
 
 
 @entry
-def integrate_poses(time, twists, attitude, ranges, times, lags, sensors, poses, first, last):
-    """Poses (S, I, 6) of I intervals for S candidates: twists (S, n, 6), lags (S,), sensors (S, 4).
-
-    ranges (I, 2): samples of the stretch of each; times (I, 2): when it begins and ends, as the sensor stamps it.
-    Of the S × I poses those from first to last.
-    """
-    intervals = times.shape[0]
+def integrate_log(log, work, first, last):
+    """Of the S × I rows those from first to last."""
+    intervals = log.times.shape[0]
     for m in range(first, last):
-        c = m // intervals
-        i = m % intervals
-        integrate(
-            time,
-            twists[c],
-            attitude,
-            ranges[i, 0],
-            ranges[i, 1],
-            times[i, 0] - lags[c],
-            times[i, 1] - lags[c],
-            sensors[c],
-            poses[c, i],
-            np.zeros((1, 6, 0)),
-            np.zeros((4, 0)),
-            np.zeros(0, np.int64),
-            np.zeros(1),
-            np.zeros((0, 0, 4, 4)),
-            np.zeros((2, 4)),
-            np.zeros((3, 8)),
-            np.zeros((3, 3)),
-            np.zeros((0, 4)),
-        )
+        integrate(log, m // intervals, m % intervals, work)
 
 
 @entry
-def integrate_errors(
-    time, twist, attitude, ranges, times, lag, sensor, slopes, noise, intensity, poses, J, W, ends, first, last
-):
-    """Poses (I, 6), Jacobians J (I, 4, np), noise integrals W (I, nd, nd, 4, 4), velocities at the ends (I, 2, 4).
-
-    Of the intervals from first to last.
-    """
-    for i in range(first, last):
-        integrate(
-            time,
-            twist,
-            attitude,
-            ranges[i, 0],
-            ranges[i, 1],
-            times[i, 0] - lag,
-            times[i, 1] - lag,
-            sensor,
-            poses[i],
-            slopes,
-            J[i],
-            noise,
-            intensity,
-            W[i],
-            ends[i],
-            np.zeros((3, 8)),
-            np.zeros((3, 3)),
-            np.zeros((noise.size, 4)),
-        )
+def dead_reckon(time, attitude, twist, extra, arc, out):
+    """Position and yaw (n, 4) from the origin along samples; extra (n − 1, 6) is added to the mean velocity of steps."""
+    for k in range(4):
+        out[0, k] = 0.0
+    for n in range(1, time.size):
+        for i in range(6):
+            arc.twist[i] = 0.5 * (twist[n - 1, i] + twist[n, i]) + extra[n - 1, i]
+        for i in range(2):
+            arc.attitude[i] = 0.5 * (attitude[n - 1, i] + attitude[n, i])
+        h = time[n] - time[n - 1]
+        lean(arc)
+        move_along(arc, h, out[n - 1, 3], turn_by_rates(arc, h))
+        for k in range(4):
+            out[n, k] = out[n - 1, k] + arc.step[k]

@@ -1,15 +1,10 @@
-"""Contact angles and body velocity together, by Gauss–Newton: wheels roll along the ground their contacts touch.
-
-ψ is the climb of each wheel in its carrier, −δ of T (2.9); v the joint-space velocity. Rows are residuals over their
-sigmas: velocities of the contact points, what is known of the body's turning, and rigid couplings.
-"""
+"""Contact angles and body velocity together: a filter whose update is solved by Gauss–Newton."""
 
 import math
 
-import numpy as np
-
-from grouser._compile.jit import allocating, entry, inlined
-from grouser._kernels.kinematics.jacobian import point_jacobian
+from grouser._compile.jit import entry, inlined, kernel
+from grouser._kernels.least_squares import cholesky_solve, solve_again
+from grouser._kernels.odometry.contact_rows import hub_jacobians, step_equations
 from grouser._kernels.vehicles.frames import pose_frames
 
 ITERATIONS = 8
@@ -19,209 +14,33 @@ SLOWEST = 0.01  # m/s of the rim, below which a wheel counts as standing
 SURPRISE = 4.0  # mean square of the residuals in sigmas, beyond which the ground changed at once or some wheel slips
 STEEPEST = 0.5 * math.pi  # rad
 
-RATE, SLIP, SIDESLIP, SPREAD, VALID = range(5)
-"""Places in `noise`: of wheel rates [rad/s], slip along and across (parts of the speed), of angles to come [rad], and
-of those that count as valid [rad]."""
 
+@kernel
+def solve_contact_angles(f):
+    """found_psi and found_v of least squares, from found_v and f.mean; M keeps the factor of the last step.
 
-@inlined
-def carrier_jacobians(vehicle, s, linear, angular):
-    """Velocity of each wheel's centre and turning of each wheel per joint-space velocity, (nw, 3, nv), carrier axes."""
-    for w in range(vehicle.wheel.size):
-        frame = vehicle.wheel[w]
-        axes = s.axes[w]
-        for r in range(3):
-            for i in range(3):
-                axes[r, i] = s.R[frame, i, r]
-                angular[w, r, i] = axes[r, i]
-        point_jacobian(vehicle, s, frame, s.p[frame], axes, linear[w])
-        f = frame
-        while f > 0:
-            axis = vehicle.joint[f]
-            if axis < 3:
-                for r in range(3):
-                    angular[w, r, 5 + f] = (
-                        axes[r, 0] * s.R[f, 0, axis] + axes[r, 1] * s.R[f, 1, axis] + axes[r, 2] * s.R[f, 2, axis]
-                    )
-            f = vehicle.parent[f]
-
-
-@inlined
-def add_row(row, residual, M, g):
-    """Add a row to the normal equations M x = g of the step x that removes its residual."""
-    for i in range(g.size):
-        if row[i] != 0.0:
-            g[i] -= row[i] * residual
-            for k in range(i + 1):
-                M[i, k] += row[i] * row[k]
-
-
-@inlined
-def factorise(M):
-    """Cholesky factor of M, in its lower half; False if M is not positive definite."""
-    for i in range(M.shape[0]):
-        for k in range(i + 1):
-            total = M[i, k]
-            for j in range(k):
-                total -= M[i, j] * M[k, j]
-            if i == k:
-                if not total > 0.0:
-                    return False
-                M[i, i] = math.sqrt(total)
-            else:
-                M[i, k] = total / M[k, k]
-    return True
-
-
-@inlined
-def solve_factorised(L, x):
-    """x ← (L Lᵀ)⁻¹ x."""
-    n = x.size
-    for i in range(n):
-        for k in range(i):
-            x[i] -= L[i, k] * x[k]
-        x[i] /= L[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            x[i] -= L[k, i] * x[k]
-        x[i] /= L[i, i]
-
-
-@inlined
-def add_contact(w, radius, weight, linear, angular, v, psi, unknown, row, M, g):
-    """Add the three rows of wheel w's contact velocity; returns the sum of their squares.
-
-    Along t = (cψ, 0, sψ) in the carrier, across, and along the normal (−sψ, 0, cψ).
+    Returns the sum of squares, and whether it was solved.
     """
-    c = math.cos(psi)
-    s = math.sin(psi)
-    cx = 0.0
-    cy = 0.0
-    cz = 0.0
-    wx = 0.0
-    wy = 0.0
-    wz = 0.0
-    for k in range(v.size):
-        cx += linear[0, k] * v[k]
-        cy += linear[1, k] * v[k]
-        cz += linear[2, k] * v[k]
-        wx += angular[0, k] * v[k]
-        wy += angular[1, k] * v[k]
-        wz += angular[2, k] * v[k]
-    ahead = c * cx + s * cz
-    up = c * cz - s * cx
-    squares = 0.0
-    for i in range(row.size):
-        row[i] = 0.0
-    for r in range(3):
-        if r == 0:
-            residual = ahead - radius * wy
-            slope = up
-        elif r == 1:
-            residual = cy + radius * (c * wx + s * wz)
-            slope = radius * (c * wz - s * wx)
-        else:
-            residual = up
-            slope = -ahead
-        for i in range(unknown.size):
-            k = unknown[i]
-            if r == 0:
-                value = c * linear[0, k] + s * linear[2, k] - radius * angular[1, k]
-            elif r == 1:
-                value = linear[1, k] + radius * (c * angular[0, k] + s * angular[2, k])
-            else:
-                value = c * linear[2, k] - s * linear[0, k]
-            row[i] = weight[r] * value
-        row[unknown.size + w] = weight[r] * slope
-        residual *= weight[r]
-        squares += residual * residual
-        add_row(row, residual, M, g)
-    return squares
-
-
-@allocating
-def solve_contact_angles(
-    vehicle, q, unknown, looseness, weight, turn_rows, turn, coupling, mean, prior, v, psi, P, carrier_rate, s
-):
-    """Angles ψ (nw,), their covariance P (nw, nw), velocity v (nv,) and turning of the carriers (nw,).
-
-    Given are the state q, which entries of v are unknown, one over the square of how large each of v may be (nv,),
-    weights of the contact rows (nw, 3), rows on ω and on the joints in sigmas, and the mean of ψ with its inverse
-    covariance. v holds the known rates and where to start. Returns the sum of squares, and whether it was solved.
-    """
-    pose_frames(vehicle, q, s)
-    nw = vehicle.wheel.size
-    nv = v.size
-    n = unknown.size
-    linear = np.zeros((nw, 3, nv))
-    angular = np.zeros((nw, 3, nv))
-    carrier_jacobians(vehicle, s, linear, angular)
-    M = np.zeros((n + nw, n + nw))
-    g = np.zeros(n + nw)
-    row = np.zeros(n + nw)
+    n = f.sample.unknown
+    nw = f.psi.size
     squares = 0.0
     for w in range(nw):
-        psi[w] = mean[w]
+        f.found_psi[w] = f.mean[w]
     for _ in range(ITERATIONS):
-        M[:] = 0.0
-        g[:] = 0.0
-        squares = 0.0
-        for w in range(nw):
-            squares += add_contact(
-                w, vehicle.radius[w], weight[w], linear[w], angular[w], v, psi[w], unknown, row, M, g
-            )
-        row[:] = 0.0
-        for t in range(turn.size):
-            residual = -turn[t]
-            for i in range(3):
-                row[i] = turn_rows[t, i]
-                residual += turn_rows[t, i] * v[i]
-            squares += residual * residual
-            add_row(row, residual, M, g)
-        for k in range(coupling.shape[0]):
-            row[:] = 0.0
-            residual = 0.0
-            for j in range(nv - 6):
-                residual += coupling[k, j] * v[6 + j]
-            for i in range(6, n):
-                row[i] = coupling[k, unknown[i] - 6]
-            squares += residual * residual
-            add_row(row, residual, M, g)
-        for i in range(n):
-            M[i, i] += looseness[unknown[i]]
-            g[i] -= looseness[unknown[i]] * v[unknown[i]]
-        for a in range(nw):
-            for b in range(nw):
-                pull = prior[a, b] * (psi[b] - mean[b])
-                g[n + a] -= pull
-                squares += pull * (psi[a] - mean[a])
-                if b <= a:
-                    M[n + a, n + b] += prior[a, b]
-        if not factorise(M):
+        squares = step_equations(f)
+        if not cholesky_solve(f.M, n + nw, 0.0, 0.0, f.g):
             return squares, False
-        solve_factorised(M, g)
         largest = 0.0
         for i in range(n):
-            v[unknown[i]] += g[i]
-            largest = max(largest, abs(g[i]))
+            f.found_v[f.unknown[i]] += f.g[i]
+            largest = max(largest, abs(f.g[i]))
         for w in range(nw):
-            largest = max(largest, abs(g[n + w]))
-            psi[w] += min(max(g[n + w], -LARGEST_STEP), LARGEST_STEP)
+            largest = max(largest, abs(f.g[n + w]))
+            f.found_psi[w] += min(max(f.g[n + w], -LARGEST_STEP), LARGEST_STEP)
         if not largest < math.inf:
             return squares, False
         if largest < CONVERGED:
             break
-    for a in range(nw):
-        g[:] = 0.0
-        g[n + a] = 1.0
-        solve_factorised(M, g)
-        for b in range(nw):
-            P[a, b] = g[n + b]
-    for w in range(nw):
-        carrier_rate[w] = 0.0
-        for k in range(nv):
-            if k != 5 + vehicle.wheel[w]:
-                carrier_rate[w] += angular[w, 1, k] * v[k]
     return squares, True
 
 
@@ -240,142 +59,118 @@ def rim_speeds(vehicle, rates, rim):
             rim[w] = total / max(count, 1)
 
 
-@inlined
-def fade(rim, dt, length, spread, carrier_rate, psi, P):
-    """The angles after so long [s]: the ground keeps its slope, the carriers turn over it, the memory fades."""
-    for w in range(rim.size):
-        keep = math.exp(-rim[w] * dt / length[w])
-        psi[w] = keep * (psi[w] + carrier_rate[w] * dt)
-        for k in range(rim.size):
-            P[w, k] *= keep
-            P[k, w] *= keep
-        P[w, w] += spread * spread * (1.0 - keep * keep)
+@kernel
+def fade(f):
+    """The angles after dt: the ground keeps its slope, the carriers turn over it, the memory fades with the way."""
+    dt = f.sample.dt
+    for w in range(f.rim.size):
+        keep = math.exp(-f.rim[w] * dt / f.length[w])
+        f.psi[w] = keep * (f.psi[w] + f.carrier_rate[w] * dt)
+        for k in range(f.rim.size):
+            f.P[w, k] *= keep
+            f.P[k, w] *= keep
+        f.P[w, w] += f.noise.spread**2 * (1.0 - keep * keep)
 
 
-@inlined
-def contact_weights(rim, dt, length, radius, noise, weight):
-    """One over sigma of each contact row into weight (nw, 3)."""
-    for w in range(rim.size):
+@kernel
+def contact_weights(f):
+    """One over sigma of each contact row into f.weight (nw, 3)."""
+    dt = f.sample.dt
+    noise = f.noise
+    for w in range(f.rim.size):
         # A slip that lasts over the length is one error, not one per sample.
-        speed = rim[w] + SLOWEST
+        speed = f.rim[w] + SLOWEST
         slipped = 1e3 * speed
         if dt > 0.0:
-            slipped = speed * math.sqrt(max(length[w] / (speed * dt), 1.0))
-        weight[w, 0] = 1.0 / math.hypot(radius[w] * noise[RATE], noise[SLIP] * slipped)
-        weight[w, 1] = 1.0 / (noise[SIDESLIP] * slipped)
-        weight[w, 2] = 1.0 / (noise[SLIP] * slipped)
+            slipped = speed * math.sqrt(max(f.length[w] / (speed * dt), 1.0))
+        f.weight[w, 0] = 1.0 / math.hypot(f.vehicle.radius[w] * noise.rate, noise.slip * slipped)
+        f.weight[w, 1] = 1.0 / (noise.sideslip * slipped)
+        f.weight[w, 2] = 1.0 / (noise.slip * slipped)
 
 
-@inlined
-def invert(P, L, inverse):
-    """Inverse of a covariance, L being work space; False if it is not positive definite."""
-    n = P.shape[0]
-    for i in range(n):
-        for k in range(n):
-            L[i, k] = P[i, k]
-            inverse[i, k] = 1.0 if i == k else 0.0
-    if not factorise(L):
+@kernel
+def remember(f):
+    """Prior from the memory: mean ψ and the inverse of P; False if P is not positive definite."""
+    nw = f.psi.size
+    for a in range(nw):
+        f.mean[a] = f.psi[a]
+        for b in range(nw):
+            f.M[a, b] = f.P[a, b]
+            f.prior[a, b] = 1.0 if a == b else 0.0
+    if not cholesky_solve(f.M, nw, 0.0, 0.0, f.prior[0]):
         return False
-    for i in range(n):
-        solve_factorised(L, inverse[i])
+    for a in range(1, nw):
+        solve_again(f.M, nw, f.prior[a])
     return True
 
 
-@entry
-def update_contact_angles(
-    vehicle,
-    coupling,
-    looseness,
-    length,
-    rest,
-    noise,
-    rates,
-    angles,
-    turn_rows,
-    turn,
-    dt,
-    surprise,
-    psi,
-    P,
-    v,
-    carrier_rate,
-    valid,
-    s,
-):
-    """One sample of the filter: psi (nw,), P (nw, nw), v (nv,), carrier_rate (nw,) are its memory, valid (nw,) is set.
+@kernel
+def forget(f):
+    """Prior of a ground that is not known."""
+    for a in range(f.psi.size):
+        f.mean[a] = 0.0
+        for b in range(f.psi.size):
+            f.prior[a, b] = 1.0 / f.noise.spread**2 if a == b else 0.0
 
-    rates, angles (nj,): NaN where not measured; turn_rows (k, 3), turn (k,): what is known of ω, in sigmas. Returns the
-    mean square of the residuals, or `surprise` where nothing is to be learnt: at standstill, or with ω unknown.
-    """
-    nw = vehicle.wheel.size
-    rim = np.empty(nw)
-    rim_speeds(vehicle, rates, rim)
-    fade(rim, dt, length, noise[SPREAD], carrier_rate, psi, P)
+
+@kernel
+def accept(f):
+    """The solution becomes the memory."""
+    n = f.sample.unknown
+    nw = f.psi.size
+    for a in range(nw):
+        for i in range(n + nw):
+            f.g[i] = 1.0 if i == n + a else 0.0
+        solve_again(f.M, n + nw, f.g)
+        for b in range(nw):
+            f.prior[a, b] = f.g[n + b]
+    for i in range(f.v.size):
+        f.v[i] = f.found_v[i]
+    for w in range(nw):
+        f.psi[w] = f.found_psi[w]
+        f.carrier_rate[w] = 0.0
+        for k in range(f.v.size):
+            if k != 5 + f.vehicle.wheel[w]:
+                f.carrier_rate[w] += f.hub[w, 4, k] * f.v[k]
+        for k in range(nw):
+            f.P[w, k] = 0.5 * (f.prior[w, k] + f.prior[k, w])
+        f.valid[w] = 1 if math.sqrt(f.P[w, w]) <= f.noise.valid and f.rim[w] >= SLOWEST else 0
+
+
+@entry
+def update_contact_angles(f):
+    """One sample of the filter; sets valid. The surprise stays where nothing can be found: at standstill, ω unknown."""
+    nw = f.psi.size
+    rim_speeds(f.vehicle, f.rates, f.rim)
+    fade(f)
     fastest = 0.0
     for w in range(nw):
-        valid[w] = False
-        fastest = max(fastest, rim[w])
-    if fastest < SLOWEST or turn.size == 0:
-        return surprise
-    weight = np.empty((nw, 3))
-    contact_weights(rim, dt, length, vehicle.radius, noise, weight)
-    q = np.zeros(7 + rest.size)
-    q[0] = 1.0
-    choice = np.arange(v.size)
+        f.valid[w] = 0
+        fastest = max(fastest, f.rim[w])
+    if fastest < SLOWEST or f.sample.turns == 0:
+        return
+    contact_weights(f)
     n = 6
-    for j in range(rest.size):
-        q[7 + j] = rest[j] if math.isnan(angles[j]) else angles[j]
-        if math.isnan(rates[j]):
-            choice[n] = 6 + j
+    for j in range(f.rest.size):
+        f.q[7 + j] = f.rest[j] if math.isnan(f.angles[j]) else f.angles[j]
+        if math.isnan(f.rates[j]):
+            f.unknown[n] = 6 + j
             n += 1
-    unknown = choice[:n]
-    mean = psi.copy()
-    prior = np.empty((nw, nw))
-    known = invert(P, np.empty((nw, nw)), prior)
-    found = np.empty(nw)
-    found_P = np.empty((nw, nw))
-    found_rate = np.empty(nw)
-    found_v = np.empty(v.size)
-    for memory in range(2):
-        if memory == 1:  # the ground may have changed at once, as at the foot of a ramp: try without the memory
-            known = True
-            for a in range(nw):
-                mean[a] = 0.0
-                for b in range(nw):
-                    prior[a, b] = 1.0 / noise[SPREAD] ** 2 if a == b else 0.0
-        if not known:
+    f.sample.unknown = n
+    pose_frames(f.vehicle, f.q, f.s)
+    hub_jacobians(f)
+    for memory in range(2):  # the ground may have changed at once, as at the foot of a ramp: try without the memory
+        if memory == 1:
+            forget(f)
+        elif not remember(f):
             continue
-        for i in range(v.size):
-            found_v[i] = v[i] if i < 6 or math.isnan(rates[i - 6]) else rates[i - 6]
-        squares, solved = solve_contact_angles(
-            vehicle,
-            q,
-            unknown,
-            looseness,
-            weight,
-            turn_rows,
-            turn,
-            coupling,
-            mean,
-            prior,
-            found_v,
-            found,
-            found_P,
-            found_rate,
-            s,
-        )
-        surprise = squares / max(3 * nw + turn.size - n, 1)
-        solved = solved and surprise <= SURPRISE
+        for i in range(f.v.size):
+            f.found_v[i] = f.v[i] if i < 6 or math.isnan(f.rates[i - 6]) else f.rates[i - 6]
+        squares, solved = solve_contact_angles(f)
+        f.sample.surprise = squares / max(3 * nw + f.sample.turns - n, 1)
+        solved = solved and f.sample.surprise <= SURPRISE
         for w in range(nw):
-            solved = solved and abs(found[w]) <= STEEPEST
+            solved = solved and abs(f.found_psi[w]) <= STEEPEST
         if solved:
-            for w in range(nw):
-                psi[w] = found[w]
-                carrier_rate[w] = found_rate[w]
-                for k in range(nw):
-                    P[w, k] = 0.5 * (found_P[w, k] + found_P[k, w])
-                valid[w] = math.sqrt(P[w, w]) <= noise[VALID] and rim[w] >= SLOWEST
-            for i in range(v.size):
-                v[i] = found_v[i]
-            return surprise
-    return surprise
+            accept(f)
+            return

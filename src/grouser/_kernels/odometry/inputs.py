@@ -3,144 +3,151 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.odometry import slots
+from grouser._kernels.odometry.state import (
+    CONTACTS_BELOW_ARMS,
+    FAULT_ANGLE,
+    FAULT_ATTITUDE,
+    FAULT_CLOCK,
+    FAULT_GAP,
+    FAULT_RATE,
+    FAULT_STOP,
+    FAULT_TIME,
+    LARGEST,
+    LATEST,
+)
 
-LARGEST = 1e9
-"""Rates and angles are smaller. NaN and infinity are not: isfinite(x) would be folded away by the compiler's flags."""
+LATE_MOST = 10
+"""Late samples in a row after which the clock itself is taken to have been set back."""
 UPRIGHT = 0.02
-"""Cosine of pitch below which roll and yaw are the same turn: such an attitude tells nothing."""
+"""Cosine of pitch below which roll and yaw are the same turn: such an attitude cannot be used."""
 UNSEEN_ANGLE = 0.5
 """How fast a joint that is not seen may turn, one sigma [rad/s], and how far [rad]."""
 
 
 @kernel
 def check_time(settings, memory, t):
-    """Fault bits of a time stamp; slots.FAULT_TIME alone means that the sample is to be ignored."""
-    if memory[slots.M_STARTED] == 0.0:
-        return 0 if abs(t) < slots.LATEST else slots.FAULT_TIME
-    if not (memory[slots.M_TIME] < t < slots.LATEST):
-        memory[slots.LATE] += 1.0
-        memory[slots.M_LOST] = 1.0
-        if memory[slots.LATE] > slots.LATE_MOST and abs(t) < slots.LATEST:
-            memory[slots.LATE] = 0.0
-            return slots.FAULT_TIME | slots.FAULT_CLOCK
-        return slots.FAULT_TIME
-    memory[slots.LATE] = 0.0
-    return slots.FAULT_GAP if t - memory[slots.M_TIME] > settings[slots.GAP] else 0
-
-
-@kernel
-def check_inputs(settings, memory, joints, rates, angles, attitude, t, q, out):
-    """Fault bits of rates, angles and attitude; displacements into q, the attitude to use into attitude."""
-    faults = 0
-    out[slots.O_RATE_JOINT] = -1.0
-    out[slots.O_ANGLE_JOINT] = -1.0
-    for j in range(rates.size):
-        if abs(rates[j]) < LARGEST:
-            joints[j, slots.RATE_WANTED] = 1.0
-        elif joints[j, slots.RATE_WANTED] > 0.0:
-            faults |= slots.FAULT_RATE
-            if out[slots.O_RATE_JOINT] < 0.0:
-                out[slots.O_RATE_JOINT] = j
-        angle = angles[j]
-        joints[j, slots.ANGLE_SIGMA + 1] = 0.0
-        bad = 0
-        if abs(angle) < LARGEST:
-            excess = max(angle - joints[j, slots.ABOVE], joints[j, slots.BELOW] - angle)
-            if excess > 0.0:
-                angle = min(max(angle, joints[j, slots.BELOW]), joints[j, slots.ABOVE])
-                joints[j, slots.ANGLE_SIGMA + 1] = excess
-                bad = slots.FAULT_ANGLE
-            joints[j, slots.LAST_ANGLE] = angle
-            joints[j, slots.ANGLE_SEEN] = t
-            joints[j, slots.ANGLE_WANTED] = 1.0
-        else:
-            angle = joints[j, slots.LAST_ANGLE]
-            if joints[j, slots.ANGLE_WANTED] > 0.0:
-                since = 1.0
-                if not math.isnan(joints[j, slots.ANGLE_SEEN]):
-                    since = min(max(t - joints[j, slots.ANGLE_SEEN], 0.0), 1.0)
-                joints[j, slots.ANGLE_SIGMA + 1] = UNSEEN_ANGLE * since
-                bad = slots.FAULT_ANGLE_MISSING
-        if bad != 0:
-            faults |= bad
-            if out[slots.O_ANGLE_JOINT] < 0.0:
-                out[slots.O_ANGLE_JOINT] = j
-        if settings[slots.PLANAR] > 0.0 and joints[j, slots.HELD] > 0.0:
-            angle = joints[j, slots.HELD + 1]
-        q[7 + j] = angle
-    sigma = settings[slots.ATTITUDE_SIGMA]
-    good = abs(attitude[0]) < 100.0 and abs(attitude[1]) < 100.0
-    if good:
-        good = abs(math.cos(attitude[1])) > UPRIGHT
-    if good:
-        if memory[slots.M_ATTITUDE_SEEN] != -math.inf:
-            # Angles go on past half a turn, so that means of neighbours are between them.
-            for i in range(2):
-                turns = (attitude[i] - memory[slots.M_ATTITUDE + i]) / (2.0 * math.pi)
-                attitude[i] -= 2.0 * math.pi * math.floor(turns + 0.5)
-        memory[slots.M_ATTITUDE_SEEN] = t
-    else:
-        # Infinity says that none was given, which is no fault as long as none ever was.
-        told = attitude[0] == math.inf
-        if memory[slots.M_ATTITUDE_SEEN] != -math.inf or not told:
-            faults |= slots.FAULT_ATTITUDE
-            since = 1.0
-            if memory[slots.M_ATTITUDE_SEEN] != -math.inf:
-                since = min(t - memory[slots.M_ATTITUDE_SEEN], 3.0)
-            drift = settings[slots.ATTITUDE_DRIFT] * since
-            sigma = math.sqrt(sigma * sigma + drift * drift)
-        attitude[0] = memory[slots.M_ATTITUDE]
-        attitude[1] = memory[slots.M_ATTITUDE + 1]
-    if settings[slots.PLANAR] > 0.0:
-        attitude[0] = 0.0
-        attitude[1] = 0.0
-        faults &= ~slots.FAULT_ATTITUDE
-    memory[slots.M_ATTITUDE_SIGMA] = sigma
-    return faults
+    """Fault bits of a time stamp; FAULT_TIME alone means that the sample is to be ignored."""
+    if memory.started == 0:
+        return 0 if abs(t) < LATEST else FAULT_TIME
+    if not (memory.time < t < LATEST):
+        memory.late += 1
+        memory.lost = 1
+        if memory.late > LATE_MOST and abs(t) < LATEST:
+            memory.late = 0
+            return FAULT_TIME | FAULT_CLOCK
+        return FAULT_TIME
+    memory.late = 0
+    return FAULT_GAP if t - memory.time > settings.gap else 0
 
 
 @inlined
-def choose_known(settings, joints, rates, model, given):
-    """Entries of the joint-space velocity that are given, and the others, into the model."""
-    known = model.known
-    unknown = model.unknown
-    nk = 0
-    nu = 0
-    for i in range(6):
-        given[i] = 0.0
-        # L §4.3.2: in the plane there is no roll, pitch or rise.
-        if settings[slots.PLANAR] > 0.0 and (i == 0 or i == 1 or i == 5):
-            known[nk] = i
-            nk += 1
-        else:
-            unknown[nu] = i
-            nu += 1
-    for j in range(rates.size):
-        rate = rates[j]
-        if settings[slots.PLANAR] > 0.0 and joints[j, slots.HELD] > 0.0:
-            rate = 0.0
-        if abs(rate) < LARGEST:
-            given[6 + j] = rate
-            known[nk] = 6 + j
-            nk += 1
-        else:
-            given[6 + j] = 0.0
-            unknown[nu] = 6 + j
-            nu += 1
-    model.counts[0] = nk
-    model.counts[1] = nu
+def check_angle(joint, angle, t):
+    """Displacement to use, and a fault bit; the joint remembers it."""
+    joint.fault_sigma = 0.0
+    if abs(angle) < LARGEST:
+        excess = max(angle - joint.above, joint.below - angle)
+        angle = min(max(angle, joint.below), joint.above)
+        joint.last_angle = angle
+        joint.angle_seen = t
+        joint.angle_wanted = 1
+        if excess > 0.0:
+            joint.fault_sigma = excess
+            return angle, FAULT_STOP
+        return angle, 0
+    if joint.angle_wanted == 0:
+        return joint.last_angle, 0
+    since = 1.0
+    if not math.isnan(joint.angle_seen):
+        since = min(max(t - joint.angle_seen, 0.0), 1.0)
+    joint.fault_sigma = UNSEEN_ANGLE * since
+    return joint.last_angle, FAULT_ANGLE
 
 
 @kernel
-def rim_speed(vehicle, model, given, out):
-    """Mean rim speed of the measured wheels, without sign [m/s]; their number into out."""
-    total = 0.0
-    count = 0
-    for k in range(model.counts[0]):
-        f = model.known[k] - 5
-        if f > 0 and vehicle.wheel_of_frame[f] >= 0:
-            total += abs(given[model.known[k]]) * vehicle.radius[vehicle.wheel_of_frame[f]]
-            count += 1
-    out[slots.O_MEASURED] = count
-    return total / max(count, 1)
+def check_joints(store, rates, angles, t, out):
+    """Fault bits of rates and angles; displacements into the state, contacts of wheels with an arm below them."""
+    faults = 0
+    out.rate_joint = -1
+    out.angle_joint = -1
+    for j in range(rates.size):
+        joint = store.joints[j]
+        if abs(rates[j]) < LARGEST:
+            joint.rate_wanted = 1
+        elif joint.rate_wanted == 1:
+            faults |= FAULT_RATE
+            if out.rate_joint < 0:
+                out.rate_joint = j
+        angle, bad = check_angle(joint, angles[j], t)
+        if bad != 0:
+            faults |= bad
+            if out.angle_joint < 0:
+                out.angle_joint = j
+        if store.settings.planar == 1 and joint.held == 1:
+            angle = joint.rest
+        store.q[7 + j] = angle
+    if store.settings.contacts == CONTACTS_BELOW_ARMS:
+        for w in range(store.contact.size):
+            below = 0.0  # an arm that swings nose down has its contact ahead
+            for j in range(rates.size):
+                below -= store.arms[w, j] * store.q[7 + j]
+            store.contact[w] = below
+    return faults
+
+
+@kernel
+def check_attitude(settings, memory, sense, attitude):
+    """A fault bit of roll and pitch; those to use into attitude, their sigma into the memory."""
+    t = sense.time
+    fault = 0
+    sigma = settings.attitude_sigma
+    ever = memory.attitude_seen != -math.inf
+    roll = sense.attitude[0]
+    pitch = sense.attitude[1]
+    good = sense.attitude_given == 1 and abs(roll) < 100.0 and abs(pitch) < 100.0
+    if good and abs(math.cos(pitch)) > UPRIGHT:
+        for i in range(2):
+            attitude[i] = sense.attitude[i]
+            if ever:  # angles go on past half a turn, so that means of neighbours are between them
+                turns = (attitude[i] - memory.attitude[i]) / (2.0 * math.pi)
+                attitude[i] -= 2.0 * math.pi * math.floor(turns + 0.5)
+        memory.attitude_seen = t
+    else:
+        # None at all is no fault as long as none ever was given.
+        if ever or sense.attitude_given == 1:
+            fault = FAULT_ATTITUDE
+            since = min(t - memory.attitude_seen, 3.0) if ever else 1.0
+            sigma = math.hypot(sigma, settings.attitude_drift * since)
+        attitude[0] = memory.attitude[0]
+        attitude[1] = memory.attitude[1]
+    if settings.planar == 1:
+        attitude[0] = 0.0
+        attitude[1] = 0.0
+        fault = 0
+    memory.attitude_sigma = sigma
+    return fault
+
+
+@inlined
+def choose_known(store, rates):
+    """Entries of the joint-space velocity that are given, and the others, into the model."""
+    model = store.model
+    planar = store.settings.planar == 1
+    nk = 0
+    nu = 0
+    for i in range(store.given.size):
+        rate = 0.0
+        if i < 6:
+            known = planar and (i < 2 or i == 5)  # L §4.3.2: in the plane there is no roll, pitch or rise
+        else:
+            held = planar and store.joints[i - 6].held == 1
+            rate = 0.0 if held else rates[i - 6]
+            known = abs(rate) < LARGEST
+        store.given[i] = rate if known else 0.0
+        if known:
+            model.known[nk] = i
+            nk += 1
+        else:
+            model.unknown[nu] = i
+            nu += 1
+    model.counts[0] = nk
+    model.counts[1] = nu

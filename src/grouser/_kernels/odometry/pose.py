@@ -1,218 +1,166 @@
-"""The pose of streaming odometry: one step on the group along the measured attitude, and its covariance.
+"""The pose of streaming odometry: one arc along the measured attitude, and its covariance.
 
-Roll and pitch are measured, yaw and position integrate. Velocity and attitude are linear between samples; a step uses
-their means and turns on an arc, as the prediction of logs does. The covariance of (x, y, z, yaw) is carried with the
-closed transition of P (7): in body axes that is the adjoint of the step.
+Roll and pitch are measured, yaw and position integrate, as in the prediction of logs (`_kernels/motion/arc.py`).
 """
 
 import math
 
-from grouser._compile.jit import kernel
-from grouser._kernels.motion.log_integral import carry_both, level_axes
-from grouser._kernels.odometry import slots
+from grouser._compile.jit import inlined, kernel
+from grouser._kernels.motion import arc as step
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
 from grouser._kernels.rotation import set_attitude
 
 
-@kernel
-def advance(settings, memory, attitude, twist, h, place):
-    """Position and yaw after a step of h to a sample with this twist and attitude, into place.
-
-    place = (x, y, z, yaw, dx, dy, dz, turn, c, s, yaw rate per ω_y, per ω_z, R_heading_body (9)); c, s are of the mean
-    yaw, times the chord of the arc.
-    """
-    roll = 0.5 * (memory[slots.M_ATTITUDE] + attitude[0])
-    pitch = 0.5 * (memory[slots.M_ATTITUDE + 1] + attitude[1])
-    R = place[12:21].reshape(3, 3)
-    level_axes(roll, pitch, R)
-    cp = math.cos(pitch)
-    if abs(cp) < 1e-6:
-        cp = 1e-6
-    to_yaw_y = math.sin(roll) / cp
-    to_yaw_z = math.cos(roll) / cp
-    wy = 0.5 * (memory[slots.M_TWIST + 1] + twist[1])
-    wz = 0.5 * (memory[slots.M_TWIST + 2] + twist[2])
-    turned = h * (to_yaw_y * wy + to_yaw_z * wz)
-    cr = math.cos(roll)
-    if settings[slots.PITCHING] > 0.0 and memory[slots.M_GYRO] == 0.0 and abs(cr) > 0.1:
-        # ω_y from pitch rate = cos roll ω_y − sin roll ω_z, put into yaw rate = (sin roll ω_y + cos roll ω_z)/cos pitch
-        to_yaw_y = 0.0
-        to_yaw_z = 1.0 / (cr * cp)
-        turned = to_yaw_z * (h * wz + math.sin(roll) * (attitude[1] - memory[slots.M_ATTITUDE + 1]))
-    half = 0.5 * turned
-    chord = 1.0 - half * half / 6.0
-    if abs(half) > 1e-4:
-        chord = math.sin(half) / half
-    yaw = memory[slots.M_POSITION + 3]
-    c = chord * math.cos(yaw + half)
-    s = chord * math.sin(yaw + half)
-    for i in range(3):
-        place[4 + i] = 0.0
-    for i in range(3):
-        v = h * 0.5 * (memory[slots.M_TWIST + 3 + i] + twist[3 + i])
-        place[4] += (c * R[0, i] - s * R[1, i]) * v
-        place[5] += (s * R[0, i] + c * R[1, i]) * v
-        place[6] += R[2, i] * v
-    place[7] = turned
-    for i in range(4):
-        place[i] = memory[slots.M_POSITION + i] + place[4 + i]
-    place[8] = c
-    place[9] = s
-    place[10] = to_yaw_y
-    place[11] = to_yaw_z
+@inlined
+def pitch_gives_turn(store):
+    """Whether ω_y of the step is that of the measured pitch."""
+    steep = abs(math.cos(store.arc.attitude[0])) <= step.STEEPEST
+    return store.settings.pitch_measured == 1 and store.memory.gyro == 0 and not steep
 
 
 @kernel
-def carry_covariance(settings, memory, attitude, twist, C, lean, intensity, h, gap, enlarge, place, g):
-    """Covariance of (x, y, z, yaw) over the step that `place` holds; g (10, 4) is work space."""
-    P = memory[slots.M_POSE : slots.M_POSE + 16].reshape(4, 4)
-    R = place[12:21].reshape(3, 3)
-    dx = place[4]
-    dy = place[5]
-    c = place[8]
-    s = place[9]
-    carry_both(P, dx, dy)
-    # Γ of a unit error of each velocity held over the step: a yaw error acts on half of the displacement.
-    for i in range(3):
-        rate = 0.0
-        if i == 1:
-            rate = place[10]
-        elif i == 2:
-            rate = place[11]
-        g[i, 0] = -0.5 * dy * rate
-        g[i, 1] = 0.5 * dx * rate
-        g[i, 2] = 0.0
-        g[i, 3] = rate
-        g[3 + i, 0] = c * R[0, i] - s * R[1, i]
-        g[3 + i, 1] = s * R[0, i] + c * R[1, i]
-        g[3 + i, 2] = R[2, i]
-        g[3 + i, 3] = 0.0
-    noisy = 0.5 * h * (memory[slots.M_SPEED] + intensity)
+def advance(store, h):
+    """The arc of a step of h [s] to a sample with work.twist and work.attitude."""
+    arc = store.arc
+    memory = store.memory
+    work = store.work
+    for i in range(6):
+        arc.twist[i] = 0.5 * (memory.twist[i] + work.twist[i])
+    for i in range(2):
+        arc.attitude[i] = 0.5 * (memory.attitude[i] + work.attitude[i])
+    step.lean(arc)
+    if pitch_gives_turn(store):
+        turned = step.turn_by_pitch(arc, h, work.attitude[1] - memory.attitude[1])
+    else:
+        turned = step.turn_by_rates(arc, h)
+    step.move_along(arc, h, memory.yaw, turned)
+
+
+@kernel
+def carry_covariance(store, intensity, h):
+    """Covariance of (x, y, z, yaw) over the step in store.arc; intensity: of the process noise at its end."""
+    arc = store.arc
+    memory = store.memory
+    settings = store.settings
+    work = store.work
+    gain = work.gain
+    P = memory.pose
+    step.carry_both(P, arc.step[0], arc.step[1])
+    for i in range(6):
+        step.velocity_gain(arc, i, gain[i])
+    white = 0.5 * h * h * settings.white
+    noisy = 0.5 * h * (memory.intensity + intensity)
     for i in range(6):
         for j in range(6):
-            k = 6 * i + j
-            q = (
-                0.5 * h * h * settings[slots.WHITE] * (memory[slots.M_COVARIANCE + k] + C[k])
-                + noisy * settings[slots.NOISE + k]
-            )
+            q = white * (memory.covariance[i, j] + work.covariance[i, j]) + noisy * settings.noise[i, j]
             if q != 0.0:
-                for a in range(4):
-                    for b in range(4):
-                        P[a, b] += q * g[i, a] * g[j, b]
-    for i in range(8):
-        memory[slots.M_CROSS + i] = 0.0
-    sigma = memory[slots.M_ATTITUDE_SIGMA]
+                step.add_outer(P, q, gain[i], gain[j])
+    for k in range(2):
+        for a in range(4):
+            memory.cross[k, a] = 0.0
+    sigma = memory.attitude_sigma
     if sigma > 0.0 and h > 0.0:
-        attitude_slopes(memory, attitude, twist, c, s, R, h, g)
+        step.attitude_gain(arc, h, gain[6], gain[7])
+        if pitch_gives_turn(store):  # slopes of the turn of `turn_by_pitch`
+            roll = arc.attitude[0]
+            pitched = work.attitude[1] - memory.attitude[1]
+            gain[6, 3] = arc.step[3] * math.tan(roll) + arc.to_yaw[2] * math.cos(roll) * pitched
+            gain[7, 3] = arc.step[3] * math.tan(arc.attitude[1])
         # Errors that last for a while add up as if fewer were independent.
-        variance = sigma * sigma * (1.0 + 2.0 * settings[slots.ATTITUDE_TIME] / h)
+        variance = sigma * sigma * (1.0 + 2.0 * settings.attitude_time / h)
         for k in range(2):
-            for a in range(4):
-                for i in range(6):
-                    slope = 0.5 * (memory[slots.M_LEAN + 6 * k + i] + lean[6 * k + i])
-                    g[6 + k, a] += h * slope * g[i, a]
+            for i in range(6):
+                slope = 0.5 * h * (memory.lean[k, i] + work.lean[k, i])
+                for a in range(4):
+                    gain[6 + k, a] += slope * gain[i, a]
+            step.add_outer(P, variance, gain[6 + k], gain[6 + k])
             for a in range(4):
                 # The error of the last sample is in half of the last step.
-                memory[slots.M_CROSS + 4 * k + a] = 0.5 * variance * g[6 + k, a]
-                for b in range(4):
-                    P[a, b] += variance * g[6 + k, a] * g[6 + k, b]
-    if enlarge > 0.0:
-        # With both end velocities known and |acceleration| ≤ a the way in a gap is off by at most a h²/4: uniform.
-        off = enlarge * gap * gap / (4.0 * math.sqrt(3.0))
-        for a in range(4):
-            P[a, a] += off * off
+                memory.cross[k, a] = 0.5 * variance * gain[6 + k, a]
 
 
 @kernel
-def attitude_slopes(memory, attitude, twist, c, s, R, h, g):
-    """∂(x, y, z, yaw of the step)/∂roll into g[6], ∂/∂pitch into g[7]."""
-    roll = 0.5 * (memory[slots.M_ATTITUDE] + attitude[0])
-    pitch = 0.5 * (memory[slots.M_ATTITUDE + 1] + attitude[1])
-    vx = 0.5 * h * (memory[slots.M_TWIST + 3] + twist[3])
-    vy = 0.5 * h * (memory[slots.M_TWIST + 4] + twist[4])
-    vz = 0.5 * h * (memory[slots.M_TWIST + 5] + twist[5])
-    wy = 0.5 * h * (memory[slots.M_TWIST + 1] + twist[1])
-    wz = 0.5 * h * (memory[slots.M_TWIST + 2] + twist[2])
-    sr = math.sin(roll)
-    cr = math.cos(roll)
-    cp = math.cos(pitch)
-    if abs(cp) < 1e-6:
-        cp = 1e-6
-    tp = math.sin(pitch) / cp
-    # An error of roll turns about the body's x, one of pitch about the y axis before roll, (0, cr, −sr) in the body.
-    for k in range(2):
-        if k == 0:
-            ux = 0.0
-            uy = -vz
-            uz = vy
-            turn = (cr * wy - sr * wz) / cp
-        else:
-            ux = cr * vz + sr * vy
-            uy = -sr * vx
-            uz = -cr * vx
-            turn = (sr * wy + cr * wz) / cp * tp
-        x = R[0, 0] * ux + R[0, 1] * uy + R[0, 2] * uz
-        y = R[1, 0] * ux + R[1, 1] * uy + R[1, 2] * uz
-        g[6 + k, 0] = c * x - s * y
-        g[6 + k, 1] = s * x + c * y
-        g[6 + k, 2] = R[2, 0] * ux + R[2, 1] * uy + R[2, 2] * uz
-        g[6 + k, 3] = turn
-
-
-@kernel
-def write_estimate(settings, memory, attitude, twist, C, lean, intensity, h, gap, enlarge, place, s, out):
-    """Take the step and write pose and pose covariance into out."""
-    advance(settings, memory, attitude, twist, h, place)
-    carry_covariance(
-        settings, memory, attitude, twist, C, lean, intensity, h, gap, enlarge, place, place[21:61].reshape(10, 4)
-    )
+def enlarge(P, acceleration, gap):
+    """Covariance of a gap [s]: with both end velocities known the way is off by at most a h²/4, uniformly."""
+    off = acceleration * gap * gap / (4.0 * math.sqrt(3.0))
     for i in range(4):
-        memory[slots.M_POSITION + i] = place[i]
-    q = out[slots.O_QUATERNION : slots.O_QUATERNION + 4]
-    yaw = memory[slots.M_POSITION + 3]
-    set_attitude(q, attitude[0], attitude[1], yaw)
+        P[i, i] += off * off
+
+
+@kernel
+def write_pose(store, out):
+    """Take the step in store.arc and write the pose and its covariance into out."""
+    memory = store.memory
+    work = store.work
     for i in range(3):
-        out[slots.O_POSITION + i] = memory[slots.M_POSITION + i]
-    out[slots.O_YAW] = yaw
-    out[slots.O_ATTITUDE] = attitude[0]
-    out[slots.O_ATTITUDE + 1] = attitude[1]
-    R = s.R_world_body
-    rotation_of_quaternion(q, R)
-    # δ = M (x, y, z, yaw): rotation Rᵀ e_z δyaw, translation Rᵀ δp; then roll and pitch as they are measured.
-    P = memory[slots.M_POSE : slots.M_POSE + 16].reshape(4, 4)
-    M = place[21:45].reshape(6, 4)
+        memory.position[i] += store.arc.step[i]
+        out.position[i] = memory.position[i]
+    memory.yaw += store.arc.step[3]
+    out.yaw = memory.yaw
+    out.attitude[0] = work.attitude[0]
+    out.attitude[1] = work.attitude[1]
+    set_attitude(out.quaternion, work.attitude[0], work.attitude[1], memory.yaw)
+    R = store.s.R_world_body
+    rotation_of_quaternion(out.quaternion, R)
+    # δ = M (x, y, z, yaw): rotation Rᵀ e_z δyaw, translation Rᵀ δp.
+    M = work.to_body
     for i in range(3):
         for k in range(3):
             M[i, k] = 0.0
             M[3 + i, k] = R[k, i]
         M[i, 3] = R[2, i]
         M[3 + i, 3] = 0.0
-    variance = memory[slots.M_ATTITUDE_SIGMA] ** 2
-    cr = math.cos(attitude[0])
-    sr = math.sin(attitude[0])
+    C = out.pose_covariance
     for i in range(6):
         for j in range(6):
             total = 0.0
             for a in range(4):
                 for b in range(4):
-                    total += M[i, a] * P[a, b] * M[j, b]
-            out[slots.O_POSE + 6 * i + j] = total
-    # Axes in the body about which errors of roll and pitch turn.
-    axes = place[45:51].reshape(2, 3)
+                    total += M[i, a] * memory.pose[a, b] * M[j, b]
+            C[i, j] = total
+    # Roll errors turn about the body's x, pitch errors about the y axis before roll.
+    axes = work.axes
     axes[0, 0] = 1.0
-    axes[0, 1] = 0.0
-    axes[0, 2] = 0.0
-    axes[1, 0] = 0.0
-    axes[1, 1] = cr
-    axes[1, 2] = -sr
+    axes[1, 1] = math.cos(work.attitude[0])
+    axes[1, 2] = -math.sin(work.attitude[0])
+    variance = memory.attitude_sigma**2
     for k in range(2):
         for i in range(3):
             for j in range(3):
-                out[slots.O_POSE + 6 * i + j] += variance * axes[k, i] * axes[k, j]
+                C[i, j] += variance * axes[k, i] * axes[k, j]
         for j in range(6):
             total = 0.0
             for a in range(4):
-                total += M[j, a] * memory[slots.M_CROSS + 4 * k + a]
+                total += M[j, a] * memory.cross[k, a]
             for i in range(3):
-                out[slots.O_POSE + 6 * i + j] += axes[k, i] * total
-                out[slots.O_POSE + 6 * j + i] += axes[k, i] * total
+                C[i, j] += axes[k, i] * total
+                C[j, i] += axes[k, i] * total
+
+
+@kernel
+def keep_sample(store, intensity, time, out):
+    """What the next step starts from, and the velocity of the estimate.
+
+    The process noise of a fit enters as the variance of the mean velocity over a step, noise of attitude by its slip.
+    """
+    memory = store.memory
+    work = store.work
+    variance = memory.attitude_sigma**2
+    for i in range(6):
+        for j in range(6):
+            by_slip = variance * (work.lean[0, i] * work.lean[0, j] + work.lean[1, i] * work.lean[1, j])
+            process = store.settings.noise[i, j] * intensity / work.period
+            out.twist_covariance[i, j] = work.covariance[i, j] + process + by_slip
+            memory.covariance[i, j] = work.covariance[i, j]
+        for k in range(2):
+            memory.lean[k, i] = work.lean[k, i]
+        out.odometry_twist[i] = work.odometry[i]
+        out.twist[i] = work.twist[i]
+        memory.twist[i] = work.twist[i]
+    memory.attitude[0] = work.attitude[0]
+    memory.attitude[1] = work.attitude[1]
+    memory.intensity = intensity
+    memory.time = time
+    memory.started = 1
+    memory.lost = 0
+    out.time = time

@@ -1,7 +1,6 @@
 """Wheel Jacobians in L's form: velocity of the wheel centres per velocity of the body and of the joints, (4.33)–(4.40).
 
-The streaming odometry solves the same equations for the contact points, T (2.37). This module writes them as L prints
-them, for any vehicle.
+The reference that streaming odometry is held to: it solves the same equations for the contact points, T (2.37).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Angles from potentiometers, L §4.4.1: offset and gain, how they are calibrated, and where the range wraps."""
+"""Steering angles: from potentiometers with offset and gain, L §4.4.1, and of wheels that give way, L §4.4.3."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser import checks
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
+from grouser.errors import OdometryError
+from grouser.odometry.inputs import check
 
 LRU_RANGE = 10_000.0
 """Values of the LRU's steering potentiometers over 360°, L §4.4.1."""
@@ -21,7 +21,7 @@ class Potentiometer:
     """angle = gain · (value − offset), wrapped to ±π.
 
     L's Table 4.2 lists offsets before and after calibration and the change in degrees. With 10 000 values per turn, as
-    its text says, 130 values are 4.68°; the table prints .74°, smaller by 2π, as are all its entries, as if the range
+    in its text, 130 values are 4.68°; the table prints .74°, smaller by 2π, as are all its entries, as if the range
     were one radian. Wheel 1 has the other sign than wheels 2, 3 and 4 in both rovers, as if mounted the other way
     round. This class takes the text's gain.
     """
@@ -35,11 +35,11 @@ class Potentiometer:
 
     def __post_init__(self) -> None:
         for name in ("offset", "gain"):
-            object.__setattr__(self, name, checks.number(getattr(self, name), name))
+            object.__setattr__(self, name, check.number(getattr(self, name), name))
         if self.gain == 0.0:
-            raise SimulationError("gain: is zero; it is the angle per value, such as 2π/10000")
+            raise OdometryError("gain: is zero; it is the angle per value, such as 2π/10000")
         if self.range is not None:
-            object.__setattr__(self, "range", checks.positive(self.range, "range"))
+            object.__setattr__(self, "range", check.positive(self.range, "range"))
 
     def angle(self, value: ArrayLike) -> FloatArray:
         """Angle [rad] of one or more values, between −π and π; NaN where the value is outside the range or missing."""
@@ -58,7 +58,7 @@ class Potentiometer:
 
     def change(self, offset: float) -> float:
         """By how much every angle changes [rad] if the offset is corrected to this value: gain · (old − new)."""
-        turned = self.gain * (self.offset - checks.number(offset, "offset"))
+        turned = self.gain * (self.offset - check.number(offset, "offset"))
         return turned - 2.0 * math.pi * round(turned / (2.0 * math.pi))
 
 
@@ -71,7 +71,7 @@ class Calibration:
     residual: FloatArray
     """Angle measured less angle found, of every pair [rad]."""
     sigma_offset: float
-    """One sigma of the offset, in values; infinite where the pairs are too few to tell."""
+    """One sigma of the offset, in values; infinite where the pairs are too few."""
     sigma_gain: float
     """One sigma of the gain [rad]; zero if it was given."""
 
@@ -85,22 +85,22 @@ def calibrate(
     angle give both. Values that wrap are followed from one angle to the next, so neighbours must be less than half the
     range apart.
     """
-    x, y = checks.array(values, "values", (None,)), checks.array(angles, "angles", (None,))
+    x, y = check.array(values, "values", (None,)), check.array(angles, "angles", (None,))
     if len(x) != len(y) or not len(x):
-        raise SimulationError(f"values, angles: {len(x)} and {len(y)} do not make pairs; give one angle for each value")
+        raise OdometryError(f"values, angles: {len(x)} and {len(y)} do not make pairs; give one angle for each value")
     order = np.argsort(y, kind="stable")
     u = x[order].copy()
     if range is not None:
-        u = np.unwrap(u, period=checks.positive(range, "range"))
+        u = np.unwrap(u, period=check.positive(range, "range"))
     v = y[order]
     if gain is None:
         if len(u) < 2 or np.ptp(u) == 0.0 or np.ptp(v) == 0.0:
-            raise SimulationError("values, angles: one position does not give a gain; give two or more, or gain=…")
+            raise OdometryError("values, angles: one position does not give a gain; give two or more, or gain=…")
         slope = float(np.cov(u, v)[0, 1] / np.var(u, ddof=1))
     else:
-        slope = checks.number(gain, "gain")
+        slope = check.number(gain, "gain")
         if slope == 0.0:
-            raise SimulationError("gain: is zero; it is the angle per value, such as 2π/10000")
+            raise OdometryError("gain: is zero; it is the angle per value, such as 2π/10000")
     middle, height = float(u.mean()), float(v.mean())
     offset = middle - height / slope
     free = len(u) - (2 if gain is None else 1)
@@ -113,3 +113,57 @@ def calibrate(
     back[order] = residual
     found = Potentiometer(offset if range is None else offset % range, slope, range)
     return Calibration(found, back, sigma_offset, sigma_gain)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteeringElasticity:
+    """A wheel as a torsion spring about its steering axis, whose deflection ends at a limit, L Fig. 4.6.
+
+    Sign: torques are those of the steering motor on the wheel, positive to the left, as from motor currents. The
+    ground holds the wheel back, so the true angle lags behind the measured one: true = measured − offset(torque). L
+    states the size of the offset, not its sign; torques of the ground on the wheel enter with the other sign.
+    """
+
+    compliance: float = math.radians(2.0)
+    """Deflection per torque [rad/(N m)], ≥ 0; L's 2°/N m."""
+    limit: float = math.radians(5.0)
+    """Largest deflection [rad], ≥ 0; L's 5°."""
+    smooth: bool = False
+    """Whether it bends into the limit as limit·tanh(compliance·torque/limit), for filters that need a slope."""
+
+    def __post_init__(self) -> None:
+        for name in ("compliance", "limit"):
+            object.__setattr__(self, name, check.not_negative(getattr(self, name), name))
+
+    def offset(self, torque: ArrayLike) -> FloatArray:
+        """How far the wheel lags behind its steering motor [rad] under the motor's torque [N m]; odd in the torque."""
+        bent = self.compliance * np.asarray(torque, dtype=np.float64)
+        result: FloatArray
+        if self.smooth and self.limit > 0.0:
+            result = self.limit * np.tanh(bent / self.limit)
+        else:
+            result = np.clip(bent, -self.limit, self.limit)
+        return result
+
+    def true_angle(self, measured: ArrayLike, torque: ArrayLike) -> FloatArray:
+        """The wheel's angle [rad] from its motor's [rad] and torque [N m]; without torque (NaN) it is stiff."""
+        bent = np.nan_to_num(self.offset(torque), nan=0.0)
+        result: FloatArray = np.asarray(measured, dtype=np.float64) - bent
+        return result
+
+    def torque(self, offset: ArrayLike) -> FloatArray:
+        """The torque [N m] that bends it so far [rad]; NaN at the limit and beyond, and for a rigid wheel."""
+        bent = np.asarray(offset, dtype=np.float64)
+        result = np.full(bent.shape, np.nan)
+        inside = np.abs(bent) < self.limit
+        if self.compliance > 0.0:
+            share = np.where(inside, bent / max(self.limit, 1e-300), 0.0)
+            straight = self.limit * np.arctanh(share) if self.smooth else bent
+            result = np.where(inside, straight / self.compliance, np.nan)
+        return result
+
+
+LRU1 = SteeringElasticity()
+"""Wheels of three titanium spokes: 2°/N m up to 5°, L §4.4.3."""
+LRU2 = SteeringElasticity(compliance=0.0, limit=0.0)
+"""Wheels of twelve steel spokes: rigid, L §4.4.3."""

@@ -1,0 +1,293 @@
+"""Covariance of a sample's velocity by propagation of the noise of its inputs, and what of it the wheels determine."""
+
+import math
+
+from grouser._compile.jit import inlined, kernel
+from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, FAULT_GYRO, FAULT_UNOBSERVED, LARGEST
+from grouser._kernels.odometry.velocity import constraint_twist, factorise, find_contact_frames, moved_twist
+from grouser._kernels.rotation import matrix as rotation_of_quaternion
+from grouser._kernels.rotation import set_attitude
+
+SLOWEST = 0.05
+"""Speed below which slip is not put in relation to it [m/s]."""
+STEP = 1e-4
+"""Of the differences that propagate noise of angles [rad]."""
+RATE_STEP = 1e-3
+"""Of those for rates, which enter linearly apart from slip [rad/s]."""
+LOWEST_SHARE = 1e-3
+"""Share of a component that may lie outside of what the wheels determine, for it to count as observed."""
+UNKNOWN_SPEED = 1.0
+"""One sigma of a velocity that nothing determines [m/s, rad/s]."""
+MISSING_LASTS = 1.0
+"""How long the error lasts, one way, that a missing wheel makes [s]; chosen, not measured."""
+
+
+@kernel
+def outside_share(store, normal_rows, level):
+    """Share of each of the six velocities that the constraint rows do not determine, into work.share.
+
+    The limit of ε (N + ε)⁻¹ is the projector on the null space of the rows. Without the normal rows only what wheels
+    measure counts, not the contact angles that were assumed; `level` takes the turn rates about x, y as given. The
+    factor is one of a matrix that may be singular: pivots have a floor. s.normal keeps the factor of the solution.
+    """
+    model = store.model
+    s = store.s
+    N = store.shares
+    n = 0
+    for body in range(2):  # joints first: they follow the body, and eliminating them loses no digits
+        for i in range(model.counts[1]):
+            c = model.unknown[i]
+            if (c < 6) == (body == 1) and not (level and c < 2):
+                s.pivot[n] = c
+                n += 1
+    nw = s.height_error.size
+    largest = 0.0
+    for i in range(n):
+        for j in range(i + 1):
+            total = 0.0
+            for r in range(s.rhs.size):
+                if r < 3 * nw and r % 3 == 2 and not normal_rows:
+                    continue
+                total += s.A[r, s.pivot[i]] * s.A[r, s.pivot[j]]
+            N[i, j] = total
+        largest = max(largest, N[i, i])
+    small = 1e-9 * largest + 1e-30
+    for i in range(n):
+        N[i, i] += small if s.pivot[i] < 6 else 1e-5 * small
+        for j in range(i + 1):
+            total = N[i, j]
+            for k in range(j):
+                total -= N[i, k] * N[j, k]
+            if i == j:
+                N[i, i] = math.sqrt(max(total, 1e-6 * small))
+            else:
+                N[i, j] = total / N[j, j]
+    share = store.work.share
+    for i in range(6):
+        share[i] = 0.0
+    y = s.x
+    for c in range(n):
+        if s.pivot[c] >= 6:
+            continue
+        total = 0.0
+        for i in range(c, n):
+            y[i] = 1.0 if i == c else 0.0
+            for k in range(c, i):
+                y[i] -= N[i, k] * y[k]
+            y[i] /= N[i, i]
+            total += y[i] * y[i]
+        share[s.pivot[c]] = min(small * total, 1.0)
+
+
+@kernel
+def observe(store, inside, rank, out):
+    """Which velocities the wheels determine, and into work.share how much of each even assumed contacts leave open."""
+    settings = store.settings
+    share = store.work.share
+    known = settings.contacts_known == 1 and inside
+    if settings.linear == 1:
+        for i in range(6):
+            share[i] = 0.0
+            out.observed[i] = 1.0 if 2 <= i <= 4 else 0.0
+        return
+    outside_share(store, known, not known)
+    for i in range(6):
+        seen = share[i] < LOWEST_SHARE and (known or i >= 2) and not (settings.planar == 1 and i == 5)
+        out.observed[i] = 1.0 if seen else 0.0
+    if out.wheels == 0 and not known:
+        return  # no wheel is measured: contacts that were only assumed must not decide how fast it goes
+    if rank < store.model.counts[1]:
+        outside_share(store, True, False)
+    else:
+        for i in range(6):
+            share[i] = 0.0
+
+
+@kernel
+def determine_nothing(work, out):
+    """Velocity of a sample whose wheels do not suffice."""
+    for i in range(6):
+        work.odometry[i] = 0.0
+        work.twist[i] = 0.0
+        work.share[i] = 1.0
+        out.observed[i] = 0.0
+        work.lean[0, i] = 0.0
+        work.lean[1, i] = 0.0
+        for k in range(6):
+            work.covariance[i, k] = 0.0
+
+
+@inlined
+def add_square(work, before, variance, step):
+    """work.covariance += variance · d dᵀ with d the change from a twist per unit of an input that moved by `step`."""
+    for i in range(6):
+        a = variance * (work.moved[i] - before[i]) / (step * step)
+        for k in range(6):
+            work.covariance[i, k] += a * (work.moved[k] - before[k])
+
+
+@kernel
+def sample_covariance(store, factorised):
+    """Covariance of work.twist by propagation of the noise of its inputs, (4.47), scaled with slip, (4.48).
+
+    Each noisy input is changed a little and the velocity solved again, slip included. s holds the contacts, and their
+    factor if they are `factorised`.
+    """
+    model = store.model
+    settings = store.settings
+    work = store.work
+    given = store.given
+    for i in range(6):
+        for k in range(6):
+            work.covariance[i, k] = 0.0
+    for k in range(model.counts[0]):
+        j = model.known[k] - 6
+        if j < 0 or store.joints[j].rate_variance == 0.0:
+            continue
+        given[6 + j] += RATE_STEP
+        moved_twist(store, factorised)
+        given[6 + j] -= RATE_STEP
+        add_square(work, work.twist, store.joints[j].rate_variance, RATE_STEP)
+    if settings.linear == 0:
+        for j in range(given.size - 6):
+            joint = store.joints[j]
+            variance = joint.angle_sigma**2 + joint.fault_sigma**2
+            held = settings.planar == 1 and joint.held == 1
+            if variance > 0.0 and store.vehicle.wheel_of_frame[j + 1] < 0 and not held:
+                move_angle(store, store.q, 7 + j, variance)
+        if settings.contact_sigma > 0.0 and settings.contacts != CONTACTS_ON_GROUND:
+            for w in range(store.contact.size):
+                move_angle(store, store.contact, w, settings.contact_sigma**2)
+    factor = slip_factor(settings.slip_scale, work)
+    for i in range(6):
+        for k in range(6):
+            work.covariance[i, k] *= factor
+
+
+@kernel
+def move_angle(store, angles, i, variance):
+    """The part of one angle, which moves contacts and frames, in the covariance."""
+    angles[i] += STEP
+    find_contact_frames(store)
+    moved_twist(store, factorise(store.model, store.s))
+    angles[i] -= STEP
+    add_square(store.work, store.work.twist, variance, STEP)
+
+
+@kernel
+def missing_rates(store, rates, out):
+    """What wheels whose rates should have come leave open: each may turn as fast as the others, either way.
+
+    It does so for a while. Where a skid-steered vehicle turns, its wheels contradict each other, so the velocity of
+    those that are left is not that of all with less averaging: it is another one. What it was with all is found by
+    giving each missing wheel the rate that the others ask of it, and then another.
+    The model's lists of known velocities are overwritten.
+    """
+    vehicle = store.vehicle
+    model = store.model
+    work = store.work
+    first = model.counts[0]
+    nk = first
+    for w in range(vehicle.wheel.size):
+        j = vehicle.wheel[w] - 1
+        if store.joints[j].rate_wanted == 1 and not (abs(rates[j]) < LARGEST):
+            model.known[nk] = 6 + j
+            nk += 1
+    if nk == first:
+        return
+    constraint_twist(store, False, work.moved_odometry, work.moved)
+    nu = 0
+    for i in range(model.counts[1]):
+        column = model.unknown[i]
+        lost = False
+        for k in range(first, nk):
+            lost = lost or model.known[k] == column
+        if lost:
+            store.given[column] = store.s.v[column]
+        else:
+            model.unknown[nu] = column
+            nu += 1
+    model.counts[0] = nk
+    model.counts[1] = nu
+    constraint_twist(store, False, work.moved_odometry, work.asked)
+    speed = max(work.speed, SLOWEST) if out.wheels > 0 else UNKNOWN_SPEED
+    speed *= math.sqrt(1.0 + 2.0 * MISSING_LASTS / work.period)
+    for k in range(first, nk):
+        column = model.known[k]
+        store.given[column] += RATE_STEP
+        constraint_twist(store, False, work.moved_odometry, work.moved)
+        store.given[column] -= RATE_STEP
+        radius = vehicle.radius[vehicle.wheel_of_frame[column - 5]]
+        add_square(work, work.asked, (speed / radius) ** 2, RATE_STEP)
+
+
+@kernel
+def lean_slopes(store, factorised):
+    """∂twist/∂roll and ∂twist/∂pitch into work.lean: attitude turns gravity, and slip follows it.
+
+    Contacts are fixed to the body.
+    """
+    work = store.work
+    R_world_body = store.s.R_world_body
+    for k in range(2):
+        for i in range(6):
+            work.lean[k, i] = 0.0
+        if store.settings.linear == 0 and store.model.slip_mode == 0:
+            continue
+        work.attitude[k] += STEP
+        set_attitude(work.quaternion, work.attitude[0], work.attitude[1], 0.0)
+        rotation_of_quaternion(work.quaternion, R_world_body)
+        moved_twist(store, factorised)
+        work.attitude[k] -= STEP
+        for i in range(6):
+            work.lean[k, i] = (work.moved[i] - work.twist[i]) / STEP
+    rotation_of_quaternion(store.q, R_world_body)
+
+
+@inlined
+def slip_factor(scale, work):
+    """f(s) of (4.48): (1 + k s)² with s the slip speed over the speed.
+
+    L leaves f open. With the default k = 10 a slip of a tenth doubles one sigma; this is a choice, not a measurement.
+    """
+    slip = 0.0
+    speed = 0.0
+    for i in range(3, 6):
+        slip += (work.twist[i] - work.odometry[i]) ** 2
+        speed += work.odometry[i] ** 2
+    return (1.0 + scale * math.sqrt(slip) / max(math.sqrt(speed), SLOWEST)) ** 2
+
+
+@kernel
+def open_velocities(work):
+    """Variance of what nothing determines; returns a fault bit if that is motion in the plane."""
+    fault = 0
+    for i in range(6):
+        if work.share[i] > LOWEST_SHARE:
+            work.covariance[i, i] += work.share[i] * UNKNOWN_SPEED**2
+            if 2 <= i <= 4:
+                fault = FAULT_UNOBSERVED
+    return fault
+
+
+@kernel
+def take_gyro(store, sense):
+    """Turn rates of the gyro instead of the wheels', where given; returns a fault bit if they are not finite."""
+    work = store.work
+    store.memory.gyro = 0
+    if sense.gyro_given == 0:
+        return 0
+    for i in range(3):
+        if not (abs(sense.gyro[i]) < LARGEST):
+            return FAULT_GYRO
+    for i in range(3):
+        work.twist[i] = sense.gyro[i]
+        for k in range(2):
+            work.lean[k, i] = 0.0
+        for k in range(6):
+            work.covariance[i, k] = 0.0
+            work.covariance[k, i] = 0.0
+    for i in range(3):
+        work.covariance[i, i] = store.settings.gyro_variance
+    store.memory.gyro = 1
+    return 0

@@ -1,0 +1,178 @@
+"""State of streaming odometry: records with named fields, all behind one address, so that an update costs one call."""
+
+import numpy as np
+
+from grouser._compile.struct import Struct, array, indices, record, record_type, struct
+from grouser._kernels.kinematics.velocity import KinematicModel
+from grouser._kernels.motion.arc import Arc
+from grouser._kernels.scratch import Scratch, make_scratch
+from grouser._kernels.terrain.ground import Ground
+from grouser._kernels.vehicles.arrays import VehicleArrays
+
+LATEST = 1e12
+"""Time stamps are below this [s]."""
+LARGEST = 1e9
+"""Rates and angles are smaller. NaN and infinity are not: isfinite(x) would be folded away by the compiler's flags."""
+
+FAULT_TIME = 1
+FAULT_CLOCK = 2
+FAULT_GAP = 4
+FAULT_RATE = 8
+FAULT_STOP = 16
+FAULT_ANGLE = 32
+FAULT_ATTITUDE = 64
+FAULT_GYRO = 128
+FAULT_GROUND = 256
+FAULT_UNOBSERVED = 512
+
+CONTACTS_GIVEN = 0  # at the angles in `contact`
+CONTACTS_ON_GROUND = 1  # found on a known ground
+CONTACTS_BELOW_ARMS = 2  # at the angles in `contact`, straight down in the body for wheels with an arm
+
+SETTINGS = record_type(
+    planar=int,  # 1: motion in the plane, L §4.3.2
+    linear=int,  # 1: velocity is linear in the rates, with the slip surface of P
+    contacts=int,  # CONTACTS_GIVEN, CONTACTS_ON_GROUND or CONTACTS_BELOW_ARMS
+    contacts_known=int,  # 1: contact angles are known, 0: assumed
+    pitch_measured=int,  # 1: ω_y, which adds to yaw where the vehicle leans, is that of the measured pitch
+    noise_by_distance=int,  # 1: process noise grows with the distance, 0: with time
+    gravity_by_distance=int,  # 1: slip by gravity grows with the distance, 0: with time
+    wheels_wanted=int,  # number of wheels whose rates are measured
+    gap=(),  # longest step that is no gap [s]
+    acceleration=(),  # of motion in a gap [m/s² and rad/s²]
+    white=(),  # share of the rate noise that is independent from sample to sample
+    slip_scale=(),  # k of f(s) = (1 + k s)²
+    gyro_variance=(),  # of a turn rate [rad²/s²]
+    attitude_sigma=(),  # of roll and of pitch [rad]
+    attitude_time=(),  # correlation time of their errors [s]
+    attitude_drift=(),  # how fast they may change unseen, one sigma [rad/s]
+    contact_sigma=(),  # of contact angles [rad]
+    period=(),  # of samples, where a step is not known yet [s]
+    surface=13,  # parameters of the slip surface, P (13)
+    noise=(6, 6),  # density Q′ of the process noise
+)
+
+JOINT = record_type(
+    rate_variance=(),  # [rad²/s²]
+    below=(),  # stops [rad or m]
+    above=(),
+    rate_wanted=int,  # 1: a rate that is missing is a fault
+    angle_wanted=int,  # 1: an angle that is missing is a fault
+    last_angle=(),  # [rad or m]
+    angle_seen=(),  # when [s]; NaN: never
+    held=int,  # 1: at rest in the plane
+    rest=(),  # its displacement there [rad or m]
+    angle_sigma=(),  # of the measurement [rad or m]
+    fault_sigma=(),  # what a fault of the sample adds [rad or m]
+)
+
+MEMORY = record_type(
+    time=(),
+    started=int,
+    position=3,
+    yaw=(),
+    twist=6,
+    attitude=2,
+    attitude_seen=(),  # when [s]; −inf: never
+    attitude_sigma=(),
+    intensity=(),  # of the process noise
+    late=int,  # samples in a row that came too late
+    lost=int,  # 1: samples were lost since the last one taken
+    gyro=int,  # 1: turn rates of the last sample are the gyro's
+    covariance=(6, 6),  # of the twist, without process noise
+    pose=(4, 4),  # covariance of x, y, z, yaw
+    lean=(2, 6),  # ∂twist/∂roll, ∂twist/∂pitch, by slip
+    cross=(2, 4),  # covariance of the errors of roll, of pitch with x, y, z, yaw
+)
+
+WORK = record_type(
+    odometry=6,  # velocity of the sample by its wheels (ω, v)
+    twist=6,  # the same with slip
+    moved_odometry=6,  # both with one input changed
+    moved=6,
+    asked=6,  # velocity with the rates that the others ask of missing wheels
+    attitude=2,  # roll and pitch that are used
+    quaternion=4,
+    covariance=(6, 6),  # of the twist
+    lean=(2, 6),  # ∂twist/∂roll, ∂twist/∂pitch
+    share=6,  # how much of each velocity nothing determines
+    gain=(8, 4),  # ∂(x, y, z, yaw)/∂(ω, v, roll, pitch)
+    to_body=(6, 4),  # error of the pose in body axes per error of (x, y, z, yaw)
+    axes=(2, 3),  # axes in the body about which errors of roll and of pitch turn
+    speed=(),  # mean rim speed [m/s]
+    period=(),  # the step, or the usual one where there is none [s]
+)
+
+ESTIMATE = record_type(
+    time=(),
+    position=3,
+    quaternion=4,
+    yaw=(),
+    attitude=2,
+    twist=6,
+    odometry_twist=6,
+    twist_covariance=(6, 6),
+    pose_covariance=(6, 6),
+    observed=6,  # 1 for velocities that the wheels determine
+    faults=int,
+    rate_joint=int,  # first joint with such a fault, −1: none
+    angle_joint=int,
+    wheels=int,  # number of measured wheels
+)
+
+SENSE = record_type(time=(), attitude=2, gyro=3, attitude_given=int, gyro_given=int)
+
+
+class OdometryStore(Struct):
+    """Vehicle, model, ground, settings, memory and work space."""
+
+    vehicle = struct(VehicleArrays)
+    model = struct(KinematicModel)  # each sample writes which velocities are known
+    ground = struct(Ground)
+    s = struct(Scratch)
+    arc = struct(Arc)
+    settings = record(SETTINGS)
+    joints = record(JOINT, "nj")
+    memory = record(MEMORY)
+    work = record(WORK)
+    contact = array("nw")  # contact angles [rad]
+    arms = array("nw", "nj")  # 1 for joints about y of an arm that carries one wheel alone
+    linear = array(6, "nj")  # velocity (ω, v) per rate of each joint
+    q = array("nq")  # state with the measured attitude and angles
+    given = array("nv")  # joint-space velocity, zero where not known
+    shares = array("nv", "nv")  # a second normal matrix
+
+
+class Samples(Struct):
+    """Samples to take one after the other, and what they give."""
+
+    sense = record(SENSE, "n")
+    rates = array("n", "nj")
+    angles = array("n", "nj")
+    linear = array("maps", 6, "nj")  # of each sample, or one for all
+    last = record(ESTIMATE)  # the estimate before, and the last one after
+    out = record(ESTIMATE, "kept")  # estimates; may have no rows
+    faults = indices("n")
+
+
+def make_store(vehicle, model, ground, settings, joints, memory, contact, arms):
+    """A store with room of its own around what the caller keeps."""
+    nv = 5 + len(vehicle.parent)
+    none = np.zeros(nv, dtype=np.int64)
+    return OdometryStore(
+        vehicle=vehicle,
+        model=model.replace(known=none, unknown=none.copy(), counts=np.zeros(2, dtype=np.int64)),
+        ground=ground,
+        s=make_scratch(vehicle),
+        arc=Arc.zeros(),
+        settings=settings,
+        joints=joints,
+        memory=memory,
+        work=np.zeros((), WORK),
+        contact=contact,
+        arms=arms,
+        linear=np.zeros((6, nv - 6)),
+        q=np.zeros(nv + 1),
+        given=np.zeros(nv),
+        shares=np.zeros((nv, nv)),
+    )

@@ -1,0 +1,20 @@
+"""Plain odometry: the motion model of a vehicle as its file describes it, before any calibration."""
+
+from __future__ import annotations
+
+from grouser.kinematics import Kinematics
+from grouser.logs import Log
+from grouser.motion.model import MotionModel
+from grouser.motion.planar import DifferentialDrive
+from grouser.vehicles.catalog import names, vehicle
+
+
+def plain_odometry(motion: MotionModel, log: Log) -> MotionModel:
+    """Odometry before any calibration: differential drive if nothing steers, else rolling without slip."""
+    # A log may name a vehicle that only its fit holds.
+    own = log.vehicle is None or (log.vehicle == motion.vehicle.name and log.vehicle not in names())
+    shape = motion.vehicle if own else vehicle(str(log.vehicle))
+    if shape.joints != motion.vehicle.joints:
+        shape = motion.vehicle
+    model = Kinematics(shape) if shape.steering else DifferentialDrive(vehicle=shape)
+    return MotionModel(model=model, sensor=log.sensor, noise=motion.noise)
