@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 from grouser import terrain
 from grouser._compile.jit import entry
 from grouser._kernels.rolling import contact as kernels
+from grouser._kernels.simulation.step import OK
 from grouser.errors import SimulationError, TerrainError
 from grouser.rolling.contact import contact_angle, contact_matrix, contact_rates, wheel_pose
 from grouser.rolling.surfaces import Ellipsoid, GroundSurface, Sphere, Torus
@@ -215,7 +216,7 @@ def test_chart_free_kernel_and_montanas_equations_agree_everywhere(wavy):
         eta = rng.uniform([-4, -1.2, -2, -2, -4], [4, 1.2, 2, 2, 4])
         R, _ = wheel_pose(WHEEL, surface, eta)
         ground = wavy.second_derivatives([eta[2:4]])[0]
-        assert torus_contact(np.ascontiguousarray(R), eta[0], eta[1], 0.5, 0.15, ground, axes, L) == kernels.OK
+        assert torus_contact(np.ascontiguousarray(R), eta[0], eta[1], 0.5, 0.15, ground, axes, L) == OK
         np.testing.assert_allclose(axes, (R @ WHEEL.forms(*eta[:2]).frame).T, atol=1e-14)
         np.testing.assert_allclose(axes[2], -surface.forms(*eta[2:4]).frame[:, 2], atol=1e-14)
         in_contact_axes = np.hstack((L[:, :3] @ axes.T, L[:, 3:] @ axes.T))
@@ -331,7 +332,7 @@ def test_a_contact_a_little_off_is_found_again_without_moving_the_wheel(wavy):
     off[2:] += xi[:2]
     ground = wavy.second_derivatives([off[2:]])[0]
     axes, L = np.empty((3, 3)), np.empty((4, 6))
-    assert torus_aligned(np.ascontiguousarray(R), 0.5, 0.15, ground, axes, L, off) == kernels.OK
+    assert torus_aligned(np.ascontiguousarray(R), 0.5, 0.15, ground, axes, L, off) == OK
     np.testing.assert_allclose(off, eta[:4], atol=1e-7)  # from 1e-4, up to its square times a curvature
     where = surface.forms(*off[2:]).point - R @ WHEEL.forms(*off[:2]).point
     np.testing.assert_allclose(where, centre, atol=1e-7)
@@ -349,7 +350,7 @@ def test_kernel_says_why_a_wheel_cannot_roll_and_leaves_the_rest_alone():
         assert torus_contact(np.eye(3), PI, 0.0, 0.5, 0.15, ground, axes, L) == status
         assert (L == 7.0).all()
     for ground in (0.98 * hollow, 0.98 * fitting):
-        assert torus_contact(np.eye(3), PI, 0.0, 0.5, 0.15, ground, axes, L) == kernels.OK
+        assert torus_contact(np.eye(3), PI, 0.0, 0.5, 0.15, ground, axes, L) == OK
 
 
 def test_ground_sharper_than_the_tyre_is_refused_at_the_start_and_on_the_way():

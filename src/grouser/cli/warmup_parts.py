@@ -147,7 +147,7 @@ def rolling() -> None:
 
     upright, wheel = (np.pi, 0.0, 0.0, 0.0, np.pi), gr.rolling.Torus(0.5, 0.15)
     gr.rolling.roll_wheel(wheel, _flat(), (0.0, 1.0, 0.0), start=upright, duration=0.01)
-    gr.rolling.roll(gr.vehicle("pvc"), _flat(), rates={"alpha1": 1.0}, duration=0.01)
+    gr.rolling.measure(gr.rolling.roll(gr.vehicle("pvc"), _flat(), rates={"alpha1": 1.0}, duration=0.05)).summary()
 
 
 def gym() -> None:

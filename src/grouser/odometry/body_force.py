@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
+from grouser._kernels.constants import GRAVITY
 from grouser.checks import FloatArray
-
-GRAVITY = 9.81
 
 
 def imu_force(acceleration: ArrayLike, *, bogies: tuple[float, float] = (0.0, 0.0)) -> FloatArray:

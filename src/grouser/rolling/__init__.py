@@ -2,10 +2,10 @@
 
 from grouser.rolling.contact import contact_angle, contact_matrix, contact_rates, wheel_pose
 from grouser.rolling.design import Design, compare, judge, load_shares
+from grouser.rolling.measure import Measures, measure
 from grouser.rolling.mobility import Mobility
 from grouser.rolling.model import RollingModel
 from grouser.rolling.motion import roll
-from grouser.rolling.run import RollingRun, RollingStatus
 from grouser.rolling.start import Start, find_start
 from grouser.rolling.surfaces import Ellipsoid, Forms, GroundSurface, Sphere, Surface, Torus
 from grouser.rolling.wheel import Rolling, roll_wheel
@@ -15,11 +15,10 @@ __all__ = [
     "Ellipsoid",
     "Forms",
     "GroundSurface",
+    "Measures",
     "Mobility",
     "Rolling",
     "RollingModel",
-    "RollingRun",
-    "RollingStatus",
     "Sphere",
     "Start",
     "Surface",
@@ -31,6 +30,7 @@ __all__ = [
     "find_start",
     "judge",
     "load_shares",
+    "measure",
     "roll",
     "roll_wheel",
     "wheel_pose",

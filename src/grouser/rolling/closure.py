@@ -16,19 +16,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grouser import rotation
 from grouser.checks import FloatArray
+from grouser.kinematics import frame_jacobian, frame_poses
+from grouser.rolling.surfaces import GroundSurface, dot, forms_of, torus_derivatives
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
-__all__ = ["Contacts", "closure", "closure_jacobian", "contacts_at", "frame_poses", "wheel_jacobians"]
+__all__ = ["Contacts", "closure", "closure_jacobian", "contacts_at", "wheel_jacobians"]
 
 
 class Contacts(NamedTuple):
-    """The contact of every wheel, world axes; nw wheels, "..." as many states as were given, or none."""
+    """The contact of every wheel, world axes; nw wheels, "..." is (n,) for n states, or () for one."""
 
     centre: FloatArray
     """Wheel centres [m], shape (..., nw, 3)."""
+    point_on_wheel: FloatArray
+    """Contact point of the tyre in the axes of its wheel, which spin with it [m], shape (..., nw, 3)."""
     e_u: FloatArray
     """Unit vector around the tyre, shape (..., nw, 3)."""
     e_v: FloatArray
@@ -55,33 +58,8 @@ class Contacts(NamedTuple):
         """R's ψ [rad]: the angle between the ground's first axis, along ∂c/∂x, and e_u, shape (..., nw)."""
         e_1 = self.c_x / np.linalg.norm(self.c_x, axis=-1, keepdims=True)
         e_2 = np.cross(self.normal, e_1)
-        angle: FloatArray = np.arctan2(-_dot(self.e_u, e_2), _dot(self.e_u, e_1))
+        angle: FloatArray = np.arctan2(-dot(self.e_u, e_2), dot(self.e_u, e_1))
         return angle
-
-
-def frame_poses(vehicle: Vehicle, state: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """R_world_frame (..., nf, 3, 3) and p_world_frame (..., nf, 3) [m] of states (..., nq), T Algorithm 1."""
-    a = vehicle.arrays
-    nf = len(a.parent)
-    R = np.empty((*state.shape[:-1], nf, 3, 3))
-    p = np.empty((*state.shape[:-1], nf, 3))
-    R[..., 0, :, :] = rotation.from_quaternion(state[..., :4])
-    p[..., 0, :] = state[..., 4:7]
-    for f in range(1, nf):
-        up, axis = a.parent[f], a.joint[f]
-        fixed = R[..., up, :, :] @ a.rotation[f]
-        p[..., f, :] = p[..., up, :] + R[..., up, :, :] @ a.offset[f]
-        moved = state[..., 6 + f]
-        if axis >= 3:
-            p[..., f, :] += fixed[..., axis - 3] * moved[..., None]
-            R[..., f, :, :] = fixed
-            continue
-        j, k = (axis + 1) % 3, (axis + 2) % 3
-        c, s = np.cos(moved)[..., None], np.sin(moved)[..., None]
-        R[..., f, :, axis] = fixed[..., axis]
-        R[..., f, :, j] = c * fixed[..., j] + s * fixed[..., k]
-        R[..., f, :, k] = c * fixed[..., k] - s * fixed[..., j]
-    return R, p
 
 
 def contacts_at(vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray) -> Contacts:
@@ -90,31 +68,22 @@ def contacts_at(vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: F
     R_world, p_world = frame_poses(vehicle, state)
     R, centre = R_world[..., a.wheel, :, :], p_world[..., a.wheel, :]
     u, v, x, y = np.moveaxis(contact, -1, 0)
-    su, cu, sv, cv = np.sin(u), np.cos(u), np.sin(v), np.cos(v)
-    zero = np.zeros_like(u)
-    around = a.radius - a.tyre + a.tyre * cv
-    h = ground.second_derivatives(np.column_stack((x.ravel(), y.ravel()))).reshape(*u.shape, 6)
-    c_x = np.stack((zero + 1.0, zero, h[..., 1]), axis=-1)
-    c_y = np.stack((zero, zero + 1.0, h[..., 2]), axis=-1)
-    normal = np.cross(c_x, c_y)
-    normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
-
-    def turned(*components: FloatArray) -> FloatArray:
-        out: FloatArray = np.einsum("...ij,...j->...i", R, np.stack(components, axis=-1))
-        return out
-
+    tyre = forms_of(torus_derivatives(a.radius - a.tyre, a.tyre, u, v))
+    rows = GroundSurface(ground).derivatives(x, y)
+    frame = R @ tyre.frame
     return Contacts(
         centre=centre,
-        e_u=turned(cu, zero, -su),
-        e_v=turned(-sv * su, cv, -sv * cu),
-        normal_wheel=turned(cv * su, sv, cv * cu),
-        point_wheel=centre + turned(around * su, a.tyre * sv, around * cu),
-        point_ground=np.stack((x, y, h[..., 0]), axis=-1),
-        c_x=c_x,
-        c_y=c_y,
-        normal=normal,
-        hessian=h[..., [3, 4, 4, 5]].reshape(*u.shape, 2, 2),
-        around=around,
+        point_on_wheel=tyre.point,
+        e_u=frame[..., 0],
+        e_v=frame[..., 1],
+        normal_wheel=frame[..., 2],
+        point_wheel=centre + np.einsum("...ij,...j->...i", R, tyre.point),
+        point_ground=rows[..., 0, :],
+        c_x=rows[..., 1, :],
+        c_y=rows[..., 2, :],
+        normal=forms_of(rows).frame[..., 2],
+        hessian=rows[..., [3, 4, 4, 5], 2].reshape(*x.shape, 2, 2),
+        around=tyre.metric[..., 0, 0],
     )
 
 
@@ -122,7 +91,7 @@ def closure(vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: Float
     """C(q) of one state, shape (5 nw + nc,): five rows for each wheel, then the couplings."""
     at = contacts_at(vehicle, ground, state, contact)
     gap = at.point_wheel - at.point_ground
-    lean = np.column_stack((_dot(at.c_x, at.normal_wheel), _dot(at.c_y, at.normal_wheel)))
+    lean = np.column_stack((dot(at.c_x, at.normal_wheel), dot(at.c_y, at.normal_wheel)))
     a = vehicle.arrays
     return np.concatenate((np.column_stack((gap, lean)).ravel(), a.coupling @ state[7:] - a.coupling_value))
 
@@ -160,31 +129,14 @@ def closure_jacobian(vehicle: Vehicle, ground: Terrain, state: FloatArray, conta
 def wheel_jacobians(vehicle: Vehicle, state: FloatArray, at: Contacts) -> tuple[FloatArray, FloatArray]:
     """Velocity of the tyre's material contact point and angular velocity of the wheel, world axes, (..., nw, 3, nv).
 
-    Per joint-space velocity (ω, v of the body in body axes, joint rates), from the tree of frames.
+    Per joint-space velocity (ω, v of the body in body axes, joint rates).
     """
-    a = vehicle.arrays
-    R, p = frame_poses(vehicle, state)
-    moving = np.zeros((*state.shape[:-1], vehicle.n_wheels, 3, 6 + vehicle.n_joints))
-    turning = np.zeros_like(moving)
-    R_body = R[..., 0, :, :]
-    for w, frame in enumerate(a.wheel):
-        point = at.point_wheel[..., w, :]
-        for i in range(3):
-            moving[..., w, :, i] = np.cross(R_body[..., i], point - p[..., 0, :])
-        moving[..., w, :, 3:6] = R_body
-        turning[..., w, :, :3] = R_body
-        while frame > 0:
-            axis = a.joint[frame]
-            if axis < 3:
-                direction = R[..., frame, :, axis]
-                moving[..., w, :, 5 + frame] = np.cross(direction, point - p[..., frame, :])
-                turning[..., w, :, 5 + frame] = direction
-            else:
-                moving[..., w, :, 5 + frame] = R[..., frame, :, axis - 3]
-            frame = a.parent[frame]
-    return moving, turning
-
-
-def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
-    total: FloatArray = np.sum(a * b, axis=-1)
-    return total
+    rows, points = np.atleast_2d(state), at.point_on_wheel.reshape(-1, vehicle.n_wheels, 3)
+    R_world_body = frame_poses(vehicle, rows)[0][:, 0]
+    both = [
+        R_world_body[:, None] @ frame_jacobian(vehicle, rows, name, points[:, w]).reshape(len(rows), 2, 3, -1)
+        for w, name in enumerate(vehicle.wheels)
+    ]
+    turning, moving = np.moveaxis(np.stack(both, axis=1), 2, 0)
+    shape = (*state.shape[:-1], vehicle.n_wheels, 3, 6 + vehicle.n_joints)
+    return moving.reshape(shape), turning.reshape(shape)

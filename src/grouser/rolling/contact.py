@@ -7,14 +7,12 @@ outward normals are opposite. Velocities of the wheel relative to the ground are
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser.checks import FloatArray, array, instance
 from grouser.errors import SimulationError
-from grouser.rolling.surfaces import Forms, Surface
+from grouser.rolling.surfaces import Surface
 
 SHARP = 1e-10
 """Smallest ratio of the two relative curvatures at which the surfaces still touch at one point."""
@@ -27,13 +25,15 @@ def contact_matrix(wheel: Surface, ground: Surface, eta: ArrayLike) -> FloatArra
     contact, zero when it rolls; both in the wheel's contact frame. SimulationError where the surfaces cannot touch
     at one point.
     """
-    w, g, psi = _at(wheel, ground, eta)
+    _check(wheel, ground)
+    u, v, x, y, psi = array(eta, "eta", (5,)).tolist()
+    w, g = wheel.forms(u, v), ground.forms(x, y)
     R_psi = _mirror_turn(psi)
     relative = R_psi @ g.curvature @ R_psi  # K*
     total = w.curvature + relative
     low, high = np.linalg.eigvalsh(total)
     if not low > SHARP * abs(high):
-        raise SimulationError(sharp_sentence(eta))
+        raise SimulationError(sharp_sentence(x, y))
     inverse = np.linalg.inv(total)
     turning = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])  # (−ω_y, ω_x)
     out = np.zeros((5, 5))
@@ -57,40 +57,44 @@ def contact_rates(
 
 
 def wheel_pose(wheel: Surface, ground: Surface, eta: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """R_world_wheel (3, 3) and the position (3,) [m] of the wheel's frame, of a wheel that touches the ground at η."""
-    w, g, psi = _at(wheel, ground, eta)
-    between = np.zeros((3, 3))
-    between[:2, :2] = _mirror_turn(psi)
-    between[2, 2] = -1.0
-    R_world_wheel: FloatArray = g.frame @ between @ w.frame.T
-    return R_world_wheel, g.point - R_world_wheel @ w.point
+    """R_world_wheel (3, 3) and the position (3,) [m] of the wheel's frame, of a wheel that touches the ground at η.
+
+    Of rows (n, 5) of η they are (n, 3, 3) and (n, 3).
+    """
+    _check(wheel, ground)
+    rows = array(eta, "eta", (5,) if np.ndim(eta) < 2 else (None, 5))
+    u, v, x, y, psi = np.moveaxis(rows, -1, 0)
+    w, g = wheel.forms(u, v), ground.forms(x, y)
+    between = np.zeros((*psi.shape, 3, 3))
+    between[..., :2, :2] = _mirror_turn(psi)
+    between[..., 2, 2] = -1.0
+    R_world_wheel: FloatArray = g.frame @ between @ np.swapaxes(w.frame, -1, -2)
+    return R_world_wheel, g.point - np.einsum("...ij,...j->...i", R_world_wheel, w.point)
 
 
-def contact_angle(wheel: Surface, ground: Surface, contact: ArrayLike, R_world_wheel: ArrayLike) -> float:
-    """ψ [rad], −π to π, of a wheel with an orientation and contact (u, v, x, y)."""
-    u, v, x, y = array(contact, "contact", (4,))
-    e_u = array(R_world_wheel, "R_world_wheel", (3, 3)) @ wheel.forms(u, v).frame[:, 0]
-    along = ground.forms(x, y).frame.T @ e_u
-    return math.atan2(-along[1], along[0])
+def contact_angle(wheel: Surface, ground: Surface, contact: ArrayLike, R_world_wheel: ArrayLike) -> FloatArray:
+    """ψ [rad], −π to π, of a wheel with an orientation and contact (u, v, x, y), or of rows of them."""
+    u, v, x, y = np.moveaxis(np.asarray(contact, dtype=np.float64), -1, 0)
+    e_u = np.asarray(R_world_wheel, dtype=np.float64) @ wheel.forms(u, v).frame[..., :1]
+    along = (np.swapaxes(ground.forms(x, y).frame, -1, -2) @ e_u)[..., 0]
+    angle: FloatArray = np.arctan2(-along[..., 1], along[..., 0])
+    return angle
 
 
-def sharp_sentence(eta: ArrayLike) -> str:
+def sharp_sentence(x: float, y: float) -> str:
     """What is said where the curvature condition fails."""
-    x, y = np.asarray(eta, dtype=np.float64)[2:4]
     return (
         f"at the ground's ({x:g}, {y:g}) the ground bends more sharply than the wheel, which cannot touch it at one "
         "point; smooth the ground or use a smaller wheel or tyre"
     )
 
 
-def _at(wheel: Surface, ground: Surface, eta: ArrayLike) -> tuple[Forms, Forms, float]:
+def _check(wheel: Surface, ground: Surface) -> None:
     instance(wheel, Surface, "wheel", "use Torus, Sphere or Ellipsoid")
     instance(ground, Surface, "ground", "use GroundSurface(terrain), Sphere or Ellipsoid")
-    u, v, x, y, psi = array(eta, "eta", (5,)).tolist()
-    return wheel.forms(u, v), ground.forms(x, y), psi
 
 
-def _mirror_turn(psi: float) -> FloatArray:
-    """R_ψ; it is its own inverse."""
-    c, s = math.cos(psi), math.sin(psi)
-    return np.array([[c, -s], [-s, -c]])
+def _mirror_turn(psi: ArrayLike) -> FloatArray:
+    """R_ψ (..., 2, 2); it is its own inverse."""
+    c, s = np.cos(psi), np.sin(psi)
+    return np.stack((c, -s, -s, -c), axis=-1).reshape(*np.shape(psi), 2, 2)

@@ -10,16 +10,7 @@ from grouser.checks import FloatArray
 from grouser.rolling.closure import Contacts, wheel_jacobians
 from grouser.vehicles import Vehicle
 
-__all__ = [
-    "RANK_TOLERANCE",
-    "SURE_GAP",
-    "Mobility",
-    "admissible",
-    "column_units",
-    "constraint_values",
-    "hand_jacobians",
-    "mobility_of",
-]
+__all__ = ["RANK_TOLERANCE", "SURE_GAP", "Mobility", "column_units", "constraint_values", "mobility_of"]
 
 RANK_TOLERANCE = 1e-6
 """A constraint counts if its singular value is above this part of the largest (scaled, see `mobility_of`)."""
@@ -54,90 +45,51 @@ class Mobility:
         return self.gap > SURE_GAP
 
 
-def hand_jacobians(vehicle: Vehicle, state: FloatArray, at: Contacts) -> tuple[FloatArray, FloatArray]:
-    """J_GC (6 nw, 6 + 3 nw) and J_R (6 nw, nj) of (16.5), J_GC [V_PG; Ṽ_c] = J_R θ̇, for any tree of frames.
-
-    Six rows a wheel, world axes: the velocity of its contact point, which rolling makes zero, and its angular velocity,
-    which is the allowable contact velocity Ṽ_c of (16.2). V_PG is the platform's (ω, v) in body axes.
-    """
-    moving, turning = wheel_jacobians(vehicle, state, at)
-    nw = vehicle.n_wheels
-    J_GC = np.zeros((6 * nw, 6 + 3 * nw))
-    J_R = np.zeros((6 * nw, vehicle.n_joints))
-    for w in range(nw):
-        both = np.concatenate((moving[w], turning[w]))
-        rows = slice(6 * w, 6 * w + 6)
-        J_GC[rows, :6] = both[:, :6]
-        J_GC[6 * w + 3 : 6 * w + 6, 6 + 3 * w : 9 + 3 * w] = -np.eye(3)
-        J_R[rows] = -both[:, 6:]
-    return J_GC, J_R
-
-
-def admissible(vehicle: Vehicle, J_GC: FloatArray, J_R: FloatArray) -> tuple[FloatArray, int]:
-    """Q_C2 of (16.8), an orthonormal basis (nj, dof) of the joint rates that roll, and rank J_GC.
-
-    Q₂ spans the left null space of J_GC (`errata.md`: it has as many rows as J_GC), so Q₂ᵀ J_R θ̇ = 0 (16.7). The joint
-    couplings stand below. Angles are measured in lengths of `_length`, so that both ranks compare lengths with lengths.
-    """
-    scale = _length(vehicle)
-    units = np.full(J_GC.shape[0], 1.0)
-    units[np.arange(J_GC.shape[0]) % 6 >= 3] = scale
-    columns = np.ones(J_GC.shape[1])
-    columns[:3] = 1.0 / scale
-    columns[6:] = 1.0 / scale
-    Q2, rank = _left_null_space(units[:, None] * J_GC * columns)
-    C_theta = np.concatenate((Q2.T @ (units[:, None] * J_R), _coupling(vehicle)))
-    per_joint = _joint_units(vehicle)
-    Q_C2, _ = _left_null_space((C_theta * per_joint).T)
-    # Back from lengths to angles; a basis of the same space, made orthonormal again.
-    basis, _ = np.linalg.qr(per_joint[:, None] * Q_C2)
-    return basis, rank
-
-
 def mobility_of(vehicle: Vehicle, state: FloatArray, at: Contacts) -> Mobility:
     """Freedoms and admissible joint rates of a state.
 
     The rank is decided on one matrix: the three rolling rows of every wheel [m/s] and the couplings, as columns the
     platform's twist and the joint rates, angles multiplied by the size of the vehicle so that all are lengths. Its
-    singular values, divided by the largest, count above RANK_TOLERANCE; `gap` tells how clear that is.
+    singular values, divided by the largest, count above RANK_TOLERANCE; `gap` says how clear that is. Its null space
+    holds every motion that rolls; the joint rates of those motions are the columns of Q_C2 (16.8).
     """
-    values = constraint_values(vehicle, state, at)
+    B = _constraints(vehicle, state, at)
+    _, values, Vt = np.linalg.svd(B)
+    values = values / values[0]
     rank = int(np.sum(values > RANK_TOLERANCE))
     beyond = float(values[rank]) if rank < len(values) else 0.0
-    gap = float(values[rank - 1]) / max(beyond, ROUNDING)
-    J_GC, J_R = hand_jacobians(vehicle, state, at)
-    basis, rank_GC = admissible(vehicle, J_GC, J_R)
-    loose = J_GC.shape[1] - rank_GC
+    platform = np.linalg.svd(B[: 3 * vehicle.n_wheels, :6], compute_uv=False)
+    loose = 6 - int(np.sum(platform > RANK_TOLERANCE * platform[0]))
+    freedoms = 6 + vehicle.n_joints - rank - loose
+    rolling = np.linalg.svd(_joint_units(vehicle)[:, None] * Vt[rank:, 6:].T)[0][:, :freedoms]
     return Mobility(
-        degrees_of_freedom=6 + vehicle.n_joints - rank - loose,
+        degrees_of_freedom=freedoms,
         loose=loose,
-        admissible=basis @ basis.T,
+        admissible=rolling @ rolling.T,
         singular_values=values,
-        gap=gap,
+        gap=float(values[rank - 1]) / max(beyond, ROUNDING),
     )
 
 
 def constraint_values(vehicle: Vehicle, state: FloatArray, at: Contacts) -> FloatArray:
-    """Singular values of the scaled constraints of `mobility_of` for states (..., nq), falling, the largest made 1."""
+    """Singular values of the constraints of `mobility_of` for states (..., nq), falling, the largest made 1."""
+    values = np.linalg.svd(_constraints(vehicle, state, at), compute_uv=False)
+    scaled: FloatArray = values / values[..., :1]
+    return scaled
+
+
+def _constraints(vehicle: Vehicle, state: FloatArray, at: Contacts) -> FloatArray:
     moving, _ = wheel_jacobians(vehicle, state, at)
     rows = moving.reshape(*state.shape[:-1], 3 * vehicle.n_wheels, -1)
     coupled = np.pad(_coupling(vehicle), ((0, 0), (6, 0)))
     B = np.concatenate((rows, np.broadcast_to(coupled, (*state.shape[:-1], *coupled.shape))), axis=-2)
-    values = np.linalg.svd(B * column_units(vehicle), compute_uv=False)
-    scaled: FloatArray = values / values[..., :1]
+    scaled: FloatArray = B * column_units(vehicle)
     return scaled
 
 
 def column_units(vehicle: Vehicle) -> FloatArray:
     """What makes a joint-space velocity of one of lengths, shape (nv,): 1/size for angles, 1 for the rest."""
     return np.concatenate((np.full(3, 1.0 / _length(vehicle)), np.ones(3), _joint_units(vehicle)))
-
-
-def _left_null_space(A: FloatArray) -> tuple[FloatArray, int]:
-    """An orthonormal basis of {z: zᵀA = 0}, and the rank; by the singular values, as in `mobility_of`."""
-    U, s, _ = np.linalg.svd(A)
-    rank = int(np.sum(s > RANK_TOLERANCE * s[0])) if s.size and s[0] > 0.0 else 0
-    return U[:, rank:], rank
 
 
 def _coupling(vehicle: Vehicle) -> FloatArray:

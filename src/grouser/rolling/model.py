@@ -14,7 +14,7 @@ from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at
-from grouser.rolling.mobility import Mobility, hand_jacobians, mobility_of
+from grouser.rolling.mobility import Mobility, mobility_of
 from grouser.rolling.start import Start, find_start
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
@@ -35,8 +35,8 @@ class RollingModel:
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """How much each joint's desired rate counts, > 0, where it is not 1 (R weighs all alike)."""
     realign: bool | None = None
-    """Whether each step ends by moving the contacts to where the wheels stand, beside (16.14), which then corrects the
-    vehicle alone; None does so where the curvature of the ground jumps (bicubic grids)."""
+    """Whether each step ends by moving the contacts to where the wheels stand. (16.14) then corrects the vehicle alone.
+    None does so where the curvature of the ground jumps (bicubic grids)."""
 
     def __post_init__(self) -> None:
         checks.instance(self.vehicle, Vehicle, "vehicle", "use grouser.vehicle('pvc') or another")
@@ -53,6 +53,10 @@ class RollingModel:
             self.vehicle.joint_index(name)
             checks.positive(value, f"weights, joint '{name}'")
         _ = self.ground.curvature  # refuses ground with edges
+
+    def describe(self) -> str:
+        """The model and its settings but vehicle and ground, as text for people."""
+        return f"rolling(sigma={self.sigma!r}, weights={dict(self.weights)!r}, realign={self.realigns!r})"
 
     def replace(self, **changes: Any) -> RollingModel:
         """A copy with some fields changed, checked like a new one."""
@@ -85,11 +89,6 @@ class RollingModel:
     def closure_jacobian(self, state: ArrayLike, contact: ArrayLike) -> FloatArray:
         """J of (16.13), shape (5 nw + nc, 6 + nj + 4 nw)."""
         return closure_jacobian(self.vehicle, self.ground, *self.checked(state, contact))
-
-    def jacobians(self, state: ArrayLike, contact: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """J_GC and J_R of (16.5)."""
-        q, eta = self.checked(state, contact)
-        return hand_jacobians(self.vehicle, q, contacts_at(self.vehicle, self.ground, q, eta))
 
     def mobility(self, state: ArrayLike, contact: ArrayLike) -> Mobility:
         """Degrees of freedom, and J_in of (16.10)."""

@@ -1,17 +1,18 @@
 """Smooth surfaces that roll on each other: their frames and their metric, curvature and torsion forms, R §16.3.1.
 
 A chart (a, b) ↦ p(a, b) gives a surface its tangent frame e₁ along ∂p/∂a, e₂ = n × e₁ with the outward normal n.
-Charts need not be orthogonal (that of a ground is not), so the metric form M is upper triangular.
+Charts need not be orthogonal (that of a ground is not), so the metric form M is upper triangular. All functions take
+arrays of places too; "..." is their shape, () for one place.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from grouser.checks import FloatArray, instance, positive
 from grouser.errors import SimulationError
@@ -19,50 +20,91 @@ from grouser.terrain.ground import Terrain
 
 
 class Forms(NamedTuple):
-    """A surface at one point of its chart; convex is positive."""
+    """A surface at places of its chart; convex is positive."""
 
     point: FloatArray
-    """p [m], (3,)."""
+    """p [m], (..., 3)."""
     frame: FloatArray
-    """Columns e₁, e₂ and the outward normal n, (3, 3), a right-handed orthonormal frame."""
+    """Columns e₁, e₂ and the outward normal n, (..., 3, 3), a right-handed orthonormal frame."""
     metric: FloatArray
-    """M (2, 2) [m per unit of the chart]: the point moves by M (ȧ, ḃ) along (e₁, e₂)."""
+    """M (..., 2, 2) [m per unit of the chart]: the point moves by M (ȧ, ḃ) along (e₁, e₂)."""
     curvature: FloatArray
-    """K (2, 2) [1/m], symmetric: the normal turns by K ξ along (e₁, e₂) where the point moves by ξ."""
+    """K (..., 2, 2) [1/m], symmetric: the normal turns by K ξ along (e₁, e₂) where the point moves by ξ."""
     torsion: FloatArray
-    """T (2,) [1/m]: e₁ turns towards e₂ by T ξ."""
+    """T (..., 2) [1/m]: e₁ turns towards e₂ by T ξ."""
 
 
 class Surface(ABC):
     """A smooth surface with outward normal ∂p/∂a × ∂p/∂b."""
 
     @abstractmethod
-    def derivatives(self, a: float, b: float) -> FloatArray:
-        """Rows p [m], p_a, p_b, p_aa, p_ab, p_bb at a place of the chart, (6, 3)."""
+    def derivatives(self, a: ArrayLike, b: ArrayLike) -> FloatArray:
+        """Rows p [m], p_a, p_b, p_aa, p_ab, p_bb at places of the chart, (..., 6, 3)."""
 
-    def forms(self, a: float, b: float) -> Forms:
-        """Point [m], frame and forms at a place of the chart."""
-        p, p_a, p_b, p_aa, p_ab, p_bb = self.derivatives(a, b)
-        across = np.cross(p_a, p_b)
-        area = float(np.linalg.norm(across))
-        length = float(np.linalg.norm(p_a))
-        if not area > 1e-9 * max(length, float(np.linalg.norm(p_b))) ** 2:
-            raise SimulationError(
-                f"{self}: its coordinates mean nothing at ({a:g}, {b:g}), a pole of the chart; start elsewhere"
-            )
-        e1, n = p_a / length, across / area
-        e2 = np.cross(n, e1)
-        metric = np.array([[length, e1 @ p_b], [0.0, e2 @ p_b]])
-        inverse = np.linalg.inv(metric)
-        # n · p_i = 0 everywhere on the surface, so ∂n/∂i · p_j = −n · p_ij.
-        second = -np.array([[n @ p_aa, n @ p_ab], [n @ p_ab, n @ p_bb]])
-        return Forms(
-            point=p,
-            frame=np.column_stack((e1, e2, n)),
-            metric=metric,
-            curvature=inverse.T @ second @ inverse,
-            torsion=np.array([e2 @ p_aa, e2 @ p_ab]) / length @ inverse,
-        )
+    def forms(self, a: ArrayLike, b: ArrayLike) -> Forms:
+        """Point [m], frame and forms at places of the chart."""
+        rows = self.derivatives(a, b)
+        first, second = np.linalg.norm(rows[..., 1, :], axis=-1), np.linalg.norm(rows[..., 2, :], axis=-1)
+        area = np.linalg.norm(np.cross(rows[..., 1, :], rows[..., 2, :]), axis=-1)
+        pole = ~(area > 1e-9 * np.maximum(first, second) ** 2)
+        if pole.any():
+            at = [float(np.broadcast_to(c, pole.shape)[pole][0]) for c in (a, b)]
+            raise SimulationError(f"{self}: ({at[0]:g}, {at[1]:g}) is a pole of the chart; start elsewhere")
+        return forms_of(rows)
+
+
+def forms_of(derivatives: FloatArray) -> Forms:
+    """Forms of a surface from its `derivatives` (..., 6, 3)."""
+    p, p_a, p_b, p_aa, p_ab, p_bb = np.moveaxis(derivatives, -2, 0)
+    across = np.cross(p_a, p_b)
+    length = np.linalg.norm(p_a, axis=-1)
+    e1, n = p_a / length[..., None], across / np.linalg.norm(across, axis=-1, keepdims=True)
+    e2 = np.cross(n, e1)
+    metric = _matrix(length, dot(e1, p_b), np.zeros_like(length), dot(e2, p_b))
+    inverse = np.linalg.inv(metric)
+    # n · p_i = 0 everywhere on the surface, so ∂n/∂i · p_j = −n · p_ij.
+    second = -_matrix(dot(n, p_aa), dot(n, p_ab), dot(n, p_ab), dot(n, p_bb))
+    turning = np.stack((dot(e2, p_aa), dot(e2, p_ab)), axis=-1) / length[..., None]
+    return Forms(
+        point=p,
+        frame=np.stack((e1, e2, n), axis=-1),
+        metric=metric,
+        curvature=np.swapaxes(inverse, -1, -2) @ second @ inverse,
+        torsion=np.einsum("...i,...ij->...j", turning, inverse),
+    )
+
+
+def dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    """a · b of vectors along the last axis."""
+    total: FloatArray = np.sum(a * b, axis=-1)
+    return total
+
+
+def _matrix(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> FloatArray:
+    return np.stack((a, b, c, d), axis=-1).reshape(*np.shape(a), 2, 2)
+
+
+def _round(u: ArrayLike, v: ArrayLike) -> FloatArray:
+    """Unit sphere (cos v sin u, sin v, cos v cos u): rows of `Surface.derivatives`."""
+    u, v = np.broadcast_arrays(np.asarray(u, dtype=np.float64), np.asarray(v, dtype=np.float64))
+    su, cu, sv, cv, zero = np.sin(u), np.cos(u), np.sin(v), np.cos(v), np.zeros(u.shape)
+    rows = (
+        (cv * su, sv, cv * cu),
+        (cv * cu, zero, -cv * su),
+        (-sv * su, cv, -sv * cu),
+        (-cv * su, zero, -cv * cu),
+        (-sv * cu, zero, sv * su),
+        (-cv * su, -sv, -cv * cu),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def torus_derivatives(rim: ArrayLike, tyre: ArrayLike, u: ArrayLike, v: ArrayLike) -> FloatArray:
+    """Rows of `Surface.derivatives` of tori: a tube of radius `tyre` around a circle of radius `rim` [m]."""
+    # The circle of the rim is that of the sphere at v = 0, where nothing depends on v.
+    circle = _round(u, np.zeros(np.shape(v))) * np.array([1.0, 1.0, 0.0, 1.0, 0.0, 0.0])[:, None]
+    rows: FloatArray = np.asarray(rim)[..., None, None] * circle + np.asarray(tyre)[..., None, None] * _round(u, v)
+    return rows
 
 
 @dataclass(frozen=True)
@@ -88,20 +130,8 @@ class Torus(Surface):
         object.__setattr__(self, "rim_radius", rim)
         object.__setattr__(self, "tyre_radius", tyre)
 
-    def derivatives(self, a: float, b: float) -> FloatArray:
-        r = self.tyre_radius
-        su, cu, sv, cv = math.sin(a), math.cos(a), math.sin(b), math.cos(b)
-        reach = self.rim_radius + r * cv
-        return np.array(
-            [
-                [reach * su, r * sv, reach * cu],
-                [reach * cu, 0.0, -reach * su],
-                [-r * sv * su, r * cv, -r * sv * cu],
-                [-reach * su, 0.0, -reach * cu],
-                [-r * sv * cu, 0.0, r * sv * su],
-                [-r * cv * su, -r * sv, -r * cv * cu],
-            ]
-        )
+    def derivatives(self, a: ArrayLike, b: ArrayLike) -> FloatArray:
+        return torus_derivatives(self.rim_radius, self.tyre_radius, a, b)
 
 
 @dataclass(frozen=True)
@@ -122,19 +152,8 @@ class Ellipsoid(Surface):
         for name in ("a", "b", "c"):
             object.__setattr__(self, name, positive(getattr(self, name), f"ellipsoid {name}"))
 
-    def derivatives(self, a: float, b: float) -> FloatArray:
-        su, cu, sv, cv = math.sin(a), math.cos(a), math.sin(b), math.cos(b)
-        unit = np.array(
-            [
-                [cv * su, sv, cv * cu],
-                [cv * cu, 0.0, -cv * su],
-                [-sv * su, cv, -sv * cu],
-                [-cv * su, 0.0, -cv * cu],
-                [-sv * cu, 0.0, sv * su],
-                [-cv * su, -sv, -cv * cu],
-            ]
-        )
-        rows: FloatArray = unit * np.array([self.a, self.b, self.c])
+    def derivatives(self, a: ArrayLike, b: ArrayLike) -> FloatArray:
+        rows: FloatArray = _round(a, b) * np.array([self.a, self.b, self.c])
         return rows
 
 
@@ -148,8 +167,8 @@ class Sphere(Surface):
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive(self.radius, "sphere radius"))
 
-    def derivatives(self, a: float, b: float) -> FloatArray:
-        return Ellipsoid(self.radius, self.radius, self.radius).derivatives(a, b)
+    def derivatives(self, a: ArrayLike, b: ArrayLike) -> FloatArray:
+        return _round(a, b) * self.radius
 
 
 @dataclass(frozen=True)
@@ -163,15 +182,10 @@ class GroundSurface(Surface):
         instance(self.terrain, Terrain, "ground", "make one with gr.terrain")
         _ = self.terrain.curvature  # refuses ground with edges
 
-    def derivatives(self, a: float, b: float) -> FloatArray:
-        h, h_x, h_y, h_xx, h_xy, h_yy = self.terrain.second_derivatives([[a, b]])[0]
-        return np.array(
-            [
-                [a, b, h],
-                [1.0, 0.0, h_x],
-                [0.0, 1.0, h_y],
-                [0.0, 0.0, h_xx],
-                [0.0, 0.0, h_xy],
-                [0.0, 0.0, h_yy],
-            ]
-        )
+    def derivatives(self, a: ArrayLike, b: ArrayLike) -> FloatArray:
+        x, y = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
+        rows = np.zeros((*x.shape, 6, 3))
+        rows[..., 0, 0], rows[..., 0, 1] = x, y
+        rows[..., 1, 0] = rows[..., 2, 1] = 1.0
+        rows[..., 2] = self.terrain.second_derivatives(np.column_stack((x.ravel(), y.ravel()))).reshape(*x.shape, 6)
+        return rows

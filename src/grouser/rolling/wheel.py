@@ -1,4 +1,4 @@
-"""One wheel or ball that rolls, and slides if told to, over a surface."""
+"""One wheel or ball that rolls, and slides where given a sliding velocity, over a surface."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from grouser import rotation
 from grouser._kernels.rolling import contact as kernels
+from grouser._kernels.simulation import step as codes
 from grouser.checks import FloatArray, array, count, positive
 from grouser.errors import SimulationError
-from grouser.rolling.contact import contact_matrix, sharp_sentence, wheel_pose
+from grouser.rolling.contact import contact_angle, contact_matrix, sharp_sentence, wheel_pose
 from grouser.rolling.surfaces import GroundSurface, Surface, Torus
 from grouser.terrain.ground import Terrain
 
 AXES = ("world", "wheel", "contact")
 METHODS = ("rk4", "adaptive")
+NAMES = ("omega", "sliding")
 Velocity = ArrayLike | Callable[[float], ArrayLike]
+Twist = tuple[Velocity, Velocity]
 
 
 @dataclass(frozen=True)
@@ -72,76 +76,60 @@ def roll_wheel(
     dt = positive(dt, "dt")
     steps = count(round(positive(duration, "duration") / dt), "duration over dt", most=10**7)
     contact_matrix(wheel, surface, eta)  # refuses a start where they cannot touch
+    time = np.arange(steps + 1, dtype=np.float64) * dt
     if isinstance(wheel, Torus) and isinstance(surface, GroundSurface) and method == "rk4":
-        return _by_kernel(wheel, surface, omega, sliding, AXES.index(axes), eta, dt, steps)
-    return _by_scipy(wheel, surface, omega, sliding, axes, eta, dt, steps)
+        return _by_kernel(wheel, surface, (omega, sliding), axes, time, eta)
+    return _by_scipy(wheel, surface, (omega, sliding), axes, time, eta)
 
 
 def _by_kernel(
     wheel: Torus,
     ground: GroundSurface,
-    omega: Velocity,
-    sliding: Velocity,
-    axes: int,
+    velocities: Twist,
+    axes: str,
+    time: FloatArray,
     eta: FloatArray,
-    dt: float,
-    steps: int,
 ) -> Rolling:
-    twist = np.hstack(
-        [_samples(velocity, name, dt, steps) for velocity, name in ((omega, "omega"), (sliding, "sliding"))]
+    law, rows = ground.terrain.curvature, len(time)
+    job = kernels.RollingWheel.zeros(
+        rows=rows,
+        halves=2 * rows - 1,
+        address=law.address,
+        par=law.par_address,
+        rim=wheel.rim_radius,
+        tyre=wheel.tyre_radius,
+        dt=time[1],
+        given=AXES.index(axes),
     )
-    rotation = np.empty((steps + 1, 3, 3))
-    contact = np.empty((steps + 1, 4))
-    R, _ = wheel_pose(wheel, ground, eta)
-    law = ground.terrain.curvature
-    status, rows = kernels.roll_torus(
-        law.address,
-        law.par_address,
-        wheel.rim_radius,
-        wheel.tyre_radius,
-        np.ascontiguousarray(twist),
-        axes,
-        dt,
-        np.ascontiguousarray(R),
-        eta[:4].copy(),
-        rotation,
-        contact,
+    job.twist[:] = np.hstack(
+        [_samples(v, name, 0.5 * time[1], 2 * rows - 1) for v, name in zip(velocities, NAMES, strict=True)]
     )
-    if status != kernels.OK:
-        raise SimulationError(f"rolling stopped after {(rows - 1) * dt:g} s: {_reason(status, contact[rows - 1])}")
+    job.states[0, :4] = rotation.to_quaternion(wheel_pose(wheel, ground, eta)[0])
+    job.states[0, 7:] = eta[:4]
+    status, filled = kernels.roll_torus(job)
+    contact = job.states[:, 7:].copy()
+    if status != codes.OK:
+        reason = _reason(status, contact[filled - 1])
+        raise SimulationError(f"rolling stopped after {(filled - 1) * time[1]:g} s: {reason}")
     u, v, x, y = contact.T
-    reach = wheel.rim_radius + wheel.tyre_radius * np.cos(v)
-    points = np.column_stack((reach * np.sin(u), wheel.tyre_radius * np.sin(v), reach * np.cos(u)))
-    sample = ground.terrain.sample(x, y)
-    touched = np.column_stack((x, y, sample.height))
-    e_u = np.einsum("kij,kj->ki", rotation, np.column_stack((np.cos(u), np.zeros_like(u), -np.sin(u))))
-    e_1 = np.column_stack((np.ones_like(x), np.zeros_like(x), sample.gradient[:, 0]))
-    e_1 /= np.linalg.norm(e_1, axis=1)[:, None]
-    e_2 = np.cross(sample.normal, e_1)
-    psi = np.arctan2(-np.sum(e_2 * e_u, axis=1), np.sum(e_1 * e_u, axis=1))
+    R, touched = rotation.from_quaternion(job.states[:, :4]), ground.forms(x, y).point
+    psi = contact_angle(wheel, ground, contact, R)
     return Rolling(
-        time=np.arange(steps + 1, dtype=np.float64) * dt,
+        time=time,
         eta=np.column_stack((contact, np.unwrap(np.append(eta[4], psi))[1:])),
-        rotation=rotation,
-        centre=touched - np.einsum("kij,kj->ki", rotation, points),
+        rotation=R,
+        centre=touched - np.einsum("kij,kj->ki", R, wheel.forms(u, v).point),
         contact=touched,
     )
 
 
 def _by_scipy(
-    wheel: Surface,
-    ground: Surface,
-    omega: Velocity,
-    sliding: Velocity,
-    axes: str,
-    eta: FloatArray,
-    dt: float,
-    steps: int,
+    wheel: Surface, ground: Surface, velocities: Twist, axes: str, time: FloatArray, eta: FloatArray
 ) -> Rolling:
     from scipy.integrate import solve_ivp
 
     def rates(t: float, eta: FloatArray) -> FloatArray:
-        vectors = np.array([_at(omega, "omega", t), _at(sliding, "sliding", t)])
+        vectors = np.array([_at(velocity, name, t) for velocity, name in zip(velocities, NAMES, strict=True)])
         if axes != "contact":
             frame = wheel.forms(eta[0], eta[1]).frame
             if axes == "world":
@@ -150,19 +138,12 @@ def _by_scipy(
         result: FloatArray = contact_matrix(wheel, ground, eta) @ np.concatenate((vectors[0], vectors[1, :2]))
         return result
 
-    time = np.arange(steps + 1, dtype=np.float64) * dt
     found = solve_ivp(rates, (0.0, time[-1]), eta, method="DOP853", t_eval=time, rtol=1e-12, atol=1e-13)
     if not found.success:
         raise SimulationError(f"rolling stopped after {found.t[-1]:g} s: {found.message}")
     rows = np.ascontiguousarray(found.y.T)
-    poses = [wheel_pose(wheel, ground, row) for row in rows]
-    return Rolling(
-        time=time,
-        eta=rows,
-        rotation=np.array([R for R, _ in poses]),
-        centre=np.array([p for _, p in poses]),
-        contact=np.array([ground.derivatives(x, y)[0] for x, y in rows[:, 2:4]]),
-    )
+    R, centre = wheel_pose(wheel, ground, rows)
+    return Rolling(time, rows, R, centre, ground.forms(rows[:, 2], rows[:, 3]).point)
 
 
 def _at(velocity: Velocity, name: str, t: float) -> FloatArray:
@@ -171,16 +152,17 @@ def _at(velocity: Velocity, name: str, t: float) -> FloatArray:
     return array(velocity, name, (3,))
 
 
-def _samples(velocity: Velocity, name: str, dt: float, steps: int) -> FloatArray:
-    """Every half step, (2 steps + 1, 3)."""
+def _samples(velocity: Velocity, name: str, dt: float, count: int) -> FloatArray:
+    """At `count` times, dt [s] apart, (count, 3)."""
     if callable(velocity):
-        return np.array([_at(velocity, name, 0.5 * dt * k) for k in range(2 * steps + 1)])
-    return np.tile(_at(velocity, name, 0.0), (2 * steps + 1, 1))
+        return np.array([_at(velocity, name, dt * k) for k in range(count)])
+    return np.tile(_at(velocity, name, 0.0), (count, 1))
 
 
 def _reason(status: int, contact: FloatArray) -> str:
-    if status == kernels.TOO_SHARP:
-        return sharp_sentence(contact)
-    if status == kernels.OFF_TERRAIN:
-        return f"the map ends near (x, y) = ({contact[2]:g}, {contact[3]:g}) m; use a larger map or a shorter duration"
+    x, y = contact[2:]
+    if status == codes.TOO_SHARP:
+        return sharp_sentence(x, y)
+    if status == codes.OFF_TERRAIN:
+        return f"the map ends near (x, y) = ({x:g}, {y:g}) m; use a larger map or a shorter duration"
     return "the contact left every bound; use a smaller dt or angular velocity"

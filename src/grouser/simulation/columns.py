@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from grouser.dataframe import Column
 from grouser.simulation.run import Run
@@ -13,8 +14,9 @@ AXES = ("ahead", "left", "up")
 
 
 def run_columns(run: Run) -> list[Column]:
-    """Time `t` first, then pose, joints, velocity, commands, torques and contacts, shape (T,) each."""
-    return [Column("t", "s", run.time), *_pose(run), *_joints(run), *_actuators(run), *_contacts(run)]
+    """Time `t` first, then pose, joints, velocity, commands, torques, contacts and rolling, shape (T,) each."""
+    parts = (_pose(run), _joints(run), _actuators(run), _contacts(run), _rolling(run))
+    return [Column("t", "s", run.time), *chain.from_iterable(parts)]
 
 
 def _pose(run: Run) -> Iterator[Column]:
@@ -61,6 +63,19 @@ def _contacts(run: Run) -> Iterator[Column]:
             yield Column(f"slip_{axis}_{name}", "m/s", values)
         yield Column(f"height_error_{name}", "m", c.height_error[:, w])
         yield Column(f"contact_angle_{name}", "rad", c.angle[:, w])
+
+
+def _rolling(run: Run) -> Iterator[Column]:
+    rolling = run.rolling
+    if rolling is None:
+        return
+    for frame, values in zip(run.vehicle.frames[1:], rolling.desired.T, strict=True):
+        yield Column(f"desired_{frame.name}", f"{_unit(frame)}/s", values)
+    for w, name in enumerate(run.vehicle.wheels):
+        for axis, values in zip("uv", rolling.coordinates[:, w, :2].T, strict=True):
+            yield Column(f"{axis}_{name}", "rad", values)
+    yield Column("degrees_of_freedom", "", rolling.degrees_of_freedom)
+    yield Column("closure_error", "m", rolling.closure_error)
 
 
 def _unit(frame: Frame) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grouser import rotation
-from grouser._kernels.kinematics.velocity import GRAVITY
+from grouser._kernels.constants import GRAVITY
 from grouser.checks import FloatArray
 from grouser.simulation import Run
 from grouser.terrain import Terrain

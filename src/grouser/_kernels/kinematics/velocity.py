@@ -5,8 +5,6 @@ from grouser._compile.struct import Struct, array, indices, integer, number
 from grouser._kernels.law import call_law
 from grouser._kernels.least_squares import least_squares
 
-GRAVITY = 9.81
-
 NO_SLIP = 0
 SLIP_ON_BODY = 1
 SLIP_AT_WHEELS = 2
@@ -25,6 +23,7 @@ class KinematicModel(Struct):
     slip_address = integer()
     slip_par = integer()
     tip_cosine = number()  # cosine of the tilt beyond which the vehicle counts as rolled over
+    gravity = number()  # [m/s²]
 
 
 @inlined
@@ -80,15 +79,15 @@ def centre_of_mass(vehicle, s, r):
 
 
 @kernel
-def force_at_centre_of_mass(s, r, v_cg, f_cg):
+def force_at_centre_of_mass(s, r, gravity, v_cg, f_cg):
     """Velocity of the centre of mass and the force per mass there, T (2.44)–(2.46): g − ω × v_cg, body coordinates."""
     v = s.v
     v_cg[0] = v[3] + v[1] * r[2] - v[2] * r[1]
     v_cg[1] = v[4] + v[2] * r[0] - v[0] * r[2]
     v_cg[2] = v[5] + v[0] * r[1] - v[1] * r[0]
-    f_cg[0] = -GRAVITY * s.R_world_body[2, 0] - (v[1] * v_cg[2] - v[2] * v_cg[1])
-    f_cg[1] = -GRAVITY * s.R_world_body[2, 1] - (v[2] * v_cg[0] - v[0] * v_cg[2])
-    f_cg[2] = -GRAVITY * s.R_world_body[2, 2] - (v[0] * v_cg[1] - v[1] * v_cg[0])
+    f_cg[0] = -gravity * s.R_world_body[2, 0] - (v[1] * v_cg[2] - v[2] * v_cg[1])
+    f_cg[1] = -gravity * s.R_world_body[2, 1] - (v[2] * v_cg[0] - v[0] * v_cg[2])
+    f_cg[2] = -gravity * s.R_world_body[2, 2] - (v[0] * v_cg[1] - v[1] * v_cg[0])
 
 
 @kernel
@@ -101,7 +100,7 @@ def body_slip(vehicle, model, s):
     centre_of_mass(vehicle, s, r)
     for i in range(3):
         s.slip_in[i] = s.v[i]
-    force_at_centre_of_mass(s, r, s.slip_in[3:6], s.slip_in[6:9])
+    force_at_centre_of_mass(s, r, model.gravity, s.slip_in[3:6], s.slip_in[6:9])
     call_law(model.slip_address, model.slip_par, s.slip_in, s.slip_out, s.unused)
     out = s.slip_out
     out[3] -= out[1] * r[2] - out[2] * r[1]
