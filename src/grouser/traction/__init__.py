@@ -1,6 +1,7 @@
 """Driving by slip: inverse kinematics within limits, enhanced slip estimation, traction control and its closed loop, L
 §6."""
 
+from grouser.kinematics.inverse import InverseKinematics, JointMotion, Limits
 from grouser.traction.control import (
     SlipMeasure,
     TractionControl,
@@ -8,7 +9,6 @@ from grouser.traction.control import (
     TractionState,
     VelocityLimiter,
 )
-from grouser.traction.inverse_kinematics import InverseKinematics, JointMotion, Limits
 from grouser.traction.loop import ClosedLoop, LoopRecord, Sensors, drive_loop
 from grouser.traction.mode_driver import JointCommand, ModeDriver
 from grouser.traction.path import Path, PurePursuit, ellipse

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.traction.inverse_kinematics import InverseKinematics, Limits
+from grouser.kinematics.inverse import InverseKinematics, Limits
 from grouser.vehicles import Vehicle
 
 MODES = {"ackermann": (1.0, 0.0, 1.0), "crab": (1.0, 1.0, 0.0), "combined": (1.0, 1.0, 1.0)}
