@@ -36,11 +36,11 @@ def rates(
     at = contacts_at(vehicle, ground, state, contact)
     nw, nj = vehicle.n_wheels, vehicle.n_joints
     nv = 6 + nj
-    moving, _ = wheel_jacobians(vehicle, state, at)
+    moving, _ = wheel_jacobians(vehicle, state, at.point_on_wheel)
     sliding = np.zeros((2 * nw, nv + 4 * nw))
     for w in range(nw):
-        sliding[2 * w, :nv] = at.c_x[w] @ moving[w]
-        sliding[2 * w + 1, :nv] = at.c_y[w] @ moving[w]
+        sliding[2 * w, :nv] = at.ground.c_x[w] @ moving[w]
+        sliding[2 * w + 1, :nv] = at.ground.c_y[w] @ moving[w]
     hard = np.concatenate((sliding, closure_jacobian(vehicle, ground, state, contact)))
     wanted = np.concatenate((np.zeros(2 * nw), -sigma * closure(vehicle, ground, state, contact)))
     U, s, Vt = np.linalg.svd(hard)
@@ -103,7 +103,7 @@ def hand_jacobians(vehicle: Vehicle, state: FloatArray, at: Contacts) -> tuple[F
     Six rows a wheel, world axes: the velocity of its contact point, which rolling makes zero, and its angular velocity,
     which is the allowable contact velocity Ṽ_c of (16.2). V_PG is the platform's (ω, v) in body axes.
     """
-    moving, turning = wheel_jacobians(vehicle, state, at)
+    moving, turning = wheel_jacobians(vehicle, state, at.point_on_wheel)
     nw = vehicle.n_wheels
     J_GC = np.zeros((6 * nw, 6 + 3 * nw))
     J_R = np.zeros((6 * nw, vehicle.n_joints))

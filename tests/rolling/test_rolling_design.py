@@ -49,7 +49,7 @@ def test_all_designs_follow_the_same_path(designs):
 def test_recorded_slip_is_the_velocity_of_the_material_contact_points(designs):
     run = designs["pvc_locked"].run
     at = contacts_at(run.vehicle, run.ground, run.state, run.rolling.coordinates)
-    moving, _ = wheel_jacobians(run.vehicle, run.state, at)
+    moving, _ = wheel_jacobians(run.vehicle, run.state, at.point_on_wheel)
     velocity = np.einsum("twij,tj->twi", moving, run.velocity)
     np.testing.assert_allclose(
         np.linalg.norm(velocity, axis=-1), designs["pvc_locked"].slip_speed, atol=2e-6
@@ -61,8 +61,8 @@ def test_slip_is_the_least_of_all_motions_that_follow_the_path(designs):
     run = designs["pvc_locked"].run
     k = int(np.argmax(designs["pvc_locked"].slip_speed.sum(axis=1)))
     at = contacts_at(run.vehicle, run.ground, run.state[k], run.rolling.coordinates[k])
-    moving, _ = wheel_jacobians(run.vehicle, run.state[k], at)
-    normal = np.einsum("wi,wij->wj", at.normal, moving)
+    moving, _ = wheel_jacobians(run.vehicle, run.state[k], at.point_on_wheel)
+    normal = np.einsum("wi,wij->wj", at.ground.normal, moving)
     R = gr.rotation.from_quaternion(run.state[k, :4])
     heading = R[:2, 0] / np.linalg.norm(R[:2, 0])
     led = np.zeros((2, 10))

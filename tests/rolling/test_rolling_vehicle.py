@@ -16,10 +16,9 @@ from grouser.errors import SimulationError, TerrainError
 from grouser.kinematics import frame_poses
 from grouser.rolling import RollingModel, Start, measure, roll
 from grouser.rolling.closure import contacts_at, wheel_jacobians
-from grouser.rolling.contact import contact_rates
-from grouser.rolling.surfaces import GroundSurface, Torus
 from grouser.vehicles.mirror import signs
 from tests.oracles import rolling_reference as reference
+from tests.oracles.rolling_surfaces import GroundSurface, Torus, contact_rates
 
 DESIGNS = ("pvc", "pvc_locked", "pvc_axle", "pvc_four", "pvc_rocker")
 RADIUS = 0.65
@@ -83,7 +82,7 @@ def test_wheel_jacobians_are_differences_of_a_point_that_turns_with_the_wheel(na
     model = model_of(name, analytic)
     vehicle = model.vehicle
     state, contact = random_state(vehicle, seed=3)
-    moving, turning = wheel_jacobians(vehicle, state, contacts_at(vehicle, analytic, state, contact))
+    moving, turning = wheel_jacobians(vehicle, state, contacts_at(vehicle, analytic, state, contact).point_on_wheel)
     nv, step = 6 + vehicle.n_joints, 1e-6
     for column in range(nv):
         d = np.zeros(nv + 4 * vehicle.n_wheels)
@@ -135,7 +134,7 @@ def test_at_a_closed_contact_the_rates_are_montanas(rolled):
     model, run = rolled
     k = 700
     at = model.contacts(run.state[k], run.rolling.coordinates[k])
-    _, turning = wheel_jacobians(model.vehicle, run.state[k], at)
+    _, turning = wheel_jacobians(model.vehicle, run.state[k], at.point_on_wheel)
     wheel, surface = Torus(0.5, 0.15), GroundSurface(model.ground)
     for w in range(3):
         omega = turning[w] @ run.velocity[k]
@@ -279,8 +278,8 @@ def test_along_a_run_contacts_touch_normals_oppose_and_wheels_roll(rolled):
 def test_the_normals_are_opposite_not_alike(rolled):
     _, run = rolled
     at = measure(run).contacts
-    assert np.all(np.sum(at.normal * at.normal_wheel, axis=-1) < -0.999)
-    assert np.all(at.normal[..., 2] > 0.8)
+    assert np.all(np.sum(at.ground.normal * at.normal_wheel, axis=-1) < -0.999)
+    assert np.all(at.ground.normal[..., 2] > 0.8)
 
 
 @pytest.mark.parametrize("sigma", [1.0, 10.0])
@@ -433,16 +432,16 @@ def test_its_contacts_are_recorded_like_those_of_every_run(rolled):
     model, run = rolled
     at = measure(run).contacts
     np.testing.assert_allclose(run.contact.point, at.point_wheel, atol=1e-12)
-    np.testing.assert_allclose(run.contact.normal, at.normal, atol=1e-12)
-    gap = np.sum((at.point_wheel - at.point_ground) * at.normal, axis=-1)
+    np.testing.assert_allclose(run.contact.normal, at.ground.normal, atol=1e-12)
+    gap = np.sum((at.point_wheel - at.ground.point) * at.ground.normal, axis=-1)
     np.testing.assert_allclose(run.contact.height_error, gap, atol=1e-12)
     k = 321
-    moving, _ = wheel_jacobians(model.vehicle, run.state, at)
+    moving, _ = wheel_jacobians(model.vehicle, run.state, at.point_on_wheel)
     velocity = np.einsum("wij,j->wi", moving[k], run.velocity[k])
     axle = frame_poses(model.vehicle, run.state[k])[0][model.vehicle.arrays.wheel, :, 1]
-    ahead = np.cross(axle, at.normal[k])
+    ahead = np.cross(axle, at.ground.normal[k])
     ahead /= np.linalg.norm(ahead, axis=1, keepdims=True)
-    axes = np.stack((ahead, np.cross(at.normal[k], ahead), at.normal[k]), axis=1)
+    axes = np.stack((ahead, np.cross(at.ground.normal[k], ahead), at.ground.normal[k]), axis=1)
     np.testing.assert_allclose(run.contact.velocity[k], np.einsum("wij,wj->wi", axes, velocity), atol=1e-12)
     spin = run.joints[:, model.vehicle.arrays.wheel - 1]
     angle = run.rolling.coordinates[..., 0] + spin - np.pi

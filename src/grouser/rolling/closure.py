@@ -18,7 +18,7 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.kinematics import frame_jacobian, frame_poses
-from grouser.rolling.surfaces import GroundSurface, dot, forms_of, torus_derivatives
+from grouser.rolling.surfaces import GroundPoint, contact_angle, ground_frame, on_ground, on_tyre
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -32,34 +32,23 @@ class Contacts(NamedTuple):
     """Wheel centres [m], shape (..., nw, 3)."""
     point_on_wheel: FloatArray
     """Contact point of the tyre in the axes of its wheel, which spin with it [m], shape (..., nw, 3)."""
+    point_wheel: FloatArray
+    """The same, world axes [m], shape (..., nw, 3)."""
     e_u: FloatArray
     """Unit vector around the tyre, shape (..., nw, 3)."""
     e_v: FloatArray
     """Unit vector across the tyre, shape (..., nw, 3)."""
     normal_wheel: FloatArray
     """Outward normal of the tyre, shape (..., nw, 3)."""
-    point_wheel: FloatArray
-    """Contact point of the tyre [m], shape (..., nw, 3)."""
-    point_ground: FloatArray
-    """Contact point of the ground [m], shape (..., nw, 3)."""
-    c_x: FloatArray
-    """∂(ground point)/∂x, shape (..., nw, 3)."""
-    c_y: FloatArray
-    """∂(ground point)/∂y, shape (..., nw, 3)."""
-    normal: FloatArray
-    """Normal of the ground, up, shape (..., nw, 3)."""
-    hessian: FloatArray
-    """Second derivatives of the height [1/m], shape (..., nw, 2, 2)."""
     around: FloatArray
     """Radius of the circle around the axle on which the contact point lies, R + r cos v [m], shape (..., nw)."""
+    ground: GroundPoint
+    """The ground at its contact points; "..." of its fields is (..., nw)."""
 
     @property
     def psi(self) -> FloatArray:
         """R's ψ [rad]: the angle between the ground's first axis, along ∂c/∂x, and e_u, shape (..., nw)."""
-        e_1 = self.c_x / np.linalg.norm(self.c_x, axis=-1, keepdims=True)
-        e_2 = np.cross(self.normal, e_1)
-        angle: FloatArray = np.arctan2(-dot(self.e_u, e_2), dot(self.e_u, e_1))
-        return angle
+        return contact_angle(ground_frame(self.ground), self.e_u)
 
 
 def contacts_at(vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray) -> Contacts:
@@ -68,32 +57,19 @@ def contacts_at(vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: F
     R_world, p_world = frame_poses(vehicle, state)
     R, centre = R_world[..., a.wheel, :, :], p_world[..., a.wheel, :]
     u, v, x, y = np.moveaxis(contact, -1, 0)
-    tyre = forms_of(torus_derivatives(a.radius - a.tyre, a.tyre, u, v))
-    rows = GroundSurface(ground).derivatives(x, y)
-    frame = R @ tyre.frame
-    return Contacts(
-        centre=centre,
-        point_on_wheel=tyre.point,
-        e_u=frame[..., 0],
-        e_v=frame[..., 1],
-        normal_wheel=frame[..., 2],
-        point_wheel=centre + np.einsum("...ij,...j->...i", R, tyre.point),
-        point_ground=rows[..., 0, :],
-        c_x=rows[..., 1, :],
-        c_y=rows[..., 2, :],
-        normal=forms_of(rows).frame[..., 2],
-        hessian=rows[..., [3, 4, 4, 5], 2].reshape(*x.shape, 2, 2),
-        around=tyre.metric[..., 0, 0],
-    )
+    tyre = on_tyre(a.radius - a.tyre, a.tyre, u, v)
+    e_u, e_v, normal = np.moveaxis(R @ tyre.frame, -1, 0)
+    point = centre + np.einsum("...ij,...j->...i", R, tyre.point)
+    return Contacts(centre, tyre.point, point, e_u, e_v, normal, tyre.around, on_ground(ground, x, y))
 
 
 def closure(vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray) -> FloatArray:
     """C(q) of one state, shape (5 nw + nc,): five rows for each wheel, then the couplings."""
     at = contacts_at(vehicle, ground, state, contact)
-    gap = at.point_wheel - at.point_ground
-    lean = np.column_stack((dot(at.c_x, at.normal_wheel), dot(at.c_y, at.normal_wheel)))
+    gap = at.point_wheel - at.ground.point
+    lean = [np.sum(c * at.normal_wheel, axis=-1) for c in (at.ground.c_x, at.ground.c_y)]
     a = vehicle.arrays
-    return np.concatenate((np.column_stack((gap, lean)).ravel(), a.coupling @ state[7:] - a.coupling_value))
+    return np.concatenate((np.column_stack((gap, *lean)).ravel(), a.coupling @ state[7:] - a.coupling_value))
 
 
 def closure_jacobian(vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray) -> FloatArray:
@@ -105,7 +81,7 @@ def closure_jacobian(vehicle: Vehicle, ground: Terrain, state: FloatArray, conta
     at = contacts_at(vehicle, ground, state, contact)
     a = vehicle.arrays
     nw, nv = vehicle.n_wheels, 6 + vehicle.n_joints
-    moving, turning = wheel_jacobians(vehicle, state, at)
+    moving, turning = wheel_jacobians(vehicle, state, at.point_on_wheel)
     J = np.zeros((5 * nw + len(a.coupling), nv + 4 * nw))
     for w in range(nw):
         k = nv + 4 * w
@@ -113,25 +89,25 @@ def closure_jacobian(vehicle: Vehicle, ground: Terrain, state: FloatArray, conta
         gap[:, :nv] = moving[w]
         gap[:, k] = at.around[w] * at.e_u[w]
         gap[:, k + 1] = a.tyre[w] * at.e_v[w]
-        gap[:, k + 2] = -at.c_x[w]
-        gap[:, k + 3] = -at.c_y[w]
-        for i, c in enumerate((at.c_x[w], at.c_y[w])):
+        gap[:, k + 2] = -at.ground.c_x[w]
+        gap[:, k + 3] = -at.ground.c_y[w]
+        for i, c in enumerate((at.ground.c_x[w], at.ground.c_y[w])):
             lean = J[5 * w + 3 + i]
             # c · (ω × n) = ω · (n × c); the normal itself moves as its frame does, and c as the slope.
             lean[:nv] = np.cross(at.normal_wheel[w], c) @ turning[w]
             lean[k] = np.cos(contact[w, 1]) * (c @ at.e_u[w])
             lean[k + 1] = c @ at.e_v[w]
-            lean[k + 2 : k + 4] = at.hessian[w, i] * at.normal_wheel[w, 2]
+            lean[k + 2 : k + 4] = at.ground.hessian[w, i] * at.normal_wheel[w, 2]
     J[5 * nw :, 6:nv] = a.coupling
     return J
 
 
-def wheel_jacobians(vehicle: Vehicle, state: FloatArray, at: Contacts) -> tuple[FloatArray, FloatArray]:
+def wheel_jacobians(vehicle: Vehicle, state: FloatArray, point_on_wheel: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Velocity of the tyre's material contact point and angular velocity of the wheel, world axes, (..., nw, 3, nv).
 
-    Per joint-space velocity (ω, v of the body in body axes, joint rates).
+    Per joint-space velocity (ω, v of the body in body axes, joint rates). point_on_wheel: as in `Contacts`.
     """
-    rows, points = np.atleast_2d(state), at.point_on_wheel.reshape(-1, vehicle.n_wheels, 3)
+    rows, points = np.atleast_2d(state), point_on_wheel.reshape(-1, vehicle.n_wheels, 3)
     R_world_body = frame_poses(vehicle, rows)[0][:, 0]
     both = [
         R_world_body[:, None] @ frame_jacobian(vehicle, rows, name, points[:, w]).reshape(len(rows), 2, 3, -1)

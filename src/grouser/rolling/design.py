@@ -181,12 +181,12 @@ def load_shares(model: RollingModel, state: FloatArray, contact: FloatArray) -> 
     R, p = frame_poses(vehicle, state)
     a = vehicle.arrays
     centre = a.mass @ (p + np.einsum("fij,fj->fi", R, a.com)) / vehicle.mass
-    lever = at.point_ground[:, :2] - centre[:2]
+    lever = at.ground.point[:, :2] - centre[:2]
     weight = vehicle.mass * GRAVITY
     share = np.linalg.lstsq(np.vstack((np.ones(len(lever)), lever.T)), np.array([weight, 0.0, 0.0]), rcond=None)[0]
     share = np.maximum(share, 0.0)
     share *= weight / share.sum()
-    normal: FloatArray = share * at.normal[:, 2]
+    normal: FloatArray = share * at.ground.normal[:, 2]
     return normal
 
 

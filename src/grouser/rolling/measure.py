@@ -13,7 +13,6 @@ from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.kinematics import frame_poses
 from grouser.rolling.closure import Contacts, contacts_at, wheel_jacobians
-from grouser.rolling.surfaces import dot
 from grouser.simulation.run import RollingRecord, Run
 from grouser.terrain import Terrain
 
@@ -72,15 +71,15 @@ class Measures:
     @property
     def contact_gap(self) -> FloatArray:
         """Distance of the contact points of wheel and ground [m], shape (T, nw)."""
-        gap: FloatArray = np.linalg.norm(self.contacts.point_wheel - self.contacts.point_ground, axis=-1)
+        gap: FloatArray = np.linalg.norm(self.contacts.point_wheel - self.contacts.ground.point, axis=-1)
         return gap
 
     @property
     def normal_error(self) -> FloatArray:
         """Angle of the normals of wheel and ground from opposite [rad], shape (T, nw)."""
         at = self.contacts
-        across = np.linalg.norm(np.cross(at.normal_wheel, at.normal), axis=-1)
-        angle: FloatArray = np.arctan2(across, -dot(at.normal_wheel, at.normal))
+        across = np.linalg.norm(np.cross(at.normal_wheel, at.ground.normal), axis=-1)
+        angle: FloatArray = np.arctan2(across, -np.sum(at.normal_wheel * at.ground.normal, axis=-1))
         return angle
 
     @cached_property
@@ -109,8 +108,7 @@ class Measures:
         omega = 0.5 * (spin[:, [2, 0, 1], [1, 2, 0]] - spin[:, [1, 2, 0], [2, 0, 1]])
         linear = np.einsum("tji,tj->ti", R[inside], slope(run.position))
         v = np.concatenate((omega, linear, slope(run.joints)), axis=1)
-        at = Contacts(*(values[inside] for values in self.contacts))
-        moving, _ = wheel_jacobians(run.vehicle, run.state[inside], at)
+        moving, _ = wheel_jacobians(run.vehicle, run.state[inside], self.contacts.point_on_wheel[inside])
         residual: FloatArray = np.linalg.norm(np.einsum("twij,tj->twi", moving, v), axis=-1)
         return residual
 
@@ -124,7 +122,7 @@ class Measures:
         contact = self.rolling.coordinates[::every]
         R = frame_poses(self.run.vehicle, self.run.state[::every])[0][:, a.wheel]
         u, v = (contact[..., i, None] + np.linspace(-0.5 * np.pi, 0.5 * np.pi, n) for i, n in enumerate(samples))
-        # Written out: `torus_derivatives` would take six times the memory.
+        # Written out: `on_tyre` would take four times the memory.
         u, v, tyre = u[..., :, None], v[..., None, :], a.tyre[:, None, None]
         around = (a.radius - a.tyre)[:, None, None] + tyre * np.cos(v)
         points = np.stack(np.broadcast_arrays(around * np.sin(u), tyre * np.sin(v), around * np.cos(u)), axis=-1)

@@ -79,7 +79,7 @@ def constraint_values(vehicle: Vehicle, state: FloatArray, at: Contacts) -> Floa
 
 
 def _constraints(vehicle: Vehicle, state: FloatArray, at: Contacts) -> FloatArray:
-    moving, _ = wheel_jacobians(vehicle, state, at)
+    moving, _ = wheel_jacobians(vehicle, state, at.point_on_wheel)
     rows = moving.reshape(*state.shape[:-1], 3 * vehicle.n_wheels, -1)
     coupled = np.pad(_coupling(vehicle), ((0, 0), (6, 0)))
     B = np.concatenate((rows, np.broadcast_to(coupled, (*state.shape[:-1], *coupled.shape))), axis=-2)

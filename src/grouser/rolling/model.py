@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser.checks import FloatArray
+from grouser.collision.contacts import normalise
 from grouser.errors import SimulationError
 from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at
 from grouser.rolling.mobility import Mobility, mobility_of
@@ -107,10 +108,7 @@ class RollingModel:
     def checked(self, state: ArrayLike, contact: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """A state and its contacts as new arrays, the quaternion made a unit."""
         q = checks.array(state, "state", (7 + self.vehicle.n_joints,))
-        size = float(np.linalg.norm(q[:4]))
-        if not size > 1e-6:
-            raise SimulationError(f"state: its quaternion {q[:4].tolist()} has no direction; a unit one is right")
-        q[:4] /= size
+        normalise(q)
         return q, checks.array(contact, "contact", (self.vehicle.n_wheels, 4))
 
 

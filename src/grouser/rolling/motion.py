@@ -21,6 +21,7 @@ from grouser.rolling.model import RollingModel
 from grouser.rolling.start import Start
 from grouser.rooms import give_scratch, take_scratch
 from grouser.simulation.run import ContactRecord, RollingRecord, Run
+from grouser.simulation.simulate import step_count
 from grouser.simulation.status import OF_CODE
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
@@ -82,22 +83,19 @@ def roll(
         model = RollingModel(model, ground, sigma=sigma)
     step = checks.positive(dt, "dt")
     seconds = checks.positive(duration, "duration")
-    steps = checks.count(round(seconds / step), "duration over dt", most=MOST_STEPS)
-    if abs(steps * step - seconds) > 1e-6 * max(seconds, step):
-        raise SimulationError(f"duration: {seconds:g} s is not a whole number of steps of {step:g} s")
-    k = checks.count(every, "every", most=steps)
-    return launch(model, _desired(model, rates, step, steps), dt=step, steps=steps, every=k, start=begin(model, start))
-
-
-def begin(model: RollingModel, start: Start | ArrayLike | None) -> Start:
-    """The start of a run: given, or found at (x, y, yaw)."""
-    if start is None:
-        return model.start()
-    if isinstance(start, Start):
-        state, contact = model.checked(start.state, start.contact)
-        return Start(state, contact, start.iterations, start.closure)
-    x, y, yaw = checks.array(start, "start", (3,))
-    return model.start(float(x), float(y), float(yaw))
+    checks.count(round(seconds / step), "duration over dt", most=MOST_STEPS)
+    steps = step_count(seconds, step)
+    if start is None or not isinstance(start, Start):
+        x, y, yaw = checks.array((0.0, 0.0, 0.0) if start is None else start, "start", (3,))
+        start = model.start(float(x), float(y), float(yaw))
+    return launch(
+        model,
+        _desired(model, rates, step, steps),
+        dt=step,
+        steps=steps,
+        every=checks.count(every, "every", most=steps),
+        start=start,
+    )
 
 
 def launch(
@@ -113,6 +111,7 @@ def launch(
     """Run the kernel with desired joint rates at every half step (2 steps + 1, nj), or one row if they are constant."""
     _check_step(model, desired, dt)
     vehicle = model.vehicle
+    begin, contact = model.checked(start.state, start.contact)
     nj, nw, nc = vehicle.n_joints, vehicle.n_wheels, len(vehicle.couplings)
     nv, rows = 6 + nj, steps // every + 2
     led = guide or Guide(np.zeros((0, 5)), np.zeros((0, 4)), model.joint_weights, 0.0, 0.0, 1.0)
@@ -139,7 +138,7 @@ def launch(
         rate_weight=led.rate_weight,
         path_gain=led.gain,
         path_length=led.length,
-        state=np.concatenate((start.state, start.contact.ravel())),
+        state=np.concatenate((begin, contact.ravel())),
         states=np.zeros((rows, sizes["nx"])),
         velocities=np.zeros((rows, sizes["nr"])),
         contacts=np.zeros((rows, nw, CONTACT_COLUMNS)),
@@ -172,7 +171,7 @@ def launch(
             rates=job.velocities[:recorded, nv:].reshape(-1, nw, 4),
             desired=wanted,
             closure_error=job.closure[:recorded],
-            degrees_of_freedom=nv - rank - model.mobility(start.state, start.contact).loose,
+            degrees_of_freedom=nv - rank - model.mobility(begin, contact).loose,
             sigma=model.sigma,
         ),
         model=model.describe(),

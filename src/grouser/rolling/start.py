@@ -80,7 +80,7 @@ def find_start(
     if not found.closure < CLOSED:
         raise _no_contact(vehicle, ground, found, where)
     at = contacts_at(vehicle, ground, found.state, found.contact)
-    below = np.sum(at.normal * at.normal_wheel, axis=1) > 0.0  # a tyre that touches from below closes C too
+    below = np.sum(at.ground.normal * at.normal_wheel, axis=1) > 0.0  # a tyre that touches from below closes C too
     if below.any():
         raise SimulationError(
             f"no initial contact: at x {where.x:g} m, y {where.y:g} m the pose found for '{vehicle.name}' has wheel"
@@ -102,9 +102,9 @@ def least_curvature(vehicle: Vehicle, contact: FloatArray, at: Contacts) -> Floa
 
     Where it is not positive, tyre and ground cannot touch at one point.
     """
-    steep = 1.0 / at.normal[:, 2]
+    steep = 1.0 / at.ground.normal[:, 2]
     e = np.stack((at.e_u[:, :2], at.e_v[:, :2]), axis=1)
-    K = -np.einsum("wia,wab,wjb->wij", e, at.hessian, e) / steep[:, None, None]
+    K = -np.einsum("wia,wab,wjb->wij", e, at.ground.hessian, e) / steep[:, None, None]
     K[:, 0, 0] += np.cos(contact[:, 1]) / at.around
     K[:, 1, 1] += 1.0 / vehicle.arrays.tyre
     values: FloatArray = np.linalg.eigvalsh(K)[:, 0]
@@ -182,7 +182,7 @@ def _moved(vehicle: Vehicle, state: FloatArray, contact: FloatArray, step: Float
 
 def _no_contact(vehicle: Vehicle, ground: Terrain, found: Start, where: _Place) -> SimulationError:
     at = contacts_at(vehicle, ground, found.state, found.contact)
-    miss = np.linalg.norm(at.point_wheel - at.point_ground, axis=1)
+    miss = np.linalg.norm(at.point_wheel - at.ground.point, axis=1)
     w = int(np.argmax(miss))
     return SimulationError(
         f"no initial contact: at x {where.x:g} m, y {where.y:g} m, yaw {where.yaw:g} rad the {vehicle.n_wheels} wheels"

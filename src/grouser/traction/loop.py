@@ -168,15 +168,15 @@ class ClosedLoop:
         joints = self.driver.update(forward, left, turn, self.period, angles=angles[self._steering])
         self._samples.append(
             LoopRecord(
-                time=np.float64(time),
+                time=np.asarray(time),
                 desired=desired,
                 command=done.command,
                 odometry=odometry,
                 slip_velocity=done.slip_velocity,
                 slip=done.slip,
-                acceleration_limit=np.float64(done.acceleration_limit),
-                along=np.float64(self.planner.along),
-                off=np.float64(self.planner.off),
+                acceleration_limit=np.asarray(done.acceleration_limit),
+                along=np.asarray(self.planner.along),
+                off=np.asarray(self.planner.off),
             )
         )
         return joints.rates
