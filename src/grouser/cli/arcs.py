@@ -16,8 +16,9 @@ from grouser import checks, rotation
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
-from grouser.simulation import Status, drive, settle
+from grouser.simulation import drive, settle
 from grouser.simulation.engine import Records, launch
+from grouser.simulation.status import OF_ROLLOUT
 from grouser.terrain import Terrain
 from grouser.threads import thread_count
 
@@ -116,7 +117,7 @@ class RandomArcs:
                     archive.add(name, array)
         yaw = np.unwrap(rotation.to_rpy(rotation.from_quaternion(final[:, :4]))[:, 2])
         return Summary(
-            counts={str(s): int(np.count_nonzero(status == str(s))) for s in Status},
+            counts={str(s): int(np.count_nonzero(status == str(s))) for s in OF_ROLLOUT},
             steps=int(done.sum()),
             deficient=int(deficient.sum()),
             position_mean=[float(v) for v in final[:, 4:7].mean(axis=0)],

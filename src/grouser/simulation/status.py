@@ -33,6 +33,9 @@ OF_CODE = {
 }
 """Status of each number the engine returns."""
 
+OF_ROLLOUT = tuple(status for status in Status if status is not Status.TOO_SHARP)
+"""How a rollout can end; `too_sharp` is of rolling without slip."""
+
 _MEANING = {
     Status.OK: "reached its full duration",
     Status.OFF_TERRAIN: "the ground ended under a wheel",
