@@ -15,7 +15,7 @@ from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at, wheel_jacobians
-from grouser.rolling.mobility import RANK_TOLERANCE, column_units
+from grouser.rolling.model import RANK_TOLERANCE, column_units
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 

@@ -7,7 +7,7 @@ import pytest
 
 from grouser import terrain
 from grouser.errors import SimulationError
-from grouser.rolling.surfaces import ground_frame, on_ground, on_tyre
+from grouser.rolling.closure import ground_frame, on_ground, on_tyre
 from tests.oracles.rolling_surfaces import Ellipsoid, GroundSurface, Sphere, Torus
 
 

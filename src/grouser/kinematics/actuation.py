@@ -31,7 +31,7 @@ class Actuation:
     velocity: FloatArray
     """The whole joint-space velocity [ω rad/s, v m/s, joint rates], shape (nv,)."""
     contact_velocity: FloatArray
-    """Slip that remains at each wheel [m/s], shape (nw, 3); none if the vehicle can do what was asked."""
+    """Slip that remains at each wheel [m/s], shape (nw, 3); none if the vehicle can move as wanted."""
     converged: bool
     """Whether the steering angles settled."""
 

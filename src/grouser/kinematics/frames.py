@@ -1,4 +1,4 @@
-"""Forward kinematics of any frame, for people who stand outside the engine."""
+"""Forward kinematics and Jacobians of any frame."""
 
 from __future__ import annotations
 

@@ -2,12 +2,10 @@
 
 from grouser.rolling.design import Design, compare, judge, load_shares
 from grouser.rolling.measure import Measures, measure
-from grouser.rolling.mobility import Mobility
-from grouser.rolling.model import RollingModel
+from grouser.rolling.model import Mobility, RollingModel
 from grouser.rolling.motion import roll
 from grouser.rolling.start import Start, find_start
-from grouser.rolling.surfaces import Torus
-from grouser.rolling.wheel import Rolling, roll_wheel
+from grouser.rolling.wheel import Rolling, Torus, roll_wheel
 
 __all__ = [
     "Design",

@@ -1,4 +1,4 @@
-"""Closure of the contact chains: every wheel touches the ground where its contact coordinates say (R §16.3.3).
+"""Tyre and ground at their contact, and the closure of the contact chains (R §16.3.3).
 
 A rolling state is q = [quaternion w x y z, position x y z, joints] and, for each wheel, its contact coordinates
 (u, v, x, y): u around and v across the tyre, x and y on the ground. R closes the chains over a common platform frame
@@ -18,11 +18,68 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.kinematics import frame_jacobian, frame_poses
-from grouser.rolling.surfaces import GroundPoint, contact_angle, ground_frame, on_ground, on_tyre
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
-__all__ = ["Contacts", "closure", "closure_jacobian", "contacts_at", "wheel_jacobians"]
+
+class TyrePoint(NamedTuple):
+    """A place of a torus, in the axes of its wheel."""
+
+    point: FloatArray
+    """w(u, v) [m], shape (..., 3)."""
+    frame: FloatArray
+    """Columns e_u around, e_v across and the outward normal, shape (..., 3, 3)."""
+    around: FloatArray
+    """R + r cos v [m], shape (...)."""
+
+
+def on_tyre(rim: float | FloatArray, tyre: float | FloatArray, u: FloatArray, v: FloatArray) -> TyrePoint:
+    """Tori of radii `rim` and `tyre` [m] at (u, v) [rad]."""
+    su, cu, sv, cv, zero = np.sin(u), np.cos(u), np.sin(v), np.cos(v), np.zeros_like(u)
+    columns = ((cu, zero, -su), (-sv * su, cv, -sv * cu), (cv * su, sv, cv * cu))
+    frame = np.stack([np.stack(column, axis=-1) for column in columns], axis=-1)
+    around = rim + tyre * cv
+    point = np.stack((around * su, tyre * sv, around * cu), axis=-1)
+    return TyrePoint(point, frame, around)
+
+
+class GroundPoint(NamedTuple):
+    """A place of the ground (x, y) ↦ c = (x, y, h), world axes."""
+
+    point: FloatArray
+    """c [m], shape (..., 3)."""
+    c_x: FloatArray
+    """∂c/∂x, shape (..., 3)."""
+    c_y: FloatArray
+    """∂c/∂y, shape (..., 3)."""
+    normal: FloatArray
+    """Up, of length 1, shape (..., 3)."""
+    hessian: FloatArray
+    """Second derivatives of the height [1/m], shape (..., 2, 2)."""
+
+
+def on_ground(ground: Terrain, x: FloatArray, y: FloatArray) -> GroundPoint:
+    """A twice-differentiable ground at (x, y) [m]; TerrainError outside the map."""
+    h = ground.second_derivatives(np.column_stack((x.ravel(), y.ravel()))).reshape(*x.shape, 6)
+    zero, one = np.zeros_like(x), np.ones_like(x)
+    c_x, c_y = np.stack((one, zero, h[..., 1]), axis=-1), np.stack((zero, one, h[..., 2]), axis=-1)
+    normal = np.cross(c_x, c_y)
+    normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
+    hessian = h[..., [3, 4, 4, 5]].reshape(*x.shape, 2, 2)
+    return GroundPoint(np.stack((x, y, h[..., 0]), axis=-1), c_x, c_y, normal, hessian)
+
+
+def ground_frame(at: GroundPoint) -> FloatArray:
+    """Columns e₁ along ∂c/∂x, e₂ and the normal, shape (..., 3, 3): the frame from which ψ is measured."""
+    e_1 = at.c_x / np.linalg.norm(at.c_x, axis=-1, keepdims=True)
+    return np.stack((e_1, np.cross(at.normal, e_1), at.normal), axis=-1)
+
+
+def contact_angle(R_ground: FloatArray, e_u: FloatArray) -> FloatArray:
+    """R's ψ [rad], −π to π: the angle about the normal from e₁ of the `ground_frame` to e_u, both world axes."""
+    along = np.einsum("...ji,...j->...i", R_ground, e_u)
+    angle: FloatArray = np.arctan2(-along[..., 1], along[..., 0])
+    return angle
 
 
 class Contacts(NamedTuple):

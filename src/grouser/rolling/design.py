@@ -34,11 +34,11 @@ __all__ = ["Design", "compare", "judge", "load_shares"]
 RATE_WEIGHT = 1e-3
 """Slip speed [m/s] that a joint rate of 1 rad/s (or m/s) more than desired is worth."""
 SPIN_WEIGHT = 0.01
-"""Weight of a wheel's own rate beside those of other joints: rather the wheels turn unequally than the body drifts."""
+"""Weight of a wheel's own rate, where that of other joints is 1: wheels turn unequally before the body drifts."""
 PATH_GAIN = 1.0
 """How fast the platform catches up along the path [1/s]."""
 PATH_LENGTH = 2.0
-"""How far it drives while it returns to the path from beside it [m]."""
+"""How far it drives while it returns to the path [m]."""
 
 
 @dataclass(frozen=True)

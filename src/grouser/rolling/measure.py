@@ -27,7 +27,7 @@ def measure(run: Run) -> Measures:
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """Gaps, angles and slip of a rolling run of T rows and nw wheels; computed when first asked for."""
+    """Gaps, angles and slip of a rolling run of T rows and nw wheels; computed when first used."""
 
     run: Run
     """The run."""

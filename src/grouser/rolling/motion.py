@@ -16,8 +16,7 @@ from grouser._kernels.simulation.rollout import CONTACT_COLUMNS
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.rolling.closure import contacts_at
-from grouser.rolling.mobility import RANK_TOLERANCE, column_units, constraint_values
-from grouser.rolling.model import RollingModel
+from grouser.rolling.model import RANK_TOLERANCE, RollingModel, column_units, constraint_values
 from grouser.rolling.start import Start
 from grouser.rooms import give_scratch, take_scratch
 from grouser.simulation.run import ContactRecord, RollingRecord, Run
@@ -152,7 +151,7 @@ def launch(
     state, velocity = job.states[:recorded, : nv + 1].copy(), job.velocities[:recorded, :nv].copy()
     coordinates = job.states[:recorded, nv + 1 :].reshape(-1, nw, 4)
     rank = job.rank[:recorded]
-    # With a path, the rank is that of the path's rows, not of rolling: it is found anew then.
+    # With a path, the rank is that of the path's rows, not of rolling, which is found here.
     if guide is not None and recorded:
         values = constraint_values(vehicle, state, contacts_at(vehicle, model.ground, state, coordinates))
         rank = np.sum(values > RANK_TOLERANCE, axis=-1)

@@ -13,11 +13,35 @@ from grouser._kernels.rolling import contact as kernels
 from grouser._kernels.simulation import step as codes
 from grouser.checks import FloatArray, array, count, instance, positive
 from grouser.errors import SimulationError
-from grouser.rolling.surfaces import Torus, contact_angle, ground_frame, on_ground, on_tyre
+from grouser.rolling.closure import contact_angle, ground_frame, on_ground, on_tyre
 from grouser.terrain import Terrain
 
 AXES = ("world", "wheel", "contact")
 Velocity = ArrayLike | Callable[[float], ArrayLike]
+
+
+@dataclass(frozen=True)
+class Torus:
+    """A wheel with a round tyre; axle along y. u runs around the wheel, v across the tyre; u = π is its lowest point.
+
+    w(u, v) = ((R + r cos v) sin u, r sin v, (R + r cos v) cos u).
+    """
+
+    rim_radius: float
+    """R [m] > 0: of the circle in the middle of the tyre."""
+    tyre_radius: float
+    """r [m] > 0: of the tyre's cross-section, at most R. The wheel's outer radius is R + r."""
+
+    def __post_init__(self) -> None:
+        rim = positive(self.rim_radius, "torus rim_radius")
+        tyre = positive(self.tyre_radius, "torus tyre_radius")
+        if tyre > rim:
+            raise SimulationError(
+                f"torus tyre_radius: {tyre:g} m is larger than the rim radius {rim:g} m, and the tyre would pass "
+                "through itself; it must be at most the rim radius"
+            )
+        object.__setattr__(self, "rim_radius", rim)
+        object.__setattr__(self, "tyre_radius", tyre)
 
 
 @dataclass(frozen=True)

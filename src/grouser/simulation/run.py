@@ -339,7 +339,7 @@ class Run:
     def to_pandas(self) -> DataFrame:
         """The table of `to_csv` for pandas, indexed by time t [s]; `attrs["units"]` names the unit of each column."""
         from grouser.dataframe import data_frame
-        from grouser.simulation.columns import run_columns
+        from grouser.simulation.files import run_columns
 
         time, *columns = run_columns(self)
         return data_frame(time, columns)
