@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grouser.errors import GrouserError, SimulationError
+from grouser.errors import SimulationError
+from grouser.files import read_npz
 
 if TYPE_CHECKING:
     from grouser.simulation.rollout import Rollouts
-
-MOST_BYTES = 8_000_000_000
-"""What the arrays of a file may take in memory."""
 
 
 def read_fan(path: Path) -> Rollouts:
@@ -21,19 +18,8 @@ def read_fan(path: Path) -> Rollouts:
 
     from grouser.simulation import Rollouts, Status
 
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
-                raise SimulationError(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
-        with np.load(path, allow_pickle=False) as archive:
-            wanted = ("state", "time", "status", "steps", "final_state")
-            values = {name: archive[name] for name in wanted if name in archive.files}
-    except GrouserError:
-        raise
-    except FileNotFoundError:
-        raise SimulationError(f"{path}: no such file") from None
-    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
-        raise SimulationError(f"{path}: not a readable .npz file ({str(error)[:100]})") from None
+    wanted = ("state", "time", "status", "steps", "final_state")
+    values = {name: array for name, array in read_npz(path, SimulationError).items() if name in wanted}
     if "status" in values and "state" not in values:
         raise SimulationError(f"{path}: holds last states only; run grouser rollout again with --every K")
     shapes = {name: array.shape for name, array in values.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -15,8 +14,8 @@ from numpy.typing import NDArray
 from grouser import rotation
 from grouser._kernels.constants import GRAVITY
 from grouser.dataframe import Column
-from grouser.errors import GrouserError, SimulationError, TerrainError
-from grouser.files import check_file, write_whole
+from grouser.errors import SimulationError, TerrainError
+from grouser.files import read_npz, write_whole
 from grouser.simulation.run import ContactRecord, RollingRecord, Run, SolverRecord
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
@@ -28,8 +27,6 @@ from grouser.vehicles.toml import parse_toml, to_toml
 SCHEMA = "grouser/run@1"
 OLD_ROLLING = "grouser/rolling@1"
 """Of rolling runs before they became runs like others."""
-MOST_BYTES = 8_000_000_000
-"""What the arrays of a file may take in memory."""
 
 _SHAPES: dict[str, tuple[int | str, ...]] = {
     "time": (),
@@ -90,7 +87,7 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
 
 def load_run(path: str | os.PathLike[str]) -> Run:
     """Read a run; TerrainError and VehicleError name what is inside it."""
-    values = unpacked(path)
+    values = read_npz(path, SimulationError)
     _check_schema(str(values.get("schema", "")), path)
     try:
         vehicle = parse_toml(str(values["vehicle"]), str(path))
@@ -150,22 +147,6 @@ def _checked_parts(
         else:
             out["run"][name] = array
     return out
-
-
-def unpacked(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The arrays of a .npz file, none of which may run code, by name."""
-    check_file(path, SimulationError)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
-                raise SimulationError(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
-        with np.load(path, allow_pickle=False) as archive:
-            values = {name: archive[name] for name in archive.files}
-    except GrouserError:
-        raise
-    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
-        raise SimulationError(f"{path}: not a readable .npz file ({str(error)[:100]})") from None
-    return values
 
 
 def ground_bytes(ground: Terrain | None) -> bytes | None:
