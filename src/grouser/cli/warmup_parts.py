@@ -40,12 +40,12 @@ def grounds() -> None:
 
 
 def kinematics() -> None:
-    """Settling, runs and rollouts, slip, contacts, velocities, frames, rollover."""
+    """Settling, runs and rollouts, slip, contacts, velocities, frames, rollover, inverse kinematics."""
     import numpy as np
 
     import grouser as gr
     from grouser.collision import contacts
-    from grouser.kinematics import frame_jacobian, frame_poses
+    from grouser.kinematics import InverseKinematics, frame_jacobian, frame_poses
 
     zoe, flat = gr.vehicle("zoe"), _flat()
     model = gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6)))
@@ -59,6 +59,8 @@ def kinematics() -> None:
     model.velocity(state, np.zeros(4), flat)
     model.velocity(state, np.zeros(4), angles=np.zeros(4))
     model.estimate(state, np.zeros(zoe.n_joints), flat)
+    inverse = InverseKinematics(gr.vehicle("husky"))
+    inverse.wheel_rates(np.zeros(3), inverse.solve(0.5).steering)
 
 
 def contacts() -> None:
