@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from grouser import terrain
-from grouser._kernels.kinematics.velocity import GRAVITY
+from grouser._kernels.constants import GRAVITY
 from grouser.actuation import PI, Actuator
 from grouser.calibration.simulated import log_of_run
 from grouser.checks import FloatArray

@@ -18,12 +18,12 @@ from grouser.contact import Contact, Ishigami
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.kinematics.inverse import Limits
 from grouser.motion.velocity import Inputs
 from grouser.odometry import EncoderNoise, Odometry
 from grouser.simulation import Run, Status, simulate
 from grouser.slip import BodySlip
 from grouser.terrain import Terrain
-from grouser.traction.inverse_kinematics import Limits
 from grouser.traction.mode_driver import ModeDriver
 from grouser.traction.path import Path, PurePursuit
 from grouser.vehicles import Vehicle, vehicle

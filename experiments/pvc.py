@@ -14,10 +14,11 @@ from experiments.pvc_plot import draw
 from grouser import terrain
 from grouser.checks import FloatArray
 from grouser.rolling.design import Design, compare
+from grouser.rolling.measure import measure
 from grouser.rolling.model import RollingModel
 from grouser.rolling.motion import roll
-from grouser.rolling.run import RollingRun
 from grouser.rolling.start import Start
+from grouser.simulation.run import Run
 from grouser.terrain import Terrain
 from grouser.vehicles import vehicle
 
@@ -103,22 +104,24 @@ def run_pvc(name: str, quick: bool, progress: Progress) -> Result:
     )
 
 
-def _roll(model: RollingModel, start: Start, duration: float = DURATION) -> RollingRun:
+def _roll(model: RollingModel, start: Start, duration: float = DURATION) -> Run:
     rates = dict.fromkeys(("alpha1", "alpha2", "alpha3"), DRIVE)
     return roll(model, rates=rates, duration=duration, dt=DT, start=start)
 
 
-def _row(model: RollingModel, run: RollingRun, sigma: float, seconds: float) -> Row:
+def _row(model: RollingModel, run: Run, sigma: float, seconds: float) -> Row:
     some = range(0, len(run.time), 100)
-    mobility = [model.mobility(run.state[k], run.contact[k]) for k in some]
+    found = measure(run)
+    rolling, freedoms = found.rolling, found.rolling.degrees_of_freedom
+    mobility = [model.mobility(run.state[k], rolling.coordinates[k]) for k in some]
     camber = np.concatenate((run.joint("gamma2"), run.joint("gamma3")))
     return {
         "sigma": sigma,
-        "degrees_of_freedom": int(run.degrees_of_freedom.min()) if np.ptp(run.degrees_of_freedom) == 0 else None,
-        "closure_error_max": float(run.closure_error.max()),
-        "rolling_residual_max": float(run.rolling_residual.max()),
-        "contact_gap_max": float(run.contact_gap.max()),
-        "normal_error_max": float(run.normal_error.max()),
+        "degrees_of_freedom": int(freedoms.min()) if np.ptp(freedoms) == 0 else None,
+        "closure_error_max": float(rolling.closure_error.max()),
+        "rolling_residual_max": float(found.rolling_residual.max()),
+        "contact_gap_max": float(found.contact_gap.max()),
+        "normal_error_max": float(found.normal_error.max()),
         "least_singular_value": min(float(one.singular_values[-1]) for one in mobility),
         "rank_gap_log10": math.log10(min(one.gap for one in mobility)),
         "camber_max_deg": float(np.degrees(np.abs(camber).max())),
@@ -128,13 +131,13 @@ def _row(model: RollingModel, run: RollingRun, sigma: float, seconds: float) -> 
     }
 
 
-def _notes(rows: list[Row], run: RollingRun, designs: dict[str, Design]) -> list[str]:
+def _notes(rows: list[Row], run: Run, designs: dict[str, Design]) -> list[str]:
     worst = {key: max(row[key] for row in rows) for key in ("closure_error_max", "rolling_residual_max")}
     touching = max(max(row["contact_gap_max"], row["normal_error_max"]) for row in rows)
-    climb = run.position[:, 2]
+    climb, clearance = run.position[:, 2], 1000.0 * float(measure(run).clearance(every=50).min())
     slipping = "; ".join(
         f"{name} {1000 * one.slip_per_metre:.2g} mm/m, {one.energy_per_metre:.2g} J/m,"
-        f" degrees of freedom {int(one.run.degrees_of_freedom.min())}"
+        f" degrees of freedom {int(one.rolling.degrees_of_freedom.min())}"
         for name, one in designs.items()
     )
     return [
@@ -144,14 +147,14 @@ def _notes(rows: list[Row], run: RollingRun, designs: dict[str, Design]) -> list
         " zero to rounding.",
         f"The platform goes between {climb.min():.2f} and {climb.max():.2f} m high and leans up to"
         f" {float(np.degrees(_tilt(run).max())):.0f}°; of points sampled all"
-        f" over the tyres the lowest is {1000 * float(run.clearance(every=50).min()):+.2f} mm over the ground.",
+        f" over the tyres the lowest is {clearance:+.2f} mm over the ground.",
         "The paper gives neither the sizes of the vehicle nor the grounds in numbers: both are ours.",
         f"Designs led along one straight path at friction {FRICTION:g}: {slipping}. Only the locked"
         " one must slip; the rest comes from the small weight of joint rates.",
     ]
 
 
-def _tilt(run: RollingRun) -> FloatArray:
+def _tilt(run: Run) -> FloatArray:
     w, x, y, z = run.quaternion.T
     tilt: FloatArray = np.arccos(np.clip(w * w - x * x - y * y + z * z, -1.0, 1.0))
     return tilt

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from experiments.experiment import Result
 from grouser.rolling.design import Design
-from grouser.rolling.run import RollingRun
+from grouser.simulation.run import Run
 
 
-def draw(result: Result, path: str | os.PathLike[str], *, run: RollingRun, designs: dict[str, Design]) -> None:
+def draw(result: Result, path: str | os.PathLike[str], *, run: Run, designs: dict[str, Design]) -> None:
     """Joint angles and rates, velocities, errors and paths into `path`; designs into a file `…-designs` next to it."""
     from grouser.view.rolling import plot_designs, plot_rolling
 

@@ -12,7 +12,7 @@ from experiments.calibration_drives import Driver, Ground
 from experiments.experiment import Progress, Result, Row
 from experiments.online_calibration import Learned, learn, mean_position, mean_yaw
 from experiments.surface_plot import draw
-from grouser._kernels.kinematics.velocity import GRAVITY
+from grouser._kernels.constants import GRAVITY
 from grouser.actuation import Actuator
 from grouser.checks import FloatArray
 from grouser.contact import PiecewiseLinear

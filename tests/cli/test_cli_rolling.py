@@ -13,7 +13,6 @@ import pytest
 
 import grouser as gr
 from grouser.cli import run
-from grouser.rolling import RollingRun
 
 HILLS = "rough:rms=.3,length=3,seed=1,size=24,interpolation=spline"
 
@@ -25,8 +24,8 @@ def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 
 def test_json_is_one_object_with_the_promised_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    files = [str(tmp_path / name) for name in ("run.npz", "run.csv", "run.png")]
-    options = [part for file in files for part in ("--out", file)]
+    files = [str(tmp_path / name) for name in ("run.npz", "run.csv", "run.png", "run.html")]
+    options = [part for file in files[:3] for part in ("--out", file)] + ["--view", files[3]]
     assert run(["rolling", "pvc", "--terrain", HILLS, "--duration", "5", *options, "--json"]) == 0
     result = printed(capsys)
     assert result["status"] == "ok"
@@ -38,10 +37,11 @@ def test_json_is_one_object_with_the_promised_numbers(capsys: pytest.CaptureFixt
     assert len(result["singular_values"]) == 9
     assert result["files"] == files
     assert result["designs"] == []
-    back = RollingRun.load(files[0])
+    back = gr.Run.load(files[0])
     assert back.distance == pytest.approx(result["distance"])
     assert len((tmp_path / "run.csv").read_text().splitlines()) == 502
     assert Path(files[2]).read_bytes()[:4] == b"\x89PNG"
+    assert "<html" in Path(files[3]).read_text()
 
 
 def test_rates_joints_and_start_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +74,7 @@ def test_a_run_that_ends_early_says_why_and_exits_with_1(capsys: pytest.CaptureF
     assert run(["rolling", "pvc", "--terrain", HILLS, "--start", "9,0,0", "--dt", "0.05"]) == 1
     captured = capsys.readouterr()
     assert "off_terrain" in captured.out
-    assert re.search(r"ended after \d.* s: a wheel came to the end of the map", captured.err)
+    assert re.search(r"ended after \d.* s: the ground ended under a wheel", captured.err)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,7 @@ def test_a_run_that_ends_early_says_why_and_exits_with_1(capsys: pytest.CaptureF
         (["pvc", "--friction", "nan"], "--friction: nan is not a number of at least 0"),
         (["pvc", "--compare", "pvc", "--duration", "1"], "'pvc' is given twice"),
         (["pvc", "--out", "run.txt"], "must end in one of"),
+        (["pvc", "--view", "run.png"], "--view: run.png does not end in .html"),
         (["pvc", "--plot", "a.png"], "add --compare"),
         (["pvc", "--terrain", HILLS, "--start", "50,0,0"], "no ground at"),
         (["pvc", "--duration", "1", "--dt", "0.3"], "not a whole number of steps"),

@@ -102,3 +102,20 @@ def test_three_wheels_tip_over_the_line_between_two_of_them():
     assert rear_edge < side_edge
     assert result.angle[0] == pytest.approx(math.atan(rear_edge / 0.7), abs=1e-7)
     assert result.wheel[0] == "front"
+
+
+def test_on_the_moon_the_same_turn_leaves_less():
+    settled = gr.settle(ZOE, gr.terrain.plane())
+    points = contacts(ZOE, settled.state, gr.terrain.plane()).point
+    found = rollover_margin(ZOE, settled.state[None], turning(1.0, 0.5)[None], points[None], gravity=1.62)
+    assert found.angle[0] == pytest.approx(SIDEWAYS - math.atan(0.5 / 1.62), abs=EXACT)
+
+
+def test_a_run_keeps_the_gravity_of_its_model(tmp_path):
+    for model in (gr.Kinematics(ZOE, gravity=1.62), gr.Dynamics(ZOE, gravity=1.62)):
+        run = gr.simulate(model, gr.terrain.plane(), gr.drive.arc(0.5, 0.2), duration=0.4)
+        run.save(tmp_path / "run.npz")
+        back = gr.Run.load(tmp_path / "run.npz")
+        assert back.gravity == run.gravity == 1.62
+        wanted = rollover_margin(ZOE, run.state, run.velocity, run.contact.point, gravity=1.62).angle
+        assert back.rollover_margin().angle == pytest.approx(wanted, abs=0.0)

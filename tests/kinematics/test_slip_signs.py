@@ -14,7 +14,7 @@ LEFT_UP = gr.terrain.slope(15.0, heading_deg=90.0)  # rises towards +y
 applications = pytest.mark.parametrize("apply", ["body", "wheels"])
 
 
-def velocity(name, ground, rates, parameters=None, apply="wheels", **directions):
+def velocity(name, ground, rates, parameters=None, apply="wheels", gravity=9.81, **directions):
     """Body velocity (ω, v) of a level-headed vehicle with all wheels at given rates: (left, right) or one."""
     vehicle = gr.vehicle(name)
     state = gr.settle(vehicle, ground).state
@@ -25,7 +25,7 @@ def velocity(name, ground, rates, parameters=None, apply="wheels", **directions)
         if joint in vehicle.wheels:
             y = vehicle.wheel_positions[vehicle.wheels.index(joint)][1]
             command[a] = left if y > 0 else right
-    return gr.Kinematics(vehicle, slip=slip).velocity(state, command, ground).value[:6]
+    return gr.Kinematics(vehicle, slip=slip, gravity=gravity).velocity(state, command, ground).value[:6]
 
 
 def change(*args, **kwargs):
@@ -65,6 +65,12 @@ def test_turning_left_it_slips_outwards_by_the_centripetal_force(apply):
     assert plain[2] > 0
     assert slip[4] == pytest.approx(-0.5 * plain[2] * plain[3] / 9.81 * plain[3], abs=1e-12)  # f_lat/f_z = ωv/g
     assert slip[4] < 0  # to the right
+
+
+@applications
+def test_where_gravity_is_weaker_a_turn_slips_further(apply):
+    earth, moon = (change("husky", FLAT, (1.0, 6.0), [0, 0, -0.5, 0, 0, 0], apply, gravity=g) for g in (9.81, 1.62))
+    assert moon[4] / earth[4] == pytest.approx(9.81 / 1.62, rel=1e-9)
 
 
 @applications

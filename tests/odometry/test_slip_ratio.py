@@ -69,7 +69,7 @@ def test_the_force_of_the_kinematic_model_is_the_same():
     velocity = np.zeros((1, 6 + vehicle.n_joints))
     velocity[0, :6] = [0.1, -0.2, 0.4, 0.9, 0.05, 0.0]
     p, f = np.zeros((1, 3)), np.zeros((1, 3))
-    probe.centre_forces(vehicle.arrays, state, velocity, p, f, make_scratch(vehicle.arrays))
+    probe.centre_forces(vehicle.arrays, 9.81, state, velocity, p, f, make_scratch(vehicle.arrays))
     omega = velocity[0, :3]
     ours = quasi_static_force((0.2, -0.1), velocity[0, 3:6] + np.cross(omega, R.T @ p[0]), omega)
     np.testing.assert_allclose(ours, R.T @ f[0], atol=1e-12)

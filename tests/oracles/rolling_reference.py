@@ -1,7 +1,8 @@
 """The rolling vehicle the long way, as the reference for the compiled one: dense algebra, SciPy's adaptive integrator.
 
 Every equation of (16.17) is a row here: rolling, the stabilised closure (16.14), and the nearest admissible joint
-rates (16.10). Nothing is eliminated, and nothing is shared with `_kernels/rolling/vehicle.py`.
+rates (16.10). Nothing is eliminated, and nothing is shared with `_kernels/rolling/vehicle.py`. `hand_jacobians` and
+`admissible` are R's own form of the freedoms (16.5)–(16.8).
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import numpy as np
 from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.rolling.closure import closure, closure_jacobian, contacts_at, wheel_jacobians
+from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at, wheel_jacobians
+from grouser.rolling.model import RANK_TOLERANCE, column_units
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
-__all__ = ["integrate", "rates"]
+__all__ = ["admissible", "hand_jacobians", "integrate", "rates"]
 
 
 def rates(
@@ -34,11 +36,11 @@ def rates(
     at = contacts_at(vehicle, ground, state, contact)
     nw, nj = vehicle.n_wheels, vehicle.n_joints
     nv = 6 + nj
-    moving, _ = wheel_jacobians(vehicle, state, at)
+    moving, _ = wheel_jacobians(vehicle, state, at.point_on_wheel)
     sliding = np.zeros((2 * nw, nv + 4 * nw))
     for w in range(nw):
-        sliding[2 * w, :nv] = at.c_x[w] @ moving[w]
-        sliding[2 * w + 1, :nv] = at.c_y[w] @ moving[w]
+        sliding[2 * w, :nv] = at.ground.c_x[w] @ moving[w]
+        sliding[2 * w + 1, :nv] = at.ground.c_y[w] @ moving[w]
     hard = np.concatenate((sliding, closure_jacobian(vehicle, ground, state, contact)))
     wanted = np.concatenate((np.zeros(2 * nw), -sigma * closure(vehicle, ground, state, contact)))
     U, s, Vt = np.linalg.svd(hard)
@@ -93,3 +95,48 @@ def integrate(
     out = done.y.T
     out[:, :4] /= np.linalg.norm(out[:, :4], axis=1, keepdims=True)
     return out[:, :nq], out[:, nq:].reshape(-1, nw, 4)
+
+
+def hand_jacobians(vehicle: Vehicle, state: FloatArray, at: Contacts) -> tuple[FloatArray, FloatArray]:
+    """J_GC (6 nw, 6 + 3 nw) and J_R (6 nw, nj) of (16.5), J_GC [V_PG; Ṽ_c] = J_R θ̇, for any tree of frames.
+
+    Six rows a wheel, world axes: the velocity of its contact point, which rolling makes zero, and its angular velocity,
+    which is the allowable contact velocity Ṽ_c of (16.2). V_PG is the platform's (ω, v) in body axes.
+    """
+    moving, turning = wheel_jacobians(vehicle, state, at.point_on_wheel)
+    nw = vehicle.n_wheels
+    J_GC = np.zeros((6 * nw, 6 + 3 * nw))
+    J_R = np.zeros((6 * nw, vehicle.n_joints))
+    for w in range(nw):
+        both = np.concatenate((moving[w], turning[w]))
+        rows = slice(6 * w, 6 * w + 6)
+        J_GC[rows, :6] = both[:, :6]
+        J_GC[6 * w + 3 : 6 * w + 6, 6 + 3 * w : 9 + 3 * w] = -np.eye(3)
+        J_R[rows] = -both[:, 6:]
+    return J_GC, J_R
+
+
+def admissible(vehicle: Vehicle, J_GC: FloatArray, J_R: FloatArray) -> tuple[FloatArray, int]:
+    """Q_C2 of (16.8), an orthonormal basis (nj, dof) of the joint rates that roll, and rank J_GC.
+
+    Q₂ spans the left null space of J_GC (`errata.md`: it has as many rows as J_GC), so Q₂ᵀ J_R θ̇ = 0 (16.7). The joint
+    couplings stand below. Angles are measured in lengths, so that both ranks compare lengths with lengths.
+    """
+    scale = 1.0 / column_units(vehicle)[0]
+    rows = np.tile(np.repeat([1.0, scale], 3), vehicle.n_wheels)
+    columns = np.full(J_GC.shape[1], 1.0 / scale)
+    columns[3:6] = 1.0
+    Q2, rank = _left_null_space(rows[:, None] * J_GC * columns)
+    C_theta = np.concatenate((Q2.T @ (rows[:, None] * J_R), vehicle.arrays.coupling))
+    per_joint = column_units(vehicle)[6:]
+    Q_C2, _ = _left_null_space((C_theta * per_joint).T)
+    # Back from lengths to angles; a basis of the same space, made orthonormal again.
+    basis, _ = np.linalg.qr(per_joint[:, None] * Q_C2)
+    return basis, rank
+
+
+def _left_null_space(A: FloatArray) -> tuple[FloatArray, int]:
+    """An orthonormal basis of {z: zᵀA = 0}, and the rank."""
+    U, s, _ = np.linalg.svd(A)
+    rank = int(np.sum(s > RANK_TOLERANCE * s[0]))
+    return U[:, rank:], rank

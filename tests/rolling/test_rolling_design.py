@@ -6,7 +6,7 @@ from rolling_grounds import model_of
 
 import grouser as gr
 from grouser.errors import SimulationError
-from grouser.rolling import compare, judge, load_shares
+from grouser.rolling import compare, judge, load_shares, measure
 from grouser.rolling.closure import contacts_at, wheel_jacobians
 
 PATH = {"speed": 0.65, "start": (0.0, 0.3, 0.0), "duration": 8.0, "dt": 0.01, "every": 8}
@@ -26,8 +26,8 @@ def designs(ground):
 
 def test_with_camber_locked_there_are_fewer_freedoms_and_measurable_slip(designs):
     free, locked = designs["pvc"], designs["pvc_locked"]
-    assert set(free.run.degrees_of_freedom) == {3}
-    assert locked.run.degrees_of_freedom.max() < 3
+    assert set(free.run.rolling.degrees_of_freedom) == {3}
+    assert locked.run.rolling.degrees_of_freedom.max() < 3
     assert locked.slip_per_metre > 1e-4  # m per m
     for name in ("pvc", "pvc_axle", "pvc_rocker"):
         # What is left is the weight of joint rates, RATE_WEIGHT² of them: a millionth.
@@ -41,15 +41,15 @@ def test_all_designs_follow_the_same_path(designs):
         # A tenth of the length of the hills: all designs meet the same ones.
         assert np.abs(run.position[:, 1] - 0.3).max() < 0.3
         assert run.position[-1, 0] == pytest.approx(0.65 * 8.0, abs=0.05)
-        assert run.closure_error.max() < 3e-4
-        assert run.contact_gap.max() < 1e-6
-        assert run.normal_error.max() < 1e-6
+        assert run.rolling.closure_error.max() < 3e-4
+        assert measure(run).contact_gap.max() < 1e-6
+        assert measure(run).normal_error.max() < 1e-6
 
 
 def test_recorded_slip_is_the_velocity_of_the_material_contact_points(designs):
     run = designs["pvc_locked"].run
-    at = contacts_at(run.vehicle, run.ground, run.state, run.contact)
-    moving, _ = wheel_jacobians(run.vehicle, run.state, at)
+    at = contacts_at(run.vehicle, run.ground, run.state, run.rolling.coordinates)
+    moving, _ = wheel_jacobians(run.vehicle, run.state, at.point_on_wheel)
     velocity = np.einsum("twij,tj->twi", moving, run.velocity)
     np.testing.assert_allclose(
         np.linalg.norm(velocity, axis=-1), designs["pvc_locked"].slip_speed, atol=2e-6
@@ -60,9 +60,9 @@ def test_slip_is_the_least_of_all_motions_that_follow_the_path(designs):
     """Any other wheel rates slip more: differences of the sum of squares along what the constraints leave open."""
     run = designs["pvc_locked"].run
     k = int(np.argmax(designs["pvc_locked"].slip_speed.sum(axis=1)))
-    at = contacts_at(run.vehicle, run.ground, run.state[k], run.contact[k])
-    moving, _ = wheel_jacobians(run.vehicle, run.state[k], at)
-    normal = np.einsum("wi,wij->wj", at.normal, moving)
+    at = contacts_at(run.vehicle, run.ground, run.state[k], run.rolling.coordinates[k])
+    moving, _ = wheel_jacobians(run.vehicle, run.state[k], at.point_on_wheel)
+    normal = np.einsum("wi,wij->wj", at.ground.normal, moving)
     R = gr.rotation.from_quaternion(run.state[k, :4])
     heading = R[:2, 0] / np.linalg.norm(R[:2, 0])
     led = np.zeros((2, 10))
@@ -86,7 +86,7 @@ def test_on_flat_ground_nothing_slips_and_power_is_friction_times_load_times_sli
     locked = designs["pvc_locked"]
     twice = judge(model_of("pvc_locked", locked.run.ground), **PATH, friction=1.2)
     assert twice.energy_per_metre == pytest.approx(2.0 * locked.energy_per_metre, rel=1e-12)
-    by_hand = 0.6 * np.sum(locked.load * np.linalg.norm(locked.run.slip, axis=-1), axis=1)
+    by_hand = 0.6 * np.sum(locked.load * np.linalg.norm(locked.run.contact.velocity[..., :2], axis=-1), axis=1)
     np.testing.assert_allclose(locked.power, by_hand, rtol=1e-12)
 
 
@@ -127,5 +127,5 @@ def test_what_cannot_be_judged_is_a_sentence(ground):
     ):
         with pytest.raises(SimulationError, match=words):
             judge(model, **{**PATH, **options})
-    with pytest.raises(SimulationError, match=r"'pvc' ended after .* s: a wheel came to the end of the map"):
+    with pytest.raises(SimulationError, match=r"'pvc' ended after .* s: the ground ended under a wheel"):
         compare([gr.vehicle("pvc")], ground, **{**PATH, "duration": 30.0})

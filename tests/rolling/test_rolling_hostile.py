@@ -44,8 +44,8 @@ def test_the_largest_sigma_still_closes_a_violation() -> None:
     state = start.state.copy()
     state[6] += 1e-4
     run = roll(model(sigma=27.0), rates={}, duration=20.0, dt=0.1, start=Start(state, start.contact, 0, 0.0))
-    assert run.closure_error[0] > 1e-4
-    assert run.closure_error[-1] < 1e-9
+    assert run.rolling.closure_error[0] > 1e-4
+    assert run.rolling.closure_error[-1] < 1e-9
 
 
 def test_numbers_as_text_and_mappings_that_are_none() -> None:
@@ -66,7 +66,7 @@ def test_a_slope_is_a_plane_in_a_tilted_frame() -> None:
     state = flat.state[0].copy()
     state[:4] = rotation.to_quaternion(tilt @ rotation.from_quaternion(state[:4]))
     state[4:7] = tilt @ state[4:7]
-    contact = flat.contact[0].copy()
+    contact = flat.rolling.coordinates[0].copy()
     for one in contact:
         one[2:] = (tilt @ np.append(one[2:], 0.0))[:2]
     slope = RollingModel(gr.vehicle("pvc"), gr.terrain.slope(20.0))
@@ -75,7 +75,7 @@ def test_a_slope_is_a_plane_in_a_tilted_frame() -> None:
     assert run.position[-1, 2] > run.position[0, 2] + 0.5
     assert run.position == pytest.approx(flat.position @ tilt.T, abs=1e-10)
     assert run.joints == pytest.approx(flat.joints, abs=1e-10)
-    assert (run.degrees_of_freedom == flat.degrees_of_freedom).all()
+    assert (run.rolling.degrees_of_freedom == flat.rolling.degrees_of_freedom).all()
 
 
 @pytest.mark.parametrize("roll_angle", [0.1, -0.2])

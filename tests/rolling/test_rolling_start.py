@@ -26,7 +26,7 @@ def test_all_wheels_stand_on_the_ground_where_the_body_was_put(name, x, y, yaw, 
     # Heights of the ground itself, not of the contact chain.
     height = ground.height(at.point_wheel[:, 0], at.point_wheel[:, 1])
     np.testing.assert_allclose(at.point_wheel[:, 2], height, atol=1e-11)
-    np.testing.assert_allclose(at.normal_wheel, -at.normal, atol=1e-11)
+    np.testing.assert_allclose(at.normal_wheel, -at.ground.normal, atol=1e-11)
     np.testing.assert_allclose(start.state[4:6], [x, y], atol=1e-12)
     R = gr.rotation.from_quaternion(start.state[:4])
     assert np.arctan2(R[1, 0], R[0, 0]) == pytest.approx(yaw, abs=1e-11)

@@ -1,5 +1,6 @@
 """Vehicles that roll: their Jacobians, freedoms and motion against closed forms, differences and another solver."""
 
+import dataclasses
 from itertools import pairwise
 
 import numpy as np
@@ -10,15 +11,14 @@ from scipy.spatial.transform import Rotation
 import grouser as gr
 from grouser._compile.jit import entry
 from grouser._kernels.rolling import contact as rolling_contact
+from grouser._kernels.simulation.step import OK
 from grouser.errors import SimulationError, TerrainError
-from grouser.kinematics import frame_poses as engine_poses
-from grouser.rolling import RollingModel, RollingRun, RollingStatus, Start, roll
-from grouser.rolling.closure import contacts_at, frame_poses, wheel_jacobians
-from grouser.rolling.contact import contact_rates
-from grouser.rolling.mobility import admissible, hand_jacobians
-from grouser.rolling.surfaces import GroundSurface, Torus
+from grouser.kinematics import frame_poses
+from grouser.rolling import RollingModel, Start, measure, roll
+from grouser.rolling.closure import contacts_at, wheel_jacobians
 from grouser.vehicles.mirror import signs
 from tests.oracles import rolling_reference as reference
+from tests.oracles.rolling_surfaces import GroundSurface, Torus, contact_rates
 
 DESIGNS = ("pvc", "pvc_locked", "pvc_axle", "pvc_four", "pvc_rocker")
 RADIUS = 0.65
@@ -77,23 +77,12 @@ def test_the_closure_jacobian_is_the_derivative_of_the_closure(name, analytic):
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_frames_are_those_of_the_engine(name):
-    vehicle = gr.vehicle(name)
-    state, _ = random_state(vehicle, seed=2)
-    R, p = frame_poses(vehicle, state)
-    R_engine, p_engine = engine_poses(vehicle, state)
-    np.testing.assert_allclose(p, p_engine, atol=1e-13)
-    carried = ~np.isin(np.arange(len(R)), vehicle.arrays.wheel)  # the engine leaves wheels unspun
-    np.testing.assert_allclose(R[carried], R_engine[carried], atol=1e-13)
-
-
-@pytest.mark.parametrize("name", DESIGNS)
 def test_wheel_jacobians_are_differences_of_a_point_that_turns_with_the_wheel(name, analytic):
     """The contact coordinates are held on the tyre, so the wheel's spin moves the point too."""
     model = model_of(name, analytic)
     vehicle = model.vehicle
     state, contact = random_state(vehicle, seed=3)
-    moving, turning = wheel_jacobians(vehicle, state, contacts_at(vehicle, analytic, state, contact))
+    moving, turning = wheel_jacobians(vehicle, state, contacts_at(vehicle, analytic, state, contact).point_on_wheel)
     nv, step = 6 + vehicle.n_joints, 1e-6
     for column in range(nv):
         d = np.zeros(nv + 4 * vehicle.n_wheels)
@@ -121,8 +110,8 @@ def test_the_compiled_rates_are_those_of_the_dense_reference_even_where_contacts
     v, rate = reference.rates(vehicle, ground, state, contact, desired, sigma=3.0)
     size = max(1.0, float(np.abs(v).max()))
     np.testing.assert_allclose(one.velocity[0], v, atol=1e-10 * size)
-    np.testing.assert_allclose(one.contact_rate[0], rate, atol=1e-9 * size)
-    assert one.closure_error[0] == pytest.approx(np.linalg.norm(model.closure(state, contact)), rel=1e-12)
+    np.testing.assert_allclose(one.rolling.rates[0], rate, atol=1e-9 * size)
+    assert one.rolling.closure_error[0] == pytest.approx(np.linalg.norm(model.closure(state, contact)), rel=1e-12)
 
 
 def test_weights_draw_the_joint_rates_towards_some_desired_ones(ground):
@@ -133,7 +122,8 @@ def test_weights_draw_the_joint_rates_towards_some_desired_ones(ground):
         model = model_of("pvc", ground, weights={"gamma2": weight, "gamma3": weight})
         run = roll(model, rates=drive(model.vehicle), duration=1e-9, dt=1e-9, start=start)
         w = np.array([1.0, 1.0, weight, 1.0, weight, 1.0])
-        v, _ = reference.rates(model.vehicle, ground, start.state, start.contact, run.desired[0], sigma=5.0, weights=w)
+        desired = run.rolling.desired[0]
+        v, _ = reference.rates(model.vehicle, ground, start.state, start.contact, desired, sigma=5.0, weights=w)
         np.testing.assert_allclose(run.velocity[0], v, atol=1e-11)
         camber.append(np.abs(run.joint_rates[0][[2, 4]]).sum())
     assert camber[0] > 1.2 * camber[1] > 1.2 * camber[2]
@@ -143,19 +133,19 @@ def test_at_a_closed_contact_the_rates_are_montanas(rolled):
     """The closure's elimination against R (16.3) with ψ, and against the kernel without it; nothing is shared."""
     model, run = rolled
     k = 700
-    at = model.contacts(run.state[k], run.contact[k])
-    _, turning = wheel_jacobians(model.vehicle, run.state[k], at)
+    at = model.contacts(run.state[k], run.rolling.coordinates[k])
+    _, turning = wheel_jacobians(model.vehicle, run.state[k], at.point_on_wheel)
     wheel, surface = Torus(0.5, 0.15), GroundSurface(model.ground)
     for w in range(3):
         omega = turning[w] @ run.velocity[k]
         axes = np.array([at.e_u[w], at.e_v[w], at.normal_wheel[w]])
-        eta = [*run.contact[k, w], at.psi[w]]
+        eta = [*run.rolling.coordinates[k, w], at.psi[w]]
         rates = contact_rates(wheel, surface, eta, axes @ omega)
-        np.testing.assert_allclose(run.contact_rate[k, w], rates[:4], atol=1e-6)  # closed to 1e-7
+        np.testing.assert_allclose(run.rolling.rates[k, w], rates[:4], atol=1e-6)  # closed to 1e-7
         L = np.zeros((4, 6))
-        h = model.ground.second_derivatives([run.contact[k, w, 2:]])[0]
-        assert montana(axes, run.contact[k, w, 1], 0.5, 0.15, h, L) == rolling_contact.OK
-        np.testing.assert_allclose(run.contact_rate[k, w], L[:, :3] @ omega, atol=1e-6)
+        h = model.ground.second_derivatives([run.rolling.coordinates[k, w, 2:]])[0]
+        assert montana(axes, run.rolling.coordinates[k, w, 1], 0.5, 0.15, h, L) == OK
+        np.testing.assert_allclose(run.rolling.rates[k, w], L[:, :3] @ omega, atol=1e-6)
 
 
 @entry
@@ -209,14 +199,14 @@ def test_freedoms_do_not_depend_on_the_size_of_the_vehicle():
 def test_admissible_rates_satisfy_the_hand_equation_and_are_a_projection(rolled):
     """J_GC V_GC = J_R θ̇ has a solution for the rates of J_in, and J_in changes no admissible rate (16.5), (16.10)."""
     model, run = rolled
-    state, contact = run.state[500], run.contact[500]
-    J_GC, J_R = model.jacobians(state, contact)
+    state, contact = run.state[500], run.rolling.coordinates[500]
+    J_GC, J_R = reference.hand_jacobians(model.vehicle, state, model.contacts(state, contact))
     assert J_GC.shape == (18, 15)
     assert J_R.shape == (18, 6)
     J_in = model.mobility(state, contact).admissible
     np.testing.assert_allclose(J_in @ J_in, J_in, atol=1e-12)
     np.testing.assert_allclose(J_in, J_in.T, atol=1e-12)
-    rates = J_in @ run.desired[500]
+    rates = J_in @ run.rolling.desired[500]
     V, *_ = np.linalg.lstsq(J_GC, J_R @ rates, rcond=None)
     np.testing.assert_allclose(J_GC @ V, J_R @ rates, atol=1e-12)
     # What the compiled solver integrates, closed to 1e-7, is the same projection and the same platform.
@@ -229,12 +219,15 @@ def test_admissible_rates_satisfy_the_hand_equation_and_are_a_projection(rolled)
 
 def test_q2_spans_the_left_null_space(rolled):
     model, run = rolled
-    at = model.contacts(run.state[100], run.contact[100])
-    J_GC, J_R = hand_jacobians(model.vehicle, run.state[100], at)
-    basis, rank = admissible(model.vehicle, J_GC, J_R)
+    at = model.contacts(run.state[100], run.rolling.coordinates[100])
+    J_GC, J_R = reference.hand_jacobians(model.vehicle, run.state[100], at)
+    basis, rank = reference.admissible(model.vehicle, J_GC, J_R)
     assert rank == 15
     assert basis.shape == (6, 3)
     np.testing.assert_allclose(basis.T @ basis, np.eye(3), atol=1e-12)
+    # J_in from the null space of all rows at once is the same projection.
+    found = model.mobility(run.state[100], run.rolling.coordinates[100])
+    np.testing.assert_allclose(found.admissible, basis @ basis.T, atol=1e-12)
 
 
 def test_a_symmetric_vehicle_rolls_straight_on_a_slope_in_closed_form():
@@ -248,8 +241,9 @@ def test_a_symmetric_vehicle_rolls_straight_on_a_slope_in_closed_form():
     expected = run.position[0] + np.outer(RADIUS * run.time, along)
     np.testing.assert_allclose(run.position, expected, atol=1e-12)
     np.testing.assert_allclose(run.joint_rates, np.tile([0.0, 1.0, 0.0, 1.0, 0.0, 1.0], (101, 1)), atol=1e-12)
-    np.testing.assert_allclose(run.contact[:, :, 0] - run.contact[0, :, 0], -run.time[:, None] * [1, 1, 1], atol=1e-11)
-    np.testing.assert_allclose(run.platform_velocity[:, :3], np.tile(RADIUS * along, (101, 1)), atol=1e-12)
+    u = run.rolling.coordinates[:, :, 0]
+    np.testing.assert_allclose(u - u[0], -run.time[:, None] * [1, 1, 1], atol=1e-11)
+    np.testing.assert_allclose(measure(run).platform_velocity[:, :3], np.tile(RADIUS * along, (101, 1)), atol=1e-12)
 
 
 def test_a_steered_three_wheeler_rolls_in_a_circle_on_flat_ground():
@@ -265,27 +259,27 @@ def test_a_steered_three_wheeler_rolls_in_a_circle_on_flat_ground():
     expected = np.column_stack((turn * np.sin(angle), turn * (1.0 - np.cos(angle)), np.full_like(angle, RADIUS)))
     np.testing.assert_allclose(run.position, expected, atol=1e-9)
     np.testing.assert_allclose(run.joint("phi1"), steer, atol=1e-9)
-    assert set(run.degrees_of_freedom) == {2}
+    assert set(run.rolling.degrees_of_freedom) == {2}
 
 
 def test_along_a_run_contacts_touch_normals_oppose_and_wheels_roll(rolled):
     """Measured from pose, tree and ground by code that the solver does not use; bounds of the issue."""
     _, run = rolled
-    assert run.status is RollingStatus.OK
+    assert run.status is gr.Status.OK
     assert run.distance > 6.0
-    assert run.contact_gap.max() < 1e-6
-    assert run.normal_error.max() < 1e-6
-    assert run.closure_error.max() < 3e-4
-    assert run.rolling_residual.max() < 1e-5
-    assert set(run.degrees_of_freedom) == {3}
-    assert run.clearance(every=100).min() > -1e-9
+    assert measure(run).contact_gap.max() < 1e-6
+    assert measure(run).normal_error.max() < 1e-6
+    assert run.rolling.closure_error.max() < 3e-4
+    assert measure(run).rolling_residual.max() < 1e-5
+    assert set(run.rolling.degrees_of_freedom) == {3}
+    assert measure(run).clearance(every=100).min() > -1e-9
 
 
 def test_the_normals_are_opposite_not_alike(rolled):
     _, run = rolled
-    at = run.contacts
-    assert np.all(np.sum(at.normal * at.normal_wheel, axis=-1) < -0.999)
-    assert np.all(at.normal[..., 2] > 0.8)
+    at = measure(run).contacts
+    assert np.all(np.sum(at.ground.normal * at.normal_wheel, axis=-1) < -0.999)
+    assert np.all(at.ground.normal[..., 2] > 0.8)
 
 
 @pytest.mark.parametrize("sigma", [1.0, 10.0])
@@ -298,7 +292,7 @@ def test_a_planted_violation_falls_as_the_exponential_of_minus_sigma_t(sigma, gr
     planted = model.closure(state, contact)
     run = roll(model, rates=drive(model.vehicle), duration=3.0 / sigma, dt=0.005, start=Start(state, contact, 0, 1.0))
     for k in (len(run.time) // 3, len(run.time) - 1):
-        left = model.closure(run.state[k], run.contact[k])
+        left = model.closure(run.state[k], run.rolling.coordinates[k])
         # Every entry, not the norm alone; RK4 at σ dt ≤ 0.05 is exact to 1e-7 of the planted size.
         expected = planted * np.exp(-sigma * run.time[k])
         np.testing.assert_allclose(left, expected, atol=1e-6 * np.abs(planted).max() + 2e-8)
@@ -311,9 +305,9 @@ def test_realigned_contacts_close_at_once_and_the_vehicle_exponentially(ground):
     state, contact = start.state.copy(), start.contact + 1e-3
     state[6] += 1e-3
     run = roll(model, rates=drive(model.vehicle), duration=1.0, dt=0.01, start=Start(state, contact, 0, 1.0))
-    assert run.normal_error[0].max() > 1e-3
-    assert run.normal_error[1:].max() < 1e-9
-    height = run.contact_gap[1:] / run.contact_gap[1]
+    assert measure(run).normal_error[0].max() > 1e-3
+    assert measure(run).normal_error[1:].max() < 1e-9
+    height = measure(run).contact_gap[1:] / measure(run).contact_gap[1]
     # From the second row on the gaps are along the normals, which change a little as the vehicle goes.
     np.testing.assert_allclose(height, np.exp(-2.0 * (run.time[1:] - run.time[1]))[:, None] * [[1, 1, 1]], rtol=0.02)
 
@@ -324,11 +318,11 @@ def test_ground_whose_curvature_jumps_is_rolled_on_with_realigned_contacts():
     assert model.realigns
     assert not model_of("pvc", gr.terrain.plane()).realigns
     run = roll(model, rates=drive(model.vehicle), duration=8.0, dt=0.01)
-    assert run.contact_gap.max() < 1e-6
-    assert run.normal_error.max() < 1e-6
-    assert set(run.degrees_of_freedom) == {3}
+    assert measure(run).contact_gap.max() < 1e-6
+    assert measure(run).normal_error.max() < 1e-6
+    assert set(run.rolling.degrees_of_freedom) == {3}
     left_alone = roll(model.replace(realign=False), rates=drive(model.vehicle), duration=8.0, dt=0.01)
-    assert left_alone.normal_error.max() > 1e-6
+    assert measure(left_alone).normal_error.max() > 1e-6
 
 
 def test_a_planted_coupling_error_falls_too(ground):
@@ -346,8 +340,8 @@ def test_rolling_and_closure_errors_fall_with_the_fourth_power_of_the_step(analy
     model = model_of("pvc", analytic)
     start = model.start(0.0, 0.3, 0.1)
     runs = [roll(model, rates=drive(model.vehicle), duration=4.0, dt=dt, start=start) for dt in (0.1, 0.05, 0.025)]
-    rolling = [run.rolling_residual.max() for run in runs]
-    closing = [run.closure_error.max() for run in runs]
+    rolling = [measure(run).rolling_residual.max() for run in runs]
+    closing = [run.rolling.closure_error.max() for run in runs]
     for errors in (rolling, closing):
         for coarse, fine in pairwise(errors):
             assert 11.0 < coarse / fine < 24.0
@@ -369,7 +363,8 @@ def test_compiled_runge_kutta_converges_to_the_adaptive_reference_with_order_fou
     errors = []
     for dt in (0.2, 0.1, 0.05):
         run = roll(model, rates=rates, duration=2.0, dt=dt, start=start)
-        errors.append(max(np.abs(run.state[-1] - exact[-1]).max(), np.abs(run.contact[-1] - touched[-1]).max()))
+        moved_on = np.abs(run.rolling.coordinates[-1] - touched[-1]).max()
+        errors.append(max(np.abs(run.state[-1] - exact[-1]).max(), moved_on))
     assert errors[2] < 1e-6
     for coarse, fine in pairwise(errors):
         assert 10.0 < coarse / fine < 30.0
@@ -389,7 +384,7 @@ def test_mirrored_vehicle_on_mirrored_ground_goes_the_mirrored_way(name, ground)
     image = roll(other, mirror, rates=wanted, duration=3.0, dt=0.02, start=(0.0, -0.3, -0.1))
     np.testing.assert_allclose(image.position, run.position * [1, -1, 1], atol=1e-9)
     np.testing.assert_allclose(image.joints, run.joints * flip, atol=1e-9)
-    np.testing.assert_allclose(image.contact, run.contact * [1, -1, 1, -1], atol=1e-9)
+    np.testing.assert_allclose(image.rolling.coordinates, run.rolling.coordinates * [1, -1, 1, -1], atol=1e-9)
 
 
 def test_turning_and_shifting_the_world_changes_nothing_else(ground):
@@ -404,26 +399,77 @@ def test_turning_and_shifting_the_world_changes_nothing_else(ground):
     np.testing.assert_allclose(other.position, run.position @ R.T + shift, atol=1e-9)
     np.testing.assert_allclose(other.joints, run.joints, atol=1e-9)
     np.testing.assert_allclose(other.velocity, run.velocity, atol=1e-9)
-    np.testing.assert_allclose(other.contact[..., :2], run.contact[..., :2], atol=1e-9)
+    np.testing.assert_allclose(other.rolling.coordinates[..., :2], run.rolling.coordinates[..., :2], atol=1e-9)
 
 
 def test_a_run_saved_and_loaded_is_the_same(rolled, tmp_path):
     _, run = rolled
     run.save(tmp_path / "run.npz")
-    back = RollingRun.load(tmp_path / "run.npz")
-    for field in ("time", "state", "contact", "velocity", "contact_rate", "slip", "closure_error", "desired"):
+    back = gr.Run.load(tmp_path / "run.npz")
+    for field in ("time", "state", "velocity", "command"):
         np.testing.assert_array_equal(getattr(back, field), getattr(run, field))
+    for field in dataclasses.fields(run.rolling):
+        np.testing.assert_array_equal(getattr(back.rolling, field.name), getattr(run.rolling, field.name))
+    assert back.rolling.degrees_of_freedom.dtype == np.int64
     assert back.vehicle == run.vehicle
-    assert back.summary() == run.summary()
+    assert back.model == run.model
+    assert measure(back).summary() == measure(run).summary()
     run.to_csv(tmp_path / "run.csv")
     header, first = (tmp_path / "run.csv").read_text().splitlines()[:2]
     row = dict(zip(header.split(","), map(float, first.split(",")), strict=True))
     assert row["rate_alpha1"] == pytest.approx(run.joint_rates[0, 1], rel=1e-9)
-    assert row["contact_y_alpha2"] == pytest.approx(run.contact[0, 1, 3], rel=1e-9)
+    assert row["v_alpha2"] == pytest.approx(run.rolling.coordinates[0, 1, 1], rel=1e-9)
+    assert row["degrees_of_freedom"] == 3
+    assert row["contact_y_alpha2"] == pytest.approx(run.rolling.coordinates[0, 1, 3], rel=1e-9)
     assert not list(tmp_path.glob(".*"))
     (tmp_path / "bad.npz").write_bytes(b"nothing")
     with pytest.raises(SimulationError, match=r"bad\.npz: not a readable"):
-        RollingRun.load(tmp_path / "bad.npz")
+        gr.Run.load(tmp_path / "bad.npz")
+
+
+def test_its_contacts_are_recorded_like_those_of_every_run(rolled):
+    """Point, normal, slip, height error and angle of the engine's conventions, against the measured surfaces."""
+    model, run = rolled
+    at = measure(run).contacts
+    np.testing.assert_allclose(run.contact.point, at.point_wheel, atol=1e-12)
+    np.testing.assert_allclose(run.contact.normal, at.ground.normal, atol=1e-12)
+    gap = np.sum((at.point_wheel - at.ground.point) * at.ground.normal, axis=-1)
+    np.testing.assert_allclose(run.contact.height_error, gap, atol=1e-12)
+    k = 321
+    moving, _ = wheel_jacobians(model.vehicle, run.state, at.point_on_wheel)
+    velocity = np.einsum("wij,j->wi", moving[k], run.velocity[k])
+    axle = frame_poses(model.vehicle, run.state[k])[0][model.vehicle.arrays.wheel, :, 1]
+    ahead = np.cross(axle, at.ground.normal[k])
+    ahead /= np.linalg.norm(ahead, axis=1, keepdims=True)
+    axes = np.stack((ahead, np.cross(at.ground.normal[k], ahead), at.ground.normal[k]), axis=1)
+    np.testing.assert_allclose(run.contact.velocity[k], np.einsum("wij,wj->wi", axes, velocity), atol=1e-12)
+    spin = run.joints[:, model.vehicle.arrays.wheel - 1]
+    angle = run.rolling.coordinates[..., 0] + spin - np.pi
+    np.testing.assert_allclose(run.contact.angle, np.arctan2(np.sin(angle), np.cos(angle)), atol=1e-12)
+    np.testing.assert_array_equal(run.command, run.rolling.desired[:, model.vehicle.arrays.actuated])
+
+
+def test_a_rolling_run_goes_wherever_a_run_goes(rolled, tmp_path):
+    _, run = rolled
+    for name in ("run.npz", "run.csv", "run.tum", "run.kitti", "run.html", "run.png"):
+        run.write(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 10_000
+    assert run.summary()["distance"] == run.distance
+    assert len(run.to_pandas()) == len(run.time)
+    with pytest.raises(SimulationError, match=r"run\.xml: ends in '\.xml'; a run is written as \.npz, \.csv"):
+        run.write(tmp_path / "run.xml")
+
+
+def test_a_rolling_run_of_an_older_file_is_refused_in_a_sentence(tmp_path):
+    np.savez(tmp_path / "old.npz", schema=np.array("grouser/rolling@1"), time=np.zeros(3))
+    with pytest.raises(SimulationError, match=r"old\.npz: is a rolling run of Grouser 0\.1 .* roll it again"):
+        gr.Run.load(tmp_path / "old.npz")
+
+
+def test_a_run_that_did_not_roll_has_nothing_to_measure():
+    run = gr.simulate(gr.Kinematics(gr.vehicle("husky")), gr.terrain.plane(), gr.drive.arc(1.0), duration=0.2)
+    with pytest.raises(SimulationError, match="'husky' was not rolled without slip"):
+        measure(run)
 
 
 def test_a_thin_wheel_is_refused(ground):
@@ -439,7 +485,7 @@ def test_ground_with_edges_is_refused():
 def test_the_end_of_the_map_and_ground_that_is_too_sharp_end_a_run(ground):
     vehicle = gr.vehicle("pvc")
     run = roll(vehicle, ground, rates=drive(vehicle), duration=30.0, dt=0.02, start=(8.0, 0.3, 0.0))
-    assert run.status is RollingStatus.OFF_TERRAIN
+    assert run.status is gr.Status.OFF_TERRAIN
     assert 1.0 < run.time[-1] < 10.0
     assert np.isfinite(run.state).all()
     # A valley with a bottom of radius 0.5 m: it bends up more sharply than a wheel of 0.65 m can follow.
@@ -447,7 +493,7 @@ def test_the_end_of_the_map_and_ground_that_is_too_sharp_end_a_run(ground):
     y = np.linspace(-3.0, 3.0, 13)
     valley = np.repeat((np.hypot(0.5, x - 4.0) - 4.0)[:, None], 13, axis=1)
     run = roll(vehicle, gr.terrain.spline(valley, x, y), rates=drive(vehicle), duration=10.0, dt=0.01)
-    assert run.status is RollingStatus.TOO_SHARP
+    assert run.status is gr.Status.TOO_SHARP
     assert "sharply" in run.status.meaning
     assert run.time[-1] > 1.0
 

@@ -7,6 +7,7 @@ import pytest
 
 import grouser as gr
 from grouser.errors import SimulationError
+from grouser.simulation.steering import level_motion
 from grouser.traction import InverseKinematics, Limits, ModeDriver
 
 PLANAR = [3, 4, 2]
@@ -80,6 +81,23 @@ def test_wheels_beside_and_ahead_of_their_pivots_roll_without_slip(lru, present)
     assert velocity == pytest.approx(motion, abs=1e-9)
     assert np.abs(slip).max() < 1e-9
     assert inverse.misalignment(motion, found.steering) == pytest.approx(np.zeros(4), abs=1e-12)
+
+
+def test_the_drives_of_a_simulation_find_the_same_angles_and_rates(lru):
+    """Also with wheels ahead of their pivots, which must turn further to roll along."""
+    ahead = lru
+    for wheel in ("FL", "FR", "BL", "BR"):
+        ahead = ahead.replace_frame(wheel, xyz=(0.05, 0.0, 0.0))
+    inverse = InverseKinematics(ahead)
+    actuated = list(ahead.actuated)
+    for motion in MOTIONS.values():
+        found, segment = inverse.solve(*motion), level_motion(ahead, *motion)
+        rates = segment.rate[[actuated.index(w) for w in inverse.driven_wheels]]
+        assert rates == pytest.approx(found.wheel_rates, abs=1e-12)
+        targets = segment.target[[actuated.index(j) for j in inverse.steering_joints]]
+        assert targets == pytest.approx(found.steering, abs=1e-12)
+        _, slip = realised(ahead, inverse, targets, rates)
+        assert np.abs(slip).max() < 1e-9
 
 
 def test_a_car_cannot_move_sideways_and_says_so():

@@ -11,11 +11,12 @@ import numpy as np
 
 from grouser import checks, rotation
 from grouser.checks import FloatArray
-from grouser.errors import GrouserError, SimulationError
-from grouser.files import write_whole
+from grouser.errors import SimulationError
+from grouser.files import read_npz, write_whole
 from grouser.kinematics import Kinematics
-from grouser.simulation import Rollouts, Status, drive, settle
+from grouser.simulation import Rollouts, drive, settle
 from grouser.simulation.engine import Records, launch
+from grouser.simulation.status import OF_ROLLOUT
 from grouser.terrain import Terrain
 from grouser.threads import thread_count
 
@@ -23,8 +24,6 @@ STEPS_AT_ONCE = 500_000
 """Steps of a block: about a second of work between reports of progress."""
 VALUES_AT_ONCE = 20_000_000
 """Numbers a block may record (160 MB)."""
-MOST_BYTES = 8_000_000_000
-"""Largest size of the arrays of a file that is read."""
 CURVATURES = 201
 """Number of evenly spaced curvatures to draw from: steering angles are solved for each."""
 
@@ -99,7 +98,7 @@ class RandomArcs:
             write_whole(out, write, SimulationError)
         yaw = rotation.to_rpy(rotation.from_quaternion(final[:, :4]))[:, 2]
         return {
-            "status": {str(s): int(np.count_nonzero(status == str(s))) for s in Status},
+            "status": {str(s): int(np.count_nonzero(status == str(s))) for s in OF_ROLLOUT},
             "final_position_mean": final[:, 4:7].mean(axis=0).tolist(),
             "final_position_std": final[:, 4:7].std(axis=0).tolist(),
             "final_yaw_std": _circular_std(yaw),
@@ -147,19 +146,8 @@ def _circular_std(yaw: FloatArray) -> float:
 
 def read_fan(path: Path) -> Rollouts:
     """Rollouts with the states they passed; SimulationError where the file holds none."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
-                raise SimulationError(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
-        with np.load(path, allow_pickle=False) as archive:
-            wanted = ("state", "time", "status", "steps", "final_state")
-            values = {name: archive[name] for name in wanted if name in archive.files}
-    except GrouserError:
-        raise
-    except FileNotFoundError:
-        raise SimulationError(f"{path}: no such file") from None
-    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
-        raise SimulationError(f"{path}: not a readable .npz file ({str(error)[:100]})") from None
+    wanted = ("state", "time", "status", "steps", "final_state")
+    values = {name: array for name, array in read_npz(path, SimulationError).items() if name in wanted}
     if "status" in values and "state" not in values:
         raise SimulationError(f"{path}: holds last states only; run grouser rollout again with --every K")
     shapes = {name: array.shape for name, array in values.items()}
@@ -168,7 +156,7 @@ def read_fan(path: Path) -> Rollouts:
     right = {"state": (n, rows, nq), "time": (rows,), "status": (n,), "steps": (n,), "final_state": (n, nq)}
     if shapes != right or nq < 7 or n == 0 or values["state"].dtype != np.float64:
         raise SimulationError(f"{path}: is not what grouser rollout --every K --out FILE writes; make it again")
-    known = {str(status) for status in Status}
+    known = {str(status) for status in OF_ROLLOUT}
     if not np.isfinite(values["state"]).all() or not np.isfinite(values["time"]).all() or set(values["status"]) - known:
         raise SimulationError(f"{path}: has states that are not finite, or endings that are not known; make it again")
     return Rollouts(**values, deficient=np.zeros(n, dtype=np.int64))

@@ -13,9 +13,12 @@ from grouser.cli import console, values
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
-    from grouser.rolling import Design, RollingModel, RollingRun
+    from grouser.rolling import Design, RollingModel
+    from grouser.simulation.run import Run
 
-SUFFIXES = (".npz", ".csv", ".png", ".svg", ".pdf")
+PICTURES = (".png", ".svg", ".pdf")
+SUFFIXES = (".npz", ".csv", ".tum", ".kitti", ".mcap", *PICTURES)
+PAGES = (".html", ".htm")
 JOINTS, STEPS = "Joints", "Steps and start"
 """Panels of `--help-all`; `--help` only names what is in them."""
 
@@ -23,7 +26,7 @@ JOINTS, STEPS = "Joints", "Steps and start"
 EXAMPLES = (
     "pvc --compare pvc_locked --duration 10",
     "pvc --terrain rough:rms=.3,length=3,seed=1,interpolation=spline",
-    "pvc --terrain hills.npz --compare pvc_locked --out run.png --json",
+    "pvc --terrain hills.npz --compare pvc_locked --out run.png --view run.html",
 )
 
 
@@ -65,8 +68,10 @@ def rolling(
         float, typer.Option(help="Coefficient of friction of the slip compared.", rich_help_panel="Comparison")
     ] = 0.6,
     out: Annotated[
-        list[Path] | None, typer.Option(help="A .npz, .csv, .png, .svg or .pdf file; may be repeated.")
+        list[Path] | None,
+        typer.Option(help="A file ending in .npz .csv .tum .kitti .mcap .png .svg or .pdf; may be repeated."),
     ] = None,
+    view: Annotated[Path | None, typer.Option(help="A page that plays the run in 3D (.html).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Designs compared, into a .png, .svg or .pdf file.")] = None,
     as_json: console.Json = False,
 ) -> None:
@@ -78,11 +83,13 @@ def rolling(
     for file in out or []:
         if file.suffix.lower() not in SUFFIXES:
             raise GrouserError(f"--out: {file} must end in one of {', '.join(SUFFIXES)}")
+    if view is not None and view.suffix.lower() not in PAGES:
+        raise GrouserError(f"--view: {view} does not end in .html; a page that plays the run does")
     values.not_negative(friction, "--friction")
     if plot is not None and not compare:
         raise GrouserError("--plot: draws designs compared; add --compare VEHICLE, or use --out for the run")
     if terrain.startswith("rough:") and "interpolation" not in terrain:
-        raise GrouserError("--terrain: rough ground has edges unless told otherwise; add interpolation=spline to it")
+        raise GrouserError("--terrain: rough ground has edges; add interpolation=spline to it")
 
     import grouser as gr
 
@@ -102,14 +109,14 @@ def rolling(
         designs = gr.rolling.compare(
             chosen, ground, speed=speed, start=place, duration=duration, dt=dt, friction=friction
         )
-    files = [str(file) for file in out or [] if _write(run, file)]
+    files = [str(file) for file in [*(out or []), *([view] if view else [])] if _write(run, file)]
     if plot is not None:
         from grouser.view.rolling import plot_designs
 
         plot_designs(designs, plot, title=f"Kinematic slip on {terrain}")
         files.append(str(plot))
     result = {
-        **run.summary(),
+        **gr.rolling.measure(run).summary(),
         **_mobility(model, begin.state, begin.contact),
         "terrain": terrain,
         "sigma": sigma,
@@ -122,7 +129,7 @@ def rolling(
         console.print_json(result)
     else:
         _print(result)
-    if run.status is not gr.rolling.RollingStatus.OK:
+    if run.status is not gr.Status.OK:
         console.remark(f"grouser: the run ended after {run.steps * run.dt:g} s: {run.status.meaning}")
         raise typer.Exit(1)
 
@@ -152,17 +159,11 @@ def _mobility(model: RollingModel, state: Any, contact: Any) -> dict[str, Any]:
     }
 
 
-def _write(run: RollingRun, file: Path) -> bool:
-    values.make_folder(file.parent)
-    suffix = file.suffix.lower()
-    if suffix == ".npz":
-        run.save(file)
-    elif suffix == ".csv":
-        run.to_csv(file)
-    elif len(run.time) < 2:
+def _write(run: Run, file: Path) -> bool:
+    if len(run.time) < 2 and file.suffix.lower() in PICTURES:
         return False  # there is nothing to draw
-    else:
-        run.plot(file)
+    values.make_folder(file.parent)
+    run.write(file)
     return True
 
 

@@ -47,12 +47,12 @@ def grounds() -> None:
 
 
 def kinematics() -> None:
-    """Settling, runs and rollouts, slip, contacts, velocities, frames, rollover."""
+    """Settling, runs and rollouts, slip, contacts, velocities, frames, rollover, inverse kinematics."""
     import numpy as np
 
     import grouser as gr
     from grouser.collision import contacts
-    from grouser.kinematics import frame_jacobian, frame_poses
+    from grouser.kinematics import InverseKinematics, frame_jacobian, frame_poses
 
     zoe, flat = gr.vehicle("zoe"), _flat()
     model = gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6)))
@@ -66,6 +66,8 @@ def kinematics() -> None:
     model.velocity(state, np.zeros(4), flat)
     model.velocity(state, np.zeros(4), angles=np.zeros(4))
     model.estimate(state, np.zeros(zoe.n_joints), flat)
+    inverse = InverseKinematics(gr.vehicle("husky"))
+    inverse.wheel_rates(np.zeros(3), inverse.solve(0.5).steering)
 
 
 def contacts() -> None:
@@ -154,7 +156,7 @@ def rolling() -> None:
 
     upright, wheel = (np.pi, 0.0, 0.0, 0.0, np.pi), gr.rolling.Torus(0.5, 0.15)
     gr.rolling.roll_wheel(wheel, _flat(), (0.0, 1.0, 0.0), start=upright, duration=0.01)
-    gr.rolling.roll(gr.vehicle("pvc"), _flat(), rates={"alpha1": 1.0}, duration=0.01)
+    gr.rolling.measure(gr.rolling.roll(gr.vehicle("pvc"), _flat(), rates={"alpha1": 1.0}, duration=0.05)).summary()
 
 
 def gym() -> None:

@@ -115,4 +115,5 @@ def _plain_model(vehicle: Vehicle) -> KinematicModel:
         slip_address=0,
         slip_par=0,
         tip_cosine=-2.0,
+        gravity=0.0,
     )

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from grouser import checks
+from grouser._kernels.constants import GRAVITY
 from grouser._kernels.contact import soil as laws
 from grouser._kernels.contact.soil_torque import sample_soil_torque
 from grouser.checks import FloatArray
 from grouser.contact.base import Contact, Wheel, not_negative
 from grouser.errors import SimulationError
-
-GRAVITY = 9.81  # [m/s²]
 
 
 @dataclass(frozen=True, kw_only=True)

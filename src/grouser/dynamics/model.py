@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
+from grouser._kernels.constants import GRAVITY
 from grouser._kernels.dynamics import probe as kernels
 from grouser._kernels.dynamics.scratch import DynamicModel
 from grouser._kernels.joints.laws import spring
-from grouser._kernels.kinematics.velocity import GRAVITY
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.actuation import Actuator
 from grouser.checks import FloatArray

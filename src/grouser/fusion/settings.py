@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from grouser import checks
+from grouser._kernels.constants import GRAVITY
 from grouser._kernels.fusion import memory as slots
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
@@ -95,7 +96,7 @@ class FusionSettings:
     """Past poses kept for relative measurements, at most."""
     history: float = 1.0
     """How far back in time a late measurement may lie [s]."""
-    gravity: float = 9.81
+    gravity: float = GRAVITY
     """[m/s²]."""
 
     def __post_init__(self) -> None:

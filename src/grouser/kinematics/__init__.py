@@ -7,13 +7,17 @@ from grouser.lazy import lazy
 if TYPE_CHECKING:
     from grouser.kinematics.actuation import Actuation, actuate
     from grouser.kinematics.frames import frame_jacobian, frame_poses
+    from grouser.kinematics.inverse import InverseKinematics, JointMotion, Limits
     from grouser.kinematics.model import Kinematics, Velocity, Weights
     from grouser.kinematics.rollover import RolloverMargin, rollover_margin
     from grouser.kinematics.step import Step
 
 __all__ = [
     "Actuation",
+    "InverseKinematics",
+    "JointMotion",
     "Kinematics",
+    "Limits",
     "RolloverMargin",
     "Step",
     "Velocity",

@@ -12,10 +12,10 @@ from grouser import checks
 from grouser._kernels.kinematics.velocity import NO_SLIP
 from grouser.checks import FloatArray
 from grouser.collision.contacts import evaluate
-from grouser.errors import SimulationError
+from grouser.kinematics.frames import frame_poses
+from grouser.kinematics.inverse import wheels_beyond
 from grouser.kinematics.model import Kinematics
 from grouser.terrain import Terrain
-from grouser.vehicles import Vehicle
 
 MOST_ITERATIONS = 50
 
@@ -31,7 +31,7 @@ class Actuation:
     velocity: FloatArray
     """The whole joint-space velocity [ω rad/s, v m/s, joint rates], shape (nv,)."""
     contact_velocity: FloatArray
-    """Slip that remains at each wheel [m/s], shape (nw, 3); none if the vehicle can do what was asked."""
+    """Slip that remains at each wheel [m/s], shape (nw, 3); none if the vehicle can move as wanted."""
     converged: bool
     """Whether the steering angles settled."""
 
@@ -65,13 +65,13 @@ def actuate(
     # While wheels still stand askew their slip must not tilt the body: it only follows the ground and the couplings,
     # whose rows are those that have a gain.
     following = arrays.replace(weight=(arrays.gain > 0.0).astype(np.float64))
-    downstream = [_wheels_beyond(vehicle, s.joint) for s in vehicle.steering]
+    downstream = [wheels_beyond(vehicle, s.joint) for s in vehicle.steering]
     spin = 5 + vehicle.arrays.wheel
     converged = False
     solution = v
     for _ in range(MOST_ITERATIONS):
         contacts, _, solution, _ = evaluate(vehicle, following, q, ground, angles, v)
-        largest = 0.0
+        R_world_frame, largest = frame_poses(vehicle, q)[0], 0.0
         for joint, wheels in zip(joints, downstream, strict=True):
             rolling = solution.copy()
             rolling[spin] = 0.0
@@ -80,7 +80,9 @@ def actuate(
                 continue  # a wheel that stands still may point anywhere
             change = math.atan2(across, ahead)
             change -= math.pi * round(change / math.pi)
-            q[7 + joint] += change * _sense(vehicle, joint, contacts.rotation[wheels[0]], q)
+            # A positive turn of a joint whose axis points up turns its wheels to the left of their heading.
+            up = float(R_world_frame[joint + 1][:, 2] @ contacts.rotation[wheels[0]][:, 2])
+            q[7 + joint] += change if up >= 0.0 else -change
             largest = max(largest, abs(change))
         if largest < 1e-11:
             converged = True
@@ -95,23 +97,3 @@ def actuate(
         contact_velocity=contacts.jacobian @ solution,
         converged=converged,
     )
-
-
-def _wheels_beyond(vehicle: Vehicle, joint: str) -> list[int]:
-    """Indices of the wheels that a joint carries."""
-    carried = {joint}
-    for frame in vehicle.frames:
-        if frame.parent in carried:
-            carried.add(frame.name)
-    wheels = [i for i, name in enumerate(vehicle.wheels) if name in carried]
-    if not wheels:
-        raise SimulationError(f"steering joint '{joint}' of '{vehicle.name}' carries no wheel; do not list it")
-    return wheels
-
-
-def _sense(vehicle: Vehicle, joint: int, R_world_contact: FloatArray, q: FloatArray) -> float:
-    """+1 if a positive turn of the joint turns its wheels to the left of their heading, else −1."""
-    from grouser.kinematics.frames import frame_poses
-
-    R, _ = frame_poses(vehicle, q)
-    return 1.0 if float(R[joint + 1][:, 2] @ R_world_contact[:, 2]) >= 0.0 else -1.0

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
+from grouser._kernels.constants import GRAVITY
 from grouser._kernels.kinematics.velocity import NO_SLIP, SLIP_AT_WHEELS, SLIP_ON_BODY, KinematicModel
 from grouser.checks import FloatArray
 from grouser.collision.contacts import Contacts, evaluate
@@ -91,6 +92,8 @@ class Kinematics:
     """"euler" (first order, fastest) or "rk4" (fourth order, four times the cost)."""
     tip_angle: float = math.pi / 2
     """Tilt of the body's z axis from the vertical [rad] beyond which it counts as rolled over."""
+    gravity: float = GRAVITY
+    """[m/s²]; slip that depends on force and the rollover margin of a run use it."""
 
     def __post_init__(self) -> None:
         checks.instance(self.vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
@@ -107,6 +110,7 @@ class Kinematics:
             raise SimulationError(f"integrator: {self.integrator!r:.40} is not one of {', '.join(INTEGRATORS)}")
         tip = checks.positive(self.tip_angle, "tip_angle")
         object.__setattr__(self, "tip_angle", min(tip, math.pi))
+        object.__setattr__(self, "gravity", checks.number(self.gravity, "gravity"))
 
     def __getstate__(self) -> dict[str, Any]:
         # `_base` holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
@@ -179,6 +183,7 @@ class Kinematics:
             slip_address=0 if self.slip is None else self.slip.law.address,
             slip_par=0 if self.slip is None else self.slip.par.ctypes.data,
             tip_cosine=math.cos(self.tip_angle),
+            gravity=self.gravity,
         )
 
     def step(self, state: ArrayLike, command: ArrayLike, ground: Terrain, *, dt: float) -> Step:

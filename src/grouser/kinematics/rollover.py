@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grouser import checks
+from grouser._kernels.constants import GRAVITY
 from grouser._kernels.kinematics.probe import centre_forces
 from grouser.checks import FloatArray
 from grouser.rooms import give_scratch, take_scratch
@@ -24,7 +25,12 @@ class RolloverMargin:
 
 
 def rollover_margin(
-    vehicle: Vehicle, states: FloatArray, velocities: FloatArray, contact_points: FloatArray
+    vehicle: Vehicle,
+    states: FloatArray,
+    velocities: FloatArray,
+    contact_points: FloatArray,
+    *,
+    gravity: float = GRAVITY,
 ) -> RolloverMargin:
     """Margin for rows of states (T, nq), velocities (T, nv) and contact points (T, nw, 3) in the world [m].
 
@@ -37,7 +43,7 @@ def rollover_margin(
     contact_points = checks.array(contact_points, "contact_points", (len(states), vehicle.n_wheels, 3))
     centre, force = np.zeros((len(states), 3)), np.zeros((len(states), 3))
     s = take_scratch(vehicle.arrays)
-    centre_forces(vehicle.arrays, states, velocities, centre, force, s)
+    centre_forces(vehicle.arrays, checks.number(gravity, "gravity"), states, velocities, centre, force, s)
     give_scratch(vehicle.arrays, s)
     angles = np.empty(len(states))
     wheels = []

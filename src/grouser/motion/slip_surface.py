@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from grouser._kernels.constants import GRAVITY
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.motion.noise import GROWTH
@@ -19,7 +20,6 @@ from grouser.vehicles import Vehicle
 if TYPE_CHECKING:
     from typing import Self
 
-GRAVITY = 9.81  # m/s²
 NAMES = tuple(f"slip.a{i}" for i in range(1, 14))
 """Parameters of the slip surface, α₁…α₁₃ of P (13)."""
 GRAVITY_TERMS = [3, 7, 11, 12]

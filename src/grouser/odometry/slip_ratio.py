@@ -16,11 +16,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from grouser._kernels.constants import GRAVITY
 from grouser.checks import FloatArray
 from grouser.errors import OdometryError
 from grouser.odometry.inputs import check
 
-GRAVITY = 9.81
 THRESHOLD = 0.02
 """Speed [m/s] at and below which there is no slip ratio, L (6.4)."""
 

@@ -17,12 +17,15 @@ from typing import Any
 import numpy as np
 
 from grouser import checks
+from grouser._kernels.constants import GRAVITY
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.rolling.closure import contacts_at, frame_poses
+from grouser.kinematics import frame_poses
+from grouser.rolling.closure import contacts_at
 from grouser.rolling.model import RollingModel
-from grouser.rolling.motion import launch
-from grouser.rolling.run import RollingRun, RollingStatus
+from grouser.rolling.motion import Guide, launch
+from grouser.simulation.run import RollingRecord, Run
+from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -31,20 +34,19 @@ __all__ = ["Design", "compare", "judge", "load_shares"]
 RATE_WEIGHT = 1e-3
 """Slip speed [m/s] that a joint rate of 1 rad/s (or m/s) more than desired is worth."""
 SPIN_WEIGHT = 0.01
-"""Weight of a wheel's own rate beside those of other joints: rather the wheels turn unequally than the body drifts."""
+"""Weight of a wheel's own rate, where that of other joints is 1: wheels turn unequally before the body drifts."""
 PATH_GAIN = 1.0
 """How fast the platform catches up along the path [1/s]."""
 PATH_LENGTH = 2.0
-"""How far it drives while it returns to the path from beside it [m]."""
-GRAVITY = 9.81
+"""How far it drives while it returns to the path [m]."""
 
 
 @dataclass(frozen=True)
 class Design:
     """What one vehicle did along the path."""
 
-    run: RollingRun
-    """Its motion; `slip` is what could not be avoided."""
+    run: Run
+    """Its motion; `run.contact.velocity` is the slip that could not be avoided."""
     friction: float
     """Coefficient of friction μ."""
     load: FloatArray
@@ -53,8 +55,13 @@ class Design:
     @property
     def slip_speed(self) -> FloatArray:
         """Slip speed of each wheel [m/s], shape (T, nw)."""
-        speed: FloatArray = np.linalg.norm(self.run.slip, axis=-1)
-        return speed
+        return self.run.contact.slip_speed
+
+    @property
+    def rolling(self) -> RollingRecord:
+        """Freedoms and closure along the run."""
+        assert self.run.rolling is not None
+        return self.run.rolling
 
     @property
     def slip_per_metre(self) -> float:
@@ -79,13 +86,13 @@ class Design:
             "vehicle": run.vehicle.name,
             "status": str(run.status),
             "distance": run.distance,
-            "degrees_of_freedom": int(run.degrees_of_freedom.min()),
+            "degrees_of_freedom": int(self.rolling.degrees_of_freedom.min()),
             "slip_per_metre": self.slip_per_metre,
             "slip_speed_max": float(self.slip_speed.max()),
             "power_mean": float(self.power.mean()),
             "power_max": float(self.power.max()),
             "energy_per_metre": self.energy_per_metre,
-            "closure_error_max": float(run.closure_error.max()),
+            "closure_error_max": float(self.rolling.closure_error.max()),
         }
 
     def _integral(self, values: FloatArray) -> float:
@@ -116,7 +123,8 @@ def judge(
         raise SimulationError(f"friction: {mu:g} is negative, it must be zero or more")
     step = checks.positive(dt, "dt")
     steps = checks.count(round(checks.positive(duration, "duration") / step), "duration over dt", most=10**7)
-    x, y, yaw = checks.array(start, "start", (3,))
+    x, y, yaw = (float(value) for value in checks.array(start, "start", (3,)))
+    half_steps = 0.5 * step * np.arange(2 * steps + 1, dtype=np.float64)
     vehicle = model.vehicle
     desired = np.zeros((1, vehicle.n_joints))
     desired[0, vehicle.arrays.wheel - 1] = v / vehicle.arrays.radius
@@ -128,15 +136,20 @@ def judge(
         dt=step,
         steps=steps,
         every=checks.count(every, "every", most=steps),
-        start=model.start(float(x), float(y), float(yaw)),
-        path=_arc(float(x), float(y), float(yaw), v, kappa, 0.5 * step * np.arange(2 * steps + 1, dtype=np.float64)),
-        steering=_steering(vehicle),
-        follow=(RATE_WEIGHT, PATH_GAIN, PATH_LENGTH),
-        weights=weights,
+        start=model.start(x, y, yaw),
+        guide=Guide(
+            path=_arc(x, y, yaw, v, kappa, half_steps),
+            steering=_steering(vehicle),
+            weights=weights,
+            rate_weight=RATE_WEIGHT,
+            gain=PATH_GAIN,
+            length=PATH_LENGTH,
+        ),
     )
     if len(run.time) < 2:
         raise SimulationError(f"vehicle '{vehicle.name}' cannot be led along the path: {run.status.meaning}")
-    load = np.array([load_shares(model, q, c) for q, c in zip(run.state, run.contact, strict=True)])
+    assert run.rolling is not None
+    load = np.array([load_shares(model, q, c) for q, c in zip(run.state, run.rolling.coordinates, strict=True)])
     return Design(run=run, friction=mu, load=load)
 
 
@@ -148,7 +161,7 @@ def compare(vehicles: Sequence[Vehicle], ground: Terrain, **options: Any) -> dic
         if isinstance(vehicle, Vehicle) and vehicle.name in out:
             raise SimulationError(f"vehicles: '{vehicle.name}' is given twice; designs need names of their own")
         design = judge(RollingModel(vehicle, ground), **options)
-        if design.run.status is not RollingStatus.OK:
+        if design.run.status is not Status.OK:
             raise SimulationError(
                 f"vehicle '{vehicle.name}' ended after {design.run.time[-1]:g} s: {design.run.status.meaning}"
             )
@@ -168,12 +181,12 @@ def load_shares(model: RollingModel, state: FloatArray, contact: FloatArray) -> 
     R, p = frame_poses(vehicle, state)
     a = vehicle.arrays
     centre = a.mass @ (p + np.einsum("fij,fj->fi", R, a.com)) / vehicle.mass
-    lever = at.point_ground[:, :2] - centre[:2]
+    lever = at.ground.point[:, :2] - centre[:2]
     weight = vehicle.mass * GRAVITY
     share = np.linalg.lstsq(np.vstack((np.ones(len(lever)), lever.T)), np.array([weight, 0.0, 0.0]), rcond=None)[0]
     share = np.maximum(share, 0.0)
     share *= weight / share.sum()
-    normal: FloatArray = share * at.normal[:, 2]
+    normal: FloatArray = share * at.ground.normal[:, 2]
     return normal
 
 

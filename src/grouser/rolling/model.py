@@ -1,4 +1,4 @@
-"""A vehicle that rolls without slip on a smooth ground (R, whole)."""
+"""A vehicle that rolls without slip on a smooth ground, and its freedoms (R §16.3.2)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,109 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser.checks import FloatArray
+from grouser.collision.contacts import normalise
 from grouser.errors import SimulationError
-from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at
-from grouser.rolling.mobility import Mobility, hand_jacobians, mobility_of
+from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at, wheel_jacobians
 from grouser.rolling.start import Start, find_start
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
-__all__ = ["RollingModel"]
+RANK_TOLERANCE = 1e-6
+"""A constraint counts if its singular value is above this part of the largest (scaled, see `mobility_of`)."""
+SURE_GAP = 1e3
+"""How many times the least counted singular value must exceed the largest not counted, for the count to be sure."""
+ROUNDING = 1e-15
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """The freedoms of one state."""
+
+    degrees_of_freedom: int
+    """Independent joint rates with all wheels rolling: the columns of Q_C2 (16.8)."""
+    loose: int
+    """Motions of the platform that roll with all joints at rest: above 0 the joint rates do not fix the platform's."""
+    admissible: FloatArray
+    """J_in of (16.10), shape (nj, nj): desired joint rates [rad/s or m/s] to the nearest admissible ones."""
+    singular_values: FloatArray
+    """Of the rolling constraints and couplings on platform twist and joint rates, dimensionless; falling from 1."""
+    gap: float
+    """The least counted singular value over the largest not counted, or over rounding if all are counted."""
+
+    @property
+    def rank(self) -> int:
+        """Independent constraints."""
+        return int(np.sum(self.singular_values > RANK_TOLERANCE))
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether no singular value lies near the threshold: the count holds for any threshold in a wide range."""
+        return self.gap > SURE_GAP
+
+
+def mobility_of(vehicle: Vehicle, state: FloatArray, at: Contacts) -> Mobility:
+    """Freedoms and admissible joint rates of a state.
+
+    The rank is decided on one matrix: the three rolling rows of every wheel [m/s] and the couplings, as columns the
+    platform's twist and the joint rates, angles multiplied by the size of the vehicle so that all are lengths. Its
+    singular values, divided by the largest, count above RANK_TOLERANCE; `gap` says how clear that is. Its null space
+    holds every motion that rolls; the joint rates of those motions are the columns of Q_C2 (16.8).
+    """
+    B = _constraints(vehicle, state, at)
+    _, values, Vt = np.linalg.svd(B)
+    values = values / values[0]
+    rank = int(np.sum(values > RANK_TOLERANCE))
+    beyond = float(values[rank]) if rank < len(values) else 0.0
+    platform = np.linalg.svd(B[: 3 * vehicle.n_wheels, :6], compute_uv=False)
+    loose = 6 - int(np.sum(platform > RANK_TOLERANCE * platform[0]))
+    freedoms = 6 + vehicle.n_joints - rank - loose
+    rolling = np.linalg.svd(_joint_units(vehicle)[:, None] * Vt[rank:, 6:].T)[0][:, :freedoms]
+    return Mobility(
+        degrees_of_freedom=freedoms,
+        loose=loose,
+        admissible=rolling @ rolling.T,
+        singular_values=values,
+        gap=float(values[rank - 1]) / max(beyond, ROUNDING),
+    )
+
+
+def constraint_values(vehicle: Vehicle, state: FloatArray, at: Contacts) -> FloatArray:
+    """Singular values of the constraints of `mobility_of` for states (..., nq), falling, the largest made 1."""
+    values = np.linalg.svd(_constraints(vehicle, state, at), compute_uv=False)
+    scaled: FloatArray = values / values[..., :1]
+    return scaled
+
+
+def _constraints(vehicle: Vehicle, state: FloatArray, at: Contacts) -> FloatArray:
+    moving, _ = wheel_jacobians(vehicle, state, at.point_on_wheel)
+    rows = moving.reshape(*state.shape[:-1], 3 * vehicle.n_wheels, -1)
+    coupled = np.pad(_coupling(vehicle), ((0, 0), (6, 0)))
+    B = np.concatenate((rows, np.broadcast_to(coupled, (*state.shape[:-1], *coupled.shape))), axis=-2)
+    scaled: FloatArray = B * column_units(vehicle)
+    return scaled
+
+
+def column_units(vehicle: Vehicle) -> FloatArray:
+    """What makes a joint-space velocity of one of lengths, shape (nv,): 1/size for angles, 1 for the rest."""
+    return np.concatenate((np.full(3, 1.0 / _length(vehicle)), np.ones(3), _joint_units(vehicle)))
+
+
+def _coupling(vehicle: Vehicle) -> FloatArray:
+    """Coupling rows, the largest coefficient of each made 1."""
+    rows: FloatArray = vehicle.arrays.coupling
+    return rows / np.max(np.abs(rows), axis=1, keepdims=True) if len(rows) else rows
+
+
+def _joint_units(vehicle: Vehicle) -> FloatArray:
+    """1/length for joints that turn, 1 for those that slide, shape (nj,)."""
+    return np.where(vehicle.arrays.joint[1:] < 3, 1.0 / _length(vehicle), 1.0)
+
+
+def _length(vehicle: Vehicle) -> float:
+    """Size of a vehicle [m]: the root mean square distance of its wheels from their middle, at least a wheel radius."""
+    wheels = vehicle.wheel_positions
+    spread = float(np.sqrt(np.mean(np.sum((wheels - wheels.mean(axis=0)) ** 2, axis=1))))
+    return max(spread, float(vehicle.arrays.radius.max()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +130,8 @@ class RollingModel:
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """How much each joint's desired rate counts, > 0, where it is not 1 (R weighs all alike)."""
     realign: bool | None = None
-    """Whether each step ends by moving the contacts to where the wheels stand, beside (16.14), which then corrects the
-    vehicle alone; None does so where the curvature of the ground jumps (bicubic grids)."""
+    """Whether each step ends by moving the contacts to where the wheels stand. (16.14) then corrects the vehicle alone.
+    None does so where the curvature of the ground jumps (bicubic grids)."""
 
     def __post_init__(self) -> None:
         checks.instance(self.vehicle, Vehicle, "vehicle", "use grouser.vehicle('pvc') or another")
@@ -53,6 +148,10 @@ class RollingModel:
             self.vehicle.joint_index(name)
             checks.positive(value, f"weights, joint '{name}'")
         _ = self.ground.curvature  # refuses ground with edges
+
+    def describe(self) -> str:
+        """The model and its settings but vehicle and ground, as text for people."""
+        return f"rolling(sigma={self.sigma!r}, weights={dict(self.weights)!r}, realign={self.realigns!r})"
 
     def replace(self, **changes: Any) -> RollingModel:
         """A copy with some fields changed, checked like a new one."""
@@ -86,11 +185,6 @@ class RollingModel:
         """J of (16.13), shape (5 nw + nc, 6 + nj + 4 nw)."""
         return closure_jacobian(self.vehicle, self.ground, *self.checked(state, contact))
 
-    def jacobians(self, state: ArrayLike, contact: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """J_GC and J_R of (16.5)."""
-        q, eta = self.checked(state, contact)
-        return hand_jacobians(self.vehicle, q, contacts_at(self.vehicle, self.ground, q, eta))
-
     def mobility(self, state: ArrayLike, contact: ArrayLike) -> Mobility:
         """Degrees of freedom, and J_in of (16.10)."""
         q, eta = self.checked(state, contact)
@@ -108,10 +202,7 @@ class RollingModel:
     def checked(self, state: ArrayLike, contact: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """A state and its contacts as new arrays, the quaternion made a unit."""
         q = checks.array(state, "state", (7 + self.vehicle.n_joints,))
-        size = float(np.linalg.norm(q[:4]))
-        if not size > 1e-6:
-            raise SimulationError(f"state: its quaternion {q[:4].tolist()} has no direction; a unit one is right")
-        q[:4] /= size
+        normalise(q)
         return q, checks.array(contact, "contact", (self.vehicle.n_wheels, 4))
 
 

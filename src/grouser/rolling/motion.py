@@ -4,36 +4,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels.rolling import contact as rolling_contact
-from grouser._kernels.rolling import vehicle as rolling_vehicle
-from grouser._kernels.scratch import make_scratch
+from grouser._kernels.rolling.closure import RollingJob, RollingWork
+from grouser._kernels.rolling.vehicle import roll_vehicle
+from grouser._kernels.simulation.rollout import CONTACT_COLUMNS
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.rolling.closure import contacts_at
-from grouser.rolling.mobility import RANK_TOLERANCE, column_units, constraint_values
-from grouser.rolling.model import RollingModel
-from grouser.rolling.run import RollingRun, RollingStatus
+from grouser.rolling.model import RANK_TOLERANCE, RollingModel, column_units, constraint_values
 from grouser.rolling.start import Start
+from grouser.rooms import give_scratch, take_scratch
+from grouser.simulation.run import ContactRecord, RollingRecord, Run
+from grouser.simulation.simulate import step_count
+from grouser.simulation.status import OF_CODE
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
 __all__ = ["launch", "roll"]
 
-STATUS = {
-    rolling_contact.OK: RollingStatus.OK,
-    rolling_contact.OFF_TERRAIN: RollingStatus.OFF_TERRAIN,
-    rolling_contact.TOO_SHARP: RollingStatus.TOO_SHARP,
-    rolling_contact.DIVERGED: RollingStatus.DIVERGED,
-}
 MOST_STEPS = 10**7
 MOST_DECAY = 2.78
 """Largest σ dt: beyond 2.785 classical Runge–Kutta steps make a decaying error grow."""
+
+
+class Guide(NamedTuple):
+    """What leads a platform along a path, as `design.judge` does; slip is then made small instead of zero."""
+
+    path: FloatArray
+    """x, y [m], heading [rad], speed [m/s], curvature [1/m] at every half step, shape (2 steps + 1, 5)."""
+    steering: FloatArray
+    """Joint, x and y of its axis from the point that is led [m], gain [1/s], one row for each steering joint."""
+    weights: FloatArray
+    """Of the joints' desired rates, shape (nj,)."""
+    rate_weight: float
+    """Of joint rates against slip speeds [m]."""
+    gain: float
+    """How fast it catches up along the path [1/s]."""
+    length: float
+    """How far it drives while it returns to the path [m]."""
+
 
 Rates = Mapping[str, float] | ArrayLike | Callable[[float], Any]
 
@@ -48,8 +62,10 @@ def roll(
     start: Start | ArrayLike | None = None,
     sigma: float = 5.0,
     every: int = 1,
-) -> RollingRun:
+) -> Run:
     """Roll a vehicle without slip, its joint rates the admissible ones nearest to the desired (R §16.3.2).
+
+    The run has a part `rolling`; `measure(run)` says how well contact and rolling hold.
 
     model: a RollingModel; or a vehicle, with its `ground` and `sigma` [1/s].
     rates: desired joint rates [rad/s or m/s] as {"joint": rate}, where the others are 0, as an array (nj,), or as
@@ -66,22 +82,19 @@ def roll(
         model = RollingModel(model, ground, sigma=sigma)
     step = checks.positive(dt, "dt")
     seconds = checks.positive(duration, "duration")
-    steps = checks.count(round(seconds / step), "duration over dt", most=MOST_STEPS)
-    if abs(steps * step - seconds) > 1e-6 * max(seconds, step):
-        raise SimulationError(f"duration: {seconds:g} s is not a whole number of steps of {step:g} s")
-    k = checks.count(every, "every", most=steps)
-    return launch(model, _desired(model, rates, step, steps), dt=step, steps=steps, every=k, start=begin(model, start))
-
-
-def begin(model: RollingModel, start: Start | ArrayLike | None) -> Start:
-    """The start of a run: given, or found at (x, y, yaw)."""
-    if start is None:
-        return model.start()
-    if isinstance(start, Start):
-        state, contact = model.checked(start.state, start.contact)
-        return Start(state, contact, start.iterations, start.closure)
-    x, y, yaw = checks.array(start, "start", (3,))
-    return model.start(float(x), float(y), float(yaw))
+    checks.count(round(seconds / step), "duration over dt", most=MOST_STEPS)
+    steps = step_count(seconds, step)
+    if start is None or not isinstance(start, Start):
+        x, y, yaw = checks.array((0.0, 0.0, 0.0) if start is None else start, "start", (3,))
+        start = model.start(float(x), float(y), float(yaw))
+    return launch(
+        model,
+        _desired(model, rates, step, steps),
+        dt=step,
+        steps=steps,
+        every=checks.count(every, "every", most=steps),
+        start=start,
+    )
 
 
 def launch(
@@ -92,68 +105,75 @@ def launch(
     steps: int,
     every: int,
     start: Start,
-    path: FloatArray | None = None,
-    steering: FloatArray | None = None,
-    follow: tuple[float, float, float] = (0.0, 0.0, 1.0),
-    weights: FloatArray | None = None,
-) -> RollingRun:
-    """Run the kernel. With a `path` (2 steps + 1, 5) of the body, slip is made small instead of zero.
-
-    `path`, `steering`, `follow` (weight of rates [m], gain [1/s], length [m]) and `weights` of the joints are those of
-    `design.judge`.
-    """
+    guide: Guide | None = None,
+) -> Run:
+    """Run the kernel with desired joint rates at every half step (2 steps + 1, nj), or one row if they are constant."""
     _check_step(model, desired, dt)
     vehicle = model.vehicle
-    nv, nw = 6 + vehicle.n_joints, vehicle.n_wheels
-    rows = steps // every + 2
-    state, contact = start.state.copy(), start.contact.copy()
-    out = {
-        "state": np.zeros((rows, nv + 1)),
-        "contact": np.zeros((rows, nw, 4)),
-        "velocity": np.zeros((rows, nv)),
-        "contact_rate": np.zeros((rows, nw, 4)),
-        "slip": np.zeros((rows, nw, 2)),
-        "closure_error": np.zeros(rows),
-    }
-    rank = np.zeros(rows, dtype=np.int64)
-    law = model.ground.curvature
-    status, done, recorded = rolling_vehicle.roll_vehicle(
-        vehicle.arrays,
-        law.address,
-        law.par_address,
-        np.array([model.sigma, RANK_TOLERANCE, *follow, float(model.realigns)]),
-        state,
-        contact,
-        np.ascontiguousarray(desired),
-        model.joint_weights if weights is None else weights,
-        column_units(vehicle),
-        np.zeros((0, 5)) if path is None else np.ascontiguousarray(path),
-        np.zeros((0, 4)) if steering is None else np.ascontiguousarray(steering),
-        float(dt),
-        int(steps),
-        int(every),
-        *out.values(),
-        rank,
-        make_scratch(vehicle.arrays),
+    begin, contact = model.checked(start.state, start.contact)
+    nj, nw, nc = vehicle.n_joints, vehicle.n_wheels, len(vehicle.couplings)
+    nv, rows = 6 + nj, steps // every + 2
+    led = guide or Guide(np.zeros((0, 5)), np.zeros((0, 4)), model.joint_weights, 0.0, 0.0, 1.0)
+    hard, soft = 3 * nw + nc + 2 + len(led.steering), nj + 2 * nw
+    law, scratch = model.ground.curvature, take_scratch(vehicle.arrays)
+    sizes = {"nw": nw, "nv": nv, "nr": nv + 4 * nw, "nx": nv + 1 + 4 * nw}
+    job = RollingJob(
+        vehicle=vehicle.arrays,
+        s=scratch,
+        work=RollingWork.zeros(**sizes, hard=hard, soft=soft, widest=max(hard, soft, nv)),
+        address=law.address,
+        par=law.par_address,
+        sigma=model.sigma,
+        tolerance=RANK_TOLERANCE,
+        realign=model.realigns,
+        dt=dt,
+        steps=steps,
+        every=every,
+        weights=led.weights,
+        units=column_units(vehicle),
+        desired=desired,
+        path=led.path,
+        steering=led.steering,
+        rate_weight=led.rate_weight,
+        path_gain=led.gain,
+        path_length=led.length,
+        state=np.concatenate((begin, contact.ravel())),
+        states=np.zeros((rows, sizes["nx"])),
+        velocities=np.zeros((rows, sizes["nr"])),
+        contacts=np.zeros((rows, nw, CONTACT_COLUMNS)),
+        closure=np.zeros(rows),
+        rank=np.zeros(rows, dtype=np.int64),
     )
+    status, done, recorded = roll_vehicle(job)
+    give_scratch(vehicle.arrays, scratch)
     time = dt * np.minimum(every * np.arange(recorded, dtype=np.float64), steps)
-    # Beside a path, the rank is that of the path's rows, not of rolling: it is found anew then.
-    if path is not None and recorded:
-        at = contacts_at(vehicle, model.ground, out["state"][:recorded], out["contact"][:recorded])
-        values = constraint_values(vehicle, out["state"][:recorded], at)
-        rank[:recorded] = np.sum(values > RANK_TOLERANCE, axis=-1)
-    loose = model.mobility(start.state, start.contact).loose
     wanted = np.repeat(desired, recorded, axis=0) if len(desired) == 1 else desired[np.round(2 * time / dt).astype(int)]
-    return RollingRun(
+    state, velocity = job.states[:recorded, : nv + 1].copy(), job.velocities[:recorded, :nv].copy()
+    coordinates = job.states[:recorded, nv + 1 :].reshape(-1, nw, 4)
+    rank = job.rank[:recorded]
+    # With a path, the rank is that of the path's rows, not of rolling, which is found here.
+    if guide is not None and recorded:
+        values = constraint_values(vehicle, state, contacts_at(vehicle, model.ground, state, coordinates))
+        rank = np.sum(values > RANK_TOLERANCE, axis=-1)
+    return Run(
         vehicle=vehicle,
         time=time,
-        **{name: array[:recorded] for name, array in out.items()},
-        degrees_of_freedom=nv - rank[:recorded] - loose,
-        desired=wanted,
-        status=STATUS[status],
+        state=state,
+        velocity=velocity,
+        command=wanted[:, vehicle.arrays.actuated],
+        contact=ContactRecord.from_columns(job.contacts[:recorded]),
+        status=OF_CODE[status],
         steps=int(done),
         dt=dt,
-        sigma=model.sigma,
+        rolling=RollingRecord(
+            coordinates=coordinates,
+            rates=job.velocities[:recorded, nv:].reshape(-1, nw, 4),
+            desired=wanted,
+            closure_error=job.closure[:recorded],
+            degrees_of_freedom=nv - rank - model.mobility(begin, contact).loose,
+            sigma=model.sigma,
+        ),
+        model=model.describe(),
         ground=model.ground,
     )
 

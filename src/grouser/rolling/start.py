@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grouser import checks, rotation
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError, TerrainError
+from grouser.kinematics import frame_poses
 from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at
+from grouser.simulation.settle import check_place
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -35,6 +39,14 @@ class Start:
     """‖C‖ that is left [m and rad]."""
 
 
+class _Place(NamedTuple):
+    """Where the body is put: x, y [m], yaw [rad]."""
+
+    x: float
+    y: float
+    yaw: float
+
+
 def find_start(
     vehicle: Vehicle,
     ground: Terrain,
@@ -47,32 +59,31 @@ def find_start(
     """Stand a vehicle on the ground at (x, y) [m], heading `yaw` [rad], with some joints given [rad or m].
 
     Gauss–Newton on C(q) = 0 over height, roll, pitch and the contacts. Joints keep the values given, or those of
-    `vehicle.rest`; only where no such pose exists do the passive ones move, as little as they can.
+    `vehicle.rest`; only where no such pose exists do the passive ones move, as little as they can. (`grouser.settle`
+    finds the pose of smallest height errors, where some wheels may not touch.)
     """
-    checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
-    checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
-    where = tuple(checks.number(value, name) for value, name in ((x, "x"), (y, "y"), (yaw, "yaw")))
+    check_place(vehicle, ground)
+    where = _Place(checks.number(x, "x"), checks.number(y, "y"), checks.number(yaw, "yaw"))
     rest = vehicle.rest
     given: Mapping[str, float] = checks.instance(joints or {}, Mapping, "joints", "use {joint: rad or m}")
     for name, value in given.items():
         rest[vehicle.joint_index(name)] = checks.number(value, f"joints, joint '{name}'")
     state, contact = _guess(vehicle, ground, where, rest)
-    passive = [i for i, f in enumerate(vehicle.frames[1:]) if not (f.is_wheel or f.actuated or f.name in given)]
-    # Columns: roll and pitch rates, the body's own z, then joints, then contacts.
-    pose = [0, 1, 2, 3, 4, 5]
-    contacts = [6 + vehicle.n_joints + i for i in range(4 * vehicle.n_wheels)]
-    for free in ([], passive) if passive else ([],):
-        columns = np.array(pose + [6 + i for i in free] + contacts)
-        found = _newton(vehicle, ground, state, contact, columns, where)
-        if found.closure < CLOSED:
-            break
+    moves = np.ones(6 + vehicle.n_joints + contact.size, dtype=bool)  # the body, all joints, the contacts
+    moves[6 : 6 + vehicle.n_joints] = False
+    found = _newton(vehicle, ground, state, contact, moves, where)
+    if not found.closure < CLOSED:
+        passive = [not (f.is_wheel or f.actuated or f.name in given) for f in vehicle.frames[1:]]
+        if any(passive):
+            moves[6 : 6 + vehicle.n_joints] = passive
+            found = _newton(vehicle, ground, state, contact, moves, where)
     if not found.closure < CLOSED:
         raise _no_contact(vehicle, ground, found, where)
     at = contacts_at(vehicle, ground, found.state, found.contact)
-    below = np.sum(at.normal * at.normal_wheel, axis=1) > 0.0  # a tyre that touches from below closes C too
+    below = np.sum(at.ground.normal * at.normal_wheel, axis=1) > 0.0  # a tyre that touches from below closes C too
     if below.any():
         raise SimulationError(
-            f"no initial contact: at x {where[0]:g} m, y {where[1]:g} m the pose found for '{vehicle.name}' has wheel"
+            f"no initial contact: at x {where.x:g} m, y {where.y:g} m the pose found for '{vehicle.name}' has wheel"
             f" '{vehicle.wheels[int(np.argmax(below))]}' under the ground; start elsewhere, or with other joints"
         )
     least = least_curvature(vehicle, found.contact, at)
@@ -91,44 +102,28 @@ def least_curvature(vehicle: Vehicle, contact: FloatArray, at: Contacts) -> Floa
 
     Where it is not positive, tyre and ground cannot touch at one point.
     """
-    steep = 1.0 / at.normal[:, 2]
+    steep = 1.0 / at.ground.normal[:, 2]
     e = np.stack((at.e_u[:, :2], at.e_v[:, :2]), axis=1)
-    K = -np.einsum("wia,wab,wjb->wij", e, at.hessian, e) / steep[:, None, None]
+    K = -np.einsum("wia,wab,wjb->wij", e, at.ground.hessian, e) / steep[:, None, None]
     K[:, 0, 0] += np.cos(contact[:, 1]) / at.around
     K[:, 1, 1] += 1.0 / vehicle.arrays.tyre
     values: FloatArray = np.linalg.eigvalsh(K)[:, 0]
     return values
 
 
-def _guess(
-    vehicle: Vehicle, ground: Terrain, where: tuple[float, ...], joints: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """A level vehicle with its wheels above the ground, contacts straight below their centres."""
-    x, y, yaw = where
-    state = np.concatenate((rotation.to_quaternion(rotation.from_rpy(0.0, 0.0, yaw)), (x, y, 0.0), joints))
-    contact = np.zeros((vehicle.n_wheels, 4))
-    contact[:, 0] = np.pi - joints[vehicle.arrays.wheel - 1]
-    at = contacts_at(vehicle, _Level(), state, contact)  # type: ignore[arg-type]
-    contact[:, 2:] = at.centre[:, :2]
-    heights = ground.second_derivatives(contact[:, 2:])[:, 0]
-    state[6] = float(np.mean(heights - at.point_wheel[:, 2]))
-    return state, contact
-
-
-class _Level:
-    """Level ground, before the real one is asked."""
-
-    def second_derivatives(self, xy: FloatArray) -> FloatArray:
-        return np.zeros((len(xy), 6))
+def _guess(vehicle: Vehicle, ground: Terrain, where: _Place, joints: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A level vehicle with its wheels near the ground, contacts straight below their centres."""
+    a = vehicle.arrays
+    state = np.concatenate((rotation.to_quaternion(rotation.from_rpy(0.0, 0.0, where.yaw)), (*where[:2], 0.0), joints))
+    centre = frame_poses(vehicle, state)[1][a.wheel]
+    heights = ground.second_derivatives(centre[:, :2])[:, 0]
+    state[6] = float(np.mean(heights - centre[:, 2] + a.radius))
+    lowest = np.pi - joints[a.wheel - 1]
+    return state, np.column_stack((lowest, np.zeros(len(lowest)), centre[:, :2]))
 
 
 def _newton(
-    vehicle: Vehicle,
-    ground: Terrain,
-    state: FloatArray,
-    contact: FloatArray,
-    columns: np.ndarray,
-    where: tuple[float, ...],
+    vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray, moves: NDArray[np.bool_], where: _Place
 ) -> Start:
     """Gauss–Newton steps of smallest norm, halved while they do not help; x, y and yaw are held by three more rows."""
     C, J = _held(vehicle, ground, state, contact, where)
@@ -137,40 +132,38 @@ def _newton(
     while size >= CLOSED and iterations < MOST_ITERATIONS:
         iterations += 1
         full = np.zeros(J.shape[1])
-        full[columns] = np.linalg.lstsq(J[:, columns], -C, rcond=1e-10)[0]
+        full[moves] = np.linalg.lstsq(J[:, moves], -C, rcond=1e-10)[0]
         # Not further at once than the surfaces stay what they are.
         length = min(1.0, 0.5 / max(float(np.abs(full).max()), 1e-12))
         for _ in range(12):
             tried = _moved(vehicle, state, contact, length * full)
+            length *= 0.5
             try:
                 C_new, J_new = _held(vehicle, ground, *tried, where)
             except TerrainError:
-                length *= 0.5
                 continue
             if np.linalg.norm(C_new) < size:
                 break
-            length *= 0.5
         else:
             break
-        state, contact = tried
-        C, J = C_new, J_new
+        (state, contact), C, J = tried, C_new, J_new
         size = float(np.linalg.norm(C))
     left = float(np.linalg.norm(closure(vehicle, ground, state, contact)))
     return Start(state=state, contact=contact, iterations=iterations, closure=left)
 
 
 def _held(
-    vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray, where: tuple[float, ...]
+    vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray, where: _Place
 ) -> tuple[FloatArray, FloatArray]:
-    """C and ∂C/∂q with rows that hold the place and heading of the body below."""
+    """C and ∂C/∂q, then rows that hold the place and heading of the body."""
     R = rotation.from_quaternion(state[:4])
     J = closure_jacobian(vehicle, ground, state, contact)
     held = np.zeros((3, J.shape[1]))
     held[:2, 3:6] = R[:2]
     # The x axis of the body has no part to the left of the heading.
-    left = np.array([-np.sin(where[2]), np.cos(where[2]), 0.0])
+    left = np.array([-np.sin(where.yaw), np.cos(where.yaw), 0.0])
     held[2, :3] = left @ R @ np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-    off = np.array([state[4] - where[0], state[5] - where[1], left @ R[:, 0]])
+    off = np.array([state[4] - where.x, state[5] - where.y, left @ R[:, 0]])
     return np.concatenate((closure(vehicle, ground, state, contact), off)), np.concatenate((J, held))
 
 
@@ -187,12 +180,12 @@ def _moved(vehicle: Vehicle, state: FloatArray, contact: FloatArray, step: Float
     )
 
 
-def _no_contact(vehicle: Vehicle, ground: Terrain, found: Start, where: tuple[float, ...]) -> SimulationError:
+def _no_contact(vehicle: Vehicle, ground: Terrain, found: Start, where: _Place) -> SimulationError:
     at = contacts_at(vehicle, ground, found.state, found.contact)
-    miss = np.linalg.norm(at.point_wheel - at.point_ground, axis=1)
+    miss = np.linalg.norm(at.point_wheel - at.ground.point, axis=1)
     w = int(np.argmax(miss))
     return SimulationError(
-        f"no initial contact: at x {where[0]:g} m, y {where[1]:g} m, yaw {where[2]:g} rad the {vehicle.n_wheels} wheels"
+        f"no initial contact: at x {where.x:g} m, y {where.y:g} m, yaw {where.yaw:g} rad the {vehicle.n_wheels} wheels"
         f" of '{vehicle.name}' cannot all touch the ground at once; the nearest pose leaves wheel '{vehicle.wheels[w]}'"
         f" {miss[w]:.3g} m away: start elsewhere, or give the vehicle a joint that lets it adapt"
     )

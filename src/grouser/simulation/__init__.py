@@ -7,12 +7,25 @@ from grouser.lazy import lazy
 if TYPE_CHECKING:
     from grouser.simulation import drive
     from grouser.simulation.rollout import Rollouts, rollout
-    from grouser.simulation.run import ContactRecord, Run
+    from grouser.simulation.run import ContactRecord, RollingRecord, Run, SolverRecord
     from grouser.simulation.settle import Settled, settle
     from grouser.simulation.simulate import simulate
     from grouser.simulation.status import Status
     from grouser.simulation.stepper import Stepper
 
-__all__ = ["ContactRecord", "Rollouts", "Run", "Settled", "Status", "Stepper", "drive", "rollout", "settle", "simulate"]
+__all__ = [
+    "ContactRecord",
+    "RollingRecord",
+    "Rollouts",
+    "Run",
+    "Settled",
+    "SolverRecord",
+    "Status",
+    "Stepper",
+    "drive",
+    "rollout",
+    "settle",
+    "simulate",
+]
 
 lazy(__name__)

@@ -142,19 +142,24 @@ class _Compiled:
         return Bound(address, np.zeros(1), compiled)
 
 
-class _Callback:
-    """A Python function called by the engine through ctypes; what it raises is kept and raised after the run."""
+class Callback:
+    """A Python function of (time, state), or of (time, state, velocity), that the engine calls through ctypes.
 
-    def __init__(self, body: Callable[[float, FloatArray], ArrayLike], vehicle: Vehicle) -> None:
+    What it raises is kept and raised after the run.
+    """
+
+    def __init__(self, body: Callable[..., ArrayLike], vehicle: Vehicle, *, with_velocity: bool = False) -> None:
         pointer = ctypes.POINTER(ctypes.c_double)
-        nq, na = 7 + vehicle.n_joints, len(vehicle.actuated)
+        nq, nv, na = 7 + vehicle.n_joints, 6 + vehicle.n_joints, len(vehicle.actuated)
         self.error: Exception | None = None
 
         def call(par: Any, x: Any, out: Any, jac: Any) -> None:
             command = np.ctypeslib.as_array(out, (na,))
             try:
-                values = np.ctypeslib.as_array(x, (1 + nq,))
-                command[:] = checks.array(body(float(values[0]), values[1:].copy()), "command of the drive", (na,))
+                values = np.ctypeslib.as_array(x, (1 + nq + nv,))
+                moving = (values[1 + nq :].copy(),) if with_velocity else ()
+                rates = body(float(values[0]), values[1 : 1 + nq].copy(), *moving)
+                command[:] = checks.array(rates, "command of the drive", (na,))
             except Exception as error:
                 self.error = self.error or _explained(error, body)
                 command[:] = np.nan
@@ -177,7 +182,7 @@ class _Function:
     body: Callable[[float, FloatArray], ArrayLike]
 
     def bind(self, vehicle: Vehicle, dt: float) -> Bound:
-        callback = _Callback(self.body, vehicle)
+        callback = Callback(self.body, vehicle)
         return Bound(callback.address, np.zeros(1), callback)
 
 

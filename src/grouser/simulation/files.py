@@ -3,45 +3,73 @@
 from __future__ import annotations
 
 import os
-import zipfile
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grouser import rotation
-from grouser.errors import GrouserError, SimulationError, TerrainError
-from grouser.files import check_file, write_whole
-from grouser.simulation.columns import run_columns
-from grouser.simulation.run import ContactRecord, Run, SolverRecord
+from grouser._kernels.constants import GRAVITY
+from grouser.dataframe import Column
+from grouser.errors import SimulationError, TerrainError
+from grouser.files import read_npz, write_whole
+from grouser.simulation.run import ContactRecord, RollingRecord, Run, SolverRecord
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 from grouser.terrain.archive import load, pack
+from grouser.vehicles import Vehicle
+from grouser.vehicles.frame import Frame
 from grouser.vehicles.toml import parse_toml, to_toml
 
 SCHEMA = "grouser/run@1"
-MOST_BYTES = 8_000_000_000
-"""What the arrays of a file may take in memory."""
+OLD_ROLLING = "grouser/rolling@1"
+"""Of rolling runs before they became runs like others."""
 
-_ARRAYS = ("time", "state", "velocity", "command")
-_CONTACT_ARRAYS = ("point", "normal", "velocity", "height_error", "angle")
-_SOLVER_ARRAYS = ("iterations", "residual", "kinetic", "potential")
+_SHAPES: dict[str, tuple[int | str, ...]] = {
+    "time": (),
+    "state": ("nq",),
+    "velocity": ("nv",),
+    "command": ("na",),
+    "torque": ("na",),
+    "contact_point": ("nw", 3),
+    "contact_normal": ("nw", 3),
+    "contact_velocity": ("nw", 3),
+    "contact_height_error": ("nw",),
+    "contact_angle": ("nw",),
+    "contact_force": ("nw", 3),
+    "contact_power": ("nw",),
+    **dict.fromkeys(("solver_iterations", "solver_residual", "solver_kinetic", "solver_potential"), ()),
+    "rolling_coordinates": ("nw", 4),
+    "rolling_rates": ("nw", 4),
+    "rolling_desired": ("nj",),
+    "rolling_closure_error": (),
+    "rolling_degrees_of_freedom": (),
+}
+"""Shape of each array after its rows. Prefixes are the parts of a run; what a run does not have is left out."""
+AXES = ("ahead", "left", "up")
+"""Of a contact frame."""
+_PARTS = ("contact", "solver", "rolling")
 
 
 def save_run(run: Run, path: str | os.PathLike[str]) -> None:
     """Write a run to a .npz file."""
     if Path(path).suffix.lower() != ".npz":
         raise SimulationError(f"{path}: a run is saved as .npz; name the file {Path(path).stem}.npz")
-    arrays: dict[str, Any] = {name: getattr(run, name) for name in _ARRAYS}
-    arrays |= {f"contact_{name}": getattr(run.contact, name) for name in _CONTACT_ARRAYS}
-    if run.torque is not None and run.contact.force is not None and run.solver is not None:
-        arrays |= {"torque": run.torque, "contact_force": run.contact.force}
-        if run.contact.power is not None:
-            arrays["contact_power"] = run.contact.power
-        arrays |= {f"solver_{name}": getattr(run.solver, name) for name in _SOLVER_ARRAYS}
+    arrays: dict[str, Any] = {}
+    for name in _SHAPES:
+        part, _, field = name.partition("_")
+        value = getattr(getattr(run, part), field, None) if part in _PARTS else getattr(run, name)
+        if value is not None:
+            arrays[name] = value
+    if run.rolling is not None:
+        arrays["rolling_sigma"] = np.array(run.rolling.sigma)
     ground = ground_bytes(run.ground)
     if ground is not None:
         arrays["ground"] = np.frombuffer(ground, dtype=np.uint8)
+    numbers = [run.steps, run.dt, run.deficient_steps, run.halved_steps, run.gravity]
     write_whole(
         path,
         lambda file: np.savez_compressed(
@@ -50,7 +78,7 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
             vehicle=np.array(to_toml(run.vehicle)),
             status=np.array(str(run.status)),
             model=np.array(run.model),
-            numbers=np.array([run.steps, run.dt, run.deficient_steps, run.halved_steps], dtype=np.float64),
+            numbers=np.array(numbers, dtype=np.float64),
             **arrays,
         ),
         SimulationError,
@@ -59,79 +87,66 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
 
 def load_run(path: str | os.PathLike[str]) -> Run:
     """Read a run; TerrainError and VehicleError name what is inside it."""
-    values = unpacked(path)
-    schema = str(values.get("schema", ""))
-    if schema != SCHEMA:
-        family, _, version = schema.partition("@")
-        if family == "grouser/run" and version.isdecimal():
-            raise SimulationError(f"{path}: written by a newer Grouser (schema {schema}); this one reads {SCHEMA}")
-        raise SimulationError(f"{path}: schema is {schema!r:.60}; a run file has {SCHEMA}")
+    values = read_npz(path, SimulationError)
+    _check_schema(str(values.get("schema", "")), path)
     try:
         vehicle = parse_toml(str(values["vehicle"]), str(path))
-        steps, dt, deficient, *rest = values["numbers"]
-        dynamic: dict[str, Any] = {}
-        if "torque" in values:
-            solver = SolverRecord(**{name: values[f"solver_{name}"] for name in _SOLVER_ARRAYS})
-            dynamic = {"torque": values["torque"], "solver": solver, "halved_steps": int(rest[0])}
-        run = Run(
+        parts = _checked_parts(values, vehicle, path)
+        numbers: list[float] = values["numbers"].tolist()
+        # Files of 0.1 end before halved steps or gravity.
+        steps, dt, deficient, halved, gravity = [*numbers, *(0.0, GRAVITY)[len(numbers) - 3 :]]
+        rolling = parts.get("rolling")
+        return Run(
             vehicle=vehicle,
             status=Status(str(values["status"])),
             steps=int(steps),
             dt=float(dt),
             deficient_steps=int(deficient),
+            halved_steps=int(halved),
+            gravity=float(gravity),
             model=str(values.get("model", "")),
-            contact=ContactRecord(
-                **{name: values[f"contact_{name}"] for name in _CONTACT_ARRAYS},
-                force=values.get("contact_force"),
-                power=values.get("contact_power"),
-            ),
+            contact=ContactRecord(**parts["contact"]),
+            solver=SolverRecord(**parts["solver"]) if "solver" in parts else None,
+            rolling=RollingRecord(**rolling, sigma=float(values["rolling_sigma"])) if rolling else None,
             ground=ground_of_bytes(values.get("ground"), path),
-            **{name: values[name] for name in _ARRAYS},
-            **dynamic,
+            **parts["run"],
         )
     except (KeyError, ValueError, TypeError) as error:
         raise SimulationError(f"{path}: is damaged ({str(error)[:100]}); save the run again") from None
-    _check_shapes(run, path)
-    return run
 
 
-def unpacked(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The arrays of a .npz file, none of which may run code, by name."""
-    check_file(path, SimulationError)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
-                raise SimulationError(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
-        with np.load(path, allow_pickle=False) as archive:
-            values = {name: archive[name] for name in archive.files}
-    except GrouserError:
-        raise
-    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
-        raise SimulationError(f"{path}: not a readable .npz file ({str(error)[:100]})") from None
-    return values
+def _check_schema(schema: str, path: str | os.PathLike[str]) -> None:
+    if schema == SCHEMA:
+        return
+    family, _, version = schema.partition("@")
+    if family == "grouser/run" and version.isdecimal():
+        raise SimulationError(f"{path}: written by a newer Grouser (schema {schema}); this one reads {SCHEMA}")
+    if schema == OLD_ROLLING:
+        raise SimulationError(f"{path}: is a rolling run of Grouser 0.1 ({schema}), which is not read; roll it again")
+    raise SimulationError(f"{path}: schema is {schema!r:.60}; a run file has {SCHEMA}")
 
 
-def _check_shapes(run: Run, path: str | os.PathLike[str]) -> None:
-    v = run.vehicle
-    rows = run.time.shape[:1]
-    wanted = {
-        "time": rows,
-        "state": (*rows, 7 + v.n_joints),
-        "velocity": (*rows, 6 + v.n_joints),
-        "command": (*rows, len(v.actuated)),
-    }
-    pairs = [(name, getattr(run, name), shape) for name, shape in wanted.items()]
-    for name, last in zip(_CONTACT_ARRAYS, ((3,), (3,), (3,), (), ()), strict=True):
-        pairs.append((f"contact_{name}", getattr(run.contact, name), (*rows, v.n_wheels, *last)))
-    if run.torque is not None and run.solver is not None:
-        pairs += [("torque", run.torque, wanted["command"])]
-        pairs += [("contact_force", run.contact.force, (*rows, v.n_wheels, 3))]
-        if run.contact.power is not None:  # files of 0.1 before it was recorded have none
-            pairs += [("contact_power", run.contact.power, (*rows, v.n_wheels))]
-        pairs += [(f"solver_{name}", getattr(run.solver, name), rows) for name in _SOLVER_ARRAYS]
-    for name, array, shape in pairs:
-        if array is None or array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+def _checked_parts(
+    values: dict[str, Any], vehicle: Vehicle, path: str | os.PathLike[str]
+) -> dict[str, dict[str, NDArray[Any]]]:
+    """The arrays of a file by the part of the run they belong to, "run" for its own."""
+    nj = vehicle.n_joints
+    sizes = {"nq": 7 + nj, "nv": 6 + nj, "nj": nj, "na": len(vehicle.actuated), "nw": vehicle.n_wheels}
+    rows = values["time"].shape[:1]
+    out: dict[str, dict[str, NDArray[Any]]] = {"run": {}}
+    for name, last in _SHAPES.items():
+        if name not in values:
+            continue
+        array, shape = values[name], (*rows, *(sizes[n] if isinstance(n, str) else n for n in last))
+        whole = name == "rolling_degrees_of_freedom"
+        if array.shape != shape or array.dtype != (np.int64 if whole else np.float64) or not np.isfinite(array).all():
             raise SimulationError(f"{path}: '{name}' is not {shape} finite numbers; save the run again")
+        part, _, field = name.partition("_")
+        if part in _PARTS:
+            out.setdefault(part, {})[field] = array
+        else:
+            out["run"][name] = array
+    return out
 
 
 def ground_bytes(ground: Terrain | None) -> bytes | None:
@@ -178,3 +193,73 @@ def write_csv(run: Run, path: str | os.PathLike[str]) -> None:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name
+
+
+def run_columns(run: Run) -> list[Column]:
+    """Time `t` first, then pose, joints, velocity, commands, torques, contacts and rolling, shape (T,) each."""
+    parts = (_pose(run), _joints(run), _actuators(run), _contacts(run), _rolling(run))
+    return [Column("t", "s", run.time), *chain.from_iterable(parts)]
+
+
+def _pose(run: Run) -> Iterator[Column]:
+    names = ("qw", "qx", "qy", "qz", "x", "y", "z")
+    for name, values in zip(names, run.state[:, :7].T, strict=True):
+        yield Column(name, "m" if name in "xyz" else "", values)
+    for name, values in zip(("roll", "pitch", "yaw"), run.rpy.T, strict=True):
+        yield Column(name, "rad", values)
+
+
+def _joints(run: Run) -> Iterator[Column]:
+    frames = run.vehicle.frames[1:]
+    for frame, values in zip(frames, run.joints.T, strict=True):
+        yield Column(f"angle_{frame.name}", _unit(frame), values)
+    for name, values in zip(("wx", "wy", "wz", "vx", "vy", "vz"), run.velocity[:, :6].T, strict=True):
+        yield Column(name, "rad/s" if name.startswith("w") else "m/s", values)
+    for frame, values in zip(frames, run.velocity[:, 6:].T, strict=True):
+        yield Column(f"rate_{frame.name}", f"{_unit(frame)}/s", values)
+
+
+def _actuators(run: Run) -> Iterator[Column]:
+    driven = [frame for frame in run.vehicle.frames if frame.actuated]
+    for frame, values in zip(driven, run.command.T, strict=True):
+        yield Column(f"command_{frame.name}", f"{_unit(frame)}/s", values)
+    if run.torque is not None:
+        for frame, values in zip(driven, run.torque.T, strict=True):
+            yield Column(f"torque_{frame.name}", "N m" if _unit(frame) == "rad" else "N", values)
+    if run.power is not None:
+        for frame, values in zip(driven, run.power.T, strict=True):
+            yield Column(f"power_{frame.name}", "W", values)
+
+
+def _contacts(run: Run) -> Iterator[Column]:
+    c = run.contact
+    for w, name in enumerate(run.vehicle.wheels):
+        if c.force is not None:
+            for axis, values in zip(AXES, c.force[:, w].T, strict=True):
+                yield Column(f"force_{axis}_{name}", "N", values)
+        if c.power is not None:
+            yield Column(f"contact_power_{name}", "W", c.power[:, w])
+        for axis, values in zip("xyz", c.point[:, w].T, strict=True):
+            yield Column(f"contact_{axis}_{name}", "m", values)
+        for axis, values in zip(AXES, c.velocity[:, w].T, strict=True):
+            yield Column(f"slip_{axis}_{name}", "m/s", values)
+        yield Column(f"height_error_{name}", "m", c.height_error[:, w])
+        yield Column(f"contact_angle_{name}", "rad", c.angle[:, w])
+
+
+def _rolling(run: Run) -> Iterator[Column]:
+    rolling = run.rolling
+    if rolling is None:
+        return
+    for frame, values in zip(run.vehicle.frames[1:], rolling.desired.T, strict=True):
+        yield Column(f"desired_{frame.name}", f"{_unit(frame)}/s", values)
+    for w, name in enumerate(run.vehicle.wheels):
+        for axis, values in zip("uv", rolling.coordinates[:, w, :2].T, strict=True):
+            yield Column(f"{axis}_{name}", "rad", values)
+    yield Column("degrees_of_freedom", "", rolling.degrees_of_freedom)
+    yield Column("closure_error", "m", rolling.closure_error)
+
+
+def _unit(frame: Frame) -> str:
+    """Of the displacement of a frame's joint."""
+    return "m" if frame.joint is not None and frame.joint.startswith("P") else "rad"

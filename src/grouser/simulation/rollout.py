@@ -18,7 +18,7 @@ from grouser.kinematics import Kinematics
 from grouser.simulation.engine import launch
 from grouser.simulation.settle import start_state
 from grouser.simulation.simulate import MOST_VALUES, check_model, start_velocity
-from grouser.simulation.status import Status
+from grouser.simulation.status import OF_ROLLOUT, Status
 from grouser.terrain import Terrain
 from grouser.threads import thread_count
 
@@ -80,7 +80,7 @@ class Rollouts:
 
     def counts(self) -> dict[str, int]:
         """How many ended in each way."""
-        return {str(s): int(np.count_nonzero(self.status == str(s))) for s in Status}
+        return {str(s): int(np.count_nonzero(self.status == str(s))) for s in OF_ROLLOUT}
 
     def to_pandas(self) -> DataFrame:
         """One row a rollout: how it ended and where; `attrs["units"]` names the unit of each column."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grouser import rotation
+from grouser._kernels.constants import GRAVITY
 from grouser.checks import FloatArray
+from grouser.errors import SimulationError
 from grouser.pictures import draw
 from grouser.simulation.engine import Records
 from grouser.simulation.status import Status
@@ -49,6 +52,14 @@ class ContactRecord:
     rolling resistance. What is negative is lost to slip, sinkage and rolling, or lent to the contact's spring; dynamics
     only."""
 
+    @classmethod
+    def from_columns(
+        cls, columns: FloatArray, force: FloatArray | None = None, power: FloatArray | None = None
+    ) -> ContactRecord:
+        """From what the engine records, shape (T, nw, 11)."""
+        c = columns
+        return cls(c[..., :3], c[..., 3:6], c[..., 6:9], c[..., 9], c[..., 10], force, power)
+
     @property
     def slip_speed(self) -> FloatArray:
         """Speed of slip in the ground plane [m/s], shape (T, nw)."""
@@ -68,6 +79,25 @@ class SolverRecord:
     """Kinetic energy [J], shape (T,)."""
     potential: FloatArray
     """Potential energy in gravity [J], shape (T,)."""
+
+
+@dataclass(frozen=True)
+class RollingRecord:
+    """How a vehicle rolled without slip on its round tyres (`grouser.rolling`); rates are those at each state."""
+
+    coordinates: FloatArray
+    """Contact coordinates (u, v, x, y) of each wheel [rad, rad, m, m]: around and across the tyre, and on the ground,
+    shape (T, nw, 4)."""
+    rates: FloatArray
+    """Rates of `coordinates` [rad/s, rad/s, m/s, m/s], shape (T, nw, 4)."""
+    desired: FloatArray
+    """Desired joint rates [rad/s or m/s], shape (T, nj)."""
+    closure_error: FloatArray
+    """‖C‖ of the closure of the contact chains [m and rad], shape (T,)."""
+    degrees_of_freedom: NDArray[np.int64]
+    """Instantaneous freedoms of the joint rates, shape (T,)."""
+    sigma: float
+    """Rate at which a violated closure decays, σ of R (16.14) [1/s]."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +128,10 @@ class Run:
     """Torque of each actuator over the step that begins here [N m], shape (T, na); dynamics only."""
     solver: SolverRecord | None = None
     """How each step was solved; dynamics only."""
+    rolling: RollingRecord | None = None
+    """How it rolled without slip; of `grouser.rolling` only."""
+    gravity: float = GRAVITY
+    """[m/s²]."""
     halved_steps: int = 0
     """Steps that were taken in parts because they did not converge whole, or the body or a joint (not a wheel's) turned
     by more than 0.25 rad in them."""
@@ -112,11 +146,11 @@ class Run:
     ) -> Run:
         """The first rollout of a batch, cut where it ended; dt: step [s], every: steps per recorded row."""
         rows = int(records.rows[0])
-        c = records.contact[0, :rows]
         f = records.forces
-        extra: dict[str, Any] = {}
+        extra: dict[str, Any] = {"contact": ContactRecord.from_columns(records.contact[0, :rows])}
         if f is not None:
             extra = {
+                "contact": ContactRecord.from_columns(records.contact[0, :rows], f.force[0, :rows], f.power[0, :rows]),
                 "torque": f.torque[0, :rows],
                 "solver": SolverRecord(*f.solver[0, :rows].T),
                 "halved_steps": int(f.halved[0]),
@@ -127,19 +161,11 @@ class Run:
             state=records.state[0, :rows],
             velocity=records.velocity[0, :rows],
             command=records.command[0, :rows],
-            contact=ContactRecord(
-                c[..., :3],
-                c[..., 3:6],
-                c[..., 6:9],
-                c[..., 9],
-                c[..., 10],
-                None if f is None else f.force[0, :rows],
-                None if f is None else f.power[0, :rows],
-            ),
             status=records.status[0],
             steps=int(records.steps[0]),
             dt=dt,
             deficient_steps=int(records.deficient[0]),
+            gravity=float(model.gravity),
             model=model.describe(),
             ground=ground,
             **extra,
@@ -159,6 +185,11 @@ class Run:
     def joints(self) -> FloatArray:
         """Joint displacements [rad or m] in the order of `vehicle.joints`, shape (T, nj)."""
         return self.state[:, 7:]
+
+    @property
+    def joint_rates(self) -> FloatArray:
+        """Rates of `joints` [rad/s or m/s], shape (T, nj)."""
+        return self.velocity[:, 6:]
 
     @cached_property
     def rpy(self) -> FloatArray:
@@ -211,7 +242,7 @@ class Run:
         """How far each state is from tipping, and the wheel that would lift first."""
         from grouser.kinematics import rollover_margin
 
-        return rollover_margin(self.vehicle, self.state, self.velocity, self.contact.point)
+        return rollover_margin(self.vehicle, self.state, self.velocity, self.contact.point, gravity=self.gravity)
 
     @property
     def rolled_over(self) -> bool:
@@ -230,8 +261,11 @@ class Run:
         return self.torque * self.velocity[:, 6 + self.vehicle.arrays.actuated]
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Path, contact tracks, slip and attitude in one picture; saved if a path is given."""
-        figure: Figure = draw("run", self, path)
+        """Path, contact tracks, slip and attitude in one picture; saved if a path is given.
+
+        Of a vehicle that rolls without slip: joint angles and rates, platform velocities, errors and paths.
+        """
+        figure: Figure = draw("run" if self.rolling is None else "rolling", self, path)
         return figure
 
     def view(
@@ -291,10 +325,26 @@ class Run:
         """
         draw("run as mcap", self, path, start=start)
 
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file of the kind its name ends in: .npz .csv .tum .kitti .mcap, .html, or .png .svg .pdf."""
+        kinds: dict[str, Callable[[Any], object]] = {
+            ".npz": self.save,
+            ".csv": self.to_csv,
+            ".tum": self.to_tum,
+            ".kitti": self.to_kitti,
+            ".mcap": self.to_mcap,
+            **dict.fromkeys((".html", ".htm"), self.view),
+            **dict.fromkeys((".png", ".svg", ".pdf"), self.plot),
+        }
+        suffix = Path(path).suffix.lower()
+        if suffix not in kinds:
+            raise SimulationError(f"{path}: ends in '{suffix}'; a run is written as {', '.join(kinds)}")
+        kinds[suffix](path)
+
     def to_pandas(self) -> DataFrame:
         """The table of `to_csv` for pandas, indexed by time t [s]; `attrs["units"]` names the unit of each column."""
         from grouser.dataframe import data_frame
-        from grouser.simulation.columns import run_columns
+        from grouser.simulation.files import run_columns
 
         time, *columns = run_columns(self)
         return data_frame(time, columns)

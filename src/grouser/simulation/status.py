@@ -1,4 +1,4 @@
-"""How a rollout ended."""
+"""How a run ended."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from grouser._kernels.simulation import step as kernels
 
 
 class Status(StrEnum):
-    """How a rollout ended; only `ok` reached its full duration."""
+    """How a run or rollout ended; only `ok` reached its full duration."""
 
     OK = "ok"
     OFF_TERRAIN = "off_terrain"
     ROLLED_OVER = "rolled_over"
     DIVERGED = "diverged"
     UNSOLVED = "unsolved"
+    TOO_SHARP = "too_sharp"
 
     @property
     def meaning(self) -> str:
@@ -28,13 +29,18 @@ OF_CODE = {
     kernels.ROLLED_OVER: Status.ROLLED_OVER,
     kernels.DIVERGED: Status.DIVERGED,
     kernels.UNSOLVED: Status.UNSOLVED,
+    kernels.TOO_SHARP: Status.TOO_SHARP,
 }
 """Status of each number the engine returns."""
+
+OF_ROLLOUT = tuple(status for status in Status if status is not Status.TOO_SHARP)
+"""How a rollout can end; `too_sharp` is of rolling without slip."""
 
 _MEANING = {
     Status.OK: "reached its full duration",
     Status.OFF_TERRAIN: "the ground ended under a wheel",
     Status.ROLLED_OVER: "tilted beyond the tip angle",
-    Status.DIVERGED: "a state, velocity or command became non-finite",
+    Status.DIVERGED: "a state, velocity or command became non-finite, or grew without bound",
     Status.UNSOLVED: "the forces of a step could not be balanced, even in parts",
+    Status.TOO_SHARP: "the ground bends more sharply than a tyre, which cannot touch it at one point",
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from grouser.lazy import lazy
 
 if TYPE_CHECKING:
+    from grouser.kinematics.inverse import InverseKinematics, JointMotion, Limits
     from grouser.traction.control import (
         SlipMeasure,
         TractionControl,
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
         TractionState,
         VelocityLimiter,
     )
-    from grouser.traction.inverse_kinematics import InverseKinematics, JointMotion, Limits
     from grouser.traction.loop import ClosedLoop, LoopRecord, Sensors, drive_loop
     from grouser.traction.mode_driver import JointCommand, ModeDriver
     from grouser.traction.path import Path, PurePursuit, ellipse

@@ -2,15 +2,13 @@
 
 At every control step: planner → slip filter and traction control → inverse kinematics → motors, from what the
 encoders, the attitude sensor and a fusion filter say. The fusion filter is stood in for by the true velocity with
-white noise; wheel odometry and the calibrated slip model are the real ones.
+white noise; wheel odometry and the calibrated slip model are those of a robot.
 """
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,12 +17,12 @@ from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.kinematics.inverse import Limits
 from grouser.odometry import EncoderNoise, Odometry
 from grouser.simulation import Run, drive, simulate
-from grouser.simulation.drive import Bound
+from grouser.simulation.drive import Bound, Callback
 from grouser.terrain import Terrain
 from grouser.traction.control import TractionControl, TractionController
-from grouser.traction.inverse_kinematics import Limits
 from grouser.traction.mode_driver import ModeDriver
 from grouser.traction.path import PurePursuit
 from grouser.traction.slip_filter import SlipFilter
@@ -32,8 +30,6 @@ from grouser.vehicles import Vehicle
 
 SINKING = 3.0
 """Time in which a rover comes to rest on its ground [s]."""
-COMMAND = 2
-"""Column of the commanded velocity in a row of the record."""
 PLANAR = [3, 4, 2]
 """Where forward, left and turn stand in a velocity (ω, v)."""
 
@@ -60,8 +56,7 @@ class Sensors:
         checks.count(self.seed, "sensors seed", least=0)
 
 
-@dataclass(frozen=True)
-class LoopRecord:
+class LoopRecord(NamedTuple):
     """What went on in the loop, a row per control step; velocities are (forward, left [m/s], turn [rad/s])."""
 
     time: FloatArray
@@ -121,17 +116,17 @@ class ClosedLoop:
         self.odometry = Odometry(slip_model, noise=encoders, measured=vehicle.joints)
         self._wheels = vehicle.arrays.wheel - 1
         self._steering = [vehicle.joint_index(j) for j in self.driver.inverse.steering_joints]
-        self._rows: list[tuple[Any, ...]] = []
+        self._samples: list[LoopRecord] = []
         self._command = self._at_rest = np.zeros(len(vehicle.actuated))
-        self._samples = 0
+        self._taken = 0
 
     @property
     def record(self) -> LoopRecord:
         """What has gone on so far."""
-        if not self._rows:
+        if not self._samples:
             none = np.zeros((0, 3))
             return LoopRecord(none[:, 0], none, none, none, none, none, none[:, 0], none[:, 0], none[:, 0])
-        return LoopRecord(*(np.array(column, dtype=np.float64) for column in zip(*self._rows, strict=True)))
+        return LoopRecord(*(np.array(column) for column in zip(*self._samples, strict=True)))
 
     def bind(self, vehicle: Vehicle, dt: float) -> Bound:
         """The loop as a law of the engine: it acts at its own rate, whatever the simulation's step dt [s]."""
@@ -141,18 +136,18 @@ class ClosedLoop:
                 f"closed loop: made for '{made_for.name}', whose joints are not those of '{vehicle.name}';"
                 " use a slip model of the vehicle that drives"
             )
-        if self._rows:
+        if self._samples:
             raise SimulationError("closed loop: has driven already; make a new one for every run")
         if dt > self.period * (1.0 + 1e-9):
             raise SimulationError(f"dt: {dt:g} s is longer than the control period of {self.period:g} s; use less")
-        callback = _Callback(self.command, vehicle)
+        callback = Callback(self.command, vehicle, with_velocity=True)
         return Bound(callback.address, np.zeros(1), callback)
 
     def command(self, time: float, state: FloatArray, velocity: FloatArray) -> FloatArray:
         """Rates of the actuated joints [rad/s] at a time [s], state and velocity of the plant; held between steps."""
-        if time + 1e-9 >= self._samples * self.period:
-            self._samples += 1
-            stands = self.planner.finished and not self._rows[-1][COMMAND].any()
+        if time + 1e-9 >= self._taken * self.period:
+            self._taken += 1
+            stands = self.planner.finished and not self._samples[-1].command.any()
             self._command = self._at_rest if stands else self._control(time, state, velocity)
         return self._command
 
@@ -171,17 +166,17 @@ class ClosedLoop:
         done = self.controller.update(desired, odometry, model_slip, fused, self.period)
         forward, left, turn = done.command
         joints = self.driver.update(forward, left, turn, self.period, angles=angles[self._steering])
-        self._rows.append(
-            (
-                time,
-                desired,
-                done.command,
-                odometry,
-                done.slip_velocity,
-                done.slip,
-                done.acceleration_limit,
-                self.planner.along,
-                self.planner.off,
+        self._samples.append(
+            LoopRecord(
+                time=np.asarray(time),
+                desired=desired,
+                command=done.command,
+                odometry=odometry,
+                slip_velocity=done.slip_velocity,
+                slip=done.slip,
+                acceleration_limit=np.asarray(done.acceleration_limit),
+                along=np.asarray(self.planner.along),
+                off=np.asarray(self.planner.off),
             )
         )
         return joints.rates
@@ -198,25 +193,3 @@ def drive_loop(
     still = np.zeros(6 + model.vehicle.n_joints)
     sunk = simulate(model, ground, drive.constant(0.0), duration=SINKING, dt=0.01, start=start, velocity=still)
     return simulate(model, ground, loop, duration=duration, dt=dt, start=sunk.state[-1], velocity=sunk.velocity[-1])
-
-
-class _Callback:
-    """A Python function of (time, state, velocity), called by the engine; what it raises is kept and raised after the
-    run."""
-
-    def __init__(self, body: Callable[[float, FloatArray, FloatArray], FloatArray], vehicle: Vehicle) -> None:
-        pointer = ctypes.POINTER(ctypes.c_double)
-        nq, nv, na = 7 + vehicle.n_joints, 6 + vehicle.n_joints, len(vehicle.actuated)
-        self.error: Exception | None = None
-
-        def call(par: Any, x: Any, out: Any, jac: Any) -> None:
-            values = np.ctypeslib.as_array(x, (1 + nq + nv,))
-            command = np.ctypeslib.as_array(out, (na,))
-            try:
-                command[:] = body(float(values[0]), values[1 : 1 + nq].copy(), values[1 + nq :].copy())
-            except Exception as error:
-                self.error = self.error or error
-                command[:] = np.nan
-
-        self.function = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer)(call)
-        self.address = ctypes.cast(self.function, ctypes.c_void_p).value or 0

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.traction.inverse_kinematics import InverseKinematics, Limits
+from grouser.kinematics.inverse import InverseKinematics, Limits
 from grouser.vehicles import Vehicle
 
 MODES = {"ackermann": (1.0, 0.0, 1.0), "crab": (1.0, 1.0, 0.0), "combined": (1.0, 1.0, 1.0)}
@@ -21,7 +21,7 @@ MODES = {"ackermann": (1.0, 0.0, 1.0), "crab": (1.0, 1.0, 0.0), "combined": (1.0
 
 @dataclass(frozen=True)
 class JointCommand:
-    """What the motors are told for one control step."""
+    """Commands to the motors for one control step."""
 
     rates: FloatArray
     """Rates of the actuated joints [rad/s], in the order of `vehicle.actuated`: what a drive of the engine returns."""
@@ -57,7 +57,7 @@ class ModeDriver:
         self._count = len(actuated)
 
     def reset(self, angles: ArrayLike | None = None) -> None:
-        """Begin anew, with the steering at angles [rad]; None: straight."""
+        """Start again with the steering at angles [rad]; None: straight."""
         n = len(self.angles)
         self.angles = np.zeros(n) if angles is None else checks.array(angles, "angles", (n,))
 

@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from grouser import rotation
-from grouser._kernels.kinematics.velocity import GRAVITY
+from grouser._kernels.constants import GRAVITY
 from grouser._version import __version__
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError

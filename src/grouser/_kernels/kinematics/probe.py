@@ -1,6 +1,6 @@
 """Single evaluations for the public layer: frames, contacts, Jacobians and velocity of one state."""
 
-from grouser._compile.jit import entry
+from grouser._compile.jit import entry, kernel
 from grouser._kernels.contact.geometry import contact_angle, contacts_at, contacts_on_ground_at, find_contacts
 from grouser._kernels.kinematics.jacobian import point_jacobian, wheel_jacobians
 from grouser._kernels.kinematics.velocity import centre_of_mass, constrained_velocity, force_at_centre_of_mass
@@ -12,10 +12,9 @@ AT_ANGLES_ON_GROUND = 1
 AT_ANGLES = 2
 
 
-@entry
-def pose(vehicle, q, R, p, s):
+@kernel
+def world_frames(vehicle, q, R, p, s):
     """R_world_frame (nf, 3, 3) and p_world_frame (nf, 3), wheels with their spin."""
-    clear_scratch(vehicle, s)
     pose_frames(vehicle, q, s)
     for w in range(vehicle.wheel.size):
         frame = vehicle.wheel[w]
@@ -31,9 +30,23 @@ def pose(vehicle, q, R, p, s):
 
 
 @entry
-def frame_jacobian(vehicle, q, frame, offset, J, s):
-    """J (6, nv): angular, then linear velocity of the point `offset` of a frame, body coordinates."""
+def pose(vehicle, q, R, p, s):
+    """`world_frames` of one state."""
     clear_scratch(vehicle, s)
+    world_frames(vehicle, q, R, p, s)
+
+
+@entry
+def pose_rows(vehicle, q, R, p, s):
+    """`world_frames` of rows of states (n, nq), into R (n, nf, 3, 3) and p (n, nf, 3)."""
+    clear_scratch(vehicle, s)
+    for k in range(q.shape[0]):
+        world_frames(vehicle, q[k], R[k], p[k], s)
+
+
+@kernel
+def point_twist(vehicle, q, frame, offset, J, s):
+    """J (6, nv): angular, then linear velocity of the point `offset` of a frame, body coordinates."""
     pose_frames(vehicle, q, s)
     if vehicle.wheel_of_frame[frame] >= 0:
         turn(s.R, frame, 1, q[6 + frame])
@@ -50,6 +63,21 @@ def frame_jacobian(vehicle, q, frame, offset, J, s):
             for i in range(3):
                 J[i, 5 + f] = s.R[f, i, vehicle.joint[f]]
         f = vehicle.parent[f]
+
+
+@entry
+def frame_jacobian(vehicle, q, frame, offset, J, s):
+    """`point_twist` of one state; J is zero before."""
+    clear_scratch(vehicle, s)
+    point_twist(vehicle, q, frame, offset, J, s)
+
+
+@entry
+def frame_jacobian_rows(vehicle, q, frame, offset, J, s):
+    """`point_twist` of rows of states (n, nq) and points (n, 3), into J (n, 6, nv)."""
+    clear_scratch(vehicle, s)
+    for k in range(q.shape[0]):
+        point_twist(vehicle, q[k], frame, offset[k], J[k], s)
 
 
 @entry
@@ -92,7 +120,7 @@ def probe(vehicle, model, ground, mode, angles, q, v, p, R, dz, angle, A, s):
 
 
 @entry
-def centre_forces(vehicle, q, v, p, f, s):
+def centre_forces(vehicle, gravity, q, v, p, f, s):
     """World position of the centre of mass and force per mass there, T (2.44), for rows of states and velocities."""
     clear_scratch(vehicle, s)
     for k in range(q.shape[0]):
@@ -100,7 +128,7 @@ def centre_forces(vehicle, q, v, p, f, s):
         for i in range(s.v.size):
             s.v[i] = v[k, i]
         centre_of_mass(vehicle, s, s.work[0])
-        force_at_centre_of_mass(s, s.work[0], s.work[1], s.work[2])
+        force_at_centre_of_mass(s, s.work[0], gravity, s.work[1], s.work[2])
         for i in range(3):
             p[k, i] = s.p_world_body[i]
             f[k, i] = 0.0

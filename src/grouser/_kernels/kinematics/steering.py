@@ -1,10 +1,20 @@
-"""Commands for a wanted motion on level ground: each wheel rolls along its heading, each steering joint finds it."""
+"""Inverse kinematics on level ground: each wheel rolls along its heading, each steering joint finds it.
+
+A velocity is (forward, left [m/s], turn [rad/s]) of the drive point.
+"""
 
 import math
+
+import numpy as np
 
 from grouser._compile.jit import exact_entry, exact_kernel
 from grouser._compile.struct import Struct, array, indices
 from grouser._kernels.vehicles.frames import turn as turn_frame
+
+ROUNDING = 1e-9
+"""Angle [rad] by which rounding may exceed a limit."""
+STANDING = 1e-12
+"""Speed [m/s] of a pivot whose direction means nothing."""
 
 
 class SteeringPlan(Struct):
@@ -14,21 +24,29 @@ class SteeringPlan(Struct):
     R = array("nf", 3, 3)  # R_body_frame of each frame at rest
     p = array("nf", 3)  # its origin in body axes [m]
     reference = array(2)  # the drive point [m]
-    steered = indices("ns", 3)  # steering joint, the first wheel it carries, whether one before it moves that wheel
-    moving = indices("nm", 3)  # frames that steering moves, parents first: frame, parent, joint
-    rotation = array("nm", 3, 3)  # R_parent_frame of those
-    offset = array("nm", 3)  # p_parent_frame of those [m]
-    driven = indices("na", 3)  # each actuated joint's frame, whether it is a wheel, the joint it steers or −1
-    numbers = array("na", 3)  # its radius [m] if it is a wheel, gain and limit of that steering
+    joint = indices("ns")  # frame of each steering joint
+    wheel = indices("ns")  # frame of the first wheel it carries
+    moved = indices("ns")  # whether a joint before it moves that wheel
+    trail = array("ns")  # how far that wheel stands ahead of the pivot [m]
+    moving = indices("nm")  # frames that steering moves, parents first
+    parent = indices("nm")  # their parents,
+    axis = indices("nm")  # the kinds of their joints,
+    rotation = array("nm", 3, 3)  # R_parent_frame
+    offset = array("nm", 3)  # and p_parent_frame [m]
+    driven = indices("na")  # frame of each actuated joint
+    radius = array("na")  # [m] where it is a wheel, for a speed along its heading in the plane; else 0
+    steered = indices("na")  # frame of the steering joint that it turns or, as a wheel, steers by its speed; else −1
+    gain = array("na")  # of that steering
+    limit = array("na")
 
 
 @exact_kernel
 def pose_moving(plan, joints, R, p):
     """R_body_frame and p_body_frame with steering joints turned, where anything moves."""
-    for m in range(plan.moving.shape[0]):
-        f = plan.moving[m, 0]
-        parent = plan.moving[m, 1]
-        axis = plan.moving[m, 2]
+    for m in range(plan.moving.size):
+        f = plan.moving[m]
+        parent = plan.parent[m]
+        axis = plan.axis[m]
         theta = joints[f - 1]
         for i in range(3):
             p[f, i] = p[parent, i]
@@ -44,11 +62,39 @@ def pose_moving(plan, joints, R, p):
             turn_frame(R, f, axis, theta)
 
 
-@exact_entry
-def level_motion(plan, forward, left, turn, joints, R, p, out):
-    """Per actuated joint (rate, gain, joint, target, limit) into out (na, 5): see `schedule` in `drive.py`.
+@exact_kernel
+def point_velocity(plan, velocity, point):
+    """Velocity of a point of the body's plane."""
+    v_x = velocity[0] - velocity[2] * (point[1] - plan.reference[1])
+    v_y = velocity[1] + velocity[2] * (point[0] - plan.reference[0])
+    return v_x, v_y
 
-    They move the drive point forward and left while turning. joints (nj,), R (nf, 3, 3) and p (nf, 3) are work space.
+
+@exact_kernel
+def nearest_way(direction, swing, sense, rest, present, most):
+    """The steering angle nearest to the present one, within ±most, at which a wheel rolls along its path or against it.
+
+    direction: of its pivot's velocity from its heading at rest. A wheel ahead of its pivot is turned further by the
+    swing, so that it too rolls along its heading. The present angle where there is none.
+    """
+    best = present
+    least = math.inf
+    for full_turns in (0.0, -2.0 * math.pi, 2.0 * math.pi):
+        for backwards in range(2):
+            change = direction - math.copysign(math.pi, direction) - swing if backwards else direction + swing
+            angle = rest + sense * (change + full_turns)
+            away = abs(angle - present)
+            if abs(angle) <= most + ROUNDING and away < least:
+                least = away
+                best = angle
+    return min(max(best, -most), most) if least < math.inf else present
+
+
+@exact_kernel
+def find_angles(plan, velocity, present, most, hold, joints, R, p):
+    """Pose the vehicle with every steering joint turned to where its wheel rolls along; joints (nj,) has the angles.
+
+    present, most (ns,): angles now and the largest to either side. Angles are held where a pivot is slower than hold.
     """
     for j in range(joints.size):
         joints[j] = plan.rest[j]
@@ -57,46 +103,87 @@ def level_motion(plan, forward, left, turn, joints, R, p, out):
             p[f, i] = plan.p[f, i]
             for k in range(3):
                 R[f, i, k] = plan.R[f, i, k]
-    x = plan.reference[0]
-    y = plan.reference[1]
-    for n in range(plan.steered.shape[0]):
-        f = plan.steered[n, 0]
-        wheel = plan.steered[n, 1]
-        if plan.steered[n, 2]:
+    for n in range(plan.joint.size):
+        f = plan.joint[n]
+        wheel = plan.wheel[n]
+        if plan.moved[n]:
             pose_moving(plan, joints, R, p)
-        v_x = forward - turn * (p[f, 1] - y)
-        v_y = left + turn * (p[f, 0] - x)
-        if math.sqrt(v_x * v_x + v_y * v_y) < 1e-12:
+        v_x, v_y = point_velocity(plan, velocity, p[f])
+        speed = math.sqrt(v_x * v_x + v_y * v_y)
+        if speed < hold:
+            joints[f - 1] = present[n]
             continue
-        # where a wheel rolls to, in the plan: its axle × up
+        # where a wheel rolls to, in the plane: its axle × up
         h_x = R[wheel, 1, 1]
         h_y = 0.0 - R[wheel, 0, 1]
-        change = math.atan2(h_x * v_y - h_y * v_x, v_x * h_x + v_y * h_y)
-        if abs(change) > 0.5 * math.pi:  # beyond ±90° the wheel rolls backwards instead
-            change -= math.copysign(math.pi, change)
-        joints[f - 1] += change if R[f, 2, 2] >= 0.0 else -change
+        direction = math.atan2(h_x * v_y - h_y * v_x, v_x * h_x + v_y * h_y)
+        swing = math.asin(min(max(velocity[2] * plan.trail[n] / max(speed, STANDING), -1.0), 1.0))
+        sense = 1.0 if R[f, 2, 2] >= 0.0 else -1.0
+        joints[f - 1] = nearest_way(direction, swing, sense, plan.rest[f - 1], present[n], most[n])
     pose_moving(plan, joints, R, p)
+
+
+@exact_kernel
+def wheel_rate(plan, velocity, a, R, p):
+    """Rate [rad/s] of actuated joint a: of a wheel the part of its velocity along its heading, else zero."""
+    if plan.radius[a] == 0.0:
+        return 0.0
+    f = plan.driven[a]
+    v_x, v_y = point_velocity(plan, velocity, p[f])
+    return (v_x * R[f, 1, 1] - v_y * R[f, 0, 1]) / plan.radius[a]
+
+
+@exact_entry
+def steer(plan, velocity, present, most, hold, angles, rates):
+    """Steering angles (ns,) and rates (na,) of the actuated joints for a velocity; see `find_angles`."""
+    joints, R, p = np.empty_like(plan.rest), np.empty_like(plan.R), np.empty_like(plan.p)
+    find_angles(plan, velocity, present, most, hold, joints, R, p)
+    for n in range(angles.size):
+        angles[n] = joints[plan.joint[n] - 1]
+    for a in range(rates.size):
+        rates[a] = wheel_rate(plan, velocity, a, R, p)
+
+
+@exact_entry
+def roll_along(plan, velocity, angles, rates):
+    """Rates (na,) of the actuated joints for a velocity at given steering angles (ns,); across, the wheels slip."""
+    joints, R, p = plan.rest.copy(), plan.R.copy(), plan.p.copy()
+    for n in range(angles.size):
+        joints[plan.joint[n] - 1] = angles[n]
+    pose_moving(plan, joints, R, p)
+    for a in range(rates.size):
+        rates[a] = wheel_rate(plan, velocity, a, R, p)
+
+
+@exact_entry
+def level_motion(plan, velocity, out):
+    """Per actuated joint (rate, gain, joint, target, limit) into out (na, 5): see `schedule` in `simulation/drive.py`.
+
+    Steering joints turn to the angle nearest to rest. Passive ones are steered by the speeds of their wheels.
+    """
+    joints, R, p = np.empty_like(plan.rest), np.empty_like(plan.R), np.empty_like(plan.p)
+    present = np.empty(plan.joint.size)
+    most = np.empty(plan.joint.size)
+    for n in range(plan.joint.size):
+        present[n] = plan.rest[plan.joint[n] - 1]
+        most[n] = math.inf
+    find_angles(plan, velocity, present, most, STANDING, joints, R, p)
     for a in range(out.shape[0]):
-        f = plan.driven[a, 0]
-        steered = plan.driven[a, 2]
-        radius = plan.numbers[a, 0]
-        gain = plan.numbers[a, 1]
-        limit = plan.numbers[a, 2]
+        steered = plan.steered[a]
+        gain = plan.gain[a]
+        limit = plan.limit[a]
         for i in range(5):
             out[a, i] = 0.0
-        if plan.driven[a, 1]:
-            h_x = R[f, 1, 1]
-            h_y = 0.0 - R[f, 0, 1]
-            v_x = forward - turn * (p[f, 1] - y)
-            v_y = left + turn * (p[f, 0] - x)
-            out[a, 0] = (v_x * h_x + v_y * h_y) / radius
-            if steered >= 0:
-                side = math.copysign(1.0, p[f, 1] - p[steered, 1]) * math.copysign(1.0, R[steered, 2, 2])
-                sense = math.copysign(1.0, h_x * R[steered, 0, 0] + h_y * R[steered, 1, 0])
-                gain = -side * sense * gain / radius
-                limit = limit / radius
-        if steered >= 0:
-            out[a, 1] = gain
-            out[a, 2] = steered - 1
-            out[a, 3] = joints[steered - 1]
-            out[a, 4] = limit
+        out[a, 0] = wheel_rate(plan, velocity, a, R, p)
+        if steered < 0:
+            continue
+        if plan.radius[a] > 0.0:
+            f = plan.driven[a]
+            side = math.copysign(1.0, p[f, 1] - p[steered, 1]) * math.copysign(1.0, R[steered, 2, 2])
+            sense = math.copysign(1.0, R[f, 1, 1] * R[steered, 0, 0] - R[f, 0, 1] * R[steered, 1, 0])
+            gain = -side * sense * gain / plan.radius[a]
+            limit = limit / plan.radius[a]
+        out[a, 1] = gain
+        out[a, 2] = steered - 1
+        out[a, 3] = joints[steered - 1]
+        out[a, 4] = limit

@@ -6,8 +6,6 @@ from grouser._kernels.law import call_law
 from grouser._kernels.least_squares import least_squares
 from grouser._kernels.rotation import add, cross, put, vector
 
-GRAVITY = 9.81
-
 NO_SLIP = 0
 SLIP_ON_BODY = 1
 SLIP_AT_WHEELS = 2
@@ -26,6 +24,7 @@ class KinematicModel(Struct):
     slip_address = integer()
     slip_par = integer()
     tip_cosine = number()  # cosine of the tilt beyond which the vehicle counts as rolled over
+    gravity = number()  # [m/s²]
 
 
 @inlined
@@ -81,12 +80,12 @@ def centre_of_mass(vehicle, s, r):
 
 
 @kernel
-def force_at_centre_of_mass(s, r, v_cg, f_cg):
+def force_at_centre_of_mass(s, r, gravity, v_cg, f_cg):
     """Velocity of the centre of mass and the force per mass there, T (2.44)–(2.46): g − ω × v_cg, body coordinates."""
     put(add(cross(s.v, r), 1.0, vector(s.v, 3)), v_cg, 0)
     centripetal = cross(s.v, v_cg)
     for i in range(3):
-        f_cg[i] = -GRAVITY * s.R_world_body[2, i] - centripetal[i]
+        f_cg[i] = -gravity * s.R_world_body[2, i] - centripetal[i]
 
 
 @kernel
@@ -99,7 +98,7 @@ def body_slip(vehicle, model, s):
     centre_of_mass(vehicle, s, r)
     for i in range(3):
         s.slip_in[i] = s.v[i]
-    force_at_centre_of_mass(s, r, s.slip_in[3:6], s.slip_in[6:9])
+    force_at_centre_of_mass(s, r, model.gravity, s.slip_in[3:6], s.slip_in[6:9])
     call_law(model.slip_address, model.slip_par, s.slip_in, s.slip_out, s.unused)
     out = s.slip_out
     put(add(vector(out, 3), -1.0, cross(out, r)), out, 3)

@@ -3,9 +3,10 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.constants import GRAVITY
 from grouser._kernels.contact.geometry import contacts_at, find_contacts
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
-from grouser._kernels.kinematics.velocity import GRAVITY, SLIP_ON_BODY, body_slip, solve_velocity
+from grouser._kernels.kinematics.velocity import SLIP_ON_BODY, body_slip, solve_velocity
 from grouser._kernels.least_squares import cholesky_solve, normal_equations, solve_again
 from grouser._kernels.odometry.pose import advance
 from grouser._kernels.odometry.state import CONTACTS_ON_GROUND

@@ -3,22 +3,17 @@
 World axes throughout. A wheel has R_world_wheel, the contact (u, v) on the wheel and (x, y) on the ground; rim is
 the radius of the circle in the middle of the tyre and tyre that of its cross-section, so that
 w(u, v) = ((rim + tyre cos v) sin u, tyre sin v, (rim + tyre cos v) cos u) in wheel axes, lowest at u = π.
-`ground` is what a law of `terrain_curvature.py` gives at (x, y).
+`ground` is what a law of `terrain/curvature.py` gives at (x, y).
 """
 
 import math
 
-import numpy as np
-
-from grouser._compile.jit import entry, kernel
+from grouser._compile.jit import entry, inlined, kernel
+from grouser._compile.struct import Struct, array, integer, number
+from grouser._kernels.group import correct_slope, move
 from grouser._kernels.law import call_law
-
-# Numbered as in `step.py`, with one of its own.
-OK = 0
-OFF_TERRAIN = 1
-DIVERGED = 3
-TOO_SHARP = 5
-"""The ground bends towards the wheel more sharply than the tyre: it cannot touch at one point."""
+from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, TOO_SHARP
+from grouser._kernels.vehicles.frames import rotation_of_quaternion
 
 WORLD = 0
 WHEEL = 1
@@ -142,100 +137,88 @@ def world_twist(R, axes, given, twist, out):
                 out[half + i] = axes[0, i] * twist[half] + axes[1, i] * twist[half + 1] + axes[2, i] * twist[half + 2]
 
 
-@kernel
-def turn_world(turn, R, out):
-    """out ← exp([turn]×) R: R turned by a rotation vector in world axes."""
-    x = turn[0]
-    y = turn[1]
-    z = turn[2]
-    square = x * x + y * y + z * z
-    # a = sin θ/θ, b = (1 − cos θ)/θ²
-    if square < 1e-4:
-        a = 1.0 - square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0))
-        b = 0.5 - square * (1.0 / 24.0 - square * (1.0 / 720.0 - square / 40320.0))
-    else:
-        angle = math.sqrt(square)
-        a = math.sin(angle) / angle
-        b = (1.0 - math.cos(angle)) / square
-    for k in range(3):
-        p = R[0, k]
-        q = R[1, k]
-        r = R[2, k]
-        cx = y * r - z * q
-        cy = z * p - x * r
-        cz = x * q - y * p
-        out[0, k] = p + a * cx + b * (y * cz - z * cy)
-        out[1, k] = q + a * cy + b * (z * cx - x * cz)
-        out[2, k] = r + a * cz + b * (x * cy - y * cx)
+class RollingWheel(Struct):
+    """One wheel on a ground law, what drives it, its path, and work space.
 
-
-@kernel
-def turn_rate(turn, omega, out):
-    """Rate of the rotation vector `turn` of exp([turn]×) R when the world angular velocity is ω.
-
-    Runge–Kutta–Munthe-Kaas: ω − ½ turn × ω + turn × (turn × ω)/12; what is left out is of the fifth order.
+    A state is (quaternion w x y z, three zeros, u, v, x, y), so that the group moves it as it moves a vehicle.
     """
-    cx = turn[1] * omega[2] - turn[2] * omega[1]
-    cy = turn[2] * omega[0] - turn[0] * omega[2]
-    cz = turn[0] * omega[1] - turn[1] * omega[0]
-    out[0] = omega[0] - 0.5 * cx + (turn[1] * cz - turn[2] * cy) / 12.0
-    out[1] = omega[1] - 0.5 * cy + (turn[2] * cx - turn[0] * cz) / 12.0
-    out[2] = omega[2] - 0.5 * cz + (turn[0] * cy - turn[1] * cx) / 12.0
+
+    address = integer()  # of the ground law
+    par = integer()
+    rim = number()  # [m]
+    tyre = number()  # [m]
+    dt = number()  # [s]
+    given = integer()  # axes of the twist
+    twist = array("halves", 6)  # ω [rad/s] and sliding velocity [m/s] at 0, dt/2, dt, …
+    states = array("rows", 11)  # the first is given
+    ground = array(6)
+    R = array(3, 3)
+    axes = array(3, 3)
+    L = array(4, 6)
+    world = array(6)  # ω and sliding velocity, world axes
+    velocity = array(10)
+    slopes = array(4, 10)
+    stage = array(11)
+    work = array(2, 6)
+
+
+@inlined
+def find_ground(wheel, state):
+    """Orientation of the wheel and the ground at its contact."""
+    rotation_of_quaternion(state, wheel.R)
+    call_law(wheel.address, wheel.par, state[9:11], wheel.ground, wheel.ground)
+
+
+@kernel
+def wheel_velocity(wheel, state, half):
+    """Velocity of a state into wheel.velocity: ω in wheel axes, zeros, the rates of (u, v, x, y); returns a status."""
+    find_ground(wheel, state)
+    contact_axes(wheel.R, state[7], state[8], wheel.axes)
+    status = contact_matrix(wheel.axes, state[8], wheel.rim, wheel.tyre, wheel.ground, wheel.L)
+    if status != OK:
+        return status
+    world_twist(wheel.R, wheel.axes, wheel.given, wheel.twist[half], wheel.world)
+    for i in range(3):
+        wheel.velocity[i] = 0.0
+        for k in range(3):
+            wheel.velocity[i] += wheel.R[k, i] * wheel.world[k]
+    for i in range(4):
+        wheel.velocity[6 + i] = 0.0
+        for c in range(6):
+            wheel.velocity[6 + i] += wheel.L[i, c] * wheel.world[c]
+    return OK
 
 
 @entry
-def roll_torus(address, par, rim, tyre, twist, given, dt, R, contact, rotations, contacts):
-    """Roll one torus wheel over the ground law at `address` by Runge–Kutta of the fourth order on the group.
+def roll_torus(wheel):
+    """Roll a torus wheel by Runge–Kutta steps of the fourth order on the group, into wheel.states from its first row.
 
-    twist: ω and sliding velocity at the times 0, dt/2, dt, …, shape (2 steps + 1, 6), in axes `given`.
-    R (3, 3), contact (4,) = (u, v, x, y): where it starts, and then where it ends. rotations (steps + 1, 3, 3) and
-    contacts (steps + 1, 4): every step. Returns the status and how many rows were filled.
+    Returns the status and how many rows were filled.
     """
-    steps = rotations.shape[0] - 1
-    stage_R = np.empty((3, 3))
-    axes = np.empty((3, 3))
-    L = np.empty((4, 6))
-    world = np.empty(6)
-    ground = np.empty(6)
-    stage = np.zeros(7)  # the turn since the step began, then u, v, x, y
-    rates = np.zeros((4, 7))
-    status = OK
-    for k in range(steps + 1):
-        rotations[k] = R
-        contacts[k] = contact
-        for j in range(4):
-            # The last row only asks whether the wheel can stand there.
-            if k == steps and j > 0:
-                break
-            h = dt if j == 3 else 0.5 * dt
-            for i in range(7):
-                stage[i] = h * rates[j - 1, i] if j > 0 else 0.0
-            for i in range(4):
-                stage[3 + i] += contact[i]
-            turn_world(stage, R, stage_R)
-            call_law(address, par, stage[5:7], ground, ground)
-            contact_axes(stage_R, stage[3], stage[4], axes)
-            status = contact_matrix(axes, stage[4], rim, tyre, ground, L)
+    steps = wheel.states.shape[0] - 1
+    k = wheel.slopes
+    for step in range(steps + 1):
+        state = wheel.states[step]
+        status = wheel_velocity(wheel, state, 2 * step)
+        if status != OK or step == steps:  # the last row only asks whether the wheel can stand there
+            return status, step + (status == OK)
+        for i in range(k.shape[1]):
+            k[0, i] = wheel.velocity[i]
+        for j in range(1, 4):
+            h = wheel.dt if j == 3 else 0.5 * wheel.dt
+            move(state, k[j - 1], h, wheel.stage)
+            status = wheel_velocity(wheel, wheel.stage, 2 * step + (j + 1) // 2)
             if status != OK:
-                return status, k + (j > 0)
-            world_twist(stage_R, axes, given, twist[2 * k + (j + 1) // 2], world)
-            turn_rate(stage, world, rates[j])
-            for i in range(4):
-                rates[j, 3 + i] = 0.0
-                for c in range(6):
-                    rates[j, 3 + i] += L[i, c] * world[c]
-        if k < steps:
-            for i in range(7):
-                stage[i] = dt / 6.0 * (rates[0, i] + 2.0 * (rates[1, i] + rates[2, i]) + rates[3, i])
-            turn_world(stage, R, R)
-            total = 0.0
-            for i in range(4):
-                contact[i] += stage[3 + i]
-                total += abs(contact[i])
-            if not (total <= 1e9):
-                return DIVERGED, k + 1
-            call_law(address, par, contact[2:4], ground, ground)
-            status = align_contact(R, rim, tyre, ground, axes, L, contact)
-            if status != OK:
-                return status, k + 1
+                return status, step + 1
+            correct_slope(k[j - 1], h, wheel.velocity, k[j], wheel.work)
+        for i in range(k.shape[1]):
+            wheel.velocity[i] = (k[0, i] + 2.0 * (k[1, i] + k[2, i]) + k[3, i]) / 6.0
+        end = wheel.states[step + 1]
+        move(state, wheel.velocity, wheel.dt, end)
+        if not (abs(end[7]) + abs(end[8]) + abs(end[9]) + abs(end[10]) <= 1e9):
+            return DIVERGED, step + 1
+        find_ground(wheel, end)
+        status = align_contact(wheel.R, wheel.rim, wheel.tyre, wheel.ground, wheel.axes, wheel.L, end[7:])
+        if status != OK:
+            return status, step + 1
     return OK, steps + 1

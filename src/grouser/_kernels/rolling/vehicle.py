@@ -1,262 +1,236 @@
-"""A vehicle whose torus wheels roll on smooth ground: R (16.17), eliminated by hand and integrated by Runge–Kutta.
-
-State: q as everywhere, and for each wheel its contact coordinates (u, v, x, y).
-"""
+"""A vehicle whose torus wheels roll on smooth ground: R (16.17), eliminated by hand and integrated by Runge–Kutta."""
 
 import math
 
-import numpy as np
-
-from grouser._compile.jit import allocating, entry, kernel
+from grouser._compile.jit import entry, kernel
+from grouser._kernels.contact.geometry import set_contact
 from grouser._kernels.group import correct_slope, move
+from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.least_squares import least_squares
 from grouser._kernels.null_space import factorise_rows, smallest_solution
 from grouser._kernels.rolling.closure import (
     align_contacts,
     contact_rates,
-    make_room,
-    make_touch,
+    coupling_error,
+    dot,
     meet_ground,
-    slip_velocity,
     tangent_axes,
 )
-from grouser._kernels.rolling.contact import DIVERGED, OK
+from grouser._kernels.scratch import clear_scratch
+from grouser._kernels.simulation.rollout import copy_row, record_contacts
+from grouser._kernels.simulation.step import DIVERGED, OK
 from grouser._kernels.vehicles.frames import pose_frames
 
-# Entries of `settings`.
-SIGMA = 0
-TOLERANCE = 1
-RATE_WEIGHT = 2
-PATH_GAIN = 3
-PATH_LENGTH = 4
-REALIGN = 5
-
-
-@allocating
-def make_solver(nv, hard, soft):
-    """Work space of `rolling_velocity` for nv velocities: hard rows and right side, Q, soft columns and right side."""
-    return (
-        np.zeros((hard, nv)),
-        np.zeros(hard),
-        np.zeros((nv, nv)),
-        np.zeros((nv, soft)),
-        np.zeros(soft),
-        np.zeros((nv, nv)),
-        np.zeros((4, max(hard, soft, nv))),
-        np.zeros(nv, np.int64),
-        np.zeros((3, nv)),
-    )
+FASTEST = 1e6
+"""Sum of all rates beyond which a vehicle has come to a singular configuration."""
 
 
 @kernel
-def follow_rows(settings, q, path, steering, units, s, H, rhs, m, n):
-    """Rows that lead the platform along a path: its speed, and the rates of the steering joints; returns their end.
+def follow_rows(job, q, place, m):
+    """Hard rows from m on that lead the platform along a path: its speed, and the rates of the steering joints.
 
-    path = (x, y, heading, speed, curvature) of the point it should be at; `steering` has a row (joint, x, y, gain) for
-    each joint, x and y of its axis from the point that is led. Without steering joints, the turn rate is the row.
+    place: the row of the path where it should be. Without steering joints, the turn rate is the row. Returns their end.
     """
-    R = s.R_world_body
+    H, rhs = job.work.hard, job.work.hard_side
+    n = job.s.v.size
+    R = job.s.R_world_body
     heading = math.atan2(R[1, 0], R[0, 0])
-    c = math.cos(path[2])
-    d = math.sin(path[2])
-    ahead = c * (path[0] - q[4]) + d * (path[1] - q[5])
-    left = c * (q[5] - path[1]) - d * (q[4] - path[0])
-    turned = math.atan2(math.sin(heading - path[2]), math.cos(heading - path[2]))
+    c = math.cos(place[2])
+    d = math.sin(place[2])
+    ahead = c * (place[0] - q[4]) + d * (place[1] - q[5])
+    left = c * (q[5] - place[1]) - d * (q[4] - place[0])
+    turned = math.atan2(math.sin(heading - place[2]), math.cos(heading - place[2]))
     # e_y' = e_ψ and e_ψ' = κ_c − κ: critically damped over the path length ℓ.
-    span = settings[PATH_LENGTH]
-    curvature = path[4] - left / (span * span) - 2.0 * turned / span
-    speed = path[3] + settings[PATH_GAIN] * ahead
+    span = job.path_length
+    curvature = place[4] - left / (span * span) - 2.0 * turned / span
+    speed = place[3] + job.path_gain * ahead
     for j in range(n):
         H[m, j] = 0.0
     for j in range(3):
         H[m, 3 + j] = math.cos(heading) * R[0, j] + math.sin(heading) * R[1, j]
     rhs[m] = speed
     m += 1
-    for k in range(max(steering.shape[0], 1)):
+    for k in range(max(job.steering.shape[0], 1)):
         for j in range(n):
             H[m, j] = 0.0
-        if steering.shape[0] == 0:
+        if job.steering.shape[0] == 0:
             for j in range(3):
-                H[m, j] = R[2, j] * units[j]
+                H[m, j] = R[2, j] * job.units[j]
             rhs[m] = speed * curvature
         else:
-            joint = int(steering[k, 0])
-            wanted = math.atan2(steering[k, 1] * curvature, 1.0 - steering[k, 2] * curvature)
-            H[m, 6 + joint] = units[6 + joint]
-            rhs[m] = steering[k, 3] * (wanted - q[7 + joint])
+            joint = int(job.steering[k, 0])
+            x = job.steering[k, 1]
+            y = job.steering[k, 2]
+            gain = job.steering[k, 3]
+            wanted = math.atan2(x * curvature, 1.0 - y * curvature)
+            H[m, 6 + joint] = job.units[6 + joint]
+            rhs[m] = gain * (wanted - q[7 + joint])
         m += 1
     return m
 
 
 @kernel
-def rolling_velocity(vehicle, settings, q, desired, weights, units, path, steering, s, touch, solver):
-    """Joint-space velocity into s.v; returns the rank of the hard rows.
+def hard_rows(job, q, half):
+    """The gap along the normal, the couplings, and rolling; with a path in place of rolling, the rows that follow it.
 
-    Hard rows: the gap along the normal, the couplings, and rolling; among what they leave, the joint rates nearest to
-    the desired ones (16.10). With a path instead, the rows that follow it are hard, and slip is what is made small,
-    with the joint rates weighed by a little.
+    Returns how many rows there are.
     """
-    frame, row, violation, _, _ = touch
-    H, rhs, Q, B, b, N, wide, pivot, vectors = solver
-    sigma = settings[SIGMA]
-    nw = vehicle.wheel.size
-    nc = vehicle.coupling_value.size
-    n = s.v.size
-    follows = path.size > 0
+    vehicle, work, units = job.vehicle, job.work, job.units
+    H, rhs = work.hard, work.hard_side
+    n = job.s.v.size
+    follows = job.path.shape[0] > 0
     m = 0
-    for w in range(nw):
+    for w in range(vehicle.wheel.size):
         for j in range(n):
-            H[m, j] = row[w, 4, j] * units[j]
-        rhs[m] = -sigma * violation[w, 4]
+            H[m, j] = work.row[w, 4, j] * units[j]
+        rhs[m] = -job.sigma * work.violation[w, 4]
         m += 1
         for k in range(0 if follows else 2):
             for j in range(n):
-                H[m, j] = row[w, k, j] * units[j]
+                H[m, j] = work.row[w, k, j] * units[j]
             rhs[m] = 0.0
             m += 1
-    for c in range(nc):
+    for c in range(vehicle.coupling_value.size):
         size = 0.0
-        miss = -vehicle.coupling_value[c]
         for j in range(n - 6):
             size = max(size, abs(vehicle.coupling[c, j]))
-            miss += vehicle.coupling[c, j] * q[7 + j]
         for j in range(6):
             H[m, j] = 0.0
         for j in range(n - 6):
             H[m, 6 + j] = vehicle.coupling[c, j] / size * units[6 + j]
-        rhs[m] = -sigma * miss / size
+        rhs[m] = -job.sigma * coupling_error(vehicle, c, q) / size
         m += 1
     if follows:
-        m = follow_rows(settings, q, path, steering, units, s, H, rhs, m, n)
-    rank = factorise_rows(H, rhs, m, n, settings[TOLERANCE], Q)
-    x = vectors[0]
-    smallest_solution(H, rhs, m, n, rank, Q, N, vectors[1], x)
+        m = follow_rows(job, q, job.path[min(half, job.path.shape[0] - 1)], m)
+    return m
+
+
+@kernel
+def soft_rows(job, half, rank):
+    """What is made small in the null space of the hard rows: joint rates away from the desired ones, and slip if a
+    path is followed. Returns how many."""
+    work, units = job.work, job.units
+    B, b, Q, x = work.soft, work.soft_side, work.Q, work.particular
+    n = job.s.v.size
     free = n - rank
-    joint_weight = settings[RATE_WEIGHT] if follows else 1.0
+    follows = job.path.shape[0] > 0
+    desired = job.desired[min(half, job.desired.shape[0] - 1)]
+    joint_weight = job.rate_weight if follows else 1.0
     for j in range(n - 6):
-        g = joint_weight * weights[j] * units[6 + j]
-        b[j] = joint_weight * weights[j] * desired[j] - g * x[6 + j]
+        g = joint_weight * job.weights[j] * units[6 + j]
+        b[j] = joint_weight * job.weights[j] * desired[j] - g * x[6 + j]
         for i in range(free):
             B[i, j] = g * Q[6 + j, rank + i]
     soft = n - 6
-    if follows:
-        for w in range(nw):
-            a, along, c = tangent_axes(frame[w, 0], frame[w, 1])
-            for k in range(2):
-                for i in range(-1, free):
-                    total = 0.0
-                    for j in range(n):
-                        along_axis = a * row[w, 0, j] if k == 0 else c * (row[w, 1, j] - along * row[w, 0, j])
-                        total += along_axis * units[j] * (x[j] if i < 0 else Q[j, rank + i])
-                    if i < 0:
-                        b[soft] = -total
-                    else:
-                        B[i, soft] = total
-                soft += 1
-    z = vectors[2]
-    least_squares(B, b, soft, free, N, z, wide, pivot)
+    for w in range(job.vehicle.wheel.size if follows else 0):
+        a, along, c = tangent_axes(work.ground[w, 0], work.ground[w, 1])
+        row = work.row[w]
+        for k in range(2):
+            for i in range(-1, free):
+                total = 0.0
+                for j in range(n):
+                    along_axis = a * row[0, j] if k == 0 else c * (row[1, j] - along * row[0, j])
+                    total += along_axis * units[j] * (x[j] if i < 0 else Q[j, rank + i])
+                if i < 0:
+                    b[soft] = -total
+                else:
+                    B[i, soft] = total
+            soft += 1
+    return soft
+
+
+@kernel
+def rolling_velocity(job, q, half):
+    """Joint-space velocity into s.v; returns the rank of the hard rows.
+
+    Among what the hard rows leave, the joint rates nearest to the desired ones (16.10); with a path the least slip,
+    with the joint rates weighed by a little.
+    """
+    work, v = job.work, job.s.v
+    n = v.size
+    m = hard_rows(job, q, half)
+    rank = factorise_rows(work.hard, work.hard_side, m, n, job.tolerance, work.Q)
+    smallest_solution(work.hard, work.hard_side, m, n, rank, work.Q, work.N, work.inner, work.particular)
+    soft = soft_rows(job, half, rank)
+    free = n - rank
+    least_squares(work.soft, work.soft_side, soft, free, work.N, work.free, work.wide, work.pivot)
     for j in range(n):
-        total = x[j]
+        total = work.particular[j]
         for i in range(free):
-            total += Q[j, rank + i] * z[i]
-        s.v[j] = units[j] * total
+            total += work.Q[j, rank + i] * work.free[i]
+        v[j] = job.units[j] * total
     return rank
 
 
 @kernel
-def evaluate(
-    vehicle, address, par, settings, q, contact, desired, weights, units, path, steering, s, touch, room, solver
-):
-    """Velocity and contact rates of a state; returns status, rank and ‖C‖."""
-    pose_frames(vehicle, q, s)
-    status, squared = meet_ground(vehicle, address, par, q, contact, s, touch, room)
+def evaluate(job, q, half):
+    """Velocity of an extended state into work.velocity, `half` half steps from the start; status, rank and ‖C‖."""
+    pose_frames(job.vehicle, q, job.s)
+    status, squared = meet_ground(job, q)
     if status != OK:
         return status, 0, 0.0
-    rank = rolling_velocity(vehicle, settings, q, desired, weights, units, path, steering, s, touch, solver)
-    contact_rates(settings[SIGMA], s, touch)
+    rank = rolling_velocity(job, q, half)
+    contact_rates(job)
     total = 0.0
-    for j in range(s.v.size):
-        total += abs(s.v[j])
+    for rate in job.work.velocity:
+        total += abs(rate)
+    return OK if total < FASTEST else DIVERGED, rank, math.sqrt(squared)
+
+
+@kernel
+def record(job, q, rank, norm, row):
+    """The state just evaluated, into a row."""
+    vehicle, s, work = job.vehicle, job.s, job.work
+    copy_row(q, job.states, row)
+    copy_row(work.velocity, job.velocities, row)
+    job.closure[row] = norm
+    job.rank[row] = rank
+    R = s.R_world_body
     for w in range(vehicle.wheel.size):
-        for i in range(4):
-            total += abs(touch[4][w, i])
-    return OK if total < 1e6 else DIVERGED, rank, math.sqrt(squared)
+        rim = s.rims[w]
+        for i in range(3):
+            # The rim shrinks to the contact point, so that its angle does not matter.
+            rim[0, i] = s.p_world_body[i] + dot(R[i], work.point[w])
+            rim[1, i] = 0.0
+            rim[2, i] = 0.0
+        n = work.ground[w, 2]
+        set_contact(vehicle, s, w, 0.0, 0.0, dot(R[0], n), dot(R[1], n), dot(R[2], n))
+        s.height_error[w] = dot(n, work.gap[w])
+    wheel_jacobians(vehicle, s)
+    record_contacts(vehicle, s, job.contacts[row])
 
 
 @entry
-def roll_vehicle(
-    vehicle, address, par, settings, q, contact, desired, weights, units, path, steering, dt, steps, every, out_q,
-    out_contact, out_v, out_rate, out_slip, out_closure, out_rank, s,
-):  # fmt: skip
-    """Integrate q and contact, in place, over `steps` of dt; returns the status, the steps done and the rows recorded.
+def roll_vehicle(job):
+    """Integrate job.state over the steps of a job; returns the status, the steps done and the rows recorded.
 
-    `desired` (1 or 2 steps + 1, nj) and `path` (0 or 2 steps + 1, 5) hold their values at every half step. With 0 steps
-    one row is recorded.
+    Every so many steps and the last are recorded.
     """
-    nw = vehicle.wheel.size
-    nv = q.size - 1
-    hard = 3 * nw + vehicle.coupling_value.size + 2 + steering.shape[0]
-    touch = make_touch(nw, nv)
-    room = make_room(nv)
-    solver = make_solver(nv, hard, nv - 6 + 2 * nw)
-    rate = touch[4]
-    k = s.stage
-    k_contact = np.zeros((4, nw, 4))
-    contact_stage = np.zeros((nw, 4))
-    constant = desired.shape[0] == 1
-    follows = path.shape[0] > 0
+    q, work, k = job.state, job.work, job.work.slopes
+    clear_scratch(job.vehicle, job.s)
     row = 0
-    for step in range(steps + 1):
-        for stage in range(4):
-            half = 2 * step + (0 if stage == 0 else 1 if stage < 3 else 2)
-            wanted = desired[0 if constant else min(half, desired.shape[0] - 1)]
-            place = path[min(half, path.shape[0] - 1)] if follows else wanted[:0]
-            if stage == 0:
-                status, rank, norm = evaluate(
-                    vehicle, address, par, settings, q, contact, wanted, weights, units, place, steering, s, touch,
-                    room, solver,
-                )  # fmt: skip
-                if status == OK and (step % every == 0 or step == steps):
-                    for i in range(nv + 1):
-                        out_q[row, i] = q[i]
-                    for i in range(nv):
-                        out_v[row, i] = s.v[i]
-                    for w in range(nw):
-                        slip_velocity(w, s, touch, out_slip[row, w])
-                        for i in range(4):
-                            out_contact[row, w, i] = contact[w, i]
-                            out_rate[row, w, i] = rate[w, i]
-                    out_closure[row] = norm
-                    out_rank[row] = rank
-                    row += 1
-                if status == OK and step == steps:
-                    return OK, step, row
-                for i in range(nv):
-                    k[0, i] = s.v[i]
-            else:
-                h = dt if stage == 3 else 0.5 * dt
-                move(q, k[stage - 1], h, s.q_stage)
-                for w in range(nw):
-                    for i in range(4):
-                        contact_stage[w, i] = contact[w, i] + h * k_contact[stage - 1, w, i]
-                status, rank, norm = evaluate(
-                    vehicle, address, par, settings, s.q_stage, contact_stage, wanted, weights, units, place, steering,
-                    s, touch, room, solver,
-                )  # fmt: skip
-                correct_slope(k[stage - 1], h, s.v, k[stage], s.twists)
+    for step in range(job.steps + 1):
+        status, rank, norm = evaluate(job, q, 2 * step)
+        if status != OK:
+            return status, step, row
+        if step % job.every == 0 or step == job.steps:
+            record(job, q, rank, norm, row)
+            row += 1
+        if step == job.steps:
+            break
+        for i in range(k.shape[1]):
+            k[0, i] = work.velocity[i]
+        for stage in range(1, 4):
+            h = job.dt if stage == 3 else 0.5 * job.dt
+            move(q, k[stage - 1], h, work.stage)
+            status, _, _ = evaluate(job, work.stage, 2 * step + (stage + 1) // 2)
             if status != OK:
                 return status, step, row
-            for w in range(nw):
-                for i in range(4):
-                    k_contact[stage, w, i] = rate[w, i]
-        for i in range(nv):
-            s.v[i] = (k[0, i] + 2.0 * (k[1, i] + k[2, i]) + k[3, i]) / 6.0
-        move(q, s.v, dt, q)
-        for w in range(nw):
-            for i in range(4):
-                total = k_contact[0, w, i] + 2.0 * (k_contact[1, w, i] + k_contact[2, w, i]) + k_contact[3, w, i]
-                contact[w, i] += dt * total / 6.0
-        if settings[REALIGN] > 0.0:
-            pose_frames(vehicle, q, s)
-            align_contacts(vehicle, address, par, q, contact, s, touch, room)
-    return OK, steps, row
+            correct_slope(k[stage - 1], h, work.velocity, k[stage], job.s.twists)
+        for i in range(k.shape[1]):
+            work.velocity[i] = (k[0, i] + 2.0 * (k[1, i] + k[2, i]) + k[3, i]) / 6.0
+        move(q, work.velocity, job.dt, q)
+        if job.realign:
+            pose_frames(job.vehicle, q, job.s)
+            align_contacts(job, q)
+    return OK, job.steps, row

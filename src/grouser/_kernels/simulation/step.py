@@ -17,6 +17,8 @@ OFF_TERRAIN = 1
 ROLLED_OVER = 2
 DIVERGED = 3
 UNSOLVED = 4
+TOO_SHARP = 5
+"""The ground bends towards a rolling wheel more sharply than its tyre: it cannot touch at one point."""
 
 
 class Function(NamedTuple):
