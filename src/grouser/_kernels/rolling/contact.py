@@ -12,8 +12,8 @@ from grouser._compile.jit import entry, inlined, kernel
 from grouser._compile.struct import Struct, array, integer, number
 from grouser._kernels.group import correct_slope, move
 from grouser._kernels.law import call_law
+from grouser._kernels.rotation import matrix as rotation_of_quaternion
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, TOO_SHARP
-from grouser._kernels.vehicles.frames import rotation_of_quaternion
 
 WORLD = 0
 WHEEL = 1
