@@ -7,11 +7,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import chdtri
 
 from grouser import checks
-from grouser._kernels.fusion import memory as slots
-from grouser.checks import FloatArray
+from grouser._kernels.fusion import memory as kernels
+from grouser._kernels.fusion.memory import FusionMemory
 from grouser.errors import SimulationError
 
 LOST_GYRO, LOST_ACCELERATION = 1.0, 0.1
@@ -21,6 +22,13 @@ LOST_TIME = 0.1
 """… for about so long [s] at a time."""
 STILL_FACTOR = 4.0
 """Variance of the IMU's samples, over that of its noise, up to which the vehicle may stand."""
+IN_RANGE = 0.995
+"""Share of its range from which on a reading counts as saturated."""
+AS_THEY_ARE = (
+    *("rate", "gap", "gravity", "slip", "slip_length", "lasting_length", "slip_arm", "still_speed", "align"),
+    *("distrust_after", "recover_after", "missing_after"),
+)
+"""Settings that the kernels take unchanged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,61 +133,51 @@ class FusionSettings:
         """A copy with some fields changed."""
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
-    def plan(self, yaw: float) -> FloatArray:
-        """As the kernels take them, for a start with a yaw [rad]."""
-        p = np.zeros(slots.PLAN)
-        imu = np.array(self.imu_position)
-        values = {
-            slots.GYRO_NOISE: self.gyro_noise**2,
-            slots.ACCELERATION_NOISE: self.acceleration_noise**2,
-            slots.GYRO_WALK: self.gyro_walk**2,
-            slots.ACCELERATION_WALK: self.acceleration_walk**2,
-            slots.GYRO_RANGE: 0.995 * self.gyro_range,
-            slots.ACCELERATION_RANGE: 0.995 * self.acceleration_range,
-            slots.GYRO_LOST: (LOST_GYRO * self.gyro_range) ** 2 * LOST_TIME,
-            slots.ACCELERATION_LOST: (LOST_ACCELERATION * self.acceleration_range) ** 2 * LOST_TIME,
-            slots.SLIP_LENGTH: self.slip_length,
-            slots.SLIP_ARM: self.slip_arm,
-            slots.GRAVITY: self.gravity,
-            slots.ALIGN: self.align,
-            slots.GAP: self.gap,
-            slots.WINDOW: self.still_window,
-            slots.STILL_GYRO: STILL_FACTOR * self.gyro_noise**2 * self.rate,
-            slots.STILL_ACCELERATION: STILL_FACTOR * self.acceleration_noise**2 * self.rate,
-            slots.STILL_SPEED: self.still_speed,
-            slots.STILL_VELOCITY_SIGMA: self.still_noise[0],
-            slots.STILL_POSITION_SIGMA: self.still_noise[1],
-            slots.STILL_ROTATION_SIGMA: self.still_noise[2],
-            slots.DISTRUST_AFTER: self.distrust_after,
-            slots.RECOVER_AFTER: self.recover_after,
-            slots.MISSING_AFTER: self.missing_after,
-            slots.TILT_SIGMA: self.tilt,
-            slots.YAW_SIGMA: self.start_noise[1],
-            slots.START_SIGMA: self.start_noise[0],
-            slots.GYRO_BIAS_SIGMA: self.gyro_bias,
-            slots.ACCELERATION_BIAS_SIGMA: self.acceleration_bias,
-            slots.START_YAW: yaw,
-            slots.RATE: self.rate,
-            slots.LASTING_LENGTH: self.lasting_length,
-        }
-        for slot, value in values.items():
-            p[slot] = value
-        p[slots.SLIP_SIGMA : slots.SLIP_SIGMA + 3] = self.slip
-        p[slots.LASTING_SIGMA : slots.LASTING_SIGMA + 3] = self.lasting_slip
-        p[slots.DISTRUST_SIGMA : slots.DISTRUST_SIGMA + 3] = self.distrust_slip
-        p[slots.LEVER_WHEELS : slots.LEVER_WHEELS + 3] = np.array(self.wheel_point) - imu
-        p[slots.LEVER_BODY : slots.LEVER_BODY + 3] = -imu
-        p[slots.GATE + 1 : slots.GATE + 7] = chdtri(np.arange(1, 7), 1.0 - self.gate)
-        return p
-
-    def memory(self, yaw: float) -> slots.FusionMemory:
+    def memory(self, yaw: float) -> FusionMemory:
         """Empty memory for a filter that starts with a yaw [rad]."""
         clones = int(self.clones) + 1  # one for the anchor of a standstill or the newest frame
-        past = max(2, math.ceil(self.history * self.rate))
-        n = max(slots.CORE + slots.CLONE * clones, slots.FIGURES, slots.PLAN, 2 + slots.PAYLOAD)
-        tallies = np.zeros(slots.TALLIES, dtype=np.int64)
-        tallies[slots.ANCHOR] = -1
-        tallies[slots.MOST_CLONES], tallies[slots.MOST_PAST] = clones, past
-        desk = np.zeros((slots.PAST_ROW + past, n))
-        desk[slots.PLAN_ROW, : slots.PLAN] = self.plan(yaw)
-        return slots.FusionMemory(desk=desk, spread=np.zeros((n, n)), tallies=tallies)
+        memory: FusionMemory = FusionMemory.zeros(
+            n=kernels.CORE + kernels.CLONE * clones,
+            clones=clones,
+            past=max(2, math.ceil(self.history * self.rate)),
+            waiting=kernels.MOST_WAITING,
+        )
+        for name, value in self._packed(yaw).items():
+            memory.settings[name] = value
+        memory.counts.anchor = -1
+        return memory
+
+    def _packed(self, yaw: float) -> dict[str, ArrayLike]:
+        """Fields of the kernels' record: variances and densities in place of sigmas where they are added to one."""
+        imu = np.array(self.imu_position)
+        velocity, position, rotation = self.still_noise
+        tilt, start = self.tilt, self.start_noise
+        return {
+            "gyro_noise": self.gyro_noise**2,
+            "acceleration_noise": self.acceleration_noise**2,
+            "gyro_walk": self.gyro_walk**2,
+            "acceleration_walk": self.acceleration_walk**2,
+            "gyro_range": IN_RANGE * self.gyro_range,
+            "acceleration_range": IN_RANGE * self.acceleration_range,
+            "gyro_lost": (LOST_GYRO * self.gyro_range) ** 2 * LOST_TIME,
+            "acceleration_lost": (LOST_ACCELERATION * self.acceleration_range) ** 2 * LOST_TIME,
+            "lever_wheels": np.array(self.wheel_point) - imu,
+            "lever_body": -imu,
+            "lasting": self.lasting_slip,
+            "distrusted_slip": self.distrust_slip,
+            "gate": np.append(0.0, chdtri(np.arange(1, 7), 1.0 - self.gate)),
+            "window": self.still_window,
+            "quiet": STILL_FACTOR * self.rate * np.repeat([self.gyro_noise**2, self.acceleration_noise**2], 3),
+            "still_velocity": velocity,
+            "still_position": position,
+            "still_rotation": rotation,
+            "start": np.concatenate(
+                [
+                    (tilt, tilt, start[1]),
+                    np.repeat([velocity, start[0], self.gyro_bias, self.acceleration_bias], 3),
+                    self.slip,
+                    self.lasting_slip,
+                ]
+            ),
+            "yaw": yaw,
+        } | {name: getattr(self, name) for name in AS_THEY_ARE}
