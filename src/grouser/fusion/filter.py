@@ -7,6 +7,7 @@ leaves is correlated along the way, and a filter that took it for white noise wo
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,8 @@ from scipy.special import chdtri
 
 from grouser import checks
 from grouser._kernels.fusion import filter as kernels
-from grouser._kernels.fusion.memory import ESTIMATE, IMU, KEYFRAME, POSE, WHEELS, Drive
+from grouser._kernels.fusion.memory import CLOCK, COUNTS, ESTIMATE, IMU, KEYFRAME, POSE, WHEELS, Drive
+from grouser._kernels.fusion.memory import FAULTS as FAULT_COUNTS
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.fusion.estimate import FusionEstimate
@@ -25,6 +27,8 @@ from grouser.fusion.settings import FusionSettings
 
 logger = logging.getLogger("grouser.odometry")
 
+ESTIMATED = tuple(f.name for f in dataclasses.fields(FusionEstimate) if f.name not in ("time", "degraded"))
+"""Arrays of an estimate."""
 SOURCES = ("wheels", "poses", "standstill")
 OBSERVED = (False, False, True, True, True, False)
 """Entries of (ω, v) that the wheels of an LRU measure: yaw rate, forward and sideways speed."""
@@ -100,9 +104,11 @@ class Fusion:
         kernels.estimate(self._memory, self._one)
 
     def _bind(self) -> None:
-        """Look up once what every sample needs."""
-        self._event = self._one.events[0]
-        self._reading = self._event.imu
+        """Fields of the records as arrays: attributes of a NumPy record cost microseconds."""
+        self._event = _fields(self._one.events)
+        self._row = _fields(self._one.estimates)
+        self._clock = _fields(np.frombuffer(self._memory.clock, dtype=CLOCK))
+        self._counts = _fields(np.frombuffer(self._memory.counts, dtype=COUNTS))
         self._fault_counts = np.frombuffer(self._memory.faults, dtype=np.int64)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -111,8 +117,9 @@ class Fusion:
 
     def imu(self, t: float, gyro: ArrayLike, acceleration: ArrayLike) -> None:
         """A sample at time t [s]: rates [rad/s] and specific force [m/s²] in body axes, (3,) each."""
-        self._reading[:3] = _entries(gyro, "gyro", (3,))
-        self._reading[3:] = _entries(acceleration, "acceleration", (3,))
+        reading = self._event["imu"]
+        reading[:3] = _entries(gyro, "gyro", (3,))
+        reading[3:] = _entries(acceleration, "acceleration", (3,))
         self._feed(IMU, _time(t))
 
     def wheels(self, t: float, twist: ArrayLike, covariance: ArrayLike, observed: ArrayLike = OBSERVED) -> None:
@@ -131,7 +138,7 @@ class Fusion:
             self._count("wheels_not_finite")
             return
         event = self._event
-        event["twist"], event["covariance"], event["observed"] = velocity, matrix, rows
+        event["twist"][:], event["covariance"][:], event["observed"][:] = velocity, matrix, rows
         self._feed(WHEELS, stamp)
 
     def keyframe(self, t: float) -> None:
@@ -159,24 +166,24 @@ class Fusion:
             self._count("pose_not_finite")
             return
         event = self._event
-        event["start"], event["quaternion"], event["position"] = start, q / size, p
-        event["covariance"] = matrix
+        event["start"][()], event["quaternion"][:], event["position"][:] = start, q / size, p
+        event["covariance"][:] = matrix
         self._feed(POSE, end)
 
     @property
     def ready(self) -> bool:
         """Whether the alignment is done and there is an estimate."""
-        return bool(self._memory.counts.ready)
+        return bool(self._counts["ready"])
 
     @property
     def time(self) -> float:
         """Of the estimate [s]: that of the last IMU sample."""
-        return float(self._memory.clock.now)
+        return float(self._clock["now"])
 
     @property
     def standing(self) -> bool:
         """Whether it stands still."""
-        return bool(self._memory.counts.anchor >= 0)
+        return bool(self._counts["anchor"] >= 0)
 
     @property
     def estimate(self) -> FusionEstimate | None:
@@ -184,37 +191,26 @@ class Fusion:
         if not self.ready:
             return None
         kernels.estimate(self._memory, self._one)
-        row = self._one.estimates[0].copy()
-        return FusionEstimate(
-            time=float(row.time),
-            position=row.position + self._start,
-            quaternion=row.quaternion,
-            velocity=row.velocity,
-            twist=row.twist,
-            gyro_bias=row.gyro_bias,
-            acceleration_bias=row.acceleration_bias,
-            slip=row.slip,
-            covariance=row.covariance,
-            slip_covariance=row.slip_covariance,
-            twist_covariance=row.twist_covariance,
-            degraded=self.degraded,
-        )
+        row = {field: self._row[field].copy() for field in ESTIMATED}
+        row["position"] += self._start
+        return FusionEstimate(time=self.time, degraded=self.degraded, **row)
 
     @property
     def degraded(self) -> tuple[str, ...]:
         """The sources that fail at present, for which the covariance is larger than usual."""
-        clock, limit = self._memory.clock, self.settings.missing_after
+        clock, now, limit = self._clock, self.time, self.settings.missing_after
         failing = {
-            "wheels": self._memory.counts.distrusted or clock.now - clock.wheels > limit,
-            "poses": clock.now - clock.poses > limit,
-            "imu": clock.now < clock.imu_lost,
+            "wheels": self._counts["distrusted"] or now - clock["wheels"] > limit,
+            "poses": now - clock["poses"] > limit,
+            "imu": now < clock["imu_lost"],
         }
         return tuple(source for source, fails in failing.items() if fails)
 
     @property
     def faults(self) -> dict[str, int]:
         """How often each kind of fault occurred."""
-        return {kind: int(self._memory.faults[kind]) for kind in FAULTS if self._memory.faults[kind]}
+        counts = dict(zip(FAULT_COUNTS.names or (), self._fault_counts.tolist(), strict=True))
+        return {kind: counts[kind] for kind in FAULTS if counts[kind]}
 
     @property
     def nis(self) -> dict[str, Innovations]:
@@ -230,8 +226,8 @@ class Fusion:
         return drive.estimates[:written]
 
     def _feed(self, kind: int, t: float) -> None:
-        self._event["kind"] = kind
-        self._event["time"] = t
+        self._event["kind"][()] = kind
+        self._event["time"][()] = t
         kernels.feed(self._memory, self._one)
         self._say()
 
@@ -248,6 +244,12 @@ class Fusion:
                 self._said.add(kind)
                 text = FAULTS[kind]
                 logger.warning("fusion, t = %.12g s: %s (%s; further ones are only counted)", self.time, text, kind)
+
+
+def _fields(records: Any) -> dict[str, FloatArray]:
+    """Fields of the first of some records as arrays that share its memory."""
+    plain = records.view(np.ndarray)
+    return {name: plain[name].reshape(plain.dtype[name].shape) for name in plain.dtype.names}
 
 
 def _entries(value: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:

@@ -153,7 +153,8 @@ def process_queue(m):
             return
         measure(m, m.waiting[first])
         m.counts.waiting -= 1
-        m.waiting[first] = m.waiting[m.counts.waiting]
+        if first < m.counts.waiting:
+            m.waiting[first] = m.waiting[m.counts.waiting]
 
 
 @kernel

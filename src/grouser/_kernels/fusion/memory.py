@@ -171,7 +171,7 @@ class FusionMemory(Struct):
     direction = array(3)
     """∂(rolling speed)/∂ξ_v: direction of travel in world axes."""
     R = array(3, 3)
-    G = array(9, 3)
+    G = array(6, 3)
     """How the gyro's noise enters."""
     J = array(MOTION, MOTION)
     product = array(MOTION, MOTION)

@@ -83,9 +83,8 @@ def carry_covariance(m, dt, velocity, position, keep, last):
             P[i, k] = P[k, i]
             P[k, i] = swapped
     carry_rows(m, CORE, dt, velocity, position, keep, last)
-    # Rounding makes P asymmetric, and that part would grow exponentially: one triangle is copied to the other.
-    for k in range(1, n):
-        for i in range(min(k, CORE)):
+    for k in range(CORE, n):
+        for i in range(CORE):
             P[k, i] = P[i, k]
 
 
@@ -145,17 +144,19 @@ def add_noise(m, dt, velocity, position):
     if longer > 1.5:
         gyro *= longer * longer
         acceleration *= longer * longer
-    G = m.G
     for i in range(3):
-        for j in range(3):
-            G[i, j] = 1.0 if i == j else 0.0
-    skew(velocity, G[3:6])
-    skew(position, G[6:9])
-    for i in range(9):
-        for j in range(9):
-            P[i, j] += gyro * (G[i, 0] * G[j, 0] + G[i, 1] * G[j, 1] + G[i, 2] * G[j, 2])
-    for i in range(3):
+        P[i, i] += gyro
         P[3 + i, 3 + i] += acceleration
         P[6 + i, 6 + i] += acceleration * dt * dt / 3.0
-        P[3 + i, 6 + i] += 0.5 * dt * acceleration
         P[6 + i, 3 + i] += 0.5 * dt * acceleration
+    G = m.G
+    skew(velocity, G[0:3])
+    skew(position, G[3:6])
+    # One triangle is copied to the other: rounding makes P asymmetric, and that part would grow exponentially.
+    for i in range(3, 9):
+        for j in range(3):
+            P[i, j] += gyro * G[i - 3, j]
+            P[j, i] = P[i, j]
+        for j in range(3, i + 1):
+            P[i, j] += gyro * dot(G[i - 3], G[j - 3])
+            P[j, i] = P[i, j]

@@ -100,7 +100,8 @@ def wheel_rows(m, delay, speed):
     skew((-lever[0], -lever[1], -lever[2]), G[3:6])  # ω × lever = −lever × ω
     for c in range(CORE):
         m.columns[c] = c
-        for i in range(6):
+    for i in range(6):
+        for c in range(CORE):
             H[i, c] = 0.0
     for i in range(3):
         axis = (R[0, i], R[1, i], R[2, i])
@@ -118,8 +119,9 @@ def wheel_rows(m, delay, speed):
         row = H[2 if i == 2 else 3 + i]
         row[SLIP + i] = -speed
         row[LASTING + i] = -speed
+        slip = m.state.slip[i] + m.state.lasting[i]
         for j in range(3):
-            row[VELOCITY + j] -= (m.state.slip[i] + m.state.lasting[i]) * m.direction[j]
+            row[VELOCITY + j] -= slip * m.direction[j]
 
 
 @kernel
