@@ -1,4 +1,4 @@
-"""Simulated sensors of a rover: what IMU, encoders and cameras would have said along a true path, with faults."""
+"""Simulated sensors of a rover along a true path: IMU, encoders and cameras, with faults."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class WheelFault:
     wheel: str
     """Its joint."""
     kind: str
-    """"stuck": it tells no motion, as of a wheel that is blocked and dragged along; "frozen": its last rate."""
+    """"stuck": it shows no motion, like a blocked wheel that is dragged along; "frozen": it repeats its last rate."""
     start: float
     """[s]."""
     end: float
@@ -72,9 +72,9 @@ class WheelModel:
     variance: dict[str, float] = field(default_factory=lambda: dict(LRU_RATES))
     """Of a sampled rate [rad²/s²] by wheel while it turns, L (4.43); a wheel that stands has no noise (L §4.5.2)."""
     slip: tuple[float, float, float] = (0.03, 0.03, 0.05)
-    """One sigma of slip that no model knows: forward, left [-], yaw [rad/m], per rolling speed."""
+    """One sigma of random slip: forward, left [-], yaw [rad/m], per rolling speed."""
     slip_length: float = 2.0
-    """Distance over which it changes [m]."""
+    """Correlation length [m]."""
     slip_arm: float = 0.5
     """Rolling speed of turning on the spot, per rad/s [m]."""
     outliers: float = 0.0
@@ -82,7 +82,7 @@ class WheelModel:
     faults: tuple[WheelFault, ...] = ()
     """Encoders that fail."""
     delay: float = 0.0
-    """How late a sample comes in [s]."""
+    """Delay of a sample [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class VisualModel:
     rate: float = 10.0
     """[Hz]."""
     delay: float = 0.2
-    """How late a pose comes in [s]."""
+    """Delay of a pose [s]."""
     position_noise: float = 0.002
     """One sigma per frame and axis [m] …"""
     position_fraction: float = 0.03
@@ -104,15 +104,15 @@ class VisualModel:
     outages: tuple[tuple[float, float], ...] = ()
     """Times without images, (from, to) [s]."""
     announced: bool = True
-    """Whether the filter hears when an image is taken."""
+    """Whether the filter is notified when an image is taken."""
 
 
 @dataclass(frozen=True, eq=False)
 class SensedDrive:
-    """A drive as sensors tell it, with the truth."""
+    """The readings of a drive, and the truth."""
 
     log: SensorLog
-    """What they said."""
+    """Readings."""
     path: TruePath
     """The truth."""
     gyro_bias: FloatArray
@@ -122,10 +122,10 @@ class SensedDrive:
 
 
 class SensorSuite:
-    """The sensors of one vehicle along one motion; what does not depend on noise is computed once."""
+    """The sensors of one vehicle along one motion; everything that does not depend on noise is computed once."""
 
     def __init__(self, motion: Motion, odometry: Kinematics) -> None:
-        """odometry: the model by which wheel rates become a body velocity, with the slip it knows."""
+        """odometry: the model by which wheel rates become a body velocity, with its slip model."""
         self.path = motion.path
         self.odometry = odometry
         self.vehicle: Vehicle = motion.vehicle
@@ -190,8 +190,8 @@ class SensorSuite:
             rates[:, joint] += np.where(turning, noise, 0.0)
         for fault in model.faults:
             _fail(rates, self.time, self.vehicle, fault)
-        told = Inputs(time=self.time, attitude=self._inputs.attitude, rates=rates, angles=self._inputs.angles)
-        twist = twists(self.odometry, told)
+        inputs = Inputs(time=self.time, attitude=self._inputs.attitude, rates=rates, angles=self._inputs.angles)
+        twist = twists(self.odometry, inputs)
         true = self.path.twist(self.time)
         speed = np.sqrt(true[:, 3] ** 2 + true[:, 4] ** 2 + (model.slip_arm * true[:, 2]) ** 2)
         slip = _wandering(speed * np.gradient(self.time), model.slip_length, random) * np.array(model.slip)
@@ -214,12 +214,12 @@ def simulate_imu(
     first = np.repeat([model.gyro_bias, model.acceleration_bias], 3) * random.standard_normal(6)
     biases = first + np.cumsum(walks * np.sqrt(step) * random.standard_normal((count, 6)), axis=0)
     noise = np.repeat([model.gyro_noise, model.acceleration_noise], 3) / np.sqrt(step)
-    told = np.concatenate([gyro, force], axis=1) + biases + noise * random.standard_normal((count, 6))
+    readings = np.concatenate([gyro, force], axis=1) + biases + noise * random.standard_normal((count, 6))
     limits = np.repeat([model.gyro_range, model.acceleration_range], 3)
     for start, end in model.shocks:
-        told[(t >= start) & (t < end), 5] = np.inf
-    told = np.clip(told, -limits, limits)
-    return t, told[:, :3], told[:, 3:], biases
+        readings[(t >= start) & (t < end), 5] = np.inf
+    readings = np.clip(readings, -limits, limits)
+    return t, readings[:, :3], readings[:, 3:], biases
 
 
 def simulate_visual(path: TruePath, model: VisualModel, random: np.random.Generator) -> dict[str, FloatArray]:
@@ -240,7 +240,7 @@ def simulate_visual(path: TruePath, model: VisualModel, random: np.random.Genera
     wrong = random.random(len(pairs)) < model.outliers
     error[wrong] += random.uniform(-1.0, 1.0, (int(wrong.sum()), 6)) * np.repeat([0.3, 0.5], 3)
     turn = first.swapaxes(1, 2) @ second
-    told = turn @ exponential(error[:, :3])
+    measured = turn @ exponential(error[:, :3])
     covariance = np.zeros((len(pairs), 6, 6))
     covariance[:, np.arange(6), np.arange(6)] = sigma**2
     return {
@@ -248,7 +248,7 @@ def simulate_visual(path: TruePath, model: VisualModel, random: np.random.Genera
         "pose_from": frames[pairs],
         "pose_to": frames[pairs + 1],
         "pose_position": move + np.einsum("nij,nj->ni", turn, error[:, 3:]),
-        "pose_quaternion": rotation.to_quaternion(told),
+        "pose_quaternion": rotation.to_quaternion(measured),
         "pose_covariance": covariance,
         "pose_arrival": frames[pairs + 1] + model.delay,
     }

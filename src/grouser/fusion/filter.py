@@ -253,21 +253,15 @@ def _fields(records: Any) -> dict[str, FloatArray]:
 
 
 def _entries(value: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
-    """As an array of a shape; entries may be NaN, which is a fault and counted, but nothing is stretched to fit."""
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind == "c":
-            raise SimulationError(f"{name}: has complex numbers; give real ones")
-        result = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise SimulationError(f"{name}: {value!r:.60} is not an array of numbers") from None
+    """As an array of a shape; entries may be NaN, which is a fault and counted, but nothing is broadcast to fit."""
+    result = checks.real(value, name)
     if result.shape != shape:
         raise SimulationError(f"{name}: has shape {result.shape}, needs {shape}")
     return result
 
 
 def _time(t: float, name: str = "t") -> float:
-    """As a number; one that is not finite is a fault and counted."""
+    """As a number; a value that is not finite is a fault and counted."""
     try:
         return float(t)
     except (TypeError, ValueError):

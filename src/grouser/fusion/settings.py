@@ -1,4 +1,4 @@
-"""Settings of the fusion filter: how noisy the IMU is, how the wheels slip, when a measurement is not believed."""
+"""Settings of the fusion filter: noise of the IMU, slip of the wheels, and when a measurement is refused."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from grouser._kernels.fusion.memory import FusionMemory
 from grouser.errors import SimulationError
 
 LOST_GYRO, LOST_ACCELERATION = 1.0, 0.1
-"""A saturated or interrupted gyro may be wrong by its whole range, as in a turn that goes on; an accelerometer, of
-which the last good reading is kept, by a tenth on average: a shock changes the speed of a rover by no more …"""
+"""Error of a saturated or interrupted sensor as a share of its range: all of it for a gyro in a long turn, a tenth for
+an accelerometer, whose last good reading is kept, because a shock changes the speed of a rover by no more."""
 LOST_TIME = 0.1
-"""… for about so long [s] at a time."""
+"""Correlation time of that error [s]."""
 STILL_FACTOR = 4.0
 """Variance of the IMU's samples, over that of its noise, up to which the vehicle may stand."""
 IN_RANGE = 0.995
-"""Share of its range from which on a reading counts as saturated."""
+"""Share of its range above which a reading counts as saturated."""
 AS_THEY_ARE = (
     *("rate", "gap", "gravity", "slip", "slip_length", "lasting_length", "slip_arm", "still_speed", "align"),
     *("distrust_after", "recover_after", "missing_after"),
@@ -33,7 +33,7 @@ AS_THEY_ARE = (
 
 @dataclass(frozen=True, kw_only=True)
 class FusionSettings:
-    """What the filter assumes. The defaults are a small MEMS IMU at 100 Hz on an LRU."""
+    """Assumptions of the filter. The defaults are for a small MEMS IMU at 100 Hz on an LRU."""
 
     gyro_noise: float = 3e-4
     """Density of the gyro's white noise [rad/s/√Hz]."""
@@ -48,45 +48,45 @@ class FusionSettings:
     acceleration_bias: float = 0.05
     """One sigma of the accelerometer's [m/s²]."""
     gyro_range: float = 5.2
-    """Largest rate the gyro tells [rad/s]."""
+    """Largest rate the gyro can measure [rad/s]."""
     acceleration_range: float = 40.0
-    """Largest specific force the accelerometer tells [m/s²]."""
+    """Largest specific force the accelerometer can measure [m/s²]."""
     rate: float = 100.0
-    """Samples of the IMU per second [Hz], about: decides what counts as quiet."""
+    """Approximate sampling rate of the IMU [Hz]; sets the noise level of the standstill test."""
     gap: float = 0.05
     """A longer step between two IMU samples is a fault [s]."""
     imu_position: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Where the IMU sits in the body [m]. Its axes are the body's."""
     wheel_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """The point of the body whose velocity the wheels tell [m].
+    """The point of the body whose velocity the wheels measure [m].
 
-    The origin, if the odometry was given the gyro's roll and pitch rates; otherwise the point at ground level, whose
-    velocity does not depend on them: rates that are taken to be zero turn the body about its contacts.
+    The origin, if the odometry uses the gyro's roll and pitch rates; otherwise the point at ground level, whose
+    velocity does not depend on them: the body rolls and pitches about its contacts.
     """
     slip: tuple[float, float, float] = (0.03, 0.03, 0.05)
-    """One sigma of the slip that the odometry leaves: forward and left [-], yaw [rad/m], per rolling speed."""
+    """One sigma of the slip that the odometry does not model: forward and left [-], yaw [rad/m], per rolling speed."""
     slip_length: float = 2.0
-    """Distance over which it changes [m]: slip belongs to the ground."""
+    """Correlation length of that slip along the way [m]."""
     lasting_slip: tuple[float, float, float] = (0.03, 0.01, 0.02)
-    """One sigma, ratios, of the part that lasts: slip parameters that are a little wrong, on a slope that goes on."""
+    """One sigma of lasting slip, same units: errors of the slip parameters on a long slope."""
     lasting_length: float = 20.0
-    """Distance over which that changes [m]."""
+    """Correlation length of lasting slip [m]."""
     slip_arm: float = 0.5
-    """Distance of the wheels from the centre [m]: turning on the spot is rolling, too."""
+    """Distance of the wheels from the centre [m]: rolling speed of a turn on the spot per rad/s."""
     distrust_slip: tuple[float, float, float] = (0.5, 0.5, 1.0)
-    """The same ratios for wheels that are not believed (blocked, frozen, spinning) while there are no poses.
+    """One sigma of the slip of distrusted wheels (blocked, frozen, spinning), used only while there are no poses.
 
     With poses such wheels are not used until they agree again."""
     distrust_after: float = 0.3
-    """Wheels that were refused for so long are not believed [s]."""
+    """Duration of refusals after which wheels are distrusted [s]."""
     recover_after: float = 1.0
-    """Poses that were refused for so long are let in again [s].
+    """Duration of refusals after which poses are admitted again [s].
 
-    With as much noise as they show while wheels support the state; else the velocity may be as wrong as they show."""
+    With the noise they show while wheels support the state; otherwise the velocity's covariance is enlarged."""
     missing_after: float = 1.0
-    """Wheels or poses that did not come for so long are missing [s]."""
+    """Duration without wheels or poses after which they are missing [s]."""
     gate: float = 0.999
-    """Share of the good measurements that pass the chi-square gate."""
+    """Probability that a good measurement passes the chi-square gate."""
     still_window: float = 0.25
     """Duration of the standstill test [s]."""
     still_speed: float = 0.005
@@ -94,20 +94,20 @@ class FusionSettings:
     still_noise: tuple[float, float, float] = (1e-3, 1e-3, 2e-4)
     """One sigma of standing still: velocity [m/s], position [m], rotation [rad]."""
     align: float = 1.0
-    """Time at rest [s] from which the first attitude and biases are taken."""
+    """Duration of the alignment at rest [s], which gives the first attitude and biases."""
     tilt: float = 0.2
     """One sigma of roll and pitch before that [rad]."""
     start_noise: tuple[float, float] = (1e-3, 1e-3)
-    """One sigma of where it starts, position [m] and yaw [rad]."""
+    """One sigma of the start: position [m] and yaw [rad]."""
     clones: int = 8
     """Past poses kept for relative measurements, at most."""
     history: float = 1.0
-    """How far back in time a late measurement may lie [s]."""
+    """Largest delay of a measurement [s]."""
     gravity: float = 9.81
     """[m/s²]."""
 
     def __post_init__(self) -> None:
-        """Refuse what is not a setting."""
+        """Check the values."""
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(field.default, tuple):

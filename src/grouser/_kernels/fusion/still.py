@@ -1,4 +1,4 @@
-"""Standstill of the vehicle: when it stands, what that measures, and the alignment before the first estimate."""
+"""Standstill of the vehicle: its test, its measurements, and the alignment before the first estimate."""
 
 import math
 
@@ -17,7 +17,7 @@ OUTLIERS = 0.25
 def stand_still(m):
     """Zero velocity, and the pose of when the vehicle came to rest: both hold while it stands.
 
-    The anchored pose does what a zero-rate update does for the gyro's bias, without using the same noise twice.
+    The anchored pose replaces a zero-rate update of the gyro's bias and does not use the same noise twice.
     """
     now = m.clock.now
     if m.counts.anchor < 0:
