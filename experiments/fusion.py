@@ -144,7 +144,7 @@ def run_fusion(quick: bool, progress: Progress) -> Result:
             "Errors in metres: mean at the end of a drive of 27 to 29 m, and root mean square along it. Wheels alone "
             "are given the true roll and pitch; visual alone loses the motion while there are no images.",
             "`nees` is the mean over runs and time of all 15 states; `band` is where the mean over runs lies with "
-            "95 % at one time, `inside` the share of the time it does, `above` that in which the filter is overconfident.",
+            "95 % at one time, `inside` the share of the time it does, `above` the share in which it is overconfident.",
             "The slip settings are from another ground than these. The paper gives no numbers of its filter.",
         ],
         settings={

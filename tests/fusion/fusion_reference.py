@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
+from grouser._kernels.fusion.memory import Drive
 from grouser.fusion.settings import FusionSettings
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
@@ -83,7 +84,7 @@ class State:
             ]
         )
 
-    def after(self, seconds, reading=READING, steps=200):
+    def after(self, seconds, reading=READING, steps=40):
         """The state a time later, or earlier if negative, with constant readings: midpoints of small steps."""
         R, v, p, h = self.R, self.v, self.p, seconds / steps
         rate, force = reading[:3] - self.gyro_bias, reading[3:] - self.acceleration_bias
@@ -132,7 +133,7 @@ def general_memory(state=STATE, settings=SETTINGS, seed=0):
     """A filter's memory that has begun at time 10 s, with a state, readings and a covariance without any zeros."""
     m = settings.memory(0.3)
     put(state, m)
-    m.imu.now, m.imu.newest, m.imu.mean = READING, READING, READING
+    m.imu.now, m.imu.newest, m.imu.average = READING, READING, READING
     m.clock.now = m.clock.newest = 10.0
     m.clock.step = 0.01
     m.clock.wheels_refused = m.clock.poses_refused = m.clock.calm = np.nan
@@ -141,6 +142,14 @@ def general_memory(state=STATE, settings=SETTINGS, seed=0):
     root = np.random.default_rng(seed).normal(0.0, 1e-2, (21, 30))
     m.covariance[:21, :21] = root @ root.T
     return m
+
+
+def one_event(**fields):
+    """A drive of one event."""
+    drive = Drive.zeros(n=1, rows=1, every=0)
+    for name, value in fields.items():
+        drive.events[0][name] = value
+    return drive
 
 
 def differences(function, size, step=1e-6):

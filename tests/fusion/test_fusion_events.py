@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fusion_motions import feed_imu, standing, wavy_path
-from fusion_reference import READING, SETTINGS, STATE, general_memory, put
+from fusion_reference import READING, SETTINGS, STATE, general_memory, one_event, put
 from test_fusion_jacobians import run_remember, two_clones
 
+from grouser import rotation
 from grouser._compile.jit import entry
 from grouser._kernels.fusion import pose, wheels
-from grouser._kernels.fusion.memory import EVENT, LOOSE, WATCHED
+from grouser._kernels.fusion.memory import LOOSE, WATCHED
 from grouser.fusion import Fusion, FusionSettings
 
 STILL = (np.zeros(3), np.array([0.0, 0.0, 9.81]))
@@ -28,13 +29,13 @@ def run_review(m, agrees):
 
 
 @entry
-def run_measure_wheels(m, event):
-    wheels.measure_wheels(m, event[0])
+def run_measure_wheels(m, drive):
+    wheels.measure_wheels(m, drive.events[0])
 
 
 @entry
-def run_open_motion(m, event):
-    pose.open_motion(m, event[0], 1, 0)
+def run_open_motion(m, drive):
+    pose.open_motion(m, drive.events[0], 1, 0)
 
 
 def memory(fusion):
@@ -114,8 +115,6 @@ def test_a_clone_that_makes_room_does_not_shift_the_others_of_a_pose():
         fusion.keyframe(t)
     assert memory(fusion).counts.clones == 5
     (pa, pb), (qa, qb) = path.position([frames[1], 5.955]), path.quaternion([frames[1], 5.955])
-    from grouser import rotation
-
     Ra, Rb = rotation.from_quaternion(qa), rotation.from_quaternion(qb)
     fusion.relative_pose(frames[1], 5.955, Ra.T @ (pb - pa), rotation.to_quaternion(Ra.T @ Rb), 1e-6 * np.eye(6))
     assert (fusion.nis["poses"].used, fusion.nis["poses"].refused) == (1, 0)
@@ -138,10 +137,7 @@ def test_refused_poses_open_velocity_and_gyro_bias_by_their_residual():
     m = general_memory()
     two_clones(m)
     before = m.covariance.diagonal().copy()
-    event = np.zeros(1, EVENT)
-    event["time"], event["start"], event["quaternion"] = 10.0, 9.6, (1.0, 0.0, 0.0, 0.0)
-    event["position"] = 0.4, -0.3, 0.7
-    run_open_motion(m, event)
+    run_open_motion(m, one_event(time=10.0, start=9.6, quaternion=NO_MOTION[1], position=np.array([0.4, -0.3, 0.7])))
     added = m.covariance.diagonal() - before
     r = m.residual
     np.testing.assert_allclose(added[3:6], r[3:] @ r[3:] / 0.16)
@@ -197,11 +193,8 @@ def test_a_late_velocity_has_the_accelerometers_noise_of_its_delay():
         run_remember(m)
     put(STATE, m)
     m.clock.now = 10.0
-    event = np.zeros(1, EVENT)
-    event["time"], event["observed"] = 9.97, [0, 0, 0, 0, 0, 1]
-    event["covariance"] = 1e-4 * np.eye(6)
-    event["twist"] = 1.0
-    run_measure_wheels(m, event)
+    seen = np.array([0, 0, 0, 0, 0, 1])
+    run_measure_wheels(m, one_event(time=9.97, observed=seen, covariance=1e-4 * np.eye(6), twist=np.ones(6)))
     lever = np.subtract(SETTINGS.wheel_point, SETTINGS.imu_position)
     gyro = SETTINGS.gyro_noise**2 / 0.01 * (lever[0] ** 2 + lever[1] ** 2)
     assert m.noise[0, 0] == pytest.approx(1e-4 + gyro + 0.03 * SETTINGS.acceleration_noise**2, rel=1e-12)

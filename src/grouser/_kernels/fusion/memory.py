@@ -80,13 +80,13 @@ CLOCK = record_type(
 READINGS = record_type(
     now=6,  # rates [rad/s] and specific force [m/s²] at clock.now
     newest=6,
-    mean=6,  # over the present step
+    average=6,  # over the present step
     gyro_lost=int,  # the newest sample is saturated or follows a gap
     acceleration_lost=int,
     step_without_gyro=int,  # one of the two samples of the present step is lost
     step_without_acceleration=int,
 )
-WINDOW = record_type(start=(), samples=int, wheels=int, rolling=int, sum=6, squares=6)
+WINDOW = record_type(start=(), samples=int, wheels=int, rolling=int, total=6, squares=6)
 COUNTS = record_type(ready=int, clones=int, anchor=int, distrusted=int, past=int, next_past=int, waiting=int)
 SOURCE = record_type(used=int, refused=int, rows=int, squares=())
 FAULTS = record_type(

@@ -51,8 +51,8 @@ def predict(m, dt):
 def move_state(m, dt):
     """Rotation, velocity and position after dt; leaves in m.R the rotation at the middle of the step."""
     x = m.state
-    turn = scale(dt, add(vector(m.imu.mean, 0), -1.0, x.gyro_bias))
-    force = add(vector(m.imu.mean, 3), -1.0, x.acceleration_bias)
+    turn = scale(dt, add(vector(m.imu.average, 0), -1.0, x.gyro_bias))
+    force = add(vector(m.imu.average, 3), -1.0, x.acceleration_bias)
     # ∫exp and ∬exp of the rotation within the step, applied to the specific force
     a, b, c = series(dot(turn, turn))
     once = cross(turn, force)

@@ -74,7 +74,7 @@ def clear_window(m, time):
     """Begin the next window of the standstill test."""
     w = m.window
     for i in range(6):
-        w.sum[i] = 0.0
+        w.total[i] = 0.0
         w.squares[i] = 0.0
     w.start = time
     w.samples = 0
@@ -97,7 +97,7 @@ def add_sample(m, imu):
     """Sums of the window."""
     m.window.samples += 1
     for i in range(6):
-        m.window.sum[i] += imu[i]
+        m.window.total[i] += imu[i]
         m.window.squares[i] += imu[i] * imu[i]
 
 
@@ -109,7 +109,7 @@ def quiet(m):
     if n < 3 or w.rolling > OUTLIERS * w.wheels:
         return False
     for i in range(6):
-        mean = w.sum[i] / n
+        mean = w.total[i] / n
         variance = (w.squares[i] / n - mean * mean) * n / (n - 1.0)
         if not variance <= m.settings.quiet[i]:
             return False
@@ -154,9 +154,9 @@ def begin(m):
     """First estimate: level, at the start, biases as seen at rest."""
     now = m.clock.now
     x = m.state
-    mean = m.imu.mean
+    mean = m.imu.average
     for i in range(6):
-        mean[i] = m.window.sum[i] / m.window.samples
+        mean[i] = m.window.total[i] / m.window.samples
     pitch = math.atan2(-mean[3], math.sqrt(mean[4] * mean[4] + mean[5] * mean[5]))
     set_attitude(x.quaternion, math.atan2(mean[4], mean[5]), pitch, m.settings.yaw)
     # The body's origin, not the IMU, is at the origin of the world; there ξ_p is the plain error of its position.
@@ -208,12 +208,12 @@ def measure_rest(m, seconds):
             m.noise[i, j] = 0.0
     for i in range(3):
         H[i, GYRO_BIAS + i] = 1.0
-        m.residual[i] = m.imu.mean[i] - x.gyro_bias[i]
+        m.residual[i] = m.imu.average[i] - x.gyro_bias[i]
         m.noise[i, i] = m.settings.gyro_noise / seconds
         H[3 + i, ROTATION] = R[1, i] * g
         H[3 + i, ROTATION + 1] = -R[0, i] * g
         H[3 + i, ACCELERATION_BIAS + i] = 1.0
-        m.residual[3 + i] = m.imu.mean[3 + i] - R[2, i] * g - x.acceleration_bias[i]
+        m.residual[3 + i] = m.imu.average[3 + i] - R[2, i] * g - x.acceleration_bias[i]
         m.noise[3 + i, 3 + i] = m.settings.acceleration_noise / seconds
     if innovate(m, 6, CORE) >= 0.0:
         commit(m, 6)
