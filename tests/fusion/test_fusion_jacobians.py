@@ -288,8 +288,11 @@ def test_jacobian_of_a_past_pose_by_the_present_state():
 
 @pytest.mark.parametrize("seconds", [0.0, 0.025])
 def test_a_clone_is_the_bodys_pose_of_its_time_with_its_covariance(seconds):
-    """Corrections made since then apply to the past as well."""
+    """Corrections made since then apply to the past as well; those made before do not."""
     m = general_memory()
+    earlier = m.correction
+    earlier.quaternion, earlier.velocity = quaternion(exponential([0.3, 0.1, -0.2])), np.array([0.4, 0.2, -0.5])
+    earlier.position = np.array([-1.0, 0.6, 0.3])
     start = STATE.after(-0.05)
     for k in range(5):
         put(start.after(0.01 * k), m)

@@ -3,7 +3,18 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.fusion.memory import ACCELERATION_BIAS, CLONE, CORE, GYRO_BIAS, LASTING, LOOSE, SLIP
+from grouser._kernels.fusion.memory import (
+    ACCELERATION_BIAS,
+    CLONE,
+    CORE,
+    GYRO_BIAS,
+    LASTING,
+    LOOSE,
+    POSITION,
+    ROTATION,
+    SLIP,
+    VELOCITY,
+)
 from grouser._kernels.rotation import (
     add,
     cross,
@@ -112,16 +123,17 @@ def carry_rows(m, columns, dt, velocity, position, keep, last):
     R = m.R
     g = m.settings.gravity
     for k in range(columns):
-        theta = block(P, 0, k)
-        xi_v = block(P, 3, k)
-        turned = scale(dt, times(R, block(P, 9, k)))
-        pushed = scale(dt, times(R, block(P, 12, k)))
+        theta = block(P, ROTATION, k)
+        xi_v = block(P, VELOCITY, k)
+        turned = scale(dt, times(R, block(P, GYRO_BIAS, k)))
+        pushed = scale(dt, times(R, block(P, ACCELERATION_BIAS, k)))
         fall = (dt * g * theta[1], -dt * g * theta[0], 0.0)  # g × θ dt
-        put_block(add(theta, -1.0, turned), P, 0, k)
+        put_block(add(theta, -1.0, turned), P, ROTATION, k)
         change = add(add(fall, -1.0, cross(velocity, turned)), -1.0, pushed)
-        put_block(add(xi_v, 1.0, change), P, 3, k)
+        put_block(add(xi_v, 1.0, change), P, VELOCITY, k)
         change = add(add(scale(dt, xi_v), 0.5 * dt, fall), -0.5 * dt, pushed)
-        put_block(add(block(P, 6, k), 1.0, add(change, -1.0, cross(position, turned))), P, 6, k)
+        change = add(change, -1.0, cross(position, turned))
+        put_block(add(block(P, POSITION, k), 1.0, change), P, POSITION, k)
     for i in range(3):
         for k in range(columns):
             P[SLIP + i, k] *= keep
@@ -146,9 +158,9 @@ def add_noise(m, dt, velocity, position):
         acceleration *= longer * longer
     for i in range(3):
         P[i, i] += gyro
-        P[3 + i, 3 + i] += acceleration
-        P[6 + i, 6 + i] += acceleration * dt * dt / 3.0
-        P[6 + i, 3 + i] += 0.5 * dt * acceleration
+        P[VELOCITY + i, VELOCITY + i] += acceleration
+        P[POSITION + i, POSITION + i] += acceleration * dt * dt / 3.0
+        P[POSITION + i, VELOCITY + i] += 0.5 * dt * acceleration
     G = m.G
     skew(velocity, G[0:3])
     skew(position, G[3:6])
