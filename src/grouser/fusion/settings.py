@@ -68,13 +68,13 @@ class FusionSettings:
     slip_length: float = 2.0
     """Correlation length of that slip along the way [m]."""
     lasting_slip: tuple[float, float, float] = (0.03, 0.01, 0.02)
-    """One sigma of lasting slip, same units: errors of the slip parameters on a long slope."""
+    """One sigma of lasting slip: forward, left [-], yaw [rad/m]; from errors of the slip parameters on a long slope."""
     lasting_length: float = 20.0
     """Correlation length of lasting slip [m]."""
     slip_arm: float = 0.5
     """Distance of the wheels from the centre [m]: rolling speed of a turn on the spot per rad/s."""
     distrust_slip: tuple[float, float, float] = (0.5, 0.5, 1.0)
-    """One sigma of the slip of distrusted wheels (blocked, frozen, spinning), used only while there are no poses.
+    """One sigma of the slip of distrusted wheels [-, -, rad/m] (blocked, frozen, spinning), used without poses only.
 
     With poses such wheels are not used until they agree again."""
     distrust_after: float = 0.3
