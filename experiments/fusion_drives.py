@@ -23,7 +23,7 @@ RUN_OUT = 0.5
 RAMP = 1.0  # s, in which a command changes
 ROUGH_RMS, ROUGH_LENGTH, SLOPE = 0.06, 1.0, 5.0  # m, m, °
 SLIP_KNOWN = 0.8
-"""Slip parameters of the odometry, over the true ones."""
+"""Share of the true slip parameters that the odometry uses."""
 SETTLE = 2.0
 """Seconds in which the vehicle settles on the ground, before its first stop."""
 
@@ -86,7 +86,7 @@ def lru_motion(name: str = "loop", seed: int = 1) -> Motion:
 
 
 def lru_sensors(name: str = "loop", seed: int = 1) -> SensorSuite:
-    """Its sensors; the odometry models most of the slip and assumes every contact straight below its axle."""
+    """Its sensors; the odometry uses most of the slip and assumes contacts straight below the axles."""
     motion = lru_motion(name, seed)
     return SensorSuite(motion, Kinematics(motion.vehicle, slip=BodySlip(-SLIP_KNOWN * ETNA)))
 

@@ -1,4 +1,4 @@
-"""Simulated sensors of a rover along a true path: IMU, encoders and cameras, with faults."""
+"""Simulated sensors of a rover: IMU, encoders and cameras along a true path, with faults."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class WheelFault:
     wheel: str
     """Its joint."""
     kind: str
-    """"stuck": it shows no motion, like a blocked wheel that is dragged along; "frozen": it repeats its last rate."""
+    """"stuck": rate zero, as of a wheel that is blocked and dragged along; "frozen": its last rate."""
     start: float
     """[s]."""
     end: float
@@ -72,9 +72,9 @@ class WheelModel:
     variance: dict[str, float] = field(default_factory=lambda: dict(LRU_RATES))
     """Of a sampled rate [rad²/s²] by wheel while it turns, L (4.43); a wheel that stands has no noise (L §4.5.2)."""
     slip: tuple[float, float, float] = (0.03, 0.03, 0.05)
-    """One sigma of random slip: forward, left [-], yaw [rad/m], per rolling speed."""
+    """One sigma of slip outside the model: forward, left [-], yaw [rad/m], per rolling speed."""
     slip_length: float = 2.0
-    """Correlation length [m]."""
+    """Distance over which it changes [m]."""
     slip_arm: float = 0.5
     """Rolling speed of turning on the spot, per rad/s [m]."""
     outliers: float = 0.0
@@ -104,15 +104,15 @@ class VisualModel:
     outages: tuple[tuple[float, float], ...] = ()
     """Times without images, (from, to) [s]."""
     announced: bool = True
-    """Whether the filter is notified when an image is taken."""
+    """Whether the filter hears when an image is taken."""
 
 
 @dataclass(frozen=True, eq=False)
 class SensedDrive:
-    """The readings of a drive, and the truth."""
+    """Sensor readings of a drive, with the truth."""
 
     log: SensorLog
-    """Readings."""
+    """What they said."""
     path: TruePath
     """The truth."""
     gyro_bias: FloatArray
@@ -122,10 +122,10 @@ class SensedDrive:
 
 
 class SensorSuite:
-    """The sensors of one vehicle along one motion; everything that does not depend on noise is computed once."""
+    """The sensors of one vehicle along one motion; what does not depend on noise is computed once."""
 
     def __init__(self, motion: Motion, odometry: Kinematics) -> None:
-        """odometry: the model by which wheel rates become a body velocity, with its slip model."""
+        """odometry: the model by which wheel rates become a body velocity, with its slip."""
         self.path = motion.path
         self.odometry = odometry
         self.vehicle: Vehicle = motion.vehicle
@@ -190,8 +190,8 @@ class SensorSuite:
             rates[:, joint] += np.where(turning, noise, 0.0)
         for fault in model.faults:
             _fail(rates, self.time, self.vehicle, fault)
-        inputs = Inputs(time=self.time, attitude=self._inputs.attitude, rates=rates, angles=self._inputs.angles)
-        twist = twists(self.odometry, inputs)
+        measured = Inputs(time=self.time, attitude=self._inputs.attitude, rates=rates, angles=self._inputs.angles)
+        twist = twists(self.odometry, measured)
         true = self.path.twist(self.time)
         speed = np.sqrt(true[:, 3] ** 2 + true[:, 4] ** 2 + (model.slip_arm * true[:, 2]) ** 2)
         slip = _wandering(speed * np.gradient(self.time), model.slip_length, random) * np.array(model.slip)
@@ -214,12 +214,12 @@ def simulate_imu(
     first = np.repeat([model.gyro_bias, model.acceleration_bias], 3) * random.standard_normal(6)
     biases = first + np.cumsum(walks * np.sqrt(step) * random.standard_normal((count, 6)), axis=0)
     noise = np.repeat([model.gyro_noise, model.acceleration_noise], 3) / np.sqrt(step)
-    readings = np.concatenate([gyro, force], axis=1) + biases + noise * random.standard_normal((count, 6))
+    measured = np.concatenate([gyro, force], axis=1) + biases + noise * random.standard_normal((count, 6))
     limits = np.repeat([model.gyro_range, model.acceleration_range], 3)
     for start, end in model.shocks:
-        readings[(t >= start) & (t < end), 5] = np.inf
-    readings = np.clip(readings, -limits, limits)
-    return t, readings[:, :3], readings[:, 3:], biases
+        measured[(t >= start) & (t < end), 5] = np.inf
+    measured = np.clip(measured, -limits, limits)
+    return t, measured[:, :3], measured[:, 3:], biases
 
 
 def simulate_visual(path: TruePath, model: VisualModel, random: np.random.Generator) -> dict[str, FloatArray]:
