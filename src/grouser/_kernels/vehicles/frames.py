@@ -3,10 +3,7 @@
 import math
 
 from grouser._compile.jit import inlined
-from grouser._kernels.rotation import matrix, set_attitude  # noqa: F401  odometry takes it from here
-
-rotation_of_quaternion = matrix
-"""For odometry and rolling, until they take it from `rotation`."""
+from grouser._kernels.rotation import matrix
 
 
 @inlined
