@@ -22,14 +22,15 @@ def vectors(q, r, v, out):
     kernels.put(kernels.rotate(q, v), out[0], 0)
     kernels.put(kernels.rotate_back(q, v), out[1], 0)
     kernels.put(kernels.times(R, v), out[2], 0)
-    kernels.put(kernels.scale(0.5, v), out[3], 0)
+    kernels.put(kernels.times_transposed(R, v), out[3], 0)
     kernels.put(kernels.left_jacobian(r, v), out[4], 0)
     kernels.put(kernels.inverse_left_jacobian(r, v), out[5], 0)
     kernels.put(kernels.logarithm(q), out[6], 0)
     kernels.put(kernels.cross(r, v), out[7], 0)
     kernels.skew(v, out[11:14])
-    kernels.put(kernels.add(kernels.vector(r, 0), 2.0, v), out[14], 0)
+    kernels.put(kernels.add(kernels.vector(r, 0), 2.0, kernels.scale(0.5, v)), out[14], 0)
     out[15, 0] = kernels.dot(r, v)
+    kernels.put(kernels.column(R, 1), out[16], 0)
 
 
 @entry
@@ -63,16 +64,17 @@ def quaternion(r):
 def test_rotations_are_those_of_scipy(size):
     r = size * AXIS
     q, R = quaternion(r), expm(skew(r))
-    out = np.zeros((16, 3))
+    out = np.zeros((17, 3))
     vectors(q, r, V, out)
     # ∫₀¹ exp(s [r]×) ds from one exponential of a larger matrix
     jacobian = expm(np.block([[skew(r), np.eye(3)], [np.zeros((3, 6))]]))[:3, 3:]
-    expected = [R @ V, R.T @ V, R @ V, 0.5 * V, jacobian @ V, np.linalg.solve(jacobian, V), r, np.cross(r, V)]
+    expected = [R @ V, R.T @ V, R @ V, R.T @ V, jacobian @ V, np.linalg.solve(jacobian, V), r, np.cross(r, V)]
     np.testing.assert_allclose(out[:8], expected, rtol=0.0, atol=1e-9)
     np.testing.assert_allclose(out[8:11], R, atol=1e-14)
     np.testing.assert_array_equal(out[11:14], skew(V))
-    np.testing.assert_allclose(out[14], r + 2.0 * V, atol=1e-15)
+    np.testing.assert_allclose(out[14], r + V, atol=1e-15)
     assert out[15, 0] == pytest.approx(r @ V, abs=1e-15)
+    np.testing.assert_allclose(out[16], R[:, 1], atol=1e-14)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -90,7 +92,7 @@ def test_quaternions_multiply_as_rotations_do(size):
 def test_both_quaternions_of_a_rotation_have_one_logarithm():
     r = 2.5 * AXIS
     for sign in (1.0, -1.0):
-        out = np.zeros((16, 3))
+        out = np.zeros((17, 3))
         vectors(sign * quaternion(r), r, V, out)
         np.testing.assert_allclose(out[6], r, atol=1e-14)
 

@@ -16,6 +16,12 @@ def vector(a, at):
 
 
 @inlined
+def column(R, j):
+    """Column j of R (3, n)."""
+    return R[0, j], R[1, j], R[2, j]
+
+
+@inlined
 def put(v, out, at):
     """out[at : at + 3] ← v."""
     out[at] = v[0]
@@ -68,6 +74,16 @@ def times(R, v):
         R[0, 0] * v[0] + R[0, 1] * v[1] + R[0, 2] * v[2],
         R[1, 0] * v[0] + R[1, 1] * v[1] + R[1, 2] * v[2],
         R[2, 0] * v[0] + R[2, 1] * v[1] + R[2, 2] * v[2],
+    )
+
+
+@inlined
+def times_transposed(R, v):
+    """Rᵀ v."""
+    return (
+        R[0, 0] * v[0] + R[1, 0] * v[1] + R[2, 0] * v[2],
+        R[0, 1] * v[0] + R[1, 1] * v[1] + R[2, 1] * v[2],
+        R[0, 2] * v[0] + R[1, 2] * v[1] + R[2, 2] * v[2],
     )
 
 

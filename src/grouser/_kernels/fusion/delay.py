@@ -20,6 +20,7 @@ from grouser._kernels.fusion.memory import (
 from grouser._kernels.fusion.update import drop_clone
 from grouser._kernels.rotation import (
     add,
+    column,
     conjugate,
     cross,
     exponential,
@@ -148,7 +149,7 @@ def past_jacobian(m, delay):
         J[i, ROTATION + i] = 1.0
         J[3 + i, POSITION + i] = 1.0
         J[3 + i, VELOCITY + i] = -delay
-        axis = (R[0, i], R[1, i], R[2, i])
+        axis = column(R, i)
         swing = cross(m.then.position, axis)
         for j in range(3):
             J[j, GYRO_BIAS + i] = delay * R[j, i]

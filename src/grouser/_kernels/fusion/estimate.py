@@ -2,7 +2,7 @@
 
 from grouser._compile.jit import kernel
 from grouser._kernels.fusion.memory import GYRO_BIAS, LASTING, MOTION, POSITION, ROTATION, SLIP, VELOCITY
-from grouser._kernels.rotation import add, cross, matrix, put, put_quaternion, rotate, rotate_back, skew
+from grouser._kernels.rotation import add, column, cross, matrix, put, put_quaternion, rotate, rotate_back, skew
 
 
 @kernel
@@ -47,7 +47,7 @@ def body_jacobian(m, body):
         for j in range(MOTION):
             J[i, j] = 1.0 if i == j and i >= GYRO_BIAS else 0.0
     for i in range(3):
-        axis = (R[0, i], R[1, i], R[2, i])
+        axis = column(R, i)
         put(axis, J[ROTATION + i], ROTATION)
         put(axis, J[VELOCITY + i], VELOCITY)
         put(axis, J[POSITION + i], POSITION)

@@ -8,6 +8,7 @@ from grouser._kernels.fusion.memory import CLONE, CORE, GYRO_BIAS, SAME_TIME, VE
 from grouser._kernels.fusion.update import commit, count_used, drop_clone, innovate
 from grouser._kernels.rotation import (
     add,
+    column,
     conjugate,
     cross,
     inverse_left_jacobian,
@@ -37,7 +38,7 @@ def pose_rows(m, first, second, quaternion, position):
     H = m.H
     matrix(b.quaternion, R)
     for i in range(3):
-        swing = cross(b.position, (R[0, i], R[1, i], R[2, i]))  # row i of −Rᵀ [p]× is (p × R_i)ᵀ
+        swing = cross(b.position, column(R, i))  # row i of −Rᵀ [p]× is (p × R_i)ᵀ
         put(swing, H[3 + i], 0)
         for j in range(3):
             H[i, j] = R[j, i]

@@ -17,7 +17,7 @@ from grouser._kernels.fusion.memory import (
     WATCHED,
 )
 from grouser._kernels.fusion.update import commit, count_used, innovate
-from grouser._kernels.rotation import add, cross, dot, matrix, put, rotate_back, skew
+from grouser._kernels.rotation import add, column, cross, dot, matrix, put, rotate_back, skew
 
 CALM = 2.0
 """Distrusted wheels are trusted again after they have agreed with the other sensors for this time [s] …"""
@@ -104,7 +104,7 @@ def wheel_rows(m, delay, speed):
         for c in range(CORE):
             H[i, c] = 0.0
     for i in range(3):
-        axis = (R[0, i], R[1, i], R[2, i])
+        axis = column(R, i)
         for j in range(3):
             H[i, GYRO_BIAS + j] = -G[i, j]
             H[3 + i, GYRO_BIAS + j] = -G[3 + i, j]
@@ -114,7 +114,7 @@ def wheel_rows(m, delay, speed):
             H[3 + i, ROTATION + 1] = -delay * g * R[0, i]
             H[3 + i, ACCELERATION_BIAS + i] = delay
             for j in range(3):
-                swing = cross(m.then.velocity, (R[0, j], R[1, j], R[2, j]))
+                swing = cross(m.then.velocity, column(R, j))
                 H[3 + i, GYRO_BIAS + j] += delay * dot(axis, swing)
         row = H[2 if i == 2 else 3 + i]
         row[SLIP + i] = -speed
