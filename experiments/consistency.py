@@ -104,12 +104,10 @@ def logarithm(R: FloatArray) -> FloatArray:
 
 def _inverse_left_jacobian(theta: FloatArray) -> FloatArray:
     """J⁻¹ = I − ½[θ]× + k [θ]×², (n, 3, 3)."""
-    from grouser.fusion.estimate import skew
-
     angle = np.linalg.norm(theta, axis=1)
     small = angle < 1e-4
     safe = np.where(small, 1.0, angle)
     k = np.where(small, 1.0 / 12.0, 1.0 / safe**2 - (1.0 + np.cos(safe)) / (2.0 * safe * np.sin(safe)))
-    cross = skew(theta)
+    cross = np.cross(np.eye(3), theta[:, None])  # [θ]×
     out: FloatArray = np.eye(3) - 0.5 * cross + k[:, None, None] * (cross @ cross)
     return out

@@ -92,7 +92,7 @@ class Outcome:
 
 
 def evaluate(suites: Sequence[SensorSuite], scenario: Scenario, drive: str, seeds: range) -> Outcome:
-    """Filter a drive over some grounds with so many noises each, and each source alone."""
+    """Filter a drive on each ground with each seed of noise, and evaluate each source alone."""
     errors: dict[str, list[FloatArray]] = {source: [] for source in SOURCES}
     normalised = []
     for (k, suite), seed in product(enumerate(suites), seeds):
@@ -108,7 +108,7 @@ def evaluate(suites: Sequence[SensorSuite], scenario: Scenario, drive: str, seed
             "visual": poses_alone(log, position=start, quaternion=first),
             "fusion": (fused.time, fused.position),
         }
-        if seed == seeds[0]:  # it drifts away by hundreds of metres: once per ground is enough
+        if seed == seeds[0]:  # it drifts by hundreds of metres: once per ground is enough
             imu = fuse(log.without("wheels", "poses"), scenario.settings, position=start, yaw=yaw, every=EVERY)
             alone["imu"] = (imu.time, imu.position)
         for source, (t, p) in alone.items():
@@ -133,7 +133,7 @@ def run_fusion(quick: bool, progress: Progress) -> Result:
     for name in drives:
         suites = [lru_sensors(name, ground) for ground in GROUNDS]
         for scenario in SCENARIOS:
-            with _faults_unsaid():
+            with _without_warnings():
                 outcomes.append(evaluate(suites, scenario, name, seeds))
             progress(len(outcomes), len(drives) * len(SCENARIOS))
     return Result(
@@ -144,7 +144,7 @@ def run_fusion(quick: bool, progress: Progress) -> Result:
             "Errors in metres: mean at the end of a drive of 27 to 29 m, and root mean square along it. Wheels alone "
             "are given the true roll and pitch; visual alone loses the motion while there are no images.",
             "`nees` is the mean over runs and time of all 15 states; `band` is where the mean over runs lies with "
-            "95 % at one time, `inside` the share of the time it does, `above` that in which the filter is too sure.",
+            "95 % at one time, `inside` the share of the time it does, `above` the share in which it is overconfident.",
             "The slip settings are from another ground than these. The paper gives no numbers of its filter.",
         ],
         settings={
@@ -163,8 +163,8 @@ def run_fusion(quick: bool, progress: Progress) -> Result:
 
 
 @contextmanager
-def _faults_unsaid() -> Iterator[None]:
-    """Hold back the warnings of the filter: the faults are planted, and there are hundreds."""
+def _without_warnings() -> Iterator[None]:
+    """Silence the warnings of the filter: the scenarios contain hundreds of faults."""
     logger = logging.getLogger("grouser.odometry")
     before = logger.level
     logger.setLevel(logging.ERROR)

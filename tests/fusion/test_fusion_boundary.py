@@ -10,7 +10,6 @@ import grouser as gr
 from grouser import rotation
 from grouser.errors import OdometryError, SimulationError
 from grouser.fusion import Fusion, FusionSettings
-from grouser.fusion.estimate import twist_covariance
 from grouser.odometry import ros_odometry, write_csv, write_tum
 from grouser.odometry.estimate import NOT_OBSERVED
 
@@ -92,26 +91,6 @@ def test_a_filter_is_saved_and_goes_on_as_if_nothing_had_happened():
         np.testing.assert_array_equal(other.estimate.covariance, fusion.estimate.covariance)
     copied.imu(2.0, (0.0, 0.0, 0.1), (0.2, 0.0, 9.81))
     assert copied.time > fusion.time  # they share nothing
-
-
-def test_covariance_of_the_twist_is_that_of_errors_put_into_the_state():
-    rng = np.random.default_rng(2)
-    root = np.tril(rng.normal(0.0, 1e-3, (15, 15)))
-    R = rotation.from_rpy(0.3, -0.2, 2.0)
-    v_world = np.array([0.5, -0.3, 0.1])
-    gyro, bias = np.array([0.1, 0.2, 0.3]), np.array([0.01, 0.0, -0.01])
-    errors = rng.normal(size=(200_000, 15)) @ root.T
-    noise = rng.normal(0.0, 2e-3, (200_000, 3))
-    theta = errors[:, :3]
-    turned = np.zeros((len(theta), 3, 3))  # [θ]×: to first order, as a covariance is
-    turned[:, [2, 0, 1], [1, 2, 0]], turned[:, [1, 2, 0], [2, 0, 1]] = theta, -theta
-    true_R = R @ (np.eye(3) + turned)
-    true_v = v_world + errors[:, 3:6] @ R.T
-    omega = gyro - noise - (bias + errors[:, 9:12])
-    body = np.einsum("nji,nj->ni", true_R, true_v)
-    found = twist_covariance(root @ root.T, R.T @ v_world, 4e-6)
-    sampled = np.cov(np.hstack([omega, body]).T)
-    assert np.abs(sampled - found).max() < 0.02 * np.abs(found).max()
 
 
 def test_fusion_speaks_ros_and_tum(tmp_path):

@@ -44,7 +44,7 @@ def test_mean_nees_over_the_drive_is_in_the_band(outcomes, scenario):
 
 
 @pytest.mark.parametrize("scenario", [scenario.name for scenario in SCENARIOS])
-def test_faults_are_told(outcomes, scenario):
+def test_faults_are_counted(outcomes, scenario):
     expected = {
         "10 s without images": "poses_missing",
         "a stuck wheel": "wheels_distrusted",

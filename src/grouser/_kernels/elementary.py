@@ -1,4 +1,4 @@
-"""Arctangent and sine written out, to 3e-16: inlined they overlap, where calls of the C library wait in line."""
+"""Arctangent and sine written out, to 3e-16: inlined they overlap, while calls of the C library run in turn."""
 
 import math
 

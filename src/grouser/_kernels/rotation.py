@@ -42,6 +42,12 @@ def dot(a, b):
 
 
 @inlined
+def scale(factor, a):
+    """factor a."""
+    return factor * a[0], factor * a[1], factor * a[2]
+
+
+@inlined
 def add(a, factor, b):
     """a + factor b."""
     return a[0] + factor * b[0], a[1] + factor * b[1], a[2] + factor * b[2]

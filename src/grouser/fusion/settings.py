@@ -1,4 +1,4 @@
-"""Settings of the fusion filter: how noisy the IMU is, how the wheels slip, when a measurement is not believed."""
+"""Settings of the fusion filter: noise of the IMU, slip of the wheels, and when a measurement is refused."""
 
 from __future__ import annotations
 
@@ -7,26 +7,34 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import chdtri
 
 from grouser import checks
 from grouser._kernels.constants import GRAVITY
-from grouser._kernels.fusion import memory as slots
-from grouser.checks import FloatArray
+from grouser._kernels.fusion import memory as kernels
+from grouser._kernels.fusion.memory import FusionMemory
 from grouser.errors import SimulationError
 
 LOST_GYRO, LOST_ACCELERATION = 1.0, 0.1
-"""A saturated or interrupted gyro may be wrong by its whole range, as in a turn that goes on; an accelerometer, of
-which the last good reading is kept, by a tenth on average: a shock changes the speed of a rover by no more …"""
+"""Error of a saturated or interrupted sensor as a share of its range: all of it for a gyro in a long turn, a tenth for
+an accelerometer, whose last good reading is kept, because a shock changes the speed of a rover by no more."""
 LOST_TIME = 0.1
-"""… for about so long [s] at a time."""
+"""Correlation time of that error [s]."""
 STILL_FACTOR = 4.0
 """Variance of the IMU's samples, over that of its noise, up to which the vehicle may stand."""
+IN_RANGE = 0.995
+"""Share of its range above which a reading counts as saturated."""
+AS_THEY_ARE = (
+    *("rate", "gap", "gravity", "slip", "slip_length", "lasting_length", "slip_arm", "still_speed", "align"),
+    *("distrust_after", "recover_after", "missing_after"),
+)
+"""Settings that the kernels take unchanged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FusionSettings:
-    """What the filter assumes. The defaults are a small MEMS IMU at 100 Hz on an LRU."""
+    """Assumptions of the filter. The defaults are for a small MEMS IMU at 100 Hz on an LRU."""
 
     gyro_noise: float = 3e-4
     """Density of the gyro's white noise [rad/s/√Hz]."""
@@ -41,45 +49,45 @@ class FusionSettings:
     acceleration_bias: float = 0.05
     """One sigma of the accelerometer's [m/s²]."""
     gyro_range: float = 5.2
-    """Largest rate the gyro tells [rad/s]."""
+    """Largest rate the gyro can measure [rad/s]."""
     acceleration_range: float = 40.0
-    """Largest specific force the accelerometer tells [m/s²]."""
+    """Largest specific force the accelerometer can measure [m/s²]."""
     rate: float = 100.0
-    """Samples of the IMU per second [Hz], about: decides what counts as quiet."""
+    """Approximate sampling rate of the IMU [Hz]; sets the noise level of the standstill test."""
     gap: float = 0.05
     """A longer step between two IMU samples is a fault [s]."""
     imu_position: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Where the IMU sits in the body [m]. Its axes are the body's."""
     wheel_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """The point of the body whose velocity the wheels tell [m].
+    """The point of the body whose velocity the wheels measure [m].
 
-    The origin, if the odometry was given the gyro's roll and pitch rates; otherwise the point at ground level, whose
-    velocity does not depend on them: rates that are taken to be zero turn the body about its contacts.
+    The origin, if the odometry uses the gyro's roll and pitch rates; otherwise the point at ground level, whose
+    velocity does not depend on them: the body rolls and pitches about its contacts.
     """
     slip: tuple[float, float, float] = (0.03, 0.03, 0.05)
-    """One sigma of the slip that the odometry leaves: forward and left [-], yaw [rad/m], per rolling speed."""
+    """One sigma of the slip that the odometry does not model: forward and left [-], yaw [rad/m], per rolling speed."""
     slip_length: float = 2.0
-    """Distance over which it changes [m]: slip belongs to the ground."""
+    """Correlation length of that slip along the way [m]."""
     lasting_slip: tuple[float, float, float] = (0.03, 0.01, 0.02)
-    """One sigma, ratios, of the part that lasts: slip parameters that are a little wrong, on a slope that goes on."""
+    """One sigma of lasting slip: forward, left [-], yaw [rad/m]; from errors of the slip parameters on a long slope."""
     lasting_length: float = 20.0
-    """Distance over which that changes [m]."""
+    """Correlation length of lasting slip [m]."""
     slip_arm: float = 0.5
-    """Distance of the wheels from the centre [m]: turning on the spot is rolling, too."""
+    """Distance of the wheels from the centre [m]: rolling speed of a turn on the spot per rad/s."""
     distrust_slip: tuple[float, float, float] = (0.5, 0.5, 1.0)
-    """The same ratios for wheels that are not believed (blocked, frozen, spinning) while there are no poses.
+    """One sigma of the slip of distrusted wheels [-, -, rad/m] (blocked, frozen, spinning), used without poses only.
 
     With poses such wheels are not used until they agree again."""
     distrust_after: float = 0.3
-    """Wheels that were refused for so long are not believed [s]."""
+    """Duration of refusals after which wheels are distrusted [s]."""
     recover_after: float = 1.0
-    """Poses that were refused for so long are let in again [s].
+    """Duration of refusals after which poses are admitted again [s].
 
-    With as much noise as they show while wheels support the state; else the velocity may be as wrong as they show."""
+    With the noise they show while wheels support the state; otherwise the velocity's covariance is enlarged."""
     missing_after: float = 1.0
-    """Wheels or poses that did not come for so long are missing [s]."""
+    """Duration without wheels or poses after which they are missing [s]."""
     gate: float = 0.999
-    """Share of the good measurements that pass the chi-square gate."""
+    """Probability that a good measurement passes the chi-square gate."""
     still_window: float = 0.25
     """Duration of the standstill test [s]."""
     still_speed: float = 0.005
@@ -87,20 +95,20 @@ class FusionSettings:
     still_noise: tuple[float, float, float] = (1e-3, 1e-3, 2e-4)
     """One sigma of standing still: velocity [m/s], position [m], rotation [rad]."""
     align: float = 1.0
-    """Time at rest [s] from which the first attitude and biases are taken."""
+    """Duration of the alignment at rest [s], which gives the first attitude and biases."""
     tilt: float = 0.2
     """One sigma of roll and pitch before that [rad]."""
     start_noise: tuple[float, float] = (1e-3, 1e-3)
-    """One sigma of where it starts, position [m] and yaw [rad]."""
+    """One sigma of the start: position [m] and yaw [rad]."""
     clones: int = 8
     """Past poses kept for relative measurements, at most."""
     history: float = 1.0
-    """How far back in time a late measurement may lie [s]."""
+    """Largest delay of a measurement [s]."""
     gravity: float = GRAVITY
     """[m/s²]."""
 
     def __post_init__(self) -> None:
-        """Refuse what is not a setting."""
+        """Check the values."""
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(field.default, tuple):
@@ -126,61 +134,51 @@ class FusionSettings:
         """A copy with some fields changed."""
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
-    def plan(self, yaw: float) -> FloatArray:
-        """As the kernels take them, for a start with a yaw [rad]."""
-        p = np.zeros(slots.PLAN)
-        imu = np.array(self.imu_position)
-        values = {
-            slots.GYRO_NOISE: self.gyro_noise**2,
-            slots.ACCELERATION_NOISE: self.acceleration_noise**2,
-            slots.GYRO_WALK: self.gyro_walk**2,
-            slots.ACCELERATION_WALK: self.acceleration_walk**2,
-            slots.GYRO_RANGE: 0.995 * self.gyro_range,
-            slots.ACCELERATION_RANGE: 0.995 * self.acceleration_range,
-            slots.GYRO_LOST: (LOST_GYRO * self.gyro_range) ** 2 * LOST_TIME,
-            slots.ACCELERATION_LOST: (LOST_ACCELERATION * self.acceleration_range) ** 2 * LOST_TIME,
-            slots.SLIP_LENGTH: self.slip_length,
-            slots.SLIP_ARM: self.slip_arm,
-            slots.GRAVITY: self.gravity,
-            slots.ALIGN: self.align,
-            slots.GAP: self.gap,
-            slots.WINDOW: self.still_window,
-            slots.STILL_GYRO: STILL_FACTOR * self.gyro_noise**2 * self.rate,
-            slots.STILL_ACCELERATION: STILL_FACTOR * self.acceleration_noise**2 * self.rate,
-            slots.STILL_SPEED: self.still_speed,
-            slots.STILL_VELOCITY_SIGMA: self.still_noise[0],
-            slots.STILL_POSITION_SIGMA: self.still_noise[1],
-            slots.STILL_ROTATION_SIGMA: self.still_noise[2],
-            slots.DISTRUST_AFTER: self.distrust_after,
-            slots.RECOVER_AFTER: self.recover_after,
-            slots.MISSING_AFTER: self.missing_after,
-            slots.TILT_SIGMA: self.tilt,
-            slots.YAW_SIGMA: self.start_noise[1],
-            slots.START_SIGMA: self.start_noise[0],
-            slots.GYRO_BIAS_SIGMA: self.gyro_bias,
-            slots.ACCELERATION_BIAS_SIGMA: self.acceleration_bias,
-            slots.START_YAW: yaw,
-            slots.RATE: self.rate,
-            slots.LASTING_LENGTH: self.lasting_length,
-        }
-        for slot, value in values.items():
-            p[slot] = value
-        p[slots.SLIP_SIGMA : slots.SLIP_SIGMA + 3] = self.slip
-        p[slots.LASTING_SIGMA : slots.LASTING_SIGMA + 3] = self.lasting_slip
-        p[slots.DISTRUST_SIGMA : slots.DISTRUST_SIGMA + 3] = self.distrust_slip
-        p[slots.LEVER_WHEELS : slots.LEVER_WHEELS + 3] = np.array(self.wheel_point) - imu
-        p[slots.LEVER_BODY : slots.LEVER_BODY + 3] = -imu
-        p[slots.GATE + 1 : slots.GATE + 7] = chdtri(np.arange(1, 7), 1.0 - self.gate)
-        return p
-
-    def memory(self, yaw: float) -> slots.FusionMemory:
+    def memory(self, yaw: float) -> FusionMemory:
         """Empty memory for a filter that starts with a yaw [rad]."""
         clones = int(self.clones) + 1  # one for the anchor of a standstill or the newest frame
-        past = max(2, math.ceil(self.history * self.rate))
-        n = max(slots.CORE + slots.CLONE * clones, slots.FIGURES, slots.PLAN, 2 + slots.PAYLOAD)
-        tallies = np.zeros(slots.TALLIES, dtype=np.int64)
-        tallies[slots.ANCHOR] = -1
-        tallies[slots.MOST_CLONES], tallies[slots.MOST_PAST] = clones, past
-        desk = np.zeros((slots.PAST_ROW + past, n))
-        desk[slots.PLAN_ROW, : slots.PLAN] = self.plan(yaw)
-        return slots.FusionMemory(desk=desk, spread=np.zeros((n, n)), tallies=tallies)
+        memory: FusionMemory = FusionMemory.zeros(
+            n=kernels.CORE + kernels.CLONE * clones,
+            clones=clones,
+            past=max(2, math.ceil(self.history * self.rate)),
+            waiting=kernels.MOST_WAITING,
+        )
+        for name, value in self._packed(yaw).items():
+            memory.settings[name] = value
+        memory.counts.anchor = -1
+        return memory
+
+    def _packed(self, yaw: float) -> dict[str, ArrayLike]:
+        """Fields of the kernels' record: variances and densities in place of sigmas where they are added to one."""
+        imu = np.array(self.imu_position)
+        velocity, position, rotation = self.still_noise
+        tilt, start = self.tilt, self.start_noise
+        return {
+            "gyro_noise": self.gyro_noise**2,
+            "acceleration_noise": self.acceleration_noise**2,
+            "gyro_walk": self.gyro_walk**2,
+            "acceleration_walk": self.acceleration_walk**2,
+            "gyro_range": IN_RANGE * self.gyro_range,
+            "acceleration_range": IN_RANGE * self.acceleration_range,
+            "gyro_lost": (LOST_GYRO * self.gyro_range) ** 2 * LOST_TIME,
+            "acceleration_lost": (LOST_ACCELERATION * self.acceleration_range) ** 2 * LOST_TIME,
+            "lever_wheels": np.array(self.wheel_point) - imu,
+            "lever_body": -imu,
+            "lasting": self.lasting_slip,
+            "distrusted_slip": self.distrust_slip,
+            "gate": np.append(0.0, chdtri(np.arange(1, 7), 1.0 - self.gate)),
+            "window": self.still_window,
+            "quiet": STILL_FACTOR * self.rate * np.repeat([self.gyro_noise**2, self.acceleration_noise**2], 3),
+            "still_velocity": velocity,
+            "still_position": position,
+            "still_rotation": rotation,
+            "start": np.concatenate(
+                [
+                    (tilt, tilt, start[1]),
+                    np.repeat([velocity, start[0], self.gyro_bias, self.acceleration_bias], 3),
+                    self.slip,
+                    self.lasting_slip,
+                ]
+            ),
+            "yaw": yaw,
+        } | {name: getattr(self, name) for name in AS_THEY_ARE}

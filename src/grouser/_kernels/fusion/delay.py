@@ -1,238 +1,161 @@
-"""Past of the fusion filter: where it was a moment ago, as it knows today, and clones of those poses.
+"""Past of the fusion filter: where it was a moment ago, by the present estimate, and clones of those poses.
 
-The ring keeps each estimate with all corrections taken out; the corrections since then are one element of SE₂(3), so
-recalling applies them all at once. An error of the past follows from today's by the inverse of its dynamics, to first
-order, without the noise in between: exact enough for a second, which is as long as the ring is.
+The ring keeps each state with all corrections taken out; the corrections since then are one element of SE₂(3), so
+recalling applies them all at once. The error of a past state follows from the present one by the inverse of its
+dynamics, to first order and without the noise in between: accurate enough over the length of the ring, one second.
 """
 
-import math
-
 from grouser._compile.jit import kernel
-from grouser._kernels.fusion.group import exponential, matrix, product
 from grouser._kernels.fusion.memory import (
+    ACCELERATION_BIAS,
     CLONE,
-    CLONES,
-    COPIES_ROW,
     CORE,
-    CORRECTION,
-    E_ACCELERATION,
-    E_GYRO,
-    FIGURES_ROW,
-    GRAVITY,
-    LEVER_BODY,
-    MOST_PAST,
-    NOMINAL_ROW,
-    NOW,
-    PAST_NEXT,
-    PAST_ROW,
-    PAST_ROWS,
-    PLAN_ROW,
+    GYRO_BIAS,
+    MOTION,
     POSITION,
-    QUATERNION,
-    SAMPLE,
+    ROTATION,
+    SAME_TIME,
     VELOCITY,
 )
-from grouser._kernels.fusion.update import SPARE, WORK, copy_rows, make_room
-
-SAME_TIME = 1e-4
-"""Time stamps closer than this [s] are one."""
-PAST = 17
-
-
-@kernel
-def rotate(q, at, x, y, z, sign, out, to):
-    """out = R v, or Rᵀ v for sign −1."""
-    w = q[at]
-    ex = sign * q[at + 1]
-    ey = sign * q[at + 2]
-    ez = sign * q[at + 3]
-    tx = ey * z - ez * y + w * x
-    ty = ez * x - ex * z + w * y
-    tz = ex * y - ey * x + w * z
-    out[to] = x + 2.0 * (ey * tz - ez * ty)
-    out[to + 1] = y + 2.0 * (ez * tx - ex * tz)
-    out[to + 2] = z + 2.0 * (ex * ty - ey * tx)
+from grouser._kernels.fusion.update import drop_clone
+from grouser._kernels.rotation import (
+    add,
+    column,
+    conjugate,
+    cross,
+    exponential,
+    matrix,
+    product,
+    put,
+    put_quaternion,
+    rotate,
+    rotate_back,
+    scale,
+)
 
 
 @kernel
-def remember(memory):
-    """Put the present estimate into the ring, without the corrections made so far."""
-    t = memory.tallies
-    f = memory.desk[FIGURES_ROW]
-    x = memory.desk[NOMINAL_ROW]
-    row = memory.desk[PAST_ROW + t[PAST_NEXT]]
-    row[0] = f[NOW]
-    work = memory.desk[WORK]
-    work[0] = f[CORRECTION]
-    for i in range(1, 4):
-        work[i] = -f[CORRECTION + i]
-    product(work, 0, x, QUATERNION, row, 1)
-    for k in range(2):  # velocity, position
-        base = VELOCITY + 3 * k
-        shift = CORRECTION + 4 + 3 * k
-        rotate(
-            f, CORRECTION, x[base] - f[shift], x[base + 1] - f[shift + 1], x[base + 2] - f[shift + 2],
-            -1.0, row, 5 + 3 * k,
-        )  # fmt: skip
-    for i in range(6):
-        row[11 + i] = f[SAMPLE + i]
-    t[PAST_NEXT] = (t[PAST_NEXT] + 1) % memory.tallies[MOST_PAST]
-    t[PAST_ROWS] = min(t[PAST_ROWS] + 1, memory.tallies[MOST_PAST])
+def remember(m):
+    """Put the present state into the ring, without the corrections made so far: χ_ring = C⁻¹ χ."""
+    x = m.state
+    c = m.correction
+    row = m.past[m.counts.next_past]
+    row.time = m.clock.now
+    put_quaternion(product(conjugate(c.quaternion), x.quaternion), row.quaternion)
+    put(rotate_back(c.quaternion, add(x.velocity, -1.0, c.velocity)), row.velocity, 0)
+    put(rotate_back(c.quaternion, add(x.position, -1.0, c.position)), row.position, 0)
+    put(m.imu.now, row.gyro, 0)
+    m.counts.next_past = (m.counts.next_past + 1) % m.past.size
+    m.counts.past = min(m.counts.past + 1, m.past.size)
 
 
 @kernel
-def recall(memory, time, out):
-    """Write the estimate at a past time to out (17,), corrected as of today; False if the ring does not reach it.
+def recall(m, time):
+    """Write the state at a time to m.then, by the present estimate; False if the ring does not reach back to it.
 
     Between two rows it moves from the earlier by that row's velocity and rate: they are one IMU step apart.
     """
-    t = memory.tallies
-    f = memory.desk[FIGURES_ROW]
-    rows = memory.tallies[MOST_PAST]
-    count = t[PAST_ROWS]
-    best = -1
-    for back in range(1, count + 1):
-        row = (t[PAST_NEXT] - back + rows) % rows
-        if memory.desk[PAST_ROW + row, 0] <= time + SAME_TIME:
-            best = row
-            break
-    if best < 0:
-        return False
-    past = memory.desk[PAST_ROW + best]
-    for i in range(PAST):
-        out[i] = past[i]
-    product(f, CORRECTION, past, 1, out, 1)
-    for k in range(2):
-        shift = CORRECTION + 4 + 3 * k
-        base = 5 + 3 * k
-        rotate(f, CORRECTION, past[base], past[base + 1], past[base + 2], 1.0, out, base)
-        for i in range(3):
-            out[base + i] += f[shift + i]
-    ahead = max(time - past[0], 0.0)
-    x = memory.desk[NOMINAL_ROW]
-    for i in range(3):
-        out[8 + i] += ahead * out[5 + i]
-    work = memory.desk[WORK]
-    exponential(
-        ahead * (out[11] - x[10]), ahead * (out[12] - x[11]), ahead * (out[13] - x[12]), work, 0
-    )  # fmt: skip
-    product(out, 1, work, 0, out, 1)
-    out[0] = time
-    return True
+    then = m.then
+    x = m.state
+    c = m.correction
+    then.time = time
+    if abs(time - m.clock.now) <= SAME_TIME:
+        put_quaternion(x.quaternion, then.quaternion)
+        put(x.velocity, then.velocity, 0)
+        put(x.position, then.position, 0)
+        put(m.imu.now, then.gyro, 0)
+        return True
+    for back in range(1, m.counts.past + 1):
+        row = m.past[(m.counts.next_past - back + m.past.size) % m.past.size]
+        if row.time <= time + SAME_TIME:
+            ahead = max(time - row.time, 0.0)
+            turn = exponential(scale(ahead, add(row.gyro, -1.0, x.gyro_bias)))
+            put_quaternion(product(product(c.quaternion, row.quaternion), turn), then.quaternion)
+            put(add(rotate(c.quaternion, row.velocity), 1.0, c.velocity), then.velocity, 0)
+            position = add(rotate(c.quaternion, row.position), 1.0, c.position)
+            put(add(position, ahead, then.velocity), then.position, 0)
+            put(row.gyro, then.gyro, 0)
+            return True
+    return False
 
 
 @kernel
-def find_clone(memory, time):
+def find_clone(m, time):
     """Index of the clone at a time; −1 if there is none."""
-    for c in range(memory.tallies[CLONES]):
-        if abs(memory.desk[COPIES_ROW + c, 0] - time) <= SAME_TIME:
+    for c in range(m.counts.clones):
+        if abs(m.clones[c].time - time) <= SAME_TIME:
             return c
     return -1
 
 
 @kernel
-def clone_now(memory):
-    """Clone the present pose of the body's origin; its index."""
-    make_room(memory)
-    index = copy_rows(memory)
-    copy = memory.desk[COPIES_ROW + index]
-    x = memory.desk[NOMINAL_ROW]
-    lever = memory.desk[PLAN_ROW]
-    copy[0] = memory.desk[FIGURES_ROW][NOW]
-    for i in range(4):
-        copy[1 + i] = x[QUATERNION + i]
-    rotate(x, QUATERNION, lever[LEVER_BODY], lever[LEVER_BODY + 1], lever[LEVER_BODY + 2], 1.0, copy, 5)
-    for i in range(3):
-        copy[5 + i] += x[POSITION + i]
+def clone(m, time):
+    """Clone the body's pose of a time; its index, or −1 if the ring does not reach back to it."""
+    if not recall(m, time):
+        return -1
+    if m.counts.clones == m.clones.size:  # forget the oldest that is not the anchor of a standstill
+        drop_clone(m, 1 if m.counts.anchor == 0 else 0)
+    index = m.counts.clones
+    new = m.clones[index]
+    new.time = time
+    put_quaternion(m.then.quaternion, new.quaternion)
+    put(add(m.then.position, 1.0, rotate(m.then.quaternion, m.settings.lever_body)), new.position, 0)
+    delay = m.clock.now - time
+    past_jacobian(m, delay if delay > SAME_TIME else 0.0)
+    clone_rows(m, CORE + CLONE * index)
+    m.counts.clones = index + 1
     return index
 
 
 @kernel
-def clone_past(memory, time):
-    """Clone a pose of the recent past; its index, or −1 if the ring does not reach back so far."""
-    then = memory.desk[SPARE]
-    if not recall(memory, time, then):
-        return -1
-    make_room(memory)
-    count = memory.tallies[CLONES]
-    n = CORE + CLONE * count
-    past_rows(memory, then, memory.desk[FIGURES_ROW][NOW] - time, n, n)
-    P = memory.spread
-    J = memory.desk[SPARE + 1 : SPARE + 7]
+def clone_rows(m, n):
+    """Rows and columns of P from n on for the error J ξ of a clone."""
+    P = m.covariance
+    J = m.J
     for i in range(CLONE):
+        row = P[n + i]
         for k in range(n):
-            P[k, n + i] = P[n + i, k]
+            row[k] = 0.0
+        for c in range(MOTION):
+            factor = J[i, c]
+            if factor != 0.0:
+                for k in range(n):
+                    row[k] += factor * P[c, k]
+        for k in range(n):
+            P[k, n + i] = row[k]
     for i in range(CLONE):
         for j in range(CLONE):
             total = 0.0
-            for k in range(CORE):
+            for k in range(MOTION):
                 total += P[n + i, k] * J[j, k]
             P[n + i, n + j] = total
-    copy = memory.desk[COPIES_ROW + count]
-    copy[0] = time
-    for i in range(4):
-        copy[1 + i] = then[1 + i]
-    lever = memory.desk[PLAN_ROW]
-    rotate(then, 1, lever[LEVER_BODY], lever[LEVER_BODY + 1], lever[LEVER_BODY + 2], 1.0, copy, 5)
-    for i in range(3):
-        copy[5 + i] += then[8 + i]
-    memory.tallies[CLONES] = count + 1
-    return count
 
 
 @kernel
-def past_rows(memory, then, delay, to, n):
-    """Rows of P for the error (θ, ξ_p) a delay ago, and their Jacobian on the desk.
+def past_jacobian(m, delay):
+    """m.J[:6] ← ∂(θ, ξ_p a delay ago)/∂(error now), with the state of then in m.then.
 
-    θ − = −R δb_g Δ backwards, and so on: the inverse of the dynamics in `fusion_predict`, to first order in Δ for the
-    biases and second in gravity.
+    The inverse of the dynamics in `predict.py`: θ_then = θ + Δ R δb_g, ξ_p,then = ξ_p − Δ ξ_v + ½ Δ² (g × θ − R δb_a)
+    + Δ p × R δb_g.
     """
-    P = memory.spread
-    J = memory.desk[SPARE + 1 : SPARE + 7]
+    J = m.J
+    R = m.R
+    matrix(m.then.quaternion, R)
     for i in range(CLONE):
-        for k in range(CORE):
+        for k in range(MOTION):
             J[i, k] = 0.0
-    past_jacobian(memory, then, delay, J)
-    for i in range(CLONE):
-        for k in range(n):
-            total = 0.0
-            for c in range(CORE):
-                factor = J[i, c]
-                if factor != 0.0:
-                    total += factor * P[c, k]
-            P[to + i, k] = total
-
-
-@kernel
-def past_jacobian(memory, then, delay, J):
-    """∂(θ, ξ_p a delay ago)/∂(error now)."""
-    g = memory.desk[PLAN_ROW][GRAVITY]
-    R = memory.desk[1:4]
-    matrix(then, 1, R)
-    px = then[8]
-    py = then[9]
-    pz = then[10]
+    half = 0.5 * delay * delay
     for i in range(3):
-        J[i, i] = 1.0
-        J[3 + i, 6 + i] = 1.0
-        J[3 + i, 3 + i] = -delay
+        J[i, ROTATION + i] = 1.0
+        J[3 + i, POSITION + i] = 1.0
+        J[3 + i, VELOCITY + i] = -delay
+        axis = column(R, i)
+        swing = cross(m.then.position, axis)
         for j in range(3):
-            J[i, E_GYRO + j] = delay * R[i, j]
-            J[3 + i, E_ACCELERATION + j] = -0.5 * delay * delay * R[i, j]
-    J[3, 1] = 0.5 * delay * delay * g
-    J[4, 0] = -0.5 * delay * delay * g
-    for j in range(3):
-        J[3, E_GYRO + j] = delay * (py * R[2, j] - pz * R[1, j])
-        J[4, E_GYRO + j] = delay * (pz * R[0, j] - px * R[2, j])
-        J[5, E_GYRO + j] = delay * (px * R[1, j] - py * R[0, j])
-
-
-@kernel
-def too_old(memory, time):
-    """Whether the ring does not reach back to a time."""
-    rows = memory.tallies[MOST_PAST]
-    count = memory.tallies[PAST_ROWS]
-    if count == 0:
-        return True
-    oldest = (memory.tallies[PAST_NEXT] - count + rows) % rows
-    return memory.desk[PAST_ROW + oldest, 0] > time + SAME_TIME or math.isnan(time)
+            J[j, GYRO_BIAS + i] = delay * R[j, i]
+            J[3 + j, ACCELERATION_BIAS + i] = -half * R[j, i]
+        J[3, GYRO_BIAS + i] = delay * swing[0]
+        J[4, GYRO_BIAS + i] = delay * swing[1]
+        J[5, GYRO_BIAS + i] = delay * swing[2]
+    J[3, ROTATION + 1] = half * m.settings.gravity
+    J[4, ROTATION] = -half * m.settings.gravity

@@ -1,132 +1,219 @@
-"""What the fusion filter learns from standing still: velocity, biases, level."""
+"""Standstill of the vehicle: its test, its measurements, and the alignment before the first estimate."""
+
+import math
 
 from grouser._compile.jit import kernel
-from grouser._kernels.fusion.delay import SAME_TIME, clone_now
-from grouser._kernels.fusion.group import matrix
-from grouser._kernels.fusion.measure import pose_rows, tally
-from grouser._kernels.fusion.memory import (
-    ACCELERATION_NOISE,
-    ANCHOR,
-    COPIES_ROW,
-    CORE,
-    E_GYRO,
-    E_VELOCITY,
-    FAULTS,
-    FIGURES_ROW,
-    GATE,
-    GRAVITY,
-    GYRO_BIAS,
-    GYRO_NOISE,
-    NOMINAL_ROW,
-    NOW,
-    PICKS,
-    PLAN_ROW,
-    QUATERNION,
-    REFUSED,
-    STANDSTILL_REFUSED,
-    STILL_POSITION_SIGMA,
-    STILL_ROTATION_SIGMA,
-    STILL_SOURCE,
-    STILL_VELOCITY_SIGMA,
-    VELOCITY,
-)
-from grouser._kernels.fusion.update import NOISE, RESIDUAL, ROTATION, ROWS_H, SPARE, commit, drop_clone, innovate
+from grouser._kernels.fusion.delay import clone, remember
+from grouser._kernels.fusion.memory import ACCELERATION_BIAS, CORE, GYRO_BIAS, ROTATION, SAME_TIME, VELOCITY
+from grouser._kernels.fusion.pose import pose_rows
+from grouser._kernels.fusion.update import commit, count_used, drop_clone, innovate
+from grouser._kernels.rotation import matrix, put, put_quaternion, rotate, scale, set_attitude
+
+OUTLIERS = 0.25
+"""Share of the wheel measurements that may show motion while the vehicle stands."""
 
 
 @kernel
-def stand_still(memory):
+def stand_still(m):
     """Zero velocity, and the pose of when the vehicle came to rest: both hold while it stands.
 
-    The anchored pose does what a zero-rate update does for the gyro's bias, without using the same noise twice.
+    The anchored pose replaces a zero-rate update of the gyro's bias and does not use the same noise twice.
     """
-    t = memory.tallies
-    plan = memory.desk[PLAN_ROW]
-    desk = memory.desk
-    f = memory.desk[FIGURES_ROW]
-    if t[ANCHOR] < 0:
-        t[ANCHOR] = clone_now(memory)
-    sigma = plan[STILL_VELOCITY_SIGMA]
+    now = m.clock.now
+    if m.counts.anchor < 0:
+        m.counts.anchor = clone(m, now)
+    variance = m.settings.still_velocity * m.settings.still_velocity
     for i in range(3):
-        memory.tallies[PICKS + i] = E_VELOCITY + i
+        m.columns[i] = VELOCITY + i
         for j in range(3):
-            desk[ROWS_H + i, j] = 1.0 if i == j else 0.0
-            desk[NOISE + i, j] = sigma * sigma if i == j else 0.0
-        desk[RESIDUAL, i] = -memory.desk[NOMINAL_ROW][VELOCITY + i]
-    # ξ_v = δv + v × θ: with v near zero the row is ξ_v alone.
-    square = innovate(memory, 3, 3)
-    if square < 0.0 or not square <= plan[GATE + 3]:
-        refuse_still(memory)
+            m.H[i, j] = 1.0 if i == j else 0.0  # ξ_v = δv + v × θ: with v near zero the row is ξ_v alone
+            m.noise[i, j] = variance if i == j else 0.0
+        m.residual[i] = -m.state.velocity[i]
+    square = innovate(m, 3, 3)
+    if not 0.0 <= square <= m.settings.gate[3]:
+        refuse_standstill(m)
         return
-    tally(memory, STILL_SOURCE, square, 3)
-    commit(memory, 3)
-    if f[NOW] - memory.desk[COPIES_ROW + t[ANCHOR], 0] < SAME_TIME:
+    count_used(m.standstill, square, 3)
+    commit(m, 3)
+    if now - m.clones[m.counts.anchor].time < SAME_TIME:
         return
-    now = clone_now(memory)
-    z = desk[SPARE]
-    for i in range(7):
-        z[i] = 0.0
-    z[0] = 1.0
-    pose_rows(memory, t[ANCHOR], now, z, 0)
-    rotation = plan[STILL_ROTATION_SIGMA]
-    position = plan[STILL_POSITION_SIGMA]
+    last = clone(m, now)
+    pose_rows(m, m.counts.anchor, last, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     for i in range(6):
         for j in range(6):
-            desk[NOISE + i, j] = 0.0
-        desk[NOISE + i, i] = rotation * rotation if i < 3 else position * position
-    square = innovate(memory, 6, 12)
-    if 0.0 <= square <= plan[GATE + 6]:
-        tally(memory, STILL_SOURCE, square, 6)
-        commit(memory, 6)
-        drop_clone(memory, now)
+            m.noise[i, j] = 0.0
+        sigma = m.settings.still_rotation if i < 3 else m.settings.still_position
+        m.noise[i, i] = sigma * sigma
+    square = innovate(m, 6, 12)
+    if 0.0 <= square <= m.settings.gate[6]:
+        count_used(m.standstill, square, 6)
+        commit(m, 6)
+        drop_clone(m, last)
     else:
-        drop_clone(memory, now)
-        refuse_still(memory)
+        drop_clone(m, last)
+        refuse_standstill(m)
 
 
 @kernel
-def refuse_still(memory):
-    """The state contradicts that it stands: forget the anchor."""
-    memory.tallies[REFUSED + STILL_SOURCE] += 1
-    memory.tallies[FAULTS + STANDSTILL_REFUSED] += 1
-    drop_clone(memory, memory.tallies[ANCHOR])
+def refuse_standstill(m):
+    """The state contradicts the standstill: forget the anchor."""
+    m.standstill.refused += 1
+    m.faults.standstill_refused += 1
+    drop_clone(m, m.counts.anchor)
 
 
 @kernel
-def end_still(memory):
+def end_standstill(m):
     """The vehicle moves again."""
-    if memory.tallies[ANCHOR] >= 0:
-        drop_clone(memory, memory.tallies[ANCHOR])
+    if m.counts.anchor >= 0:
+        drop_clone(m, m.counts.anchor)
 
 
 @kernel
-def measure_rest(memory, mean, seconds):
-    """Alignment at rest: what the accelerometer shows is gravity and its bias, what the gyro shows is its bias.
+def clear_window(m, time):
+    """Begin the next window of the standstill test."""
+    w = m.window
+    for i in range(6):
+        w.total[i] = 0.0
+        w.squares[i] = 0.0
+    w.start = time
+    w.samples = 0
+    w.wheels = 0
+    w.rolling = 0
 
-    mean: (6,) of the samples. f = −Rᵀ g + b_a, so ∂f/∂θ = Rᵀ [−g]×… with f̂ = Rᵀ (0, 0, g).
+
+@kernel
+def watch_wheels(m, twist):
+    """Wheel motion within the window."""
+    m.window.wheels += 1
+    arm = m.settings.slip_arm * twist[2]
+    square = arm * arm + twist[3] * twist[3] + twist[4] * twist[4]
+    if not square <= m.settings.still_speed * m.settings.still_speed:
+        m.window.rolling += 1
+
+
+@kernel
+def add_sample(m, imu):
+    """Sums of the window."""
+    m.window.samples += 1
+    for i in range(6):
+        m.window.total[i] += imu[i]
+        m.window.squares[i] += imu[i] * imu[i]
+
+
+@kernel
+def quiet(m):
+    """Whether wheels, gyro and accelerometer did not move within the window beyond their noise."""
+    w = m.window
+    n = w.samples
+    if n < 3 or w.rolling > OUTLIERS * w.wheels:
+        return False
+    for i in range(6):
+        mean = w.total[i] / n
+        variance = (w.squares[i] / n - mean * mean) * n / (n - 1.0)
+        if not variance <= m.settings.quiet[i]:
+            return False
+    return True
+
+
+@kernel
+def watch_sample(m, imu):
+    """Test for a standstill at the end of each window."""
+    add_sample(m, imu)
+    if m.clock.now - m.window.start < m.settings.window - SAME_TIME:
+        return
+    if m.window.wheels > 0 and quiet(m):
+        stand_still(m)
+    else:
+        end_standstill(m)
+    clear_window(m, m.clock.now)
+
+
+@kernel
+def align(m, event):
+    """Collect samples at rest; then level the attitude to them and begin."""
+    if m.window.samples == 0:
+        clear_window(m, event.time)
+    elif event.time <= m.clock.newest:
+        m.faults.imu_time += 1
+        return
+    else:
+        m.clock.step = event.time - m.clock.newest
+    add_sample(m, event.imu)
+    m.clock.newest = event.time
+    m.clock.now = event.time
+    for i in range(6):
+        m.imu.now[i] = event.imu[i]
+        m.imu.newest[i] = event.imu[i]
+    if event.time - m.window.start >= m.settings.align and m.window.samples >= 3:
+        begin(m)
+
+
+@kernel
+def begin(m):
+    """First estimate: level, at the start, biases as seen at rest."""
+    now = m.clock.now
+    x = m.state
+    mean = m.imu.average
+    for i in range(6):
+        mean[i] = m.window.total[i] / m.window.samples
+    pitch = math.atan2(-mean[3], math.sqrt(mean[4] * mean[4] + mean[5] * mean[5]))
+    set_attitude(x.quaternion, math.atan2(mean[4], mean[5]), pitch, m.settings.yaw)
+    # The body's origin, not the IMU, is at the origin of the world; there ξ_p is the plain error of its position.
+    put(rotate(x.quaternion, scale(-1.0, m.settings.lever_body)), x.position, 0)
+    still = quiet(m)
+    for i in range(CORE):
+        for j in range(CORE):
+            m.covariance[i, j] = 0.0
+        sigma = m.settings.start[i]
+        if VELOCITY <= i < VELOCITY + 3 and not still:
+            sigma = 1.0
+        m.covariance[i, i] = sigma * sigma
+    put_quaternion((1.0, 0.0, 0.0, 0.0), m.correction.quaternion)
+    clock = m.clock
+    clock.began = now
+    clock.wheels = now
+    clock.poses = now
+    clock.rolling_time = now
+    clock.imu_lost = now
+    clock.wheels_refused = math.nan
+    clock.poses_refused = math.nan
+    clock.calm = math.nan
+    if still:
+        measure_rest(m, now - m.window.start)
+    else:
+        m.faults.moving_start += 1
+    m.counts.ready = 1
+    clear_window(m, now)
+    remember(m)
+
+
+@kernel
+def measure_rest(m, seconds):
+    """Alignment at rest, by the mean reading: the accelerometer shows gravity and its bias, the gyro its bias.
+
+    f̂ = Rᵀ (0, 0, g) + b_a, and with R_true = Exp(θ) R its error is Rᵀ (e_z × θ) g + δb_a.
     """
-    desk = memory.desk
-    plan = memory.desk[PLAN_ROW]
-    x = memory.desk[NOMINAL_ROW]
-    g = plan[GRAVITY]
-    R = desk[ROTATION : ROTATION + 3]
-    matrix(x, QUATERNION, R)
-    H = desk[ROWS_H : ROWS_H + 6]
+    x = m.state
+    H = m.H
+    R = m.R
+    g = m.settings.gravity
+    matrix(x.quaternion, R)
     for c in range(CORE):
-        memory.tallies[PICKS + c] = c
+        m.columns[c] = c
         for i in range(6):
             H[i, c] = 0.0
     for i in range(6):
         for j in range(6):
-            desk[NOISE + i, j] = 0.0
+            m.noise[i, j] = 0.0
     for i in range(3):
-        H[i, E_GYRO + i] = 1.0
-        desk[RESIDUAL, i] = mean[i] - x[GYRO_BIAS + i]
-        desk[NOISE + i, i] = plan[GYRO_NOISE] / seconds
-        # R_trueᵀ k g = Rᵀ (k − θ × k) g
-        H[3 + i, 0] = R[1, i] * g
-        H[3 + i, 1] = -R[0, i] * g
-        H[3 + i, 12 + i] = 1.0
-        desk[RESIDUAL, 3 + i] = mean[3 + i] - R[2, i] * g - x[13 + i]
-        desk[NOISE + 3 + i, 3 + i] = plan[ACCELERATION_NOISE] / seconds
-    if innovate(memory, 6, CORE) >= 0.0:
-        commit(memory, 6)
+        H[i, GYRO_BIAS + i] = 1.0
+        m.residual[i] = m.imu.average[i] - x.gyro_bias[i]
+        m.noise[i, i] = m.settings.gyro_noise / seconds
+        H[3 + i, ROTATION] = R[1, i] * g
+        H[3 + i, ROTATION + 1] = -R[0, i] * g
+        H[3 + i, ACCELERATION_BIAS + i] = 1.0
+        m.residual[3 + i] = m.imu.average[3 + i] - R[2, i] * g - x.acceleration_bias[i]
+        m.noise[3 + i, 3 + i] = m.settings.acceleration_noise / seconds
+    if innovate(m, 6, CORE) >= 0.0:
+        commit(m, 6)

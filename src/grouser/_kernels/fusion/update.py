@@ -2,73 +2,49 @@
 
 import math
 
-from grouser._compile.jit import kernel
-from grouser._kernels.fusion.group import act, exponential, product, turn
+from grouser._compile.jit import inlined, kernel
 from grouser._kernels.fusion.memory import (
     ACCELERATION_BIAS,
-    ANCHOR,
     CLONE,
-    CLONES,
-    COPIES_ROW,
     CORE,
-    CORRECTION,
-    E_ACCELERATION,
-    E_GYRO,
-    E_LASTING,
-    E_POSITION,
-    E_ROTATION,
-    E_SLIP,
-    E_VELOCITY,
-    FIGURES_ROW,
     GYRO_BIAS,
     LASTING,
-    MOST_CLONES,
-    NOMINAL_ROW,
-    PICKS,
     POSITION,
-    QUATERNION,
+    ROTATION,
     SLIP,
     VELOCITY,
 )
-
-# Rows of the scratch
-WORK, ROTATION, PRODUCT, CHANGE, ROWS_H, INNOVATION_S, RESIDUAL, NOISE, SPARE = 0, 1, 4, 10, 11, 17, 23, 24, 30
-DESK = 44
+from grouser._kernels.rotation import add, exponential, left_jacobian, product, put, put_quaternion, rotate, vector
 
 
 @kernel
-def innovate(memory, m, count):
-    """Squared normalised innovation of m rows, their H with `count` columns and noise on the desk; −1 if not definite.
+def innovate(m, rows, count):
+    """Squared normalised innovation of m.residual with m.H (rows, count) and m.noise; −1 if not definite.
 
-    Leaves L⁻¹ H P and L⁻¹ r, with L Lᵀ = H P Hᵀ + R, for `commit`.
+    Leaves L⁻¹ H P and L⁻¹ r, with L Lᵀ = H P Hᵀ + noise, for `commit`.
     """
-    desk = memory.desk
-    P = memory.spread
-    picks = memory.tallies[PICKS:]
-    n = CORE + CLONE * memory.tallies[CLONES]
-    for j in range(m):
-        row = desk[PRODUCT + j]
-        h = desk[ROWS_H + j]
+    P = m.covariance
+    S = m.S
+    r = m.residual
+    n = CORE + CLONE * m.counts.clones
+    for j in range(rows):
+        row = m.gain[j]
         for k in range(n):
             row[k] = 0.0
         for c in range(count):
-            factor = h[c]
+            factor = m.H[j, c]
             if factor != 0.0:
-                source = P[picks[c]]
+                source = P[m.columns[c]]
                 for k in range(n):
                     row[k] += factor * source[k]
-    S = desk[INNOVATION_S : INNOVATION_S + 6]
-    for i in range(m):
-        row = desk[PRODUCT + i]
+    for i in range(rows):
         for j in range(i + 1):
-            h = desk[ROWS_H + j]
-            total = desk[NOISE + i, j]
+            total = m.noise[i, j]
             for c in range(count):
-                total += row[picks[c]] * h[c]
+                total += m.gain[i, m.columns[c]] * m.H[j, c]
             S[i, j] = total
     square = 0.0
-    r = desk[RESIDUAL]
-    for i in range(m):
+    for i in range(rows):
         for j in range(i + 1):
             total = S[i, j]
             for k in range(j):
@@ -79,11 +55,11 @@ def innovate(memory, m, count):
                 if not total > 1e-14 * S[i, i]:
                     return -1.0
                 S[i, i] = math.sqrt(total)
-        row = desk[PRODUCT + i]
+        row = m.gain[i]
         for j in range(i):
             factor = S[i, j]
             r[i] -= factor * r[j]
-            other = desk[PRODUCT + j]
+            other = m.gain[j]
             for k in range(n):
                 row[k] -= factor * other[k]
         inverse = 1.0 / S[i, i]
@@ -95,17 +71,16 @@ def innovate(memory, m, count):
 
 
 @kernel
-def commit(memory, m):
+def commit(m, rows):
     """Apply the rows of the last `innovate`: P ← P − (L⁻¹HP)ᵀ(L⁻¹HP), state ← Exp(K r) state."""
-    desk = memory.desk
-    P = memory.spread
-    n = CORE + CLONE * memory.tallies[CLONES]
-    change = desk[CHANGE]
+    P = m.covariance
+    n = CORE + CLONE * m.counts.clones
+    change = m.change
     for k in range(n):
         change[k] = 0.0
-    for j in range(m):
-        row = desk[PRODUCT + j]
-        factor = desk[RESIDUAL, j]
+    for j in range(rows):
+        row = m.gain[j]
+        factor = m.residual[j]
         for k in range(n):
             change[k] += factor * row[k]
         for i in range(n):
@@ -113,34 +88,56 @@ def commit(memory, m):
             size = row[i]
             for k in range(n):
                 target[k] -= size * row[k]
-    work = desk[WORK]
-    x = memory.desk[NOMINAL_ROW]
-    act(change, E_ROTATION, x, VELOCITY, E_VELOCITY, work)
-    act(change, E_ROTATION, x, POSITION, E_POSITION, work)
-    turn(change, E_ROTATION, x, QUATERNION, work)
+    x = m.state
+    correct(x.quaternion, x.velocity, x.position, change)
+    correct(m.correction.quaternion, m.correction.velocity, m.correction.position, change)
     for i in range(3):
-        x[GYRO_BIAS + i] += change[E_GYRO + i]
-        x[ACCELERATION_BIAS + i] += change[E_ACCELERATION + i]
-        x[SLIP + i] += change[E_SLIP + i]
-        x[LASTING + i] += change[E_LASTING + i]
-    f = memory.desk[FIGURES_ROW]
-    act(change, E_ROTATION, f, CORRECTION + 4, E_VELOCITY, work)
-    act(change, E_ROTATION, f, CORRECTION + 7, E_POSITION, work)
-    exponential(change[0], change[1], change[2], work, 0)
-    product(work, 0, f, CORRECTION, f, CORRECTION)
-    for c in range(memory.tallies[CLONES]):
+        x.gyro_bias[i] += change[GYRO_BIAS + i]
+        x.acceleration_bias[i] += change[ACCELERATION_BIAS + i]
+        x.slip[i] += change[SLIP + i]
+        x.lasting[i] += change[LASTING + i]
+    for c in range(m.counts.clones):
         at = CORE + CLONE * c
-        copy = memory.desk[COPIES_ROW + c]
-        act(change, at, copy, 5, at + 3, work)
-        turn(change, at, copy, 1, work)
+        theta = vector(change, at)
+        shift(m.clones[c].position, theta, vector(change, at + 3))
+        turn(m.clones[c].quaternion, theta)
 
 
 @kernel
-def drop_clone(memory, index):
+def correct(quaternion, velocity, position, change):
+    """χ ← Exp(ξ) χ of χ = (R, v, p)."""
+    theta = vector(change, ROTATION)
+    shift(velocity, theta, vector(change, VELOCITY))
+    shift(position, theta, vector(change, POSITION))
+    turn(quaternion, theta)
+
+
+@inlined
+def shift(v, theta, xi):
+    """v ← Exp(θ) v + J(θ) ξ."""
+    put(add(rotate(exponential(theta), v), 1.0, left_jacobian(theta, xi)), v, 0)
+
+
+@inlined
+def turn(q, theta):
+    """q ← Exp(θ) q."""
+    put_quaternion(product(exponential(theta), q), q)
+
+
+@kernel
+def count_used(source, square, rows):
+    """Count a measurement of a source that was used, with its squared innovation."""
+    source.used += 1
+    source.rows += rows
+    source.squares += square
+
+
+@kernel
+def drop_clone(m, index):
     """Forget a cloned pose."""
-    P = memory.spread
-    count = memory.tallies[CLONES]
-    n = CORE + CLONE * count
+    P = m.covariance
+    counts = m.counts
+    n = CORE + CLONE * counts.clones
     at = CORE + CLONE * index
     for i in range(n):
         row = P[i]
@@ -149,44 +146,10 @@ def drop_clone(memory, index):
     for i in range(at, n - CLONE):
         for k in range(n):
             P[i, k] = P[i + CLONE, k]
-    for c in range(index, count - 1):
-        for k in range(8):
-            memory.desk[COPIES_ROW + c, k] = memory.desk[COPIES_ROW + c + 1, k]
-    memory.tallies[CLONES] = count - 1
-    if memory.tallies[ANCHOR] == index:
-        memory.tallies[ANCHOR] = -1
-    elif memory.tallies[ANCHOR] > index:
-        memory.tallies[ANCHOR] -= 1
-
-
-@kernel
-def make_room(memory):
-    """Forget the oldest clone that is not the anchor of a standstill if there is no room for another."""
-    if memory.tallies[CLONES] == memory.tallies[MOST_CLONES]:
-        drop_clone(memory, 1 if memory.tallies[ANCHOR] == 0 else 0)
-
-
-@kernel
-def copy_rows(memory):
-    """Add an error block equal to the present error of rotation and position; the caller fills the pose."""
-    P = memory.spread
-    n = CORE + CLONE * memory.tallies[CLONES]
-    for i in range(3):
-        for k in range(n):
-            P[n + i, k] = P[E_ROTATION + i, k]
-            P[n + 3 + i, k] = P[E_POSITION + i, k]
-    mirror_rows(memory, n)
-    memory.tallies[CLONES] += 1
-    return memory.tallies[CLONES] - 1
-
-
-@kernel
-def mirror_rows(memory, n):
-    """Columns of a new block whose rows (6, n) are J P: mirrored, and its corner as of an identity J."""
-    P = memory.spread
-    for i in range(CLONE):
-        for k in range(n):
-            P[k, n + i] = P[n + i, k]
-    for i in range(CLONE):
-        for j in range(CLONE):
-            P[n + i, n + j] = P[n + i, j if j < 3 else E_POSITION + j - 3]
+    for c in range(index, counts.clones - 1):
+        m.clones[c] = m.clones[c + 1]
+    counts.clones -= 1
+    if counts.anchor == index:
+        counts.anchor = -1
+    elif counts.anchor > index:
+        counts.anchor -= 1

@@ -9,12 +9,13 @@ Montana's (16.3), those of `contact.py`.
 
 import math
 
-from grouser._compile.jit import inlined, kernel
+from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, array, indices, integer, number, struct
 from grouser._kernels.kinematics.jacobian import point_jacobian
 from grouser._kernels.law import call_law
 from grouser._kernels.null_space import invert
 from grouser._kernels.rolling.contact import contact_axes, contact_matrix
+from grouser._kernels.rotation import column, cross, dot, put, times_transposed
 from grouser._kernels.scratch import Scratch
 from grouser._kernels.simulation.step import OFF_TERRAIN, OK, TOO_SHARP
 from grouser._kernels.vehicles.arrays import VehicleArrays
@@ -91,25 +92,6 @@ class RollingJob(Struct):
 
 
 @kernel
-def into_body(R_world_body, x, y, z, out):
-    """out ← R_body_world (x, y, z)."""
-    for i in range(3):
-        out[i] = R_world_body[0, i] * x + R_world_body[1, i] * y + R_world_body[2, i] * z
-
-
-@kernel
-def dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@inlined
-def cross(a, b, out):
-    out[0] = a[1] * b[2] - a[2] * b[1]
-    out[1] = a[2] * b[0] - a[0] * b[2]
-    out[2] = a[0] * b[1] - a[1] * b[0]
-
-
-@kernel
 def turning_row(vehicle, s, wheel_frame, axis, out):
     """Angular velocity of a wheel along an axis (body axes) per joint-space velocity."""
     for i in range(3):
@@ -118,7 +100,7 @@ def turning_row(vehicle, s, wheel_frame, axis, out):
     while f > 0:
         a = vehicle.joint[f]
         if a < 3:
-            out[5 + f] = axis[0] * s.R[f, 0, a] + axis[1] * s.R[f, 1, a] + axis[2] * s.R[f, 2, a]
+            out[5 + f] = dot(axis, column(s.R[f], a))
         f = vehicle.parent[f]
 
 
@@ -135,9 +117,9 @@ def meet_wheel(job, q, contact, w):
         return OFF_TERRAIN
     W = math.sqrt(1.0 + h[1] * h[1] + h[2] * h[2])
     ground = work.ground[w]
-    into_body(s.R_world_body, 1.0, 0.0, h[1], ground[0])
-    into_body(s.R_world_body, 0.0, 1.0, h[2], ground[1])
-    into_body(s.R_world_body, -h[1] / W, -h[2] / W, 1.0 / W, ground[2])
+    put(times_transposed(s.R_world_body, (1.0, 0.0, h[1])), ground[0], 0)
+    put(times_transposed(s.R_world_body, (0.0, 1.0, h[2])), ground[1], 0)
+    put(times_transposed(s.R_world_body, (-h[1] / W, -h[2] / W, 1.0 / W)), ground[2], 0)
     # The wheel's frame is left unspun: there the contact stands at u + its displacement.
     u = contact[0] + q[6 + f]
     v = contact[1]
@@ -162,7 +144,7 @@ def meet_wheel(job, q, contact, w):
     gap = work.gap[w]
     contact_axes(R, u, v, tyre)
     p = s.p_world_body
-    into_body(s.R_world_body, x - p[0], y - p[1], h[0] - p[2], gap)
+    put(times_transposed(s.R_world_body, (x - p[0], y - p[1], h[0] - p[2])), gap, 0)
     for i in range(3):
         # From the centre to the middle of the tyre, and from there along the normal.
         point[i] = s.p[f, i] + rim * (R[i, 0] * su + R[i, 2] * cu) + tube * tyre[2, i]
@@ -194,7 +176,7 @@ def meet_wheel(job, q, contact, w):
         row[1, j] = work.jacobian[1, j]
         row[4, j] = work.jacobian[2, j]
     for i in range(2):
-        cross(tyre[2], ground[i], work.axis)  # c · (ω × n) = ω · (n × c)
+        put(cross(tyre[2], ground[i]), work.axis, 0)  # c · (ω × n) = ω · (n × c)
         turning_row(vehicle, s, f, work.axis, row[2 + i])
     # What the motion of the contact along the tyre adds to the gap along n is moved into the row of V.
     a = around * dot(ground[2], tyre[0])

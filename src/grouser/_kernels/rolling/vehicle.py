@@ -12,10 +12,10 @@ from grouser._kernels.rolling.closure import (
     align_contacts,
     contact_rates,
     coupling_error,
-    dot,
     meet_ground,
     tangent_axes,
 )
+from grouser._kernels.rotation import dot, times
 from grouser._kernels.scratch import clear_scratch
 from grouser._kernels.simulation.rollout import copy_row, record_contacts
 from grouser._kernels.simulation.step import DIVERGED, OK

@@ -1,0 +1,90 @@
+"""The estimate of the fusion filter at the body's origin, with covariances in body axes."""
+
+from grouser._compile.jit import kernel
+from grouser._kernels.fusion.memory import GYRO_BIAS, LASTING, MOTION, POSITION, ROTATION, SLIP, VELOCITY
+from grouser._kernels.rotation import add, column, cross, matrix, put, put_quaternion, rotate, rotate_back, skew
+
+
+@kernel
+def write_estimate(m, out):
+    """The present estimate as a record; its rate is the gyro's without the bias."""
+    x = m.state
+    P = m.covariance
+    lever = m.settings.lever_body
+    rate = add(m.imu.now, -1.0, x.gyro_bias)
+    out.time = m.clock.now
+    out.distrusted = m.counts.distrusted
+    put_quaternion(x.quaternion, out.quaternion)
+    put(add(x.position, 1.0, rotate(x.quaternion, lever)), out.position, 0)
+    put(add(x.velocity, 1.0, rotate(x.quaternion, cross(rate, lever))), out.velocity, 0)
+    put(rate, out.twist, 0)
+    put(rotate_back(x.quaternion, out.velocity), out.twist, 3)
+    put(x.gyro_bias, out.gyro_bias, 0)
+    put(x.acceleration_bias, out.acceleration_bias, 0)
+    put(add(x.slip, 1.0, x.lasting), out.slip, 0)
+    body_jacobian(m, out)
+    carry(m, MOTION, P, out.covariance)
+    twist_jacobian(m, out.twist)
+    carry(m, 6, out.covariance, out.twist_covariance)
+    for i in range(3):
+        out.twist_covariance[i, i] += m.settings.gyro_noise * m.settings.rate
+        for j in range(3):
+            both = P[SLIP + i, LASTING + j] + P[SLIP + j, LASTING + i]
+            out.slip_covariance[i, j] = P[SLIP + i, SLIP + j] + both + P[LASTING + i, LASTING + j]
+
+
+@kernel
+def body_jacobian(m, body):
+    """m.J (15, 15) ← ∂(error of the origin in body axes)/∂(error ξ of the IMU in world axes).
+
+    Every point of the body has the same ξ but for ω × lever, so δ = Ad(χ⁻¹) ξ with χ = (R, v, p) of the origin: rows
+    Rᵀ θ, Rᵀ (ξ_v − v × θ) + lever × δb_g, Rᵀ (ξ_p − p × θ).
+    """
+    J = m.J
+    R = m.R
+    matrix(body.quaternion, R)
+    for i in range(MOTION):
+        for j in range(MOTION):
+            J[i, j] = 1.0 if i == j and i >= GYRO_BIAS else 0.0
+    for i in range(3):
+        axis = column(R, i)
+        put(axis, J[ROTATION + i], ROTATION)
+        put(axis, J[VELOCITY + i], VELOCITY)
+        put(axis, J[POSITION + i], POSITION)
+        put(cross(body.velocity, axis), J[VELOCITY + i], ROTATION)  # row i of −Rᵀ [v]×
+        put(cross(body.position, axis), J[POSITION + i], ROTATION)
+    skew(m.settings.lever_body, J[VELOCITY : VELOCITY + 3, GYRO_BIAS : GYRO_BIAS + 3])
+
+
+@kernel
+def twist_jacobian(m, twist):
+    """m.J (6, 15) ← ∂(ω, v in body axes)/∂(error of the origin): δω = −δb_g; v = Rᵀ v_world, so δv = ν + v × θ."""
+    J = m.J
+    for i in range(6):
+        for j in range(MOTION):
+            J[i, j] = 0.0
+    for i in range(3):
+        J[i, GYRO_BIAS + i] = -1.0
+        J[3 + i, VELOCITY + i] = 1.0
+    skew((twist[3], twist[4], twist[5]), J[3:6, ROTATION : ROTATION + 3])
+
+
+@kernel
+def carry(m, rows, P, out):
+    """out (rows, rows) ← J P Jᵀ with m.J (rows, 15), symmetric."""
+    J = m.J
+    for i in range(rows):
+        row = m.product[i]
+        for k in range(MOTION):
+            row[k] = 0.0
+        for c in range(MOTION):
+            factor = J[i, c]
+            if factor != 0.0:
+                for k in range(MOTION):
+                    row[k] += factor * P[c, k]
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(MOTION):
+                total += row[k] * J[j, k]
+            out[i, j] = total
+            out[j, i] = total

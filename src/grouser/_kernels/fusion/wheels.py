@@ -1,0 +1,202 @@
+"""Body velocity from the wheels as a measurement of the fusion filter, and whether the wheels are trusted."""
+
+import math
+
+from grouser._compile.jit import kernel
+from grouser._kernels.fusion.delay import recall
+from grouser._kernels.fusion.memory import (
+    ACCELERATION_BIAS,
+    CORE,
+    GYRO_BIAS,
+    LASTING,
+    LOOSE,
+    ROTATION,
+    SAME_TIME,
+    SLIP,
+    VELOCITY,
+    WATCHED,
+)
+from grouser._kernels.fusion.update import commit, count_used, innovate
+from grouser._kernels.rotation import add, column, cross, dot, matrix, put, rotate_back, skew
+
+CALM = 2.0
+"""Distrusted wheels are trusted again after they have agreed with the other sensors for this time [s] …"""
+SET_BACK = 0.2
+"""… to which each refusal adds this [s]."""
+
+
+@kernel
+def measure_wheels(m, event):
+    """Correct the state by the twist (ω, v) of the wheels: the entries they observe, with their covariance."""
+    if event.time < m.clock.began:
+        return
+    if not recall(m, event.time):
+        m.faults.wheels_late += 1
+        return
+    delay = m.clock.now - event.time
+    if delay <= SAME_TIME:
+        delay = 0.0
+    speed = predict_wheels(m)
+    m.clock.rolling_speed = speed
+    m.clock.rolling_time = m.clock.now
+    wheel_rows(m, delay, speed)
+    rows = select_observed(m, event, m.settings.acceleration_noise * delay)
+    if rows == 0:
+        return
+    square = innovate(m, rows, CORE)
+    agrees = 0.0 <= square <= m.settings.gate[rows]
+    if m.counts.distrusted:
+        review_distrust(m, agrees)
+        if m.counts.distrusted == WATCHED:
+            m.wheels.refused += 1
+            return
+    if not agrees:
+        m.wheels.refused += 1
+        m.faults.wheels_refused += 1
+        refuse_wheels(m)
+        return
+    count_used(m.wheels, square, rows)
+    commit(m, rows)
+    m.clock.wheels_refused = math.nan
+    m.clock.wheels = m.clock.now
+
+
+@kernel
+def predict_wheels(m):
+    """Twist that the wheels should show at m.then into m.predicted; returns the rolling speed u.
+
+    v_wheels = v − u s at the point they measure, with the slip s (forward, left, yaw): a fraction of the speed that
+    changes with the ground, not white noise. The rolling speed is the filter's own, not the wheels': their noise in H
+    would bias the slip.
+    """
+    x = m.state
+    hat = m.predicted
+    rate = add(m.then.gyro, -1.0, x.gyro_bias)
+    v_body = rotate_back(m.then.quaternion, m.then.velocity)
+    put(rate, hat, 0)
+    put(add(v_body, 1.0, cross(rate, m.settings.lever_wheels)), hat, 3)
+    arm = m.settings.slip_arm * rate[2]
+    speed = math.sqrt(hat[3] * hat[3] + hat[4] * hat[4] + arm * arm)
+    matrix(m.then.quaternion, m.R)
+    for j in range(3):  # the slopes of u by gyro bias and delay are left out
+        m.direction[j] = (hat[3] * m.R[j, 0] + hat[4] * m.R[j, 1]) / max(speed, 1e-6)
+    hat[2] -= speed * (x.slip[2] + x.lasting[2])
+    hat[3] -= speed * (x.slip[0] + x.lasting[0])
+    hat[4] -= speed * (x.slip[1] + x.lasting[1])
+    return speed
+
+
+@kernel
+def wheel_rows(m, delay, speed):
+    """m.H (6, 21) ← ∂(predicted twist)/∂(error now), and m.G (6, 3) ← −∂(ω̂, v̂)/∂(gyro bias) of the present."""
+    H = m.H
+    R = m.R
+    G = m.G
+    g = m.settings.gravity
+    for i in range(3):
+        for j in range(3):
+            G[i, j] = 1.0 if i == j else 0.0
+    lever = m.settings.lever_wheels
+    skew((-lever[0], -lever[1], -lever[2]), G[3:6])  # ω × lever = −lever × ω
+    for c in range(CORE):
+        m.columns[c] = c
+    for i in range(6):
+        for c in range(CORE):
+            H[i, c] = 0.0
+    for i in range(3):
+        axis = column(R, i)
+        for j in range(3):
+            H[i, GYRO_BIAS + j] = -G[i, j]
+            H[3 + i, GYRO_BIAS + j] = -G[3 + i, j]
+            H[3 + i, VELOCITY + j] = R[j, i]
+        if delay > 0.0:  # ξ_v,then = ξ_v − Δ (g × θ − v × R δb_g − R δb_a)
+            H[3 + i, ROTATION] = delay * g * R[1, i]
+            H[3 + i, ROTATION + 1] = -delay * g * R[0, i]
+            H[3 + i, ACCELERATION_BIAS + i] = delay
+            for j in range(3):
+                swing = cross(m.then.velocity, column(R, j))
+                H[3 + i, GYRO_BIAS + j] += delay * dot(axis, swing)
+        row = H[2 if i == 2 else 3 + i]
+        row[SLIP + i] = -speed
+        row[LASTING + i] = -speed
+        slip = m.state.slip[i] + m.state.lasting[i]
+        for j in range(3):
+            row[VELOCITY + j] -= slip * m.direction[j]
+
+
+@kernel
+def select_observed(m, event, drift):
+    """Residual, rows of H and noise of the entries that the wheels observe, moved to the front; how many.
+
+    Noise of the gyro enters as G Gᵀ; `drift` is the variance of the velocity's change over the delay. A gyro that is
+    lost leaves only the velocities, with large noise.
+    """
+    lost = m.imu.gyro_lost != 0
+    gyro = 1.0 if lost else m.settings.gyro_noise / max(m.clock.step, 1e-3)
+    G = m.G
+    rows = 0
+    for i in range(6):
+        if event.observed[i] == 0.0 or (lost and i < 3):
+            continue
+        if rows != i:
+            for c in range(CORE):
+                m.H[rows, c] = m.H[i, c]
+        m.residual[rows] = event.twist[i] - m.predicted[i]
+        k = 0
+        for j in range(i + 1):
+            if event.observed[j] == 0.0 or (lost and j < 3):
+                continue
+            shared = dot(G[i], G[j])
+            m.noise[rows, k] = 0.5 * (event.covariance[i, j] + event.covariance[j, i]) + gyro * shared
+            k += 1
+        if i >= 3:
+            m.noise[rows, rows] += drift
+        rows += 1
+    return rows
+
+
+@kernel
+def refuse_wheels(m):
+    """Wheels that contradict the other sensors for a while are distrusted: one is blocked, frozen or spinning."""
+    clock = m.clock
+    if math.isnan(clock.wheels_refused):
+        clock.wheels_refused = clock.now
+    elif clock.now - clock.wheels_refused >= m.settings.distrust_after:
+        if not m.counts.distrusted:
+            m.faults.wheels_distrusted += 1
+            m.counts.distrusted = WATCHED
+        elif m.counts.distrusted == LOOSE:
+            open_slip(m)
+        clock.calm = math.nan
+        clock.wheels_refused = clock.now
+
+
+@kernel
+def open_slip(m):
+    """Add the variance of distrusted wheels to that of the slip."""
+    for i in range(3):
+        sigma = m.settings.distrusted_slip[i]
+        m.covariance[SLIP + i, SLIP + i] += sigma * sigma
+
+
+@kernel
+def review_distrust(m, agrees):
+    """What to do with distrusted wheels, and when to end the distrust.
+
+    While there are poses the wheels are only watched, until they have agreed for a while; a refusal sets them back a
+    little. Without poses they are the only source of velocity, and are used with a wide prior of slip.
+    """
+    clock = m.clock
+    loose = clock.now - clock.poses > m.settings.missing_after
+    if loose and m.counts.distrusted == WATCHED:
+        m.counts.distrusted = LOOSE
+        open_slip(m)
+    elif not loose:
+        m.counts.distrusted = WATCHED
+    if math.isnan(clock.calm):
+        clock.calm = clock.now
+    if not agrees:
+        clock.calm = min(clock.calm + SET_BACK, clock.now)
+    if m.counts.distrusted == WATCHED and clock.now - clock.calm >= CALM:
+        m.counts.distrusted = 0
+        clock.wheels_refused = math.nan
