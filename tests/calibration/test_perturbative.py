@@ -15,9 +15,10 @@ from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import default, resolve, with_values
 from grouser.motion.predict import LogProblem
-from grouser.motion.sensitivity import convolution, jacobian
+from grouser.motion.sensitivity import jacobian
 from grouser.motion.slip_surface import NAMES, Perturbative, gravity
 from grouser.motion.velocity import Inputs, inputs_of
+from tests.motion.convolution import convolution
 
 ALPHA = np.array([-0.05, -0.1, 0.02, 0.2, 0.01, -0.1, 0.05, 0.05, 0.005, -0.6, 0.02, 0.01, -0.02])
 DENSITY = np.array([[0.04, 0.005, 0.001], [0.005, 0.03, 0.002], [0.001, 0.002, 0.01]])

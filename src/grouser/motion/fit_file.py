@@ -23,10 +23,9 @@ from grouser.kinematics import Kinematics
 from grouser.kinematics.model import Weights
 from grouser.logs.log import Sensor
 from grouser.motion import planar, slip_surface
-from grouser.motion.fit import Fit, Training
+from grouser.motion.fit import Direction, Fit, Training
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
-from grouser.motion.observability import Direction
 from grouser.motion.parameters import Parameter
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.velocity import VelocityModel

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grouser._kernels.motion import log_integral as kernels
+from grouser._kernels.motion.arc import Arc
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
@@ -76,7 +77,7 @@ class Candidates(NamedTuple):
         motions = [vector.model(X[int(np.argmax(which == m))]) for m in range(len(seen))]
         slip = None
         if vector.slip:
-            slip = np.tile(slip_of(motions[0].model), (len(X), 1))
+            slip = np.array([slip_of(motions[0].model)] * len(X), dtype=np.float64)
             for column, position in vector.slip:
                 slip[:, position] = X[:, column]
         return Candidates(motions, which, slip, vector.mountings(X))
@@ -201,7 +202,9 @@ class LogProblem:
             if shared is None:
                 out[mine] = self._velocity(motion, part)
                 continue
-            slip = np.array([slip_of(motion.model)]) if candidates.slip is None else candidates.slip[mine]
+            slip = np.array([slip_of(motion.model)], dtype=np.float64)
+            if candidates.slip is not None:
+                slip = candidates.slip[mine]
             out[mine] = shared[0].twists(slip, shared[1])
         return out
 
@@ -336,7 +339,8 @@ def integrate_log(*, mounting: FloatArray, **log: FloatArray | IntArray) -> Pred
     integral = kernels.LogIntegral(lag=mounting[:, 4], sensor=mounting[:, :4], **log, **results)
 
     def some(_: int, first: int, last: int) -> None:
-        kernels.integrate_log(integral, kernels.integral_work(), first, last)
+        work = kernels.IntegralWork.zeros(arc=Arc.zeros())
+        kernels.integrate_log(integral, work, first, last)
 
     in_slices(some, rows, threads=thread_count(None), size=MANY)
     return found

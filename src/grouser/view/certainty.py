@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
-from grouser.motion.fit import Fit
-from grouser.motion.observability import WEAK
+from grouser.motion.fit import WEAK, Fit
 from grouser.view import style
 
 MOST = 24

@@ -92,7 +92,7 @@ def _judged_table(judged: Evaluation | None, interval: float) -> tuple[Table | s
         for name, one in (("plain odometry", judged.baseline.summary(consistency=False)), ("calibrated", mine))
     )  # fmt: skip
     columns = ("", "position rms [m]", "median [m]", "yaw rms [°]", "median [°]")
-    known = consistency(mine["nees"], *mine["nees_band"], "the model")
+    known = consistency(mine["nees"], mine["nees_band"][0], mine["nees_band"][1], "the model")
     return (
         Table(f"Errors of {mine['n']} predictions of {interval:g} s", columns, rows, numeric=(1, 2, 3, 4)),
         f"NEES of x, y and yaw (1 is consistent): {known}.",

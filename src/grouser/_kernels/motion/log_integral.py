@@ -28,7 +28,7 @@ from grouser._kernels.vehicles.frames import pose_frames
 
 
 class LogIntegral(Struct):
-    """S candidates of a motion model and I intervals of a log of n samples; results of candidate s, interval i at s I + i."""
+    """S candidates of a motion model, I intervals of a log of n samples; results of candidate s, interval i at sI + i."""
 
     time = array("n")  # [s]
     attitude = array("n", 2)  # roll, pitch [rad]
@@ -56,11 +56,6 @@ class IntegralWork(Struct):
     R = array(3, 3)
     arm = array(3)
     to_yaw = array(3)
-
-
-def integral_work():
-    """New work space."""
-    return IntegralWork.zeros(arc=Arc.zeros())
 
 
 @kernel
@@ -325,7 +320,7 @@ def integrate_log(log, work, first, last):
 
 @entry
 def dead_reckon(time, attitude, twist, extra, arc, out):
-    """Position and yaw (n, 4) from the origin along samples; extra (n − 1, 6) is added to the mean velocity of steps."""
+    """Position and yaw (n, 4) from the origin; extra (n − 1, 6) is added to the mean velocity of each step."""
     for k in range(4):
         out[0, k] = 0.0
     for n in range(1, time.size):
