@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -155,19 +155,20 @@ def _law_part(part: str, law: Any) -> Part:
     if declared is not None:
         values = {p.name: float(p.value) for p in declared}
     else:
-        for field, value in vars(law).items():
+        for field in (f.name for f in fields(law)):
+            value = getattr(law, field)
             inside = {f"{field}.{k}": v for k, v in vars(value).items()} if is_dataclass(value) else {field: value}
             values |= {name: float(v) for name, v in inside.items() if type(v) in (int, float)}
 
     def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
-        own, fields = getattr(m.model, part), dict(values)
+        own, new = getattr(m.model, part), dict(values)
         if declared is not None:
             return {"model": m.model.replace(**{part: own.replace(**values)})}  # type: ignore[union-attr]
         for name in values:
             curve, _, factor = name.partition(".")
             if factor:
-                fields[curve] = replace(fields.get(curve, getattr(own, curve)), **{factor: fields.pop(name)})
-        return {"model": m.model.replace(**{part: replace(own, **fields)})}  # type: ignore[union-attr]
+                new[curve] = replace(new.get(curve, getattr(own, curve)), **{factor: new.pop(name)})
+        return {"model": m.model.replace(**{part: replace(own, **new)})}  # type: ignore[union-attr]
 
     return Part(values, changed, bounds={p.name: (float(p.low), float(p.high)) for p in declared or ()})
 

@@ -28,7 +28,7 @@ from grouser._kernels.vehicles.frames import pose_frames
 
 
 class LogIntegral(Struct):
-    """S candidates of a motion model, I intervals of a log of n samples; results of candidate s, interval i at sI + i."""
+    """S candidates of a motion model, I intervals of a log of n samples; results of candidate s, interval i: sI + i."""
 
     time = array("n")  # [s]
     attitude = array("n", 2)  # roll, pitch [rad]
