@@ -78,7 +78,7 @@ def _made_for(follower: LogFollower) -> dict[str, Any]:
 
 
 def _refuse_others(then: dict[str, Any], now: dict[str, Any], file: str) -> None:
-    said = {
+    reasons = {
         "log": f"log {then.get('log')!r:.60}, not {now['log']!r:.60}",
         "manifest": "another manifest, or it has changed since",
         "model": "another model, vehicle or sensor",
@@ -87,7 +87,7 @@ def _refuse_others(then: dict[str, Any], now: dict[str, Any], file: str) -> None
     }
     for name, value in now.items():
         if then[name] != value:
-            what = said.get(name, f"another {name.replace('by_distance', 'kind of interval')}")
+            what = reasons.get(name, f"another {name.replace('by_distance', 'kind of interval')}")
             raise CalibrationError(
                 f"{file}: was made for {what} (give another --checkpoint, or remove it to start anew)"
             )

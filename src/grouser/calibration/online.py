@@ -19,21 +19,21 @@ from grouser.motion.slip_surface import NAMES, Perturbative
 GATE = 90.0
 """Squared Mahalanobis distance beyond which an interval moves no systematic parameter, T §3.4.1."""
 NOISE_GATE = 1000.0
-"""The same for noise parameters: high, so that rare large errors count and uncertainty stays honest, T Fig. 3.11."""
+"""The same for noise parameters: high, so that rare large errors count in the noise, T Fig. 3.11."""
 COMPONENTS = ("vx", "vy", "wz")
 """Noisy velocities of the perturbative filter: δV_x, δV_y, δV_θ."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Update:
-    """What one interval did to the filter."""
+    """The effect of one interval on the filter."""
 
     time: float
     """Time stamp of the interval's end [s]."""
     residual: FloatArray
     """Measured less predicted, before the update [m, rad], (m,)."""
     innovation: FloatArray
-    """Covariance of the residual as the filter saw it: noise and uncertain parameters [m², rad²], (m, m)."""
+    """Predicted covariance of the residual: noise and uncertain parameters [m², rad²], (m, m)."""
     distance: float
     """Squared Mahalanobis distance of the residual, T (3.68)."""
     accepted: bool
@@ -234,7 +234,7 @@ def high_covariance(R: FloatArray, slopes: FloatArray, S: FloatArray) -> FloatAr
     """R with every noise parameter a sigma higher, for slopes ∂R/∂s (ns, m, m) and their covariance S (ns, ns).
 
     R_σ is quadratic in R. After a few small residuals R at the estimate is far too small; with R_σ of it the filter
-    would be sure of a Q′ that is wrong, and stay so. As S shrinks R_σ becomes that of T (3.36).
+    would become certain of a wrong Q′ and not recover. As S shrinks R_σ becomes that of T (3.36).
     """
     values, vectors = np.linalg.eigh(slopes)
     sizes = (vectors * np.abs(values)[:, None, :]) @ vectors.transpose(0, 2, 1)

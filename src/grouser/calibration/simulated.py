@@ -104,7 +104,7 @@ def log_of_motion(
     seed: int | None = 0,
     name: str = "simulated",
 ) -> Log:
-    """The log of a vehicle that moves exactly as a velocity-driven motion model says, with its noise.
+    """The log of a vehicle that moves exactly as a velocity-driven motion model predicts, with its noise.
 
     time (n,) [s]; rates and angles of joints, (n,) each; attitude: roll and pitch, (n, 2) [rad]; segment (n,): the
     stretch of each sample. A pose stands at every `poses_every`-th sample, `sensor.lag` later. White noise of the

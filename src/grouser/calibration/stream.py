@@ -28,7 +28,7 @@ from grouser.motion.predict import LogProblem
 from grouser.motion.velocity import VelocityModel, rim_speed
 
 AFTER = 1.0
-"""An interval is used once the samples reach so far beyond its end [s]: the pose sensor may be early or late."""
+"""An interval is used once the samples reach this far beyond its end [s]: the pose sensor may be early or late."""
 BEFORE = LATEST + AFTER
 """Samples kept before the pose at which the next interval begins [s]."""
 PATIENCE = 5.0

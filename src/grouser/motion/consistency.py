@@ -24,7 +24,7 @@ def nees(error: FloatArray, covariance: FloatArray, *, least: float = 0.0) -> Fl
 
 
 def nees_band(samples: int, dof: int = 3) -> tuple[float, float]:
-    """Where 95 % of means of so many independent NEES of n degrees of freedom lie if they are consistent: χ²/(k n)."""
+    """Where 95 % of the means of k independent NEES of n degrees of freedom lie if they are consistent: χ²/(k n)."""
     from scipy.special import gammaincinv
 
     half = 0.5 * dof * samples

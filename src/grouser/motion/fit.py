@@ -46,7 +46,7 @@ class History:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Training:
-    """What a fit was made from."""
+    """The log and the method of a fit."""
 
     log: str
     """Name of the log."""
@@ -87,7 +87,7 @@ class Direction:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
-    """A calibrated motion model and how sure it is."""
+    """A calibrated motion model with the covariance of its parameters."""
 
     model: MotionModel
     """The calibrated model: predicts logs, drives odometry."""
@@ -141,7 +141,7 @@ class Fit:
         return read_fit(path, ground=ground)
 
     def plot(self, path: str | os.PathLike[str] | Path | None = None) -> Figure:
-        """Parameters over intervals with their sigmas (T Fig. 3.5), saved where path says."""
+        """Parameters over intervals with their sigmas (T Fig. 3.5), saved to a path."""
         figure: Figure = draw("fit", self, path)
         return figure
 
@@ -171,7 +171,7 @@ class Fit:
 def undetermined(parameters: Sequence[Parameter], information: FloatArray, weak: float = WEAK) -> list[Direction]:
     """Directions whose prior the log does not shrink by a factor of `weak`: singular directions of its information.
 
-    `information` (np, np) is what the log says without the prior. Judged in units of the prior, so that metres and
+    `information` (np, np) is of the log without the prior. Directions are in units of the prior, so that metres and
     radians compare.
     """
     sigma = np.array([p.sigma for p in parameters])

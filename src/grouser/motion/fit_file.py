@@ -117,7 +117,7 @@ def read_fit(path: str | os.PathLike[str], *, ground: Terrain | None = None) -> 
 
 
 def read_tables(path: Path, what: str, largest: int) -> dict[str, Any]:
-    """The tables of a TOML file of at most so many bytes."""
+    """The tables of a TOML file of at most `largest` bytes."""
     try:
         with path.open("rb") as stream:
             data = stream.read(largest + 1)

@@ -51,15 +51,15 @@ class Parameter:
     value: float
     """Where it starts, in its unit (SI)."""
     sigma: float
-    """How far the start may be off, one sigma, in its unit: the prior."""
+    """Prior uncertainty of the start, one sigma, in its unit."""
     lower: float = -math.inf
     """Smallest value, in its unit."""
     upper: float = math.inf
     """Largest value, in its unit."""
     scale: float = 1.0
-    """A change of it that is felt, in its unit; differences are taken with a ten-thousandth of this."""
+    """Size of a change that matters, in its unit; differences are taken with a ten-thousandth of this."""
     drift: float = 0.0
-    """How far it may wander in a second of driving, one sigma [its unit per √s]: process noise of the online filter."""
+    """Random walk in a second of driving, one sigma [its unit per √s]: process noise of the online filter."""
 
     def clip(self, value: float) -> float:
         """The value within bounds, in its unit."""
@@ -332,7 +332,7 @@ def _expand(motion: MotionModel, name: str, everything: Iterable[str]) -> list[s
 
 
 def _refuse_overlap(names: Iterable[str]) -> None:
-    """Two names of one number could not be told apart, and the one that is set last would decide."""
+    """Two names of one number cannot be distinguished, and the one that is set last would decide."""
     fields = [name.removeprefix("vehicle.") for name in names if name.startswith("vehicle.")]
     for whole, last in (("radius", "radius"), ("track", "y"), ("wheelbase", "x")):
         parts = [f for f in fields if f.startswith(f"{whole}.") or (f.rpartition(".")[2] == last and "." in f)]
