@@ -219,6 +219,8 @@ class ParameterVector:
             part, _, field = name.partition(".")
             self._columns.setdefault(part, []).append((field, k))
         self._parts = {part: PARTS[part](motion) if part in PARTS else None for part in self._columns}
+        # Numbers of the vehicle first: they replace what the others then change.
+        self._order = sorted(self._columns, key=lambda part: part != "vehicle")
         self._vehicle: tuple[dict[str, float], MotionModel] | None = None
         self.values = self.read(motion)
         """Present values, (n,), in their units."""
@@ -237,8 +239,7 @@ class ParameterVector:
     def model(self, x: FloatArray) -> MotionModel:
         """The motion model with the values x (n,)."""
         motion = self.motion
-        # Numbers of the vehicle first: they replace what the others then change.
-        for part in sorted(self._columns, key=lambda part: part != "vehicle"):
+        for part in self._order:
             values = {field: float(x[k]) for field, k in self._columns[part]}
             if part == "vehicle":
                 if self._vehicle is None or self._vehicle[0] != values:
@@ -247,6 +248,11 @@ class ParameterVector:
             else:
                 motion = motion.replace(**self._part(part).changed(motion, values))
         return motion
+
+    @cached_property
+    def present(self) -> MotionModel:
+        """The motion model with its present values; a model without slip has one of zero where slip is among them."""
+        return self.model(self.values)
 
     def _part(self, name: str) -> Part:
         part = self._parts[name]
@@ -268,9 +274,14 @@ class ParameterVector:
         free = [*OF_POSE, "slip"] if self.slip else OF_POSE
         return [k for part, own in self._columns.items() if part not in free for _, k in own]
 
+    @cached_property
+    def _mounting(self) -> FloatArray:
+        return np.array([float(getattr(self.motion.sensor, field)) for field in SENSOR])
+
     def mountings(self, X: FloatArray) -> FloatArray:
         """x, y, z, yaw [m, rad] and lag [s] of the pose sensor for rows X (S, n), (S, 5)."""
-        out = np.tile([float(getattr(self.motion.sensor, field)) for field in SENSOR], (len(X), 1))
+        out = np.empty((len(X), len(SENSOR)))
+        out[:] = self._mounting
         for field, k in self._columns.get("sensor", []):
             if field in SENSOR:
                 out[:, SENSOR.index(field)] = X[:, k]

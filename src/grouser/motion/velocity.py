@@ -182,7 +182,10 @@ class SlipTwists:
         def some(_: int, low: int, high: int) -> None:
             kernels.superpose(none, slopes, slip, out, low, high)
 
-        in_slices(some, len(none), threads=thread_count(None), size=BLOCK)
+        if len(none) <= BLOCK:
+            some(0, 0, len(none))
+        else:
+            in_slices(some, len(none), threads=thread_count(None), size=BLOCK)
         return out
 
 
