@@ -336,7 +336,7 @@ def integrate_log(*, mounting: FloatArray, **log: FloatArray | IntArray) -> Pred
     """Integrals of a log, fields as `LogIntegral` names them; mounting (S, 5): x, y, z, yaw and lag of the sensor."""
     rows, nd = len(mounting) * len(log["times"]), len(log["noise"])
     shapes = ((rows, 6), (rows, 4, log["slope"].shape[2]), (rows, nd, nd, 4, 4), (rows, 2, 4))
-    found = Predicted(*(np.empty(shape) for shape in shapes))
+    found = Predicted(*(np.zeros(shape) for shape in shapes))
     results = dict(zip(("pose", "J", "W", "ends"), found, strict=True))
     integral = kernels.LogIntegral(lag=mounting[:, 4], sensor=mounting[:, :4], **log, **results)
 

@@ -58,9 +58,12 @@ class IntegralWork(Struct):
     to_yaw = array(3)
 
 
-@kernel
-def sample_twists(vehicle, model, angles, q, v, out, s):
-    """Body velocity (ω, v) of each row into out, T (2.37); returns the smallest rank of the solutions."""
+@entry
+def log_twists(vehicle, model, angles, q, v, out, s):
+    """Body velocity (ω, v) into out (n, 6), T (2.37), for rows of states q and velocities v with their known entries.
+
+    Contacts are at the angles (n, nw) of the wheels, or (1, nw) for all. Returns the smallest rank of the solutions.
+    """
     least = model.counts[1]
     for k in range(q.shape[0]):
         pose_frames(vehicle, q[k], s)
@@ -72,15 +75,6 @@ def sample_twists(vehicle, model, angles, q, v, out, s):
         for i in range(6):
             out[k, i] = s.v[i]
     return least
-
-
-@entry
-def log_twists(vehicle, model, angles, q, v, out, s):
-    """Body velocity (ω, v) into out (n, 6) for rows of states q and velocities v whose known entries are set.
-
-    Contacts are at the angles (n, nw) of the wheels, or (1, nw) for all. Returns the smallest rank of the solutions.
-    """
-    return sample_twists(vehicle, model, angles, q, v, out, s)
 
 
 @entry
@@ -222,21 +216,9 @@ def add_slopes(log, J, k, low, high, t, end, arc):
             J[2, j] += way[2, i] * v
 
 
-@inlined
-def clear(log, m):
-    """Zero sums of row m."""
-    for i in range(4):
-        for j in range(log.J.shape[2]):
-            log.J[m, i, j] = 0.0
-        for j in range(4):
-            for a in range(log.noise.size):
-                for b in range(log.noise.size):
-                    log.W[m, a, b, i, j] = 0.0
-
-
 @kernel
 def integrate(log, s, n, work):
-    """Pose of the sensor at the end of interval n for candidate s, with J, W and ends, into row s I + n."""
+    """Pose of the sensor at the end of interval n for candidate s, with ends, into row s I + n; adds to J and W."""
     m = s * log.times.shape[0] + n
     low = log.samples[n, 0]
     high = log.samples[n, 1]
@@ -247,7 +229,6 @@ def integrate(log, s, n, work):
     twist = work.twist
     attitude = work.attitude
     pose = log.pose[m]
-    clear(log, m)
     x = 0.0
     y = 0.0
     z = 0.0
