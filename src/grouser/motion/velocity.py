@@ -84,7 +84,7 @@ class VelocityModel(ABC):
 
     @property
     def affine_slip(self) -> FloatArray | None:
-        """Slip parameters in which the velocity is affine, (k,); then there is `slip_terms`."""
+        """Slip parameters in which the velocity is affine, (k,), each in its unit; then there is `slip_terms`."""
         return None
 
     def slip_terms(self, inputs: Inputs) -> tuple[FloatArray, FloatArray]:
