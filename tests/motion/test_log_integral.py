@@ -30,15 +30,17 @@ def drive(seed=0):
     return attitude, twist, 1.0 + 0.5 * waves[1][:, 7]
 
 
-def integral(attitude, twist, *, times=((0.111, 1.777),), mounting=MOUNTING, slope=None, noise=(), intensity=None):
+def integral(
+    attitude, twist, *, time=TIME, times=((0.111, 1.777),), mounting=MOUNTING, slope=None, noise=(), intensity=None
+):
     return integrate_log(
-        time=TIME,
+        time=time,
         attitude=attitude,
         twist=twist[None],
-        slope=np.zeros((len(TIME), 6, 0)) if slope is None else slope,
+        slope=np.zeros((len(time), 6, 0)) if slope is None else slope,
         noise=np.array(noise, dtype=np.int64),
-        intensity=np.ones(len(TIME)) if intensity is None else intensity,
-        samples=np.tile([0, len(TIME)], (len(times), 1)),
+        intensity=np.ones(len(time)) if intensity is None else intensity,
+        samples=np.tile([0, len(time)], (len(times), 1)),
         times=np.array(times),
         mounting=mounting[None],
     )
@@ -111,6 +113,29 @@ def test_velocities_at_the_ends_are_slopes_by_time():
     by_lag = np.subtract(*(end_of(attitude, twist, times=[(t0, t1)], mounting=m) for m in later)) / (2.0 * h)
     np.testing.assert_allclose(by_lag, begun - ends[1], atol=1e-3)
     assert np.abs(begun - ends[0]).max() > 0.1
+
+
+def test_velocities_at_the_ends_are_those_of_the_log():
+    attitude, twist, _ = drive(4)
+    t0, t1 = 0.111, 1.777
+    found = integral(attitude, twist, times=[(t0, t1)], mounting=np.zeros(5))
+    for t, yaw, end in ((t0, 0.0, found.ends[0, 0]), (t1, found.poses[0, 5], found.ends[0, 1])):
+        roll, pitch = (np.interp(t, TIME, column) for column in attitude.T)
+        v = np.array([np.interp(t, TIME, column) for column in twist.T])
+        np.testing.assert_allclose(end[:3], rotation.from_rpy(roll, pitch, yaw) @ v[3:], atol=1e-12)
+        np.testing.assert_allclose(end[3], (np.sin(roll) * v[1] + np.cos(roll) * v[2]) / np.cos(pitch), atol=1e-12)
+
+
+def test_beyond_the_ends_of_a_stretch_its_last_values_are_held():
+    attitude, twist, intensity = drive(6)
+    slope = np.cos(np.arange(12.0)).reshape(6, 2) * np.sin(TIME)[:, None, None]
+    options = {"times": [(-0.05, 2.07)], "noise": NOISE}
+    found = integral(attitude, twist, slope=slope, intensity=intensity, **options)
+    held = [np.concatenate([a[:1], a, a[-1:]]) for a in (attitude, twist, slope, intensity)]
+    time = np.concatenate([[-1.0], TIME, [3.0]])
+    wanted = integral(*held[:2], time=time, slope=held[2], intensity=held[3], **options)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 def test_noise_of_both_poses_is_carried_by_the_slopes_of_their_difference():
