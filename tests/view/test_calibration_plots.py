@@ -12,6 +12,7 @@ from matplotlib.patches import Ellipse
 
 import grouser as gr
 from experiments.convergence import convergence
+from experiments.convergence_plot import plot_convergence
 from grouser.calibration.calibrate import calibrate
 from grouser.calibration.evaluate import Evaluation, evaluate
 from grouser.calibration.simulated import log_of_motion
@@ -109,7 +110,7 @@ def test_convergence_falls_from_the_start_on_held_out_data(log: Log, tmp_path: P
     found = convergence(gr.Kinematics(WARTHOG), train, held_out, NAMES, every=4)
     assert found.time[0] == 0.0
     assert found.position_rms[-1] < 0.5 * found.position_rms[0]
-    figure = pictures.plot_convergence({"kinematic": found}, tmp_path / "convergence.png")
+    figure = plot_convergence({"kinematic": found}, tmp_path / "convergence.png")
     assert labelled(figure) == {"training time [s]", "rms position error [m]", "rms yaw error [°]"}
 
 
