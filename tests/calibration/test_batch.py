@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import planted_logs as drives
 import pytest
 
 from grouser.calibration.batch import _loss, _weight, gauss_newton
@@ -14,6 +13,7 @@ from grouser.errors import CalibrationError
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import resolve
 from grouser.motion.predict import LogProblem
+from tests.motion import planted_logs as drives
 
 NOISE = Noise(density=np.diag([2e-3, 1e-3, 1e-3]))
 PLAIN = {"loss": "none", "prior": False}

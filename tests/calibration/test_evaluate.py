@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import planted_logs as drives
 import pytest
 
 import grouser as gr
@@ -15,6 +14,7 @@ from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.plain import plain_odometry
+from tests.motion import planted_logs as drives
 
 NOISE = Noise(density=np.diag([2e-3, 1e-3, 1e-3]))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import planted_logs as drives
 import pytest
 
 from grouser.calibration import likelihood
@@ -13,6 +12,7 @@ from grouser.calibration.online import high_covariance, outer_product_covariance
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor
 from grouser.motion.noise import COMPONENTS, FORMS, Noise, bounded
+from tests.motion import planted_logs as drives
 
 DENSITY = np.array([[4e-3, 1e-3, -5e-4], [1e-3, 2e-3, 3e-4], [-5e-4, 3e-4, 1e-3]])
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import planted_logs as drives
 
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.simulated import log_of_motion
+from grouser.motion.fit import Direction, undetermined
 from grouser.motion.noise import Noise
-from grouser.motion.observability import Direction, undetermined
 from grouser.motion.parameters import Parameter, resolve
+from tests.motion import planted_logs as drives
 
 NAMES = ["slip", "sensor.x", "sensor.y", "sensor.lag"]
 

@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import planted_logs as drives
 import pytest
 
 from grouser.calibration.batch import gauss_newton
@@ -15,6 +14,7 @@ from grouser.errors import CalibrationError
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import resolve
 from grouser.motion.predict import LogProblem
+from tests.motion import planted_logs as drives
 
 NOISE = Noise(density=np.diag([2e-3, 1e-3, 1e-3]))
 OPEN = {"gate": np.inf, "noise_gate": np.inf}

@@ -13,11 +13,12 @@ from grouser.logs.log import Sensor
 from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
-from grouser.motion.parameters import default, resolve, with_values
+from grouser.motion.parameters import default, resolve
 from grouser.motion.predict import LogProblem
-from grouser.motion.sensitivity import convolution, jacobian
+from grouser.motion.sensitivity import jacobian
 from grouser.motion.slip_surface import NAMES, Perturbative, gravity
 from grouser.motion.velocity import Inputs, inputs_of
+from tests.motion.convolution import convolution
 
 ALPHA = np.array([-0.05, -0.1, 0.02, 0.2, 0.01, -0.1, 0.05, 0.05, 0.005, -0.6, 0.02, 0.01, -0.02])
 DENSITY = np.array([[0.04, 0.005, 0.001], [0.005, 0.03, 0.002], [0.001, 0.002, 0.01]])
@@ -252,9 +253,8 @@ def test_the_filter_finds_slip_and_noise_together_within_their_sigmas(course):
 
 
 def test_it_is_the_general_filter_with_the_convolution_integral(noisy, monkeypatch):
-    def by_convolution(problem, model, parameters, values, chosen=slice(None)):
-        names = [p.name for p in parameters]
-        return convolution(problem, with_values(model, dict(zip(names, values, strict=True))), names, chosen)
+    def by_convolution(problem, vector, parameters, values, chosen=slice(None)):
+        return convolution(problem, vector.model(values), [p.name for p in parameters], chosen)
 
     start = motion(0.7 * ALPHA, density=np.diag([0.1, 0.1, 0.05]), position_noise=0.02, yaw_noise=0.005)
     problem = LogProblem(noisy, start, cut_log(noisy, start))

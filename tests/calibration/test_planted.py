@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import planted_logs as drives
 import pytest
 from scipy.stats import chi2
 
@@ -23,6 +22,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import resolve, with_values
 from grouser.motion.predict import LogProblem
+from tests.motion import planted_logs as drives
 
 EXACT = {"loss": "none", "prior": False}
 

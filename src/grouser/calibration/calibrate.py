@@ -11,16 +11,16 @@ from grouser import checks
 from grouser.calibration import likelihood
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
+from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import Sensor
-from grouser.motion.fit import Fit, History, Training
+from grouser.motion.fit import Fit, History, Training, undetermined
 from grouser.motion.intervals import Intervals, cut_log, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
-from grouser.motion.observability import undetermined
 from grouser.motion.parameters import Parameter, is_noise, resolve, value_of, with_values
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.predict import LogProblem
@@ -114,7 +114,8 @@ def order(parameters: Sequence[Parameter]) -> list[Parameter]:
 
 def fit_of_filter(filter: OnlineFilter, training: Training, updates: Sequence[Update] = ()) -> Fit:
     """The filter's present estimate as a fit, with the history of some updates."""
-    information = np.linalg.pinv(filter.P, hermitian=True) - np.diag([1.0 / p.sigma**2 for p in filter.systematic])
+    prior = np.diag([1.0 / p.sigma**2 for p in filter.systematic])
+    information: FloatArray = np.linalg.pinv(filter.P, hermitian=True).astype(np.float64) - prior
     history = None
     if updates:
         columns = ("time", "values", "sigma", "residual", "distance", "accepted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-import tomllib
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from grouser._version import __version__
 from grouser.calibration.follow import LogFollower, Place
 from grouser.errors import CalibrationError
 from grouser.files import write_whole
-from grouser.motion.fit_file import model_tables, table_lines, toml_value
+from grouser.motion.fit_file import model_tables, read_tables, table_lines, toml_value, vars_of, whole
 from grouser.vehicles.toml import to_toml
 
 SCHEMA = "grouser/stream@1"
@@ -21,7 +21,7 @@ MAX_BYTES = 200_000_000
 
 
 def save_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None:
-    """Write where a follower is and what its calibrator knows."""
+    """Write the place of a follower and the state of its calibrator."""
     state = follower.calibrator.state
     lines = [f'schema = "{SCHEMA}"', f'grouser = "{__version__}"', ""]
     lines += table_lines("made_for", _made_for(follower))
@@ -36,19 +36,13 @@ def save_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None
 def load_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None:
     """Bring a follower to where a checkpoint was made; one of another log, manifest or model is refused."""
     where = Path(path)
-    try:
-        with where.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-        tables = tomllib.loads(data.decode())
-    except (OSError, ValueError, RecursionError) as error:
-        raise CalibrationError(f"{where.name}: is not a checkpoint: {error!s:.200}") from None
+    tables = read_tables(where, "checkpoint", MAX_BYTES)
     if tables.get("schema") != SCHEMA:
         raise CalibrationError(f'{where.name}, field schema: {tables.get("schema")!r:.40} is not "{SCHEMA}"')
-    try:
+    with whole(where, "checkpoint"):
         _refuse_others(tables["made_for"], _made_for(follower), where.name)
-        place = Place(**{f.name: _kind(f.type)(tables["place"][f.name]) for f in dataclasses.fields(Place)})
-        rejected = tables["rejected"]
-        state = {**tables["stream"], "filter": tables["filter"]}
+        kinds = typing.get_type_hints(Place)
+        place = Place(**{name: kind(tables["place"][name]) for name, kind in kinds.items()})
         begun = follower.fingerprint()
         if begun != place.begun:
             what = "begins otherwise than" if begun else "is shorter than"
@@ -56,31 +50,19 @@ def load_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None
                 f"{where.name}: was made for another log; {follower.name} {what} the log it was made for"
                 " (give another --checkpoint, or remove it to start anew)"
             )
-        follower.calibrator.state = state
+        follower.calibrator.state = {**tables["stream"], "filter": tables["filter"]}
         follower.place = place
+        rejected = tables["rejected"]
         follower.rejected = dict(zip(map(str, rejected["reasons"]), map(int, rejected["counts"]), strict=True))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        what = f"field {error} is missing" if isinstance(error, KeyError) else f"{error!s:.200}"
-        raise CalibrationError(f"{where.name}: is not a whole checkpoint: {what}") from None
-
-
-def _kind(name: Any) -> Any:
-    return {"int": int, "float": float, "bool": bool, "str": str}[str(name)]
 
 
 def _made_for(follower: LogFollower) -> dict[str, Any]:
     """What must be the same for a checkpoint to make sense."""
     c = follower.calibrator
     motion = c.motion
-    model = [
-        toml_value(part)
-        for part in (
-            model_tables(motion),
-            dataclasses.asdict(motion.sensor),
-            {f.name: getattr(motion.noise, f.name) for f in dataclasses.fields(motion.noise)},
-            dataclasses.asdict(motion.powertrain) if motion.powertrain is not None else {},
-        )
-    ]
+    train = {} if motion.powertrain is None else vars_of(motion.powertrain)
+    parts = (model_tables(motion), vars_of(motion.sensor), vars_of(motion.noise), train)
+    model = [toml_value(part) for part in parts]
     return {
         "log": follower.name,
         "manifest": _digest(follower.manifest.model_dump_json(exclude={"file"}, exclude_unset=True)),
@@ -96,7 +78,7 @@ def _made_for(follower: LogFollower) -> dict[str, Any]:
 
 
 def _refuse_others(then: dict[str, Any], now: dict[str, Any], file: str) -> None:
-    said = {
+    reasons = {
         "log": f"log {then.get('log')!r:.60}, not {now['log']!r:.60}",
         "manifest": "another manifest, or it has changed since",
         "model": "another model, vehicle or sensor",
@@ -105,7 +87,7 @@ def _refuse_others(then: dict[str, Any], now: dict[str, Any], file: str) -> None
     }
     for name, value in now.items():
         if then[name] != value:
-            what = said.get(name, f"another {name.replace('by_distance', 'kind of interval')}")
+            what = reasons.get(name, f"another {name.replace('by_distance', 'kind of interval')}")
             raise CalibrationError(
                 f"{file}: was made for {what} (give another --checkpoint, or remove it to start anew)"
             )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grouser import checks
 from grouser.calibration.batch import gauss_newton
@@ -49,10 +50,9 @@ class Errors:
         return nees(self.error, self.covariance)
 
     @property
-    def inside(self) -> FloatArray:
+    def inside(self) -> NDArray[np.bool_]:
         """Whether each position lies in its predicted 95 % ellipse, (I,) bool; the share of them is `inside_95`."""
-        result: FloatArray = 2.0 * nees(self.error[:, :2], self.covariance[:, :2, :2]) <= INSIDE_2
-        return result
+        return 2.0 * nees(self.error[:, :2], self.covariance[:, :2, :2]) <= INSIDE_2
 
     @property
     def log_likelihood(self) -> float:

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from grouser.logs.manifest import Manifest
 
 FIRST_LINES = 50
-"""Lines of the first block, which says how fast the log is written."""
+"""Lines of the first block, from which the rate of the log follows."""
 BLOCK = 1.0
-"""Time of the blocks after it [s]: so often is something learnt."""
+"""Time of the blocks after it [s], and so the time between updates."""
 AHEAD = 1.0
 """Time by which the file must go on before a line is judged for good [s]: a stray pose shows by what follows."""
 BACK = 20.0
 """Time before a line that is looked at to judge it [s]."""
 MOST_BACK = 3000
-"""Lines, where so many make less than that."""
+"""Most lines that are looked at."""
 LINE = "labels.line"
 ENOUGH = 5.0
 """Travel [m] after which the units of rates and poses are compared, once."""
@@ -82,17 +82,17 @@ class Place:
     units_checked: bool = False
     """Whether rates and poses were found to agree."""
     begun: str = ""
-    """SHA-256 of the first block, which tells one log from another."""
+    """SHA-256 of the first block, which identifies the log."""
 
 
 class LogFollower:
-    """Feeds a growing CSV file to a calibrator; what it learns does not depend on how the file grew."""
+    """Feeds a growing CSV file to a calibrator; its updates do not depend on how the file grew."""
 
     def __init__(self, path: str | os.PathLike[str], manifest: Manifest, calibrator: StreamingCalibrator) -> None:
         """The file may still be empty, but must be there."""
         self.path = Path(path)
         self.calibrator = calibrator
-        self.calibrator.longest_gap = math.inf  # the follower says where stretches end
+        self.calibrator.longest_gap = math.inf  # the follower ends stretches
         check_joints(manifest, calibrator.motion.vehicle)
         if not self.path.is_file():
             raise LogError(f"{self.path}: {'is not a file' if self.path.exists() else 'there is no such file'}")
@@ -127,7 +127,7 @@ class LogFollower:
             self._check_same()
 
     def finish(self) -> tuple[LogFollower, list[Update]]:
-        """A follower that also used the rest of the file, as if nothing more will come, and what that taught.
+        """A follower that also used the rest of the file, as if nothing more will come, and the updates of that.
 
         This one stays where it is, so that it can go on if the file does.
         """
@@ -162,7 +162,7 @@ class LogFollower:
             raise LogError(f"{self.name}: does not begin as it did; it was replaced while it was followed")
 
     def _resume(self) -> Iterator[Update]:
-        """Read again what the place says was being looked at, and go on after the last line used."""
+        """Read the lines of the place again, and go on after the last line used."""
         if self._resumed:
             return
         self._resumed = True
@@ -347,7 +347,7 @@ class LogFollower:
         return Block(offset=offset, first=first, lines=len(lines), end=end, raw=raw, short=short)
 
     def _parsed(self, text: bytes, first: int) -> Raw:
-        """Lines as numbers; the file's first row stands above them, because it says how many columns there are."""
+        """Lines as numbers; the file's first row is put above them, from which the number of columns follows."""
         head, above = (b"", 0) if first == 1 else self._first_row()
         raw = raw_csv(cast(Path, _Text(self.name, head + text)), self.manifest)
         line = raw.line - above + first - 1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
+from grouser.logs.log import IntArray
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import Parameter, ParameterVector, is_noise, resolve
@@ -19,21 +21,21 @@ from grouser.motion.slip_surface import NAMES, Perturbative
 GATE = 90.0
 """Squared Mahalanobis distance beyond which an interval moves no systematic parameter, T §3.4.1."""
 NOISE_GATE = 1000.0
-"""The same for noise parameters: high, so that rare large errors count and uncertainty stays honest, T Fig. 3.11."""
+"""The same for noise parameters: high, so that rare large errors count in the noise, T Fig. 3.11."""
 COMPONENTS = ("vx", "vy", "wz")
 """Noisy velocities of the perturbative filter: δV_x, δV_y, δV_θ."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Update:
-    """What one interval did to the filter."""
+    """The effect of one interval on the filter."""
 
     time: float
     """Time stamp of the interval's end [s]."""
     residual: FloatArray
     """Measured less predicted, before the update [m, rad], (m,)."""
     innovation: FloatArray
-    """Covariance of the residual as the filter saw it: noise and uncertain parameters [m², rad²], (m, m)."""
+    """Predicted covariance of the residual: noise and uncertain parameters [m², rad²], (m, m)."""
     distance: float
     """Squared Mahalanobis distance of the residual, T (3.68)."""
     accepted: bool
@@ -71,7 +73,10 @@ class OnlineFilter:
             raise CalibrationError("no parameters to calibrate; name some, such as slip, sensor.x, noise")
         self.gate, self.noise_gate = float(gate), float(noise_gate)
         self._vector = ParameterVector(motion, self.names)
+        self._systematic = ParameterVector(motion, [q.name for q in self.systematic])
         self._noise = ParameterVector(motion, [q.name for q in self.stochastic])
+        self._noisy: MotionModel | None = None
+        """The motion model given, with the present noise."""
         self.p, self.P = _prior(self.systematic)
         self.s, self.S = _prior(self.stochastic)
         self.updates = 0
@@ -128,7 +133,7 @@ class OnlineFilter:
         now, one = self.calibrated, slice(k, k + 1)
         H = np.zeros((problem.size, 0))
         if self.systematic:
-            H = jacobian(problem, now, self.systematic, self.p, one)[1][0]
+            H = jacobian(problem, self._systematic, self.systematic, self.p, one)[1][0]
         return now, problem.errors(now, one), H
 
     def _learn_noise(
@@ -139,12 +144,13 @@ class OnlineFilter:
         The prediction is the innovation's covariance, not R_μ alone: while parameters are uncertain residuals are
         larger than their noise, and Q′ must not be blamed for it.
         """
-        I, J = np.triu_indices(len(r))
+        I, J = upper_triangle(len(r))
         slopes = problem.covariance_slopes(now, predicted, self._noise.names)[0]
         R_sigma = outer_product_covariance(high_covariance(innovation, slopes, self.S))
         self.s, self.S = kalman_update(self.s, self.S, r[I] * r[J] - innovation[I, J], slopes[:, I, J].T, R_sigma)
         self.s = np.array([q.clip(v) for q, v in zip(self.stochastic, self.s, strict=True)])
-        self.s = self._noise.read(self._noise.model(self.s))  # keeps Q′ positive definite
+        self._noisy = self._noise.model(self.s)  # keeps Q′ positive definite
+        self.s = self._noise.read(self._noisy)
 
     @property
     def state(self) -> dict[str, object]:
@@ -157,6 +163,7 @@ class OnlineFilter:
         for name in ("p", "P", "s", "S"):
             setattr(self, name, np.array(state[name], dtype=np.float64).reshape(getattr(self, name).shape))
         self.updates, self.rejected = int(str(state["updates"])), int(str(state["rejected"]))
+        self._noisy = None
 
 
 class PerturbativeFilter(OnlineFilter):
@@ -187,16 +194,16 @@ class PerturbativeFilter(OnlineFilter):
             raise CalibrationError(f"{wrong[0]} is not of the slip surface or the noise; use OnlineFilter for it")
         super().__init__(motion, parameters, gate=gate, noise_gate=noise_gate)
         self.problem = problem
-        self._slip = ParameterVector(motion, [q.name for q in self.systematic])
         self._rows = [ERRORS.index(int(row)) for row in problem.rows]
 
     def _linearise(self, problem: LogProblem, k: int) -> tuple[MotionModel, Predicted, FloatArray]:
         """By one integral over the interval, of the problem the filter was made for."""
         if problem is not self.problem:
             raise CalibrationError("the perturbative filter is made for one log; make another for this problem")
-        now = self._noise.model(self.s)
-        predicted = problem.errors_at(self._slip, self.p, slice(k, k + 1))
-        return now, predicted, predicted.slopes[0, self._rows]
+        if self._noisy is None:
+            self._noisy = self._noise.model(self.s)
+        predicted = problem.errors_at(self._systematic, self.p, slice(k, k + 1))
+        return self._noisy, predicted, predicted.slopes[0, self._rows]
 
 
 def _prior(parameters: Sequence[Parameter]) -> tuple[FloatArray, FloatArray]:
@@ -223,9 +230,16 @@ def kalman_update(
     return x + K @ y, 0.5 * (after + after.T)
 
 
+@lru_cache(maxsize=8)
+def upper_triangle(m: int) -> tuple[IntArray, IntArray]:
+    """Rows and columns of the upper triangle of an (m, m) matrix."""
+    rows, columns = np.triu_indices(m)
+    return rows, columns
+
+
 def outer_product_covariance(R: FloatArray) -> FloatArray:
     """R_σ of T (3.36): covariance of the upper triangle of r rᵀ for r of zero mean and covariance R."""
-    I, J = np.triu_indices(len(R))
+    I, J = upper_triangle(len(R))
     result: FloatArray = R[np.ix_(I, I)] * R[np.ix_(J, J)] + R[np.ix_(I, J)] * R[np.ix_(J, I)]
     return result
 
@@ -234,7 +248,7 @@ def high_covariance(R: FloatArray, slopes: FloatArray, S: FloatArray) -> FloatAr
     """R with every noise parameter a sigma higher, for slopes ∂R/∂s (ns, m, m) and their covariance S (ns, ns).
 
     R_σ is quadratic in R. After a few small residuals R at the estimate is far too small; with R_σ of it the filter
-    would be sure of a Q′ that is wrong, and stay so. As S shrinks R_σ becomes that of T (3.36).
+    would become certain of a wrong Q′ and not recover. As S shrinks R_σ becomes that of T (3.36).
     """
     values, vectors = np.linalg.eigh(slopes)
     sizes = (vectors * np.abs(values)[:, None, :]) @ vectors.transpose(0, 2, 1)

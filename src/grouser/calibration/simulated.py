@@ -72,18 +72,23 @@ def log_of_run(
     )
     commands = np.concatenate([_held(one.command[:-1]) for one in runs])
     noisy = {j: rates[:, vehicle.joint_index(j)] + rate_noise * random.standard_normal(len(rates)) for j in rates_of}
-    poses = [_poses(one, stated, pose_rate, k) for k, one in enumerate(runs)]
-    return made_log(
+    measured_poses = [_poses(one, stated, pose_rate, k) for k, one in enumerate(runs)]
+    attitude = attitude + inclination_noise * random.standard_normal(attitude.shape)
+    poses = _joined(measured_poses, (position_noise, attitude_noise, yaw_noise, stated.time_noise), random)
+    time = np.concatenate([p.time for p in parts])
+    segment = np.repeat(np.arange(len(parts)), [len(p.time) for p in parts])
+    return Log(
         name=name,
         vehicle=vehicle.name,
-        time=np.concatenate([p.time for p in parts]),
-        segment=np.repeat(np.arange(len(parts)), [len(p.time) for p in parts]),
+        time=time,
+        segment=segment,
         rates=noisy,
         angles={j: angles[:, vehicle.joint_index(j)].copy() for j in angles_of},
-        attitude=attitude + inclination_noise * random.standard_normal(attitude.shape),
+        attitude=attitude,
         commands={j: commands[:, a].copy() for a, j in enumerate(vehicle.actuated)},
-        poses=_joined(poses, (position_noise, attitude_noise, yaw_noise, stated.time_noise), random),
+        poses=poses,
         sensor=stated,
+        report=_report(name, time, segment, poses),
     )
 
 
@@ -99,7 +104,7 @@ def log_of_motion(
     seed: int | None = 0,
     name: str = "simulated",
 ) -> Log:
-    """The log of a vehicle that moves exactly as a velocity-driven motion model says, with its noise.
+    """The log of a vehicle that moves exactly as a velocity-driven motion model predicts, with its noise.
 
     time (n,) [s]; rates and angles of joints, (n,) each; attitude: roll and pitch, (n, 2) [rad]; segment (n,): the
     stretch of each sample. A pose stands at every `poses_every`-th sample, `sensor.lag` later. White noise of the
@@ -112,7 +117,8 @@ def log_of_motion(
     n = len(time)
     of = np.zeros(n, dtype=np.int64) if segment is None else np.asarray(segment, dtype=np.int64)
     level = np.zeros((n, 2)) if attitude is None else np.asarray(attitude, dtype=np.float64)
-    bare = made_log(
+    none = np.zeros((0, 3))
+    bare = Log(
         name=name,
         vehicle=motion.vehicle.name,
         time=time,
@@ -120,9 +126,9 @@ def log_of_motion(
         rates={j: np.asarray(v, dtype=np.float64) for j, v in rates.items()},
         angles={j: np.asarray(v, dtype=np.float64) for j, v in (angles or {}).items()},
         attitude=level,
-        commands={},
-        poses=_joined([], (0.0, 0.0, 0.0, 0.0), np.random.default_rng(0)),
+        poses=Poses(time=np.zeros(0), position=none, attitude=none, segment=np.zeros(0, np.int64)),
         sensor=motion.sensor,
+        report=Report(),
     )
     random = np.random.default_rng(seed)
     inputs = inputs_of(bare, motion.vehicle)
@@ -202,9 +208,6 @@ def _mounted(time: FloatArray, position: FloatArray, rpy: FloatArray, sensor: Se
 
 def _joined(parts: Sequence[Poses], sigma: tuple[float, float, float, float], random: np.random.Generator) -> Poses:
     """Poses of several stretches, with noise of position, of roll and pitch, of yaw, and of the time stamp."""
-    if not parts:
-        none = np.zeros((0, 3))
-        return Poses(time=np.zeros(0), position=none, attitude=none, segment=np.zeros(0, np.int64))
     noisy = []
     for p in parts:
         six = np.concatenate([p.position, p.attitude], axis=1)
@@ -218,40 +221,6 @@ def _joined(parts: Sequence[Poses], sigma: tuple[float, float, float, float], ra
         position=joined[:, :3].copy(),
         attitude=joined[:, 3:].copy(),
         segment=np.concatenate([p.segment for p in parts]),
-    )
-
-
-def made_log(
-    *,
-    name: str,
-    vehicle: str,
-    time: FloatArray,
-    rates: dict[str, FloatArray],
-    angles: dict[str, FloatArray],
-    attitude: FloatArray | None,
-    commands: dict[str, FloatArray],
-    poses: Poses,
-    sensor: Sensor,
-    segment: IntArray | None = None,
-) -> Log:
-    """A log of signals at hand; without segments, one unbroken stretch."""
-    of = np.zeros(len(time), dtype=np.int64) if segment is None else segment
-    return Log(
-        name=name,
-        time=time,
-        segment=of,
-        rates=rates,
-        angles=angles,
-        attitude=attitude,
-        gyro=None,
-        acceleration=None,
-        commands=commands,
-        body_command=None,
-        label={},
-        poses=poses,
-        sensor=sensor,
-        vehicle=vehicle,
-        report=_report(name, time, of, poses),
     )
 
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from grouser.calibration.calibrate import DEFAULTS, fit_of_filter, order
 from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
-from grouser.calibration.simulated import made_log
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.logs.log import Log, Poses
+from grouser.logs.report import Report
 from grouser.motion.fit import Fit, Training
 from grouser.motion.intervals import LATEST, LONGEST, SLOWEST, Cutter, Intervals, relative_poses
 from grouser.motion.model import MotionModel
@@ -28,7 +28,7 @@ from grouser.motion.predict import LogProblem
 from grouser.motion.velocity import VelocityModel, rim_speed
 
 AFTER = 1.0
-"""An interval is used once the samples reach so far beyond its end [s]: the pose sensor may be early or late."""
+"""An interval is used once the samples reach this far beyond its end [s]: the pose sensor may be early or late."""
 BEFORE = LATEST + AFTER
 """Samples kept before the pose at which the next interval begins [s]."""
 PATIENCE = 5.0
@@ -341,16 +341,17 @@ class StreamingCalibrator:
         assert self._joints is not None
         columns = iter(samples.T[4:])
         rates, angles, commands = ({joint: next(columns) for joint in names} for names in self._joints)
-        return made_log(
+        none = np.zeros(len(poses), dtype=np.int64)
+        return Log(
             name="stream",
             vehicle=self.motion.vehicle.name,
             time=samples[:, 0],
+            segment=np.zeros(len(samples), dtype=np.int64),
             rates=rates,
             angles=angles,
             attitude=samples[:, 2:4] if self._attitude else None,
             commands=commands,
-            poses=Poses(
-                time=poses[:, 0], position=poses[:, 2:5], attitude=poses[:, 5:], segment=np.zeros(2, dtype=np.int64)
-            ),
+            poses=Poses(time=poses[:, 0], position=poses[:, 2:5], attitude=poses[:, 5:], segment=none),
             sensor=self.motion.sensor,
+            report=Report(samples=len(samples), poses=2, segments=1),
         )

@@ -121,7 +121,7 @@ def calibration() -> None:
     import grouser as gr
 
     t = np.arange(0.0, 4.0, 0.1)
-    motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky")))
+    motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky"), slip=gr.slip.BodySlip(np.zeros(6))))
     log = gr.calibration.log_of_motion(motion, t, dict.fromkeys(motion.vehicle.wheels, 1.0 + 0.0 * t))
     gr.evaluate(motion, log, interval=1.0)
     gr.motion.LogProblem(log, motion, gr.calibration.cut_log(log, motion, interval=1.0)).poses([motion])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -93,15 +93,15 @@ class Log:
     """Joint → measured displacement, shape (n,) [rad or m]."""
     attitude: FloatArray | None
     """Roll and pitch of the body, shape (n, 2) [rad]; None: not measured, level ground is assumed."""
-    gyro: FloatArray | None
+    gyro: FloatArray | None = None
     """Angular velocity of the body, shape (n, 3) [rad/s]; NaN where not measured."""
-    acceleration: FloatArray | None
+    acceleration: FloatArray | None = None
     """Specific force (an accelerometer's reading) in body axes, shape (n, 3) [m/s²]; NaN where not measured."""
-    commands: dict[str, FloatArray]
+    commands: dict[str, FloatArray] = field(default_factory=dict)
     """Joint → commanded rate, shape (n,) [rad/s or m/s]; NaN where not logged."""
-    body_command: FloatArray | None
+    body_command: FloatArray | None = None
     """Commanded forward speed [m/s] and turn rate [rad/s], shape (n, 2)."""
-    label: dict[str, FloatArray]
+    label: dict[str, FloatArray] = field(default_factory=dict)
     """Further columns the manifest asks for, shape (n,) each, in their units as logged."""
     poses: Poses
     """The pose sensor's fresh measurements."""

@@ -24,7 +24,7 @@ def nees(error: FloatArray, covariance: FloatArray, *, least: float = 0.0) -> Fl
 
 
 def nees_band(samples: int, dof: int = 3) -> tuple[float, float]:
-    """Where 95 % of means of so many independent NEES of n degrees of freedom lie if they are consistent: χ²/(k n)."""
+    """Where 95 % of the means of k independent NEES of n degrees of freedom lie if they are consistent: χ²/(k n)."""
     from scipy.special import gammaincinv
 
     half = 0.5 * dof * samples
@@ -51,9 +51,9 @@ def pose_noise(
     single = np.diag([sensor.position_noise**2] * 3 + [sensor.yaw_noise**2])
     turn = yaw_transition(moved)
     result: FloatArray = single + turn @ single @ turn.transpose(0, 2, 1)
-    begun = (turn @ start[..., None])[..., 0]
     spread = sensor.lag_spread if other_log else 0.0
-    for v, sigma in ((end, sensor.time_noise), (begun, sensor.time_noise), (end - begun, spread)):
-        if sigma > 0.0:
+    if sensor.time_noise > 0.0 or spread > 0.0:
+        begun = (turn @ start[..., None])[..., 0]
+        for v, sigma in ((end, sensor.time_noise), (begun, sensor.time_noise), (end - begun, spread)):
             result = result + sigma**2 * v[:, :, None] * v[:, None, :]
     return result

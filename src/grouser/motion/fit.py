@@ -1,8 +1,9 @@
-"""What calibration found: parameters with covariance, the calibrated model, and how it got there."""
+"""The result of a calibration: parameters with covariance, the calibrated model, history, undetermined directions."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,6 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.motion.model import MotionModel
-from grouser.motion.observability import Direction
 from grouser.motion.parameters import Parameter
 from grouser.pictures import draw
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from grouser.terrain import Terrain
+
+
+WEAK = 3.0
+"""A direction counts as determined if the log shrinks its prior sigma at least by this factor."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,7 +46,7 @@ class History:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Training:
-    """What a fit was made from."""
+    """The log and the method of a fit."""
 
     log: str
     """Name of the log."""
@@ -66,9 +70,24 @@ class Training:
     """"online" or "batch"."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Direction:
+    """A combination of parameters that the log hardly determines."""
+
+    parts: dict[str, float]
+    """Share of each parameter, of those that matter, in units of its prior sigma; the largest is 1."""
+    shrinkage: float
+    """By what factor the log shrinks the prior sigma of this combination; 1 is not at all."""
+
+    def __str__(self) -> str:
+        terms = [f"{'+' if c >= 0 else '−'}{abs(c):.2g} {name}" for name, c in self.parts.items()]
+        what = terms[0].lstrip("+") if len(terms) == 1 else " ".join(terms).lstrip("+")
+        return f"{what} (sigma only {self.shrinkage:.2g} times smaller than before)"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
-    """A calibrated motion model and how sure it is."""
+    """A calibrated motion model with the covariance of its parameters."""
 
     model: MotionModel
     """The calibrated model: predicts logs, drives odometry."""
@@ -122,7 +141,7 @@ class Fit:
         return read_fit(path, ground=ground)
 
     def plot(self, path: str | os.PathLike[str] | Path | None = None) -> Figure:
-        """Parameters over intervals with their sigmas (T Fig. 3.5), saved where path says."""
+        """Parameters over intervals with their sigmas (T Fig. 3.5), saved to a path."""
         figure: Figure = draw("fit", self, path)
         return figure
 
@@ -147,3 +166,23 @@ class Fit:
         sigma = self.sigma
         lines = [f"{n:24s} {v: .6g} ± {sigma[n]:.2g}" for n, v in self.values.items()]
         return f"<Fit of {self.training.log}, {self.training.intervals} intervals\n  " + "\n  ".join(lines) + ">"
+
+
+def undetermined(parameters: Sequence[Parameter], information: FloatArray, weak: float = WEAK) -> list[Direction]:
+    """Directions whose prior the log does not shrink by a factor of `weak`: singular directions of its information.
+
+    `information` (np, np) is of the log without the prior. Directions are in units of the prior, so that metres and
+    radians compare.
+    """
+    sigma = np.array([p.sigma for p in parameters])
+    scaled = information * np.outer(sigma, sigma)
+    values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
+    found = []
+    for value, vector in zip(values, vectors.T, strict=True):
+        shrinkage = float(np.sqrt(1.0 + max(value, 0.0)))
+        if shrinkage >= weak:
+            continue
+        vector = vector / vector[np.argmax(np.abs(vector))]
+        parts = {p.name: float(c) for p, c in zip(parameters, vector, strict=True) if abs(c) > 0.2}
+        found.append(Direction(parts=parts, shrinkage=shrinkage))
+    return found

@@ -1,4 +1,4 @@
-"""Fit files: TOML with schema and version, everything a calibrated model is made of, the vehicle included."""
+"""Fit files: TOML with schema and version; they hold all of a calibrated model, the vehicle included."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 import math
 import os
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +25,12 @@ from grouser.kinematics import Kinematics
 from grouser.kinematics.model import Weights
 from grouser.logs.log import Sensor
 from grouser.motion import planar, slip_surface
-from grouser.motion.fit import Fit, Training
+from grouser.motion.fit import Direction, Fit, Training
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
-from grouser.motion.observability import Direction
 from grouser.motion.parameters import Parameter
 from grouser.motion.powertrain import Powertrain
-from grouser.motion.velocity import VelocityModel
+from grouser.motion.velocity import VelocityModel, coefficients
 from grouser.slip import BodySlip, DriveFrameSlip
 from grouser.terrain import Terrain, plane
 from grouser.vehicles import Vehicle
@@ -58,6 +59,12 @@ OPTIONS = (
 LEVEL = "plane"
 
 
+ROWS = {
+    "prior": "value", "prior_sigma": "sigma", "lower": "lower", "upper": "upper", "scale": "scale", "drift": "drift",
+}  # fmt: skip
+"""Columns of a row of [[parameters]] and the fields of `Parameter` they hold; a row also has name, value and sigma."""
+
+
 def write_fit(fit: Fit, path: str | os.PathLike[str]) -> None:
     """Write a fit whole or not at all."""
     text = fit_text(fit)
@@ -66,35 +73,24 @@ def write_fit(fit: Fit, path: str | os.PathLike[str]) -> None:
 
 def fit_text(fit: Fit) -> str:
     """The text of a fit file."""
-    motion = fit.model
+    motion, sigma = fit.model, fit.sigma
+    tables = {
+        "model": model_tables(motion),
+        "sensor": dataclasses.asdict(motion.sensor),
+        "noise": vars_of(motion.noise),
+        "powertrain": None if motion.powertrain is None else dataclasses.asdict(motion.powertrain),
+        "training": dataclasses.asdict(fit.training),
+        "result": {
+            "covariance": fit.covariance,
+            "noise_covariance": fit.noise_covariance,
+            "undetermined": [dataclasses.asdict(d) for d in fit.undetermined],
+        },
+    }
     lines = [f'schema = "{SCHEMA}"', f'grouser = "{__version__}"', ""]
-    lines += table_lines("model", model_tables(motion))
-    lines += table_lines("sensor", dataclasses.asdict(motion.sensor))
-    noise = motion.noise
-    lines += table_lines(
-        "noise",
-        {
-            "components": list(noise.components),
-            "form": noise.form,
-            "grows": noise.grows,
-            "density": noise.density.tolist(),
-        },
-    )
-    if motion.powertrain is not None:
-        lines += table_lines("powertrain", dataclasses.asdict(motion.powertrain))
-    lines += table_lines("training", dataclasses.asdict(fit.training))
-    lines += table_lines(
-        "result",
-        {
-            "covariance": fit.covariance.tolist(),
-            "noise_covariance": fit.noise_covariance.tolist(),
-            "undetermined": [{"parts": d.parts, "shrinkage": d.shrinkage} for d in fit.undetermined],
-        },
-    )
-    sigma = fit.sigma
+    for name, values in tables.items():
+        lines += [] if values is None else table_lines(name, values)
     for p, value in zip(fit.parameters, fit.vector.tolist(), strict=True):
-        row = {"name": p.name, "value": value, "sigma": sigma[p.name], "prior": p.value, "prior_sigma": p.sigma}
-        row |= {"lower": p.lower, "upper": p.upper, "scale": p.scale, "drift": p.drift}
+        row = {"name": p.name, "value": value, "sigma": sigma[p.name], **{k: getattr(p, v) for k, v in ROWS.items()}}
         lines += ["[[parameters]]", *(f"{k} = {toml_value(v)}" for k, v in row.items()), ""]
     return "\n".join(lines) + "\n[vehicle]\n" + to_toml(motion.vehicle)
 
@@ -102,59 +98,54 @@ def fit_text(fit: Fit) -> str:
 def read_fit(path: str | os.PathLike[str], *, ground: Terrain | None = None) -> Fit:
     """Read a fit file; every fault is one sentence that names file and field."""
     where = Path(path)
+    if not where.exists():
+        raise CalibrationError(f"{where}: there is no such file; `grouser calibrate … --out fit.toml` makes one")
+    tables = read_tables(where, "fit file", MAX_BYTES)
+    given = tables.get("schema")
+    if given != SCHEMA:
+        kind, _, version = str(given).partition("@")
+        if kind == "grouser/fit" and version.isdecimal() and int(version) > int(SCHEMA.partition("@")[2]):
+            raise CalibrationError(
+                f"{where.name}: was written by a newer Grouser ('{given}'), this one reads '{SCHEMA}'"
+            )
+        raise CalibrationError(f'{where.name}, field schema: {given!r:.40} is not "{SCHEMA}"; is it a fit file?')
+    with whole(where, "fit file"):
+        try:
+            return _fit(tables, where.name, ground)
+        except GrouserError as error:
+            raise CalibrationError(f"{where.name}: {error}") from None
+
+
+def read_tables(path: Path, what: str, largest: int) -> dict[str, Any]:
+    """The tables of a TOML file of at most `largest` bytes."""
     try:
-        with where.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise CalibrationError(f"{where.name}: is larger than {MAX_BYTES // 10**6} MB, which no fit needs")
-        tables = tomllib.loads(data.decode())
-    except FileNotFoundError:
-        raise CalibrationError(
-            f"{where}: there is no such file; `grouser calibrate … --out fit.toml` makes one"
-        ) from None
+        with path.open("rb") as stream:
+            data = stream.read(largest + 1)
+        if len(data) > largest:
+            raise CalibrationError(f"{path.name}: is larger than {largest // 10**6} MB, which no {what} needs")
+        return tomllib.loads(data.decode())
     except (OSError, ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else f"{error!s:.200}"
-        raise CalibrationError(f"{where.name}: is not a fit file: {reason}") from None
-    _check_schema(tables.get("schema"), where.name)
+        raise CalibrationError(f"{path.name}: is not a {what}: {reason}") from None
+
+
+@contextmanager
+def whole(path: Path, what: str) -> Iterator[None]:
+    """Fields that are missing or of another kind are one sentence."""
     try:
-        return _fit(tables, where.name, ground)
-    except GrouserError as error:
-        raise CalibrationError(f"{where.name}: {error}") from None
+        yield
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        what = f"field {error} is missing" if isinstance(error, KeyError) else f"{error!s:.200}"
-        raise CalibrationError(f"{where.name}: is not a whole fit file: {what}") from None
-
-
-def _check_schema(given: Any, file: str) -> None:
-    if given == SCHEMA:
-        return
-    kind, _, version = str(given).partition("@")
-    if kind == "grouser/fit" and version.isdecimal() and int(version) > int(SCHEMA.partition("@")[2]):
-        raise CalibrationError(f"{file}: was written by a newer Grouser ('{given}'), this one reads '{SCHEMA}'")
-    raise CalibrationError(f'{file}, field schema: {given!r:.40} is not "{SCHEMA}"; is it a fit file?')
+        reason = f"field {error} is missing" if isinstance(error, KeyError) else f"{error!s:.200}"
+        raise CalibrationError(f"{path.name}: is not a whole {what}: {reason}") from None
 
 
 def _fit(tables: dict[str, Any], file: str, ground: Terrain | None) -> Fit:
     shape = dict(tables["vehicle"])
     if shape.pop("schema", None) != VEHICLE_SCHEMA:
         raise CalibrationError(f'table [vehicle], field schema: is not "{VEHICLE_SCHEMA}"')
-    vehicle = vehicle_of_tables(shape, file)
-    rows = tables["parameters"]
-    parameters = tuple(
-        Parameter(
-            name=str(r["name"]),
-            value=float(r["prior"]),
-            sigma=float(r["prior_sigma"]),
-            lower=float(r["lower"]),
-            upper=float(r["upper"]),
-            scale=float(r["scale"]),
-            drift=float(r["drift"]),
-        )
-        for r in rows
-    )
-    noise = tables["noise"]
-    result, training = tables["result"], tables["training"]
-    train = tables.get("powertrain")
+    rows, noise, model = tables["parameters"], tables["noise"], tables["model"]
+    result, training, train = tables["result"], tables["training"], tables.get("powertrain")
+    parameters = [Parameter(name=str(r["name"]), **{v: float(r[k]) for k, v in ROWS.items()}) for r in rows]
     covariance = _matrix(result["covariance"], "result.covariance")
     noise_covariance = _matrix(result["noise_covariance"], "result.noise_covariance")
     if len(covariance) + len(noise_covariance) != len(parameters):
@@ -162,7 +153,7 @@ def _fit(tables: dict[str, Any], file: str, ground: Terrain | None) -> Fit:
             f"has {len(parameters)} parameters but covariances of {len(covariance)} and {len(noise_covariance)}"
         )
     motion = MotionModel(
-        model=_model(tables["model"], vehicle),
+        model=_model(model, vehicle_of_tables(shape, file)),
         sensor=Sensor(**{k: _number(v, f"sensor.{k}") for k, v in tables["sensor"].items()}),
         noise=Noise(
             components=tuple(noise["components"]),
@@ -171,12 +162,12 @@ def _fit(tables: dict[str, Any], file: str, ground: Terrain | None) -> Fit:
             density=_matrix(noise["density"], "noise.density"),
         ),
         powertrain=None if train is None else Powertrain(**{k: _number(v, k) for k, v in train.items()}),
-        ground=_ground(tables["model"], ground),
-        **({"dt": _number(tables["model"]["dt"], "model.dt")} if "dt" in tables["model"] else {}),
+        ground=_ground(model, ground),
+        **({"dt": _number(model["dt"], "model.dt")} if "dt" in model else {}),
     )
     return Fit(
         model=motion,
-        parameters=parameters,
+        parameters=tuple(parameters),
         vector=np.array([_number(r["value"], str(r["name"])) for r in rows]),
         covariance=covariance,
         noise_covariance=noise_covariance,
@@ -201,7 +192,7 @@ def model_tables(motion: MotionModel) -> dict[str, Any]:
         if isinstance(model.slip, BodySlip):
             names = ("lon", "lat", "ang", "up")
             axes = dict(zip(names, model.slip.axes.tolist(), strict=True))
-            out["slip"] = {"parameters": model.slip.parameters.tolist(), "apply": model.slip.apply, **axes}
+            out["slip"] = {"parameters": coefficients(model.slip), "apply": model.slip.apply, **axes}
             if type(model.slip) is not BodySlip:  # without a kind it is BodySlip, as in files of older versions
                 out["slip"]["kind"] = type(model.slip).__name__
         elif model.slip is not None:
@@ -229,13 +220,14 @@ def _dynamics_tables(model: Dynamics) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """A dataclass as plain values; what is None is left out."""
-    out: dict[str, Any] = {"kind": type(value).__name__}
-    for f in dataclasses.fields(value):
-        one = getattr(value, f.name)
-        if one is not None:
-            out[f.name] = dataclasses.asdict(one) if isinstance(one, MagicFormula) else one
-    return out
+    """A dataclass as plain values."""
+    fields = vars_of(value).items()
+    return {"kind": type(value).__name__, **{k: vars_of(v) if isinstance(v, MagicFormula) else v for k, v in fields}}
+
+
+def vars_of(value: Any) -> dict[str, Any]:
+    """Fields of a dataclass by name."""
+    return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
 
 
 def _rebuilt(data: dict[str, Any], kinds: dict[str, Any], what: str) -> Any:

@@ -20,7 +20,7 @@ from grouser.motion.velocity import inputs_of, rolling_speed
 SLOWEST = 1.0 / 3.0
 """Mean wheel rate below which an interval counts as standing still [rad/s]."""
 LATEST = 0.5
-"""Largest lag of a pose sensor that calibration may find [s]; a log must begin so long before an interval."""
+"""Largest lag of a pose sensor that calibration may find [s]; a log must begin that long before an interval."""
 LONGEST = 60.0
 """An interval that takes longer is not used [s]."""
 
@@ -87,7 +87,7 @@ class Cutter:
     def end(self, poses: Sequence[Any] | FloatArray, first: int, measure: Callable[[Any], float] | None = None) -> int:
         """Index of the pose at which an interval from the first one ends, or their number if it has not come.
 
-        poses rise in time, or in distance driven; `measure` says it of a pose. One may come half a period early.
+        poses rise in time, or in distance driven; `measure` gives it for a pose. One may come half a period early.
         """
         early = 1e-9 * self.length if self.by_distance else 0.5 * self.period
         at = poses[first] if measure is None else measure(poses[first])
@@ -98,7 +98,7 @@ class Cutter:
         return max(1.5 * self.period * rate, 0.05 * self.length)
 
     def takes(self, duration: float, distance: float) -> bool:
-        """Whether an interval is used that took so long [s] and went so far [m]."""
+        """Whether an interval of this duration [s] and distance [m] is used."""
         over = (distance if self.by_distance else duration) - self.length
         late = self.late(distance / duration if self.by_distance else 1.0)
         return over <= late and distance >= self.slowest * duration and duration <= LONGEST

@@ -1,4 +1,4 @@
-"""A motion model as a robot carries it: how it moves, where its pose sensor sits, how sure it is."""
+"""A motion model: how a vehicle moves, where its pose sensor sits, and the noise of both."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MotionModel:
-    """What predicts a log: all that calibration may change, in one immutable value."""
+    """A model that predicts a log: all that calibration may change, in one immutable value."""
 
     model: Kinematics | Dynamics | VelocityModel
     """How the vehicle moves."""

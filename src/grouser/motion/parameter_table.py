@@ -1,4 +1,4 @@
-"""The table of parameters: meaning, unit and prior of every name that calibration knows."""
+"""The table of parameters: meaning, unit and prior of every parameter of calibration."""
 
 from __future__ import annotations
 
@@ -145,9 +145,9 @@ def row_of(name: str) -> Row:
 def _noise_row(field: str) -> Row:
     """Of a density vx, or of a covariance vx_wz; it grows with distance."""
     parts = field.split("_")
-    said = [NOISY.get(p[:1], ("velocity", "m")) for p in parts]
-    words = " and ".join(f"{word} {p[1:]}" for (word, _), p in zip(said, parts, strict=True))
-    unit = f"{said[0][1]}²/m" if len(set(said)) == 1 else f"{said[0][1]} {said[-1][1]}/m"
+    kinds = [NOISY.get(p[:1], ("velocity", "m")) for p in parts]
+    words = " and ".join(f"{word} {p[1:]}" for (word, _), p in zip(kinds, parts, strict=True))
+    unit = f"{kinds[0][1]}²/m" if len(set(kinds)) == 1 else f"{kinds[0][1]} {kinds[-1][1]}/m"
     return Row(f"noise density of {words}", unit, near(1.0))
 
 

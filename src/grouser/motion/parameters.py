@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,8 +21,8 @@ from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.motion import vehicle_fields
 from grouser.motion.model import MotionModel
-from grouser.motion.parameter_table import row_of
-from grouser.motion.velocity import VelocityModel
+from grouser.motion.parameter_table import TABLE, row_of
+from grouser.motion.velocity import VelocityModel, coefficients
 from grouser.slip import BodySlip
 
 SENSOR = ("x", "y", "z", "yaw", "lag")
@@ -52,15 +51,15 @@ class Parameter:
     value: float
     """Where it starts, in its unit (SI)."""
     sigma: float
-    """How far the start may be off, one sigma, in its unit: the prior."""
+    """Prior uncertainty of the start, one sigma, in its unit."""
     lower: float = -math.inf
     """Smallest value, in its unit."""
     upper: float = math.inf
     """Largest value, in its unit."""
     scale: float = 1.0
-    """A change of it that is felt, in its unit; differences are taken with a ten-thousandth of this."""
+    """Size of a change that matters, in its unit; differences are taken with a ten-thousandth of this."""
     drift: float = 0.0
-    """How far it may wander in a second of driving, one sigma [its unit per √s]: process noise of the online filter."""
+    """Random walk in a second of driving, one sigma [its unit per √s]: process noise of the online filter."""
 
     def clip(self, value: float) -> float:
         """The value within bounds, in its unit."""
@@ -77,7 +76,7 @@ class Part(NamedTuple):
     listed: Sequence[str] | None = None
     """Those that are offered for calibration, in order; None: all."""
     bounds: Mapping[str, tuple[float, float]] = {}
-    """Bounds that the part itself declares."""
+    """Bounds that a law declares; those of the table go first."""
     none: str = ""
     """Why there are none."""
 
@@ -112,15 +111,16 @@ def _slip_part(motion: MotionModel) -> Part | None:
     base = BodySlip(np.zeros(6)) if motion.model.slip is None else motion.model.slip
     if not isinstance(base, BodySlip):
         return _nothing("slip.p1, slip.p2, … are of BodySlip and DriveFrameSlip; this model has a slip law of its own")
-    names = [f"p{i}" for i in range(1, len(base.parameters) + 1)]
+    numbers = coefficients(base)
+    names = [f"p{i}" for i in range(1, len(numbers) + 1)]
 
     def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
-        p = base.parameters.copy()
+        p = numbers.copy()
         for name, value in values.items():
             p[names.index(name)] = value
         return {"model": m.model.replace(slip=base.with_parameters(p))}  # type: ignore[union-attr]
 
-    return Part(dict(zip(names, base.parameters.tolist(), strict=True)), changed)
+    return Part(dict(zip(names, numbers.tolist(), strict=True)), changed)
 
 
 def _vehicle_part(motion: MotionModel) -> Part:
@@ -151,31 +151,26 @@ def _actuator_part(motion: MotionModel) -> Part | None:
 def _law_part(part: str, law: Any) -> Part:
     """Numbers of a contact or actuator law: those that it declares (name, value, unit, low, high), else its fields."""
     declared = getattr(law, "parameters", None)
+    values: dict[str, float] = {}
     if declared is not None:
-        return Part(
-            {p.name: float(p.value) for p in declared},
-            lambda m, v: {"model": m.model.replace(**{part: getattr(m.model, part).replace(**v)})},  # type: ignore[union-attr]
-            bounds={p.name: (float(p.low), float(p.high)) for p in declared},
-        )
-    values = {}
-    for field in dataclasses.fields(law):
-        value = getattr(law, field.name)
-        if dataclasses.is_dataclass(value):
-            values |= {f"{field.name}.{k}": v for k, v in vars(value).items()}
-        else:
-            values[field.name] = value
-    values = {name: value for name, value in values.items() if type(value) in (int, float)}
+        values = {p.name: float(p.value) for p in declared}
+    else:
+        for field in (f.name for f in fields(law)):
+            value = getattr(law, field)
+            inside = {f"{field}.{k}": v for k, v in vars(value).items()} if is_dataclass(value) else {field: value}
+            values |= {name: float(v) for name, v in inside.items() if type(v) in (int, float)}
 
     def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
-        own = getattr(m.model, part)
-        fields: dict[str, Any] = {}
-        for name, value in values.items():
+        own, new = getattr(m.model, part), dict(values)
+        if declared is not None:
+            return {"model": m.model.replace(**{part: own.replace(**values)})}  # type: ignore[union-attr]
+        for name in values:
             curve, _, factor = name.partition(".")
-            fields[curve] = replace(fields.get(curve, getattr(own, curve)), **{factor: value}) if factor else value
-        return {"model": m.model.replace(**{part: replace(own, **fields)})}  # type: ignore[union-attr]
+            if factor:
+                new[curve] = replace(new.get(curve, getattr(own, curve)), **{factor: new.pop(name)})
+        return {"model": m.model.replace(**{part: replace(own, **new)})}  # type: ignore[union-attr]
 
-    listed = [name for name, value in values.items() if isinstance(value, float)]
-    return Part({name: float(value) for name, value in values.items()}, changed, listed)
+    return Part(values, changed, bounds={p.name: (float(p.low), float(p.high)) for p in declared or ()})
 
 
 def _contact_part(motion: MotionModel) -> Part | None:
@@ -186,15 +181,13 @@ def _contact_part(motion: MotionModel) -> Part | None:
     if not isinstance(contact, Contact):
         return _nothing("contact parameters are of one contact model; this vehicle has one per wheel")
     part = _law_part("contact", contact)
-    if part.bounds:
-        return part
     values = dict(part.values)
-    if isinstance(contact, SpringContact):  # what is not given follows from the load of a wheel
+    if isinstance(contact, SpringContact):  # numbers that are not given follow from the load of a wheel
         spring = contact.spring(model.wheel_load)
         found = {"stiffness": spring.stiffness, "damping": spring.damping}
         found |= dict.fromkeys(("slip_stiffness_x", "slip_stiffness_y"), SLIP_STIFFNESS_TIME * spring.stiffness)
         values |= {name: float(v) for name, v in found.items() if hasattr(contact, name) and name not in values}
-    return part._replace(values=values, listed=[name for name in CONTACT if name in values])
+    return part._replace(values=values, listed=[name for name in CONTACT if name in values] or list(values))
 
 
 def _nothing(why: str) -> Part:
@@ -226,6 +219,8 @@ class ParameterVector:
             part, _, field = name.partition(".")
             self._columns.setdefault(part, []).append((field, k))
         self._parts = {part: PARTS[part](motion) if part in PARTS else None for part in self._columns}
+        # Numbers of the vehicle first: they replace what the others then change.
+        self._order = sorted(self._columns, key=lambda part: part != "vehicle")
         self._vehicle: tuple[dict[str, float], MotionModel] | None = None
         self.values = self.read(motion)
         """Present values, (n,), in their units."""
@@ -244,8 +239,7 @@ class ParameterVector:
     def model(self, x: FloatArray) -> MotionModel:
         """The motion model with the values x (n,)."""
         motion = self.motion
-        # Numbers of the vehicle first: they replace what the others then change.
-        for part in sorted(self._columns, key=lambda part: part != "vehicle"):
+        for part in self._order:
             values = {field: float(x[k]) for field, k in self._columns[part]}
             if part == "vehicle":
                 if self._vehicle is None or self._vehicle[0] != values:
@@ -254,6 +248,11 @@ class ParameterVector:
             else:
                 motion = motion.replace(**self._part(part).changed(motion, values))
         return motion
+
+    @cached_property
+    def present(self) -> MotionModel:
+        """The motion model with its present values; a model without slip has one of zero where slip is among them."""
+        return self.model(self.values)
 
     def _part(self, name: str) -> Part:
         part = self._parts[name]
@@ -275,9 +274,14 @@ class ParameterVector:
         free = [*OF_POSE, "slip"] if self.slip else OF_POSE
         return [k for part, own in self._columns.items() if part not in free for _, k in own]
 
+    @cached_property
+    def _mounting(self) -> FloatArray:
+        return np.array([float(getattr(self.motion.sensor, field)) for field in SENSOR])
+
     def mountings(self, X: FloatArray) -> FloatArray:
         """x, y, z, yaw [m, rad] and lag [s] of the pose sensor for rows X (S, n), (S, 5)."""
-        out = np.tile([float(getattr(self.motion.sensor, field)) for field in SENSOR], (len(X), 1))
+        out = np.empty((len(X), len(SENSOR)))
+        out[:] = self._mounting
         for field, k in self._columns.get("sensor", []):
             if field in SENSOR:
                 out[:, SENSOR.index(field)] = X[:, k]
@@ -339,7 +343,7 @@ def _expand(motion: MotionModel, name: str, everything: Iterable[str]) -> list[s
 
 
 def _refuse_overlap(names: Iterable[str]) -> None:
-    """Two names of one number could not be told apart, and the one that is set last would decide."""
+    """Two names of one number cannot be distinguished, and the one that is set last would decide."""
     fields = [name.removeprefix("vehicle.") for name in names if name.startswith("vehicle.")]
     for whole, last in (("radius", "radius"), ("track", "y"), ("wheelbase", "x")):
         parts = [f for f in fields if f.startswith(f"{whole}.") or (f.rpartition(".")[2] == last and "." in f)]
@@ -362,7 +366,7 @@ def default(motion: MotionModel, name: str) -> Parameter:
         value = value or 0.02
     sigma, lower, upper, scale = row_of(name).prior(value)
     own = PARTS[part](motion)
-    if own is not None and field in own.bounds:
+    if own is not None and field in own.bounds and name not in TABLE:
         lower, upper = own.bounds[field]
     return Parameter(name=name, value=value, sigma=sigma, lower=lower, upper=upper, scale=scale)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -34,17 +34,39 @@ class Baseline(VelocityModel):
 
     def with_parameters(self, values: Mapping[str, float]) -> Self:
         """The same model with some of them changed, each in its unit."""
-        for name in values:
-            if name not in self.parameters:
-                raise CalibrationError(
-                    f"no parameter {name!r:.60} in {type(self).__name__}; there are {', '.join(self.parameters)}"
-                )
+        unknown = [name for name in values if name not in self.parameters]
+        if unknown:
+            known = ", ".join(self.parameters)
+            raise CalibrationError(f"no parameter {unknown[0]!r:.60} in {type(self).__name__}; there are {known}")
         changes = {name.partition(".")[2]: float(value) for name, value in values.items()}
         return replace(self, **changes)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DifferentialDrive(Baseline):
+class TwoSided(Baseline):
+    """A baseline driven by the mean rim speeds v_l, v_r of the measured wheels of each side."""
+
+    vehicle: Vehicle
+    """The vehicle."""
+    left: tuple[str, ...] | None = None
+    """Wheels of the left side; None: those left of the body's middle."""
+    right: tuple[str, ...] | None = None
+    """Wheels of the right side."""
+
+    def _ahead_and_turn(self, inputs: Inputs) -> tuple[FloatArray, FloatArray]:
+        """(v_l + v_r)/2 [m/s] and (v_r − v_l)/B [rad/s], (n,) each."""
+        left, right, track = side_speeds(self.vehicle, inputs, self.left, self.right)
+        return 0.5 * (left + right), (right - left) / track
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Fields that a fit file holds besides parameters and vehicle."""
+        sides = (("left", self.left), ("right", self.right))
+        return {side: list(names) for side, names in sides if names is not None}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DifferentialDrive(TwoSided):
     """v_x = (v_l + v_r)/2, ω_z = α (v_r − v_l)/B in the plane of the body, T (3.64)–(3.66).
 
     v_l, v_r are mean rim speeds of the measured wheels of each side and B the distance between the sides. No sideways
@@ -53,28 +75,17 @@ class DifferentialDrive(Baseline):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("yaw_gain",)
 
-    vehicle: Vehicle
-    """The vehicle."""
     yaw_gain: float = 1.0
     """α of (3.66), a ratio of turn rates; 1 is plain differential drive."""
-    left: tuple[str, ...] | None = None
-    """Wheels of the left side; None: those left of the body's middle."""
-    right: tuple[str, ...] | None = None
-    """Wheels of the right side."""
 
     def twists(self, inputs: Inputs) -> FloatArray:
         """Body velocity (ω, v) at each sample, (n, 6)."""
-        left, right, track = side_speeds(self.vehicle, inputs, self.left, self.right)
-        return planar(0.5 * (left + right), self.yaw_gain * (right - left) / track, _geometry(self.vehicle).point)
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """What a fit file says about the model beside its parameters and vehicle."""
-        return _sides(self.left, self.right)
+        forward, turn = self._ahead_and_turn(inputs)
+        return planar(forward, self.yaw_gain * turn, _geometry(self.vehicle).point)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FourNumbers(Baseline):
+class FourNumbers(TwoSided):
     """Differential drive with two gains, a sideways motion in turns and a turn in straight drives.
 
     v_x = g_v (v_l + v_r)/2, ω_z = g_ω (v_r − v_l)/B + c v_x, v_y = d ω_z: the point of the body d behind its origin has
@@ -83,32 +94,20 @@ class FourNumbers(Baseline):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("speed_gain", "yaw_gain", "lateral", "yaw_per_speed")
 
-    vehicle: Vehicle
-    """The vehicle."""
     speed_gain: float = 1.0
     """g_v, ratio of the speed over the ground to the rims'."""
     yaw_gain: float = 1.0
-    """g_ω, ratio of the turn rate to what the wheels say."""
+    """g_ω, ratio of the turn rate to that of the wheels."""
     lateral: float = 0.0
     """d, sideways speed per turn rate [m]."""
     yaw_per_speed: float = 0.0
     """c, turn per distance [rad/m]."""
-    left: tuple[str, ...] | None = None
-    """Wheels of the left side; None: those left of the body's middle."""
-    right: tuple[str, ...] | None = None
-    """Wheels of the right side."""
 
     def twists(self, inputs: Inputs) -> FloatArray:
         """Body velocity (ω, v) at each sample, (n, 6)."""
-        left, right, track = side_speeds(self.vehicle, inputs, self.left, self.right)
-        forward = self.speed_gain * 0.5 * (left + right)
-        turn = self.yaw_gain * (right - left) / track + self.yaw_per_speed * forward
-        return planar(forward, turn, (-self.lateral, 0.0))
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """What a fit file says about the model beside its parameters and vehicle."""
-        return _sides(self.left, self.right)
+        ahead, turn = self._ahead_and_turn(inputs)
+        forward = self.speed_gain * ahead
+        return planar(forward, self.yaw_gain * turn + self.yaw_per_speed * forward, (-self.lateral, 0.0))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,7 +115,7 @@ class Bicycle(Baseline):
     """Ackermann steering as one wheel amid each axle: ω_z = v_x tan δ/L, and no sideways motion of the rear axle.
 
     v_x is from the mean rim speed of the measured wheels that do not steer, or of those that do where no other is
-    measured. Each steered wheel tells a curvature, and their mean is taken.
+    measured. The curvature is the mean of those of the steered wheels.
     """
 
     FIELDS: ClassVar[tuple[str, ...]] = ("speed_gain", "steering_offset", "wheelbase")
@@ -137,22 +136,22 @@ class Bicycle(Baseline):
     def twists(self, inputs: Inputs) -> FloatArray:
         """Body velocity (ω, v) at each sample, (n, 6)."""
         g = _geometry(self.vehicle)
-        told = [w for w in g.steered if np.isfinite(inputs.angles[:, g.steering[w]]).all()]
-        if not told:
+        seen = [w for w in g.steering if np.isfinite(inputs.angles[:, g.steering[w]]).all()]
+        if not seen:
             raise CalibrationError(
                 f"the log measures no steering angle of '{self.vehicle.name}'; its manifest must map columns to"
                 f" {', '.join(self.vehicle.joints[j] for j in g.steering.values())} in [angles]"
             )
-        ahead = {w: self.wheelbase * g.ahead[w] / g.wheelbase for w in g.steered}
+        ahead = {w: self.wheelbase * g.ahead[w] / g.wheelbase for w in g.steering}
         curvature = np.zeros(len(inputs.time))
-        for w in told:
+        for w in seen:
             slope = np.tan(inputs.angles[:, g.steering[w]] + self.steering_offset)
-            curvature += slope / (ahead[w] + g.aside[w] * slope) / len(told)
+            curvature += slope / (ahead[w] + g.aside[w] * slope) / len(seen)
         measured = [w for w, j in g.joint.items() if j in inputs.measured]
-        used = [w for w in measured if w not in g.steered] or measured
+        used = [w for w in measured if w not in g.steering] or measured
         forward = np.zeros(len(inputs.time))
         for w in used:
-            # Path of a wheel per path of the drive point; 1 − κ y for one beside it.
+            # Path of a wheel per path of the drive point; 1 − κ y for one to its left.
             longer = np.hypot(1.0 - curvature * g.aside[w], curvature * ahead.get(w, g.ahead[w]))
             forward += inputs.rates[:, g.joint[w]] * g.radius[w] / longer / len(used)
         forward *= self.speed_gain
@@ -203,12 +202,10 @@ def side_speeds(
     return np.asarray(speeds[0]), np.asarray(speeds[1]), float(places[0] - places[1])
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Geometry:
-    """What these models need of a vehicle, by wheel."""
+class _Geometry(NamedTuple):
+    """Numbers of a vehicle by wheel."""
 
     joint: dict[str, int]
-    """Joint of each wheel."""
     radius: dict[str, float]
     y: dict[str, float]
     ahead: dict[str, float]
@@ -217,7 +214,6 @@ class _Geometry:
     """To the left of it [m]."""
     steering: dict[str, int]
     """Joint that steers each steered wheel."""
-    steered: tuple[str, ...]
     point: tuple[float, float]
     """The drive point in the body [m]."""
     wheelbase: float
@@ -226,30 +222,28 @@ class _Geometry:
 
 @lru_cache(maxsize=64)
 def _geometry(vehicle: Vehicle) -> _Geometry:
-    names, places, point = vehicle.wheels, vehicle.wheel_positions, vehicle.drive_point
-    frames = {frame.name: frame for frame in vehicle.frames}
+    names, (x, y, _), point = vehicle.wheels, vehicle.wheel_positions.T, vehicle.drive_point
+    parent = {frame.name: frame.parent for frame in vehicle.frames}
     turning = {one.joint for one in vehicle.steering}
     steering = {}
     for wheel in names:
         at: str | None = wheel
-        while at is not None:
-            if at in turning:
-                steering[wheel] = vehicle.joint_index(at)
-                break
-            at = frames[at].parent
-    ahead = {w: float(p[0] - point[0]) for w, p in zip(names, places, strict=True)}
+        while at is not None and at not in turning:
+            at = parent[at]
+        if at is not None:
+            steering[wheel] = vehicle.joint_index(at)
+
+    def by_wheel(values: FloatArray) -> dict[str, float]:
+        return dict(zip(names, values.tolist(), strict=True))
+
+    ahead = by_wheel(x - point[0])
     return _Geometry(
         joint={w: vehicle.joint_index(w) for w in names},
-        radius={w: float(r) for w, r in zip(names, vehicle.arrays.radius, strict=True)},
-        y={w: float(p[1]) for w, p in zip(names, places, strict=True)},
+        radius=by_wheel(vehicle.arrays.radius),
+        y=by_wheel(y),
         ahead=ahead,
-        aside={w: float(p[1] - point[1]) for w, p in zip(names, places, strict=True)},
+        aside=by_wheel(y - point[1]),
         steering=steering,
-        steered=tuple(steering),
         point=point,
         wheelbase=float(np.mean([ahead[w] for w in steering])) if steering else 1.0,
     )
-
-
-def _sides(left: tuple[str, ...] | None, right: tuple[str, ...] | None) -> dict[str, Any]:
-    return {side: list(names) for side, names in (("left", left), ("right", right)) if names is not None}

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grouser._kernels.motion import log_integral as kernels
+from grouser._kernels.motion.arc import Arc
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
@@ -70,13 +71,14 @@ class Candidates(NamedTuple):
     @staticmethod
     def of_rows(vector: ParameterVector, X: FloatArray) -> Candidates:
         """Given as rows of parameters (S, n); a model is made only for those that need another."""
-        seen: dict[bytes, int] = {}
-        other = np.ascontiguousarray(X[:, vector.remade])
-        which = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in other])
-        motions = [vector.model(X[int(np.argmax(which == m))]) for m in range(len(seen))]
-        slip = None
+        motions, which, slip = [vector.present], np.zeros(len(X), dtype=np.int64), None
+        if vector.remade:
+            seen: dict[bytes, int] = {}
+            other = np.ascontiguousarray(X[:, vector.remade])
+            which = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in other])
+            motions = [vector.model(X[int(np.argmax(which == m))]) for m in range(len(seen))]
         if vector.slip:
-            slip = np.tile(slip_of(motions[0].model), (len(X), 1))
+            slip = np.array([slip_of(motions[0].model)] * len(X), dtype=np.float64)
             for column, position in vector.slip:
                 slip[:, position] = X[:, column]
         return Candidates(motions, which, slip, vector.mountings(X))
@@ -143,22 +145,23 @@ class LogProblem:
             from grouser.motion.rollouts import rollout_errors
 
             return rollout_errors(self, motion, self.intervals.only(chosen))
-        return self._errors(Candidates.of_motions([motion]), motion, chosen, slopes)
+        part, samples = self._window(chosen)
+        candidates = Candidates.of_motions([motion])
+        stack = self._velocities(candidates, part)
+        return self._integrate(part, samples, chosen, stack, candidates.mounting, motion, slopes)
 
     def errors_at(self, vector: ParameterVector, x: FloatArray, chosen: slice = slice(None)) -> Predicted:
         """As `errors`, of slip parameters x (n,), with their slopes by the convolution integral, P (11), L (5.28)."""
-        part, _ = self._window(chosen)
-        shared = self._shared(vector.motion, part)
-        assert shared is not None
-        slopes = shared[0].slopes[shared[1]][:, :, [position for _, position in vector.slip]]
-        return self._errors(Candidates.of_rows(vector, x[None]), vector.motion, chosen, slopes)
-
-    def _errors(
-        self, candidates: Candidates, motion: MotionModel, chosen: slice, slopes: FloatArray | None
-    ) -> Predicted:
         part, samples = self._window(chosen)
+        shared = self._shared(vector.present, part)
+        assert shared is not None
+        positions = [position for _, position in vector.slip]
+        slopes = shared[0].slopes[shared[1]]
+        if positions != list(range(slopes.shape[2])):
+            slopes = slopes[:, :, positions]
+        candidates = Candidates.of_rows(vector, x[None])
         stack = self._velocities(candidates, part)
-        return self._integrate(part, samples, chosen, stack, candidates.mounting, motion, slopes)
+        return self._integrate(part, samples, chosen, stack, candidates.mounting, vector.motion, slopes)
 
     def _integrate(
         self,
@@ -194,15 +197,17 @@ class LogProblem:
 
     def _velocities(self, candidates: Candidates, part: slice) -> FloatArray:
         """Body velocities (S, n, 6) of candidates at the samples of a part."""
+        shared = self._shared(candidates.motions[0], part)
+        if shared is not None and candidates.slip is not None:  # then all share one model
+            return shared[0].twists(candidates.slip, shared[1])
         out = np.empty((len(candidates.which), part.stop - part.start, 6))
         for m, motion in enumerate(candidates.motions):
-            mine = np.flatnonzero(candidates.which == m)
             shared = self._shared(motion, part)
             if shared is None:
-                out[mine] = self._velocity(motion, part)
-                continue
-            slip = np.array([slip_of(motion.model)]) if candidates.slip is None else candidates.slip[mine]
-            out[mine] = shared[0].twists(slip, shared[1])
+                found = self._velocity(motion, part)
+            else:
+                found = shared[0].twists(np.array([slip_of(motion.model)], dtype=np.float64), shared[1])
+            out[candidates.which == m] = found
         return out
 
     def _shared(self, motion: MotionModel, part: slice) -> tuple[SlipTwists, slice] | None:
@@ -331,12 +336,13 @@ def integrate_log(*, mounting: FloatArray, **log: FloatArray | IntArray) -> Pred
     """Integrals of a log, fields as `LogIntegral` names them; mounting (S, 5): x, y, z, yaw and lag of the sensor."""
     rows, nd = len(mounting) * len(log["times"]), len(log["noise"])
     shapes = ((rows, 6), (rows, 4, log["slope"].shape[2]), (rows, nd, nd, 4, 4), (rows, 2, 4))
-    found = Predicted(*(np.empty(shape) for shape in shapes))
+    found = Predicted(*(np.zeros(shape) for shape in shapes))
     results = dict(zip(("pose", "J", "W", "ends"), found, strict=True))
     integral = kernels.LogIntegral(lag=mounting[:, 4], sensor=mounting[:, :4], **log, **results)
 
     def some(_: int, first: int, last: int) -> None:
-        kernels.integrate_log(integral, kernels.integral_work(), first, last)
+        work = kernels.IntegralWork.zeros(arc=Arc.zeros())
+        kernels.integrate_log(integral, work, first, last)
 
     in_slices(some, rows, threads=thread_count(None), size=MANY)
     return found

@@ -1,4 +1,4 @@
-"""Sensitivities of predictions to parameters: by differences of whole predictions, or by the convolution integral."""
+"""Sensitivities of predictions and velocities to parameters, by differences."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
 from grouser.motion.intervals import wrapped
 from grouser.motion.model import MotionModel
-from grouser.motion.parameters import OF_POSE, Parameter, ParameterVector, default
-from grouser.motion.predict import ERRORS, LogProblem
+from grouser.motion.parameters import OF_POSE, Parameter, ParameterVector
+from grouser.motion.predict import LogProblem
 from grouser.motion.velocity import Inputs, VelocityModel, twists
 
 STEP = 1e-4
@@ -43,27 +43,6 @@ def jacobian(
     between = np.array([X[1 + 2 * k, k] - X[2 + 2 * k, k] for k in range(len(parameters))])
     H = np.moveaxis(wrapped(poses[1::2] - poses[2::2]) / between[:, None, None], 0, -1)
     return poses[0], np.ascontiguousarray(H[:, problem.rows])
-
-
-def convolution(
-    problem: LogProblem, motion: MotionModel, names: Sequence[str], chosen: slice = slice(None)
-) -> tuple[FloatArray, FloatArray]:
-    """Poses and H for parameters of the velocity alone, by one integral instead of one prediction each.
-
-    P (11), L (5.28). Exact where the slope of the velocity is: known where it is affine in slip, else a difference.
-    """
-    if not motion.velocity_driven:
-        raise CalibrationError("the convolution integral needs a velocity-driven model: attitude must be an input")
-    vector = ParameterVector(motion, names)
-    if len(vector.slip) == len(names):
-        predicted = problem.errors_at(vector, vector.values, chosen)
-    else:
-        inputs = problem.window(chosen)
-        slopes = [velocity_slope(motion, name, default(motion, name).scale, inputs) for name in names]
-        predicted = problem.errors(motion, chosen, np.stack(slopes, axis=-1))
-    H = np.zeros((len(predicted.poses), 6, len(names)))
-    H[:, ERRORS] = predicted.slopes
-    return predicted.poses, H[:, problem.rows]
 
 
 def velocity_slope(motion: MotionModel, name: str, scale: float, inputs: Inputs) -> FloatArray:

@@ -77,7 +77,7 @@ class Perturbative(VelocityModel):
 
     @property
     def affine_slip(self) -> FloatArray:
-        """α, in which the velocity is affine."""
+        """α, in which the velocity is affine, (13,), each in its unit."""
         return self.slip
 
     def nominal(self, inputs: Inputs) -> FloatArray:

@@ -84,7 +84,7 @@ class VelocityModel(ABC):
 
     @property
     def affine_slip(self) -> FloatArray | None:
-        """Slip parameters in which the velocity is affine, (k,); then there is `slip_terms`."""
+        """Slip parameters in which the velocity is affine, (k,), each in its unit; then there is `slip_terms`."""
         return None
 
     def slip_terms(self, inputs: Inputs) -> tuple[FloatArray, FloatArray]:
@@ -129,8 +129,13 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
 def slip_of(model: object) -> FloatArray | None:
     """Slip parameters in which the velocity of a model is affine, (k,); None if it has no such slip."""
     if isinstance(model, Kinematics):
-        return model.slip.parameters if isinstance(model.slip, BodySlip) else None
+        return coefficients(model.slip) if isinstance(model.slip, BodySlip) else None
     return model.affine_slip if isinstance(model, VelocityModel) else None
+
+
+def coefficients(slip: BodySlip) -> FloatArray:
+    """Parameters of a body slip, (k,)."""
+    return slip.parameters
 
 
 class SlipTwists:
@@ -147,7 +152,7 @@ class SlipTwists:
             return
         slip = model.slip
         assert isinstance(slip, BodySlip)
-        count = len(slip.parameters)
+        count = len(coefficients(slip))
         self.none = twists(model.replace(slip=slip.with_parameters(np.zeros(count))), inputs)
         self.slopes = np.empty((*self.none.shape, count))
         for k, p in enumerate(np.eye(count)):  # in place: of a long log there is no room for them twice
@@ -165,8 +170,8 @@ class SlipTwists:
         slip, own = model.slip, mine.slip
         assert isinstance(slip, BodySlip)
         assert isinstance(own, BodySlip)
-        same = (type(slip), slip.apply, len(slip.parameters)) == (type(own), own.apply, len(own.parameters))
-        return same and slip.axes.tobytes() == own.axes.tobytes()
+        keys = [(type(s), s.apply, len(coefficients(s)), s.axes.tobytes()) for s in (slip, own)]
+        return keys[0] == keys[1]
 
     def twists(self, slip: FloatArray, part: slice = slice(None)) -> FloatArray:
         """Body velocity at each sample, or at some, for S rows of slip parameters (S, k), shape (S, n, 6)."""
@@ -177,7 +182,10 @@ class SlipTwists:
         def some(_: int, low: int, high: int) -> None:
             kernels.superpose(none, slopes, slip, out, low, high)
 
-        in_slices(some, len(none), threads=thread_count(None), size=BLOCK)
+        if len(none) <= BLOCK:
+            some(0, 0, len(none))
+        else:
+            in_slices(some, len(none), threads=thread_count(None), size=BLOCK)
         return out
 
 

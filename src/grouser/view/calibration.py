@@ -15,10 +15,9 @@ from grouser.calibration.evaluate import Errors, Evaluation
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.logs import Log
-from grouser.motion.fit import Fit, History
+from grouser.motion.fit import WEAK, Fit, History
 from grouser.motion.intervals import Intervals
 from grouser.motion.model import MotionModel
-from grouser.motion.observability import WEAK
 from grouser.motion.parameter_table import unit_of
 from grouser.motion.parameters import Parameter
 from grouser.motion.predict import LogProblem

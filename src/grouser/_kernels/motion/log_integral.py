@@ -28,7 +28,7 @@ from grouser._kernels.vehicles.frames import pose_frames
 
 
 class LogIntegral(Struct):
-    """S candidates of a motion model and I intervals of a log of n samples; results of candidate s, interval i at s I + i."""
+    """S candidates of a motion model, I intervals of a log of n samples; results of candidate s, interval i: sI + i."""
 
     time = array("n")  # [s]
     attitude = array("n", 2)  # roll, pitch [rad]
@@ -58,14 +58,12 @@ class IntegralWork(Struct):
     to_yaw = array(3)
 
 
-def integral_work():
-    """New work space."""
-    return IntegralWork.zeros(arc=Arc.zeros())
+@entry
+def log_twists(vehicle, model, angles, q, v, out, s):
+    """Body velocity (ω, v) into out (n, 6), T (2.37), for rows of states q and velocities v with their known entries.
 
-
-@kernel
-def sample_twists(vehicle, model, angles, q, v, out, s):
-    """Body velocity (ω, v) of each row into out, T (2.37); returns the smallest rank of the solutions."""
+    Contacts are at the angles (n, nw) of the wheels, or (1, nw) for all. Returns the smallest rank of the solutions.
+    """
     least = model.counts[1]
     for k in range(q.shape[0]):
         pose_frames(vehicle, q[k], s)
@@ -77,15 +75,6 @@ def sample_twists(vehicle, model, angles, q, v, out, s):
         for i in range(6):
             out[k, i] = s.v[i]
     return least
-
-
-@entry
-def log_twists(vehicle, model, angles, q, v, out, s):
-    """Body velocity (ω, v) into out (n, 6) for rows of states q and velocities v whose known entries are set.
-
-    Contacts are at the angles (n, nw) of the wheels, or (1, nw) for all. Returns the smallest rank of the solutions.
-    """
-    return sample_twists(vehicle, model, angles, q, v, out, s)
 
 
 @entry
@@ -227,21 +216,9 @@ def add_slopes(log, J, k, low, high, t, end, arc):
             J[2, j] += way[2, i] * v
 
 
-@inlined
-def clear(log, m):
-    """Zero sums of row m."""
-    for i in range(4):
-        for j in range(log.J.shape[2]):
-            log.J[m, i, j] = 0.0
-        for j in range(4):
-            for a in range(log.noise.size):
-                for b in range(log.noise.size):
-                    log.W[m, a, b, i, j] = 0.0
-
-
 @kernel
 def integrate(log, s, n, work):
-    """Pose of the sensor at the end of interval n for candidate s, with J, W and ends, into row s I + n."""
+    """Pose of the sensor at the end of interval n for candidate s, with ends, into row s I + n; adds to J and W."""
     m = s * log.times.shape[0] + n
     low = log.samples[n, 0]
     high = log.samples[n, 1]
@@ -252,7 +229,6 @@ def integrate(log, s, n, work):
     twist = work.twist
     attitude = work.attitude
     pose = log.pose[m]
-    clear(log, m)
     x = 0.0
     y = 0.0
     z = 0.0
@@ -325,7 +301,7 @@ def integrate_log(log, work, first, last):
 
 @entry
 def dead_reckon(time, attitude, twist, extra, arc, out):
-    """Position and yaw (n, 4) from the origin along samples; extra (n − 1, 6) is added to the mean velocity of steps."""
+    """Position and yaw (n, 4) from the origin; extra (n − 1, 6) is added to the mean velocity of each step."""
     for k in range(4):
         out[0, k] = 0.0
     for n in range(1, time.size):

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-import planted_logs as drives
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,16 +18,16 @@ from grouser.contact import Pacejka, PiecewiseLinear
 from grouser.errors import CalibrationError
 from grouser.kinematics.model import Weights
 from grouser.logs.log import Sensor
-from grouser.motion.fit import Fit, Training
+from grouser.motion.fit import Direction, Fit, Training
 from grouser.motion.fit_file import SCHEMA, fit_text, read_fit
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
-from grouser.motion.observability import Direction
 from grouser.motion.parameters import is_noise, resolve, value_of
 from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.slip_surface import Perturbative
 from grouser.slip import BodySlip
+from tests.motion import planted_logs as drives
 
 LEVEL = gr.terrain.plane()
 THIRD = 1.0 / 3.0

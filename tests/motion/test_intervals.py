@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import planted_logs as drives
 import pytest
 
 from grouser.calibration.simulated import log_of_motion
 from grouser.errors import CalibrationError
 from grouser.logs import Log
 from grouser.motion.intervals import cut_log, relative_poses
+from tests.motion import planted_logs as drives
 
 MOTION = drives.slipping(np.zeros(6))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import planted_logs as drives
 import pytest
 
 import grouser as gr
@@ -17,6 +16,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.planar import DifferentialDrive
 from grouser.motion.predict import LogProblem
 from grouser.motion.velocity import SlipTwists, inputs_of, twists
+from tests.motion import planted_logs as drives
 
 
 def arc(v: float, w: float, t: float, sensor: Sensor) -> np.ndarray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import planted_logs as drives
 import pytest
 
 import grouser as gr
@@ -17,6 +16,7 @@ from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.predict import LogProblem
+from tests.motion import planted_logs as drives
 
 
 def commands(n: int, dt: float) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import planted_logs as drives
 import pytest
 
 import grouser as gr
@@ -17,6 +16,7 @@ from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.slip_surface import Perturbative
 from grouser.vehicles import names as shipped
+from tests.motion import planted_logs as drives
 
 LEVEL = gr.terrain.plane()
 MODELS = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import planted_logs as drives
 import pytest
 
 import grouser as gr
@@ -13,8 +12,10 @@ from grouser.motion.model import MotionModel
 from grouser.motion.parameters import resolve, with_values
 from grouser.motion.planar import FourNumbers
 from grouser.motion.powertrain import Powertrain
-from grouser.motion.sensitivity import convolution, jacobian
+from grouser.motion.sensitivity import jacobian
 from grouser.motion.slip_surface import Perturbative
+from tests.motion import planted_logs as drives
+from tests.motion.convolution import convolution
 
 
 def differences(problem, motion, parameters, share: float) -> np.ndarray:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import planted_logs as drives
 
 from grouser import rotation
 from grouser.motion.noise import Noise
 from grouser.motion.velocity import inputs_of, twists
+from tests.motion import planted_logs as drives
 
 
 def angle_rates(rpy):

@@ -1,0 +1,175 @@
+"""The integral of a log against differences of itself: every Jacobian, noise integral and velocity that it gives."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from grouser import rotation
+from grouser._kernels.motion import log_integral as kernels
+from grouser._kernels.motion.arc import Arc
+from grouser.logs.log import Sensor
+from grouser.motion.consistency import pose_noise, yaw_transition
+from grouser.motion.intervals import relative_poses
+from grouser.motion.predict import ERRORS, integrate_log
+
+STEP = 0.02
+TIME = STEP * np.arange(101)
+MOUNTING = np.array([0.4, -0.3, 0.8, 0.5, 0.013])
+NOISE = np.array([0, 1, 2, 3, 4, 5])
+
+
+def drive(seed=0):
+    """Roll, pitch (n, 2) and body velocities (n, 6) that change smoothly, and the intensity of noise (n,)."""
+    random = np.random.default_rng(seed)
+    waves = [np.sin(np.outer(TIME, random.uniform(0.5, 2.0, 8)) + random.uniform(0.0, 6.0, 8)) for _ in range(2)]
+    attitude = 0.3 * waves[0][:, :2]
+    twist = waves[1][:, :6] * (0.2, 0.4, 0.9, 0.8, 0.3, 0.2) + (0.0, 0.0, 0.2, 1.0, 0.0, 0.0)
+    return attitude, twist, 1.0 + 0.5 * waves[1][:, 7]
+
+
+def integral(
+    attitude, twist, *, time=TIME, times=((0.111, 1.777),), mounting=MOUNTING, slope=None, noise=(), intensity=None
+):
+    return integrate_log(
+        time=time,
+        attitude=attitude,
+        twist=twist[None],
+        slope=np.zeros((len(time), 6, 0)) if slope is None else slope,
+        noise=np.array(noise, dtype=np.int64),
+        intensity=np.ones(len(time)) if intensity is None else intensity,
+        samples=np.tile([0, len(time)], (len(times), 1)),
+        times=np.array(times),
+        mounting=mounting[None],
+    )
+
+
+def end_of(*args, **options):
+    return integral(*args, **options).poses[0, ERRORS]
+
+
+def test_slopes_by_parameters_are_differences_of_the_pose():
+    attitude, twist, _ = drive()
+    slope = np.random.default_rng(1).normal(size=(6, 5)) * np.cos(np.outer(TIME, [0.3, 0.5, 0.8, 1.1, 1.4]))[:, None]
+    found = integral(attitude, twist, slope=slope).slopes[0]
+    h = 1e-6
+    ends = [[end_of(attitude, twist + s * h * slope[..., k]) for s in (1.0, -1.0)] for k in range(5)]
+    wanted = np.array([(plus - minus) / (2.0 * h) for plus, minus in ends]).T
+    # A step turns by 0.02 rad, of which a twelfth of the chord's change is left out.
+    np.testing.assert_allclose(found, wanted, atol=2e-3 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("mounted", [0.0, 0.5])
+def test_noise_integrals_are_sums_over_disturbed_steps(mounted):
+    """Each step's velocities are disturbed alone, by all of the way to the pose of the sensor."""
+    attitude, twist, intensity = drive(2)
+    mounting = np.array([*MOUNTING[:3], mounted, 0.0])
+    found = integral(attitude, twist, times=[(0.0, 2.0)], mounting=mounting, noise=NOISE, intensity=intensity)
+    R_body_sensor = rotation.from_rpy(0.0, 0.0, mounted)
+
+    def sensor_end(extra):
+        out = np.empty((len(TIME), 4))
+        kernels.dead_reckon(TIME, attitude, twist, extra, Arc.zeros(), out)
+        poses = []
+        for k in (0, -1):
+            R = rotation.from_rpy(*attitude[k], out[k, 3])
+            poses.append([*(out[k, :3] + R @ mounting[:3]), *rotation.to_rpy(R @ R_body_sensor)])
+        return relative_poses(*np.array(poses)[:, None])[0, ERRORS]
+
+    h, none = 1e-5, np.zeros((len(TIME) - 1, 6))
+    np.testing.assert_allclose(sensor_end(none), found.poses[0, ERRORS], atol=1e-12)
+    W = np.zeros((6, 6, 4, 4))
+    for k in range(len(TIME) - 1):
+        gain = np.empty((6, 4))
+        for i in range(6):
+            moved = none.copy()
+            moved[k, i] = h
+            gain[i] = (sensor_end(moved) - sensor_end(-moved)) / (2.0 * h * STEP)
+        W += 0.5 * STEP * (intensity[k] + intensity[k + 1]) * np.einsum("ai,bj->abij", gain, gain)
+    for a, b in itertools.product(range(6), repeat=2):
+        size = np.sqrt(np.outer(np.diag(W[a, a]), np.diag(W[b, b]))).max()
+        np.testing.assert_allclose(found.W[0, a, b], W[a, b], atol=2e-3 * size + 1e-12)
+
+
+def test_velocities_at_the_ends_are_slopes_by_time():
+    """With constant roll and pitch, whose swing of the sensor the velocities leave out."""
+    attitude, twist, _ = drive(3)
+    attitude = np.tile(attitude[40], (len(TIME), 1))
+    t0, t1, h = 0.111, 1.777, 1e-6
+    found = integral(attitude, twist, times=[(t0, t1)])
+    ends = found.ends[0]
+
+    def slope(d0, d1):
+        plus, minus = (end_of(attitude, twist, times=[(t0 + s * d0, t1 + s * d1)]) for s in (h, -h))
+        return (plus - minus) / (2.0 * h)
+
+    begun = yaw_transition(found.poses)[0] @ ends[0]
+    # Steps of the integral are arcs of mean velocity, so that slopes hold to the second order of the step.
+    np.testing.assert_allclose(slope(0.0, 1.0), ends[1], atol=1e-3)
+    np.testing.assert_allclose(slope(1.0, 0.0), -begun, atol=1e-3)
+    later = MOUNTING + h * np.eye(5)[4], MOUNTING - h * np.eye(5)[4]
+    by_lag = np.subtract(*(end_of(attitude, twist, times=[(t0, t1)], mounting=m) for m in later)) / (2.0 * h)
+    np.testing.assert_allclose(by_lag, begun - ends[1], atol=1e-3)
+    assert np.abs(begun - ends[0]).max() > 0.1
+
+
+def test_velocities_at_the_ends_are_those_of_the_log():
+    attitude, twist, _ = drive(4)
+    t0, t1 = 0.111, 1.777
+    found = integral(attitude, twist, times=[(t0, t1)], mounting=np.zeros(5))
+    for t, yaw, end in ((t0, 0.0, found.ends[0, 0]), (t1, found.poses[0, 5], found.ends[0, 1])):
+        roll, pitch = (np.interp(t, TIME, column) for column in attitude.T)
+        v = np.array([np.interp(t, TIME, column) for column in twist.T])
+        np.testing.assert_allclose(end[:3], rotation.from_rpy(roll, pitch, yaw) @ v[3:], atol=1e-12)
+        np.testing.assert_allclose(end[3], (np.sin(roll) * v[1] + np.cos(roll) * v[2]) / np.cos(pitch), atol=1e-12)
+
+
+def test_beyond_the_ends_of_a_stretch_its_last_values_are_held():
+    attitude, twist, intensity = drive(6)
+    slope = np.cos(np.arange(12.0)).reshape(6, 2) * np.sin(TIME)[:, None, None]
+    options = {"times": [(-0.05, 2.07)], "noise": NOISE}
+    found = integral(attitude, twist, slope=slope, intensity=intensity, **options)
+    held = [np.concatenate([a[:1], a, a[-1:]]) for a in (attitude, twist, slope, intensity)]
+    time = np.concatenate([[-1.0], TIME, [3.0]])
+    wanted = integral(*held[:2], time=time, slope=held[2], intensity=held[3], **options)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_noise_of_both_poses_is_carried_by_the_slopes_of_their_difference():
+    random = np.random.default_rng(5)
+    before, after = random.normal(size=(2, 1, 6))
+    sensor = Sensor(position_noise=0.03, yaw_noise=0.02, time_noise=0.05, lag_spread=0.04)
+    single = np.diag([sensor.position_noise**2] * 3 + [sensor.yaw_noise**2])
+    h = 1e-6
+
+    def difference(da, db):
+        a, b = before.copy(), after.copy()
+        a[0, ERRORS] += da
+        b[0, ERRORS] += db
+        return relative_poses(a, b)[0, ERRORS]
+
+    def slopes(first):
+        moves = [((h * e, 0.0 * e) if first else (0.0 * e, h * e)) for e in np.eye(4)]
+        return np.array([(difference(*m) - difference(*np.negative(m))) / (2.0 * h) for m in moves]).T
+
+    A, B = slopes(True), slopes(False)
+    # In the heading frame of the first pose, noise of position is as large in all directions.
+    wanted = A @ single @ A.T + B @ single @ B.T
+    moved = relative_poses(before, after)
+    start, end = random.normal(size=(2, 1, 4))
+    silent = Sensor(position_noise=0.03, yaw_noise=0.02, time_noise=0.0)
+    np.testing.assert_allclose(pose_noise(silent, moved, start, end)[0], wanted, atol=1e-9)
+    begun = yaw_transition(moved)[0] @ start[0]
+    wanted += sensor.time_noise**2 * (np.outer(begun, begun) + np.outer(end[0], end[0]))
+    np.testing.assert_allclose(pose_noise(sensor, moved, start, end)[0], wanted, atol=1e-9)
+    wanted += sensor.lag_spread**2 * np.outer(end[0] - begun, end[0] - begun)
+    np.testing.assert_allclose(pose_noise(sensor, moved, start, end, other_log=True)[0], wanted, atol=1e-9)
+
+
+def test_a_frame_turned_by_a_yaw_error_turns_the_displacement():
+    moved, h = np.array([[1.2, -0.7, 0.3, 0.1, 0.2, 0.4]]), 1e-6
+    turned = np.array([[np.cos(h), -np.sin(h)], [np.sin(h), np.cos(h)]]) @ moved[0, :2]
+    np.testing.assert_allclose(yaw_transition(moved)[0, :2, 3], (turned - moved[0, :2]) / h, atol=1e-6)
