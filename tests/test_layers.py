@@ -11,7 +11,7 @@ ROOT = Path(grouser.__file__).parent
 LAYERS = [
     {"_compile"},
     {"_kernels"},
-    {"rotation", "errors", "checks", "compiling", "files", "dataframe", "own_function", "pictures"}
+    {"rotation", "errors", "checks", "compiling", "files", "dataframe", "law", "pictures"}
     | {"threads", "once", "rooms", "workspace", "_version"},
     {"vehicles", "terrain"},
     {"logs"},

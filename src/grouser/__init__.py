@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from grouser.dynamics import Dynamics, ExternalForce
     from grouser.errors import GrouserError
     from grouser.kinematics import Kinematics, actuate
+    from grouser.law import param
     from grouser.logs import Log, read_log
     from grouser.motion.fit import Fit
     from grouser.motion.model import MotionModel
@@ -89,6 +90,7 @@ __all__ = [
     "logs",
     "motion",
     "odometry",
+    "param",
     "read_log",
     "rolling",
     "rollout",
@@ -110,6 +112,7 @@ _HOME = {
     "actuate": "kinematics",
     "Log": "logs",
     "Odometry": "odometry",
+    "param": "law",
     "read_log": "logs",
     "Vehicle": "vehicles",
     "vehicle": "vehicles",

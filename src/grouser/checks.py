@@ -58,6 +58,14 @@ def positive(value: Any, name: str) -> float:
     return result
 
 
+def not_negative(value: Any, name: str) -> float:
+    """A finite float, zero or above."""
+    result = number(value, name)
+    if result < 0.0:
+        raise SimulationError(f"{name}: {result:g} is negative; it must be zero or more")
+    return result
+
+
 def count(value: Any, name: str, *, least: int = 1, most: int = 10**9) -> int:
     """A whole number within bounds."""
     try:

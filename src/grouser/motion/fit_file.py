@@ -201,7 +201,7 @@ def model_tables(motion: MotionModel) -> dict[str, Any]:
         if isinstance(model.slip, BodySlip):
             names = ("lon", "lat", "ang", "up")
             axes = dict(zip(names, model.slip.axes.tolist(), strict=True))
-            out["slip"] = {"parameters": model.slip.parameters.tolist(), "apply": model.slip.apply, **axes}
+            out["slip"] = {"parameters": model.slip.coefficients.tolist(), "apply": model.slip.apply, **axes}
             if type(model.slip) is not BodySlip:  # without a kind it is BodySlip, as in files of older versions
                 out["slip"]["kind"] = type(model.slip).__name__
         elif model.slip is not None:

@@ -11,7 +11,6 @@ import numpy as np
 
 from grouser import checks
 from grouser.contact import Contact
-from grouser.contact.spring import SpringContact
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
@@ -77,7 +76,7 @@ def value_of(motion: MotionModel, name: str) -> float:
     if isinstance(model, VelocityModel) and name in model.parameters:
         return float(model.parameters[name])
     if isinstance(model, Kinematics) and name in slip_names(model):
-        return 0.0 if model.slip is None else float(_body_slip(model).parameters[slip_names(model).index(name)])
+        return 0.0 if model.slip is None else float(_body_slip(model).coefficients[slip_names(model).index(name)])
     if part == "vehicle":
         try:
             return vehicle_fields.get(motion.vehicle, field)
@@ -260,7 +259,7 @@ def _unknown(motion: MotionModel, name: str) -> str:
 
 def slip_names(model: Kinematics) -> list[str]:
     """slip.p1, slip.p2, …: six, or seven where the slip has a nonlinear rolling resistance."""
-    count = len(model.slip.parameters) if isinstance(model.slip, BodySlip) else 6
+    count = len(model.slip.coefficients) if isinstance(model.slip, BodySlip) else 6
     return [f"slip.p{i}" for i in range(1, count + 1)]
 
 
@@ -274,7 +273,7 @@ def _body_slip(model: Kinematics) -> BodySlip:
 
 def _with_slip(model: Kinematics, values: Mapping[str, float]) -> BodySlip:
     base = BodySlip(np.zeros(6)) if model.slip is None else _body_slip(model)
-    p = base.parameters.copy()
+    p = base.coefficients.copy()
     names = slip_names(model)
     for name, value in values.items():
         if name not in names:
@@ -297,13 +296,8 @@ def _contact_value(model: Dynamics, field: str) -> float:
     contact = _one_contact(model)
     curve, _, factor = field.partition(".")
     value = getattr(getattr(contact, curve, None), factor, None) if factor else getattr(contact, field, None)
-    if value is None and isinstance(contact, SpringContact) and hasattr(contact, field):
-        spring = contact.spring(model.wheel_load)
-        if field in ("stiffness", "damping"):
-            return float(getattr(spring, field))
-        from grouser.contact.piecewise import SLIP_STIFFNESS_TIME
-
-        return SLIP_STIFFNESS_TIME * float(spring.stiffness)
+    if value is None:  # what follows from the load
+        value = getattr(contact.at_load(model.wheel_load), field, None)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         names = [n for n in CONTACT if _has_contact(model, n)]
         raise CalibrationError(

@@ -136,7 +136,7 @@ class SlipTwists:
         base = BodySlip(np.zeros(6)) if model.slip is None else model.slip
         assert isinstance(base, BodySlip)
         self._model, self._slip = model, base
-        count = len(base.parameters)
+        count = len(base.coefficients)
         self.none = twists(model.replace(slip=base.with_parameters(np.zeros(count))), inputs)
         self.slopes = np.empty((*self.none.shape, count))
         for k, p in enumerate(np.eye(count)):  # in place: of a long log there is no room for them twice
@@ -152,7 +152,7 @@ class SlipTwists:
         return slip is None or (
             type(slip) is type(self._slip)
             and slip.apply == self._slip.apply
-            and len(slip.parameters) == len(self._slip.parameters)
+            and len(slip.coefficients) == len(self._slip.coefficients)
             and slip.axes.tobytes() == self._slip.axes.tobytes()
         )
 
@@ -160,7 +160,7 @@ class SlipTwists:
         """Body velocity at each sample, or at some, shape (n, 6)."""
         if not isinstance(model.slip, BodySlip):
             return self.none[part]
-        result: FloatArray = self.none[part] + self.slopes[part] @ model.slip.parameters
+        result: FloatArray = self.none[part] + self.slopes[part] @ model.slip.coefficients
         return result
 
 

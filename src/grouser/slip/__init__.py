@@ -1,7 +1,5 @@
 """Slip the wheels cannot avoid, as a velocity of the body: T §2.3."""
 
-from grouser.slip.body import BodySlip, Slip
-from grouser.slip.drive_frame import DriveFrameSlip
-from grouser.slip.function import function
+from grouser.slip.body import BodySlip, DriveFrameSlip, Slip, law
 
-__all__ = ["BodySlip", "DriveFrameSlip", "Slip", "function"]
+__all__ = ["BodySlip", "DriveFrameSlip", "Slip", "law"]

@@ -1,7 +1,7 @@
 """The ground: planes, ramps, grids, meshes, random rough ground, formulas, and files of them."""
 
 from grouser.terrain.files import read
-from grouser.terrain.function import function
+from grouser.terrain.function import law
 from grouser.terrain.grid import grid
 from grouser.terrain.ground import GroundSample, Terrain
 from grouser.terrain.mesh import mesh
@@ -16,8 +16,8 @@ from grouser.terrain.stack import stack
 __all__ = [
     "GroundSample",
     "Terrain",
-    "function",
     "grid",
+    "law",
     "mesh",
     "moved",
     "parse",

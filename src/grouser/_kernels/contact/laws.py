@@ -1,35 +1,51 @@
-"""Wheel-ground contact laws. x = (v_x, v_y, v_z, Rω, Δz), out = force on the wheel, jac = ∂out/∂x, 3 × 5 by rows.
+"""Wheel-ground contact laws. x = (v_x, v_y, v_z, Rω, Δz), out = (f_x, f_y, f_z, τ), jac = ∂out/∂x, 4 × 5 by rows.
 
-Velocities are those of the contact point in the contact frame [m/s], Δz < 0 is penetration [m], forces are in the
-contact frame [N]. f_z ≥ 0, and there is no force for Δz ≥ 0. Not a number in, not a number out. Here: piecewise
-linear and Pacejka; terramechanics is in `contact_soil.py`, tables are in `contact_table.py`.
+Velocities are those of the contact point in the contact frame [m/s], Δz < 0 is penetration [m], forces on the wheel are
+in the contact frame [N]. τ is the moment of the ground on the wheel about its +y axle [N m]: −R f_x for a force at the
+contact point. f_z ≥ 0, and there is no force for Δz ≥ 0. A NaN in x gives NaN. Here: piecewise linear, Pacejka and a
+user's own; terramechanics is in `soil.py`, tables are in `table.py`.
 """
 
 import math
 
-from grouser._compile.jit import entry, inlined
+import numba
+
+from grouser._compile.jit import FLAGS, entry, inlined
 from grouser._kernels.elementary import arctangent, sine_cosine
-from grouser._kernels.law import call_law, law
+from grouser._kernels.law import Law, call_law, law
+from grouser._kernels.own_law import differenced, put
 
-# Entries of par shared by the laws below: the spring and damper of (C.3), and rolling resistance.
-K_P, K_D, ONSET, C_RR = range(4)
+# Entries of par shared by the laws below: the spring and damper of (C.3), rolling resistance, wheel radius.
+K_P, K_D, ONSET, C_RR, RADIUS = range(5)
 
-C_X, C_Y, MU_X, MU_Y, CONE = range(4, 9)
+C_X, C_Y, MU_X, MU_Y, CONE = range(5, 10)
 """Entries of par of `piecewise_linear` after the shared ones; CONE is 1 for (C.9), 0 for the pyramid."""
 
-MU, EPSILON, PEAK = range(4, 7)
-LONGITUDINAL = 7
-LATERAL = 11
+MU, EPSILON, PEAK = range(5, 8)
+LONGITUDINAL = 8
+LATERAL = 12
 """Entries of par of `pacejka` after the shared ones; each curve is (B K, C, D, E), the lateral one with 2 B K/π."""
 
 
 @inlined
 def no_force(out, jac):
     """Off the ground."""
-    for i in range(3):
+    for i in range(4):
         out[i] = 0.0
-    for i in range(15):
+    for i in range(20):
         jac[i] = 0.0
+
+
+@inlined
+def point_torque(par, x, out, jac):
+    """τ = −R (f_x + C_rr Rω): the force acts at the contact point, and rolling resistance turns the wheel back.
+
+    C_rr Rω in f_x of (C.5) alone would speed the wheel up by what it takes from the body and so resist nothing.
+    """
+    out[3] = -par[RADIUS] * (out[0] + par[C_RR] * x[3])
+    for k in range(5):
+        jac[15 + k] = -par[RADIUS] * jac[k]
+    jac[18] -= par[RADIUS] * par[C_RR]
 
 
 @inlined
@@ -95,6 +111,7 @@ def piecewise_linear(par, x, out, jac):
     else:
         limit_axis(out, jac, 0, par[MU_X])
         limit_axis(out, jac, 1, par[MU_Y])
+    point_torque(par, x, out, jac)
 
 
 @inlined
@@ -212,10 +229,56 @@ def pacejka(par, x, out, jac):
     if par[C_RR] > 0.0:
         limit = par[MU] * par[PEAK]
         limit_to_cone(out, jac, limit, limit)
+    point_torque(par, x, out, jac)
+
+
+@numba.njit(**FLAGS)
+def step_in_contact(x, k):
+    """Step of a difference: a millionth of the speeds [m/s]; of the depth [m] 1e-7, and not out of the ground."""
+    return 1e-6 * max(1.0, abs(x[k])) if k < 4 else min(1e-7, -0.5 * x[4])
+
+
+def own_contact(evaluate, count, jacobian):
+    """The law of a user's function that returns 3 numbers, or 4 with τ. par = (R, then its parameters).
+
+    jacobian: of the same arguments, 3 × 5 or 4 × 5, or None: then the law is differenced.
+    """
+    at_point = count == 3
+
+    @numba.njit(**FLAGS)
+    def value(x, par, out):
+        put(out, 0, evaluate(x, par))
+        if at_point:
+            out[3] = -par[0] * out[0]
+
+    if jacobian is None:
+        slopes = differenced(value, first=0, columns=5, rows=4, step=step_in_contact)
+    else:
+
+        @numba.njit(**FLAGS)
+        def slopes(x, par, out, jac):
+            if put(jac, 0, jacobian(x, par)) == 15:
+                for k in range(5):
+                    jac[15 + k] = -par[0] * jac[k]
+
+    def law(par, x, out, jac):
+        no_force(out, jac)
+        if x[4] >= 0.0:
+            return
+        for i in range(4):
+            out[i] = math.nan  # stays where the function raises
+        state = numba.carray(x, (5,))
+        value(state, par, out)
+        if out[2] <= 0.0:
+            no_force(out, jac)
+        else:
+            slopes(state, par, out, jac)
+
+    return Law(law, cached=False)
 
 
 @entry
 def sample_contact(address, par, x, out, jac):
-    """The contact law at `address` with parameters at address `par`, at states x (n, 5): out (n, 3), jac (n, 15)."""
+    """The contact law at `address` with parameters at address `par`, at states x (n, 5): out (n, 4), jac (n, 20)."""
     for i in range(x.shape[0]):
         call_law(address, par, x[i], out[i], jac[i])

@@ -1,8 +1,9 @@
 """Contact law of a rigid wheel in loose soil: Ishigami's terramechanics, T (C.19)–(C.36).
 
-x and out are those of `contact_laws.py`.
+x and out are those of `laws.py`.
 Angles θ run from the bottom of the wheel towards its front; the soil touches it from θ_r < 0 to θ_f > 0 and
-presses hardest at θ_m. Stresses are integrated by Gauss–Legendre over two panels that meet at θ_m.
+presses hardest at θ_m. Stresses are integrated by Gauss–Legendre over two panels that meet at θ_m. T (C.30)–(C.32) sum
+them to a force; their moment about the axle is R² b ∫ τ_x(θ) dθ against the spin, as normal stress points at the axle.
 """
 
 import math
@@ -97,7 +98,7 @@ def ploughed(par, theta_f, s_f, c_f, theta, s, c):
 
 @kernel
 def one_way(par, V, v_y, W, h):
-    """Forces while travelling in +x: F₊ of `recipes.md` §2, as (X, Y, Z) and by rows their ∂/∂(V_x, v_y, Rω, h)."""
+    """Force and axle torque while travelling in +x: (X, Y, Z, T), and by rows their ∂/∂(V_x, v_y, Rω, h)."""
     R = par[RADIUS]
     eps = par[EPSILON]
     tan_phi = par[TAN_PHI]
@@ -144,10 +145,11 @@ def one_way(par, V, v_y, W, h):
     a = W * w_rate
     b = V * w_rate
     c = -v_y * w_rate
-    # Sums of the integrals X, Y, Z and of their derivatives by θ_f, θ_m, θ_r, a, b, c, β.
-    X = Y = Z = 0.0
-    X_f = Y_f = Z_f = X_m = Y_m = Z_m = X_r = Y_r = Z_r = 0.0
-    X_a = Y_a = Z_a = X_b = Y_b = Z_b = X_c = Y_c = Z_c = X_k = Y_k = Z_k = 0.0
+    # Sums of the integrals X, Y, Z, T and of their derivatives by θ_f, θ_m, θ_r, a, b, c, β.
+    X = Y = Z = T = 0.0
+    X_f = Y_f = Z_f = T_f = X_m = Y_m = Z_m = T_m = X_r = Y_r = Z_r = T_r = 0.0
+    X_a = Y_a = Z_a = T_a = X_b = Y_b = Z_b = T_b = 0.0
+    X_c = Y_c = Z_c = T_c = X_k = Y_k = Z_k = T_k = 0.0
     points = int(par[POINTS])
     for i in range(points):
         t = par[NODES + i]
@@ -197,40 +199,51 @@ def one_way(par, V, v_y, W, h):
             x_1 = tau * c_theta - sigma * s
             y_1 = strength * g_y
             z_1 = tau * s + sigma * c_theta
-            x_s = tan_phi * g_x * c_theta - s
+            t_s = tan_phi * g_x
+            x_s = t_s * c_theta - s
             y_s = tan_phi * g_y
-            z_s = tan_phi * g_x * s + c_theta
-            x_t = strength * gx_t * c_theta - z_1
+            z_s = t_s * s + c_theta
+            t_t = strength * gx_t
+            x_t = t_t * c_theta - z_1
             y_t = strength * gy_t
-            z_t = strength * gx_t * s + x_1
+            z_t = t_t * s + x_1
+            t_f = strength * gx_f
             weight = par[NODES + points + i]
             X += weight * length * x_1
             Y += weight * length * y_1
             Z += weight * length * z_1
-            X_f += weight * (length * (x_s * sigma_f + x_t * by_f + strength * gx_f * c_theta) + grow_f * x_1)
+            T += weight * length * tau
+            X_f += weight * (length * (x_s * sigma_f + x_t * by_f + t_f * c_theta) + grow_f * x_1)
             Y_f += weight * (length * (y_s * sigma_f + y_t * by_f + strength * gy_f) + grow_f * y_1)
-            Z_f += weight * (length * (z_s * sigma_f + z_t * by_f + strength * gx_f * s) + grow_f * z_1)
+            Z_f += weight * (length * (z_s * sigma_f + z_t * by_f + t_f * s) + grow_f * z_1)
+            T_f += weight * (length * (t_s * sigma_f + t_t * by_f + t_f) + grow_f * tau)
             X_m += weight * (length * (x_s * sigma_m + x_t * by_m) + grow_m * x_1)
             Y_m += weight * (length * (y_s * sigma_m + y_t * by_m) + grow_m * y_1)
             Z_m += weight * (length * (z_s * sigma_m + z_t * by_m) + grow_m * z_1)
+            T_m += weight * (length * (t_s * sigma_m + t_t * by_m) + grow_m * tau)
             X_r += weight * (length * x_t * by_r + grow_r * x_1)
             Y_r += weight * (length * y_t * by_r + grow_r * y_1)
             Z_r += weight * (length * z_t * by_r + grow_r * z_1)
+            T_r += weight * (length * t_t * by_r + grow_r * tau)
             weight *= length * strength
             ahead = weight * c_theta
             up = weight * s
             X_a += ahead * xx * angle
             Z_a += up * xx * angle
             Y_a += weight * yx * angle
+            T_a += weight * xx * angle
             X_b -= ahead * xx * rest
             Z_b -= up * xx * rest
             Y_b -= weight * yx * rest
+            T_b -= weight * xx * rest
             X_c += ahead * xy * angle
             Z_c += up * xy * angle
             Y_c += weight * yy * angle
+            T_c += weight * xy * angle
             X_k += ahead * x_k
             Z_k += up * x_k
             Y_k += weight * y_k
+            T_k += weight * x_k
     # From the angles and ratios to (V_x, v_y, Rω, h).
     m_slip = par[A_1] * theta_f
     k_V = par[K_X_BETA] * beta_V
@@ -249,10 +262,12 @@ def one_way(par, V, v_y, W, h):
         plough, plough_f, plough_r = ploughed(par, theta_f, s_f, c_f, theta_r, s_r, c_r)
         plough_h = plough_f * front_h + plough_r * rear_h
     side = 1.0 / math.sqrt(v_y * v_y + eps * eps)
+    turn = -R * area  # τ is about +y, shear that drives the wheel on turns it back
     return (
         area * X,
         area * Y - v_y * side * plough,
         area * Z,
+        turn * T,
         area * (X_m * m_slip * slip_V + X_b * w_rate + X_k * k_V),
         area * (X_k * k_v - X_c * w_rate),
         area * (X_m * m_slip * slip_W + X_a * a_W + X_b * b_W + X_c * c_W),
@@ -265,6 +280,10 @@ def one_way(par, V, v_y, W, h):
         area * (Z_k * k_v - Z_c * w_rate),
         area * (Z_m * m_slip * slip_W + Z_a * a_W + Z_b * b_W + Z_c * c_W),
         area * ((Z_f + share * Z_m) * front_h + Z_r * rear_h),
+        turn * (T_m * m_slip * slip_V + T_b * w_rate + T_k * k_V),
+        turn * (T_k * k_v - T_c * w_rate),
+        turn * (T_m * m_slip * slip_W + T_a * a_W + T_b * b_W + T_c * c_W),
+        turn * ((T_f + share * T_m) * front_h + T_r * rear_h),
     )
 
 
@@ -298,9 +317,9 @@ def ishigami(par, x, out, jac):
     f = one_way(par, V, x[1], W, h)
     g = one_way(par, -V, x[1], -W, h)
     deeper = sinkage / h
-    for i in range(3):
-        mirror = -1.0 if i == 0 else 1.0
-        k = 3 + 4 * i
+    for i in range(4):
+        mirror = -1.0 if i == 0 or i == 3 else 1.0
+        k = 4 + 4 * i
         force = forth * f[i] + mirror * back * g[i]
         turned = d_total * (f[i] - mirror * g[i])
         by_V = forth * f[k] - mirror * back * g[k] + turned
