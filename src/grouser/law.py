@@ -17,6 +17,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
@@ -24,6 +25,7 @@ import numpy as np
 
 from grouser import checks
 from grouser._kernels.law import Law
+from grouser._kernels.own_law import adapt
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError, SimulationError
 
@@ -210,8 +212,6 @@ class OwnLaw:
     def _compiled(
         self, examples: Sequence[Any], build: Any, wanted: Sequence[int], slopes: Sequence[int], offset: int
     ) -> Law:
-        from grouser._kernels.own_law import adapt
-
         functions = [(self.function, wanted, self.returns)]
         if self._jacobian is not None:
             functions.append((self._jacobian, slopes, f"{' or '.join(map(str, slopes))} derivatives, by rows"))
@@ -230,7 +230,7 @@ class OwnLaw:
                 raise self._wrong(f"returns {_said(count)}; it must return {words}", function)
             adapted += [call, count if count >= 0 else counts[0]]
         try:
-            law = build(adapted[0], adapted[1], adapted[2] if len(adapted) > 2 else None)
+            law: Law = build(adapted[0], adapted[1], adapted[2] if len(adapted) > 2 else None)
             _ = law.address
         except Exception as error:
             raise self._wrong(f"does not compile: {_reason(error)}; it must return {self.returns}") from None
@@ -298,6 +298,11 @@ class OwnLaw:
     def _wrong(self, what: str, function: Function | None = None) -> GrouserError:
         which = "jacobian of " if function is not None and function is self._jacobian else ""
         return self.error(f"{which}{self.kind} '{self.name}' {what}")
+
+
+def decorated(kind: Callable[..., Any], function: Function | None, **options: Any) -> Any:
+    """A law of a function, or the decorator that makes one."""
+    return partial(kind, **options) if function is None else kind(function, **options)
 
 
 def _positional(function: FunctionType) -> FunctionType:

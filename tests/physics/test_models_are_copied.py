@@ -29,8 +29,7 @@ def end(model):
 
 def addresses(model):
     if isinstance(model, gr.Dynamics):
-        parts = model._parts
-        return {int(a) for a in [*parts["contact"][:, 1], parts["actuator"][1]]} - {0}
+        return {law.par_address for laws in model._laws.values() for law in laws}
     return {model.arrays().slip_par}
 
 

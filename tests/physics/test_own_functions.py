@@ -54,7 +54,10 @@ WRONG = {
         lambda: contact(lambda v, r_omega, dz: (v[7], 0.0, -dz)),
         "reaches beyond the end of an array: index 7",
     ),
-    "parameter without a value": (lambda: contact(lambda v, r_omega, dz, *, k: (0.0, 0.0, -k * dz)), "write k=gr.param"),
+    "parameter without a value": (
+        lambda: contact(lambda v, r_omega, dz, *, k: (0.0, 0.0, -k * dz)),
+        "write k=gr.param",
+    ),
     "parameter out of bounds": (lambda: contact(bounded), "mu: 3 is not between 0 and 2 1"),
     "value out of bounds": (lambda: contact(spring).replace(k=-1.0), "k: -1 is not between 0 and inf N/m"),
     "value no number": (lambda: contact(spring).replace(k="stiff"), "k: 'stiff' is not a number"),
@@ -86,7 +89,10 @@ WRONG = {
         "returns 4 numbers; it must return a torque",
     ),
     "joint arguments": (lambda: gr.joints.law(lambda angle: 0.0), r"must take \(angle, rate\)"),
-    "joint numbers": (lambda: gr.joints.law(lambda angle, rate: (0.0, 1.0)), "returns 2 numbers; it must return a force"),
+    "joint numbers": (
+        lambda: gr.joints.law(lambda angle, rate: (0.0, 1.0)),
+        "returns 2 numbers; it must return a force",
+    ),
     "joint of nothing": (
         lambda: gr.Dynamics(HUSKY, joints=(gr.joints.law(lambda angle, rate: -rate),)),
         "acts on no joint; use .on",
@@ -173,8 +179,8 @@ def test_a_joint_law_remembers_from_step_to_step():
 
     joint, dt = zoe.joints[0], 0.02
     models = [gr.Dynamics(zoe, joints=(one.on(joint),)) for one in (winding, winding.replace(k=0.0))]
-    pushed, free = (gr.simulate(m, FLAT, gr.drive.constant(0.0), duration=1.0, dt=dt, velocity=np.zeros(6 + zoe.n_joints))
-                    for m in models)  # fmt: skip
+    options = {"duration": 1.0, "dt": dt, "velocity": np.zeros(6 + zoe.n_joints)}
+    pushed, free = (gr.simulate(model, FLAT, gr.drive.constant(0.0), **options) for model in models)
     wound = 0.4
     rates = pushed.velocity[1:, 6]
     for rate in rates:
@@ -187,7 +193,9 @@ def test_a_joint_law_remembers_from_step_to_step():
     bare = gr.Dynamics(zoe).step(state, v, np.zeros(4), FLAT, dt=dt).velocity[6]
     with_memory = models[0].step(state, v, np.zeros(4), FLAT, dt=dt).velocity[6]
     assert with_memory - bare == pytest.approx(first, rel=1e-3)
-    again = gr.simulate(models[0], FLAT, gr.drive.constant(0.0), duration=1.0, dt=dt, velocity=np.zeros(6 + zoe.n_joints))
+    again = gr.simulate(
+        models[0], FLAT, gr.drive.constant(0.0), duration=1.0, dt=dt, velocity=np.zeros(6 + zoe.n_joints)
+    )
     np.testing.assert_array_equal(again.state, pushed.state)  # every run starts with what is declared
 
 

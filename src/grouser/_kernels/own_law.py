@@ -1,6 +1,8 @@
 """Laws around a user's own function: how it is compiled, and differenced where it comes without derivatives."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numba
 import numpy as np
@@ -40,7 +42,7 @@ def _put(out, at, value):
     return None
 
 
-def adapt(function, examples, places):
+def adapt(function: Any, examples: Sequence[Any], places: Sequence[int]) -> tuple[Any, int]:
     """A user's function as one of (x, par), and how many numbers it returns; −1 where only a call can tell.
 
     examples: its leading arguments, numbers and arrays that stand one after another in x. places: of its parameters
@@ -106,10 +108,13 @@ def differenced(value, *, first, columns, rows, follow=0, step=relative_step):
     return slopes
 
 
-def own_law(evaluate, *, inputs, outputs, jacobian=None, columns=0, **differences):
+def own_law(
+    evaluate: Any, count: int, jacobian: Any, *, inputs: int, outputs: int, columns: int = 0, **differences: int
+) -> Law:
     """The law of a user's function: `inputs` numbers in x, `outputs` in out; NaN where the function raises.
 
-    columns: of its derivatives, 0 if it has none; by `jacobian`, or as `differenced` finds them.
+    jacobian: of the same arguments, or None. columns: of its derivatives, 0 if it has none; `differenced` finds them
+    where there is no Jacobian.
     """
 
     @numba.njit(**FLAGS)

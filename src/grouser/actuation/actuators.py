@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -13,9 +14,10 @@ import numpy as np
 from grouser import checks
 from grouser._kernels.actuation import laws
 from grouser._kernels.law import Law
+from grouser._kernels.own_law import own_law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.law import BoundLaw, Function, OwnLaw, Parametric, quantity
+from grouser.law import BoundLaw, Function, OwnLaw, Parametric, decorated, quantity
 from grouser.vehicles import Vehicle
 
 PerJoint = float | Mapping[str, float]
@@ -160,16 +162,11 @@ class OwnActuator(OwnLaw, Actuator):
         n = len(vehicle.actuated)
         memory = self.start_memory(vehicle)
         examples = [np.ones(n), np.zeros(n), np.zeros(n), *memory.reshape(-1, n), *((0.01,) if self.memory else ())]
-        sizes = {"inputs": 3 * n + len(memory) + 1, "outputs": n + len(memory)}
-
-        def build(evaluate: Any, count: int, jacobian: Any) -> Law:
-            from grouser._kernels.own_law import own_law
-
-            # ∂torque/∂rate, with the angles at the end of the step, which follow the rates.
-            slopes = {"first": n, "columns": n, "rows": n, "follow": n}
-            return own_law(evaluate, jacobian=jacobian, **sizes, **slopes)
-
-        law = self._law(n, examples, build, wanted=(sizes["outputs"],), slopes=(n * n,))
+        outputs = n + len(memory)
+        # ∂torque/∂rate, with the angles at the end of the step, which follow the rates.
+        slopes = {"first": n, "columns": n, "rows": n, "follow": n}
+        build = partial(own_law, inputs=2 * n + outputs + 1, outputs=outputs, **slopes)
+        law = self._law(n, examples, build, wanted=(outputs,), slopes=(n * n,))
         return BoundLaw(law.address, np.array([*self.values, 0.0]), law)
 
     def start_memory(self, vehicle: Vehicle) -> FloatArray:
@@ -198,5 +195,4 @@ def law(
         called as `f(command, rate, angle, integral, dt, *, …)` with the memories and the step [s], and returns the
         torque and the new memories.
     """
-    made = lambda f: OwnActuator(f, jacobian=jacobian, memory=memory)  # noqa: E731
-    return made(function) if function is not None else made
+    return decorated(OwnActuator, function, jacobian=jacobian, memory=memory)

@@ -16,7 +16,7 @@ from grouser._kernels.contact.laws import own_contact, sample_contact
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.law import BoundLaw, Function, OwnLaw, Parametric
+from grouser.law import BoundLaw, Function, OwnLaw, Parametric, decorated
 from grouser.pictures import draw
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def law(function: Function | None = None, *, jacobian: Function | None = None) -
 
     It is compiled by Numba in this process, at once; the engine is not compiled again.
     """
-    return OwnContact(function, jacobian) if function is not None else lambda f: OwnContact(f, jacobian)
+    return decorated(OwnContact, function, jacobian=jacobian)
 
 
 def sample(bound: BoundLaw, x: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from grouser import checks
 from grouser._kernels.joints import laws
 from grouser._kernels.law import Law
+from grouser._kernels.own_law import own_law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.law import BoundLaw, Function, OwnLaw, Parametric, quantity
+from grouser.law import BoundLaw, Function, OwnLaw, Parametric, decorated, quantity
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:
@@ -123,14 +125,9 @@ class OwnJoint(OwnLaw, JointModel):
         self.joints: Mapping[str, float] | str = {}
         start = self.start_memory.tolist()
         examples = [0.1, -0.2, *start, *((0.01,) if start else ())]
-
-        def build(evaluate: Any, count: int, jacobian: Any) -> Law:
-            from grouser._kernels.own_law import own_law
-
-            slopes = {"first": 0, "columns": 2, "rows": 1}
-            return own_law(evaluate, jacobian=jacobian, inputs=3 + len(start), outputs=1 + len(start), **slopes)
-
-        self.law = self._law(None, examples, build, wanted=(1 + len(start),), slopes=(2,))
+        outputs = 1 + len(start)
+        build = partial(own_law, inputs=2 + outputs, outputs=outputs, first=0, columns=2, rows=1)
+        self.law = self._law(None, examples, build, wanted=(outputs,), slopes=(2,))
 
     def on(self, joints: Mapping[str, float] | str) -> Self:
         """The same law on a joint, or on a combination of joints: coefficients by joint, ratios."""
@@ -176,5 +173,4 @@ def law(
     memory: names of what it remembers, or a mapping to what that is at the start, in its unit. It is then called as
         `f(angle, rate, stuck, dt, *, …)` with the memories and the step [s], and returns the force and the new memories.
     """
-    made = lambda f: OwnJoint(f, jacobian=jacobian, memory=memory)  # noqa: E731
-    return made(function) if function is not None else made
+    return decorated(OwnJoint, function, jacobian=jacobian, memory=memory)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels.law import Law
+from grouser._kernels.own_law import own_law
 from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError, SimulationError
@@ -118,12 +119,7 @@ class OwnDrive(OwnLaw):
         nq, na = 7 + vehicle.n_joints, len(vehicle.actuated)
         level = np.zeros(nq)
         level[0] = 1.0
-
-        def build(evaluate: Any, count: int, jacobian: Any) -> Law:
-            from grouser._kernels.own_law import own_law
-
-            return own_law(evaluate, inputs=2 * nq, outputs=na)
-
+        build = partial(own_law, inputs=2 * nq, outputs=na)
         law = self._law((nq, na), (0.0, level, np.zeros(nq - 1)), build, wanted=(na,))
         return BoundLaw(law.address, np.array([*self.values, 0.0]), law)
 

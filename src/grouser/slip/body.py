@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels.law import Law
+from grouser._kernels.own_law import own_law
 from grouser._kernels.slip import laws
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.law import BoundLaw, Function, LawParameter, OwnLaw
+from grouser.law import BoundLaw, Function, LawParameter, OwnLaw, decorated
 
 if TYPE_CHECKING:
     from typing import Self
@@ -175,13 +176,7 @@ class OwnSlip(OwnLaw, Slip):
         self.apply = apply
         self._check_apply()
         examples = (np.array([0.0, 0.0, 0.2]), np.array([0.5, 0.1, 0.0]), np.array([0.0, 0.0, -9.81]))
-
-        def build(evaluate: Any, count: int, jacobian: Any) -> Law:
-            from grouser._kernels.own_law import own_law
-
-            return own_law(evaluate, inputs=9, outputs=6)
-
-        self.law = self._law(None, examples, build, wanted=(6,))
+        self.law = self._law(None, examples, partial(own_law, inputs=9, outputs=6), wanted=(6,))
 
     def replace(self, **values: float) -> Self:
         changed = super().replace(**values)
@@ -204,4 +199,4 @@ def law(function: Function | None = None, *, apply: str = "wheels") -> Any:
         of its centre of mass [m/s], force the force per mass there [m/s²], all arrays (3,) in body axes.
     apply: how slip is applied, as in `Slip.apply`.
     """
-    return OwnSlip(function, apply) if function is not None else lambda f: OwnSlip(f, apply)
+    return decorated(OwnSlip, function, apply=apply)

@@ -11,7 +11,7 @@ import numpy as np
 
 from grouser._kernels.terrain.function import own_curvature, own_ground
 from grouser.errors import TerrainError
-from grouser.law import Function, LawParameter, OwnLaw
+from grouser.law import Function, LawParameter, OwnLaw, decorated
 from grouser.terrain.checks import number, short
 from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain
 
@@ -50,7 +50,8 @@ class OwnTerrain(Terrain):
     def replace(self, **values: float) -> Self:
         """The same ground with other values of some parameters, each in its unit; nothing is compiled again."""
         assert self.formula is not None
-        return _ground(self.formula.replace(**values), self.bounds, type(self))
+        changed: Self = _ground(self.formula.replace(**values), self.bounds, type(self))
+        return changed
 
 
 @overload
@@ -69,9 +70,7 @@ def law(function: Function | None = None, *, bounds: Bounds = EVERYWHERE) -> Any
 
     It is compiled in this process, by Numba, at once, and can be neither saved nor sent to another process.
     """
-    if function is None:
-        return lambda f: _ground(_Formula(f), bounds, OwnTerrain)
-    return _ground(_Formula(function), bounds, OwnTerrain)
+    return decorated(lambda f: _ground(_Formula(f), bounds, OwnTerrain), function)
 
 
 def _ground(formula: _Formula, bounds: Bounds, kind: Any) -> Any:

@@ -7,6 +7,7 @@ user's own; terramechanics is in `soil.py`, tables are in `table.py`.
 """
 
 import math
+from typing import Any
 
 import numba
 
@@ -238,7 +239,7 @@ def step_in_contact(x, k):
     return 1e-6 * max(1.0, abs(x[k])) if k < 4 else min(1e-7, -0.5 * x[4])
 
 
-def own_contact(evaluate, count, jacobian):
+def own_contact(evaluate: Any, count: int, jacobian: Any) -> Law:
     """The law of a user's function that returns 3 numbers, or 4 with τ. par = (R, then its parameters).
 
     jacobian: of the same arguments, 3 × 5 or 4 × 5, or None: then the law is differenced.

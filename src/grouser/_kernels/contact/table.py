@@ -4,8 +4,8 @@ A law that knows no speed but the smoothing speed ε depends on the direction of
 Coordinates of that direction, all within 0 to 1, and of the penetration h = −Δz:
     a = |v_x|/(|v_x| + ALONG S̄), b = |v_y|/(|v_y| + ACROSS (|v_x| + S̄)), u = √(h/h_max), S̄ = √(S² + 4ε²).
 Mirrored left to right and front to back a wheel is the same wheel, which gives the signs and leaves only |v_x|, |v_y|.
-Each node holds eight numbers [N/m, N]: (f_x, f_y, f_z, τ) per penetration, mean of travel ahead and back (E), and half their
-difference (O); f = h (1 − δ(u) v_z)₊ (E + d O), d = S/√(S² + ε²), everything interpolated linearly. Forces per
+Each node holds eight numbers [N/m, N]: (f_x, f_y, f_z, τ) per penetration, mean of travel ahead and back (E), and half
+their difference (O); f = h (1 − δ(u) v_z)₊ (E + d O), d = S/√(S² + ε²), everything interpolated linearly. Forces per
 penetration are smooth where forces are not: a force on soil starts as h^1.5, which is h u.
 Lateral force that has the sign of v_y at the smallest sideslip already (soil ploughed aside) turns over within ε at any
 speed, so it stands apart: h P(u) v_y/√(v_y² + ε²).

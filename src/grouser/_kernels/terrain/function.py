@@ -5,6 +5,7 @@ height, (h, h_x, h_y), or (h, h_x, h_y, h_xx, h_xy, h_yy); what it does not retu
 """
 
 import math
+from typing import Any
 
 import numba
 
@@ -33,12 +34,12 @@ def step_at(x):
     return math.sqrt(1.0 + abs(x))
 
 
-def own_ground(evaluate, count):
+def own_ground(evaluate: Any, count: int) -> Law:
     """The law of height and slope, for a function that returns `count` numbers."""
     return Law(_sloped(evaluate) if count > 1 else _differenced(evaluate), cached=False)
 
 
-def own_curvature(evaluate, count):
+def own_curvature(evaluate: Any, count: int) -> Law:
     """The law with second derivatives (`curvature.py`); compiled when first used.
 
     Differences of the slope are off by about 1e-10 /m for hills about a metre long; of the height, extrapolated from
