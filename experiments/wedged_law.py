@@ -1,7 +1,8 @@
 """Contact law of soil whose shear strength falls with the speed of slip: a soil law between its strong and weak self.
 
 x and out are those of `contact/laws.py`. Force and torque are linear in strength, f = f₀ + m(v) (f₁ − f₀), with f₁ of
-the soil at full strength, f₀ of the soil with none, and m = m_∞ + (1 − m_∞) exp(−v/v₀), v the speed of slip in the ground plane.
+the soil at full strength, f₀ of the soil with none, and m = m_∞ + (1 − m_∞) exp(−v/v₀), v the speed of slip in the
+ground plane.
 """
 
 import math

@@ -17,7 +17,7 @@ from typing import Any
 import grouser
 
 MODULES = (
-    "vehicles", "terrain", "simulation", "simulation.drive", "kinematics", "slip", "dynamics", "contact", "actuation",
+    "law", "vehicles", "terrain", "simulation", "simulation.drive", "kinematics", "slip", "dynamics", "contact", "actuation", "joints",
     "collision", "logs", "calibration", "odometry", "traction", "rolling", "view", "gym", "rotation", "errors",
 )  # fmt: skip
 """Public parts in the order of the reference. A test compares them with `grouser.__all__`."""

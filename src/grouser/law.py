@@ -32,7 +32,11 @@ from grouser.errors import GrouserError, SimulationError
 if TYPE_CHECKING:
     from typing import Self
 
+__all__ = ["BoundLaw", "LawParameter", "OwnLaw", "Parametric", "param"]
+
 Function = Callable[..., Any]
+Memory = Mapping[str, float] | Iterable[str]
+"""Names of what a law remembers, or a mapping to what that is at the start, in its unit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,13 +142,7 @@ class OwnLaw:
     """What it must return, in words."""
     error: ClassVar[type[GrouserError]] = SimulationError
 
-    def __init__(
-        self,
-        function: Function,
-        *,
-        jacobian: Function | None = None,
-        memory: Mapping[str, float] | Iterable[str] = (),
-    ) -> None:
+    def __init__(self, function: Function, *, jacobian: Function | None = None, memory: Memory = ()) -> None:
         self.function = self._plain(function)
         self.memory = dict(memory) if isinstance(memory, Mapping) else dict.fromkeys(memory, 0.0)
         self._jacobian = None if jacobian is None else self._plain(jacobian)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, overload
@@ -17,7 +17,7 @@ from grouser._kernels.law import Law
 from grouser._kernels.own_law import own_law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.law import BoundLaw, Function, OwnLaw, Parametric, decorated, quantity
+from grouser.law import BoundLaw, Function, Memory, OwnLaw, Parametric, decorated, quantity
 from grouser.vehicles import Vehicle
 
 PerJoint = float | Mapping[str, float]
@@ -176,19 +176,12 @@ class OwnActuator(OwnLaw, Actuator):
 @overload
 def law(function: Function) -> OwnActuator: ...
 @overload
-def law(
-    *, jacobian: Function | None = None, memory: Mapping[str, float] | Iterable[str] = ()
-) -> Callable[[Function], OwnActuator]: ...
-def law(
-    function: Function | None = None,
-    *,
-    jacobian: Function | None = None,
-    memory: Mapping[str, float] | Iterable[str] = (),
-) -> Any:
+def law(*, jacobian: Function | None = None, memory: Memory = ()) -> Callable[[Function], OwnActuator]: ...
+def law(function: Function | None = None, *, jacobian: Function | None = None, memory: Memory = ()) -> Any:
     """Make an actuator of a plain Python function; a decorator, with or without arguments.
 
-    function: `f(command, rate, angle, *, gain=gr.param(300.0, "N m s/rad", low=0), …)` returns the torque [N m] of every
-        actuated joint. command, rate [rad/s] and angle [rad] are arrays, one entry a joint, at the end of a step.
+    function: `f(command, rate, angle, *, gain=gr.param(300.0, "N m s/rad", low=0), …)` returns the torque [N m] of
+        every actuated joint. command, rate [rad/s] and angle [rad] are arrays, one entry a joint, at the end of a step.
     jacobian: a function of the same arguments that returns ∂torque/∂rate, (na, na), with the change of angle and
         memory over the step; without it derivatives are central differences.
     memory: names of what it remembers of each joint, or a mapping to what that is at the start, in its unit. It is then

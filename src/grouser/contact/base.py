@@ -1,12 +1,12 @@
-"""What every wheel-ground contact model is: a law, its parameters for a wheel, and the force it gives."""
+"""What every wheel-ground contact model is: a law, its parameters for a wheel, the force it gives, and your own."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,18 +16,26 @@ from grouser._kernels.contact.laws import own_contact, sample_contact
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.law import BoundLaw, Function, OwnLaw, Parametric, decorated
+from grouser.law import BoundLaw, Function, OwnLaw, Parametric, decorated, quantity
 from grouser.pictures import draw
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from typing import Self
 
-WHEEL = {"radius": 0.09, "width": 0.11, "load": 60.0}
-"""The wheel of a plot that is given none: that of T Fig. C.5 [m, m, N]."""
+    from matplotlib.figure import Figure
 
-Wheel = dict[str, float | None]
-"""radius, width [m] and load [N] of a wheel, as in `Contact.bind`."""
+DAMPING_TIME = 0.05
+"""Damping over stiffness where no damping is given [s]."""
+ONSET_SHARE = 0.1
+"""Onset over static penetration where no onset is given."""
+
+
+class Wheel(TypedDict, total=False):
+    """The wheel that a contact model acts on, as in `Contact.bind`."""
+
+    radius: float | None
+    width: float | None
+    load: float | None
 
 
 class Contact(Parametric, ABC):
@@ -48,7 +56,7 @@ class Contact(Parametric, ABC):
     def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
         """The law's numbers for a wheel, in SI units; radius, width [m] and load [N] as in `bind`."""
 
-    def bind(self, radius: float | None, width: float | None, load: float | None) -> BoundLaw:
+    def bind(self, radius: float | None = None, width: float | None = None, load: float | None = None) -> BoundLaw:
         """The law for a wheel.
 
         radius, width: of the wheel [m]. load: what it carries at rest on level ground [N]. A model that needs a
@@ -60,92 +68,53 @@ class Contact(Parametric, ABC):
         """The same model with the numbers that follow from the wheel's load [N] filled in."""
         return self
 
-    def force(
-        self,
-        v: ArrayLike,
-        r_omega: ArrayLike,
-        dz: ArrayLike,
-        *,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> FloatArray:
+    def force(self, v: ArrayLike, r_omega: ArrayLike, dz: ArrayLike, **wheel: Unpack[Wheel]) -> FloatArray:
         """Force on the wheel [N], shape (…, 3).
 
         v: velocity of the contact point [m/s], shape (…, 3). r_omega: wheel radius times spin rate [m/s], shape (…).
         dz: height error [m], negative is penetration, shape (…). Leading shapes broadcast.
-        radius, width, load: of the wheel, as in `bind`.
+        wheel: radius, width [m] and load [N] of the wheel, as in `bind`.
         """
-        return self._evaluate(contact_states(v, r_omega, dz), radius, width, load)[0][..., :3]
+        return self._evaluate(v, r_omega, dz, wheel)[0][..., :3]
 
-    def axle_torque(
-        self,
-        v: ArrayLike,
-        r_omega: ArrayLike,
-        dz: ArrayLike,
-        *,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> FloatArray:
+    def axle_torque(self, v: ArrayLike, r_omega: ArrayLike, dz: ArrayLike, **wheel: Unpack[Wheel]) -> FloatArray:
         """Torque of the ground about the wheel's axle [N m], positive against spinning ahead, shape (…): −τ of the law.
 
         A force at the contact point gives R f_x, and rolling resistance R C_rr Rω; models whose stresses act along the
         rim give theirs. Arguments as in `force`; the radius [m] is needed.
         """
-        torque = -self._evaluate(contact_states(v, r_omega, dz), radius, width, load)[0][..., 3]
-        if np.isnan(torque).any() and radius is None:
+        torque = -self._evaluate(v, r_omega, dz, wheel)[0][..., 3]
+        if np.isnan(torque).any() and wheel.get("radius") is None:
             raise SimulationError(f"{type(self).__name__}: a torque needs the wheel's radius; give it [m]")
         return torque
 
-    def jacobian(
-        self,
-        v: ArrayLike,
-        r_omega: ArrayLike,
-        dz: ArrayLike,
-        *,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> FloatArray:
+    def jacobian(self, v: ArrayLike, r_omega: ArrayLike, dz: ArrayLike, **wheel: Unpack[Wheel]) -> FloatArray:
         """∂(f_x, f_y, f_z, τ)/∂(v_x, v_y, v_z, Rω, Δz), shape (…, 4, 5); arguments as in `force`.
 
         τ is the moment of the ground on the wheel about its +y axle; its row is NaN where no radius is given.
         """
-        return self._evaluate(contact_states(v, r_omega, dz), radius, width, load)[1]
+        return self._evaluate(v, r_omega, dz, wheel)[1]
 
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        dz: float = -0.01,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> Figure:
+    def plot(self, path: str | os.PathLike[str] | None = None, *, dz: float = -0.01, **wheel: Unpack[Wheel]) -> Figure:
         """Normalised force over slip ratio and angle, or over slip velocity (T Fig. C.1–C.5); saved where path says.
 
-        dz: height error [m]. radius, width, load: of the wheel; those of T Fig. C.5 where they are not given.
+        dz: height error [m]. wheel: radius, width [m] and load [N]; those of T Fig. C.5 where they are not given.
         """
-        figure: Figure = draw(self._picture, self, checks.number(dz, "dz"), self._wheel(radius, width, load), path)
+        figure: Figure = draw(self._picture, self, checks.number(dz, "dz"), self._wheel(**wheel), path)
         return figure
 
-    def fingerprint_for(self, radius: float | None, width: float | None, load: float | None) -> str:
-        """A hash of the law and its parameters for a wheel."""
-        return fingerprint(self.law.function, self.pack(radius, width, load))
+    def _wheel(self, radius: float | None = None, width: float | None = None, load: float | None = None) -> Wheel:
+        """The wheel of a plot: that of T Fig. C.5 where nothing is given."""
+        given = [
+            default if value is None else checks.positive(value, f"wheel {name}")
+            for name, value, default in (("radius", radius, 0.09), ("width", width, 0.11), ("load", load, 60.0))
+        ]
+        return {"radius": given[0], "width": given[1], "load": given[2]}
 
-    def _wheel(self, radius: float | None, width: float | None, load: float | None) -> Wheel:
-        given = {"radius": radius, "width": width, "load": load}
-        return {
-            name: WHEEL[name] if value is None else checks.positive(value, f"wheel {name}")
-            for name, value in given.items()
-        }
-
-    def _evaluate(
-        self, states: FloatArray, radius: float | None, width: float | None, load: float | None
-    ) -> tuple[FloatArray, FloatArray]:
-        """(f_x, f_y, f_z, τ) and its Jacobian at states (…, 5)."""
-        out, jac = sample(self.bind(radius, width, load), states.reshape(-1, 5))
+    def _evaluate(self, v: Any, r_omega: Any, dz: Any, wheel: Wheel) -> tuple[FloatArray, FloatArray]:
+        """(f_x, f_y, f_z, τ) and its Jacobian."""
+        states = contact_states(v, r_omega, dz)
+        out, jac = sample(self.bind(**wheel), states.reshape(-1, 5))
         shape = states.shape[:-1]
         return out.reshape(*shape, 4), jac.reshape(*shape, 4, 5)
 
@@ -165,10 +134,6 @@ class OwnContact(OwnLaw, Contact):
 
     def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
         return np.array([radius_of(radius), *self.values])
-
-    def fingerprint_for(self, radius: float | None, width: float | None, load: float | None) -> str:
-        # Of the user's function: the code of the law around it is the same for all.
-        return fingerprint(self.function, self.pack(radius, width, load))
 
 
 @overload
@@ -225,10 +190,35 @@ def contact_states(v: Any, r_omega: Any, dz: Any) -> FloatArray:
         ) from None
 
 
-def fingerprint(function: Any, par: FloatArray) -> str:
-    """A hash of a function's code and its parameters."""
-    code = function.__code__
-    digest = hashlib.sha256(f"{function.__qualname__} {code.co_consts!r} {code.co_names}".encode())
-    digest.update(code.co_code)
-    digest.update(par.tobytes())
-    return digest.hexdigest()[:16]
+@dataclass(frozen=True, kw_only=True)
+class SpringContact(Contact):
+    """A contact model on a spring and damper: normal force −K_p Δz − K_d v_z."""
+
+    stiffness: float | None = quantity(None, "N/m", checks.positive)
+    """K_p [N/m], > 0; None: what the load needs to sink in by static_penetration."""
+    damping: float | None = quantity(None, "N s/m", checks.not_negative)
+    """K_d [N·s/m], ≥ 0; None: stiffness × 0.05 s."""
+    static_penetration: float = quantity(0.02, "m", checks.positive)
+    """Penetration at rest on level ground [m], > 0; sets the stiffness if that is None. The default is that of a soft
+    tyre: a tall vehicle leans on it by more than the slope, and tips earlier than its geometry says. 1e-4 is hard."""
+    onset: float | None = quantity(None, "m", checks.not_negative)
+    """Penetration over which damping comes in [m], ≥ 0; None: a tenth of static_penetration. With 0 the force
+    jumps at touchdown, as in (C.3), and a step of the simulation may have no solution."""
+    rolling_resistance: float = quantity(0.0, "N s/m", checks.not_negative)
+    """C_rr [N·s/m], ≥ 0: force against rolling per Rω."""
+
+    def at_load(self, load: float | None) -> Self:
+        stiffness = self.stiffness
+        if stiffness is None:
+            if load is None:
+                raise SimulationError(f"{type(self).__name__}: give a stiffness, or the wheel's load to derive it from")
+            stiffness = checks.positive(load, "wheel load") / self.static_penetration
+        return self.replace(
+            stiffness=stiffness,
+            damping=DAMPING_TIME * stiffness if self.damping is None else self.damping,
+            onset=ONSET_SHARE * self.static_penetration if self.onset is None else self.onset,
+        )
+
+    def _spring(self, radius: float | None) -> list[float | None]:
+        """The entries of par that all laws on a spring share, once the load is known."""
+        return [self.stiffness, self.damping, self.onset, self.rolling_resistance, radius_of(radius)]

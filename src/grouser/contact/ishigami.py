@@ -25,9 +25,9 @@ class Ishigami(Contact):
     axle, force goes on growing in proportion to sinkage.
 
     The torque about the axle is that of the shear stresses, R² b ∫ τ_x(θ) dθ against the spin; times ω it is the power
-    a motor needs: that of f_x at the axle's speed, and what compacts and shears the soil. In a run the force acts at the
-    contact point, T (C.1), and the motor feels R f_x alone: energy per metre of `run.power` comes out too low, on level
-    ground nearly zero. `grouser.traction.soil_work` adds what is missing.
+    a motor needs: that of f_x at the axle's speed, and what compacts and shears the soil. In a run the force acts at
+    the contact point, T (C.1), and the motor feels R f_x alone: energy per metre of `run.power` comes out too low, on
+    level ground nearly zero. `grouser.traction.soil_work` adds what is missing.
     """
 
     law = laws.ishigami

@@ -10,7 +10,7 @@ import numpy as np
 from grouser import checks
 from grouser._kernels.contact import laws
 from grouser.checks import FloatArray
-from grouser.contact.spring import SpringContact
+from grouser.contact.base import SpringContact
 from grouser.errors import SimulationError
 from grouser.law import Parametric, quantity
 

@@ -10,8 +10,7 @@ import numpy as np
 from grouser import checks
 from grouser._kernels.contact import laws
 from grouser.checks import FloatArray
-from grouser.contact.base import Contact
-from grouser.contact.spring import SpringContact
+from grouser.contact.base import Contact, SpringContact
 from grouser.law import quantity
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -105,21 +106,14 @@ class Table(Contact):
         bound = model.bind(R, width, load)
         par = _tabulate(bound, n, deepest, eps, at)
         par.flags.writeable = False
-        for name, value in (
-            ("model", model),
-            ("radius", R),
-            ("width", width),
-            ("load", load),
-            ("depth", deepest),
-            ("speed", at),
-            ("slip_by_wheel_speed", model.slip_by_wheel_speed),
-            ("par", par),
-            ("_law_par", bound.parameters),
-            ("fingerprint", model.fingerprint_for(R, width, load)),
-        ):
-            object.__setattr__(self, name, value)
+        code = getattr(model, "function", model.law.function).__code__
+        made_of = f"{model!r} {code.co_consts!r} {code.co_names}".encode() + code.co_code + bound.parameters.tobytes()
+        self.__dict__.update(
+            model=model, radius=R, width=width, load=load, depth=deepest, speed=at, par=par, _law_par=bound.parameters,
+            slip_by_wheel_speed=model.slip_by_wheel_speed, fingerprint=hashlib.sha256(made_of).hexdigest()[:16],
+        )  # fmt: skip
         error = TableError(*self._compare(eps, (1.0, 1.0)), *self._compare(eps, OTHER_SPEEDS))
-        object.__setattr__(self, "error", error)
+        self.__dict__["error"] = error
         off = max(error.max, error.rms_other_speeds)
         if not off <= tolerance:
             raise SimulationError(
@@ -129,7 +123,7 @@ class Table(Contact):
             )
 
     def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
-        """The table, in SI units; refused for another wheel [m, m, N] than it was made for. What is None is taken as right."""
+        """The table, in SI units; refused for another wheel [m, m, N] than it was made for. None fits."""
         for name, given, made in (("radius", radius, self.radius), ("width", width, self.width)):
             if given is not None and made is not None and not abs(given - made) <= 1e-9 * made:
                 raise SimulationError(
@@ -154,7 +148,7 @@ class Table(Contact):
         """Refused: change the model and tabulate it again."""
         raise SimulationError(f"Table of {type(self.model).__name__}: cannot be changed; make one of another model")
 
-    def _wheel(self, radius: float | None, width: float | None, load: float | None) -> Wheel:
+    def _wheel(self, radius: float | None = None, width: float | None = None, load: float | None = None) -> Wheel:
         """The wheel the table was made for, if that is the one given."""
         self.pack(radius, width, load)
         return {"radius": self.radius, "width": self.width, "load": self.load}

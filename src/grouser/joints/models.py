@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
@@ -16,7 +16,7 @@ from grouser._kernels.law import Law
 from grouser._kernels.own_law import own_law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.law import BoundLaw, Function, OwnLaw, Parametric, decorated, quantity
+from grouser.law import BoundLaw, Function, Memory, OwnLaw, Parametric, decorated, quantity
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:
@@ -114,13 +114,7 @@ class OwnJoint(OwnLaw, JointModel):
     arguments = ("angle", "rate")
     returns = "a force, and after it each memory"
 
-    def __init__(
-        self,
-        function: Function,
-        *,
-        jacobian: Function | None = None,
-        memory: Mapping[str, float] | Iterable[str] = (),
-    ) -> None:
+    def __init__(self, function: Function, *, jacobian: Function | None = None, memory: Memory = ()) -> None:
         super().__init__(function, jacobian=jacobian, memory=memory)
         self.joints: Mapping[str, float] | str = {}
         start = self.start_memory.tolist()
@@ -154,15 +148,8 @@ class OwnJoint(OwnLaw, JointModel):
 @overload
 def law(function: Function) -> OwnJoint: ...
 @overload
-def law(
-    *, jacobian: Function | None = None, memory: Mapping[str, float] | Iterable[str] = ()
-) -> Callable[[Function], OwnJoint]: ...
-def law(
-    function: Function | None = None,
-    *,
-    jacobian: Function | None = None,
-    memory: Mapping[str, float] | Iterable[str] = (),
-) -> Any:
+def law(*, jacobian: Function | None = None, memory: Memory = ()) -> Callable[[Function], OwnJoint]: ...
+def law(function: Function | None = None, *, jacobian: Function | None = None, memory: Memory = ()) -> Any:
     """Make a joint model of a plain Python function; a decorator, with or without arguments.
 
     function: `f(angle, rate, *, torque=gr.param(5.0, "N m"), …)` returns the torque [N m] or force [N] along the joint

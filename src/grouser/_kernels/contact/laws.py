@@ -139,14 +139,25 @@ def magic_formula(par, curve, z):
     return d * sine, d * c * cosine * inner_z / (1.0 + inner * inner)
 
 
-@inlined
-def curvature_at_zero(par, curve):
-    """m in D sin(…) ≈ D C z (1 − m z²)."""
-    return (par[curve + 3] + 1.0) / 3.0 + par[curve + 1] ** 2 / 6.0
-
-
 SMALL = 1e-4
 """Slip below which a secant slope's derivative is taken from its series: the quotient would lose digits."""
+
+
+@inlined
+def secant_slope(par, curve, s, z, z_s, bend):
+    """F(z(s))/s of a magic formula and its derivative by s; z ≈ s (1 − bend s²) where s is small.
+
+    There F ≈ D C B K s (1 − m s²): m is from the series of the formula, and from bend.
+    """
+    stretch = par[curve]
+    value, slope = magic_formula(par, curve, stretch * z)
+    slope *= stretch * z_s
+    if abs(s) < SMALL:
+        a = stretch * par[curve + 1] * par[curve + 2]
+        m = stretch * stretch * ((par[curve + 3] + 1.0) / 3.0 + par[curve + 1] ** 2 / 6.0) + bend
+        return a * (1.0 - m * s * s), -2.0 * a * m * s
+    a = value / s
+    return a, (slope - a) / s
 
 
 @law
@@ -167,28 +178,8 @@ def pacejka(par, x, out, jac):
     rate = 1.0 / v_bar
     s = -x[0] * rate
     t = x[1] * rate
-    stretch = par[LONGITUDINAL]
-    value, slope = magic_formula(par, LONGITUDINAL, stretch * s)
-    slope *= stretch
-    if abs(s) < SMALL:
-        a = stretch * par[LONGITUDINAL + 1] * par[LONGITUDINAL + 2]
-        curvature = stretch * stretch * curvature_at_zero(par, LONGITUDINAL)
-        a_s = -2.0 * a * curvature * s
-        a *= 1.0 - curvature * s * s
-    else:
-        a = value / s
-        a_s = (slope - a) / s
-    stretch = par[LATERAL]
-    value, slope = magic_formula(par, LATERAL, stretch * arctangent(t))
-    slope *= stretch / (1.0 + t * t)
-    if abs(t) < SMALL:
-        b = stretch * par[LATERAL + 1] * par[LATERAL + 2]
-        curvature = stretch * stretch * curvature_at_zero(par, LATERAL) + 1.0 / 3.0
-        b_t = -2.0 * b * curvature * t
-        b *= 1.0 - curvature * t * t
-    else:
-        b = value / t
-        b_t = (slope - b) / t
+    a, a_s = secant_slope(par, LONGITUDINAL, s, s, 1.0, 0.0)
+    b, b_t = secant_slope(par, LATERAL, t, arctangent(t), 1.0 / (1.0 + t * t), 1.0 / 3.0)
     # The larger one is divided by, so that neither square underflows at a huge slip.
     if a > b:
         ratio = b / a
