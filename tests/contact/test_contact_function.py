@@ -97,7 +97,7 @@ def test_other_parameters_without_compiling_again():
 
 
 def test_model_that_does_not_compile_says_why():
-    with pytest.raises(SimulationError, match="contact law 'bad' does not compile: .*unknown_name") as caught:
+    with pytest.raises(SimulationError, match=r"contact law 'bad' does not compile: .*unknown_name") as caught:
 
         @contact.law
         def bad(v, r_omega, dz):

@@ -158,6 +158,7 @@ def law(function: Function | None = None, *, jacobian: Function | None = None, m
     jacobian: a function of the same arguments that returns ∂/∂angle and ∂/∂rate, the change of memory over the step
         included; without it derivatives are central differences.
     memory: names of what it remembers, or a mapping to what that is at the start, in its unit. It is then called as
-        `f(angle, rate, stuck, dt, *, …)` with the memories and the step [s], and returns the force and the new memories.
+        `f(angle, rate, stuck, dt, *, …)` with the memories and the step [s], and returns the force and the new
+        memories.
     """
     return decorated(OwnJoint, function, jacobian=jacobian, memory=memory)

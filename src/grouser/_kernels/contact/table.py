@@ -14,6 +14,10 @@ speed, so it stands apart: h P(u) v_y/√(v_y² + ε²).
 import math
 
 import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from grouser._compile.jit import entry, inlined
 from grouser._kernels.contact.laws import no_force
@@ -29,30 +33,45 @@ ACROSS = 0.2
 """How much of a and b small slip takes up."""
 
 
+@intrinsic
+def _local_numbers(typingctx):
+    def codegen(context, builder, signature, args):
+        return cgutils.alloca_once(builder, ir.DoubleType(), size=4 * WIDE)
+
+    return types.CPointer(types.float64)(), codegen
+
+
+def _interpreted_numbers():
+    return [0.0] * (4 * WIDE)
+
+
+local_numbers = _interpreted_numbers if config.DISABLE_JIT else _local_numbers
+"""Pointer to 4 WIDE doubles on the caller's stack."""
+
+
 @inlined
-def lookup(par, k, c00, c01, c10, c11, a, b, u):
-    """Number k of the nodes around a point, interpolated, and its derivatives by a, b, u in cells."""
-    p = par[c00 + k]
-    q = par[c01 + k]
-    r = par[c10 + k]
-    s = par[c11 + k]
-    p_u = par[c00 + WIDE + k] - p
-    q_u = par[c01 + WIDE + k] - q
-    r_u = par[c10 + WIDE + k] - r
-    s_u = par[c11 + WIDE + k] - s
-    p += u * p_u
-    r += u * r_u
-    p_b = q + u * q_u - p
-    r_b = s + u * s_u - r
-    low = p + b * p_b
-    low_u = p_u + b * (q_u - p_u)
-    by_a = r + b * r_b - low
-    return (
-        low + a * by_a,
-        by_a,
-        p_b + a * (r_b - p_b),
-        low_u + a * (r_u + b * (s_u - r_u) - low_u),
-    )
+def lookup(par, c00, c01, c10, c11, a, b, u, found):
+    """Numbers of the nodes around a point, interpolated, then their derivatives by a, by b, by u, in cells."""
+    for k in range(WIDE):  # several at once, in the processor's vectors
+        p = par[c00 + k]
+        q = par[c01 + k]
+        r = par[c10 + k]
+        s = par[c11 + k]
+        p_u = par[c00 + WIDE + k] - p
+        q_u = par[c01 + WIDE + k] - q
+        r_u = par[c10 + WIDE + k] - r
+        s_u = par[c11 + WIDE + k] - s
+        p += u * p_u
+        r += u * r_u
+        p_b = q + u * q_u - p
+        r_b = s + u * s_u - r
+        low = p + b * p_b
+        low_u = p_u + b * (q_u - p_u)
+        by_a = r + b * r_b - low
+        found[k] = low + a * by_a
+        found[WIDE + k] = by_a
+        found[2 * WIDE + k] = p_b + a * (r_b - p_b)
+        found[3 * WIDE + k] = low_u + a * (r_u + b * (s_u - r_u) - low_u)
 
 
 @law
@@ -119,6 +138,8 @@ def table(par, x, out, jac):
     side_rate = 1.0 / math.sqrt(v_y * v_y + par[EPSILON] * par[EPSILON])
     side = x[1] * side_rate
     damping = -(par[delta] + u_cell * damping_u) * h
+    found = local_numbers()
+    lookup(par, c00, c00 + row, c10, c10 + row, a_cell, b_cell, u_cell, found)
     for m in range(4):
         # Mirrored front to back E_x and E_τ change sign, and O_y, O_z; mirrored left to right E_y and O_y.
         if m == 0 or m == 3:
@@ -133,14 +154,13 @@ def table(par, x, out, jac):
             even = 1.0
             odd_d = -sign_x
             odd = odd_d * d
-        e, e_a, e_b, e_u = lookup(par, m, c00, c00 + row, c10, c10 + row, a_cell, b_cell, u_cell)
-        o, o_a, o_b, o_u = lookup(par, 4 + m, c00, c00 + row, c10, c10 + row, a_cell, b_cell, u_cell)
-        f = even * e + odd * o
-        f_a = even * e_a + odd * o_a
-        f_b = even * e_b + odd * o_b
+        o = found[4 + m]
+        f = even * found[m] + odd * o
+        f_a = even * found[WIDE + m] + odd * found[WIDE + 4 + m]
+        f_b = even * found[2 * WIDE + m] + odd * found[2 * WIDE + 4 + m]
         f_total = f_a * a_size + f_b * b_size + odd_d * o * d_total
         f_y = f_b * b_y
-        f_u = even * e_u + odd * o_u
+        f_u = even * found[3 * WIDE + m] + odd * found[3 * WIDE + 4 + m]
         if m == 1:
             f += ploughs * side
             f_y += ploughs * (1.0 - side * side) * side_rate
