@@ -14,14 +14,10 @@ speed, so it stands apart: h P(u) v_y/√(v_y² + ε²).
 import math
 
 import numpy as np
-from llvmlite import ir
-from numba import config, types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from grouser._compile.jit import entry, inlined
 from grouser._kernels.contact.laws import no_force
-from grouser._kernels.law import law
+from grouser._kernels.law import law, local_numbers
 
 N_A, N_B, N_U, DEEPEST, EPSILON = range(5)
 """Entries of par: cells along a, b, u; h_max [m]; ε [m/s]."""
@@ -31,22 +27,6 @@ WIDE = 8
 ALONG = 0.15
 ACROSS = 0.2
 """How much of a and b small slip takes up."""
-
-
-@intrinsic
-def _local_numbers(typingctx):
-    def codegen(context, builder, signature, args):
-        return cgutils.alloca_once(builder, ir.DoubleType(), size=4 * WIDE)
-
-    return types.CPointer(types.float64)(), codegen
-
-
-def _interpreted_numbers():
-    return [0.0] * (4 * WIDE)
-
-
-local_numbers = _interpreted_numbers if config.DISABLE_JIT else _local_numbers
-"""Pointer to 4 WIDE doubles on the caller's stack."""
 
 
 @inlined
@@ -138,7 +118,7 @@ def table(par, x, out, jac):
     side_rate = 1.0 / math.sqrt(v_y * v_y + par[EPSILON] * par[EPSILON])
     side = x[1] * side_rate
     damping = -(par[delta] + u_cell * damping_u) * h
-    found = local_numbers()
+    found = local_numbers(32)  # 4 WIDE
     lookup(par, c00, c00 + row, c10, c10 + row, a_cell, b_cell, u_cell, found)
     for m in range(4):
         # Mirrored front to back E_x and E_τ change sign, and O_y, O_z; mirrored left to right E_y and O_y.
