@@ -18,8 +18,8 @@ import grouser
 
 MODULES = (
     "law", "vehicles", "terrain", "simulation", "simulation.drive", "kinematics", "slip", "dynamics", "contact",
-    "actuation", "joints", "collision", "logs", "calibration", "odometry", "traction", "rolling", "view", "gym", "rotation",
-    "errors",
+    "actuation", "joints", "collision", "logs", "calibration", "odometry", "traction", "rolling", "view", "gym",
+    "rotation", "errors",
 )  # fmt: skip
 """Public parts in the order of the reference. A test compares them with `grouser.__all__`."""
 

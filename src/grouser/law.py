@@ -79,7 +79,7 @@ class LawParameter(NamedTuple):
 def param(value: float, unit: str = "", *, low: float = -math.inf, high: float = math.inf) -> Any:
     """A parameter of your own law: the default of a keyword argument of its function.
 
-    value, low, high: its start and its bounds, in the unit.
+    value, low, high: its start and its bounds, in its unit.
     """
     return LawParameter("", value, unit, low, high)
 
@@ -143,11 +143,19 @@ class OwnLaw:
     error: ClassVar[type[GrouserError]] = SimulationError
 
     def __init__(self, function: Function, *, jacobian: Function | None = None, memory: Memory = ()) -> None:
-        self.function = self._plain(function)
         self.memory = dict(memory) if isinstance(memory, Mapping) else dict.fromkeys(memory, 0.0)
-        self._jacobian = None if jacobian is None else self._plain(jacobian)
-        self._parameters = tuple(self._declared(self.function).values())
+        self.function = self._checked(function)
+        self._jacobian = None if jacobian is None else self._checked(jacobian)
         self._laws: dict[Any, Law] = {}
+        defaults = self.function.__kwdefaults__ or {}
+        found = [defaults.get(name, LawParameter(name, math.nan)) for name in _keywords(self.function)]
+        declared = [p if isinstance(p, LawParameter) else LawParameter("", p) for p in found]
+        self._parameters = tuple(
+            self._within(p._replace(name=name), p.value)
+            for name, p in zip(_keywords(self.function), declared, strict=True)
+        )
+        for name in set(_keywords(self._jacobian)) - {p.name for p in self.parameters}:
+            raise self._wrong(f"takes '{name}', which the law does not have", self._jacobian)
 
     @property
     def name(self) -> str:
@@ -188,98 +196,68 @@ class OwnLaw:
         return self  # immutable, and its code is alive as long as it is
 
     def _law(
-        self,
-        key: Any,
-        examples: Sequence[Any],
-        build: Callable[[Any, int, Any], Law],
-        *,
-        wanted: Sequence[int],
-        slopes: Sequence[int] = (),
-        offset: int = 0,
+        self, key: Any, examples: Sequence[Any], build: Any, wanted: Mapping[int, Sequence[int]], offset: int = 0
     ) -> Law:
         """The compiled law, kept under a key.
 
-        examples: arguments to try the function with. build: makes it of the adapted function, how many numbers that
-        returns, and the adapted Jacobian. wanted, slopes: how many numbers the function and the Jacobian may return.
-        offset: where its parameters begin in par.
+        examples: arguments to try the function with. build: makes the law of the adapted function, how many numbers it
+        returns, and the adapted Jacobian or None. wanted: how many numbers the function may return, and how many the
+        Jacobian then. offset: where its parameters begin in par.
         """
         if key not in self._laws:
-            self._laws[key] = self._compiled(examples, build, wanted, slopes, offset)
+            call, count = self._adapted(self.function, examples, offset, tuple(wanted), self.returns)
+            slopes = None
+            if self._jacobian is not None:
+                words = f"{' or '.join(map(str, wanted[count]))} derivatives, by rows"
+                slopes, _ = self._adapted(self._jacobian, examples, offset, wanted[count], words)
+            try:
+                law: Law = build(call, count, slopes)
+                _ = law.address
+            except Exception as error:  # Numba raises more than its own errors
+                raise self._wrong(f"does not compile: {_reason(error)}; it must return {self.returns}") from None
+            self._laws[key] = law
         return self._laws[key]
 
-    def _compiled(
-        self, examples: Sequence[Any], build: Any, wanted: Sequence[int], slopes: Sequence[int], offset: int
-    ) -> Law:
-        functions = [(self.function, wanted, self.returns)]
-        if self._jacobian is not None:
-            functions.append((self._jacobian, slopes, f"{' or '.join(map(str, slopes))} derivatives, by rows"))
-        adapted: list[Any] = []
-        names = [p.name for p in self.parameters]
-        for function, counts, words in functions:
-            tried = self._try(function, examples)
-            if tried is not None and len(tried) not in counts:
-                raise self._wrong(f"returns {_said(len(tried))}; it must return {words}", function)
-            places = [offset + names.index(name) for name in self._keywords(function)]
-            try:
-                call, count = adapt(_positional(function), examples, places)
-            except Exception as error:  # Numba raises more than its own errors
-                raise self._wrong(f"does not compile: {_reason(error)}", function) from None
-            if count >= 0 and count not in counts:
-                raise self._wrong(f"returns {_said(count)}; it must return {words}", function)
-            adapted += [call, count if count >= 0 else counts[0]]
+    def _adapted(
+        self, function: FunctionType, examples: Sequence[Any], offset: int, counts: Sequence[int], words: str
+    ) -> tuple[Any, int]:
+        """A function as one of (x, par), tried and compiled, and how many numbers it returns."""
+        keywords, given = _keywords(function), {p.name: p.value for p in self.parameters}
+        places = [offset + list(given).index(name) for name in keywords]
+        found = counts[0]
         try:
-            law: Law = build(adapted[0], adapted[1], adapted[2] if len(adapted) > 2 else None)
-            _ = law.address
-        except Exception as error:
-            raise self._wrong(f"does not compile: {_reason(error)}; it must return {self.returns}") from None
-        return law
-
-    def _try(self, function: Function, examples: Sequence[Any]) -> FloatArray | None:
-        """What the function returns in plain Python, where an index beyond an array is an error; None if it raises."""
-        given = {p.name: p.value for p in self.parameters}
-        try:
+            # In plain Python an index beyond an array is an error; compiled code reads whatever lies there.
             with np.errstate(all="ignore"):
-                found = function(*(np.copy(e) if np.ndim(e) else e for e in examples),
-                                 **{name: given[name] for name in self._keywords(function)})  # fmt: skip
+                arguments = (np.copy(e) if np.ndim(e) else e for e in examples)
+                found = _count(function(*arguments, **{name: given[name] for name in keywords}))
         except IndexError as error:
             raise self._wrong(f"reaches beyond the end of an array: {error}", function) from None
         except Exception:  # such as a division by zero, which compiled code lets pass; its rollout ends with a status
-            return None
-        return _numbers(found)
+            pass
+        if found in counts:
+            try:
+                call, typed = adapt(_positional(function), examples, places)
+            except Exception as error:
+                raise self._wrong(f"does not compile: {_reason(error)}", function) from None
+            found = typed if typed >= 0 else found
+        if found not in counts:
+            said = f"{found} number{'s' if found > 1 else ''}" if found else "no numbers"
+            raise self._wrong(f"returns {said}; it must return {words}", function)
+        return call, found
 
-    def _plain(self, function: Any) -> FunctionType:
-        wanted = ", ".join(self.arguments)
+    def _checked(self, function: Any) -> FunctionType:
+        """A function that takes the leading arguments of this kind of law."""
+        wanted = (*self.arguments, *self.memory, *(("dt",) if self.memory else ()))
         plain = getattr(function, "py_func", function)
         if not isinstance(plain, FunctionType):
-            raise self.error(f"{self.kind}: {checks.shown(function)} is not a Python function of ({wanted})")
+            raise self.error(f"{self.kind}: {checks.shown(function)} is not a Python function of ({', '.join(wanted)})")
+        leading = [p for p in inspect.signature(plain).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+        if len(leading) != len(wanted) or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in leading):
+            raise self.error(
+                f"{self.kind} '{plain.__name__}' takes ({', '.join(p.name for p in leading)}), and must take "
+                f"({', '.join(wanted)}) and after a * its parameters"
+            )
         return plain
-
-    def _keywords(self, function: Function) -> list[str]:
-        return [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-
-    def _declared(self, function: FunctionType) -> dict[str, LawParameter]:
-        """The parameters of the function, once its signature and that of the Jacobian are found good."""
-        wanted = (*self.arguments, *self.memory, *(("dt",) if self.memory else ()))
-        for one in (function, *((self._jacobian,) if self._jacobian is not None else ())):
-            taken = inspect.signature(one).parameters.values()
-            leading = [p for p in taken if p.kind is not p.KEYWORD_ONLY]
-            if len(leading) != len(wanted) or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in leading):
-                raise self._wrong(
-                    f"takes ({', '.join(p.name for p in leading)}), and must take ({', '.join(wanted)}) and after a * "
-                    "its parameters",
-                    one,
-                )
-        found = {}
-        for name in self._keywords(function):
-            default = inspect.signature(function).parameters[name].default
-            if not isinstance(default, LawParameter):
-                default = LawParameter("", default)
-            found[name] = self._within(default._replace(name=name), default.value)
-        if self._jacobian is not None:
-            for name in self._keywords(self._jacobian):
-                if name not in found:
-                    raise self._wrong(f"takes '{name}', which the law does not have", self._jacobian)
-        return found
 
     def _within(self, parameter: LawParameter, value: Any) -> LawParameter:
         try:
@@ -287,10 +265,8 @@ class OwnLaw:
         except SimulationError as error:
             raise self._wrong(f"has no value for parameter {error}; write {parameter.name}=gr.param(1.0)") from None
         if not parameter.low <= number <= parameter.high:
-            raise self._wrong(
-                f"has no sense with {parameter.name}: {number:g} is not between {parameter.low:g} and "
-                f"{parameter.high:g} {parameter.unit}"
-            )
+            bounds = f"{parameter.low:g} and {parameter.high:g} {parameter.unit}"
+            raise self._wrong(f"does not take {parameter.name}: {number:g} is not between {bounds}")
         return parameter._replace(value=number)
 
     def _wrong(self, what: str, function: Function | None = None) -> GrouserError:
@@ -313,19 +289,23 @@ def _positional(function: FunctionType) -> FunctionType:
     )  # fmt: skip
 
 
-def _numbers(found: Any) -> FloatArray:
-    """All numbers of what a function returned; none if it holds anything else."""
+def _keywords(function: FunctionType | None) -> tuple[str, ...]:
+    """Names of the keyword-only arguments."""
+    if function is None:
+        return ()
+    code = function.__code__
+    return code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+
+
+def _count(found: Any) -> int:
+    """How many numbers a function returned; 0 if it holds anything else."""
     if isinstance(found, (tuple, list)):
-        parts = [_numbers(one) for one in found]
-        return np.concatenate(parts) if parts and all(len(part) for part in parts) else np.zeros(0)
+        parts = [_count(one) for one in found]
+        return sum(parts) if all(parts) else 0
     try:
-        return np.ravel(np.asarray(found, dtype=np.float64)) if found is not None else np.zeros(0)
+        return np.size(np.asarray(found, dtype=np.float64)) if found is not None else 0
     except (TypeError, ValueError):
-        return np.zeros(0)
-
-
-def _said(count: int) -> str:
-    return f"{count} number{'s' if count > 1 else ''}" if count else "no numbers"
+        return 0
 
 
 def _reason(error: Exception) -> str:

@@ -63,7 +63,7 @@ WRONG = {
     "value no number": (lambda: contact(spring).replace(k="stiff"), "k: 'stiff' is not a number"),
     "parameter of another name": (lambda: contact(spring).replace(c=1.0), "has no parameter 'c'; it has k"),
     "no function": (lambda: gr.contact.law(3.0), "3.0 is not a Python function of"),
-    "jacobian arguments": (lambda: contact(spring, flat_jacobian), r"jacobian of contact law .* takes \(v, dz\)"),
+    "jacobian arguments": (lambda: contact(spring, flat_jacobian), r"contact law 'flat_jacobian' takes \(v, dz\)"),
     "jacobian parameter": (
         lambda: contact(spring, lambda v, r_omega, dz, *, c: np.zeros((3, 5))),
         "takes 'c', which the law does not have",
@@ -71,6 +71,10 @@ WRONG = {
     "jacobian rows": (
         lambda: contact(spring, lambda v, r_omega, dz: np.zeros((2, 5))),
         "returns 10 numbers; it must return 15 or 20 derivatives",
+    ),
+    "jacobian without the torque": (
+        lambda: contact(lambda v, r_omega, dz: (0.0, 0.0, -dz, 1.0), lambda v, r_omega, dz: np.zeros((3, 5))),
+        "returns 15 numbers; it must return 20 derivatives",
     ),
     "slip arguments": (lambda: gr.slip.law(lambda v: None), r"must take \(omega, v, force\)"),
     "slip numbers": (lambda: gr.slip.law(lambda omega, v, force: (0.0, 0.1)), "returns 2 numbers; it must return six"),

@@ -166,7 +166,7 @@ class OwnActuator(OwnLaw, Actuator):
         # ∂torque/∂rate, with the angles at the end of the step, which follow the rates.
         slopes = {"first": n, "columns": n, "rows": n, "follow": n}
         build = partial(own_law, inputs=2 * n + outputs + 1, outputs=outputs, **slopes)
-        law = self._law(n, examples, build, wanted=(outputs,), slopes=(n * n,))
+        law = self._law(n, examples, build, {outputs: (n * n,)})
         return BoundLaw(law.address, np.array([*self.values, 0.0]), law)
 
     def start_memory(self, vehicle: Vehicle) -> FloatArray:

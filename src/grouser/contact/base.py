@@ -130,7 +130,7 @@ class OwnContact(OwnLaw, Contact):
         super().__init__(function, jacobian=jacobian)
         # A state that any law must be able to judge: driving with a little slip.
         examples = (np.array([-0.1, 0.05, 0.0]), 1.0, -0.01)
-        self.law = self._law(None, examples, own_contact, wanted=(3, 4), slopes=(15, 20), offset=1)
+        self.law = self._law(None, examples, own_contact, {3: (15, 20), 4: (20,)}, offset=1)
 
     def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
         return np.array([radius_of(radius), *self.values])

@@ -121,7 +121,7 @@ class OwnJoint(OwnLaw, JointModel):
         examples = [0.1, -0.2, *start, *((0.01,) if start else ())]
         outputs = 1 + len(start)
         build = partial(own_law, inputs=2 + outputs, outputs=outputs, first=0, columns=2, rows=1)
-        self.law = self._law(None, examples, build, wanted=(outputs,), slopes=(2,))
+        self.law = self._law(None, examples, build, {outputs: (2,)})
 
     def on(self, joints: Mapping[str, float] | str) -> Self:
         """The same law on a joint, or on a combination of joints: coefficients by joint, ratios."""

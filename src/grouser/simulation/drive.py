@@ -120,7 +120,7 @@ class OwnDrive(OwnLaw):
         level = np.zeros(nq)
         level[0] = 1.0
         build = partial(own_law, inputs=2 * nq, outputs=na)
-        law = self._law((nq, na), (0.0, level, np.zeros(nq - 1)), build, wanted=(na,))
+        law = self._law((nq, na), (0.0, level, np.zeros(nq - 1)), build, {na: ()})
         return BoundLaw(law.address, np.array([*self.values, 0.0]), law)
 
 

@@ -176,7 +176,7 @@ class OwnSlip(OwnLaw, Slip):
         self.apply = apply
         self._check_apply()
         examples = (np.array([0.0, 0.0, 0.2]), np.array([0.5, 0.1, 0.0]), np.array([0.0, 0.0, -9.81]))
-        self.law = self._law(None, examples, partial(own_law, inputs=9, outputs=6), wanted=(6,))
+        self.law = self._law(None, examples, partial(own_law, inputs=9, outputs=6), {6: ()})
 
     def replace(self, **values: float) -> Self:
         changed = super().replace(**values)

@@ -32,7 +32,7 @@ class _Formula(OwnLaw):
             self.curved = own_curvature(evaluate, count)
             return own_ground(evaluate, count)
 
-        self.law = self._law(None, (0.0, 0.0), build, wanted=(1, 3, 6), offset=4)
+        self.law = self._law(None, (0.0, 0.0), build, {1: (), 3: (), 6: ()}, offset=4)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
