@@ -173,34 +173,25 @@ def test_a_joint_law_equals_the_spring_it_copies():
 
 
 def test_a_joint_law_remembers_from_step_to_step():
-    """A leaky integral of the rate: its memory after n steps is the sum an implicit scheme gives."""
+    """A memory that sums the rate is the joint's way from where it began: the law is a spring that is at rest there."""
     zoe = gr.vehicle("zoe")
+    ground = gr.terrain.rough(0.12, 1.0, 5, size=20.0)
+    start = gr.settle(zoe, ground).state
+    joint = zoe.joints[0]
 
-    @gr.joints.law(memory={"wound": 0.4})
-    def winding(angle, rate, wound, dt, *, k=gr.param(50.0, "N m/rad"), leak=gr.param(2.0, "1/s")):
-        wound = (wound + rate * dt) / (1.0 + leak * dt)
-        return -k * wound, wound
+    @gr.joints.law(memory={"way": 0.0, "offset": 0.25})
+    def from_start(angle, rate, way, offset, dt, *, k=gr.param(2000.0, "N m/rad")):
+        way = way + rate * dt
+        return -k * (way - offset), way, offset
 
-    joint, dt = zoe.joints[0], 0.02
-    models = [gr.Dynamics(zoe, joints=(one.on(joint),)) for one in (winding, winding.replace(k=0.0))]
-    options = {"duration": 1.0, "dt": dt, "velocity": np.zeros(6 + zoe.n_joints)}
-    pushed, free = (gr.simulate(model, FLAT, gr.drive.constant(0.0), **options) for model in models)
-    wound = 0.4
-    rates = pushed.velocity[1:, 6]
-    for rate in rates:
-        wound = (wound + rate * dt) / (1.0 + 2.0 * dt)
-    assert wound < 0.1
-    # The force that starts at −k·0.4/(1 + leak dt) turns the joint back, and is gone when the memory is.
-    first = pushed.velocity[1, 6] - free.velocity[1, 6]
-    assert first < 0.0
-    state, v = pushed.state[0], pushed.velocity[0]
-    bare = gr.Dynamics(zoe).step(state, v, np.zeros(4), FLAT, dt=dt).velocity[6]
-    with_memory = models[0].step(state, v, np.zeros(4), FLAT, dt=dt).velocity[6]
-    assert with_memory - bare == pytest.approx(first, rel=1e-3)
-    again = gr.simulate(
-        models[0], FLAT, gr.drive.constant(0.0), duration=1.0, dt=dt, velocity=np.zeros(6 + zoe.n_joints)
-    )
-    np.testing.assert_array_equal(again.state, pushed.state)  # every run starts with what is declared
+    natural = start[7] + 0.25  # the second memory is what it starts with, and stays
+    models = (gr.joints.Spring(joints=joint, stiffness=2000.0, natural=natural), from_start.on(joint))
+    runs = [
+        gr.simulate(model, ground, gr.drive.arc(0.8, 0.1), duration=2.0, start=start)
+        for model in (gr.Dynamics(zoe, joints=(one,), tolerance=1e-6) for one in models)
+    ]
+    assert np.ptp(runs[0].joints[:, 0]) > 0.02
+    np.testing.assert_allclose(runs[1].state, runs[0].state, atol=1e-8)
 
 
 def test_a_law_that_is_not_a_number_ends_its_rollout_alone():
