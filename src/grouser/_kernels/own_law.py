@@ -43,7 +43,7 @@ def _put(out, at, value):
 
 
 def adapt(function: Any, examples: Sequence[Any], places: Sequence[int]) -> tuple[Any, int]:
-    """A user's function as one of (x, par), and how many numbers it returns; −1 where only a call can tell.
+    """A user's function as one of (x, par), and how many numbers it returns; −1 where they are in arrays.
 
     examples: its leading arguments, numbers and arrays that stand one after another in x. places: of its parameters
     in par. Raises whatever Numba raises when the function does not compile.
@@ -56,7 +56,7 @@ def adapt(function: Any, examples: Sequence[Any], places: Sequence[int]) -> tupl
         taken.append(f"x[{at}:{end}]" if np.ndim(one) else f"x[{at}]")
         at = end
     taken += [f"par[{place}]" for place in places]
-    # How many arguments there are is known only here, and compiled code cannot spread a pointer over them.
+    # The number of arguments differs from law to law, and compiled code cannot spread a pointer over them.
     call = eval(f"lambda x, par: function({', '.join(taken)})", {"function": inner})
     return numba.njit(**FLAGS)(call), _count(inner.nopython_signatures[0].return_type)
 

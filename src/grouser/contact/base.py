@@ -59,8 +59,8 @@ class Contact(Parametric, ABC):
     def bind(self, radius: float | None = None, width: float | None = None, load: float | None = None) -> BoundLaw:
         """The law for a wheel.
 
-        radius, width: of the wheel [m]. load: what it carries at rest on level ground [N]. A model that needs a
-        value that is None says so. Without a radius the torque about the axle is NaN.
+        radius, width: of the wheel [m]. load: what it carries at rest on level ground [N]. A model refuses
+        None for a value it needs. Without a radius the torque about the axle is NaN.
         """
         return BoundLaw(self.law.address, self.pack(radius, width, load), self.law)
 
@@ -128,7 +128,7 @@ class OwnContact(OwnLaw, Contact):
 
     def __init__(self, function: Function, jacobian: Function | None = None) -> None:
         super().__init__(function, jacobian=jacobian)
-        # A state that any law must be able to judge: driving with a little slip.
+        # Driving with a little slip.
         examples = (np.array([-0.1, 0.05, 0.0]), 1.0, -0.01)
         self.law = self._law(None, examples, own_contact, {3: (15, 20), 4: (20,)}, offset=1)
 
@@ -200,7 +200,7 @@ class SpringContact(Contact):
     """K_d [N·s/m], ≥ 0; None: stiffness × 0.05 s."""
     static_penetration: float = quantity(0.02, "m", checks.positive)
     """Penetration at rest on level ground [m], > 0; sets the stiffness if that is None. The default is that of a soft
-    tyre: a tall vehicle leans on it by more than the slope, and tips earlier than its geometry says. 1e-4 is hard."""
+    tyre: a tall vehicle leans by more than the slope, and tips earlier than a rigid one. 1e-4 is hard."""
     onset: float | None = quantity(None, "m", checks.not_negative)
     """Penetration over which damping comes in [m], ≥ 0; None: a tenth of static_penetration. With 0 the force
     jumps at touchdown, as in (C.3), and a step of the simulation may have no solution."""

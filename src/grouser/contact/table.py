@@ -39,11 +39,11 @@ class Table(Contact):
     """A contact model read from a table: as quick as the simplest model, whatever was tabulated.
 
     The table spans every direction of (V_x, v_y, Rω), so all of slip ratio and slip angle, forwards and in reverse,
-    and penetration to a depth. The law is sampled at one speed, and taken to depend on slip, not on speed; below
-    its smoothing speed the table is regular in the same way as the built-in laws. Vertical velocity scales the
-    force by 1 − δ(Δz) v_z, with δ read off the law; so is lateral force that does not wait for a slip angle. The
-    law must not care whether left and right or front and back are swapped. What all this costs is measured when
-    the table is made, and stands in `error`.
+    and penetration to a depth. Force and axle torque are sampled at one speed and taken to depend on slip, not on
+    speed; below its smoothing speed the table is regular in the same way as the built-in laws. Vertical velocity
+    scales them by 1 − δ(Δz) v_z, with δ from the law; lateral force that has its full size at any slip angle is
+    tabulated apart. The law must be symmetric left to right and front to back. The error of all this is measured when
+    the table is made: `error`.
     """
 
     law = laws.table
@@ -61,7 +61,7 @@ class Table(Contact):
     speed: float
     """Speed at which the law was sampled [m/s]."""
     error: TableError
-    """How far it is from the law."""
+    """Its difference from the law."""
     fingerprint: str
     """Hash of the law, its parameters and the wheel."""
     par: FloatArray = field(repr=False)

@@ -118,8 +118,8 @@ class Dynamics:
 
     @cached_property
     def _described(self) -> str:
-        told = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "vehicle")
-        return f"Dynamics({', '.join(f'{name}={value!r}' for name, value in told)})"
+        settings = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "vehicle")
+        return f"Dynamics({', '.join(f'{name}={value!r}' for name, value in settings)})"
 
     def _contacts(self) -> dict[str, Contact]:
         if not isinstance(self.contact, Mapping):

@@ -39,8 +39,8 @@ class SoilWork:
 def soil_work(run: Run, model: Dynamics) -> SoilWork:
     """The soil's torque on every wheel of a run, and the power its motors would need.
 
-    run: of the dynamic model. model: the one it was simulated with; its contact says how stresses act along the rim,
-    see `Contact.axle_torque`. Contacts are those at the recorded states.
+    run: of the dynamic model. model: the one it was simulated with, whose contact gives the torque, see
+    `Contact.axle_torque`. Contacts are those at the recorded states.
     """
     checks.instance(run, Run, "run", "use what grouser.simulate(…) returns")
     checks.instance(model, Dynamics, "model", "use the grouser.Dynamics(…) that was simulated")

@@ -1,6 +1,6 @@
 """Contact law read from a table of another one, x and out as in `laws.py`.
 
-A law that knows no speed but the smoothing speed ε depends on the direction of (S, v_x, v_y) only, S = V_x + Rω.
+A law without a speed of its own but the smoothing speed ε depends on the direction of (S, v_x, v_y) only, S = V_x + Rω.
 Coordinates of that direction, all within 0 to 1, and of the penetration h = −Δz:
     a = |v_x|/(|v_x| + ALONG S̄), b = |v_y|/(|v_y| + ACROSS (|v_x| + S̄)), u = √(h/h_max), S̄ = √(S² + 4ε²).
 Mirrored left to right and front to back a wheel is the same wheel, which gives the signs and leaves only |v_x|, |v_y|.
