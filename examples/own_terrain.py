@@ -11,7 +11,7 @@ out = Path("out/own_terrain")
 out.mkdir(parents=True, exist_ok=True)
 
 
-@gr.terrain.function
+@gr.terrain.law
 def waves(x: float, y: float) -> float:
     """Long waves across the way; compiled, so as fast as the built-in grounds."""
     return 0.1 * math.sin(1.5 * x) * math.cos(0.8 * y)

@@ -6,7 +6,7 @@ from typing import Any
 
 from grouser.checks import FloatArray
 from grouser.contact import ErpCfm, PiecewiseLinear
-from grouser.contact.spring import DAMPING_TIME
+from grouser.contact.base import DAMPING_TIME
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics

@@ -16,7 +16,7 @@ from grouser.view import style
 def contact(path: Path) -> None:
     """A wheel above waves, cut along its plane: contact point and frame, height error, contact angle; T Fig. 2.3."""
 
-    @gr.terrain.function
+    @gr.terrain.law
     def waves(x: float, y: float) -> float:
         return 0.10 * math.sin(2.6 * x + 0.4)
 

@@ -117,7 +117,7 @@ def run_lru(quick: bool, progress: Progress) -> Result:
             "tape_noise": [TAPE, TAPE_YAW] if rough else [0.0, 0.0],
             "dt": DT,
             "long_drive": {
-                "slip_parameters": (-learnt.parameters).tolist(),
+                "slip_parameters": (-learnt.coefficients).tolist(),
                 "end_error": {name: long.end_error(name) for name in long.estimates},
                 "largest_offset": {name: float(np.abs(long.offset(name)).max()) for name in long.estimates},
                 **long_drive.settings(distance),

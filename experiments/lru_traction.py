@@ -104,7 +104,7 @@ def run_traction(quick: bool, progress: Progress) -> Result:
     done = 0
     for name in names:
         slip = calibrate_slip(rover, SOILS[name])
-        fits[name] = [float(p) for p in slip.parameters]
+        fits[name] = [float(p) for p in slip.coefficients]
         control = TractionControl(turn_slip=fits[name][5])
         pairs = []
         for seed in seeds:

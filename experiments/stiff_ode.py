@@ -25,7 +25,7 @@ from grouser.terrain import Terrain
 from tests.oracles.thesis_dynamics import Constraints, call, solve
 
 if TYPE_CHECKING:
-    from grouser.simulation.drive import Bound
+    from grouser.law import BoundLaw
     from grouser.simulation.status import Status
 
 METHODS = ("Radau", "BDF", "LSODA")
@@ -64,7 +64,7 @@ class _Motion:
 
     model: Dynamics
     ground: Terrain
-    drive: Bound
+    drive: BoundLaw
     raises: bool
     """Whether a trial off the map is an error; else it gives NaN, which Radau and BDF answer with a shorter step."""
     hold: float | None = None
@@ -80,8 +80,10 @@ class _Motion:
 
     def command(self, t: float, q: FloatArray, v: FloatArray) -> FloatArray:
         x = np.concatenate([[t if self.hold is None else self.hold], q, v])
-        command = call((self.drive.address, self.drive.par.ctypes.data), x, self.na, 1)[0]
-        self.drive.raise_error()
+        from grouser.simulation.drive import raise_error
+
+        command = call(self.drive.pair, x, self.na, 1)[0]
+        raise_error(self.drive)
         if not np.isfinite(command).all():
             raise SimulationError(f"drive: its command at t = {t:g} s is not finite")
         return command
@@ -180,7 +182,7 @@ def simulate_ode(
     given = start_velocity(model, ground, [bound], q[None], velocity, interval)
     assert given is not None  # a dynamic model has one
     motion = _Motion(model, ground, bound, raises=method == "LSODA")
-    y = np.concatenate([q, given[0], np.zeros(motion.na)])
+    y = np.concatenate([q, given[0], motion.arrays.memory])
     began = time.perf_counter()
     rows, status = [y], Status.OK
     edges, held = pieces(bound, times[-1])
@@ -229,9 +231,9 @@ def _integrate(
     return end, rows, Status.OK
 
 
-def pieces(drive: Bound, end: float) -> tuple[FloatArray, bool]:
+def pieces(drive: BoundLaw, end: float) -> tuple[FloatArray, bool]:
     """Times between which a drive does not switch, from 0 to end [s]; and whether it is constant in time there."""
-    par = drive.par
+    par = drive.parameters
     if drive.address == drive_laws.schedule.address:
         inner = par[3 : 2 + int(par[0])]
     elif drive.address == drive_laws.table.address:

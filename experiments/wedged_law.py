@@ -1,7 +1,8 @@
 """Contact law of soil whose shear strength falls with the speed of slip: a soil law between its strong and weak self.
 
-x and out are those of `contact_laws.py`. Force is linear in strength, f = f₀ + m(v) (f₁ − f₀), with f₁ of the soil at
-full strength, f₀ of the soil with none, and m = m_∞ + (1 − m_∞) exp(−v/v₀), v the speed of slip in the ground plane.
+x and out are those of `contact/laws.py`. Force and torque are linear in strength, f = f₀ + m(v) (f₁ − f₀), with f₁ of
+the soil at full strength, f₀ of the soil with none, and m = m_∞ + (1 − m_∞) exp(−v/v₀), v the speed of slip in the
+ground plane.
 """
 
 import math
@@ -22,8 +23,8 @@ STRENGTH = [COHESION, TAN_PHI]
 def wedged(par, x, out, jac):
     """Force and Jacobian; smooth but at rest, where the speed of slip has a corner that v² + (v₀/100)² rounds off."""
     inputs = carray(x, (5,))
-    f_1, j_1 = carray(out, (3,)), carray(jac, (15,))
-    f_0, j_0 = np.empty(3), np.empty(15)
+    f_1, j_1 = carray(out, (4,)), carray(jac, (20,))
+    f_0, j_0 = np.empty(4), np.empty(20)
     call_law(int(par[LAW]), int(par[FULL]), inputs, f_1, j_1)
     call_law(int(par[LAW]), int(par[NONE]), inputs, f_0, j_0)
     corner = 0.01 * par[SPEED]
@@ -31,7 +32,7 @@ def wedged(par, x, out, jac):
     loose = (1.0 - par[RESIDUAL]) * math.exp(-(speed - corner) / par[SPEED])
     m = par[RESIDUAL] + loose
     slope = -loose / (par[SPEED] * speed)
-    for i in range(3):
+    for i in range(4):
         shear = f_1[i] - f_0[i]
         for k in range(5):
             j_1[5 * i + k] = j_0[5 * i + k] + m * (j_1[5 * i + k] - j_0[5 * i + k])

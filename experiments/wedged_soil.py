@@ -10,7 +10,6 @@ from experiments import wedged_law as laws
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.contact import Contact, Ishigami
-from grouser.contact.base import Wheel
 from grouser.errors import SimulationError
 
 
@@ -30,27 +29,20 @@ class WedgedSoil(Contact):
     _kept: dict[tuple[float | None, float | None], FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         checks.instance(self.soil, Ishigami, "wedged soil", "use grouser.contact.Ishigami(…)")
         checks.positive(self.speed, "wedged soil speed")
         if not 0.0 < checks.number(self.residual, "wedged soil residual") <= 1.0:
             raise SimulationError(f"wedged soil residual: {self.residual:g} is not above 0 and at most 1")
 
-    def bind(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
+    def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
         # The law holds addresses, so what they point to lives as long as this model.
         inner = self._kept.get((radius, width))
         if inner is None:
-            full = self.soil.bind(radius, width, load)
+            full = self.soil.pack(radius, width, load)
             none = full.copy()
             none[laws.STRENGTH] = 0.0
             inner = np.ascontiguousarray(np.stack([full, none]))
             self._kept[radius, width] = inner
         head = (self.soil.law.address, inner[0].ctypes.data, inner[1].ctypes.data, self.residual, self.speed)
         return np.array(head, dtype=np.float64)
-
-    def _axle_torque(self, states: FloatArray, wheel: Wheel) -> FloatArray:
-        """Shear stress alone has a moment about the axle, so strength scales it."""
-        whole = self.soil._axle_torque(states, wheel)
-        corner = 0.01 * self.speed  # rounded off as in the law
-        slip = np.sqrt(states[..., 0] ** 2 + states[..., 1] ** 2 + corner**2) - corner
-        torque: FloatArray = (self.residual + (1.0 - self.residual) * np.exp(-slip / self.speed)) * whole
-        return torque

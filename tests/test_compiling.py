@@ -206,7 +206,7 @@ def test_what_does_not_compile_ends_too(recorder: Recorder) -> None:
 @needs_compiler
 def test_a_function_of_the_user_is_told_though_it_is_not_kept(recorder: Recorder, tmp_path: Path) -> None:
     counted = store.Counts.compiled
-    hill = gr.terrain.function(lambda x, y: 0.1 * x * y)
+    hill = gr.terrain.law(lambda x, y: 0.1 * x * y)
     assert hill.height(1.0, 2.0) == pytest.approx(0.2)
     assert ("begin", "your function", 0, 0) in recorder.told
     assert ("end", "your function", 0, 0) in recorder.told

@@ -17,8 +17,9 @@ from typing import Any
 import grouser
 
 MODULES = (
-    "vehicles", "terrain", "simulation", "simulation.drive", "kinematics", "slip", "dynamics", "contact", "actuation",
-    "joints", "collision", "logs", "motion", "calibration", "odometry", "fusion", "traction", "rolling", "view", "gym",
+    "law", "vehicles", "terrain", "simulation", "simulation.drive", "kinematics", "slip", "dynamics", "contact",
+    "actuation", "joints", "collision", "logs", "motion", "calibration", "odometry", "fusion", "traction", "rolling",
+    "view", "gym",
     "rotation", "errors",
 )  # fmt: skip
 """Public parts in the order of the reference. A test compares them with `grouser.__all__`."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         gym,
         joints,
         kinematics,
+        law,
         logs,
         motion,
         odometry,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from grouser.dynamics import Dynamics, ExternalForce
     from grouser.errors import GrouserError
     from grouser.kinematics import Kinematics, actuate
+    from grouser.law import param
     from grouser.logs import Log, read_log
     from grouser.motion.fit import Fit
     from grouser.motion.model import MotionModel
@@ -87,9 +89,11 @@ __all__ = [
     "gym",
     "joints",
     "kinematics",
+    "law",
     "logs",
     "motion",
     "odometry",
+    "param",
     "read_log",
     "rolling",
     "rollout",

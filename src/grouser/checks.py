@@ -214,3 +214,4 @@ _simulation = Checker(SimulationError)
 instance, number, positive = _simulation.instance, _simulation.number, _simulation.positive
 count, flag, choice, rows = _simulation.count, _simulation.flag, _simulation.choice, _simulation.rows
 real, array, fill = _simulation.real, _simulation.array, _simulation.fill
+not_negative = _simulation.not_negative

@@ -165,14 +165,30 @@ def test_a_shared_drive_moves_torque_to_the_wheel_that_holds():
     assert abs(spread[True]) < 0.01
 
 
-def proportional(p, command, rate, angle, torque):
-    for a in range(len(command)):
-        torque[a] = p[0] * (command[a] - rate[a])
+@gr.actuation.law
+def proportional(command, rate, angle, *, gain=gr.param(300.0, "N m s/rad", low=0.0)):
+    return gain * (command - rate)
 
 
-def winding(p, command, rate, angle, torque):
+@gr.actuation.law
+def winding(command, rate, angle, *, k=gr.param(5.0, "N m/rad"), c=gr.param(2.0, "N m s/rad")):
+    torque = np.empty(len(command))
     for a in range(len(command)):
-        torque[a] = -p[0] * angle[a] - p[1] * rate[a]
+        torque[a] = -k * angle[a] - c * rate[a]
+    return torque
+
+
+@gr.actuation.law(memory=("integral",))
+def limited_integral(command, rate, angle, integral, dt, *, gain=3.0, ki=20.0, limit=gr.param(8.0, "N m", low=0.0)):
+    wound = integral + (command - rate) * dt
+    torque = gain * (command - rate) + ki * wound
+    held = np.abs(torque) > limit
+    return np.where(held, np.sign(torque) * limit, torque), np.where(held, integral, wound)
+
+
+def pi_slopes(command, rate, angle, integral, dt, *, gain, ki, limit):
+    torque = gain * (command - rate) + ki * (integral + (command - rate) * dt)
+    return np.diag(np.where(np.abs(torque) > limit, 0.0, -gain - ki * dt))
 
 
 def test_a_users_model_is_as_good_as_a_built_in_one():
@@ -182,7 +198,7 @@ def test_a_users_model_is_as_good_as_a_built_in_one():
             gr.Dynamics(zoe, actuator=actuator, tolerance=1e-9 * zoe.mass * 9.81), ROUGH, gr.drive.arc(0.8, 0.1),
             duration=2.0,
         )
-        for actuator in (PI(gain=300.0), gr.actuation.model(proportional, [300.0]))
+        for actuator in (PI(gain=300.0), proportional)
     ]  # fmt: skip
     np.testing.assert_allclose(runs[1].state, runs[0].state, atol=1e-9)
     np.testing.assert_allclose(runs[1].torque, runs[0].torque, atol=1e-5)
@@ -190,7 +206,7 @@ def test_a_users_model_is_as_good_as_a_built_in_one():
 
 def test_a_users_model_may_use_angles():
     k, c = 9.0 * WHEEL, 2.0 * WHEEL
-    own = gr.actuation.model(winding, [k, c])
+    own = winding.replace(k=k, c=c)
     springs = tuple(Spring(joints=w, stiffness=k, damping=c) for w in JACKED_UP.wheels)
     state = np.concatenate([[1.0, 0, 0, 0], [0.0, 0.0, 50.0], [0.5, -0.5, 1.0, 0.2]])
     runs = [
@@ -204,14 +220,30 @@ def test_a_users_model_may_use_angles():
     assert runs[0].solver.iterations.max() <= 3  # its differences serve Newton as well as derivatives do
 
 
+def test_a_users_integral_is_that_of_the_built_in_controller():
+    gain, integral, limit = 4.0 * WHEEL, 16.0 * WHEEL, 2.0 * WHEEL
+    own = limited_integral.replace(gain=gain, ki=integral, limit=limit)
+    (mine, _), (built_in, _) = (
+        spin_up(one, 5.0, seconds=3.0) for one in (own, PI(gain=gain, integral=integral, limit=limit))
+    )
+    np.testing.assert_allclose(mine, built_in, atol=1e-9)
+    began, _ = spin_up(gr.actuation.law(memory={"integral": 1.0})(limited_integral.function).replace(
+        gain=gain, ki=integral, limit=10.0), 0.0, seconds=0.01)  # fmt: skip
+    # I ω/dt = −K_p ω + K_i (1 − ω dt): the memory's start turns the wheel though the command is zero
+    np.testing.assert_allclose(began[1], integral / (WHEEL / DT + gain + integral * DT), rtol=1e-5)
+
+
 def evaluate(actuator, vehicle, x):
     """Torques, next memories and ∂torque/∂rate of a law at x = (commands, rates, angles, memories, dt)."""
     n = len(vehicle.actuated)
-    par = actuator.bind(vehicle)
+    bound = actuator.bind(vehicle)
     pointer = ctypes.POINTER(ctypes.c_double)
-    call = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer)(actuator.law.address)
-    out, jac, values = np.zeros(2 * n), np.zeros(n * n), x.copy()
-    call(*(a.ctypes.data_as(pointer) for a in (par, values, out, jac)))
+    call = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer)(bound.address)
+    memory = len(actuator.start_memory(vehicle))
+    values = np.concatenate([x[: 3 * n + memory], x[-1:]])
+    out, jac = np.zeros(n + memory), np.zeros(n * n)
+    call(*(a.ctypes.data_as(pointer) for a in (bound.parameters, values, out, jac)))
+    assert (values[:-1] == x[: 3 * n + memory]).all()
     return out[:n], out[n:], jac.reshape(n, n)
 
 
@@ -223,7 +255,9 @@ LAWS = {
     "motor": DCMotor(stall_torque=0.5, no_load_speed=30.0, gear=8.0, gain=2.0),
     "shared": SharedDrive(groups=(("FL", "BL"), ("FR", "BR")), gain=3.0, coupling=7.0, limit=9.0),
     "some shared": SharedDrive(groups=(("FL", "BR"),), gain=3.0, coupling=7.0),
-    "user's": gr.actuation.model(winding, [5.0, 2.0]),
+    "user's": winding,
+    "user's with memory": limited_integral,
+    "user's with slopes": gr.actuation.law(memory=("integral",), jacobian=pi_slopes)(limited_integral.function),
 }
 
 
@@ -251,7 +285,7 @@ def test_jacobians_are_the_derivatives_of_the_torques(name):
         limited += int((np.diag(jac) == 0.0).any())
         np.testing.assert_allclose(jac, difference, rtol=1e-5, atol=1e-5)
     assert checked > 50
-    if name == "limited":
+    if name in ("limited", "user's with memory", "user's with slopes"):
         assert limited > 5
 
 
@@ -273,9 +307,9 @@ BAD = {
     "twice in groups": (lambda: SharedDrive(groups=(("FL", "BL"), ("FL", "BR")), gain=1.0), "FL"),
     "groups no list": (lambda: SharedDrive(groups=3, gain=1.0), "groups"),
     "coupling": (lambda: SharedDrive(groups=(), gain=1.0, coupling=-1.0), "coupling"),
-    "no function": (lambda: gr.actuation.model(3), "function"),
-    "parameters": (lambda: gr.actuation.model(proportional, [math.nan]), "parameters"),
-    "does not compile": (lambda: gr.actuation.model(lambda p, c, r, a, t: c.nonsense()), "compile"),
+    "no function": (lambda: gr.actuation.law(3), "function"),
+    "parameters": (lambda: proportional.replace(gain=math.nan), "gain"),
+    "does not compile": (lambda: gr.actuation.law(lambda c, r, a: c.nonsense()), "compile"),
 }
 
 

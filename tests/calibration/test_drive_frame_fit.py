@@ -49,7 +49,7 @@ def test_a_fit_file_keeps_the_kind_of_slip_and_old_ones_are_body_slip():
     tables = model_tables(motion)
     again = _model(dict(tables), motion.vehicle)
     assert type(again.slip) is DriveFrameSlip
-    assert again.slip.par.tobytes() == motion.model.slip.par.tobytes()
+    assert again.slip.pack().tobytes() == motion.model.slip.pack().tobytes()
     old = model_tables(MotionModel(model=gr.Kinematics(motion.vehicle, slip=BodySlip(P))))
     assert "kind" not in old["slip"]
     assert type(_model(old, motion.vehicle).slip) is BodySlip
@@ -60,4 +60,4 @@ def test_a_fit_file_keeps_the_kind_of_slip_and_old_ones_are_body_slip():
 def test_the_kind_of_slip_survives_a_change_of_one_parameter():
     changed = with_values(lru_motion(P), {"slip.p3": -0.9}).model.slip
     assert type(changed) is DriveFrameSlip
-    np.testing.assert_array_equal(changed.parameters, [*P[:2], -0.9, *P[3:]])
+    np.testing.assert_array_equal(changed.coefficients, [*P[:2], -0.9, *P[3:]])

@@ -21,7 +21,7 @@ def parameters(golden, vehicle, name):
 def check(model, v, r_omega, dz, f, J):
     found = model.force(v, r_omega, dz)
     np.testing.assert_allclose(found, f, rtol=1e-9, atol=1e-9 * np.abs(f).max())
-    jacobian = model.jacobian(v, r_omega, dz)
+    jacobian = model.jacobian(v, r_omega, dz)[:, :3]  # the original has no torque
     np.testing.assert_allclose(jacobian, J, rtol=1e-9, atol=1e-9 * np.abs(J[:, :, :4]).max())
 
 

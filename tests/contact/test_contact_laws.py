@@ -28,7 +28,7 @@ each_smooth = pytest.mark.parametrize("model", [MODELS[n] for n in SMOOTH], ids=
 
 @each
 @pytest.mark.parametrize("slip", [1.0, 0.05])
-def test_jacobian_is_the_derivative_of_the_force(model, slip):
+def test_jacobian_is_the_derivative_of_force_and_torque(model, slip):
     check_jacobian(model, *random_states(slip=slip))
 
 
@@ -130,7 +130,7 @@ def test_force_works_on_one_state_and_on_grids_of_states():
     model = PiecewiseLinear(stiffness=1e4)
     one = model.force([0.1, 0.0, 0.0], 1.0, -0.01)
     assert one.shape == (3,)
-    assert model.jacobian([0.1, 0.0, 0.0], 1, -0.01).shape == (3, 5)
+    assert model.jacobian([0.1, 0.0, 0.0], 1, -0.01).shape == (4, 5)
     grid = model.force(np.broadcast_to([0.1, 0.0, 0.0], (4, 1, 3)), np.ones(5), -0.01)
     assert grid.shape == (4, 5, 3)
     assert (grid == one).all()

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from grouser.contact import ErpCfm, Ishigami, MagicFormula, Pacejka, PiecewiseLinear, Table, model
+from grouser.contact import ErpCfm, Ishigami, MagicFormula, Pacejka, PiecewiseLinear, Table, law
 from grouser.errors import SimulationError
 
 BAD = [
@@ -21,7 +21,7 @@ BAD = [
     (PiecewiseLinear, {"rolling_resistance": "much"}, "rolling_resistance"),
     (Pacejka, {"friction": -1.0}, "friction"),
     (Pacejka, {"smoothing": 0.0}, "smoothing"),
-    (Pacejka, {"lateral": 3.0}, "not a MagicFormula"),
+    (Pacejka, {"lateral": 3.0}, "not a MagicFormula; use"),
     (MagicFormula, {"B": 0.0}, "MagicFormula B"),
     (MagicFormula, {"B": 0.1, "C": 2.5}, "above 2"),
     (MagicFormula, {"B": 0.1, "E": 1.5}, "between -10 and 1"),
@@ -80,7 +80,7 @@ def test_bad_state_is_refused(name, v, r_omega, dz, says):
 
 
 def test_what_is_no_function_is_refused():
-    with pytest.raises(SimulationError, match="must be a Python function"):
-        model(3.0)
-    with pytest.raises(SimulationError, match="parameters"):
-        model(parameters=[math.nan])(lambda p, v, r_omega, dz: (0.0, 0.0, 0.0))
+    with pytest.raises(SimulationError, match="is not a Python function"):
+        law(3.0)
+    with pytest.raises(SimulationError, match="parameter"):
+        law(lambda v, r_omega, dz, *, k=math.nan: (0.0, 0.0, 0.0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from contact_states import check_jacobian
 
-from grouser.contact import Ishigami, Pacejka, PiecewiseLinear, Table, model
+from grouser.contact import Ishigami, Pacejka, PiecewiseLinear, Table, law
 from grouser.errors import SimulationError
 
 SOIL_WHEEL = {"radius": 0.09, "width": 0.11}
@@ -115,8 +115,8 @@ def test_not_a_number_comes_out_as_such_and_is_no_index(soil):
     for i in range(5):
         x[2 * i, i] = np.nan
         x[2 * i + 1, i] = np.inf if i != 4 else -np.inf
-    out = np.zeros((10, 3))
-    sample_contact(soil.law.address, soil.par.ctypes.data, x, out, np.zeros((10, 15)))
+    out = np.zeros((10, 4))
+    sample_contact(*soil.bind(None, None, None).pair, x, out, np.zeros((10, 20)))
     assert not np.isfinite(out[[0, 1, 2, 3, 4, 6, 7, 8]]).all(axis=1).any()
 
 
@@ -138,7 +138,7 @@ def test_table_of_another_wheel_is_refused(soil, tyre):
         soil.force(np.zeros(3), 0.0, -0.01, width=0.2)
     with pytest.raises(SimulationError, match="load of 500 N, not 600 N"):
         tyre.bind(0.3, None, 600.0)
-    assert soil.bind(0.09, 0.11, 1234.0) is soil.par
+    assert soil.bind(0.09, 0.11, 1234.0).parameters is soil.par
     assert not soil.par.flags.writeable
 
 
@@ -148,8 +148,8 @@ def test_model_that_follows_slip_velocity_is_refused():
 
 
 def test_model_that_is_not_symmetric_is_refused():
-    @model
-    def askew(p, v, r_omega, dz):
+    @law
+    def askew(v, r_omega, dz):
         return 0.0, -5e3 * dz, -1e4 * dz
 
     with pytest.raises(SimulationError, match="more than tolerance"):

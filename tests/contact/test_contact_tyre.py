@@ -59,7 +59,7 @@ def test_derivatives_join_where_the_series_takes_over():
     v = np.zeros((2, 3))
     v[:, 0] = 1e-4 * np.array([1 - 1e-9, 1 + 1e-9])
     v[:, 1] = 1e-4 * np.array([1 - 1e-9, 1 + 1e-9])
-    J = SHARP.jacobian(v, 1.0 - v[:, 0], -0.01)
+    J = SHARP.jacobian(v, 1.0 - v[:, 0], -0.01, radius=0.3)
     np.testing.assert_allclose(J[0], J[1], rtol=1e-7, atol=1e-7 * np.abs(J).max())
 
 

@@ -202,7 +202,7 @@ def bowl(x, y):
     return 0.02 * (x * x + y * y)
 
 
-BOWL = gr.terrain.function(bowl)
+BOWL = gr.terrain.law(bowl)
 AXLE = 300.0
 
 

@@ -208,8 +208,8 @@ def test_tilting_beyond_the_tip_angle_is_rolled_over_with_its_step():
     assert run.state.tobytes() == np.ascontiguousarray(upright.state[: run.steps]).tobytes()
 
 
-@gr.contact.model
-def hammer(p, v, r_omega, dz):
+@gr.contact.law
+def hammer(v, r_omega, dz):
     """Pushes far above any weight while the wheel sinks, and not at all while it rises: no velocity balances it."""
     return 0.0, 0.0, 4000.0 if v[2] < 0.0 else 0.0
 
@@ -230,14 +230,11 @@ def test_a_balance_that_does_not_exist_is_unsolved():
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 @pytest.mark.parametrize("actuator", [None, gr.actuation.PI(gain=100.0)], ids=["ideal", "PI"])
 def test_a_command_that_is_no_number_is_diverged_with_its_step(value, actuator):
-    def drive(t, state, velocity, command):
-        for a in range(4):
-            command[a] = 1.0
-        if t > 0.5:
-            command[2] = value
+    def drive(t, state, velocity):
+        return 1.0, 1.0, value if t > 0.5 else 1.0, 1.0
 
     model = gr.Dynamics(HUSKY, actuator=actuator)
-    run = gr.simulate(model, PLANE, gr.drive.compiled(drive), duration=2.0, dt=0.04)
+    run = gr.simulate(model, PLANE, gr.drive.law(drive), duration=2.0, dt=0.04)
     assert run.status == "diverged"
     assert run.steps == 13
     assert np.isfinite(run.state).all()

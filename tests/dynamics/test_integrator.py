@@ -47,7 +47,7 @@ def test_free_swinging_in_a_bowl_is_damped_by_the_middle_to_the_order_of_the_ste
     """Forces half a step late are a damping of K dt/2: with lateral frequency ω energy falls by ω² dt/2 per second."""
     vehicle = gr.vehicle("husky")
     curvature = 0.04
-    bowl = gr.terrain.function(lambda x, y: 0.02 * (x * x + y * y))
+    bowl = gr.terrain.law(lambda x, y: 0.02 * (x * x + y * y))
     start = gr.settle(vehicle, bowl, x=3.0, y=0.0, yaw=0.0, penetration=0.02).state
     lost = {}
     for dt in (0.04, 0.02, 0.01):

@@ -74,7 +74,10 @@ def test_the_jacobian_of_the_soil_is_its_derivative():
         h = np.zeros(5)
         h[k] = 1e-6
         ahead, behind = ((x + s * h) for s in (1.0, -1.0))
-        slope = (
-            soil.force(ahead[:3], ahead[3], ahead[4], **WHEEL) - soil.force(behind[:3], behind[3], behind[4], **WHEEL)
-        ) / 2e-6
-        assert J[:, k] == pytest.approx(slope, rel=1e-5, abs=1e-5 * np.abs(J).max())
+        sides = [
+            (*soil.force(y[:3], y[3], y[4], **WHEEL), -soil.axle_torque(y[:3], y[3], y[4], **WHEEL))
+            for y in (ahead, behind)
+        ]
+        slope = np.subtract(*sides) / 2e-6
+        assert J[:3, k] == pytest.approx(slope[:3], rel=1e-5, abs=1e-5 * np.abs(J[:3]).max())
+        assert J[3, k] == pytest.approx(slope[3], rel=1e-5, abs=1e-5 * np.abs(J[3]).max())

@@ -16,9 +16,9 @@ LEVEL = np.array([0.0, 0.0, -9.81])
 
 def slip_of(slip, v, f, omega=(0.0, 0.0, 0.0)):
     """(ω_slip, v_slip) of a law at a velocity of the centre of mass and a force per mass."""
-    call = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_double)] * 4)(slip.law.address)
+    call = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_double)] * 4)(slip.bound.address)
     x, out = np.array([*omega, *v, *f], dtype=float), np.full(6, np.nan)
-    call(*(a.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for a in (slip.par, x, out, np.zeros(9))))
+    call(*(a.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for a in (slip.pack(), x, out, np.zeros(9))))
     return out
 
 

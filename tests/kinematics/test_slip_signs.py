@@ -144,17 +144,17 @@ def test_no_slip_parameters_are_no_slip_to_the_last_bit(apply):
 def test_a_users_function_equals_the_built_in_law(apply):
     p = [-0.4, -0.05, -0.6, -0.05, 0.03, -0.1]
 
-    def six_parameters(p, omega, v, f, slip):
-        fx, fy = f[0] / f[2], f[1] / f[2]
-        slip[3] = p[0] * fx * abs(v[0]) + p[1] * v[0]
-        slip[4] = p[2] * fy * abs(v[0])
-        slip[2] = p[3] * fy * v[0] + p[4] * v[0] + p[5] * omega[2]
+    @gr.slip.law(apply=apply)
+    def six_parameters(omega, v, force, *, p1=p[0], p2=p[1], p3=p[2], p4=p[3], p5=p[4], p6=p[5]):
+        fx, fy = force[0] / force[2], force[1] / force[2]
+        turn = p4 * fy * v[0] + p5 * v[0] + p6 * omega[2]
+        return 0.0, 0.0, turn, p1 * fx * abs(v[0]) + p2 * v[0], p3 * fy * abs(v[0]), 0.0
 
     ground = gr.terrain.rough(0.1, 1.0, 2, size=20.0)
     model = gr.Kinematics(gr.vehicle("zoe"))
     runs = [
         gr.simulate(model.replace(slip=slip), ground, gr.drive.arc(0.8, 0.1), duration=4.0)
-        for slip in (BodySlip(p, apply=apply), gr.slip.function(six_parameters, p, apply=apply))
+        for slip in (BodySlip(p, apply=apply), six_parameters)
     ]
     # Another compilation: only rounding differs.
     np.testing.assert_allclose(runs[0].state, runs[1].state, atol=1e-9)

@@ -84,8 +84,8 @@ class Constraints:
         v_contact = A_wheel @ velocity
         x = np.column_stack([v_contact, self.radius * velocity[spin], self.height_error + v_contact[:, 2] * dt])
         for w in range(nw):
-            f[3 * w : 3 * w + 3], K = call(self.arrays.contact[w], x[w], 3, 15)
-            K = K.reshape(3, 5)
+            out, K = call(self.arrays.contact[w], x[w], 4, 20)
+            f[3 * w : 3 * w + 3], K = out[:3], K[:15].reshape(3, 5)
             K[:, 2] += dt * K[:, 4]
             slope[3 * w : 3 * w + 3] = K[:, :3] @ A_wheel[w]
             slope[3 * w : 3 * w + 3, spin[w]] += self.radius[w] * K[:, 3]
@@ -98,18 +98,18 @@ class Constraints:
                 row = 3 * nw + na + c
                 rate = A[row] @ velocity
                 error = A[row, 6:] @ q[7:] - rigid_body.coupling_value[c]
-                (f[row],), K = call(law, np.array([error + rate * dt, rate]), 1, 2)
+                (f[row],), K = call(law, np.array([error + rate * dt, rate, dt]), 1, 2)
                 slope[row] = (K[1] + dt * K[0]) * A[row]
         return f, slope
 
     def torques(
         self, velocity: FloatArray, command: FloatArray, memory: FloatArray, dt: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Torques (na,), next memories (na,) and ∂torques/∂rates (na, na) of actuators that are not ideal."""
+        """Torques (na,), next memories (nm,) and ∂torques/∂rates (na, na) of actuators that are not ideal."""
         joint = self.model.vehicle_arrays.actuated
         na, rates = len(joint), velocity[6 + joint]
         x = np.concatenate([command, rates, self.state[7 + joint] + rates * dt, memory, [dt]])
-        out, jac = call(self.arrays.actuator, x, 2 * na, na * na)
+        out, jac = call(self.arrays.actuator, x, na + len(memory), na * na)
         return out[:na], out[na:], jac.reshape(na, na)
 
     def coupling_errors(self) -> FloatArray:
@@ -173,7 +173,7 @@ def thesis_step(
     u = checks.array(command, "command", (len(model.vehicle.actuated),))
     arrays = model.arrays(h)
     rows = Constraints.of(model, arrays, q, ground, angles)
-    A, forced, memory = rows.A, rows.forced, np.zeros(len(u))
+    A, forced, memory = rows.A, rows.forced, arrays.memory
 
     indep = independent_rows(A, forced)
     inputs = np.arange(len(forced), len(indep))

@@ -137,8 +137,8 @@ def test_a_formula_and_its_rotated_formula_agree_with_moved():
         gv = -0.07 * math.sin(u) * math.sin(0.7 * v)
         return 0.1 * math.sin(u) * math.cos(0.7 * v) + 0.5, c * gu - s * gv, s * gu + c * gv
 
-    a = gr.terrain.moved(gr.terrain.function(hills), x=1.0, y=2.0, z=0.5, yaw=0.8)
-    b = gr.terrain.function(turned_hills)
+    a = gr.terrain.moved(gr.terrain.law(hills), x=1.0, y=2.0, z=0.5, yaw=0.8)
+    b = gr.terrain.law(turned_hills)
     vehicle = gr.vehicle("zoe")
     start = gr.settle(vehicle, a, x=0.3, y=-0.4, yaw=1.0).state
     runs = [drive(vehicle, ground, start, command(vehicle), None) for ground in (a, b)]

@@ -25,7 +25,7 @@ def hills(x, y):
 
 @pytest.fixture(scope="module")
 def ground():
-    return gr.terrain.function(hills)
+    return gr.terrain.law(hills)
 
 
 def moved(q, k, step):

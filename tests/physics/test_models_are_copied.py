@@ -29,8 +29,7 @@ def end(model):
 
 def addresses(model):
     if isinstance(model, gr.Dynamics):
-        parts = model._parts
-        return {int(a) for a in [*parts["contact"][:, 1], parts["actuator"][1]]} - {0}
+        return {law.par_address for laws in model._laws.values() for law in laws}
     return {model.arrays().slip_par}
 
 
@@ -72,7 +71,7 @@ def test_an_odometry_is_saved_and_goes_on_after_its_original_is_gone():
         return found
 
     for given in ({}, {"contact_angles": gr.terrain.slope(deg=5.0)}):
-        odometry = gr.Odometry(gr.Kinematics(HUSKY, slip=gr.slip.BodySlip(SLIP.parameters.copy())), **given)
+        odometry = gr.Odometry(gr.Kinematics(HUSKY, slip=gr.slip.BodySlip(SLIP.coefficients.copy())), **given)
         drive(odometry, 0, 10)
         saved = pickle.dumps(odometry)
         fork = copy.deepcopy(odometry)
@@ -88,20 +87,20 @@ def test_an_odometry_is_saved_and_goes_on_after_its_original_is_gone():
 
 
 def test_what_was_compiled_from_a_function_says_that_it_stays():
-    def force(p, v, r_omega, dz):
-        return -p[0] * v[0], -p[0] * v[1], -1e4 * dz
+    def force(v, r_omega, dz):
+        return -50.0 * v[0], -50.0 * v[1], -1e4 * dz
 
-    def slip(p, omega, v, f, slip):
-        slip[3] = -p[0] * v[0]
+    def slip(omega, v, force):
+        return 0.0, 0.0, 0.0, -0.1 * v[0], 0.0, 0.0
 
-    def torque(p, command, rate, angle, torque):
-        for i in range(len(torque)):
-            torque[i] = p[0] * (command[i] - rate[i])
+    def torque(command, rate, angle):
+        return 100.0 * (command - rate)
 
     own = [
-        gr.Dynamics(HUSKY, contact=gr.contact.model(parameters=[50.0])(force)),
-        gr.Kinematics(HUSKY, slip=gr.slip.function(slip, [0.1])),
-        gr.Dynamics(HUSKY, actuator=gr.actuation.model(torque, [100.0])),
+        gr.Dynamics(HUSKY, contact=gr.contact.law(force)),
+        gr.Kinematics(HUSKY, slip=gr.slip.law(slip)),
+        gr.Dynamics(HUSKY, actuator=gr.actuation.law(torque)),
+        gr.Dynamics(HUSKY, joints=(gr.joints.law(lambda angle, rate: -rate).on("FL"),)),
     ]
     for model in own:
         with pytest.raises(GrouserError, match="cannot be pickled; make it again in the other process"):

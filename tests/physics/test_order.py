@@ -17,7 +17,7 @@ def hills(x, y):
 
 @pytest.fixture(scope="module")
 def ground():
-    return gr.terrain.function(hills)
+    return gr.terrain.law(hills)
 
 
 def errors(name, ground, integrator, steps, rates):

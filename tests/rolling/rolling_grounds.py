@@ -27,7 +27,7 @@ def bumps(x, y):
 
 def bumpy():
     """The waves as a formula, compiled in this process."""
-    return gr.terrain.function(bumps)
+    return gr.terrain.law(bumps)
 
 
 def bumpy_spline():

@@ -44,7 +44,7 @@ def waves(x, y):
 
 @pytest.fixture(scope="module")
 def wavy():
-    return terrain.function(waves)
+    return terrain.law(waves)
 
 
 def roll(wheel, ground, omega, *, method=None, **options):
@@ -195,7 +195,7 @@ def test_wheel_on_a_cylinder_rolls_equal_arcs(method, side):
         root = math.sqrt(rho * rho - x * x)
         return side * (root - rho), -side * x / root, 0.0, -side * rho * rho / root**3, 0.0, 0.0
 
-    ground = terrain.function(cylinder, bounds=(-1.9, 1.9, -1.0, 1.0))
+    ground = terrain.law(bounds=(-1.9, 1.9, -1.0, 1.0))(cylinder)
     phi0 = -0.4
     start = (PI, 0.0, rho * math.sin(phi0), 0.2, PI)
     run = roll(WHEEL, ground, (0.0, omega, 0.0), start=start, duration=1.0, dt=0.005, method=method)
@@ -213,7 +213,7 @@ def test_wheel_along_a_cylinder_goes_straight():
         root = math.sqrt(4.0 - y * y)
         return root, 0.0, -y / root, 0.0, 0.0, -4.0 / root**3
 
-    ground = terrain.function(cylinder, bounds=(-9.0, 9.0, -1.9, 1.9))
+    ground = terrain.law(bounds=(-9.0, 9.0, -1.9, 1.9))(cylinder)
     run = roll(WHEEL, ground, (0.0, 1.5, 0.0), start=(PI, 0.0, 0.0, 0.0, PI), duration=2.0, dt=0.01)
     np.testing.assert_allclose(run.contact[:, 0], 0.65 * 1.5 * run.time, atol=1e-8)
     np.testing.assert_allclose(run.contact[:, 1], 0.0, atol=1e-12)

@@ -81,7 +81,7 @@ def test_ground_sharper_than_the_tyre_is_a_sentence():
 
 def test_least_curvature_is_that_of_a_tyre_in_a_round_valley():
     """In a valley along the wheel's plane of radius 1 m: 1/0.65 − 1 around, 1/0.15 across; the lesser is the first."""
-    bowl = gr.terrain.function(lambda x, y: (0.5 * x * x, x, 0.0, 1.0, 0.0, 0.0))
+    bowl = gr.terrain.law(lambda x, y: (0.5 * x * x, x, 0.0, 1.0, 0.0, 0.0))
     model = model_of("pvc_locked", bowl)
     state = np.concatenate(([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.65], np.zeros(4)))
     contact = np.array([[np.pi, 0.0, 0.0, 0.0]] * 3)

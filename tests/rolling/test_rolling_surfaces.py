@@ -27,7 +27,7 @@ SURFACES = {
     "torus": Torus(0.5, 0.15),
     "sphere": Sphere(0.7),
     "ellipsoid": Ellipsoid(0.6, 0.3, 0.9),
-    "ground": GroundSurface(terrain.function(bumps)),
+    "ground": GroundSurface(terrain.law(bumps)),
 }
 PLACES = [(0.3, 0.2), (2.9, -0.7), (-1.1, 0.9), (math.pi, 0.0)]
 

@@ -120,9 +120,9 @@ CASES = {
     "table dt": lambda: gr.drive.table(np.ones((2, 4)), dt=0.0),
     "table ragged": lambda: gr.drive.table([[1.0], [1.0, 2.0]]),
     "schedule none": lambda: gr.drive.schedule(None),
-    "slip function": lambda: gr.slip.function(lambda p, omega, v, f, slip: nothing),  # noqa: F821
-    "slip function no function": lambda: gr.slip.function(3.0),
-    "compiled no function": lambda: simulate(drive=gr.drive.compiled(3.0)),
+    "slip function": lambda: gr.slip.law(lambda omega, v, force: nothing),  # noqa: F821
+    "slip function no function": lambda: gr.slip.law(3.0),
+    "compiled no function": lambda: simulate(drive=gr.drive.law(3.0)),
 }
 
 

@@ -73,24 +73,20 @@ def test_a_python_function_and_its_compiled_form_drive_alike():
         left = 2.0 + np.sin(3 * t) - state[5]
         return [left, 2.0, left, 2.0]
 
-    def compiled(t, state, velocity, command):
+    def compiled(t, state, velocity):
         left = 2.0 + np.sin(3 * t) - state[5]
-        command[0] = left
-        command[1] = 2.0
-        command[2] = left
-        command[3] = 2.0
+        return left, 2, left, 2.0
 
-    python, numba = run(weave, duration=4.0), run(gr.drive.compiled(compiled), duration=4.0)
+    python, numba = run(weave, duration=4.0), run(gr.drive.law(compiled), duration=4.0)
     np.testing.assert_allclose(python.state, numba.state, atol=1e-12)
     assert np.ptp(python.command[:, 0]) > 0.5
 
 
 def test_a_compiled_drive_sees_the_velocity_of_the_last_step():
-    def accelerate(t, state, velocity, command):
-        for a in range(4):
-            command[a] = velocity[6 + a] + 1.0
+    def accelerate(t, state, velocity):
+        return velocity[6:] + 1.0
 
-    np.testing.assert_allclose(run(gr.drive.compiled(accelerate)).command[:, 0], np.arange(1, 12))
+    np.testing.assert_allclose(run(gr.drive.law(accelerate)).command[:, 0], np.arange(1, 12))
 
 
 def test_what_a_python_drive_raises_is_raised():
@@ -111,11 +107,11 @@ def test_a_python_drive_that_returns_nonsense_is_named(returned):
 
 
 def test_a_compiled_drive_that_does_not_compile_is_an_error():
-    def impossible(t, state, velocity, command):
-        command[0] = undefined_name  # noqa: F821
+    def impossible(t, state, velocity):
+        return undefined_name  # noqa: F821
 
     with pytest.raises(gr.GrouserError, match=r"impossible.*does not compile"):
-        run(gr.drive.compiled(impossible))
+        run(gr.drive.law(impossible))
 
 
 @pytest.mark.parametrize(

@@ -101,14 +101,11 @@ def test_a_rolled_over_vehicle_is_a_normal_state_if_the_tip_angle_allows():
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 @pytest.mark.parametrize("integrator", ["euler", "rk4"])
 def test_a_command_that_is_no_number_is_diverged_with_its_step(value, integrator):
-    def drive(t, state, velocity, command):
-        for a in range(4):
-            command[a] = 1.0
-        if t > 0.5:
-            command[2] = value
+    def drive(t, state, velocity):
+        return 1.0, 1.0, value if t > 0.5 else 1.0, 1.0
 
     run = gr.simulate(
-        gr.Kinematics(HUSKY, integrator=integrator), gr.terrain.plane(), gr.drive.compiled(drive), duration=2.0, dt=DT
+        gr.Kinematics(HUSKY, integrator=integrator), gr.terrain.plane(), gr.drive.law(drive), duration=2.0, dt=DT
     )
     assert run.status == "diverged"
     assert run.steps == 13  # 13 · 0.04 s is the first time above 0.5 s
@@ -147,7 +144,7 @@ def test_settling_names_the_wheels_that_cannot_touch():
         d = (x - 0.256) ** 2 + (y - 0.275) ** 2
         return 0.1 * math.exp(-d / 0.02)
 
-    ground = gr.terrain.function(bump)
+    ground = gr.terrain.law(bump)
     settled = gr.settle(HUSKY, ground)
     assert settled.converged
     assert set(settled.off_ground) == {"FR", "BL"}  # it rocks over the diagonal FL – BR

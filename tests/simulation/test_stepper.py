@@ -139,10 +139,10 @@ def test_tilted_beyond_the_tip_angle_is_said():
 
 
 def test_where_the_forces_are_no_numbers_the_last_good_state_stays():
-    @gr.contact.model(parameters=[2.0e4, 1.0e3])
-    def brittle(p, v, r_omega, dz):
-        f_z = -p[0] * dz - p[1] * v[2]
-        return -p[1] * v[0], -p[1] * v[1], (f_z if r_omega < 2.0 else math.nan)
+    @gr.contact.law
+    def brittle(v, r_omega, dz, *, k=2.0e4, c=1.0e3):
+        f_z = -k * dz - c * v[2]
+        return -c * v[0], -c * v[1], (f_z if r_omega < 2.0 else math.nan)
 
     model = gr.Dynamics(ZOE, contact=brittle)
     rover = gr.Stepper(model, gr.terrain.plane())

@@ -53,9 +53,9 @@ def smooth_grounds():
         "stack of one": terrain.stack(spline),
         "rough bicubic": terrain.rough(0.1, 0.8, 1, size=6.0, interpolation="bicubic"),
         "rough spline": terrain.rough(0.1, 0.8, 1, size=6.0, interpolation="spline"),
-        "formula with all": terrain.function(hill_with_all),
-        "formula with slope": terrain.function(hill_with_slope),
-        "formula of height": terrain.function(hill),
+        "formula with all": terrain.law(hill_with_all),
+        "formula with slope": terrain.law(hill_with_slope),
+        "formula of height": terrain.law(hill),
     }
 
 
@@ -140,11 +140,11 @@ def test_outside_the_map_the_law_says_nan_and_the_method_says_where(grounds):
         curvature = grounds[name].curvature
         out = np.zeros((2, 6))
         places = np.array([[50.0, 0.0], [np.nan, 0.0]])
-        sample_ground(curvature.address, curvature.par_address, places, out)
+        sample_ground(*curvature.pair, places, out)
         assert np.isnan(out[:, 0]).all()
         with pytest.raises(TerrainError, match=r"no ground at \(x, y\) = \(50, 1\) m"):
             grounds[name].second_derivatives([[0.0, 0.0], [50.0, 1.0]])
-    bounded = terrain.function(hill_with_all, bounds=(0.0, 1.0, 0.0, 1.0))
+    bounded = terrain.law(bounds=(0.0, 1.0, 0.0, 1.0))(hill_with_all)
     with pytest.raises(TerrainError, match="no ground"):
         bounded.second_derivatives([[0.5, -0.1]])
     for formula in (
@@ -153,7 +153,7 @@ def test_outside_the_map_the_law_says_nan_and_the_method_says_where(grounds):
         lambda x, y: (0.0, 0.0, 0.0, math.sqrt(x), 0.0, 0.0),
     ):
         with pytest.raises(TerrainError, match="no ground"):
-            terrain.function(formula).second_derivatives([[-0.5, 0.0]])
+            terrain.law(formula).second_derivatives([[-0.5, 0.0]])
 
 
 def test_a_moved_ground_keeps_what_it_is_made_of_alive():
@@ -161,7 +161,7 @@ def test_a_moved_ground_keeps_what_it_is_made_of_alive():
     gc.collect()
     junk = [np.full(500, 1e300) for _ in range(50)]
     out = np.zeros((1, 6))
-    sample_ground(curvature.address, curvature.par_address, np.array([[0.5, 0.25]]), out)
+    sample_ground(*curvature.pair, np.array([[0.5, 0.25]]), out)
     del junk
     # h = −x y after a quarter turn
     np.testing.assert_allclose(out[0], [-0.125, -0.25, -0.5, 0.0, -1.0, 0.0], atol=1e-12)
@@ -198,6 +198,6 @@ def test_points_that_are_no_points_are_refused(xy, words):
 
 def test_a_formula_with_a_wrong_number_of_results_is_refused():
     with pytest.raises(TerrainError, match="must return a height"):
-        terrain.function(lambda x, y: (x, y))
+        terrain.law(lambda x, y: (x, y))
     with pytest.raises(TerrainError, match="must return a height"):
-        terrain.function(lambda x, y: (x, y, 0.0, "a", 0.0, 0.0))
+        terrain.law(lambda x, y: (x, y, 0.0, "a", 0.0, 0.0))

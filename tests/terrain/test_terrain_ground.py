@@ -31,7 +31,7 @@ def every_kind():
         "mesh": triangle,
         "stack": terrain.stack(bilinear, triangle),
         "moved": terrain.moved(bilinear, x=1.0, yaw=0.4, mirror=True),
-        "function": terrain.function(lambda x, y: math.sin(x) * y),
+        "function": terrain.law(lambda x, y: math.sin(x) * y),
         "nested": terrain.stack(terrain.moved(terrain.stack(bilinear, triangle), x=3.0), terrain.ramp(0.3, 10.0)),
     }
 
@@ -42,7 +42,7 @@ def test_queries_that_are_not_finite_are_off_every_map(kind):
     odd = [math.nan, math.inf, -math.inf, 1e300, -1e300, 1e18, -1e19, 1e10]
     xy = np.array([(a, b) for a in (*odd, 0.1) for b in (*odd, 0.1)][:-1])
     out = np.zeros((len(xy), 3))
-    sample_ground(ground.address, ground.par_address, xy, out)
+    sample_ground(*ground.bound.pair, xy, out)
     assert np.isnan(out[:, 0]).all()
 
 
@@ -150,11 +150,11 @@ def test_moving_there_and_back_changes_nothing():
 def test_a_formula_with_and_without_its_slope_is_the_same_ground():
     k = 1.3
 
-    @terrain.function
+    @terrain.law
     def with_slope(x, y):
         return 0.2 * math.sin(k * x) * y, 0.2 * k * math.cos(k * x) * y, 0.2 * math.sin(k * x)
 
-    @terrain.function
+    @terrain.law
     def height_only(x, y):
         return 0.2 * math.sin(k * x) * y
 
@@ -165,7 +165,7 @@ def test_a_formula_with_and_without_its_slope_is_the_same_ground():
 
 
 def test_a_formula_ends_where_it_returns_nan_and_at_its_bounds():
-    @terrain.function
+    @terrain.law
     def bowl(x, y):
         r = x * x + y * y
         if r > 1.0:
@@ -174,12 +174,12 @@ def test_a_formula_ends_where_it_returns_nan_and_at_its_bounds():
 
     np.testing.assert_array_equal(bowl.contains([0.0, 0.99, 1.01], 0.0), [True, True, False])
     assert np.isfinite(bowl.sample(1.0 - 1e-9, 0.0).gradient).all()
-    strip = terrain.function(lambda x, y: x, bounds=(0.0, 2.0, -math.inf, math.inf))
+    strip = terrain.law(bounds=(0.0, 2.0, -math.inf, math.inf))(lambda x, y: x)
     np.testing.assert_array_equal(strip.contains([-0.1, 1.0, 2.1], 1e5), [False, True, False])
 
 
 def test_a_formula_of_whole_numbers_is_a_ground():
-    assert float(terrain.function(lambda x, y: 2).height(1.0, 1.0)) == 2.0
+    assert float(terrain.law(lambda x, y: 2).height(1.0, 1.0)) == 2.0
 
 
 @pytest.mark.parametrize(
@@ -196,12 +196,12 @@ def test_a_formula_of_whole_numbers_is_a_ground():
 )
 def test_a_formula_that_is_no_ground_is_refused_in_one_sentence(formula):
     with pytest.raises(TerrainError) as caught:
-        terrain.function(formula)
+        terrain.law(formula)
     assert "\n" not in str(caught.value)
 
 
 def test_a_formula_cannot_be_saved_and_says_so(tmp_path):
-    ground = terrain.stack(terrain.plane(), terrain.function(lambda x, y: x))
+    ground = terrain.stack(terrain.plane(), terrain.law(lambda x, y: x))
     with pytest.raises(TerrainError, match="neither saved nor sent"):
         ground.save(tmp_path / "f.npz")
     with pytest.raises(TerrainError, match="neither saved nor sent"):

@@ -39,9 +39,9 @@ def test_many_points_are_each_as_one(name):
     assert ground.law.many is not None
     xy = points()
     one, many = np.zeros((len(xy), 3)), np.zeros((3, len(xy)))
-    sample_ground(ground.address, ground.par_address, xy, one)
+    sample_ground(*ground.bound.pair, xy, one)
     count = np.array([len(xy)], dtype=float)
-    sample_many(ground.law.many.address, ground.par_address, np.ravel(xy.T), many.reshape(-1), count)
+    sample_many(ground.law.many.address, ground.bound.par_address, np.ravel(xy.T), many.reshape(-1), count)
     np.testing.assert_array_equal(np.isnan(many[0]), np.isnan(one[:, 0]))
     assert 0 < np.isnan(one[:, 0]).sum() < len(xy)
     there = ~np.isnan(one[:, 0])

@@ -52,7 +52,7 @@ def test_one_inclined_surface_made_in_every_way_is_the_same():
         "bicubic": terrain.grid(h, X, Y, interpolation="bicubic"),
         "spline": terrain.spline(h, X, Y),
         "mesh": terrain.mesh(*triangulated(h, X, Y)),
-        "function": terrain.function(lambda x, y: (0.4 + a * x + b * y, a, b)),
+        "function": terrain.law(lambda x, y: (0.4 + a * x + b * y, a, b)),
         "moved": terrain.moved(terrain.slope(17.0), yaw=math.radians(35.0), z=0.4),
     }
     for way, ground in ways.items():
@@ -273,6 +273,6 @@ def test_the_smallest_maps_work(n):
 
 def test_a_formula_whose_slope_is_a_sum_that_is_not_a_number_ends_the_map():
     """The compiler may fold x − x of a sum to zero, and with it math.isfinite."""
-    ground = terrain.function(lambda x, y: (0.0, 1.0 + math.sqrt(x), 0.0))
+    ground = terrain.law(lambda x, y: (0.0, 1.0 + math.sqrt(x), 0.0))
     assert not ground.contains(-1.0, 0.0)
     assert ground.contains(1.0, 0.0)

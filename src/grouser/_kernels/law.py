@@ -12,6 +12,7 @@ from functools import cached_property
 
 from llvmlite import ir
 from numba import config, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from grouser._compile.jit import compile_law
@@ -84,6 +85,17 @@ def _call_law_from_law(typingctx, address, par, x, out, jac):
     return signature, codegen
 
 
+@intrinsic(prefer_literal=True)
+def _local_numbers(typingctx, size):
+    if not isinstance(size, types.IntegerLiteral):
+        return None
+
+    def codegen(context, builder, signature, args):
+        return cgutils.alloca_once(builder, ir.DoubleType(), size=size.literal_value)
+
+    return _doubles(size), codegen
+
+
 def _interpret(address, par, x, out, jac):
     _interpreted[address](ctypes.cast(int(par), ctypes.POINTER(ctypes.c_double)), x, out, jac)
 
@@ -93,3 +105,6 @@ call_law = _interpret if config.DISABLE_JIT else _call_law
 
 call_law_from_law = _interpret if config.DISABLE_JIT else _call_law_from_law
 """As `call_law`, from inside a law: x, out and jac are double pointers there."""
+
+local_numbers = (lambda size: [0.0] * size) if config.DISABLE_JIT else _local_numbers
+"""Pointer to so many doubles on the caller's stack, not set to anything; the size is a constant."""

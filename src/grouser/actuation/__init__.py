@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from grouser.lazy import lazy
 
 if TYPE_CHECKING:
-    from grouser.actuation.actuators import PI, Actuator, DCMotor, SharedDrive
-    from grouser.actuation.function import model
+    from grouser.actuation.actuators import PI, Actuator, DCMotor, SharedDrive, law
 
-__all__ = ["PI", "Actuator", "DCMotor", "SharedDrive", "model"]
+__all__ = ["PI", "Actuator", "DCMotor", "SharedDrive", "law"]
 
 lazy(__name__)

@@ -14,6 +14,7 @@ from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.files import read_npz, write_whole
 from grouser.kinematics import Kinematics
+from grouser.law import BoundLaw
 from grouser.simulation import Rollouts, drive, settle
 from grouser.simulation.engine import Records, launch
 from grouser.simulation.status import OF_ROLLOUT
@@ -49,7 +50,7 @@ class RandomArcs:
         grid = checks.number(max_curvature, "max-curvature") * np.linspace(-1.0, 1.0, CURVATURES)
         self._which = np.minimum((CURVATURES * draws[:, 1]).astype(np.int64), CURVATURES - 1)
         self.curvature: FloatArray = grid[self._which]
-        self._unit: dict[int, drive.Bound] = {}
+        self._unit: dict[int, BoundLaw] = {}
         self.start = settle(model.vehicle, ground, penetration=model.penetration).state
 
     def compile(self) -> None:
@@ -120,15 +121,15 @@ class RandomArcs:
             threads=threads,
         )
 
-    def _bound(self, i: int) -> drive.Bound:
+    def _bound(self, i: int) -> BoundLaw:
         """An arc: that of unit speed, its wheel rates scaled. Steering angles depend on the curvature alone."""
         which = int(self._which[i])
         if which not in self._unit:
             self._unit[which] = drive.arc(1.0, float(self.curvature[i])).bind(self.model.vehicle, self.dt)
         unit = self._unit[which]
-        par = unit.par.copy()
+        par = unit.parameters.copy()
         par[3::5] *= self.speed[i]  # (segments, actuators, start, then rate gain joint target limit of each actuator)
-        return drive.Bound(unit.address, par)
+        return BoundLaw(unit.address, par)
 
 
 def _filled(records: Records) -> FloatArray:

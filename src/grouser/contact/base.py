@@ -1,34 +1,45 @@
-"""What every wheel-ground contact model is: a law, its parameters for a wheel, and the force it gives."""
+"""What every wheel-ground contact model is: a law, its parameters for a wheel, the force it gives, and your own."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels.contact.laws import sample_contact
+from grouser._kernels.contact.laws import own_contact, sample_contact
 from grouser._kernels.law import Law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.law import BoundLaw, Function, OwnLaw, Parametric, decorated, quantity
 from grouser.pictures import draw
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from matplotlib.figure import Figure
 
-WHEEL = {"radius": 0.09, "width": 0.11, "load": 60.0}
-"""The wheel of a plot that is given none: that of T Fig. C.5 [m, m, N]."""
+DAMPING_TIME = 0.05
+"""Damping over stiffness where no damping is given [s]."""
+ONSET_SHARE = 0.1
+"""Onset over static penetration where no onset is given."""
 
-Wheel = dict[str, float | None]
-"""radius, width [m] and load [N] of a wheel, as in `Contact.bind`."""
+
+class Wheel(TypedDict, total=False):
+    """The wheel that a contact model acts on, as in `Contact.bind`."""
+
+    radius: float | None
+    width: float | None
+    load: float | None
 
 
-class Contact(ABC):
-    """A wheel-ground contact model: the force on a wheel as a function of how its contact point moves, T (C.1).
+class Contact(Parametric, ABC):
+    """A wheel-ground contact model: force and torque on a wheel as its contact point moves, T (C.1).
 
     All is in the contact frame: x ahead, y left, z along the ground normal. Models are immutable.
     """
@@ -37,117 +48,124 @@ class Contact(ABC):
     """The compiled law, see `_kernels/contact/laws.py`."""
     slip_by_wheel_speed: bool = False
     """Which slip ratio the model's plots show: −v_x/(Rω) if true, −v_x/V_x if false."""
+    rolling_resistance: float = 0.0
+    """C_rr [N·s/m], ≥ 0: force against rolling per Rω."""
     _picture = "contact over slip"
 
     @abstractmethod
-    def bind(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
-        """The law's parameters for a wheel.
+    def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
+        """The law's numbers for a wheel, in SI units; radius, width [m] and load [N] as in `bind`."""
 
-        radius, width: of the wheel [m]. load: what it carries at rest on level ground [N]. A model that needs a
-        value that is None says so.
+    def bind(self, radius: float | None = None, width: float | None = None, load: float | None = None) -> BoundLaw:
+        """The law for a wheel.
+
+        radius, width: of the wheel [m]. load: what it carries at rest on level ground [N]. A model refuses
+        None for a value it needs. Without a radius the torque about the axle is NaN.
         """
+        return BoundLaw(self.law.address, self.pack(radius, width, load), self.law)
 
-    def force(
-        self,
-        v: ArrayLike,
-        r_omega: ArrayLike,
-        dz: ArrayLike,
-        *,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> FloatArray:
+    def at_load(self, load: float | None) -> Self:
+        """The same model with the numbers that follow from the wheel's load [N] filled in."""
+        return self
+
+    def force(self, v: ArrayLike, r_omega: ArrayLike, dz: ArrayLike, **wheel: Unpack[Wheel]) -> FloatArray:
         """Force on the wheel [N], shape (…, 3).
 
         v: velocity of the contact point [m/s], shape (…, 3). r_omega: wheel radius times spin rate [m/s], shape (…).
         dz: height error [m], negative is penetration, shape (…). Leading shapes broadcast.
-        radius, width, load: of the wheel, as in `bind`.
+        wheel: radius, width [m] and load [N] of the wheel, as in `bind`.
         """
-        return self._evaluate(v, r_omega, dz, radius, width, load)[0]
+        return self._evaluate(v, r_omega, dz, wheel)[0][..., :3]
 
-    def jacobian(
-        self,
-        v: ArrayLike,
-        r_omega: ArrayLike,
-        dz: ArrayLike,
-        *,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> FloatArray:
-        """∂force/∂(v_x, v_y, v_z, Rω, Δz), shape (…, 3, 5); arguments as in `force`."""
-        return self._evaluate(v, r_omega, dz, radius, width, load)[1]
-
-    def axle_torque(
-        self,
-        v: ArrayLike,
-        r_omega: ArrayLike,
-        dz: ArrayLike,
-        *,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> FloatArray:
-        """Torque of the ground about the wheel's axle [N m], positive against spinning ahead, shape (…).
+    def axle_torque(self, v: ArrayLike, r_omega: ArrayLike, dz: ArrayLike, **wheel: Unpack[Wheel]) -> FloatArray:
+        """Torque of the ground about the wheel's axle [N m], positive against spinning ahead, shape (…): −τ of the law.
 
         A force at the contact point gives R f_x, and rolling resistance R C_rr Rω; models whose stresses act along the
         rim give theirs. Arguments as in `force`; the radius [m] is needed.
         """
-        return self._axle_torque(contact_states(v, r_omega, dz), {"radius": radius, "width": width, "load": load})
+        torque = -self._evaluate(v, r_omega, dz, wheel)[0][..., 3]
+        if np.isnan(torque).any() and wheel.get("radius") is None:
+            raise SimulationError(f"{type(self).__name__}: a torque needs the wheel's radius; give it [m]")
+        return torque
 
-    def _axle_torque(self, states: FloatArray, wheel: Wheel) -> FloatArray:
-        """Of states (…, 5) as `contact_states` makes them; what a model with stresses along the rim replaces."""
-        return point_torque(self, states, wheel)
+    def jacobian(self, v: ArrayLike, r_omega: ArrayLike, dz: ArrayLike, **wheel: Unpack[Wheel]) -> FloatArray:
+        """∂(f_x, f_y, f_z, τ)/∂(v_x, v_y, v_z, Rω, Δz), shape (…, 4, 5); arguments as in `force`.
 
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        dz: float = -0.01,
-        radius: float | None = None,
-        width: float | None = None,
-        load: float | None = None,
-    ) -> Figure:
+        τ is the moment of the ground on the wheel about its +y axle; its row is NaN where no radius is given.
+        """
+        return self._evaluate(v, r_omega, dz, wheel)[1]
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, dz: float = -0.01, **wheel: Unpack[Wheel]) -> Figure:
         """Normalised force over slip ratio and angle, or over slip velocity (T Fig. C.1–C.5); saved where path says.
 
-        dz: height error [m]. radius, width, load: of the wheel; those of T Fig. C.5 where they are not given.
+        dz: height error [m]. wheel: radius, width [m] and load [N]; those of T Fig. C.5 where they are not given.
         """
-        figure: Figure = draw(self._picture, self, checks.number(dz, "dz"), self._wheel(radius, width, load), path)
+        figure: Figure = draw(self._picture, self, checks.number(dz, "dz"), self._wheel(**wheel), path)
         return figure
 
-    def fingerprint_for(self, radius: float | None, width: float | None, load: float | None) -> str:
-        """A hash of the law and its parameters for a wheel."""
-        return fingerprint(self.law.function, self.bind(radius, width, load))
+    def _wheel(self, radius: float | None = None, width: float | None = None, load: float | None = None) -> Wheel:
+        """The wheel of a plot: that of T Fig. C.5 where nothing is given."""
+        given = [
+            default if value is None else checks.positive(value, f"wheel {name}")
+            for name, value, default in (("radius", radius, 0.09), ("width", width, 0.11), ("load", load, 60.0))
+        ]
+        return {"radius": given[0], "width": given[1], "load": given[2]}
 
-    def _wheel(self, radius: float | None, width: float | None, load: float | None) -> Wheel:
-        given = {"radius": radius, "width": width, "load": load}
-        return {
-            name: WHEEL[name] if value is None else checks.positive(value, f"wheel {name}")
-            for name, value in given.items()
-        }
-
-    def _evaluate(
-        self, v: Any, r_omega: Any, dz: Any, radius: float | None, width: float | None, load: float | None
-    ) -> tuple[FloatArray, FloatArray]:
-        par = self.bind(radius, width, load)
+    def _evaluate(self, v: Any, r_omega: Any, dz: Any, wheel: Wheel) -> tuple[FloatArray, FloatArray]:
+        """(f_x, f_y, f_z, τ) and its Jacobian."""
         states = contact_states(v, r_omega, dz)
+        out, jac = sample(self.bind(**wheel), states.reshape(-1, 5))
         shape = states.shape[:-1]
-        x = np.ascontiguousarray(states.reshape(-1, 5))
-        out = np.empty((len(x), 3))
-        jac = np.empty((len(x), 15))
-        sample_contact(self.law.address, par.ctypes.data, x, out, jac)
-        return out.reshape(*shape, 3), jac.reshape(*shape, 3, 5)
+        return out.reshape(*shape, 4), jac.reshape(*shape, 4, 5)
 
 
-def point_torque(contact: Contact, states: FloatArray, wheel: Wheel) -> FloatArray:
-    """The axle torque [N m] that the engine's wheels feel: of the force at the contact point, and of rolling."""
-    if wheel["radius"] is None:
-        raise SimulationError(f"{type(contact).__name__}: a torque needs the wheel's radius; give it [m]")
-    R = checks.positive(wheel["radius"], "wheel radius")
-    f = contact.force(states[..., :3], states[..., 3], states[..., 4], **wheel)
-    rolling = float(getattr(contact, "rolling_resistance", 0.0)) * states[..., 3]
-    torque: FloatArray = R * (f[..., 0] + np.where(f[..., 2] > 0.0, rolling, 0.0))
-    return torque
+class OwnContact(OwnLaw, Contact):
+    """A contact model made from a Python function by `law`."""
+
+    kind = "contact law"
+    arguments = ("v", "r_omega", "dz")
+    returns = "(f_x, f_y, f_z) or (f_x, f_y, f_z, torque)"
+
+    def __init__(self, function: Function, jacobian: Function | None = None) -> None:
+        super().__init__(function, jacobian=jacobian)
+        # Driving with a little slip.
+        examples = (np.array([-0.1, 0.05, 0.0]), 1.0, -0.01)
+        self.law = self._law(None, examples, own_contact, {3: (15, 20), 4: (20,)}, offset=1)
+
+    def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
+        return np.array([radius_of(radius), *self.values])
+
+
+@overload
+def law(function: Function) -> OwnContact: ...
+@overload
+def law(*, jacobian: Function | None = None) -> Callable[[Function], OwnContact]: ...
+def law(function: Function | None = None, *, jacobian: Function | None = None) -> Any:
+    """Make a contact model of a plain Python function; a decorator, with or without arguments.
+
+    function: `f(v, r_omega, dz, *, stiffness=gr.param(2e4, "N/m", low=0), …)` returns (f_x, f_y, f_z) on the wheel [N]
+        in the contact frame, or with them the moment of the ground on the wheel about its +y axle [N m], which is
+        otherwise that of a force at the contact point, −R f_x. v (3,) is the velocity of the contact point [m/s],
+        r_omega wheel radius times spin rate [m/s], dz the height error [m], always negative: off the ground it is not
+        called. Where it gives f_z ≤ 0 there is no force. It may use numbers, `math` and NumPy, and must not change v.
+    jacobian: a function of the same arguments that returns ∂(f_x, f_y, f_z)/∂(v_x, v_y, v_z, r_omega, dz), 3 rows of
+        5, or 4 with that of the moment; without it derivatives are central differences, at ten more calls.
+
+    It is compiled by Numba in this process, at once; the engine is not compiled again.
+    """
+    return decorated(OwnContact, function, jacobian=jacobian)
+
+
+def sample(bound: BoundLaw, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(f_x, f_y, f_z, τ) (n, 4) and its Jacobian (n, 20) at states x (n, 5)."""
+    out, jac = np.empty((len(x), 4)), np.empty((len(x), 20))
+    sample_contact(*bound.pair, np.ascontiguousarray(x), out, jac)
+    return out, jac
+
+
+def radius_of(radius: float | None) -> float:
+    """A wheel radius [m]; NaN if it is not known, and so is the torque about the axle then."""
+    return np.nan if radius is None else checks.positive(radius, "wheel radius")
 
 
 def contact_states(v: Any, r_omega: Any, dz: Any) -> FloatArray:
@@ -172,18 +190,35 @@ def contact_states(v: Any, r_omega: Any, dz: Any) -> FloatArray:
         ) from None
 
 
-def fingerprint(function: Any, par: FloatArray) -> str:
-    """A hash of a function's code and its parameters."""
-    code = function.__code__
-    digest = hashlib.sha256(f"{function.__qualname__} {code.co_consts!r} {code.co_names}".encode())
-    digest.update(code.co_code)
-    digest.update(par.tobytes())
-    return digest.hexdigest()[:16]
+@dataclass(frozen=True, kw_only=True)
+class SpringContact(Contact):
+    """A contact model on a spring and damper: normal force −K_p Δz − K_d v_z."""
 
+    stiffness: float | None = quantity(None, "N/m", checks.positive)
+    """K_p [N/m], > 0; None: what the load needs to sink in by static_penetration."""
+    damping: float | None = quantity(None, "N s/m", checks.not_negative)
+    """K_d [N·s/m], ≥ 0; None: stiffness × 0.05 s."""
+    static_penetration: float = quantity(0.02, "m", checks.positive)
+    """Penetration at rest on level ground [m], > 0; sets the stiffness if that is None. The default is that of a soft
+    tyre: a tall vehicle leans by more than the slope, and tips earlier than a rigid one. 1e-4 is hard."""
+    onset: float | None = quantity(None, "m", checks.not_negative)
+    """Penetration over which damping comes in [m], ≥ 0; None: a tenth of static_penetration. With 0 the force
+    jumps at touchdown, as in (C.3), and a step of the simulation may have no solution."""
+    rolling_resistance: float = quantity(0.0, "N s/m", checks.not_negative)
+    """C_rr [N·s/m], ≥ 0: force against rolling per Rω."""
 
-def not_negative(value: Any, name: str) -> float:
-    """A finite float, zero or above."""
-    result = checks.number(value, name)
-    if result < 0.0:
-        raise SimulationError(f"{name}: {result:g} is negative")
-    return result
+    def at_load(self, load: float | None) -> Self:
+        stiffness = self.stiffness
+        if stiffness is None:
+            if load is None:
+                raise SimulationError(f"{type(self).__name__}: give a stiffness, or the wheel's load to derive it from")
+            stiffness = checks.positive(load, "wheel load") / self.static_penetration
+        return self.replace(
+            stiffness=stiffness,
+            damping=DAMPING_TIME * stiffness if self.damping is None else self.damping,
+            onset=ONSET_SHARE * self.static_penetration if self.onset is None else self.onset,
+        )
+
+    def _spring(self, radius: float | None) -> list[float | None]:
+        """The entries of par that all laws on a spring share, once the load is known."""
+        return [self.stiffness, self.damping, self.onset, self.rolling_resistance, radius_of(radius)]

@@ -10,10 +10,10 @@ import numpy as np
 from grouser import checks
 from grouser._kernels.constants import GRAVITY
 from grouser._kernels.contact import soil as laws
-from grouser._kernels.contact.soil_torque import sample_soil_torque
 from grouser.checks import FloatArray
-from grouser.contact.base import Contact, Wheel, not_negative
+from grouser.contact.base import Contact
 from grouser.errors import SimulationError
+from grouser.law import quantity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,66 +23,58 @@ class Ishigami(Contact):
     Defaults are the lunar soil simulant of T Table C.2, in SI units. Sinkage is −Δz. Once the wheel is in to its
     axle, force goes on growing in proportion to sinkage.
 
-    In a run the force acts at the contact point, T (C.1), and the motor feels R f_x. The torque of the stresses about
-    the axle (`axle_torque`) is larger by what compacts and shears the soil: energy per metre of `run.power` comes out
-    too low, on level ground nearly zero. `grouser.traction.soil_work` adds what is missing.
+    The torque about the axle is that of the shear stresses, R² b ∫ τ_x(θ) dθ against the spin; times ω it is the power
+    a motor needs: that of f_x at the axle's speed, and what compacts and shears the soil. In a run the force acts at
+    the contact point, T (C.1), and the motor feels R f_x alone: energy per metre of `run.power` comes out too low, on
+    level ground nearly zero. `grouser.traction.soil_work` adds what is missing.
     """
 
     law = laws.ishigami
     slip_by_wheel_speed = True
 
-    cohesion: float = 800.0
+    cohesion: float = quantity(800.0, "Pa", checks.not_negative)
     """c [Pa], ≥ 0."""
-    friction_angle: float = math.radians(37.2)
+    friction_angle: float = quantity(math.radians(37.2), "rad", checks.positive)
     """φ [rad], 0 < φ < π/2."""
-    destructive_angle: float = math.radians(26.4)
+    destructive_angle: float = quantity(math.radians(26.4), "rad", checks.positive)
     """X_c [rad] of the soil ploughed aside, > 0, X_c + φ < π/2."""
-    k_c: float = 1.37e3
+    k_c: float = quantity(1.37e3, "N/m^(n+1)", checks.not_negative)
     """Pressure-sinkage modulus [N/m^(n+1)], ≥ 0."""
-    k_phi: float = 8.14e5
+    k_phi: float = quantity(8.14e5, "N/m^(n+2)", checks.positive)
     """Pressure-sinkage modulus [N/m^(n+2)], > 0."""
-    n: float = 1.0
+    n: float = quantity(1.0, "1", checks.positive, high=3.0)
     """Sinkage exponent, 0 < n ≤ 3."""
-    a_0: float = 0.40
+    a_0: float = quantity(0.40)
     """Share of the entry angle at which stress is largest, at zero slip."""
-    a_1: float = 0.15
+    a_1: float = quantity(0.15)
     """Growth of that share with slip ratio."""
-    density: float = 1.6e3
+    density: float = quantity(1.6e3, "kg/m³", checks.not_negative)
     """ρ_d of the soil [kg/m³], ≥ 0."""
-    sinkage_ratio: float = 1.0
+    sinkage_ratio: float = quantity(1.0, "1", low=0.0, high=1.5)
     """λ, ratio of the height of the rut behind the wheel to the sinkage ahead, 0 ≤ λ ≤ 1.5."""
     shear_x: tuple[float, float] = (0.036, 0.043)
     """k_x at slip angle zero [m], > 0, and its growth with |β| [m/rad], ≥ 0."""
     shear_y: tuple[float, float] = (0.013, 0.020)
     """k_y, likewise."""
-    isotropic_shear: float | None = None
+    isotropic_shear: float | None = quantity(None, "m", checks.positive)
     """Shear modulus K [m] of isotropic soil, which shears along the displacement (Jia et al.); None: k_x and k_y."""
     ploughing: bool = True
     """Whether soil pushed aside by the wheel's side resists (the bulldozing of (C.34))."""
-    damping: float = 2.5
+    damping: float = quantity(2.5, "s/m", checks.not_negative)
     """[s/m], ≥ 0: force is multiplied by 1 − damping v_z, never below zero. Not in T; at its load a wheel has the
     K_d of the other models, and sand gives nothing back."""
-    smoothing: float = 0.05
+    smoothing: float = quantity(0.05, "m/s", checks.positive)
     """ε [m/s], > 0: speed below which slip loses its meaning."""
     points: int = 4
     """Gauss points on either side of the largest stress; 4 give about 1e-5 of the load, 3e-4 in hard braking."""
 
     def __post_init__(self) -> None:
-        for name in ("cohesion", "k_c", "density", "damping"):
-            not_negative(getattr(self, name), f"Ishigami {name}")
-        for name in ("friction_angle", "destructive_angle", "k_phi", "n", "smoothing"):
-            checks.positive(getattr(self, name), f"Ishigami {name}")
-        for name in ("a_0", "a_1", "sinkage_ratio"):
-            checks.number(getattr(self, name), f"Ishigami {name}")
+        super().__post_init__()
         if self.friction_angle + self.destructive_angle >= math.pi / 2:
             raise SimulationError(
                 f"Ishigami friction_angle and destructive_angle: {self.friction_angle:g} and "
                 f"{self.destructive_angle:g} rad together reach a right angle; are they in degrees?"
             )
-        if self.n > 3.0:
-            raise SimulationError(f"Ishigami n: {self.n:g} is not between 0 and 3")
-        if not 0.0 <= self.sinkage_ratio <= 1.5:
-            raise SimulationError(f"Ishigami sinkage_ratio: {self.sinkage_ratio:g} is not between 0 and 1.5")
         # θ_m must stay between θ_r and θ_f; θ_r/θ_f is smallest in size for a shallow wheel or one in to its axle.
         ratio = self.sinkage_ratio
         behind = min(math.sqrt(ratio), math.acos(max(1.0 - ratio, 0.0)) / (math.pi / 2))
@@ -94,12 +86,10 @@ class Ishigami(Contact):
         for name in ("shear_x", "shear_y"):
             at_zero, growth = checks.array(getattr(self, name), f"Ishigami {name}", (2,)).tolist()
             checks.positive(at_zero, f"Ishigami {name} at zero slip angle")
-            not_negative(growth, f"Ishigami growth of {name}")
-        if self.isotropic_shear is not None:
-            checks.positive(self.isotropic_shear, "Ishigami isotropic_shear")
+            checks.not_negative(growth, f"Ishigami growth of {name}")
         checks.count(self.points, "Ishigami points", least=1, most=64)
 
-    def bind(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
+    def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
         if radius is None or width is None:
             missing = "radius" if radius is None else "width"
             raise SimulationError(f"Ishigami: the wheel has no {missing}, which terramechanics needs; give it one [m]")
@@ -126,13 +116,3 @@ class Ishigami(Contact):
         header[laws.DEEPEST] = R / max(1.0, self.sinkage_ratio)
         header[laws.POINTS] = self.points
         return np.concatenate((header, 0.5 * (nodes + 1.0), 0.5 * weights))
-
-    def _axle_torque(self, states: FloatArray, wheel: Wheel) -> FloatArray:
-        """R² b ∫ τ_x(θ) dθ with the stresses that `force` sums: normal stress points at the axle.
-
-        Torque × ω is the power a motor needs: that of f_x at the axle's speed, and what compacts and shears the soil.
-        """
-        par = self.bind(**wheel)
-        out = np.empty(states.shape[:-1])
-        sample_soil_torque(par, np.ascontiguousarray(states.reshape(-1, 5)), out.reshape(-1))
-        return out

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any, NoReturn
 
 import numpy as np
 
 from grouser import checks
 from grouser._kernels.contact import table as laws
-from grouser._kernels.contact.laws import sample_contact
-from grouser._kernels.law import Law
 from grouser.checks import FloatArray
-from grouser.contact.base import Contact, Wheel
+from grouser.contact.base import Contact, Wheel, sample
 from grouser.errors import SimulationError
-
-if TYPE_CHECKING:
-    pass
+from grouser.law import BoundLaw
 
 SAMPLES = 20_000
 OTHER_SPEEDS = (0.5, 2.0)
@@ -42,11 +39,11 @@ class Table(Contact):
     """A contact model read from a table: as quick as the simplest model, whatever was tabulated.
 
     The table spans every direction of (V_x, v_y, Rω), so all of slip ratio and slip angle, forwards and in reverse,
-    and penetration to a depth. The law is sampled at one speed, and taken to depend on slip, not on speed; below
-    its smoothing speed the table is regular in the same way as the built-in laws. Vertical velocity scales the
-    force by 1 − δ(Δz) v_z, with δ read off the law; so is lateral force that does not wait for a slip angle. The
-    law must not care whether left and right or front and back are swapped. What all this costs is measured when
-    the table is made, and stands in `error`.
+    and penetration to a depth. Force and axle torque are sampled at one speed and taken to depend on slip, not on
+    speed; below its smoothing speed the table is regular in the same way as the built-in laws. Vertical velocity
+    scales them by 1 − δ(Δz) v_z, with δ from the law; lateral force that has its full size at any slip angle is
+    tabulated apart. The law must be symmetric left to right and front to back. The error of all this is measured when
+    the table is made: `error`.
     """
 
     law = laws.table
@@ -64,7 +61,7 @@ class Table(Contact):
     speed: float
     """Speed at which the law was sampled [m/s]."""
     error: TableError
-    """How far it is from the law."""
+    """Its difference from the law."""
     fingerprint: str
     """Hash of the law, its parameters and the wheel."""
     par: FloatArray = field(repr=False)
@@ -106,24 +103,17 @@ class Table(Contact):
         ]
         if (n[0] + 1) * (n[1] + 1) * (n[2] + 1) > 4_000_000:
             raise SimulationError(f"Table cells: {n} are more than 4 000 000 nodes")
-        law_par = model.bind(R, width, load)
-        par = _tabulate(model, law_par, n, deepest, eps, at)
+        bound = model.bind(R, width, load)
+        par = _tabulate(bound, n, deepest, eps, at)
         par.flags.writeable = False
-        for name, value in (
-            ("model", model),
-            ("radius", R),
-            ("width", width),
-            ("load", load),
-            ("depth", deepest),
-            ("speed", at),
-            ("slip_by_wheel_speed", model.slip_by_wheel_speed),
-            ("par", par),
-            ("_law_par", law_par),
-            ("fingerprint", model.fingerprint_for(R, width, load)),
-        ):
-            object.__setattr__(self, name, value)
+        code = getattr(model, "function", model.law.function).__code__
+        made_of = f"{model!r} {code.co_consts!r} {code.co_names}".encode() + code.co_code + bound.parameters.tobytes()
+        self.__dict__.update(
+            model=model, radius=R, width=width, load=load, depth=deepest, speed=at, par=par, _law_par=bound.parameters,
+            slip_by_wheel_speed=model.slip_by_wheel_speed, fingerprint=hashlib.sha256(made_of).hexdigest()[:16],
+        )  # fmt: skip
         error = TableError(*self._compare(eps, (1.0, 1.0)), *self._compare(eps, OTHER_SPEEDS))
-        object.__setattr__(self, "error", error)
+        self.__dict__["error"] = error
         off = max(error.max, error.rms_other_speeds)
         if not off <= tolerance:
             raise SimulationError(
@@ -132,8 +122,8 @@ class Table(Contact):
                 f"velocity rather than slip ratio and angle"
             )
 
-    def bind(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
-        """The table; refused for another wheel [m, m, N] than it was made for. What is None is taken as right."""
+    def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
+        """The table, in SI units; refused for another wheel [m, m, N] than it was made for. None fits."""
         for name, given, made in (("radius", radius, self.radius), ("width", width, self.width)):
             if given is not None and made is not None and not abs(given - made) <= 1e-9 * made:
                 raise SimulationError(
@@ -141,7 +131,7 @@ class Table(Contact):
                     f"not {checks.number(given, name):g} m; make one for this wheel"
                 )
         if load is not None:
-            wanted = self.model.bind(self.radius, self.width, load)
+            wanted = self.model.pack(self.radius, self.width, load)
             if not np.allclose(wanted, self._law_par, rtol=1e-6, atol=0.0):
                 raise SimulationError(
                     f"Table of {type(self.model).__name__}: made for a load of {self.load or 0.0:g} N, not {load:g} N, "
@@ -149,14 +139,18 @@ class Table(Contact):
                 )
         return self.par
 
-    def _axle_torque(self, states: FloatArray, wheel: Wheel) -> FloatArray:
-        """That of the model that was tabulated, itself and not from a table."""
-        self.bind(**wheel)
-        return self.model._axle_torque(states, {"radius": self.radius, "width": self.width, "load": self.load})
+    @property
+    def parameters(self) -> tuple[()]:
+        """None: the numbers are in the table."""
+        return ()
 
-    def _wheel(self, radius: float | None, width: float | None, load: float | None) -> Wheel:
+    def replace(self, **changes: Any) -> NoReturn:
+        """Refused: change the model and tabulate it again."""
+        raise SimulationError(f"Table of {type(self.model).__name__}: cannot be changed; make one of another model")
+
+    def _wheel(self, radius: float | None = None, width: float | None = None, load: float | None = None) -> Wheel:
         """The wheel the table was made for, if that is the one given."""
-        self.bind(radius, width, load)
+        self.pack(radius, width, load)
         return {"radius": self.radius, "width": self.width, "load": self.load}
 
     def _compare(self, epsilon: float, speeds: tuple[float, float]) -> tuple[float, float]:
@@ -171,36 +165,27 @@ class Table(Contact):
         v_y = (speed - reach) * random.choice((-1.0, 1.0), SAMPLES)
         v_z = random.uniform(-0.05, 0.05, SAMPLES)
         x = np.column_stack((v_x, v_y, v_z, 0.5 * (total - v_x), -self.depth * u * u))
-        wanted, _ = _sample(self.model.law, self._law_par, x)
-        found, _ = _sample(self.law, self.par, x)
-        peak = float(np.linalg.norm(wanted, axis=1).max())
+        wanted, _ = sample(self.model.bind(self.radius, self.width, self.load), x)
+        found, _ = sample(self.bind(None, None, None), x)
+        peak = float(np.linalg.norm(wanted[:, :3], axis=1).max())
         if not np.isfinite(wanted).all() or peak == 0.0:
             return np.inf, np.inf
-        off = np.linalg.norm(found - wanted, axis=1) / peak
+        off = np.linalg.norm((found - wanted)[:, :3], axis=1) / peak
         return float(off.max()), float(np.sqrt(np.mean(off**2)))
 
 
-def _sample(law: Law, par: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    out = np.empty((len(x), 3))
-    jac = np.empty((len(x), 15))
-    sample_contact(law.address, par.ctypes.data, x, out, jac)
-    return out, jac
-
-
-def _tabulate(
-    model: Contact, law_par: FloatArray, n: list[int], depth: float, epsilon: float, speed: float
-) -> FloatArray:
+def _tabulate(law: BoundLaw, n: list[int], depth: float, epsilon: float, speed: float) -> FloatArray:
     """The table as the law reads it: header, nodes, and δ over penetration."""
     count = (n[0] + 1) * (n[1] + 1) * (n[2] + 1)
     x = np.empty((count, 2, 5))
     laws.node_states(n[0], n[1], n[2], depth, epsilon, speed, x)
-    out, _ = _sample(model.law, law_par, x.reshape(-1, 5))
+    out, _ = sample(law, x.reshape(-1, 5))
     rolling = np.ascontiguousarray(x[: n[2] + 1, 0])
-    ploughs = _ploughing(model.law, law_par, rolling, epsilon)
+    ploughs = _ploughing(law, rolling, epsilon)
     nodes = np.empty((count, laws.WIDE))
-    laws.fill_table(x, out.reshape(count, 2, 3), epsilon, ploughs, nodes)
+    laws.fill_table(x, out.reshape(count, 2, 4), epsilon, ploughs, nodes)
     # The damping of a wheel that rolls without slip.
-    f, f_x = _sample(model.law, law_par, rolling)
+    f, f_x = sample(law, rolling)
     damping = np.divide(-f_x[:, 12], f[:, 2], out=np.zeros(n[2] + 1), where=f[:, 2] > 0.0)
     header = np.zeros(laws.NODES)
     header[laws.N_A], header[laws.N_B], header[laws.N_U] = n
@@ -208,7 +193,7 @@ def _tabulate(
     return np.concatenate((header, nodes.ravel(), damping, ploughs))
 
 
-def _ploughing(law: Law, law_par: FloatArray, rolling: FloatArray, epsilon: float) -> FloatArray:
+def _ploughing(law: BoundLaw, rolling: FloatArray, epsilon: float) -> FloatArray:
     """Lateral force per penetration that has its full size at the smallest slip angle, at the penetrations given.
 
     At ten thousand times ε sideslip of 30 ε is no angle yet; what is linear in it is taken off.
@@ -219,6 +204,6 @@ def _ploughing(law: Law, law_par: FloatArray, rolling: FloatArray, epsilon: floa
         x[:, 0] = 0.0
         x[:, 1] = sideslip
         x[:, 3] = 1e4 * epsilon
-        aside.append(_sample(law, law_par, x)[0][:, 1])
+        aside.append(sample(law, x)[0][:, 1])
     force: FloatArray = (2.0 * aside[0] - aside[1]) / -rolling[:, 4]
     return force

@@ -26,6 +26,7 @@ from grouser.dynamics.external import ExternalForce
 from grouser.dynamics.step import Step, take_step
 from grouser.errors import SimulationError
 from grouser.joints.models import JointModel
+from grouser.law import BoundLaw
 from grouser.rooms import give_dynamic_scratch, give_scratch, take_dynamic_scratch, take_scratch
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
@@ -50,7 +51,7 @@ class Dynamics:
     actuator: Actuator | None = None
     """Actuator model; None is ideal: actuated joints follow their commands exactly."""
     joints: tuple[JointModel, ...] = ()
-    """Springs and stops beside those of the vehicle's own couplings."""
+    """Springs, stops and laws of your own, in addition to the vehicle's own couplings."""
     external: tuple[ExternalForce, ...] = ()
     """Forces from outside."""
     integrator: str = "euler"
@@ -100,7 +101,7 @@ class Dynamics:
         inert = [f.name for f in vehicle.frames if f.is_wheel and f.mass > 0.0 and not np.any(f.inertia_matrix)]
         if inert and self.actuator is not None:
             raise SimulationError(f"wheel '{inert[0]}' has mass but no inertia: a torque would spin it at once; add it")
-        _ = self._parts, self.vehicle_arrays  # refuses bad parameters now, not in the middle of a run
+        _ = self._base, self.vehicle_arrays  # refuses bad parameters now, not in the middle of a run
 
     def __getstate__(self) -> dict[str, Any]:
         # Addresses of laws and parameters mean nothing in another process, nor once this model is gone: a copy, pickled
@@ -117,8 +118,8 @@ class Dynamics:
 
     @cached_property
     def _described(self) -> str:
-        told = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "vehicle")
-        return f"Dynamics({', '.join(f'{name}={value!r}' for name, value in told)})"
+        settings = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "vehicle")
+        return f"Dynamics({', '.join(f'{name}={value!r}' for name, value in settings)})"
 
     def _contacts(self) -> dict[str, Contact]:
         if not isinstance(self.contact, Mapping):
@@ -169,45 +170,34 @@ class Dynamics:
         return made
 
     @cached_property
-    def _parts(self) -> dict[str, Any]:
-        """Parameter arrays and addresses, kept alive with the model."""
+    def _laws(self) -> dict[str, list[BoundLaw]]:
+        """The laws of contacts, couplings and actuator, kept alive with the model; address 0 is a rigid coupling."""
         vehicle = self.vehicle
         frames = {f.name: f for f in vehicle.frames}
-        keep: list[FloatArray] = []
-
-        def kept(par: FloatArray) -> int:
-            keep.append(par)
-            return int(par.ctypes.data)
-
-        contact, rolling = [], []
-        for name, model in self._contacts().items():
-            rolling.append(float(getattr(model, "rolling_resistance", 0.0)))
-            par = model.bind(frames[name].radius, frames[name].width, self.wheel_load)
-            contact.append((model.law.address, kept(par)))
+        contact = [
+            model.bind(frames[name].radius, frames[name].width, self.wheel_load)
+            for name, model in self._contacts().items()
+        ]
         coupling = []
         for one in vehicle.couplings:
-            if one.stiffness is None:
-                coupling.append((0, 0))
-                continue
-            damping = one.stiffness * DEFAULT_DAMPING_TIME if one.damping is None else one.damping
-            coupling.append((spring.address, kept(np.array([one.stiffness, damping]))))
-        for joint in self.joints:
-            par = joint.bind()
-            coupling.append((joint.law.address, kept(par)))
-        actuator, armature = (0, 0), np.zeros(vehicle.n_joints)
-        if self.actuator is not None:
-            par = self.actuator.bind(vehicle)
-            actuator = (self.actuator.law.address, kept(par))
-            armature = self.actuator.armature(vehicle)
-        external = np.array([e.pack(vehicle) for e in self.external]).reshape(-1, 11)
+            stiffness = one.stiffness or 0.0
+            damping = stiffness * DEFAULT_DAMPING_TIME if one.damping is None else one.damping
+            address = 0 if one.stiffness is None else spring.address
+            coupling.append(BoundLaw(address, np.array([stiffness, damping])))
+        coupling += [joint.bind() for joint in self.joints]
+        actuator = [] if self.actuator is None else [self.actuator.bind(vehicle)]
+        return {"contact": contact, "coupling": coupling, "actuator": actuator}
+
+    @cached_property
+    def _memory(self) -> dict[str, Any]:
+        """What laws remember at the start: that of the actuator, then that of each coupling."""
+        of_actuator = np.zeros(0) if self.actuator is None else self.actuator.start_memory(self.vehicle)
+        parts = [of_actuator, *(np.zeros(0) for _ in self.vehicle.couplings), *(j.start_memory for j in self.joints)]
+        sizes = np.array([len(part) for part in parts], dtype=np.int64)
         return {
-            "keep": keep,
-            "contact": np.array(contact, dtype=np.int64),
-            "rolling": np.array(rolling),
-            "coupling": np.array(coupling, dtype=np.int64).reshape(-1, 2),
-            "actuator": np.array(actuator, dtype=np.int64),
-            "armature": armature,
-            "external": external,
+            "memory": np.concatenate(parts),
+            "actuator_memory": len(of_actuator),
+            "coupling_memory": np.column_stack([np.cumsum(sizes)[:-1], sizes[1:]]),
         }
 
     def arrays(self, dt: float | None = None) -> DynamicModel:
@@ -228,7 +218,10 @@ class Dynamics:
     @cached_property
     def _base(self) -> DynamicModel:
         """The model as the engine takes it, but for the step."""
-        vehicle, parts = self.vehicle, self._parts
+        vehicle, laws = self.vehicle, self._laws
+        pairs = {
+            kind: np.array([law.pair for law in found], dtype=np.int64).reshape(-1, 2) for kind, found in laws.items()
+        }
         nv, nw = 6 + vehicle.n_joints, vehicle.n_wheels
         ideal = self.actuator is None
         everything = np.arange(nv)
@@ -254,14 +247,15 @@ class Dynamics:
             support=support,
             support_size=size,
             spin=spin,
-            contact=parts["contact"],
-            rolling=parts["rolling"],
-            actuator=parts["actuator"],
-            coupling=parts["coupling"],
-            rigid=np.flatnonzero(parts["coupling"][:, 0] == 0).astype(np.int64),
+            contact=pairs["contact"],
+            rolling=np.array([float(contact.rolling_resistance) for contact in self._contacts().values()]),
+            actuator=np.zeros(2, dtype=np.int64) if ideal else pairs["actuator"][0],
+            coupling=pairs["coupling"],
+            **self._memory,
+            rigid=np.flatnonzero(pairs["coupling"][:, 0] == 0).astype(np.int64),
             rigid_gain=1.0 / self.coupling_time_constant,
-            armature=parts["armature"],
-            external=parts["external"],
+            armature=np.zeros(vehicle.n_joints) if self.actuator is None else self.actuator.armature(vehicle),
+            external=np.array([e.pack(vehicle) for e in self.external]).reshape(-1, 11),
             gravity=float(self.gravity),
             tolerance=RELATIVE_TOLERANCE * weight if self.tolerance is None else float(self.tolerance),
             iterations=int(self.max_iterations),

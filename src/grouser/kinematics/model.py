@@ -180,8 +180,8 @@ class Kinematics:
             gain=np.concatenate([np.tile([0.0, 0.0, 1.0], nw), np.ones(nc)]),
             target=np.full(nw, -self.penetration),
             slip_mode=_slip_mode(self.slip),
-            slip_address=0 if self.slip is None else self.slip.law.address,
-            slip_par=0 if self.slip is None else self.slip.par.ctypes.data,
+            slip_address=0 if self.slip is None else self.slip.bound.address,
+            slip_par=0 if self.slip is None else self.slip.bound.par_address,
             tip_cosine=math.cos(self.tip_angle),
             gravity=self.gravity,
         )

@@ -30,7 +30,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import Parameter
 from grouser.motion.powertrain import Powertrain
-from grouser.motion.velocity import VelocityModel, coefficients
+from grouser.motion.velocity import VelocityModel
 from grouser.slip import BodySlip, DriveFrameSlip
 from grouser.terrain import Terrain, plane
 from grouser.vehicles import Vehicle
@@ -192,7 +192,7 @@ def model_tables(motion: MotionModel) -> dict[str, Any]:
         if isinstance(model.slip, BodySlip):
             names = ("lon", "lat", "ang", "up")
             axes = dict(zip(names, model.slip.axes.tolist(), strict=True))
-            out["slip"] = {"parameters": coefficients(model.slip), "apply": model.slip.apply, **axes}
+            out["slip"] = {"parameters": model.slip.coefficients.tolist(), "apply": model.slip.apply, **axes}
             if type(model.slip) is not BodySlip:  # without a kind it is BodySlip, as in files of older versions
                 out["slip"]["kind"] = type(model.slip).__name__
         elif model.slip is not None:

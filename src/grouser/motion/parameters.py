@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,15 +14,14 @@ import numpy as np
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.contact import Contact
-from grouser.contact.piecewise import SLIP_STIFFNESS_TIME
-from grouser.contact.spring import SpringContact
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.kinematics import Kinematics
+from grouser.law import OwnLaw
 from grouser.motion import vehicle_fields
 from grouser.motion.model import MotionModel
 from grouser.motion.parameter_table import TABLE, row_of
-from grouser.motion.velocity import VelocityModel, coefficients
+from grouser.motion.velocity import VelocityModel
 from grouser.slip import BodySlip
 
 SENSOR = ("x", "y", "z", "yaw", "lag")
@@ -110,8 +109,8 @@ def _slip_part(motion: MotionModel) -> Part | None:
         return _model_part(motion, "slip")
     base = BodySlip(np.zeros(6)) if motion.model.slip is None else motion.model.slip
     if not isinstance(base, BodySlip):
-        return _nothing("slip.p1, slip.p2, … are of BodySlip and DriveFrameSlip; this model has a slip law of its own")
-    numbers = coefficients(base)
+        return _law_part("slip", base)
+    numbers = base.coefficients
     names = [f"p{i}" for i in range(1, len(numbers) + 1)]
 
     def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
@@ -149,31 +148,17 @@ def _actuator_part(motion: MotionModel) -> Part | None:
 
 
 def _law_part(part: str, law: Any) -> Part:
-    """Numbers of a contact or actuator law: those that it declares (name, value, unit, low, high), else its fields."""
-    declared = getattr(law, "parameters", None)
-    values: dict[str, float] = {}
-    if declared is not None:
-        values = {p.name: float(p.value) for p in declared}
-    else:
-        for field in (f.name for f in fields(law)):
-            value = getattr(law, field)
-            inside = {f"{field}.{k}": v for k, v in vars(value).items()} if is_dataclass(value) else {field: value}
-            values |= {name: float(v) for name, v in inside.items() if type(v) in (int, float)}
+    """Numbers that a contact, actuator or slip law declares, with their bounds."""
 
     def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
-        own, new = getattr(m.model, part), dict(values)
-        if declared is not None:
-            return {"model": m.model.replace(**{part: own.replace(**values)})}  # type: ignore[union-attr]
-        for name in values:
-            curve, _, factor = name.partition(".")
-            if factor:
-                new[curve] = replace(new.get(curve, getattr(own, curve)), **{factor: new.pop(name)})
-        return {"model": m.model.replace(**{part: replace(own, **new)})}  # type: ignore[union-attr]
+        return {"model": m.model.replace(**{part: getattr(m.model, part).replace(**values)})}  # type: ignore[union-attr]
 
-    return Part(values, changed, bounds={p.name: (float(p.low), float(p.high)) for p in declared or ()})
+    values = {p.name: float(p.value) for p in law.parameters}
+    return Part(values, changed, bounds={p.name: (float(p.low), float(p.high)) for p in law.parameters})
 
 
 def _contact_part(motion: MotionModel) -> Part | None:
+    """Of a shipped contact law the table's names are listed, of a user's own all that it declares."""
     model = motion.model
     if not isinstance(model, Dynamics):
         return None
@@ -181,13 +166,11 @@ def _contact_part(motion: MotionModel) -> Part | None:
     if not isinstance(contact, Contact):
         return _nothing("contact parameters are of one contact model; this vehicle has one per wheel")
     part = _law_part("contact", contact)
-    values = dict(part.values)
-    if isinstance(contact, SpringContact):  # numbers that are not given follow from the load of a wheel
-        spring = contact.spring(model.wheel_load)
-        found = {"stiffness": spring.stiffness, "damping": spring.damping}
-        found |= dict.fromkeys(("slip_stiffness_x", "slip_stiffness_y"), SLIP_STIFFNESS_TIME * spring.stiffness)
-        values |= {name: float(v) for name, v in found.items() if hasattr(contact, name) and name not in values}
-    return part._replace(values=values, listed=[name for name in CONTACT if name in values] or list(values))
+    if isinstance(contact, OwnLaw):
+        return part
+    # What is not given follows from the load of a wheel.
+    values = {p.name: float(p.value) for p in contact.at_load(model.wheel_load).parameters}
+    return part._replace(values=values, bounds={}, listed=[name for name in CONTACT if name in values])
 
 
 def _nothing(why: str) -> Part:

@@ -129,13 +129,8 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
 def slip_of(model: object) -> FloatArray | None:
     """Slip parameters in which the velocity of a model is affine, (k,); None if it has no such slip."""
     if isinstance(model, Kinematics):
-        return coefficients(model.slip) if isinstance(model.slip, BodySlip) else None
+        return model.slip.coefficients if isinstance(model.slip, BodySlip) else None
     return model.affine_slip if isinstance(model, VelocityModel) else None
-
-
-def coefficients(slip: BodySlip) -> FloatArray:
-    """Parameters of a body slip, (k,)."""
-    return slip.parameters
 
 
 class SlipTwists:
@@ -152,7 +147,7 @@ class SlipTwists:
             return
         slip = model.slip
         assert isinstance(slip, BodySlip)
-        count = len(coefficients(slip))
+        count = len(slip.coefficients)
         self.none = twists(model.replace(slip=slip.with_parameters(np.zeros(count))), inputs)
         self.slopes = np.empty((*self.none.shape, count))
         for k, p in enumerate(np.eye(count)):  # in place: of a long log there is no room for them twice
@@ -170,7 +165,7 @@ class SlipTwists:
         slip, own = model.slip, mine.slip
         assert isinstance(slip, BodySlip)
         assert isinstance(own, BodySlip)
-        keys = [(type(s), s.apply, len(coefficients(s)), s.axes.tobytes()) for s in (slip, own)]
+        keys = [(type(s), s.apply, len(s.coefficients), s.axes.tobytes()) for s in (slip, own)]
         return keys[0] == keys[1]
 
     def twists(self, slip: FloatArray, part: slice = slice(None)) -> FloatArray:

@@ -8,47 +8,36 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Protocol
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels.law import Law
+from grouser._kernels.own_law import own_law
 from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError, SimulationError
-from grouser.own_function import check_arguments, compiler_reason, name_of, try_out
+from grouser.law import BoundLaw, OwnLaw
 from grouser.simulation.steering import Segment, fixed_rates, level_motion
 from grouser.vehicles import Vehicle
 
-__all__ = ["Bound", "Drive", "arc", "as_drive", "compiled", "constant", "function", "schedule", "table", "twist"]
+__all__ = ["Drive", "arc", "as_drive", "constant", "function", "law", "schedule", "table", "twist"]
 
 
-@dataclass(frozen=True, eq=False)
-class Bound:
-    """A drive made ready for one vehicle: a law's address, its parameters, and what keeps them alive."""
-
-    address: int
-    """Of the compiled law."""
-    par: FloatArray
-    """Parameters of the law, in SI units."""
-    keep: Any = None
-    """What must live as long as the law is called."""
-
-    def raise_error(self) -> None:
-        """Raise what a Python drive raised while the engine called it."""
-        error = getattr(self.keep, "error", None)
-        if error is not None:
-            raise error
+def raise_error(bound: BoundLaw) -> None:
+    """Raise what a Python drive raised while the engine called it."""
+    error = getattr(bound.keep, "error", None)
+    if error is not None:
+        raise error
 
 
 class Drive(Protocol):
     """Anything that can be made ready for a vehicle and a step."""
 
-    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
+    def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
         """The drive as a law for this vehicle, stepped by dt [s]."""
         ...
 
@@ -58,7 +47,7 @@ class _Steered(Protocol):
 
 
 class _Single:
-    def bind(self: _Steered, vehicle: Vehicle, dt: float) -> Bound:
+    def bind(self: _Steered, vehicle: Vehicle, dt: float) -> BoundLaw:
         return bind_segments([(0.0, self.segment(vehicle))])
 
 
@@ -98,7 +87,7 @@ class _Twist(_Single):
 class _Schedule:
     parts: tuple[tuple[float, Any], ...]
 
-    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
+    def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
         return bind_segments([(start, part.segment(vehicle)) for start, part in self.parts])
 
 
@@ -107,7 +96,7 @@ class _Table:
     commands: FloatArray
     dt: float | None
 
-    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
+    def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
         n = len(vehicle.arrays.actuated)
         if self.commands.shape[1] != n:
             raise SimulationError(
@@ -115,31 +104,24 @@ class _Table:
                 f"({', '.join(vehicle.actuated)})"
             )
         head = [len(self.commands), n, dt if self.dt is None else self.dt]
-        return Bound(laws.table.address, np.concatenate([head, self.commands.ravel()]))
+        return BoundLaw(laws.table.address, np.concatenate([head, self.commands.ravel()]))
 
 
-@dataclass(frozen=True, eq=False)
-class _Compiled:
-    body: Callable[..., Any]
+class OwnDrive(OwnLaw):
+    """A drive made from a Python function by `law`."""
 
-    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
-        nq, nv, na = 7 + vehicle.n_joints, 6 + vehicle.n_joints, len(vehicle.actuated)
-        check_arguments(self.body, ("t", "state", "velocity", "command"), "drive")
+    kind = "drive law"
+    arguments = ("t", "state", "velocity")
+    returns = "a rate for each actuated joint"
+
+    def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
+        """The drive as a law for this vehicle; the step dt [s] does not matter."""
+        nq, na = 7 + vehicle.n_joints, len(vehicle.actuated)
         level = np.zeros(nq)
         level[0] = 1.0
-        try_out(self.body, (0.0, level, np.zeros(nv), np.zeros(na)), "drive")
-        inner = numba.njit(error_model="numpy")(self.body)
-
-        def law(par, x, out, jac):  # type: ignore[no-untyped-def]
-            values = numba.carray(x, (1 + nq + nv,))
-            inner(values[0], values[1 : 1 + nq], values[1 + nq :], numba.carray(out, (na,)))
-
-        compiled = Law(law, cached=False)
-        try:
-            address = compiled.address
-        except Exception as error:  # Numba raises more than its own errors
-            raise SimulationError(f"drive '{name_of(self.body)}' does not compile: {compiler_reason(error)}") from None
-        return Bound(address, np.zeros(1), compiled)
+        build = partial(own_law, inputs=2 * nq, outputs=na)
+        law = self._law((nq, na), (0.0, level, np.zeros(nq - 1)), build, {na: ()})
+        return BoundLaw(law.address, np.array([*self.values, 0.0]), law)
 
 
 class Callback:
@@ -181,9 +163,9 @@ def _explained(error: Exception, body: object) -> Exception:
 class _Function:
     body: Callable[[float, FloatArray], ArrayLike]
 
-    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
+    def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
         callback = Callback(self.body, vehicle)
-        return Bound(callback.address, np.zeros(1), callback)
+        return BoundLaw(callback.address, np.zeros(1), callback)
 
 
 def constant(rates: float | ArrayLike | Mapping[str, float]) -> Drive:
@@ -232,11 +214,13 @@ def function(body: Callable[[float, FloatArray], ArrayLike]) -> Drive:
     return _Function(body)
 
 
-def compiled(body: Callable[..., Any]) -> Drive:
-    """A drive from `body(t, state, velocity, command)`, which writes into command; compiled by Numba, full speed."""
-    if not callable(body):
-        raise SimulationError(f"drive: {body!r:.60} is not a function of (t, state, velocity, command)")
-    return _Compiled(body)
+def law(function: Callable[..., Any]) -> OwnDrive:
+    """Make a drive of a plain Python function, compiled by Numba: no Python is called while the engine runs.
+
+    function: `f(t, state, velocity, *, speed=gr.param(1.0, "rad/s"), …)` of the time [s], the state (nq,) and the
+        velocity of the last step (nv,) returns the commanded rates (na,) [rad/s or m/s] of the actuated joints.
+    """
+    return OwnDrive(function)
 
 
 def as_drive(value: Any) -> Drive:
@@ -250,12 +234,12 @@ def as_drive(value: Any) -> Drive:
     raise SimulationError(f"drive: {value!r:.60} is not a drive, an array of commands or a callable")
 
 
-def bind_rates(rates: Sequence[float]) -> Bound:
+def bind_rates(rates: Sequence[float]) -> BoundLaw:
     """Constant rates of the actuated joints [rad/s or m/s], as `constant` gives them; not checked."""
-    return Bound(laws.table.address, np.array([1.0, len(rates), 1.0, *rates]))
+    return BoundLaw(laws.table.address, np.array([1.0, len(rates), 1.0, *rates]))
 
 
-def bind_segments(parts: list[tuple[float, Segment]]) -> Bound:
+def bind_segments(parts: list[tuple[float, Segment]]) -> BoundLaw:
     """Segments one after another, each with its start time [s]."""
     head = [len(parts), len(parts[0][1].rate), *(start for start, _ in parts)]
-    return Bound(laws.schedule.address, np.concatenate([head, *(segment.pack() for _, segment in parts)]))
+    return BoundLaw(laws.schedule.address, np.concatenate([head, *(segment.pack() for _, segment in parts)]))

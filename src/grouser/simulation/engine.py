@@ -19,8 +19,8 @@ from grouser._kernels.simulation.rollout import (
 )
 from grouser.checks import FloatArray
 from grouser.kinematics import Kinematics
+from grouser.law import BoundLaw
 from grouser.rooms import give_dynamic_scratch, give_scratch, take_dynamic_scratch, take_scratch
-from grouser.simulation.drive import Bound
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
 from grouser.threads import in_slices, thread_count
@@ -81,7 +81,7 @@ class Records(NamedTuple):
 def launch(
     model: Kinematics | Dynamics,
     ground: Terrain,
-    drives: list[Bound] | NDArray[np.int64],
+    drives: list[BoundLaw] | NDArray[np.int64],
     starts: FloatArray,
     *,
     dt: float,
@@ -126,7 +126,7 @@ class Launcher:
 
     def __call__(
         self,
-        drives: list[Bound] | NDArray[np.int64],
+        drives: list[BoundLaw] | NDArray[np.int64],
         starts: FloatArray,
         velocities: FloatArray | None = None,
         threads: int | None = None,
@@ -135,7 +135,7 @@ class Launcher:
         n, details = len(starts), self._details
         forced = details if self._dynamic else 0
         if isinstance(drives, list):
-            drives = np.array([(d.address, d.par.ctypes.data) for d in drives])
+            drives = np.array([one.pair for one in drives])
         batch = Batch.zeros(n=n, nq=nq, nv=nv, nw=nw, na=na, rows=0, details=0, forced=0, **self._timing)
         batch.drives[:] = drives
         batch.q[:] = starts

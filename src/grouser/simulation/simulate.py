@@ -12,7 +12,7 @@ from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.once import once_each
-from grouser.simulation.drive import as_drive
+from grouser.simulation.drive import as_drive, raise_error
 from grouser.simulation.engine import launch
 from grouser.simulation.run import Run
 from grouser.simulation.settle import start_state
@@ -58,7 +58,7 @@ def simulate(
     state = start_state(vehicle, ground, start, model.penetration)
     v = start_velocity(model, ground, [bound], state[None], velocity, step)
     records = launch(model, ground, [bound], state[None], dt=step, steps=steps, every=k, detailed=True, velocities=v)
-    bound.raise_error()
+    raise_error(bound)
     return Run.from_records(model, ground, records, dt=step, every=k)
 
 

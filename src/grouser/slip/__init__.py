@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING
 from grouser.lazy import lazy
 
 if TYPE_CHECKING:
-    from grouser.slip.body import BodySlip, Slip
-    from grouser.slip.drive_frame import DriveFrameSlip
-    from grouser.slip.function import function
+    from grouser.slip.body import BodySlip, DriveFrameSlip, Slip, law
 
-__all__ = ["BodySlip", "DriveFrameSlip", "Slip", "function"]
+__all__ = ["BodySlip", "DriveFrameSlip", "Slip", "law"]
 
 lazy(__name__)

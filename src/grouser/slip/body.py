@@ -1,20 +1,23 @@
-"""Body slip in six parameters, T (2.48), (2.49)."""
+"""Body slip in six or seven coefficients, T (2.48), (2.49), L (5.7)–(5.10), or by your own law."""
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels.law import Law
+from grouser._kernels.own_law import own_law
 from grouser._kernels.slip import laws
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.own_function import stays_here
+from grouser.law import BoundLaw, Function, LawParameter, OwnLaw, decorated
 
 if TYPE_CHECKING:
     from typing import Self
@@ -22,35 +25,40 @@ if TYPE_CHECKING:
 APPLICATIONS = ("body", "wheels")
 
 
-@dataclass(frozen=True, eq=False)
-class Slip:
+class Slip(ABC):
     """A slip law with its parameters: what `Kinematics(slip=...)` takes."""
 
     law: Law
     """The compiled law, called with (ω, v_cg, force per mass) at the centre of mass, body coordinates."""
-    par: FloatArray
-    """Its parameters."""
-    apply: str = "wheels"
+    apply: str
     """"body": the slip is added to the body's velocity, T (2.51), wheels may leave the ground for a while;
     "wheels": it becomes slip at the wheels and the velocity is solved again, T (2.52)."""
 
-    def __post_init__(self) -> None:
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[LawParameter, ...]:
+        """Its numbers by name."""
+
+    @abstractmethod
+    def replace(self, **values: float) -> Self:
+        """The same slip with some of its numbers changed, each in its unit."""
+
+    @abstractmethod
+    def pack(self) -> FloatArray:
+        """The law's numbers, in SI units."""
+
+    @cached_property
+    def bound(self) -> BoundLaw:
+        """The law for the engine; valid while this slip is alive."""
+        return BoundLaw(self.law.address, self.pack(), self.law)
+
+    def _check_apply(self) -> None:
         if self.apply not in APPLICATIONS:
             raise SimulationError(f"slip: apply = {self.apply!r:.40} is not one of {', '.join(APPLICATIONS)}")
-        object.__setattr__(self, "par", checks.array(self.par, "slip parameters", (None,)))
 
     def __getstate__(self) -> dict[str, Any]:
-        # A law is an address in this process; what is shipped is found again by its name.
-        names = [name for name, law in vars(laws).items() if law is self.law]
-        if not names:
-            raise stays_here("this slip model")
-        return {**self.__dict__, "law": names[0]}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({**state, "law": getattr(laws, state["law"])})
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self  # immutable
+        # An address means nothing in another process: a copy binds its own.
+        return {name: value for name, value in self.__dict__.items() if name != "bound"}
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -62,8 +70,16 @@ class BodySlip(Slip):
     p₁, p₃, p₂ < 0; understeer p₄, p₆ < 0.
     """
 
-    parameters: FloatArray = field(default_factory=lambda: np.zeros(6))
-    """p₁, p₂, p₃, p₆ (ratios) and p₄, p₅ [rad/m], shape (6,)."""
+    law = laws.six_parameters
+    units: ClassVar[tuple[str, ...]] = ("1", "1", "1", "rad/m", "rad/m", "1")
+    """Of p₁, p₂, …"""
+
+    coefficients: FloatArray
+    """p₁, p₂, p₃, p₆ (ratios), p₄, p₅ [rad/m] and perhaps p₇ [s/m], shape (6,) or (7,)."""
+    axes: FloatArray
+    """The directions lon, lat, ang, up in body coordinates, shape (4, 3)."""
+    apply: str = "wheels"
+    """"body" or "wheels", as in `Slip`."""
 
     def __init__(
         self,
@@ -75,37 +91,112 @@ class BodySlip(Slip):
         up: ArrayLike = (0.0, 0.0, 1.0),
         apply: str = "wheels",
     ) -> None:
-        """Six parameters, the body directions they act along (T Fig. 2.7), and how slip is applied."""
-        p = checks.array(parameters, "slip parameters", (6,))
-        directions = [unit(value, name) for value, name in ((lon, "lon"), (lat, "lat"), (ang, "ang"), (up, "up"))]
-        object.__setattr__(self, "parameters", p)
-        object.__setattr__(self, "law", laws.six_parameters)
-        object.__setattr__(self, "par", np.concatenate([p, *directions]))
-        object.__setattr__(self, "apply", apply)
-        Slip.__post_init__(self)
+        """Parameters p₁, p₂, …, the body directions they act along (T Fig. 2.7), and how slip is applied."""
+        directions = ((lon, "lon"), (lat, "lat"), (ang, "ang"), (up, "up"))
+        axes = np.array([_unit(value, name) for value, name in directions])
+        self.__dict__.update(coefficients=self._checked(parameters), axes=axes, apply=apply)
+        self._check_apply()
 
     @property
-    def axes(self) -> FloatArray:
-        """The directions lon, lat, ang, up in body coordinates, shape (4, 3)."""
-        return self.par[-12:].reshape(4, 3)
+    def parameters(self) -> tuple[LawParameter, ...]:
+        values = enumerate(self.coefficients.tolist())
+        return tuple(LawParameter(f"p{i + 1}", value, self.units[i], -5.0, 5.0) for i, value in values)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.parameters.tolist()}, apply={self.apply!r})"
+    def replace(self, **values: float) -> Self:
+        changed = self.coefficients.copy()
+        names = [p.name for p in self.parameters]
+        for name, value in values.items():
+            if name not in names:
+                raise SimulationError(f"slip parameters: no {name!r:.40}; there are {', '.join(names)}")
+            changed[names.index(name)] = checks.number(value, f"slip {name}")
+        return self.with_parameters(changed)
 
     def with_parameters(self, parameters: ArrayLike) -> Self:
-        """The same slip along the same directions with other parameters, as many as it has."""
-        count = len(self.parameters)
-        p = checks.array(parameters, "slip parameters", (count,))
-        changed = copy.copy(self)
-        object.__setattr__(changed, "parameters", p)
-        object.__setattr__(changed, "par", np.concatenate([p, self.par[count:]]))
+        """The same slip along the same directions with other coefficients, as many as it has."""
+        changed = object.__new__(type(self))
+        p = checks.array(parameters, "slip parameters", self.coefficients.shape)
+        changed.__dict__.update(self.__getstate__(), coefficients=p)
         return changed
 
+    def pack(self) -> FloatArray:
+        missing = np.zeros(len(self.units) - len(self.coefficients))
+        return np.concatenate([self.coefficients, missing, self.axes.ravel()])
 
-def unit(value: ArrayLike, name: str) -> FloatArray:
+    def _checked(self, parameters: ArrayLike) -> FloatArray:
+        return checks.array(parameters, "slip parameters", (6,))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.coefficients.tolist()}, apply={self.apply!r})"
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class DriveFrameSlip(BodySlip):
+    """Body slip about the direction of travel: crab motion slips as driving ahead does, v_true = v_odometry + v_slip.
+
+    The drive frame's x axis points where the vehicle travels in the plane of lon and lat, L (5.9); p₁…p₆ are those of
+    `BodySlip` there, and the slip velocity is rotated back to the body, L (5.10). Without lateral velocity it equals
+    `BodySlip`, ahead and in reverse. L's own parameters have the opposite sign, L (5.6).
+
+    A seventh parameter [s/m] adds p₇ |V| V to the slip velocity, a rolling resistance whose share of the speed grows
+    with speed: L saw wheels slip less when slow (§5.3.4, outlook). It needs p₇ < 0. V|V| is the simplest term
+    that does so, is odd in V, vanishes with its slope at standstill, and is linear in the parameters.
+    """
+
+    law = laws.drive_frame
+    units = (*BodySlip.units, "s/m")
+
+    def _checked(self, parameters: ArrayLike) -> FloatArray:
+        p = checks.array(parameters, "slip parameters", (None,))
+        if len(p) not in (6, 7):
+            raise SimulationError(f"slip parameters: are {len(p)}, need 6, or 7 with nonlinear rolling resistance")
+        return p
+
+
+def _unit(value: ArrayLike, name: str) -> FloatArray:
     """A direction of length one in body axes."""
     direction = checks.array(value, f"slip direction {name}", (3,))
     size = float(np.linalg.norm(direction))
     if size < 1e-9:
         raise SimulationError(f"slip direction {name}: is zero; give a direction in body axes, such as (1, 0, 0)")
     return direction / size
+
+
+class OwnSlip(OwnLaw, Slip):
+    """A slip model made from a Python function by `law`."""
+
+    kind = "slip law"
+    arguments = ("omega", "v", "force")
+    returns = "six numbers, angular slip (3) and linear slip (3)"
+
+    def __init__(self, function: Function, apply: str = "wheels") -> None:
+        super().__init__(function)
+        self.apply = apply
+        self._check_apply()
+        examples = (np.array([0.0, 0.0, 0.2]), np.array([0.5, 0.1, 0.0]), np.array([0.0, 0.0, -9.81]))
+        self.law = self._law(None, examples, partial(own_law, inputs=9, outputs=6), {6: ()})
+
+    def replace(self, **values: float) -> Self:
+        changed = super().replace(**values)
+        changed.__dict__.pop("bound", None)
+        return changed
+
+    def pack(self) -> FloatArray:
+        return np.array([*self.values, 0.0])
+
+
+@overload
+def law(function: Function) -> OwnSlip: ...
+@overload
+def law(*, apply: str = "wheels") -> Callable[[Function], OwnSlip]: ...
+def law(function: Function | None = None, *, apply: str = "wheels") -> Any:
+    """Make a slip model of a plain Python function; a decorator, with or without arguments.
+
+    function: `f(omega, v, force, *, drag=gr.param(0.1, "1"), …)` returns six numbers: the angular slip [rad/s] and the
+        slip velocity of the centre of mass [m/s]. omega and v are the body's angular velocity [rad/s] and the velocity
+        of its centre of mass [m/s], force the force per mass there [m/s²], all arrays (3,) in body axes.
+    apply: how slip is applied, as in `Slip.apply`.
+    """
+    return decorated(OwnSlip, function, apply=apply)

@@ -6,7 +6,7 @@ from grouser.lazy import lazy
 
 if TYPE_CHECKING:
     from grouser.terrain.files import read
-    from grouser.terrain.function import function
+    from grouser.terrain.function import law
     from grouser.terrain.grid import grid
     from grouser.terrain.ground import GroundSample, Terrain
     from grouser.terrain.mesh import mesh
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = [
     "GroundSample",
     "Terrain",
-    "function",
     "grid",
+    "law",
     "mesh",
     "moved",
     "parse",

@@ -3,54 +3,85 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from grouser._kernels.terrain import curvature as terrain_curvature
-from grouser._kernels.terrain.function import formula_law
+from grouser._kernels.terrain.function import own_curvature, own_ground
 from grouser.errors import TerrainError
+from grouser.law import Function, LawParameter, OwnLaw, decorated
 from grouser.terrain.checks import number, short
 from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain
 
-Formula = Callable[[float, float], Any]
+if TYPE_CHECKING:
+    from typing import Self
 
 
-def function(formula: Formula, *, bounds: Bounds = EVERYWHERE) -> Terrain:
-    """Compile a plain Python function of (x, y) [m] into a ground; usable as a decorator.
+class _Formula(OwnLaw):
+    kind = "terrain law"
+    arguments = ("x", "y")
+    returns = "a height, (height, dhdx, dhdy) or (h, h_x, h_y, h_xx, h_xy, h_yy)"
+    error = TerrainError
 
-    formula: returns (height, ∂height/∂x, ∂height/∂y), or the height alone [m]: then its slope is found
-        by central differences; or (h, h_x, h_y, h_xx, h_xy, h_yy) with its second derivatives, for wheels that
-        roll: otherwise they too are differences. It may use numbers, `math`, NumPy and constants from around
-        it; their values are frozen when it is compiled. Where it returns NaN, or raises, there is no ground.
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+
+        def build(evaluate: Any, count: int, jacobian: Any) -> Any:
+            self.curved = own_curvature(evaluate, count)
+            return own_ground(evaluate, count)
+
+        self.law = self._law(None, (0.0, 0.0), build, {1: (), 3: (), 6: ()}, offset=4)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OwnTerrain(Terrain):
+    """A ground made from a Python function by `law`."""
+
+    formula: _Formula | None = None
+    """The function, compiled."""
+
+    @property
+    def parameters(self) -> tuple[LawParameter, ...]:
+        """Parameters of the function, by name."""
+        return self.formula.parameters if self.formula is not None else ()
+
+    def replace(self, **values: float) -> Self:
+        """The same ground with other values of some parameters, each in its unit; nothing is compiled again."""
+        assert self.formula is not None
+        changed: Self = _ground(self.formula.replace(**values), self.bounds, type(self))
+        return changed
+
+
+@overload
+def law(function: Function) -> OwnTerrain: ...
+@overload
+def law(*, bounds: Bounds = EVERYWHERE) -> Callable[[Function], OwnTerrain]: ...
+def law(function: Function | None = None, *, bounds: Bounds = EVERYWHERE) -> Any:
+    """Make a ground of a plain Python function; a decorator, with or without arguments.
+
+    function: `f(x, y, *, rise=gr.param(0.1, "m"), …)` of a place [m] returns (height, ∂height/∂x, ∂height/∂y), or the
+        height alone [m]: then its slope is found by central differences; or (h, h_x, h_y, h_xx, h_xy, h_yy) with its
+        second derivatives, for wheels that roll: otherwise they too are differences. It may use numbers, `math`, NumPy
+        and constants from around it; their values are frozen when it is compiled. Where it returns NaN, or raises,
+        there is no ground.
     bounds: (xmin, xmax, ymin, ymax) of the map [m]; there is no ground outside.
 
     It is compiled in this process, by Numba, at once, and can be neither saved nor sent to another process.
     """
-    name = getattr(formula, "__name__", type(formula).__name__)
-    if not callable(formula):
-        raise TerrainError(f"terrain function is a {name}; it must be a Python function of (x, y)")
-    limits = _limits(bounds)
-    try:
-        compiled, returns = terrain_curvature.compile_formula(formula)
-        slope_only = terrain_curvature.without_second_derivatives(compiled) if returns == 6 else compiled
-        law, returned = formula_law(slope_only)
-    except Exception as error:  # Numba raises more than its own errors
-        raise TerrainError(f"terrain function '{name}' does not compile: {_reason(error)}") from None
-    if law is None:
-        raise TerrainError(
-            f"terrain function '{name}' returns {returned}; it must return a height, (height, dhdx, dhdy) "
-            "or (h, h_x, h_y, h_xx, h_xy, h_yy)"
-        )
-    return Terrain(
+    return decorated(lambda f: _ground(_Formula(f), bounds, OwnTerrain), function)
+
+
+def _ground(formula: _Formula, bounds: Bounds, kind: Any) -> Any:
+    return kind(
         kind="function",
-        law=law,
-        second_law=terrain_curvature.formula_law(compiled, returns),
-        par=np.array(limits),
+        law=formula.law,
+        second_law=formula.curved,
+        par=np.array([*_limits(bounds), *formula.values]),
         bounds=(bounds[0], bounds[1], bounds[2], bounds[3]),
-        description=f"function '{name}' of (x, y)",
+        description=f"function '{formula.name}' of (x, y)",
+        formula=formula,
     )
 
 
@@ -63,11 +94,3 @@ def _limits(bounds: Any) -> Bounds:
     if not (xmin < xmax and ymin < ymax):
         raise TerrainError(f"bounds is {short(bounds)}; xmin must be below xmax and ymin below ymax")
     return xmin, xmax, ymin, ymax
-
-
-def _reason(error: Exception) -> str:
-    """The one line of a Numba message that says what is wrong."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if not line.startswith(("Failed in", "-", "During:", "- "))]
-    return (telling or lines or [type(error).__name__])[0].rstrip(".")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from grouser._kernels.law import Law
 from grouser._kernels.terrain.ground import EDGED, SMOOTH, Ground, sample_ground
 from grouser.errors import TerrainError
+from grouser.law import BoundLaw
 from grouser.terrain.checks import FloatArray, near, real_array
 
 Bounds = tuple[float, float, float, float]
@@ -33,26 +34,6 @@ class GroundSample(NamedTuple):
     """Unit vector normal to the ground, up, in world axes, shape (..., 3)."""
     inside: npt.NDArray[np.bool_]
     """Whether the map covers the point, shape (...)."""
-
-
-@dataclass(frozen=True, eq=False)
-class SecondDerivatives:
-    """A ground law that also gives second derivatives (`_kernels/terrain/curvature.py`); keep it while in use."""
-
-    law: Law
-    par: FloatArray
-    child: SecondDerivatives | None = None
-    """The ground it moves, kept alive because `par` holds its addresses."""
-
-    @property
-    def address(self) -> int:
-        """C address of the law; compiles it on first use."""
-        return self.law.address
-
-    @property
-    def par_address(self) -> int:
-        """Address of the parameters; valid while this object is alive."""
-        return int(self.par.ctypes.data)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,15 +73,10 @@ class Terrain:
         require_settings(self)
         return rebuild, (self.kind, dict(self.settings), self.children, self.description)
 
-    @property
-    def address(self) -> int:
-        """C address of the ground law; compiles it on first use."""
-        return self.law.address
-
     @cached_property
-    def par_address(self) -> int:
-        """Address of the parameters; valid while this terrain is alive."""
-        return int(self.par.ctypes.data)
+    def bound(self) -> BoundLaw:
+        """The ground law; valid while this terrain is alive."""
+        return BoundLaw(self.law.address, self.par, (self.law, self.children))
 
     @property
     def has_edges(self) -> bool:
@@ -111,10 +87,10 @@ class Terrain:
     def kernel(self) -> Ground:
         """The ground as the engine takes it; valid while this terrain is alive."""
         many = 0 if self.law.many is None else self.law.many.address
-        return Ground(self.address, self.par_address, many, EDGED if self.has_edges else SMOOTH)
+        return Ground(*self.bound.pair, many, EDGED if self.has_edges else SMOOTH)
 
     @cached_property
-    def curvature(self) -> SecondDerivatives:
+    def curvature(self) -> BoundLaw:
         """The ground with its second derivatives, as the engine of rolling takes it; TerrainError if it has edges.
 
         Planes, slopes, splines, bicubic grids and formulas have one, and these moved. That of a bicubic grid
@@ -128,10 +104,10 @@ class Terrain:
                 'ground; use gr.terrain.spline(...) or grid(..., interpolation="bicubic")'
             )
         if self.kind != "moved":
-            return SecondDerivatives(self.second_law, self.par)
+            return BoundLaw(self.second_law.address, self.par, self.second_law)
         child = self.children[0].curvature
-        par = np.array([float(child.address), float(child.par_address), *self.par[2:]])
-        return SecondDerivatives(self.second_law, par, child)
+        par = np.array([*child.pair, *self.par[2:]], dtype=np.float64)
+        return BoundLaw(self.second_law.address, par, (self.second_law, child))
 
     def second_derivatives(self, xy: npt.ArrayLike) -> FloatArray:
         """(h, h_x, h_y, h_xx, h_xy, h_yy) at points xy (n, 2) [m], shape (n, 6); TerrainError outside the map."""
@@ -141,7 +117,7 @@ class Terrain:
         near(points, "xy")
         curvature = self.curvature
         out = np.zeros((len(points), 6))
-        sample_ground(curvature.address, curvature.par_address, np.ascontiguousarray(points), out)
+        sample_ground(*curvature.pair, np.ascontiguousarray(points), out)
         inside = np.isfinite(out[:, 0])
         if not inside.all():
             raise self._no_ground(*points[int(np.argmin(inside))])
@@ -151,7 +127,7 @@ class Terrain:
         """Height, gradient and normal at points (x, y) [m], arrays of any shapes that broadcast together."""
         xy, shape = _points(x, y)
         out = np.zeros((len(xy), 3))
-        sample_ground(self.address, self.par_address, xy, out)
+        sample_ground(*self.bound.pair, xy, out)
         inside = np.isfinite(out[:, 0])
         out[~inside] = 0.0
         gradient = out[:, 1:]

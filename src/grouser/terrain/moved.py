@@ -39,7 +39,7 @@ def moved(
         kind="moved",
         law=kernels.moved,
         second_law=terrain_curvature.moved,
-        par=np.array([float(ground.address), float(ground.par_address), x, y, z, c, s, side]),
+        par=np.array([*ground.bound.pair, x, y, z, c, s, side], dtype=np.float64),
         bounds=_bounds(ground.bounds, x, y, c, s, side),
         description=f"{ground.description}, moved by ({x:g}, {y:g}, {z:g}) m and {math.degrees(yaw):g}°"
         + (", mirrored" if mirror else ""),

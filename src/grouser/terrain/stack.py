@@ -24,7 +24,7 @@ def stack(*terrains: Terrain, description: str = "") -> Terrain:
             raise TerrainError(f"terrain {i} of the stack is a {type(terrain).__name__}; it must be a Terrain")
     par = [float(len(terrains))]
     for terrain in terrains:
-        par += [float(terrain.address), float(terrain.par_address)]
+        par += map(float, terrain.bound.pair)
     bounds = np.array([terrain.bounds for terrain in terrains])
     return Terrain(
         kind="stack",

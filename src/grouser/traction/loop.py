@@ -18,9 +18,10 @@ from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.kinematics.inverse import Limits
+from grouser.law import BoundLaw
 from grouser.odometry import EncoderNoise, Odometry
 from grouser.simulation import Run, drive, simulate
-from grouser.simulation.drive import Bound, Callback
+from grouser.simulation.drive import Callback
 from grouser.terrain import Terrain
 from grouser.traction.control import TractionControl, TractionController
 from grouser.traction.mode_driver import ModeDriver
@@ -128,7 +129,7 @@ class ClosedLoop:
             return LoopRecord(none[:, 0], none, none, none, none, none, none[:, 0], none[:, 0], none[:, 0])
         return LoopRecord(*(np.array(column) for column in zip(*self._samples, strict=True)))
 
-    def bind(self, vehicle: Vehicle, dt: float) -> Bound:
+    def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
         """The loop as a law of the engine: it acts at its own rate, whatever the simulation's step dt [s]."""
         made_for = self.slip_model.vehicle  # its sizes may be calibrated ones, its joints are those of the plant
         if (vehicle.joints, vehicle.actuated) != (made_for.joints, made_for.actuated):
@@ -141,7 +142,7 @@ class ClosedLoop:
         if dt > self.period * (1.0 + 1e-9):
             raise SimulationError(f"dt: {dt:g} s is longer than the control period of {self.period:g} s; use less")
         callback = Callback(self.command, vehicle, with_velocity=True)
-        return Bound(callback.address, np.zeros(1), callback)
+        return BoundLaw(callback.address, np.zeros(1), callback)
 
     def command(self, time: float, state: FloatArray, velocity: FloatArray) -> FloatArray:
         """Rates of the actuated joints [rad/s] at a time [s], state and velocity of the plant; held between steps."""

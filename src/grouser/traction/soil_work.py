@@ -10,7 +10,7 @@ import numpy as np
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.collision.tyre import rolling_radius
-from grouser.contact.base import Wheel, contact_states, point_torque
+from grouser.contact.base import Wheel
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.simulation import Run
@@ -29,7 +29,8 @@ class SoilWork:
     power: FloatArray
     """That torque times the rate of the wheel [W], shape (T, nw)."""
     missing_torque: FloatArray
-    """What the run's motors did not feel of it [N m], shape (T, nw): all but R f_x. Zero for laws of a single point."""
+    """What the run's motors did not feel of it [N m], shape (T, nw): all but R f_x and rolling resistance. Zero for
+    laws whose force acts at the contact point."""
     motor_power: FloatArray
     """`run.power` with the missing torque added at every driven wheel [W], shape (T, na). What soil takes from a wheel
     without a motor is in none of them."""
@@ -38,8 +39,8 @@ class SoilWork:
 def soil_work(run: Run, model: Dynamics) -> SoilWork:
     """The soil's torque on every wheel of a run, and the power its motors would need.
 
-    run: of the dynamic model. model: the one it was simulated with; its contact says how stresses act along the rim,
-    see `Contact.axle_torque`. Contacts are those at the recorded states.
+    run: of the dynamic model. model: the one it was simulated with, whose contact gives the torque, see
+    `Contact.axle_torque`. Contacts are those at the recorded states.
     """
     checks.instance(run, Run, "run", "use what grouser.simulate(…) returns")
     checks.instance(model, Dynamics, "model", "use the grouser.Dynamics(…) that was simulated")
@@ -48,20 +49,22 @@ def soil_work(run: Run, model: Dynamics) -> SoilWork:
     vehicle = model.vehicle
     if run.vehicle.frames != vehicle.frames:
         raise SimulationError(f"model: is of '{vehicle.name}', the run of '{run.vehicle.name}', or of another version")
-    told = f"contact={model.contact!r}"
-    if run.model and " at 0x" not in told and told not in run.model:
-        raise SimulationError(f"model: its {told:.60}… is not the contact the run was simulated with")
+    contact = f"contact={model.contact!r}"
+    if run.model and " at 0x" not in contact and contact not in run.model:
+        raise SimulationError(f"model: its {contact:.60}… is not the contact the run was simulated with")
     frames = {frame.name: frame for frame in vehicle.frames}
     spins = [vehicle.joint_index(name) for name in vehicle.wheels]
     rates = run.velocity[:, 6:][:, spins]
     radii = _rolling_radii(run)
     torque, felt = np.empty_like(rates), np.empty_like(rates)
     for w, name in enumerate(vehicle.wheels):
-        contact = model.contact[name] if isinstance(model.contact, Mapping) else model.contact
+        law = model.contact[name] if isinstance(model.contact, Mapping) else model.contact
         v, r_omega, dz = run.contact.velocity[:, w], radii[:, w] * rates[:, w], run.contact.height_error[:, w]
         wheel: Wheel = {"radius": frames[name].radius, "width": frames[name].width, "load": model.wheel_load}
-        torque[:, w] = contact.axle_torque(v, r_omega, dz, **wheel)
-        felt[:, w] = point_torque(contact, contact_states(v, r_omega, dz), wheel)
+        torque[:, w] = law.axle_torque(v, r_omega, dz, **wheel)
+        f = law.force(v, r_omega, dz, **wheel)
+        rolling = np.where(f[:, 2] > 0.0, law.rolling_resistance * r_omega, 0.0)
+        felt[:, w] = (frames[name].radius or 0.0) * (f[:, 0] + rolling)
     missing = torque - felt
     motor_power = run.power.copy()
     for a, joint in enumerate(vehicle.arrays.actuated):

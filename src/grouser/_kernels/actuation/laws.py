@@ -1,7 +1,8 @@
 """Actuator laws: torques of all actuated joints at the end of a step.
 
-x = (commands, rates, angles, memories, dt), each but dt one per actuated joint; out = (torques, next memories);
-jac = ∂torques/∂rates (na, na) row by row, with what follows from the rate within the step.
+x = (commands, rates, angles, memories, dt), each but dt one per actuated joint, and out = (torques, next memories) with
+as many memories a joint as the law has, none or more; jac = ∂torques/∂rates (na, na) by rows, the change of angles and
+memories over the step included.
 """
 
 from grouser._kernels.law import law
@@ -69,7 +70,6 @@ def dc_motor(par, x, out, jac):
             torque = low
             slope = low_slope
         out[a] = torque
-        out[n + a] = 0.0
         jac[a * n + a] = slope
 
 
@@ -100,7 +100,6 @@ def coupled(par, x, out, jac):
             motor = limit if motor > 0.0 else -limit
             slope = 0.0
         out[a] = motor + stiff * (rate - x[n + a])
-        out[n + a] = 0.0
         for b in range(n):
             same = par[1 + 4 * b] == group
             jac[a * n + b] = (slope + stiff / size if same else 0.0) - (stiff if a == b else 0.0)

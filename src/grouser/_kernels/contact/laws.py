@@ -1,35 +1,52 @@
-"""Wheel-ground contact laws. x = (v_x, v_y, v_z, Rω, Δz), out = force on the wheel, jac = ∂out/∂x, 3 × 5 by rows.
+"""Wheel-ground contact laws. x = (v_x, v_y, v_z, Rω, Δz), out = (f_x, f_y, f_z, τ), jac = ∂out/∂x, 4 × 5 by rows.
 
-Velocities are those of the contact point in the contact frame [m/s], Δz < 0 is penetration [m], forces are in the
-contact frame [N]. f_z ≥ 0, and there is no force for Δz ≥ 0. Not a number in, not a number out. Here: piecewise
-linear and Pacejka; terramechanics is in `contact_soil.py`, tables are in `contact_table.py`.
+Velocities are those of the contact point in the contact frame [m/s], Δz < 0 is penetration [m], forces on the wheel are
+in the contact frame [N]. τ is the moment of the ground on the wheel about its +y axle [N m]: −R f_x for a force at the
+contact point. f_z ≥ 0, and there is no force for Δz ≥ 0. A NaN in x gives NaN. Here: piecewise linear, Pacejka and a
+user's own; terramechanics is in `soil.py`, tables are in `table.py`.
 """
 
 import math
+from typing import Any
 
-from grouser._compile.jit import entry, inlined
+import numba
+
+from grouser._compile.jit import FLAGS, entry, inlined
 from grouser._kernels.elementary import arctangent, sine_cosine
-from grouser._kernels.law import call_law, law
+from grouser._kernels.law import Law, call_law, law
+from grouser._kernels.own_law import differenced, put
 
-# Entries of par shared by the laws below: the spring and damper of (C.3), and rolling resistance.
-K_P, K_D, ONSET, C_RR = range(4)
+# Entries of par shared by the laws below: the spring and damper of (C.3), rolling resistance, wheel radius.
+K_P, K_D, ONSET, C_RR, RADIUS = range(5)
 
-C_X, C_Y, MU_X, MU_Y, CONE = range(4, 9)
+C_X, C_Y, MU_X, MU_Y, CONE = range(5, 10)
 """Entries of par of `piecewise_linear` after the shared ones; CONE is 1 for (C.9), 0 for the pyramid."""
 
-MU, EPSILON, PEAK = range(4, 7)
-LONGITUDINAL = 7
-LATERAL = 11
+MU, EPSILON, PEAK = range(5, 8)
+LONGITUDINAL = 8
+LATERAL = 12
 """Entries of par of `pacejka` after the shared ones; each curve is (B K, C, D, E), the lateral one with 2 B K/π."""
 
 
 @inlined
 def no_force(out, jac):
     """Off the ground."""
-    for i in range(3):
+    for i in range(4):
         out[i] = 0.0
-    for i in range(15):
+    for i in range(20):
         jac[i] = 0.0
+
+
+@inlined
+def point_torque(par, x, out, jac):
+    """τ = −R (f_x + C_rr Rω): the force acts at the contact point, and rolling resistance turns the wheel back.
+
+    C_rr Rω in f_x of (C.5) alone would speed the wheel up by what it takes from the body and so resist nothing.
+    """
+    out[3] = -par[RADIUS] * (out[0] + par[C_RR] * x[3])
+    for k in range(5):
+        jac[15 + k] = -par[RADIUS] * jac[k]
+    jac[18] -= par[RADIUS] * par[C_RR]
 
 
 @inlined
@@ -95,6 +112,7 @@ def piecewise_linear(par, x, out, jac):
     else:
         limit_axis(out, jac, 0, par[MU_X])
         limit_axis(out, jac, 1, par[MU_Y])
+    point_torque(par, x, out, jac)
 
 
 @inlined
@@ -121,14 +139,25 @@ def magic_formula(par, curve, z):
     return d * sine, d * c * cosine * inner_z / (1.0 + inner * inner)
 
 
-@inlined
-def curvature_at_zero(par, curve):
-    """m in D sin(…) ≈ D C z (1 − m z²)."""
-    return (par[curve + 3] + 1.0) / 3.0 + par[curve + 1] ** 2 / 6.0
-
-
 SMALL = 1e-4
 """Slip below which a secant slope's derivative is taken from its series: the quotient would lose digits."""
+
+
+@inlined
+def secant_slope(par, curve, s, z, z_s, bend):
+    """F(z(s))/s of a magic formula and its derivative by s; z ≈ s (1 − bend s²) where s is small.
+
+    There F ≈ D C B K s (1 − m s²): m is from the series of the formula, and from bend.
+    """
+    stretch = par[curve]
+    value, slope = magic_formula(par, curve, stretch * z)
+    slope *= stretch * z_s
+    if abs(s) < SMALL:
+        a = stretch * par[curve + 1] * par[curve + 2]
+        m = stretch * stretch * ((par[curve + 3] + 1.0) / 3.0 + par[curve + 1] ** 2 / 6.0) + bend
+        return a * (1.0 - m * s * s), -2.0 * a * m * s
+    a = value / s
+    return a, (slope - a) / s
 
 
 @law
@@ -149,28 +178,8 @@ def pacejka(par, x, out, jac):
     rate = 1.0 / v_bar
     s = -x[0] * rate
     t = x[1] * rate
-    stretch = par[LONGITUDINAL]
-    value, slope = magic_formula(par, LONGITUDINAL, stretch * s)
-    slope *= stretch
-    if abs(s) < SMALL:
-        a = stretch * par[LONGITUDINAL + 1] * par[LONGITUDINAL + 2]
-        curvature = stretch * stretch * curvature_at_zero(par, LONGITUDINAL)
-        a_s = -2.0 * a * curvature * s
-        a *= 1.0 - curvature * s * s
-    else:
-        a = value / s
-        a_s = (slope - a) / s
-    stretch = par[LATERAL]
-    value, slope = magic_formula(par, LATERAL, stretch * arctangent(t))
-    slope *= stretch / (1.0 + t * t)
-    if abs(t) < SMALL:
-        b = stretch * par[LATERAL + 1] * par[LATERAL + 2]
-        curvature = stretch * stretch * curvature_at_zero(par, LATERAL) + 1.0 / 3.0
-        b_t = -2.0 * b * curvature * t
-        b *= 1.0 - curvature * t * t
-    else:
-        b = value / t
-        b_t = (slope - b) / t
+    a, a_s = secant_slope(par, LONGITUDINAL, s, s, 1.0, 0.0)
+    b, b_t = secant_slope(par, LATERAL, t, arctangent(t), 1.0 / (1.0 + t * t), 1.0 / 3.0)
     # The larger one is divided by, so that neither square underflows at a huge slip.
     if a > b:
         ratio = b / a
@@ -212,10 +221,56 @@ def pacejka(par, x, out, jac):
     if par[C_RR] > 0.0:
         limit = par[MU] * par[PEAK]
         limit_to_cone(out, jac, limit, limit)
+    point_torque(par, x, out, jac)
+
+
+@numba.njit(**FLAGS)
+def step_in_contact(x, k):
+    """Step of a difference: a millionth of the speeds [m/s]; of the depth [m] 1e-7, and not out of the ground."""
+    return 1e-6 * max(1.0, abs(x[k])) if k < 4 else min(1e-7, -0.5 * x[4])
+
+
+def own_contact(evaluate: Any, count: int, jacobian: Any) -> Law:
+    """The law of a user's function that returns 3 numbers, or 4 with τ. par = (R, then its parameters).
+
+    jacobian: of the same arguments, 3 × 5 or 4 × 5, or None: then the law is differenced.
+    """
+    at_point = count == 3
+
+    @numba.njit(**FLAGS)
+    def value(x, par, out):
+        put(out, 0, evaluate(x, par))
+        if at_point:
+            out[3] = -par[0] * out[0]
+
+    if jacobian is None:
+        slopes = differenced(value, first=0, columns=5, rows=4, step=step_in_contact)
+    else:
+
+        @numba.njit(**FLAGS)
+        def slopes(x, par, out, jac):
+            if put(jac, 0, jacobian(x, par)) == 15:
+                for k in range(5):
+                    jac[15 + k] = -par[0] * jac[k]
+
+    def law(par, x, out, jac):
+        no_force(out, jac)
+        if x[4] >= 0.0:
+            return
+        for i in range(4):
+            out[i] = math.nan  # stays where the function raises
+        state = numba.carray(x, (5,))
+        value(state, par, out)
+        if out[2] <= 0.0:
+            no_force(out, jac)
+        else:
+            slopes(state, par, out, jac)
+
+    return Law(law, cached=False)
 
 
 @entry
 def sample_contact(address, par, x, out, jac):
-    """The contact law at `address` with parameters at address `par`, at states x (n, 5): out (n, 3), jac (n, 15)."""
+    """The contact law at `address` with parameters at address `par`, at states x (n, 5): out (n, 4), jac (n, 20)."""
     for i in range(x.shape[0]):
         call_law(address, par, x[i], out[i], jac[i])

@@ -1,8 +1,9 @@
 """Contact law of a rigid wheel in loose soil: Ishigami's terramechanics, T (C.19)–(C.36).
 
-x and out are those of `contact_laws.py`.
+x and out are those of `laws.py`.
 Angles θ run from the bottom of the wheel towards its front; the soil touches it from θ_r < 0 to θ_f > 0 and
-presses hardest at θ_m. Stresses are integrated by Gauss–Legendre over two panels that meet at θ_m.
+presses hardest at θ_m. Stresses are integrated by Gauss–Legendre over two panels that meet at θ_m. T (C.30)–(C.32) sum
+them to a force; their moment about the axle is R² b ∫ τ_x(θ) dθ against the spin, as normal stress points at the axle.
 """
 
 import math
@@ -10,7 +11,7 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.laws import no_force
 from grouser._kernels.elementary import arctangent, sine_cosine
-from grouser._kernels.law import law
+from grouser._kernels.law import law, local_numbers
 
 RADIUS, WIDTH, PRESSURE, EXPONENT, COHESION, TAN_PHI, A_0, A_1, RATIO = range(9)
 """Wheel; pressure modulus R^n (k_c/b + k_φ) and n of (C.24); soil; a₀, a₁ of (C.23); λ of (C.22)."""
@@ -95,9 +96,13 @@ def ploughed(par, theta_f, s_f, c_f, theta, s, c):
     return R * value, R * by_front, -R * (p * x + q * x * x) * (1.0 - x * c)
 
 
+SUM, BY_F, BY_M, BY_R, BY_A, BY_B, BY_C, BY_K = range(0, 32, 4)
+"""Integrals of (X, Y, Z, T), then their derivatives by θ_f, θ_m, θ_r, a, b, c, and by the shear moduli through β."""
+
+
 @kernel
-def one_way(par, V, v_y, W, h):
-    """Forces while travelling in +x: F₊ of `recipes.md` §2, as (X, Y, Z) and by rows their ∂/∂(V_x, v_y, Rω, h)."""
+def one_way(par, V, v_y, W, h, found):
+    """Force and axle torque (X, Y, Z, T) while travelling in +x into found, then their ∂/∂(V_x, v_y, Rω, h) by rows."""
     R = par[RADIUS]
     eps = par[EPSILON]
     tan_phi = par[TAN_PHI]
@@ -144,13 +149,15 @@ def one_way(par, V, v_y, W, h):
     a = W * w_rate
     b = V * w_rate
     c = -v_y * w_rate
-    # Sums of the integrals X, Y, Z and of their derivatives by θ_f, θ_m, θ_r, a, b, c, β.
-    X = Y = Z = 0.0
-    X_f = Y_f = Z_f = X_m = Y_m = Z_m = X_r = Y_r = Z_r = 0.0
-    X_a = Y_a = Z_a = X_b = Y_b = Z_b = X_c = Y_c = Z_c = X_k = Y_k = Z_k = 0.0
+    sums = local_numbers(32)
+    for i in range(32):
+        sums[i] = 0.0
+    # Of X, Y, Z, T at one angle: how normal stress and shear stress along x or y add to them.
+    normal = local_numbers(4)
+    shear_part = local_numbers(4)
     points = int(par[POINTS])
-    for i in range(points):
-        t = par[NODES + i]
+    for point in range(points):
+        t = par[NODES + point]
         # The stress at θ = θ_r + (1−t)(θ_m − θ_r) behind equals that at θ_m + t (θ_f − θ_m) ahead, T (C.24).
         theta = theta_m + t * (theta_f - theta_m)
         s, c_theta = sine_cosine(theta)
@@ -164,6 +171,7 @@ def one_way(par, V, v_y, W, h):
         sigma_m = -sigma_rise * s * (1.0 - t)
         sigma_f = sigma_rise * (s_f - s * t)
         strength = par[COHESION] + sigma * tan_phi
+        weight = par[NODES + points + point]
         for panel in range(2):
             # The panel's length, and how its θ moves with θ_f, θ_m, θ_r.
             length = theta_f - theta_m
@@ -189,58 +197,39 @@ def one_way(par, V, v_y, W, h):
             jx_t = -R * (a - b * c_theta)
             jx_f = R * (a - b * c_f)
             jy_f = R * c
-            gx_t = xx * jx_t - xy * jy_f
-            gy_t = yx * jx_t - yy * jy_f
-            gx_f = xx * jx_f + xy * jy_f
-            gy_f = yx * jx_f + yy * jy_f
-            tau = strength * g_x
-            x_1 = tau * c_theta - sigma * s
-            y_1 = strength * g_y
-            z_1 = tau * s + sigma * c_theta
-            x_s = tan_phi * g_x * c_theta - s
-            y_s = tan_phi * g_y
-            z_s = tan_phi * g_x * s + c_theta
-            x_t = strength * gx_t * c_theta - z_1
-            y_t = strength * gy_t
-            z_t = strength * gx_t * s + x_1
-            weight = par[NODES + points + i]
-            X += weight * length * x_1
-            Y += weight * length * y_1
-            Z += weight * length * z_1
-            X_f += weight * (length * (x_s * sigma_f + x_t * by_f + strength * gx_f * c_theta) + grow_f * x_1)
-            Y_f += weight * (length * (y_s * sigma_f + y_t * by_f + strength * gy_f) + grow_f * y_1)
-            Z_f += weight * (length * (z_s * sigma_f + z_t * by_f + strength * gx_f * s) + grow_f * z_1)
-            X_m += weight * (length * (x_s * sigma_m + x_t * by_m) + grow_m * x_1)
-            Y_m += weight * (length * (y_s * sigma_m + y_t * by_m) + grow_m * y_1)
-            Z_m += weight * (length * (z_s * sigma_m + z_t * by_m) + grow_m * z_1)
-            X_r += weight * (length * x_t * by_r + grow_r * x_1)
-            Y_r += weight * (length * y_t * by_r + grow_r * y_1)
-            Z_r += weight * (length * z_t * by_r + grow_r * z_1)
-            weight *= length * strength
-            ahead = weight * c_theta
-            up = weight * s
-            X_a += ahead * xx * angle
-            Z_a += up * xx * angle
-            Y_a += weight * yx * angle
-            X_b -= ahead * xx * rest
-            Z_b -= up * xx * rest
-            Y_b -= weight * yx * rest
-            X_c += ahead * xy * angle
-            Z_c += up * xy * angle
-            Y_c += weight * yy * angle
-            X_k += ahead * x_k
-            Z_k += up * x_k
-            Y_k += weight * y_k
-    # From the angles and ratios to (V_x, v_y, Rω, h).
-    m_slip = par[A_1] * theta_f
-    k_V = par[K_X_BETA] * beta_V
-    k_v = par[K_X_BETA] * beta_y
-    l_V = par[K_Y_BETA] * beta_V
-    l_v = par[K_Y_BETA] * beta_y
-    a_W = w_rate * (1.0 - a * a)
-    b_W = -b * a * w_rate
-    c_W = -c * a * w_rate
-    area = R * par[WIDTH]
+            normal[0] = -s
+            normal[1] = 0.0
+            normal[2] = c_theta
+            normal[3] = 0.0
+            shear_part[0] = c_theta
+            shear_part[1] = 1.0
+            shear_part[2] = s
+            shear_part[3] = 1.0
+            for i in range(4):
+                y = i == 1
+                part = shear_part[i]
+                g = part * (g_y if y else g_x)
+                g_j = part * (yx if y else xx)
+                g_l = part * (yy if y else xy)
+                by_sigma = tan_phi * g + normal[i]
+                value = strength * g + sigma * normal[i]
+                # Turning θ also turns the stresses: X by −Z, Z by X.
+                turned = 0.0
+                if i == 0:
+                    turned = -(strength * g_x * s + sigma * c_theta)
+                elif i == 2:
+                    turned = strength * g_x * c_theta - sigma * s
+                by_theta = strength * (g_j * jx_t - g_l * jy_f) + turned
+                at_front = strength * (g_j * jx_f + g_l * jy_f)
+                sums[SUM + i] += weight * length * value
+                sums[BY_F + i] += weight * (length * (by_sigma * sigma_f + by_theta * by_f + at_front) + grow_f * value)
+                sums[BY_M + i] += weight * (length * (by_sigma * sigma_m + by_theta * by_m) + grow_m * value)
+                sums[BY_R + i] += weight * (length * by_theta * by_r + grow_r * value)
+                size = weight * length * strength
+                sums[BY_A + i] += size * g_j * angle
+                sums[BY_B + i] -= size * g_j * rest
+                sums[BY_C + i] += size * g_l * angle
+                sums[BY_K + i] += size * part * (y_k if y else x_k)
     # Ploughing by the side of the wheel: only where the side is below the ground, so not behind −θ_f.
     if par[RATIO] > 1.0:
         plough, plough_f, plough_r = ploughed(par, theta_f, s_f, c_f, -theta_f, -s_f, c_f)
@@ -249,23 +238,25 @@ def one_way(par, V, v_y, W, h):
         plough, plough_f, plough_r = ploughed(par, theta_f, s_f, c_f, theta_r, s_r, c_r)
         plough_h = plough_f * front_h + plough_r * rear_h
     side = 1.0 / math.sqrt(v_y * v_y + eps * eps)
-    return (
-        area * X,
-        area * Y - v_y * side * plough,
-        area * Z,
-        area * (X_m * m_slip * slip_V + X_b * w_rate + X_k * k_V),
-        area * (X_k * k_v - X_c * w_rate),
-        area * (X_m * m_slip * slip_W + X_a * a_W + X_b * b_W + X_c * c_W),
-        area * ((X_f + share * X_m) * front_h + X_r * rear_h),
-        area * (Y_m * m_slip * slip_V + Y_b * w_rate + Y_k * l_V),
-        area * (Y_k * l_v - Y_c * w_rate) - eps * eps * side * side * side * plough,
-        area * (Y_m * m_slip * slip_W + Y_a * a_W + Y_b * b_W + Y_c * c_W),
-        area * ((Y_f + share * Y_m) * front_h + Y_r * rear_h) - v_y * side * plough_h,
-        area * (Z_m * m_slip * slip_V + Z_b * w_rate + Z_k * k_V),
-        area * (Z_k * k_v - Z_c * w_rate),
-        area * (Z_m * m_slip * slip_W + Z_a * a_W + Z_b * b_W + Z_c * c_W),
-        area * ((Z_f + share * Z_m) * front_h + Z_r * rear_h),
-    )
+    # From the angles and ratios to (V_x, v_y, Rω, h).
+    m_slip = par[A_1] * theta_f
+    for i in range(4):
+        k_beta = par[K_Y_BETA] if i == 1 else par[K_X_BETA]
+        # τ is about +y: shear that drives the wheel on turns it back.
+        area = R * par[WIDTH] * (-R if i == 3 else 1.0)
+        by_m = sums[BY_M + i]
+        by_b = sums[BY_B + i]
+        by_c = sums[BY_C + i]
+        by_k = sums[BY_K + i] * k_beta
+        by_W = w_rate * ((1.0 - a * a) * sums[BY_A + i] - a * (b * by_b + c * by_c))
+        found[i] = area * sums[SUM + i]
+        found[4 + 4 * i] = area * (by_m * m_slip * slip_V + by_b * w_rate + by_k * beta_V)
+        found[5 + 4 * i] = area * (by_k * beta_y - by_c * w_rate)
+        found[6 + 4 * i] = area * (by_m * m_slip * slip_W + by_W)
+        found[7 + 4 * i] = area * ((sums[BY_F + i] + share * by_m) * front_h + sums[BY_R + i] * rear_h)
+    found[1] -= v_y * side * plough
+    found[9] -= eps * eps * side * side * side * plough
+    found[11] -= v_y * side * plough_h
 
 
 SHALLOWEST = 1e-12
@@ -295,12 +286,14 @@ def ishigami(par, x, out, jac):
     d_total = 0.5 * (1.0 - d * d) / size
     forth = 0.5 * (1.0 + d)
     back = 0.5 * (1.0 - d)
-    f = one_way(par, V, x[1], W, h)
-    g = one_way(par, -V, x[1], -W, h)
+    f = local_numbers(20)
+    g = local_numbers(20)
+    one_way(par, V, x[1], W, h, f)
+    one_way(par, -V, x[1], -W, h, g)
     deeper = sinkage / h
-    for i in range(3):
-        mirror = -1.0 if i == 0 else 1.0
-        k = 3 + 4 * i
+    for i in range(4):
+        mirror = -1.0 if i == 0 or i == 3 else 1.0
+        k = 4 + 4 * i
         force = forth * f[i] + mirror * back * g[i]
         turned = d_total * (f[i] - mirror * g[i])
         by_V = forth * f[k] - mirror * back * g[k] + turned

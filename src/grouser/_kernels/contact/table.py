@@ -1,11 +1,11 @@
-"""Contact law read from a table of another one, x and out as in `contact_laws.py`.
+"""Contact law read from a table of another one, x and out as in `laws.py`.
 
-A law that knows no speed but the smoothing speed ε depends on the direction of (S, v_x, v_y) only, S = V_x + Rω.
+A law without a speed of its own but the smoothing speed ε depends on the direction of (S, v_x, v_y) only, S = V_x + Rω.
 Coordinates of that direction, all within 0 to 1, and of the penetration h = −Δz:
     a = |v_x|/(|v_x| + ALONG S̄), b = |v_y|/(|v_y| + ACROSS (|v_x| + S̄)), u = √(h/h_max), S̄ = √(S² + 4ε²).
 Mirrored left to right and front to back a wheel is the same wheel, which gives the signs and leaves only |v_x|, |v_y|.
-Each node holds six numbers [N/m]: force per penetration, mean of travel ahead and back (E), and half their
-difference (O); f = h (1 − δ(u) v_z)₊ (E + d O), d = S/√(S² + ε²), everything interpolated linearly. Forces per
+Each node holds eight numbers [N/m, N]: (f_x, f_y, f_z, τ) per penetration, mean of travel ahead and back (E), and half
+their difference (O); f = h (1 − δ(u) v_z)₊ (E + d O), d = S/√(S² + ε²), everything interpolated linearly. Forces per
 penetration are smooth where forces are not: a force on soil starts as h^1.5, which is h u.
 Lateral force that has the sign of v_y at the smallest sideslip already (soil ploughed aside) turns over within ε at any
 speed, so it stands apart: h P(u) v_y/√(v_y² + ε²).
@@ -17,42 +17,41 @@ import numpy as np
 
 from grouser._compile.jit import entry, inlined
 from grouser._kernels.contact.laws import no_force
-from grouser._kernels.law import law
+from grouser._kernels.law import law, local_numbers
 
 N_A, N_B, N_U, DEEPEST, EPSILON = range(5)
 """Entries of par: cells along a, b, u; h_max [m]; ε [m/s]."""
 NODES = 8
-"""From here on the nodes, u fastest, WIDE numbers each (E_x, E_y, E_z, O_x, O_y, O_z), then δ [s/m], P [N/m] over u."""
-WIDE = 6
+"""From here on the nodes, u fastest, WIDE numbers each (E_x, E_y, E_z, E_τ, then O), then δ [s/m], P [N/m] over u."""
+WIDE = 8
 ALONG = 0.15
 ACROSS = 0.2
 """How much of a and b small slip takes up."""
 
 
 @inlined
-def lookup(par, k, c00, c01, c10, c11, a, b, u):
-    """Number k of the nodes around a point, interpolated, and its derivatives by a, b, u in cells."""
-    p = par[c00 + k]
-    q = par[c01 + k]
-    r = par[c10 + k]
-    s = par[c11 + k]
-    p_u = par[c00 + WIDE + k] - p
-    q_u = par[c01 + WIDE + k] - q
-    r_u = par[c10 + WIDE + k] - r
-    s_u = par[c11 + WIDE + k] - s
-    p += u * p_u
-    r += u * r_u
-    p_b = q + u * q_u - p
-    r_b = s + u * s_u - r
-    low = p + b * p_b
-    low_u = p_u + b * (q_u - p_u)
-    by_a = r + b * r_b - low
-    return (
-        low + a * by_a,
-        by_a,
-        p_b + a * (r_b - p_b),
-        low_u + a * (r_u + b * (s_u - r_u) - low_u),
-    )
+def lookup(par, c00, c01, c10, c11, a, b, u, found):
+    """Numbers of the nodes around a point, interpolated, then their derivatives by a, by b, by u, in cells."""
+    for k in range(WIDE):  # several at once, in the processor's vectors
+        p = par[c00 + k]
+        q = par[c01 + k]
+        r = par[c10 + k]
+        s = par[c11 + k]
+        p_u = par[c00 + WIDE + k] - p
+        q_u = par[c01 + WIDE + k] - q
+        r_u = par[c10 + WIDE + k] - r
+        s_u = par[c11 + WIDE + k] - s
+        p += u * p_u
+        r += u * r_u
+        p_b = q + u * q_u - p
+        r_b = s + u * s_u - r
+        low = p + b * p_b
+        low_u = p_u + b * (q_u - p_u)
+        by_a = r + b * r_b - low
+        found[k] = low + a * by_a
+        found[WIDE + k] = by_a
+        found[2 * WIDE + k] = p_b + a * (r_b - p_b)
+        found[3 * WIDE + k] = low_u + a * (r_u + b * (s_u - r_u) - low_u)
 
 
 @law
@@ -79,7 +78,7 @@ def table(par, x, out, jac):
     n_u = int(par[N_U])
     # False also for a NaN, which must not become an index.
     if not (a <= 1.0 and b <= 1.0 and u <= 1.0):
-        for i in range(3):
+        for i in range(4):
             out[i] = math.nan
         return
     a_cell = a * n_a
@@ -119,9 +118,11 @@ def table(par, x, out, jac):
     side_rate = 1.0 / math.sqrt(v_y * v_y + par[EPSILON] * par[EPSILON])
     side = x[1] * side_rate
     damping = -(par[delta] + u_cell * damping_u) * h
-    for m in range(3):
-        # Mirrored front to back E_x changes its sign, and O_y, O_z; mirrored left to right E_y and O_y.
-        if m == 0:
+    found = local_numbers(32)  # 4 WIDE
+    lookup(par, c00, c00 + row, c10, c10 + row, a_cell, b_cell, u_cell, found)
+    for m in range(4):
+        # Mirrored front to back E_x and E_τ change sign, and O_y, O_z; mirrored left to right E_y and O_y.
+        if m == 0 or m == 3:
             even = -sign_x
             odd = d
             odd_d = 1.0
@@ -133,14 +134,13 @@ def table(par, x, out, jac):
             even = 1.0
             odd_d = -sign_x
             odd = odd_d * d
-        e, e_a, e_b, e_u = lookup(par, m, c00, c00 + row, c10, c10 + row, a_cell, b_cell, u_cell)
-        o, o_a, o_b, o_u = lookup(par, 3 + m, c00, c00 + row, c10, c10 + row, a_cell, b_cell, u_cell)
-        f = even * e + odd * o
-        f_a = even * e_a + odd * o_a
-        f_b = even * e_b + odd * o_b
+        o = found[4 + m]
+        f = even * found[m] + odd * o
+        f_a = even * found[WIDE + m] + odd * found[WIDE + 4 + m]
+        f_b = even * found[2 * WIDE + m] + odd * found[2 * WIDE + 4 + m]
         f_total = f_a * a_size + f_b * b_size + odd_d * o * d_total
         f_y = f_b * b_y
-        f_u = even * e_u + odd * o_u
+        f_u = even * found[3 * WIDE + m] + odd * found[3 * WIDE + 4 + m]
         if m == 1:
             f += ploughs * side
             f_y += ploughs * (1.0 - side * side) * side_rate
@@ -186,13 +186,13 @@ def node_states(n_a, n_b, n_u, deepest, epsilon, speed, x):
 
 @entry
 def fill_table(x, out, epsilon, ploughs, nodes):
-    """Nodes (n, WIDE) from the forces out (n, 2, 3) at the states of `node_states`, less the lateral P (n_u + 1,)."""
+    """Nodes (n, WIDE) from the law's out (n, 2, 4) at the states of `node_states`, less the lateral P (n_u + 1,)."""
     for i in range(x.shape[0]):
         h = -x[i, 0, 4]
         total = x[i, 0, 0] + 2.0 * x[i, 0, 3]
         d = total / np.sqrt(total * total + epsilon * epsilon)
-        for m in range(3):
-            mirror = -1.0 if m == 0 else 1.0
+        for m in range(4):
+            mirror = -1.0 if m == 0 or m == 3 else 1.0
             forth = out[i, 0, m]
             back = mirror * out[i, 1, m]
             if m == 1:
@@ -201,4 +201,4 @@ def fill_table(x, out, epsilon, ploughs, nodes):
                 forth -= aside
                 back -= aside
             nodes[i, m] = 0.5 * (forth + back) / h
-            nodes[i, 3 + m] = 0.5 * (forth - back) / (h * d)
+            nodes[i, 4 + m] = 0.5 * (forth - back) / (h * d)

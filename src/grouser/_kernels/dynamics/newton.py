@@ -37,7 +37,7 @@ def contact_forces(vehicle, model, dt, s, d):
 
 @inlined
 def coupling_forces(vehicle, model, q, dt, s, d):
-    """Force of every compliant coupling at the end of the step. Law: x = (c, ċ), out = force, jac = (∂c, ∂ċ)."""
+    """Force of every compliant coupling at the end of the step; law as in `joints/laws.py`. T (2.74)."""
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] == 0:
             continue
@@ -46,31 +46,38 @@ def coupling_forces(vehicle, model, q, dt, s, d):
         for j in range(vehicle.parent.size - 1):
             error += vehicle.coupling[c, j] * q[7 + j]
             rate += vehicle.coupling[c, j] * d.u[6 + j]
-        d.law_in[0] = error + rate * dt
-        d.law_in[1] = rate
-        call_law(model.coupling[c, 0], model.coupling[c, 1], d.law_in, d.law_out, d.law_jac)
-        d.joint_force[c] = d.law_out[0]
+        d.joint_in[0] = error + rate * dt
+        d.joint_in[1] = rate
+        at = model.coupling_memory[c, 0]
+        remembered = model.coupling_memory[c, 1]
+        for i in range(remembered):
+            d.joint_in[2 + i] = d.memory[at + i]
+        d.joint_in[2 + remembered] = dt
+        call_law(model.coupling[c, 0], model.coupling[c, 1], d.joint_in, d.joint_out, d.law_jac)
+        for i in range(remembered):
+            d.memory_next[at + i] = d.joint_out[1 + i]
+        d.joint_force[c] = d.joint_out[0]
         d.joint_slope[c] = d.law_jac[1] + dt * d.law_jac[0]
 
 
 @inlined
 def actuator_torques(vehicle, model, q, dt, s, d):
-    """Torque of every actuator at the end of the step.
-
-    Law: x = (commands, rates, angles, memories, dt), out = (torques, next memories), jac = ∂torques/∂rates (na, na),
-    the change of angle and memory over the step included. T (2.73).
-    """
+    """Torque of every actuator at the end of the step; law as in `actuation/laws.py`. T (2.73)."""
     na = vehicle.actuated.size
     for a in range(na):
         j = vehicle.actuated[a]
         d.act_in[a] = s.command[a]
         d.act_in[na + a] = d.u[6 + j]
         d.act_in[2 * na + a] = q[7 + j] + d.u[6 + j] * dt
-        d.act_in[3 * na + a] = d.memory[a]
-    d.act_in[4 * na] = dt
+    remembered = model.actuator_memory
+    for i in range(remembered):
+        d.act_in[3 * na + i] = d.memory[i]
+    d.act_in[3 * na + remembered] = dt
     call_law(model.actuator[0], model.actuator[1], d.act_in, d.act_out, d.act_jac)
     for a in range(na):
         d.torque[a] = d.act_out[a]
+    for i in range(remembered):
+        d.memory_next[i] = d.act_out[na + i]
 
 
 @inlined

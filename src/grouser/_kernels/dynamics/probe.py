@@ -18,7 +18,7 @@ from grouser._kernels.vehicles.frames import pose_frames
 def inertia_and_bias(vehicle, model, q, v, M, c, s, d):
     """M (nv, nv) and c (nv,), external forces subtracted, of one state."""
     clear_scratch(vehicle, s)
-    clear_dynamic_scratch(d)
+    clear_dynamic_scratch(model, d)
     pose_frames(vehicle, q, s)
     equations_of_motion(vehicle, model, q, v, True, s, d)
     for i in range(v.size):
@@ -57,7 +57,7 @@ def forward(job):
     s = job.s
     d = job.d
     clear_scratch(vehicle, s)
-    clear_dynamic_scratch(d)
+    clear_dynamic_scratch(model, d)
     pose_frames(vehicle, job.q, s)
     if job.at_angles[0]:
         inside = contacts_on_ground_at(vehicle, job.ground, job.angles, s)

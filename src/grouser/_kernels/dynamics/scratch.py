@@ -17,6 +17,9 @@ class DynamicModel(Struct):
     rolling = array("nw")  # rolling resistance C_rr of each wheel [N s/m]
     actuator = indices(2)
     coupling = indices("nc", 2)  # law 0 is a rigid coupling
+    actuator_memory = integer()  # numbers that the actuator law remembers, the first of `memory`
+    coupling_memory = indices("nc", 2)  # where in `memory` those of each coupling law begin, and how many they are
+    memory = array("nm")  # what laws remember at the start
     rigid = indices("nk")  # the rigid couplings
     rigid_gain = number()  # Baumgarte gain of those [1/s]
     armature = array("nj")  # rotor inertia reflected through gears [kg m² or kg]
@@ -46,18 +49,21 @@ class DynamicScratch(Struct):
     momentum = array(1, 6)
     c = array("nv")  # bias force, external forces subtracted
     law_in = array(5)
-    law_out = array(3)
-    law_jac = array(15)
+    law_out = array(4)
+    law_jac = array(20)
     f = array("nw", 3)  # contact forces, contact frame [N]
     K = array("nw", 3, 3)  # ∂f/∂(contact velocity), the change of Δz over the step included
     k = array("nw", 3)  # ∂f/∂ω of the wheel
     joint_force = array("nc")  # force of each coupling
     joint_slope = array("nc")  # its derivative by the coupling's rate
+    joint_in = array("n_joint_in")  # displacement, rate, memory, dt of a coupling
+    joint_out = array("n_joint_out")  # force, next memory
     act_in = array("n_act_in")  # command, rate, angle, memory, dt
     act_out = array("n_act_out")  # torque, next memory
     act_jac = array("n_act_jac")  # ∂torque/∂rate, row by row
     torque = array("na")  # torque of each actuator
-    memory = array("na")  # what an actuator remembers between steps
+    memory = array("nm")  # what actuator and joint laws remember between steps
+    memory_next = array("nm")  # the same at the end of the step
     lagrange = array("nk")  # forces of the rigid couplings
     H = array("n_solved", "n_solved")  # Newton matrix
     step = array("n_solved")
@@ -69,21 +75,24 @@ class DynamicScratch(Struct):
     product = array("nv")  # work space
     q_before = array("nq")
     v_before = array("nv")
-    memory_before = array("na")
+    memory_before = array("nm")
     acceleration = array("nv")  # of the last step, from which the next is started
 
 
 def make_dynamic_scratch(vehicle: VehicleArrays, model: DynamicModel) -> DynamicScratch:
     """Work space for a vehicle and a model."""
-    nf, na, nk = len(vehicle.parent), len(vehicle.actuated), len(model.rigid)
+    nf, na, nk, nm = len(vehicle.parent), len(vehicle.actuated), len(model.rigid), len(model.memory)
     return DynamicScratch.zeros(
-        nf=nf, nw=len(vehicle.wheel), nc=len(vehicle.coupling_value), nv=5 + nf, nq=6 + nf, na=na, nk=nk,
-        n_act_in=4 * na + 1, n_act_out=2 * na, n_act_jac=na * na, n_solved=len(model.free) + nk,
+        nf=nf, nw=len(vehicle.wheel), nc=len(vehicle.coupling_value), nv=5 + nf, nq=6 + nf, na=na, nk=nk, nm=nm,
+        n_joint_in=3 + nm, n_joint_out=1 + nm, n_act_in=3 * na + nm + 1, n_act_out=na + nm, n_act_jac=na * na,
+        n_solved=len(model.free) + nk,
     )  # fmt: skip
 
 
 @kernel
-def clear_dynamic_scratch(d):
-    """As before any step: at rest, with nothing remembered."""
+def clear_dynamic_scratch(model, d):
+    """As before any step: at rest, laws remembering what they start with."""
     for i in range(d.everything.size):
         d.everything[i] = 0.0
+    for i in range(d.memory.size):
+        d.memory[i] = model.memory[i]

@@ -1,4 +1,8 @@
-"""Joint laws. x = (c, ċ), displacement and rate at the end of the step; out = force; jac = (∂c, ∂ċ)."""
+"""Joint laws: force along a combination of joints at the end of a step.
+
+x = (c, ċ, memories, dt), displacement and rate at the end of the step; out = (force, next memories), with as many
+memories as the law has, none or more; jac = (∂force/∂c, ∂force/∂ċ), the change of memories over the step included.
+"""
 
 from grouser._kernels.law import law
 

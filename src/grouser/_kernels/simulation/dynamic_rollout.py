@@ -117,7 +117,7 @@ def dynamic_rollouts(job, first, last):
         ends = job.batch.ends
         if ends[i, 1] == 0:
             clear_scratch(job.vehicle, job.s)
-            clear_dynamic_scratch(job.d)
+            clear_dynamic_scratch(job.model, job.d)
         status, done, rows, iterations, halved = dynamic_rollout(
             job.vehicle, job.model, job.ground, job.batch, i, job.s, job.d
         )

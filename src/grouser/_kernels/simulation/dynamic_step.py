@@ -129,14 +129,12 @@ def observe(vehicle, model, ground, q, first, s, d):
 
 @inlined
 def finish(vehicle, model, q, dt, s, d):
-    """q and s.v move on to the end of the step, T (2.85), (2.86); actuators remember."""
+    """q and s.v move on to the end of the step, T (2.85), (2.86); actuator and joint laws remember."""
     for i in range(s.v.size):
         d.acceleration[i] = (d.u[i] - s.v[i]) / dt
         s.v[i] = d.u[i]
-    if not model.ideal:
-        na = vehicle.actuated.size
-        for a in range(na):
-            d.memory[a] = d.act_out[na + a]
+    for i in range(d.memory.size):
+        d.memory[i] = d.memory_next[i]
     move(q, s.v, dt, q)
 
 
@@ -147,9 +145,8 @@ def halved_step(vehicle, model, ground, drive, t, q, dt, s, d):
         d.q_before[i] = q[i]
     for i in range(s.v.size):
         d.v_before[i] = s.v[i]
-    na = vehicle.actuated.size
-    for a in range(na):
-        d.memory_before[a] = d.memory[a]
+    for i in range(d.memory.size):
+        d.memory_before[i] = d.memory[i]
     iterations = 0
     parts = 2
     status = UNSOLVED
@@ -169,8 +166,8 @@ def halved_step(vehicle, model, ground, drive, t, q, dt, s, d):
             q[i] = d.q_before[i]
         for i in range(s.v.size):
             s.v[i] = d.v_before[i]
-        for a in range(na):
-            d.memory[a] = d.memory_before[a]
+        for i in range(d.memory.size):
+            d.memory[i] = d.memory_before[i]
         if status in (OFF_TERRAIN, ROLLED_OVER):
             return status, iterations
         parts *= 2
