@@ -1,123 +1,216 @@
-"""Values a user gave, turned into what kernels take or refused with the name they stand under."""
+"""Values a user gave, turned into what kernels take, or refused in one sentence that names value and place.
+
+A package has its `Checker`, which raises the package's own error; the functions of this module raise SimulationError.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grouser.errors import SimulationError
+from grouser.errors import GrouserError, SimulationError
 
 FloatArray = NDArray[np.float64]
+Shape = tuple[int | None, ...]
 T = TypeVar("T")
 
 LARGEST = 1e9
 """Largest magnitude of a quantity of a simulation (SI)."""
-_FLOAT = np.dtype(np.float64)
 FEW = 4096
 """Entries of an array whose dot product BLAS finds on the caller's thread: more wake other threads, which then spin."""
+LONGEST_NAME = 200
+"""Characters in a name."""
+_FLOAT = np.dtype(np.float64)
 
 
 def shown(value: Any) -> str:
     """A value as an error shows it: on one line, and not too long."""
-    return " ".join(repr(value).split())[:60]
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
-def instance(value: Any, kind: Callable[..., T], name: str, remedy: str) -> T:
-    """The value, if it is of a kind."""
-    if not isinstance(value, kind):  # type: ignore[arg-type]  # a class; mypy refuses abstract ones as `type`
-        article = "an" if kind.__name__[0] in "AEIOU" else "a"
-        raise SimulationError(f"{name}: {shown(value)} is not {article} {kind.__name__}; {remedy}")
-    result: T = value
-    return result
+def listed(names: Iterable[str], most: int = 30) -> str:
+    """The names for a message, comma-separated, cut after `most`."""
+    names = list(names)
+    some = ", ".join(names[:most])
+    return f"{some}, … ({len(names)} in all)" if len(names) > most else some or "none"
 
 
-def number(value: Any, name: str) -> float:
-    """A finite float of reasonable size."""
-    if type(value) is float and -LARGEST <= value <= LARGEST:
+class Checker:
+    """Checks that raise one class of errors; `name` says what a value is, and where it stands."""
+
+    def __init__(self, error: type[GrouserError], largest: float = LARGEST) -> None:
+        self.error = error
+        self.largest = largest
+        """Largest magnitude of a number; products of several such numbers do not overflow."""
+
+    def instance(self, value: Any, kind: Callable[..., T], name: str, remedy: str) -> T:
+        """The value, if it is of a kind."""
+        if not isinstance(value, kind):  # type: ignore[arg-type]  # a class; mypy refuses abstract ones as `type`
+            article = "an" if kind.__name__[0] in "AEIOU" else "a"
+            raise self.error(f"{name}: {shown(value)} is not {article} {kind.__name__}; {remedy}")
+        result: T = value
+        return result
+
+    def number(
+        self, value: Any, name: str, *, low: float = -math.inf, high: float = math.inf, unit: str = "m"
+    ) -> float:
+        """A finite float of reasonable size, from low to high [unit]."""
+        if type(value) is float and -self.largest <= value <= self.largest and low <= value <= high:
+            return value
+        try:
+            if isinstance(value, (bool, str, bytes)):
+                raise TypeError
+            result = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise self.error(f"{name}: {shown(value)} is not a number") from None
+        if low <= result <= high and abs(result) <= self.largest:
+            return result
+        if high < math.inf:
+            raise self.error(f"{name}: {result:g} is not a number from {low:g} to {high:g} {unit}")
+        if low > result > -self.largest:
+            raise self.error(f"{name}: {result:g} is not a number of at least {low:g} {unit}")
+        raise self.error(f"{name}: {self._wrong(result)}")
+
+    def positive(self, value: Any, name: str) -> float:
+        """A finite float above zero."""
+        if type(value) is float and 0.0 < value <= self.largest:
+            return value
+        result = self.number(value, name)
+        if result <= 0.0:
+            raise self.error(f"{name}: {result:g} is not positive")
+        return result
+
+    def not_negative(self, value: Any, name: str) -> float:
+        """A finite float, zero or above."""
+        result = self.number(value, name)
+        if result < 0.0:
+            raise self.error(f"{name}: {result:g} is negative; it must be zero or more")
+        return result
+
+    def count(self, value: Any, name: str, *, least: int = 1, most: int = 10**9) -> int:
+        """A whole number within bounds."""
+        try:
+            result = int(value)
+            whole = result == value and not isinstance(value, (bool, np.bool_))
+        except (TypeError, ValueError, OverflowError):
+            raise self.error(f"{name}: {shown(value)} is not a whole number") from None
+        if not whole or not least <= result <= most:
+            raise self.error(f"{name}: {shown(value)} is not a whole number between {least} and {most}")
+        return result
+
+    def flag(self, value: Any, name: str) -> bool:
+        """True or False."""
+        if not isinstance(value, (bool, np.bool_)):
+            raise self.error(f"{name}: {shown(value)} is neither True nor False")
+        return bool(value)
+
+    def choice(self, value: Any, name: str, options: Sequence[str]) -> str:
+        """One of the options."""
+        if not (isinstance(value, str) and value in options):
+            raise self.error(f"{name}: {shown(value)} is not one of {', '.join(options)}")
         return value
-    try:
-        result = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise SimulationError(f"{name}: {shown(value)} is not a number") from None
-    if not math.isfinite(result) or abs(result) > LARGEST:
-        raise SimulationError(f"{name}: {result:g} is not a finite number of magnitude up to {LARGEST:g}")
-    return result
 
-
-def positive(value: Any, name: str) -> float:
-    """A finite float above zero."""
-    if type(value) is float and 0.0 < value <= LARGEST:
+    def name(self, value: Any, what: str) -> str:
+        """A name that prints on one line."""
+        if not isinstance(value, str):
+            raise self.error(f"{what}: the name {shown(value)} is not text")
+        if not value.strip() or not value.isprintable() or len(value) > LONGEST_NAME:
+            raise self.error(
+                f"{what}: the name {shown(value)} must be 1 to {LONGEST_NAME} printable characters, not all blank"
+            )
         return value
-    result = number(value, name)
-    if result <= 0.0:
-        raise SimulationError(f"{name}: {result:g} is not positive")
-    return result
 
+    def numbers(self, value: Any, count: int, name: str) -> tuple[float, ...]:
+        """Exactly `count` finite floats."""
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise self.error(f"{name}: {shown(value)} is not a list of {count} numbers")
+        entries = list(value)
+        if len(entries) != count:
+            raise self.error(f"{name}: has {len(entries)} entries, needs {count}")
+        return tuple(self.number(entry, name) for entry in entries)
 
-def count(value: Any, name: str, *, least: int = 1, most: int = 10**9) -> int:
-    """A whole number within bounds."""
-    try:
-        result = int(value)
-    except (TypeError, ValueError, OverflowError):
-        raise SimulationError(f"{name}: {shown(value)} is not a whole number") from None
-    if result != value or not least <= result <= most:
-        raise SimulationError(f"{name}: {shown(value)} is not a whole number between {least} and {most}")
-    return result
+    def rows(self, value: Any, kind: type[T], name: str) -> tuple[T, ...]:
+        """A tuple of things of one kind."""
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise self.error(f"{name}: {shown(value)} is not a list of {kind.__name__}")
+        entries = tuple(value)
+        for i, entry in enumerate(entries):
+            if not isinstance(entry, kind):
+                raise self.error(f"{name}: entry {i + 1}, {shown(entry)}, is not a {kind.__name__}")
+        return entries
 
-
-def real(value: ArrayLike, name: str) -> FloatArray:
-    """A float64 array of any shape; what is not finite stays."""
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind != "c":
-            return np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        pass
-    raise SimulationError(f"{name}: {shown(value)} is not an array of real numbers")
-
-
-def array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> FloatArray:
-    """A new C-contiguous float64 array of finite numbers; None in the shape allows any length."""
-    if _plain(value, shape):
-        plain: FloatArray = value.copy()  # type: ignore[union-attr]
-        return plain
-    if np.ma.is_masked(value):
-        raise SimulationError(f"{name}: has masked entries, and what lies under a mask is no number; fill them first")
-    try:
-        given = np.asarray(value)
+    def real(self, value: ArrayLike, name: str) -> FloatArray:
+        """A float64 array of any shape; what is not finite stays."""
+        if np.ma.is_masked(value):
+            raise self.error(f"{name}: has masked entries, and what lies under a mask is no number; fill them first")
+        try:
+            given = np.asarray(value)
+            if given.dtype.kind in "biufO":
+                return np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise self.error(f"{name}: is not an array of numbers") from None
         if given.dtype.kind == "c":
-            raise SimulationError(f"{name}: has complex numbers; give real ones")
-        result = np.array(given, dtype=np.float64, order="C", ndmin=0)
-    except (TypeError, ValueError):
-        raise SimulationError(f"{name}: is not an array of numbers") from None
-    wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
-    if result.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, result.shape, strict=True)):
-        raise SimulationError(f"{name}: has shape {result.shape}, needs {wanted}")
-    bad = ~(np.abs(result) <= LARGEST)
-    if bad.any():
-        at = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise SimulationError(
-            f"{name}: entry {list(at)} is {result[at]:g}, not a finite number of magnitude up to {LARGEST:g}"
-        )
-    return result
+            raise self.error(f"{name}: has complex numbers; give real ones")
+        raise self.error(f"{name}: is not an array of numbers")
+
+    def array(
+        self, value: ArrayLike, name: str, shape: Shape, *, missing: bool = False, most: int | None = None
+    ) -> FloatArray:
+        """A new C-contiguous float64 array of finite numbers, and of NaN if `missing`; None allows any length.
+
+        most: entries beyond which it is refused before it is copied.
+        """
+        flat = _flat(value, shape)
+        if flat is not None and np.vdot(flat, flat) <= self.largest * self.largest:  # unlike dot, without warnings
+            plain: FloatArray = value.copy()  # type: ignore[union-attr]
+            return plain
+        given = self.real(value, name)
+        if len(shape) != given.ndim or any(n not in (None, m) for n, m in zip(shape, given.shape, strict=True)):
+            wanted = ", ".join("any" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "")
+            raise self.error(f"{name}: has shape {given.shape}, needs ({wanted})")
+        if most is not None and given.size > most:
+            raise self.error(f"{name}: has {given.size} entries, at most {most} are accepted")
+        result = np.array(given, order="C")
+        self.finite(result, name, missing=missing)
+        return result
+
+    def finite(self, values: FloatArray, name: str, *, missing: bool = False) -> None:
+        """Refuse an array with an entry that is infinite, too large or, unless `missing` says so, NaN."""
+        bad = np.abs(values) > self.largest if missing else ~(np.abs(values) <= self.largest)
+        if bad.any():
+            at = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise self.error(f"{name}: {f'entry {list(at)}, ' if at else ''}{self._wrong(values[at])}")
+
+    def _wrong(self, value: float) -> str:
+        if math.isfinite(value):
+            return f"{value:g} is too large; magnitudes up to {self.largest:g} are accepted"
+        return f"{value:g} is not a finite number"
+
+    def fill(self, room: FloatArray, value: ArrayLike, name: str) -> None:
+        """Copy an array of finite numbers into one of the same shape."""
+        flat = _flat(value, room.shape)
+        fair = flat is not None and flat.dot(flat) <= self.largest * self.largest
+        room[:] = value if fair else self.array(value, name, room.shape)
 
 
-def fill(room: FloatArray, value: ArrayLike, name: str) -> None:
-    """Copy an array of finite numbers into one of the same shape."""
-    room[:] = value if _plain(value, room.shape) else array(value, name, room.shape)
+def _flat(value: Any, shape: Shape) -> FloatArray | None:
+    """The entries in a row, if it is what nearly all callers give: a small float64 array of this very shape.
 
-
-def _plain(value: Any, shape: tuple[int | None, ...]) -> bool:
-    """Whether it is what nearly all callers give: a float64 array of this very shape, its entries of fair size."""
+    Where the sum of their squares is at most largest², so is each square; NaN and infinity fail.
+    """
     if not (type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == shape and value.size <= FEW):
-        return False
-    if len(shape) != 1:
-        if not value.flags.c_contiguous:
-            return False
-        value = value.reshape(-1)
-    # Where the sum of squares is at most LARGEST², so is each square; NaN and infinity fail.
-    return bool(value.dot(value) <= LARGEST * LARGEST)
+        return None
+    if len(shape) == 1:
+        return value
+    return value.reshape(-1) if value.flags.c_contiguous else None
+
+
+_simulation = Checker(SimulationError)
+instance, number, positive = _simulation.instance, _simulation.number, _simulation.positive
+count, flag, choice, rows = _simulation.count, _simulation.flag, _simulation.choice, _simulation.rows
+real, array, fill = _simulation.real, _simulation.array, _simulation.fill

@@ -11,9 +11,9 @@ import numpy as np
 
 from grouser._kernels.terrain import curvature as terrain_curvature
 from grouser._kernels.terrain.function import formula_law
+from grouser.checks import shown
 from grouser.errors import TerrainError
-from grouser.terrain.checks import number, short
-from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain
+from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain, checked
 
 Formula = Callable[[float, float], Any]
 
@@ -56,12 +56,12 @@ def function(formula: Formula, *, bounds: Bounds = EVERYWHERE) -> Terrain:
 
 def _limits(bounds: Any) -> Bounds:
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 4:
-        raise TerrainError(f"bounds is {short(bounds)}; it must be (xmin, xmax, ymin, ymax) [m]")
+        raise TerrainError(f"bounds is {shown(bounds)}; it must be (xmin, xmax, ymin, ymax) [m]")
     names = ("xmin", "xmax", "ymin", "ymax")
     clipped = (value if value not in (-math.inf, math.inf) else math.copysign(1e9, value) for value in bounds)
-    xmin, xmax, ymin, ymax = (number(v, f"bounds {name}") for v, name in zip(clipped, names, strict=True))
+    xmin, xmax, ymin, ymax = (checked.number(v, f"bounds {name}") for v, name in zip(clipped, names, strict=True))
     if not (xmin < xmax and ymin < ymax):
-        raise TerrainError(f"bounds is {short(bounds)}; xmin must be below xmax and ymin below ymax")
+        raise TerrainError(f"bounds is {shown(bounds)}; xmin must be below xmax and ymin below ymax")
     return xmin, xmax, ymin, ymax
 
 

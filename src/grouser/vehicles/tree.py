@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from grouser.checks import listed
 from grouser.errors import VehicleError
-from grouser.vehicles import checked
 from grouser.vehicles.frame import JOINTS, Frame
 
 __all__ = ["check_frames", "forward_kinematics", "sort_frames"]
@@ -30,7 +30,7 @@ def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
         raise VehicleError("there is no body: exactly one frame must have no parent")
     if len(roots) > 1:
         raise VehicleError(
-            f"frames {checked.listed(roots)} have no parent, only the body may have none; give the others a parent"
+            f"frames {listed(roots)} have no parent, only the body may have none; give the others a parent"
         )
     children: dict[str, list[int]] = {name: [] for name in position}
     for i, frame in enumerate(frames):
@@ -38,8 +38,7 @@ def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
             continue
         if frame.parent not in position:
             raise VehicleError(
-                f"frame '{frame.name}', field parent: '{frame.parent}' is not a frame; frames are"
-                f" {checked.listed(position)}"
+                f"frame '{frame.name}', field parent: '{frame.parent}' is not a frame; frames are {listed(position)}"
             )
         children[frame.parent].append(i)
     ready = [position[roots[0]]]
@@ -53,7 +52,7 @@ def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
         reached = set(order)
         lost = [frame.name for i, frame in enumerate(frames) if i not in reached]
         raise VehicleError(
-            f"frames {checked.listed(lost)}: their parents form a cycle, following parents must lead to '{roots[0]}'"
+            f"frames {listed(lost)}: their parents form a cycle, following parents must lead to '{roots[0]}'"
         )
     return tuple(frames[i] for i in order)
 
@@ -83,7 +82,7 @@ def check_frames(frames: Sequence[Frame]) -> None:
         if frame.is_wheel and frame.name in parents:
             raise VehicleError(
                 f"frame '{frame.name}': a wheel carries no other frames, yet"
-                f" {checked.listed(f.name for f in frames if f.parent == frame.name)} has it as parent"
+                f" {listed(f.name for f in frames if f.parent == frame.name)} has it as parent"
             )
         if branch_mass[frame.name] == 0.0:
             raise VehicleError(
