@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from experiments.__main__ import run
 from grouser import checks
-from grouser.cli import run
 from grouser.contact import Ishigami
 from grouser.errors import GrouserError, SimulationError
 from grouser.files import check_target
@@ -43,10 +43,10 @@ def test_a_plot_that_could_not_be_written_is_refused_before_the_experiment(
     monkeypatch.setattr("experiments.__main__._compile", lambda: None)
     (tmp_path / "folder.png").mkdir()
     (tmp_path / "file").write_text("in the way")
-    assert run(["reproduce", "table-2.4", "--plot", target]) == 2
+    assert run(["table-2.4", "--plot", target]) == 2
     assert said in capsys.readouterr().err
     with pytest.raises(AssertionError, match="was run"):
-        run(["reproduce", "table-2.4", "--plot", "new/table.png"])
+        run(["table-2.4", "--plot", "new/table.png"])
     assert [path.name for path in (tmp_path / "new").iterdir()] == []  # the trial leaves nothing behind
 
 

@@ -74,7 +74,7 @@ class Checker:
             raise self.error(f"{name}: {result:g} is not a number from {low:g} to {high:g} {unit}")
         if low > result > -self.largest:
             raise self.error(f"{name}: {result:g} is not a number of at least {low:g} {unit}")
-        raise self.error(f"{name}: {self._wrong(result)}")
+        raise self.error(f"{name}: {result:g} is {self._unfit(result)}")
 
     def positive(self, value: Any, name: str) -> float:
         """A finite float above zero."""
@@ -184,12 +184,13 @@ class Checker:
         bad = np.abs(values) > self.largest if missing else ~(np.abs(values) <= self.largest)
         if bad.any():
             at = tuple(int(i) for i in np.argwhere(bad)[0])
-            raise self.error(f"{name}: {f'entry {list(at)}, ' if at else ''}{self._wrong(values[at])}")
+            entry = f"entry {list(at)} is {values[at]:g}," if at else f"{values[at]:g} is"
+            raise self.error(f"{name}: {entry} {self._unfit(values[at])}")
 
-    def _wrong(self, value: float) -> str:
+    def _unfit(self, value: float) -> str:
         if math.isfinite(value):
-            return f"{value:g} is too large; magnitudes up to {self.largest:g} are accepted"
-        return f"{value:g} is not a finite number"
+            return f"too large; magnitudes up to {self.largest:g} are accepted"
+        return "not a finite number"
 
     def fill(self, room: FloatArray, value: ArrayLike, name: str) -> None:
         """Copy an array of finite numbers into one of the same shape."""

@@ -62,7 +62,7 @@ def describe_log(files: Sequence[Path], manifest: Path) -> Found:
 def describe_unread(file: Path) -> Found:
     """A log without a manifest: what it holds, and a manifest to start from."""
     from grouser.logs import bags
-    from grouser.logs.bag_skeleton import bag_skeleton
+    from grouser.logs.skeleton import bag_skeleton
 
     if bags.is_bag(file):
         topics = bags.topics(file)

@@ -6,17 +6,35 @@ Imported only when a log is read, because pydantic is slow to load.
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from grouser.errors import LogError
-from grouser.logs import units
-from grouser.logs.toml import check_schema, read_tables
+from grouser.files import check_schema, read_toml
 
 __all__ = ["Manifest", "Signal", "load_manifest"]
+
+SCHEMA = "grouser/log@1"
+MAX_BYTES = 200_000
+DEGREE = math.pi / 180.0
+TURN = 2.0 * math.pi
+LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "km": 1e3}
+ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": DEGREE, "rev": TURN}
+SPEED = {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3, "km/h": 1.0 / 3.6}
+TURNING = {"rad/s": 1.0, "mrad/s": 1e-3, "deg/s": DEGREE, "rev/s": TURN, "rpm": TURN / 60.0}
+FORCE = {"m/s^2": 1.0, "m/s²": 1.0, "mm/s^2": 1e-3, "g": 9.80665}
+UNITS: dict[str, dict[str, float]] = {
+    "angles": {**ANGLE, **LENGTH}, "attitude": ANGLE, "gyro": TURNING, "acceleration": FORCE,
+    "body_command.speed": SPEED, "body_command.turn": TURNING,
+    **dict.fromkeys(("pose.x", "pose.y", "pose.z"), LENGTH),
+    **dict.fromkeys(("pose.roll", "pose.pitch", "pose.yaw"), ANGLE),
+}  # fmt: skip
+"""Units of a table or of one of its signals, with their factor to SI; those of rates and commands go by their kind."""
 
 Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0.0, le=1e12, allow_inf_nan=False)]
@@ -63,6 +81,17 @@ class Signal(Table):
         if isinstance(self.column, int) and self.column < 0:
             raise ValueError("a column's index counts from 0")
         return self
+
+    def units(self, key: str) -> dict[str, float]:
+        """The units it may have under a key of the manifest, "rates.FL", with their factor to SI."""
+        table = key.split(".", 1)[0]
+        if table in ("rates", "commands"):
+            return {**TURNING, **SPEED} if self.kind in (None, "rate") else {**ANGLE, **LENGTH}
+        return UNITS.get(key, UNITS.get(table, {"1": 1.0}))
+
+    def factor(self, key: str) -> float:
+        """What a number of the signal is multiplied by: sign · scale · unit in SI."""
+        return self.sign * self.scale * (1.0 if self.unit is None else self.units(key)[self.unit])
 
     @property
     def source(self) -> str:
@@ -121,7 +150,7 @@ class Axes(Table):
 
 
 class BodyCommand(Table):
-    """What the body was told to do."""
+    """Commanded motion of the body."""
 
     speed: Source
     turn: Source
@@ -279,23 +308,39 @@ def load_manifest(source: str | os.PathLike[str] | Mapping[str, Any] | Manifest)
     """The manifest in a TOML file, or made from its tables; every fault is a `LogError` that names the place."""
     if isinstance(source, Manifest):
         return source
+    folder = None
     if isinstance(source, Mapping):
-        tables, file, folder = dict(source), "the manifest", None
-        if "schema" in tables:
-            check_schema(tables.pop("schema"), file)
+        tables, file = dict(source), "the manifest"
+        check_schema(tables.pop("schema", SCHEMA), file, SCHEMA, LogError)
     else:
-        where, tables = read_tables(source)
-        file, folder = where.name, where.parent
+        tables = read_toml(source, SCHEMA, LogError, limit=MAX_BYTES)
+        file, folder = Path(source).name, Path(source).parent
     if "file" in tables:
         raise LogError(f"{file}, field file: {_unknown('file', ())}")
     manifest = _validated({**tables, "file": file}, file)
     if not (manifest.rates or manifest.commands or manifest.body_command):
         raise LogError(f'{file}, table [rates]: is missing or empty; it says which column is which joint: FL = "wl"')
-    units.check(manifest)
+    _check_signals(manifest)
     name = manifest.vehicle
     if folder is not None and name is not None and name.lower().endswith((".toml", ".urdf")):
         manifest = manifest.model_copy(update={"vehicle": str((folder / name).absolute())})
     return manifest
+
+
+def _check_signals(manifest: Manifest) -> None:
+    """Refuses a unit that a signal cannot have, or a kind where there is none."""
+    for key, signal in {**manifest.signals(), **manifest.pose_signals()}.items():
+        table, name = key.split(".", 1)
+        where = f"{manifest.file}, table [{table}], {name}"
+        known = signal.units(key)
+        if signal.unit is not None and signal.unit not in known:
+            raise LogError(f"{where}, field unit: {signal.unit!r:.40} is not one of {', '.join(known)}")
+        if signal.kind is not None and table not in ("rates", "commands"):
+            raise LogError(f"{where}, field kind: only a rate or a command has a kind")
+        if signal.scale == 0.0:
+            raise LogError(f"{where}, field scale: must not be zero")
+        if table == "segments" and signal.lag:
+            raise LogError(f"{where}, field lag: a segment's number has no lag")
 
 
 def _validated(tables: Mapping[str, Any], file: str) -> Manifest:

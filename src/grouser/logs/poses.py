@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.logs import signals
-from grouser.logs.clean import BoolArray
-from grouser.logs.log import IntArray, Poses
+from grouser.logs.log import BoolArray, IntArray, Poses
 from grouser.logs.raw import Raw
 from grouser.logs.report import Tally
 

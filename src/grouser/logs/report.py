@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -89,20 +89,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and text, as JSON takes them."""
-        return {
-            "files": list(self.files),
-            "rows": self.rows,
-            "samples": self.samples,
-            "poses": self.poses,
-            "segments": self.segments,
-            "period": self.period,
-            "pose_period": self.pose_period,
-            "rejected": _plain(self.rejected),
-            "rejected_poses": _plain(self.rejected_poses),
-            "cells": _plain(self.cells),
-            "gaps": [{"start": g.start, "duration": g.duration, "reason": g.reason} for g in self.gaps],
-            "n_gaps": self.n_gaps,
-        }
+        return asdict(self)
 
 
 Counts = dict[str, tuple[int, list[int]]]
@@ -166,15 +153,10 @@ def _sum(groups: Iterable[dict[str, Rejection]]) -> dict[str, Rejection]:
     total: dict[str, Rejection] = {}
     for group in groups:
         for reason, one in group.items():
-            before = total.get(reason, Rejection(count=0, first=()))
-            total[reason] = replace(
-                before, count=before.count + one.count, first=(before.first + one.first)[:MOST_PLACES]
-            )
+            so_far = total.get(reason, Rejection(count=0, first=()))
+            first = (so_far.first + one.first)[:MOST_PLACES]
+            total[reason] = Rejection(count=so_far.count + one.count, first=first)
     return total
-
-
-def _plain(group: dict[str, Rejection]) -> dict[str, Any]:
-    return {reason: {"count": one.count, "first": list(one.first)} for reason, one in group.items()}
 
 
 def _places(one: Rejection) -> str:

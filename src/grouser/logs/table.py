@@ -10,13 +10,15 @@ import csv
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
-from grouser.logs.growing import Growing
 from grouser.logs.log import IntArray
 from grouser.logs.report import Tally
 
@@ -30,6 +32,8 @@ LONG = 1 << 24
 """Bytes after which the rest is read by a compiled kernel: loading that takes as long as reading this much without."""
 LONGEST_LINE = 1 << 20
 """Bytes."""
+FIRST = 1 << 14
+"""Rows there is room for at the start."""
 MOST_ROWS = 20_000_000
 MOST_COLUMNS = 10_000
 MISSING = {b"", b"null", b"none", b"na", b"n/a", b"nan", b"-nan", b"-"}
@@ -64,11 +68,12 @@ def read_table(
     wanted = list(dict.fromkeys(wanted))
     blocks = _blocks(path)
     names, rest = _heading(path.name, blocks, header, delimiter)
+    blocks = blocks if rest is None else chain([rest], blocks)
     index = {column: _index(column, names, path.name, header) for column in wanted}
     found = Growing(len(index))
     compiled: CompiledRows | None = None
     rows = done = 0
-    for start, text, whole in _chain(rest, blocks):
+    for start, text, whole in blocks:
         if not whole:
             # It may end inside a number, so even a full row of it cannot be trusted.
             tally.add("cut off: the last line of the file does not end", [start])
@@ -92,6 +97,44 @@ def read_table(
     if rows == 0:
         raise LogError(f"{path.name}: is empty{' but for its heading' if header else ''}")
     return Table(columns=dict(zip(index, found.columns(), strict=True)), line=found.line(), rows=rows)
+
+
+class Growing:
+    """Columns and the lines their rows stand in. Room that is not yet used costs no memory on Linux."""
+
+    def __init__(self, columns: int) -> None:
+        """So many columns, no rows."""
+        self._columns = [np.empty(FIRST) for _ in range(columns)]
+        self._line: IntArray = np.empty(FIRST, dtype=np.int64)
+        self._n = 0
+
+    def append(self, values: FloatArray, line: IntArray) -> None:
+        """Rows to come after those there are: values (columns, rows), line (rows,)."""
+        n, end = self._n, self._n + len(line)
+        if end > len(self._line):
+            room = max(end, 3 * len(self._line) // 2)
+            self._line = _moved(self._line, n, room)
+            for k in range(len(self._columns)):  # one after another: only one is ever held twice
+                self._columns[k] = _moved(self._columns[k], n, room)
+        self._line[n:end] = line
+        for column, part in zip(self._columns, values, strict=True):
+            column[n:end] = part
+        self._n = end
+
+    def columns(self) -> list[FloatArray]:
+        """The columns as far as they are filled, shape (n,) each."""
+        return [column[: self._n] for column in self._columns]
+
+    def line(self) -> IntArray:
+        """The line of each row, shape (n,)."""
+        return self._line[: self._n]
+
+
+def _moved(values: NDArray[Any], n: int, room: int) -> NDArray[Any]:
+    """The first n values in an array that has more room."""
+    moved = np.empty(room, dtype=values.dtype)
+    moved[:n] = values[:n]
+    return moved
 
 
 class CompiledRows:
@@ -160,12 +203,6 @@ def _blocks(path: Path) -> Iterator[Block]:
         yield number, tail, False
 
 
-def _chain(first: Block | None, blocks: Iterator[Block]) -> Iterator[Block]:
-    if first is not None:
-        yield first
-    yield from blocks
-
-
 def _heading(file: str, blocks: Iterator[Block], header: bool, delimiter: str) -> tuple[list[str], Block | None]:
     """Names of the columns, and what remains of the block they stood in."""
     for start, text, whole in blocks:
@@ -201,7 +238,7 @@ def _index(column: Column, names: Sequence[str], file: str, header: bool) -> int
     same = [name for name in names if name.lower() == column.lower()]
     near = same or difflib.get_close_matches(column, names, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]:.60}'? " if near else ""
-    if all(_is_number(name.encode()) for name in names):
+    if all(is_number(name) for name in names):
         hint = "its first line holds numbers: if it has no heading, set header = false in table [csv]; "
     shown = ", ".join(name[:60] for name in names[:60]) + (", …" if len(names) > 60 else "")
     raise LogError(f"{file}: has no column {column!r:.60}; {hint}its columns are {shown}")
@@ -231,7 +268,7 @@ def _numbers(cells: list[list[bytes]], place: IntArray, index: Mapping[Column, i
             words = []
             for k, row in enumerate(cells):
                 cell = row[at].strip().strip(b'"')
-                if _is_number(cell):
+                if is_number(cell):
                     out[k] = float(cell)
                 elif cell.lower() not in MISSING:
                     words.append(k)
@@ -256,7 +293,8 @@ def is_row(line: bytes) -> bool:
     return bool(line) and not line.isspace() and not line.startswith(b"#")
 
 
-def _is_number(cell: bytes) -> bool:
+def is_number(cell: bytes | str) -> bool:
+    """Whether Python reads it as one."""
     try:
         float(cell)
     except ValueError:
