@@ -220,9 +220,7 @@ def _take_out_lags(rows: Rows) -> None:
         rows.values[key] = signals.unlag(rows.values[key], rows.time, bounds, signal.lag)
     for key, signal in lagging.items():
         if key in rows.inputs():
-            reason = (
-                f"{_name(rows, key)}: no sample at t − lag, {signal.lag:g} s; its segment starts later or ends earlier"
-            )
+            reason = f"{_name(rows, key)} has no sample at t − lag, {signal.lag:g} s: its segment begins later or ends"
             rows.drop(np.isnan(rows.values[key]), reason)
 
 

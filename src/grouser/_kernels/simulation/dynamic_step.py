@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.inertia import (
@@ -18,7 +16,7 @@ from grouser._kernels.dynamics.newton import solve_step
 from grouser._kernels.group import move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.simulation.drive import command
-from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED
+from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED, is_finite
 from grouser._kernels.vehicles.frames import pose_frames
 
 MOST_PARTS = 32
@@ -111,10 +109,7 @@ def accelerate(vehicle, model, ground, drive, t, q, dt, first, fresh, last, s, d
         command(drive, t, q, s)
     equations_of_motion(vehicle, model, s.q_stage, s.v, first, s, d)
     converged, iterations = solve_step(vehicle, model, q, s.v, dt, s, d)
-    total = 0.0
-    for i in range(d.u.size):
-        total += abs(d.u[i])
-    if not total < np.inf:
+    if not is_finite(d.u):
         return DIVERGED, iterations
     if not last and turns_too_far(vehicle, dt, d):
         return UNSOLVED, iterations
