@@ -12,7 +12,7 @@ LAYERS = [
     {"_compile"},
     {"_kernels"},
     {"rotation", "errors", "checks", "compiling", "files", "dataframe", "own_function", "pictures"}
-    | {"threads", "once", "rooms", "workspace", "_version"},
+    | {"threads", "once", "model", "_version"},
     {"vehicles", "terrain"},
     {"logs"},
     {"collision"},

@@ -1,11 +1,11 @@
-"""What is worked out once for each vehicle or model, however many short runs it makes."""
+"""What is made once for each vehicle or model, however many short runs it makes: results, and work space to lend."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 Owner = TypeVar("Owner")
 T = TypeVar("T")
@@ -28,3 +28,23 @@ def once_each(make: Callable[[Owner], T]) -> Callable[[Owner], T]:
         return made[key]
 
     return kept
+
+
+class Pool(Generic[T]):
+    """Work space of each owner, lent to one caller at a time and then again: making it takes longer than most calls."""
+
+    def __init__(self, make: Callable[..., T]) -> None:
+        """`make(owner, …)` makes one, from what `take` is called with."""
+        self._make = make
+        self._free: Callable[[Any], list[T]] = once_each(lambda owner: [])
+
+    def take(self, owner: Any, *more: Any) -> T:
+        """One that nobody else has meanwhile."""
+        try:
+            return self._free(owner).pop()
+        except IndexError:
+            return self._make(owner, *more)
+
+    def give(self, owner: Any, one: T) -> None:
+        """Lend it to the next who asks. After an error it need not be given back."""
+        self._free(owner).append(one)

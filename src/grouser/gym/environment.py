@@ -97,8 +97,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self.course = course(self.vehicle, terrain, start, goal, goal_range)
         self.goal_radius = checks.positive(goal_radius, "goal_radius")
         self.dt = checks.positive(dt, "dt")
-        if isinstance(self.model, Kinematics):
-            self.model.gain(self.dt)
+        self.model.arrays(self.dt)  # refuses a step that is too long for it
         self.hold = checks.count(hold, "hold", most=100_000)
         self.horizon = checks.positive(horizon, "horizon")
         self.max_speed = checks.positive(max_speed, "max_speed")

@@ -11,13 +11,13 @@ from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.kinematics.workspace import Workspace
 from grouser.simulation import Run, Status
 from grouser.simulation.engine import Forces, Records
 from grouser.simulation.settle import start_state
 from grouser.simulation.status import OF_CODE
 from grouser.simulation.steering import write_level_motion
 from grouser.terrain import Terrain
-from grouser.workspace import Workspace
 
 
 class Episode:
@@ -41,17 +41,14 @@ class Episode:
         self.state[:] = start_state(model.vehicle, ground, start, model.penetration)
 
     def _make(self) -> None:
-        model, dt = self.model, self.dt
-        vehicle = model.vehicle_arrays if isinstance(model, Dynamics) else model.vehicle.arrays
-        order = model.order if isinstance(model, Kinematics) else 0
+        model = self.model
         self.law = self.ground.kernel
         """The ground as kernels take it."""
-        self._room = room = Workspace(
-            vehicle, model.arrays(dt), self.law, dt=dt, steps=self.steps, order=order, rows=2, closing=True
-        )
+        self._room = room = Workspace(model, self.law, dt=self.dt, steps=self.steps, rows=2, closing=True)
         if self.steers:
-            par = np.zeros(3 + 5 * len(vehicle.actuated))
-            par[:2] = 1.0, len(vehicle.actuated)
+            na = len(room.command)
+            par = np.zeros(3 + 5 * na)
+            par[:2] = 1.0, na
             room.drive(laws.schedule.address, par)
             self._segment = par[3:].reshape(-1, 5)
         self.state = room.state

@@ -111,7 +111,7 @@ def _wheels_beyond(vehicle: Vehicle, joint: str) -> list[int]:
 
 def _sense(vehicle: Vehicle, joint: int, R_world_contact: FloatArray, q: FloatArray) -> float:
     """+1 if a positive turn of the joint turns its wheels to the left of their heading, else −1."""
-    from grouser.kinematics.frames import frame_poses
+    from grouser.collision.frames import frame_poses
 
     R, _ = frame_poses(vehicle, q)
     return 1.0 if float(R[joint + 1][:, 2] @ R_world_contact[:, 2]) >= 0.0 else -1.0

@@ -9,7 +9,7 @@ import numpy as np
 from grouser import checks
 from grouser._kernels.kinematics.probe import centre_forces
 from grouser.checks import FloatArray
-from grouser.rooms import give_scratch, take_scratch
+from grouser.collision.frames import with_scratch
 from grouser.vehicles import Vehicle
 
 
@@ -36,9 +36,7 @@ def rollover_margin(
     velocities = checks.array(velocities, "velocities", (len(states), 6 + vehicle.n_joints))
     contact_points = checks.array(contact_points, "contact_points", (len(states), vehicle.n_wheels, 3))
     centre, force = np.zeros((len(states), 3)), np.zeros((len(states), 3))
-    s = take_scratch(vehicle.arrays)
-    centre_forces(vehicle.arrays, states, velocities, centre, force, s)
-    give_scratch(vehicle.arrays, s)
+    with_scratch(centre_forces, vehicle.arrays, states, velocities, centre, force)
     angles = np.empty(len(states))
     wheels = []
     for k in range(len(states)):

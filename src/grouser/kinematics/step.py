@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels.simulation import step as codes
 from grouser.checks import FloatArray
-from grouser.collision.contacts import normalise
+from grouser.collision.frames import normalise
 from grouser.errors import SimulationError
-from grouser.once import once_each
+from grouser.kinematics.workspace import Workspace
+from grouser.once import Pool
 from grouser.terrain import Terrain
-from grouser.workspace import Workspace
 
 if TYPE_CHECKING:
     from grouser.kinematics.model import Kinematics
@@ -40,11 +40,8 @@ def take_step(model: Kinematics, state: ArrayLike, command: ArrayLike, ground: T
     """As `Kinematics.step`."""
     checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
     step = checks.positive(dt, "dt")
-    law, free = ground.kernel, _free(model)
-    try:
-        room = free.pop()
-    except IndexError:
-        room = Workspace(model.vehicle.arrays, model.arrays(step), law, dt=step, order=model.order)
+    law = ground.kernel
+    room = _rooms.take(model, law, step)
     if room.ground is not law or room.dt != step:
         room.move(model.arrays(step), law, step)
     q = room.state
@@ -59,7 +56,7 @@ def take_step(model: Kinematics, state: ArrayLike, command: ArrayLike, ground: T
     made = Step(
         q.copy(), room.batch.velocities[0, 0].copy(), contact[:, 6:9].copy(), contact[:, 9].copy(), room.deficient > 0
     )
-    free.append(room)
+    _rooms.give(model, room)
     return made
 
 
@@ -72,7 +69,4 @@ def _why(model: Kinematics, code: int, q: FloatArray) -> str:
     return f"the velocity of {where} is not finite; see its slip and its weights"
 
 
-@once_each
-def _free(model: Any) -> list[Workspace]:
-    """Workspaces of a model that nobody uses: two threads must not have the same one."""
-    return []
+_rooms: Pool[Workspace] = Pool(lambda model, ground, dt: Workspace(model, ground, dt=dt))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from grouser import checks, rotation
 from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
-from grouser.collision.contacts import normalise
+from grouser.collision.frames import normalise
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
@@ -144,8 +144,7 @@ def rollout(
     if velocity is not None and isinstance(model, Dynamics) and _dimensions(velocity) == 2:
         velocities = checks.array(velocity, "velocity", (n, 6 + vehicle.n_joints))
     thread_count(threads)
-    if isinstance(model, Kinematics):
-        model.gain(step)
+    model.arrays(step)  # refuses a step that is too long for it
     parts = []
     chunk = max(1, STEPS_AT_ONCE // steps)
     for low in range(0, n, chunk):

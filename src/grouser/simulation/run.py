@@ -13,7 +13,7 @@ import numpy as np
 
 from grouser import rotation
 from grouser.checks import FloatArray
-from grouser.collision.tyre import camber, contact_on_wheel
+from grouser.collision.contacts import camber, contact_on_wheel
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics, RolloverMargin, rollover_margin
 from grouser.pictures import draw

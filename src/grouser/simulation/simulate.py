@@ -51,8 +51,7 @@ def simulate(
     if steps // k * row > MOST_VALUES:
         raise SimulationError(f"a run of {steps} steps does not fit in memory; record fewer with every=…")
     bound = as_drive(drive).bind(vehicle, step)
-    if isinstance(model, Kinematics):
-        model.gain(step)
+    model.arrays(step)  # refuses a step that is too long for it
     state = start_state(vehicle, ground, start, model.penetration)
     v = start_velocity(model, ground, [bound], state[None], velocity, step)
     records = launch(model, ground, [bound], state[None], dt=step, steps=steps, every=k, detailed=True, velocities=v)
@@ -69,16 +68,20 @@ def start_velocity(
     dt: float,
 ) -> FloatArray | None:
     """Velocities dynamics starts with, shape (N, nv): given, or those of the kinematic model under the same drives."""
-    if isinstance(model, Kinematics):
-        if velocity is not None:
-            raise SimulationError("velocity: a kinematic model has none of its own; leave it out, or use Dynamics")
-        return None
     if velocity is not None:
-        v = checks.array(velocity, "velocity", (6 + model.vehicle.n_joints,))
-        return np.repeat(v[None], len(starts), axis=0)
+        return np.repeat(given_velocity(model, velocity)[None], len(starts), axis=0)
+    if isinstance(model, Kinematics):
+        return None
     # No step: the velocity of the first state is recorded, and that is all.
     records = launch(_rolling(model), ground, drives, starts, dt=dt, steps=0, every=1, detailed=True)
     return np.ascontiguousarray(records.velocity[:, 0])
+
+
+def given_velocity(model: Kinematics | Dynamics, velocity: ArrayLike) -> FloatArray:
+    """A joint-space velocity (nv,) to start with; a kinematic model takes none."""
+    if isinstance(model, Kinematics):
+        raise SimulationError("velocity: a kinematic model has none of its own; leave it out, or use Dynamics")
+    return checks.array(velocity, "velocity", (6 + model.vehicle.n_joints,))
 
 
 @once_each

@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser.checks import FloatArray
-from grouser.collision.contacts import normalise
+from grouser.collision.frames import checked_state
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.kinematics.workspace import Workspace
 from grouser.simulation.settle import start_state
-from grouser.simulation.simulate import check_model
+from grouser.simulation.simulate import check_model, given_velocity
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
-from grouser.workspace import Workspace
 
 
 class Stepper:
@@ -90,9 +90,7 @@ class Stepper:
 
     @state.setter
     def state(self, state: ArrayLike) -> None:
-        q = checks.array(state, "state", self._room.state.shape)
-        normalise(q)
-        self._room.state[:] = q
+        self._room.state[:] = checked_state(self.model.vehicle, state)
         self._status = Status.OK
 
     @property
@@ -106,9 +104,7 @@ class Stepper:
 
     @velocity.setter
     def velocity(self, velocity: ArrayLike) -> None:
-        if isinstance(self.model, Kinematics):
-            raise SimulationError("velocity: a kinematic model has none of its own; it follows from the command")
-        self._velocity[:] = checks.array(velocity, "velocity", self._velocity.shape)
+        self._velocity[:] = given_velocity(self.model, velocity)
 
     @property
     def time(self) -> float:
@@ -148,11 +144,8 @@ class Stepper:
         return None if self._contacts is not None else self._room.batch.torques[0, 0].copy()
 
     def _make(self) -> None:
-        model, dt = self.model, self.dt
-        dynamic = isinstance(model, Dynamics)
-        vehicle = model.vehicle_arrays if isinstance(model, Dynamics) else model.vehicle.arrays
-        order = model.order if isinstance(model, Kinematics) else 0
-        room = Workspace(vehicle, model.arrays(dt), self.ground.kernel, dt=dt, order=order)
+        dynamic = isinstance(self.model, Dynamics)
+        room = Workspace(self.model, self.ground.kernel, dt=self.dt)
         self._room, self._command = room, room.command
         self._velocity: FloatArray = room.velocity if dynamic else room.batch.velocities[0, 0]
         self._contacts: FloatArray | None = None if dynamic else room.batch.contacts[0, 0]
@@ -160,11 +153,7 @@ class Stepper:
     def _started(self, start: ArrayLike | None, velocity: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
         model = self.model
         q = start_state(model.vehicle, self.ground, start, model.penetration)
-        if velocity is None:
-            return q, np.zeros_like(self._velocity)
-        if isinstance(model, Kinematics):
-            raise SimulationError("velocity: a kinematic model has none of its own; leave it out, or use Dynamics")
-        return q, checks.array(velocity, "velocity", self._velocity.shape)
+        return q, np.zeros_like(self._velocity) if velocity is None else given_velocity(model, velocity)
 
     def __getstate__(self) -> dict[str, Any]:
         # The workspace holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.

@@ -91,7 +91,8 @@ class Frame:
                 continue
             sizes[name] = checked.positive(size, f"{where} {name}")
             if sizes["radius"] is None:
-                raise VehicleError(f"{where} {name}: only a wheel has one; give a radius too, or drop it")
+                part = name.removesuffix("_radius")
+                raise VehicleError(f"{where} {name}: only a wheel has a {part}; give a radius too, or drop it")
         radius, tyre_radius = sizes["radius"], sizes["tyre_radius"]
         if radius is not None and tyre_radius is not None and not tyre_radius < 0.5 * radius:
             raise VehicleError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,21 @@ from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
 
 
+class Movable(Protocol):
+    """A model of motion, kinematic or dynamic."""
+
+    @property
+    def vehicle_arrays(self) -> VehicleArrays:
+        """The vehicle as the engine takes it."""
+
+    @property
+    def order(self) -> int:
+        """Order of the integrator of kinematics."""
+
+    def arrays(self, dt: float) -> KinematicModel | DynamicModel:
+        """The model as the engine takes it, for steps of dt [s]."""
+
+
 class Workspace:
     """A batch of one rollout and all that its kernel works on.
 
@@ -26,27 +41,26 @@ class Workspace:
 
     def __init__(
         self,
-        vehicle: VehicleArrays,
-        model: KinematicModel | DynamicModel,
+        model: Movable,
         ground: Ground,
         *,
         dt: float,
         steps: int = 1,
-        order: int = 0,
         rows: int = 0,
         closing: bool = False,
     ) -> None:
-        """For a vehicle, a model and a ground as the engine takes them, and steps of dt [s].
+        """For a model, a ground as the engine takes it, and steps of dt [s].
 
-        steps: taken in a call, recorded are the first state and, if `closing`, the last; order: of the integrator of
-        kinematics; rows: of recorded states.
+        steps: taken in a call, recorded are the first state and, if `closing`, the last; rows: of recorded states.
         """
-        dynamic = isinstance(model, DynamicModel)
+        vehicle, arrays = model.vehicle_arrays, model.arrays(dt)
+        dynamic = isinstance(arrays, DynamicModel)
         nv, na = 5 + len(vehicle.parent), len(vehicle.actuated)
         details = 1 + closing
         self.batch: Batch = Batch.zeros(
             n=1, nq=nv + 1, nv=nv, nw=len(vehicle.wheel), na=na, rows=rows, details=details,
-            forced=details if dynamic else 0, t0=0.0, dt=dt, steps=steps, order=order, every=steps, closing=closing,
+            forced=details if dynamic else 0, t0=0.0, dt=dt, steps=steps, order=model.order, every=steps,
+            closing=closing,
         )  # fmt: skip
         self.state: FloatArray = self.batch.q[0]
         """[quaternion w x y z, position x y z, joints], shape (nq,): where it is."""
@@ -55,14 +69,14 @@ class Workspace:
         self.scratch = make_scratch(vehicle)
         self.dynamic_scratch: Any = None
         self.job: KinematicJob | DynamicJob
-        if isinstance(model, DynamicModel):
+        if isinstance(arrays, DynamicModel):
             from grouser._kernels.simulation.dynamic_rollout import dynamic_rollouts  # loaded when used: it takes 20 ms
 
-            self.dynamic_scratch = make_dynamic_scratch(vehicle, model)
-            self.job = DynamicJob(vehicle, model, ground, self.batch, self.scratch, self.dynamic_scratch)
+            self.dynamic_scratch = make_dynamic_scratch(vehicle, arrays)
+            self.job = DynamicJob(vehicle, arrays, ground, self.batch, self.scratch, self.dynamic_scratch)
             self._kernel = dynamic_rollouts
         else:
-            self.job = KinematicJob(vehicle, model, ground, self.batch, self.scratch)
+            self.job = KinematicJob(vehicle, arrays, ground, self.batch, self.scratch)
             self._kernel = kinematic_rollouts
         self.ground, self.dt = ground, dt
         self._ends: NDArray[np.int64] = self.batch.ends[0]
