@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,10 @@ from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.once import Pool
+from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
+Room = TypeVar("Room", bound=Any)
 SCRATCH: Pool[Scratch] = Pool(make_scratch)
 """Work space of the kernels for a vehicle, by its arrays; entries clear it."""
 
@@ -35,6 +37,19 @@ def checked_state(vehicle: Vehicle, state: ArrayLike, name: str = "state") -> Fl
     q = checks.array(state, name, (7 + vehicle.n_joints,))
     normalise(q)
     return q
+
+
+def made_ready(pool: Pool[Room], model: Any, state: ArrayLike, command: ArrayLike, ground: Any, dt: float) -> Room:
+    """Work space out of a pool for a step of dt [s] of a model on a ground, with state and command in it."""
+    checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
+    step, law = checks.positive(dt, "dt"), ground.kernel
+    room = pool.take(model, law, step)
+    if room.ground is not law or room.dt != step:
+        room.repoint(model=model.arrays(step), ground=law, dt=step)
+    checks.fill(room.q, state, "state")
+    normalise(room.q)
+    checks.fill(room.command, command, "command")
+    return room
 
 
 def normalise(q: FloatArray) -> None:

@@ -13,7 +13,7 @@ from grouser._kernels.dynamics.scratch import make_dynamic_scratch
 from grouser._kernels.scratch import make_scratch
 from grouser._kernels.terrain.ground import Ground
 from grouser.checks import FloatArray
-from grouser.collision.frames import normalise
+from grouser.collision.frames import made_ready
 from grouser.errors import SimulationError
 from grouser.once import Pool
 from grouser.terrain import Terrain
@@ -55,17 +55,9 @@ def take_step(
     angles: ArrayLike | None,
 ) -> Step:
     """As `Dynamics.step`."""
-    checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
-    step = checks.positive(dt, "dt")
-    law = ground.kernel
-    job = _jobs.take(model, law, step)
-    if job.ground is not law or job.dt != step:
-        job.repoint(model=model.arrays(step), ground=law, dt=step)
+    job = made_ready(_jobs, model, state, command, ground, dt)
     q = job.q
-    checks.fill(q, state, "state")
-    normalise(q)
     checks.fill(job.v, velocity, "velocity")
-    checks.fill(job.command, command, "command")
     job.at_angles[0] = angles is not None
     if angles is not None:
         checks.fill(job.angles, angles, "angles")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from grouser._kernels.simulation import drive as laws
@@ -11,7 +9,7 @@ from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
-from grouser.kinematics.workspace import Workspace
+from grouser.kinematics.workspace import Mover, Workspace
 from grouser.simulation import Run, Status
 from grouser.simulation.engine import Forces, Records
 from grouser.simulation.settle import start_state
@@ -20,8 +18,10 @@ from grouser.simulation.steering import write_level_motion
 from grouser.terrain import Terrain
 
 
-class Episode:
+class Episode(Mover):
     """A model on a ground, moved on some steps at a time."""
+
+    _remade = ("_room", "_segment", "_seen", "law", "state")
 
     def __init__(
         self, model: Kinematics | Dynamics, ground: Terrain, start: FloatArray, *, dt: float, steps: int, steers: bool
@@ -51,7 +51,7 @@ class Episode:
             par[:2] = 1.0, na
             room.drive(laws.schedule.address, par)
             self._segment = par[3:].reshape(-1, 5)
-        self.state = room.state
+        self.state = room.q
         """[quaternion w x y z, position x y z, joints], shape (nq,)."""
         dynamic = isinstance(model, Dynamics)
         self._seen: list[FloatArray] = [room.velocity] * 2 if dynamic else list(room.batch.velocities[0])
@@ -78,17 +78,6 @@ class Episode:
         self.status = OF_CODE[room.run()]
         self._rows = room.rows or self._rows
         self._parts.append(room.batch.memory_block.copy())
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The workspace holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
-        made = ("_room", "_segment", "_seen", "law", "state")
-        return {n: value for n, value in self.__dict__.items() if n not in made} | {"memory": self._room.memory()}
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        memory = kept.pop("memory")
-        self.__dict__.update(kept)
-        self._make()
-        self._room.recall(memory)
 
     def run(self) -> Run:
         """What was driven so far, a row each time a drive was given and one at the end."""

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from grouser import checks
 from grouser._kernels.simulation import step as codes
 from grouser.checks import FloatArray
-from grouser.collision.frames import normalise
+from grouser.collision.frames import made_ready
 from grouser.errors import SimulationError
 from grouser.kinematics.workspace import Workspace
 from grouser.once import Pool
@@ -38,18 +37,9 @@ class Step:
 
 def take_step(model: Kinematics, state: ArrayLike, command: ArrayLike, ground: Terrain, dt: float) -> Step:
     """As `Kinematics.step`."""
-    checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
-    step = checks.positive(dt, "dt")
-    law = ground.kernel
-    room = _rooms.take(model, law, step)
-    if room.ground is not law or room.dt != step:
-        room.move(model.arrays(step), law, step)
-    q = room.state
-    checks.fill(q, state, "state")
-    normalise(q)
-    checks.fill(room.command, command, "command")
+    room = made_ready(_rooms, model, state, command, ground, dt)
     room.forget()
-    code = room.run()
+    code, q = room.run(), room.q
     if code != codes.OK:
         raise SimulationError(_why(model, code, q))
     contact = room.batch.contacts[0, 0]

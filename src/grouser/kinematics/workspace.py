@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class Workspace:
             forced=details if dynamic else 0, t0=0.0, dt=dt, steps=steps, order=model.order, every=steps,
             closing=closing,
         )  # fmt: skip
-        self.state: FloatArray = self.batch.q[0]
+        self.q: FloatArray = self.batch.q[0]
         """[quaternion w x y z, position x y z, joints], shape (nq,): where it is."""
         self.velocity: FloatArray = self.batch.v[0]
         """[ω rad/s, v m/s, joint rates], shape (nv,); of a dynamic model."""
@@ -86,7 +86,7 @@ class Workspace:
         """Rates that the actuated joints are to have [rad/s or m/s], shape (na,), unless there is another drive."""
         self._kernel(self.job, 0, 0)  # no rollout: so that the first step need not wait for the compiler
 
-    def move(self, model: KinematicModel | DynamicModel, ground: Ground, dt: float) -> None:
+    def repoint(self, *, model: KinematicModel | DynamicModel, ground: Ground, dt: float) -> None:
         """Go on on another ground or with another step [s], for which the model is given again."""
         self.job.repoint(model=model, ground=ground)
         self.batch.repoint(dt=dt)
@@ -142,3 +142,25 @@ class Workspace:
     def _changing(self) -> list[FloatArray]:
         rooms = (self.batch, self.scratch, self.dynamic_scratch)
         return [*(room.memory_block for room in rooms if room is not None), self._par]
+
+
+class Mover:
+    """Base of what moves a workspace, whose addresses are of this process: a copy, pickled or deep, makes its own."""
+
+    _room: Workspace
+    _remade: ClassVar[tuple[str, ...]]
+    """Attributes that `_make` makes; the others are copied."""
+
+    def _make(self) -> None:
+        """Make the workspace, and what looks into it."""
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name not in self._remade}
+        return kept | {"memory": self._room.memory()}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        memory = kept.pop("memory")
+        self.__dict__.update(kept)
+        self._make()
+        self._room.recall(memory)

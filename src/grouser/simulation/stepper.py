@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,14 +11,14 @@ from grouser.collision.frames import checked_state
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
-from grouser.kinematics.workspace import Workspace
+from grouser.kinematics.workspace import Mover, Workspace
 from grouser.simulation.settle import start_state
 from grouser.simulation.simulate import check_model, given_velocity
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
 
 
-class Stepper:
+class Stepper(Mover):
     """A model on a ground, moved on by one step a call; to the bit as `grouser.simulate` moves it.
 
     >>> rover = gr.Stepper(model, ground, dt=0.04)
@@ -29,6 +27,8 @@ class Stepper:
 
     State and work space are made once, so a step costs the engine's own time and about 2 µs.
     """
+
+    _remade = ("_room", "_command", "_velocity", "_contacts")
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Stepper:
         if start is not None or velocity is not None:
             q, v = self._started(q if start is None else start, velocity)
         self._room.clear()
-        self._room.state[:], self._velocity[:] = q, v
+        self._room.q[:], self._velocity[:] = q, v
         self._status = Status.OK
 
     @property
@@ -86,11 +86,11 @@ class Stepper:
 
         It may be set: motion goes on from there, and what actuators remember stays.
         """
-        return self._room.state.copy()
+        return self._room.q.copy()
 
     @state.setter
     def state(self, state: ArrayLike) -> None:
-        self._room.state[:] = checked_state(self.model.vehicle, state)
+        self._room.q[:] = checked_state(self.model.vehicle, state)
         self._status = Status.OK
 
     @property
@@ -155,18 +155,7 @@ class Stepper:
         q = start_state(model.vehicle, self.ground, start, model.penetration)
         return q, np.zeros_like(self._velocity) if velocity is None else given_velocity(model, velocity)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # The workspace holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
-        kept = {name: getattr(self, name) for name in ("model", "ground", "dt", "_begin", "_status")}
-        return kept | {"memory": self._room.memory()}
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        memory = kept.pop("memory")
-        self.__dict__.update(kept)
-        self._make()
-        self._room.recall(memory)
-
     def __repr__(self) -> str:
-        x, y, z = self._room.state[4:7]
+        x, y, z = self._room.q[4:7]
         name = self.model.vehicle.name
         return f"<Stepper of '{name}': {self.time:g} s, ({x:.4g}, {y:.4g}, {z:.4g}) m, {self._status}>"
