@@ -77,15 +77,13 @@ def _check_against_vehicle(log: Log, manifest: Manifest, name: str) -> None:
 
 
 def _files(paths: Name | Iterable[Name]) -> list[Path]:
-    single = isinstance(paths, (str, os.PathLike))
+    several: Iterable[Any] = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     try:
-        files = [Path(paths)] if single else [Path(one) for one in paths]  # type: ignore[arg-type, union-attr]
+        files = [Path(one) for one in several]
     except TypeError:
         raise LogError(f"{paths!r:.60} is not the path of a log, nor a list of such") from None
-    if not files:
-        raise LogError("no file is given to read a log from")
-    if len(files) > MOST_FILES:
-        raise LogError(f"{len(files)} files are too many for one log, at most {MOST_FILES} are read")
+    if not 0 < len(files) <= MOST_FILES:
+        raise LogError(f"a log is read from 1 to {MOST_FILES} files; {len(files)} are given")
     return files
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -17,14 +16,17 @@ __all__ = ["check_frames", "forward_kinematics", "sort_frames"]
 
 def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """The frames, parents before children, otherwise in the given order; refuses what is not one tree."""
-    position: dict[str, int] = {}
+    names = [frame.name for frame in frames]
     for i, frame in enumerate(frames):
-        if frame.name in position:
+        if frame.name in names[:i]:
+            first = names.index(frame.name)
             raise VehicleError(
-                f"frame '{frame.name}': rows {position[frame.name] + 1} and {i + 1} have the same name,"
-                " names must differ"
+                f"frame '{frame.name}': rows {first + 1} and {i + 1} have the same name, names must differ"
             )
-        position[frame.name] = i
+        if frame.parent is not None and frame.parent not in names:
+            raise VehicleError(
+                f"frame '{frame.name}', field parent: '{frame.parent}' is not a frame; frames are {listed(names)}"
+            )
     roots = [frame.name for frame in frames if frame.parent is None]
     if not roots:
         raise VehicleError("there is no body: exactly one frame must have no parent")
@@ -32,29 +34,20 @@ def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
         raise VehicleError(
             f"frames {listed(roots)} have no parent, only the body may have none; give the others a parent"
         )
-    children: dict[str, list[int]] = {name: [] for name in position}
-    for i, frame in enumerate(frames):
-        if frame.parent is None:
-            continue
-        if frame.parent not in position:
+    order: list[Frame] = []
+    placed: set[str | None] = {None}
+    waiting = list(frames)
+    while waiting:
+        ready = next((frame for frame in waiting if frame.parent in placed), None)
+        if ready is None:
+            lost = listed(frame.name for frame in waiting)
             raise VehicleError(
-                f"frame '{frame.name}', field parent: '{frame.parent}' is not a frame; frames are {listed(position)}"
+                f"frames {lost}: their parents form a cycle, following parents must lead to '{roots[0]}'"
             )
-        children[frame.parent].append(i)
-    ready = [position[roots[0]]]
-    order: list[int] = []
-    while ready:
-        i = heapq.heappop(ready)
-        order.append(i)
-        for child in children[frames[i].name]:
-            heapq.heappush(ready, child)
-    if len(order) < len(frames):
-        reached = set(order)
-        lost = [frame.name for i, frame in enumerate(frames) if i not in reached]
-        raise VehicleError(
-            f"frames {listed(lost)}: their parents form a cycle, following parents must lead to '{roots[0]}'"
-        )
-    return tuple(frames[i] for i in order)
+        waiting.remove(ready)
+        order.append(ready)
+        placed.add(ready.name)
+    return tuple(order)
 
 
 def check_frames(frames: Sequence[Frame]) -> None:
