@@ -213,5 +213,6 @@ def _flat(value: Any, shape: Shape) -> FloatArray | None:
 
 _simulation = Checker(SimulationError)
 instance, number, positive = _simulation.instance, _simulation.number, _simulation.positive
+not_negative, numbers = _simulation.not_negative, _simulation.numbers
 count, flag, choice, rows = _simulation.count, _simulation.flag, _simulation.choice, _simulation.rows
 real, array, fill = _simulation.real, _simulation.array, _simulation.fill

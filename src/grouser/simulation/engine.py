@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,14 @@ from grouser._kernels.simulation.rollout import (
 )
 from grouser.checks import FloatArray
 from grouser.collision.frames import SCRATCH
-from grouser.dynamics import Dynamics
-from grouser.dynamics.model import DYNAMIC_SCRATCH
 from grouser.kinematics import Kinematics
 from grouser.simulation.drive import Bound
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
 from grouser.threads import in_slices, thread_count
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
 
 FEW_STEPS = 100
 """Steps of a batch that one thread takes in less time than it takes to wake the others."""
@@ -95,7 +96,7 @@ def launch(
     Dynamics starts with `velocities` (N, nv), or at rest.
     """
     vehicle, scene = model.vehicle_arrays, (model.vehicle_arrays, model.arrays(dt), ground.kernel)
-    dynamic = isinstance(model, Dynamics)
+    dynamic = not isinstance(model, Kinematics)
     n, nv, nw, na = len(starts), 6 + model.vehicle.n_joints, len(vehicle.wheel), len(vehicle.actuated)
     rows = steps // every + 1 if every > 0 else 0
     details = rows if detailed else 0

@@ -13,7 +13,6 @@ from grouser import checks, rotation
 from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.collision.frames import normalise
-from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation.engine import launch
@@ -25,6 +24,8 @@ from grouser.threads import thread_count
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from grouser.dynamics import Dynamics
 
 STEPS_AT_ONCE = 500_000
 """Steps handed to the engine in one call: about a second, so that progress can be shown."""
@@ -141,7 +142,7 @@ def rollout(
         )
     starts = _starts(model, ground, start, n)
     velocities = None
-    if velocity is not None and isinstance(model, Dynamics) and _dimensions(velocity) == 2:
+    if velocity is not None and not isinstance(model, Kinematics) and _dimensions(velocity) == 2:
         velocities = checks.array(velocity, "velocity", (n, 6 + vehicle.n_joints))
     thread_count(threads)
     model.arrays(step)  # refuses a step that is too long for it

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser.checks import FloatArray
-from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.model import Model
 from grouser.once import once_each
 from grouser.simulation.drive import as_drive
 from grouser.simulation.engine import launch
 from grouser.simulation.run import Run
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
 
 MOST_VALUES = 400_000_000
 """Numbers a recorded run may hold (3.2 GB)."""
@@ -92,7 +95,7 @@ def _rolling(model: Dynamics) -> Kinematics:
 
 def check_model(model: Any, ground: Any) -> None:
     """Refuse what is not a model on a ground."""
-    if not isinstance(model, (Kinematics, Dynamics)):
+    if not isinstance(model, Model):
         raise SimulationError(f"model: {model!r:.60} is not a model; use grouser.Kinematics or Dynamics")
     checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.collision.frames import checked_state
-from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.kinematics.workspace import Mover, Workspace
@@ -16,6 +17,9 @@ from grouser.simulation.settle import start_state
 from grouser.simulation.simulate import check_model, given_velocity
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
 
 
 class Stepper(Mover):
@@ -144,7 +148,7 @@ class Stepper(Mover):
         return None if self._contacts is not None else self._room.batch.torques[0, 0].copy()
 
     def _make(self) -> None:
-        dynamic = isinstance(self.model, Dynamics)
+        dynamic = not isinstance(self.model, Kinematics)
         room = Workspace(self.model, self.ground.kernel, dt=self.dt)
         self._room, self._command = room, room.command
         self._velocity: FloatArray = room.velocity if dynamic else room.batch.velocities[0, 0]
