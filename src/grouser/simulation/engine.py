@@ -128,21 +128,18 @@ def launch(
 def _roll_out(scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int) -> None:
     """Roll out the batch of a vehicle, a model and a ground on some threads, each with work space of its own."""
     vehicle, model, _ = scene
-    dynamic = isinstance(model, DynamicModel)
     kernel: Any = kinematic_rollouts
-    if dynamic:
-        from grouser._kernels.simulation.dynamic_rollout import dynamic_rollouts as kernel  # loading takes 20 ms
-    jobs: list[Any] = []
-    for _ in range(min(threads, n)):
-        s = SCRATCH.take(vehicle)
-        kinematic = (*scene, batch, s)
-        jobs.append(
-            DynamicJob(*kinematic, DYNAMIC_SCRATCH.take(model, vehicle)) if dynamic else KinematicJob(*kinematic)
-        )
+    jobs: list[Any] = [KinematicJob(*scene, batch, SCRATCH.take(vehicle)) for _ in range(min(threads, n))]
+    if isinstance(model, DynamicModel):
+        # Loaded when used: it takes 20 ms.
+        from grouser._kernels.simulation.dynamic_rollout import dynamic_rollouts as kernel
+        from grouser.dynamics.model import DYNAMIC_SCRATCH
+
+        jobs = [DynamicJob(*scene, batch, job.s, DYNAMIC_SCRATCH.take(model, vehicle)) for job in jobs]
     in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=threads, size=SLICE)
     for job in jobs:
         SCRATCH.give(vehicle, job.s)
-        if dynamic:
+        if isinstance(job, DynamicJob):
             DYNAMIC_SCRATCH.give(model, job.d)
 
 

@@ -20,9 +20,7 @@ def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     for i, frame in enumerate(frames):
         if frame.name in names[:i]:
             first = names.index(frame.name)
-            raise VehicleError(
-                f"frame '{frame.name}': rows {first + 1} and {i + 1} have the same name, names must differ"
-            )
+            raise VehicleError(f"frame '{frame.name}': rows {first + 1} and {i + 1} have this name, names must differ")
         if frame.parent is not None and frame.parent not in names:
             raise VehicleError(
                 f"frame '{frame.name}', field parent: '{frame.parent}' is not a frame; frames are {listed(names)}"
@@ -31,9 +29,7 @@ def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     if not roots:
         raise VehicleError("there is no body: exactly one frame must have no parent")
     if len(roots) > 1:
-        raise VehicleError(
-            f"frames {listed(roots)} have no parent, only the body may have none; give the others a parent"
-        )
+        raise VehicleError(f"frames {listed(roots)} have no parent, only the body may; give the others a parent")
     order: list[Frame] = []
     placed: set[str | None] = {None}
     waiting = list(frames)
