@@ -40,6 +40,15 @@ def listed(names: Iterable[str], most: int = 30) -> str:
     return f"{some}, … ({len(names)} in all)" if len(names) > most else some or "none"
 
 
+def nearest(given: str, names: Sequence[str], cutoff: float = 0.6) -> str:
+    """A hint for a message, "did you mean 'x'? ", if one of the names is spelt nearly as the given one."""
+    import difflib
+
+    near = [name for name in names if name.lower() == given.lower()]
+    near = near or difflib.get_close_matches(given, names, n=1, cutoff=cutoff)
+    return f"did you mean '{near[0]:.60}'? " if near else ""
+
+
 class Checker:
     """Checks that raise one class of errors; `name` says what a value is, and where it stands."""
 

@@ -17,7 +17,7 @@ LONG_KEY = re.compile(r"""(?:^|[{,\[])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object], error: type[GrouserError]) -> None:
-    """Let `write` fill a file beside `path`, then move it there, so that no reader ever sees half of it."""
+    """Let `write` fill another file in the folder, then rename it to `path`, so that no reader ever sees half of it."""
     try:
         target = Path(path)
         part = _beside(target)

@@ -15,7 +15,7 @@ def once_each(make: Callable[[Owner], T]) -> Callable[[Owner], T]:
     """Decorate a function of something immutable: what it returns is kept while that lives, and not to be changed.
 
     It is found by identity: to compare or hash a vehicle takes longer than most of what is kept. What is kept must not
-    hold what it belongs to, or that would live for ever.
+    hold what it belongs to, or neither is ever freed.
     """
     made: dict[int, T] = {}
 
@@ -39,7 +39,7 @@ class Pool(Generic[T]):
         self._free: Callable[[Any], list[T]] = once_each(lambda owner: [])
 
     def take(self, owner: Any, *more: Any) -> T:
-        """One that nobody else has meanwhile."""
+        """One that no other caller has."""
         try:
             return self._free(owner).pop()
         except IndexError:

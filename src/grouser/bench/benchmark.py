@@ -51,7 +51,7 @@ def filter_updates() -> list[Work]:
 
 
 def _problem(motion: MotionModel) -> LogProblem:
-    """A Warthog that weaves over a hilly field for five minutes, as the motion model says."""
+    """A Warthog that weaves over a hilly field for five minutes, simulated by the motion model."""
     t = np.arange(0.0, 2.0 * INTERVALS + 1.0, 0.05)
     left = 3.0 + 2.0 * np.sin(0.31 * t)
     right = 3.0 + 2.0 * np.sin(0.43 * t + 1.0)
@@ -95,7 +95,7 @@ def odometry_update() -> Work:
     """Updates of the LRU that steers on a slope.
 
     Rates and angles come as arrays. The model is that of a fit: body slip of six parameters and process noise.
-    `us_wall` is what a clock on the wall says, with whatever else the machine does.
+    `us_wall` is wall time: it includes whatever else the machine does.
     """
     lru = vehicle("lru1")
     slip = BodySlip([-0.7457, -0.1093, -0.0303, -0.0187, -0.0062, -0.0627])

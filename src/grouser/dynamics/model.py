@@ -51,7 +51,7 @@ class Dynamics(Model):
     actuator: Actuator | None = None
     """Actuator model; None is ideal: actuated joints follow their commands exactly."""
     joints: tuple[JointModel, ...] = ()
-    """Springs and stops beside those of the vehicle's own couplings."""
+    """Springs and stops in addition to the vehicle's own couplings."""
     external: tuple[ExternalForce, ...] = ()
     """Forces from outside."""
     integrator: str = "euler"

@@ -118,7 +118,7 @@ class Workspace:
         return self._ends.item(3)
 
     def forget(self) -> None:
-        """Begin anew from the state: no steps are taken, and nothing is remembered of any."""
+        """Start again from the state: the count of steps is zero, and nothing is remembered of any."""
         self._ends[:] = 0
 
     def clear(self) -> None:

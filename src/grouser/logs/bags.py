@@ -6,18 +6,18 @@ between two messages that are no gap apart, commands and labels held. Poses keep
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from grouser.checks import FloatArray, listed
+from grouser.checks import FloatArray, listed, nearest
 from grouser.errors import LogError
 from grouser.files import check_file
 from grouser.logs.raw import LATEST, Raw, bounded
@@ -47,22 +47,8 @@ def is_bag(path: Path) -> bool:
 
 def topics(path: Path) -> dict[str, str]:
     """The topics of a bag and the type of their messages."""
-    _refuse_empty(path)
-    try:
-        if path.suffix.lower() == ".mcap" and path.is_file() and _is_json(path):
-            from mcap.reader import make_reader
-
-            with path.open("rb") as stream:
-                summary = make_reader(stream).get_summary()
-            channels = [] if summary is None else list(summary.channels.values())
-            return {str(channel.topic): str(channel.message_encoding) for channel in channels}
-        reader = _ros_reader(path)
-        with reader:
-            return {str(connection.topic): str(connection.msgtype) for connection in reader.connections}
-    except (LogError, MemoryError):
-        raise
-    except Exception as error:  # as in `messages`
-        raise _damaged(path, error) from None
+    with _opened(path) as bag:
+        return {topic: kind for topic, (kind, _) in bag.topics.items()}
 
 
 def messages(path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None) -> Iterator[Message]:
@@ -70,74 +56,84 @@ def messages(path: Path, topics: Collection[str], progress: Callable[[int], None
 
     `progress` gets about the number of bytes read so far.
     """
-    _refuse_empty(path)
-    files = path.iterdir() if path.is_dir() else [path]
-    size = sum(file.stat().st_size for file in files)
+    with _opened(path) as bag:
+        for topic in topics:
+            if topic not in bag.topics:
+                hint, there = nearest(topic, list(bag.topics)), listed(sorted(bag.topics), most=40)
+                raise LogError(f"{path.name}: has no topic {topic!r:.80}; {hint}its topics are {there}")
+        size = sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
+        total = sum(bag.topics[topic][1] for topic in topics)
+        for done, message in enumerate(bag.messages(topics)):
+            if progress is not None and done % SELDOM == 0 and total:
+                progress(size * min(done, total) // total)
+            yield message
 
-    def report(done: int, total: int) -> None:
-        if progress is not None and done % SELDOM == 0 and total:
-            progress(size * min(done, total) // total)
 
+class Bag(NamedTuple):
+    """An open bag."""
+
+    topics: dict[str, tuple[str, int]]
+    """Type of the messages of each topic, and how many there are."""
+    messages: Callable[[Collection[str]], Iterator[Message]]
+    """The messages of some topics."""
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Bag]:
+    """A bag; whatever is wrong with it is a `LogError`."""
+    if not (path / "metadata.yaml").is_file():  # a folder is a bag only if rosbag2 wrote it
+        check_file(path, LogError)
     try:
-        if path.suffix.lower() == ".mcap" and path.is_file() and _is_json(path):
-            yield from _json_messages(path, topics, report)
-        else:
-            yield from _ros_messages(path, topics, report)
-    except (LogError, GeneratorExit, KeyboardInterrupt, MemoryError):
+        is_json = path.suffix.lower() == ".mcap" and path.is_file() and _is_json(path)
+        with _json_bag(path) if is_json else _ros_bag(path) as bag:
+            yield bag
+    except (LogError, MemoryError):
         raise
     except Exception as error:  # the libraries raise dozens of kinds on damaged files, struct.error to AssertionError
-        raise _damaged(path, error) from None
+        said = " ".join(str(error).split())[:200]
+        raise LogError(f"{path}: cannot be read as a bag ({type(error).__name__}: {said})") from None
 
 
-def _refuse_empty(path: Path) -> None:
-    """A folder is a bag only if rosbag2 wrote it; anything else is a file with something in it."""
-    if not (path / "metadata.yaml").is_file():
-        check_file(path, LogError)
-
-
-def _damaged(path: Path, error: Exception) -> LogError:
-    said = " ".join(str(error).split())[:200]
-    return LogError(f"{path}: cannot be read as a bag ({type(error).__name__}: {said})")
-
-
-def _ros_reader(path: Path) -> Any:
+@contextmanager
+def _ros_bag(path: Path) -> Iterator[Bag]:
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
         raise LogError(f"{path.name}: reading a ROS bag needs rosbags; run: pip install 'grouser[ros]'") from None
-    # Old ROS 2 bags say only the names of their message types; those of Humble are then taken.
-    return AnyReader([path], default_typestore=get_typestore(Stores.ROS2_HUMBLE))
 
-
-def _ros_messages(path: Path, topics: Collection[str], report: Callable[[int, int], None]) -> Iterator[Message]:
-    with _ros_reader(path) as reader:
-        _check_topics(path, topics, [connection.topic for connection in reader.connections])
-        wanted = [connection for connection in reader.connections if connection.topic in topics]
-        total = sum(int(connection.msgcount) for connection in wanted)
-        for done, (connection, time, data) in enumerate(reader.messages(connections=wanted)):
-            report(done, total)
+    def messages(topics: Collection[str]) -> Iterator[Message]:
+        wanted = [one for one in reader.connections if one.topic in topics]
+        for connection, time, data in reader.messages(connections=wanted):
             yield connection.topic, time * 1e-9, reader.deserialize(data, connection.msgtype)
 
+    # Old ROS 2 bags say only the names of their message types; those of Humble are then taken.
+    with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as reader:
+        found: dict[str, tuple[str, int]] = {}
+        for one in reader.connections:
+            found[one.topic] = str(one.msgtype), found.get(one.topic, ("", 0))[1] + int(one.msgcount)
+        yield Bag(found, messages)
 
-def _json_messages(path: Path, topics: Collection[str], report: Callable[[int, int], None]) -> Iterator[Message]:
+
+@contextmanager
+def _json_bag(path: Path) -> Iterator[Bag]:
     from mcap.reader import make_reader
 
-    with path.open("rb") as stream:
-        reader = make_reader(stream)
-        summary = reader.get_summary()
-        channels = {} if summary is None else summary.channels
-        _check_topics(path, topics, [c.topic for c in channels.values()])
-        counts = {} if summary is None or summary.statistics is None else summary.statistics.channel_message_counts
-        total = sum(counts.get(number, 0) for number, channel in channels.items() if channel.topic in topics)
-        for done, (_, channel, message) in enumerate(reader.iter_messages(topics=list(topics))):
-            report(done, total)
+    def messages(topics: Collection[str]) -> Iterator[Message]:
+        for _, channel, message in reader.iter_messages(topics=list(topics)):
             if channel.message_encoding != "json":
                 raise LogError(
                     f"{path.name}, topic {channel.topic}: is {channel.message_encoding!r:.40} where others are JSON;"
                     " JSON and ROS 2 messages are read, but not mixed"
                 )
             yield channel.topic, message.log_time * 1e-9, json.loads(message.data)
+
+    with path.open("rb") as stream:
+        reader = make_reader(stream)
+        summary = reader.get_summary()
+        channels = {} if summary is None else summary.channels
+        counts = {} if summary is None or summary.statistics is None else summary.statistics.channel_message_counts
+        yield Bag({c.topic: (str(c.message_encoding), counts.get(k, 0)) for k, c in channels.items()}, messages)
 
 
 def _is_json(path: Path) -> bool:
@@ -149,23 +145,13 @@ def _is_json(path: Path) -> bool:
             import rosbags  # noqa: F401
         except ImportError:
             raise LogError(
-                f"{path.name}: reading MCAP needs mcap (JSON messages) or rosbags (ROS 2 messages); install them with:"
-                ' pip install "grouser[mcap,ros]"'
+                f"{path.name}: reading MCAP needs mcap (JSON messages) or rosbags (ROS 2 messages); run:"
+                " pip install 'grouser[mcap,ros]'"
             ) from None
         return False
     with path.open("rb") as stream:
         summary = make_reader(stream).get_summary()
     return summary is not None and any(c.message_encoding == "json" for c in summary.channels.values())
-
-
-def _check_topics(path: Path, wanted: Collection[str], there: list[str]) -> None:
-    for topic in wanted:
-        if topic not in there:
-            near = difflib.get_close_matches(topic, there, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            raise LogError(
-                f"{path.name}: has no topic {topic!r:.80}; {hint}its topics are {listed(sorted(set(there)), most=40)}"
-            )
 
 
 def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | None = None) -> Raw:

@@ -1,4 +1,4 @@
-"""A driving log: what the vehicle's sensors said, in SI units, in unbroken segments. Immutable."""
+"""A driving log: the measurements of the vehicle's sensors in SI units, in unbroken segments. Immutable."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ JOINTS = {"rates": ("rate", "rad/s or m/s"), "angles": ("angle", "rad or m"), "c
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Poses:
-    """The pose sensor's fresh measurements; a pose that is merely held from row to row appears once."""
+    """The pose sensor's fresh measurements; a pose that is held from row to row appears once."""
 
     time: FloatArray
     """Time stamps as logged, shape (m,) [s]; the sensor's lag is not removed. Rising inside a segment."""

@@ -5,7 +5,6 @@ Imported only when a log is read, because pydantic is slow to load.
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from grouser.checks import nearest
 from grouser.errors import LogError
 from grouser.files import check_schema, read_toml
 
@@ -186,15 +186,10 @@ class PoseTable(Table):
             raise ValueError("has both a quaternion and roll, pitch or yaw; give one")
         if not quaternion and self.yaw is None:
             raise ValueError("needs yaw, or a quaternion qw, qx, qy, qz")
-        for name, signal in self.signals().items():
+        for name, signal in _given(self):
             if signal.lag or signal.kind:
                 raise ValueError(f"{name}: lag and kind are not for poses; the lag belongs to [sensor]")
         return self
-
-    def signals(self) -> dict[str, Signal]:
-        """The signals given, by name, without `fresh`."""
-        names = ("x", "y", "z", "roll", "pitch", "yaw", "qw", "qx", "qy", "qz")
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
 class SensorTable(Table):
@@ -247,6 +242,20 @@ class Limits(Table):
     """Whether wheel rates that disagree with the poses by a factor of more than six are refused."""
 
 
+IN_TABLES = (
+    "rates",
+    "angles",
+    "commands",
+    "labels",
+    "attitude",
+    "gyro",
+    "acceleration",
+    "body_command",
+    "segments",
+)
+"""Tables of signals, the pose apart."""
+
+
 class Manifest(Table):
     """A manifest, `schema = "grouser/log@1"`."""
 
@@ -273,28 +282,17 @@ class Manifest(Table):
 
     def signals(self) -> dict[str, Signal]:
         """Every signal but those of the pose, by key: "rates.FL", "attitude.roll", "segments.column"."""
-        found: dict[str, Signal] = {}
-        for table in ("rates", "angles", "commands", "labels"):
-            found |= {f"{table}.{name}": signal for name, signal in getattr(self, table).items()}
-        for table, names in (
-            ("attitude", ("roll", "pitch")),
-            ("gyro", "xyz"),
-            ("acceleration", "xyz"),
-            ("body_command", ("speed", "turn")),
-            ("segments", ("column",)),
-        ):
-            values = getattr(self, table)
-            for name in names if values is not None else ():
-                if getattr(values, name) is not None:
-                    found[f"{table}.{name}"] = getattr(values, name)
-        return found
+        return {f"{table}.{name}": one for table in IN_TABLES for name, one in _given(getattr(self, table))}
 
     def pose_signals(self) -> dict[str, Signal]:
         """The signals of the pose, by key: "pose.x", "pose.fresh"."""
-        if self.pose is None:
-            return {}
-        found = {f"pose.{name}": signal for name, signal in self.pose.signals().items()}
-        return found if self.pose.fresh is None else {**found, "pose.fresh": self.pose.fresh}
+        return {f"pose.{name}": signal for name, signal in _given(self.pose)}
+
+
+def _given(table: Any) -> list[tuple[str, Signal]]:
+    """The signals of a table, by name."""
+    pairs = table.items() if isinstance(table, dict) else table or ()
+    return [(name, signal) for name, signal in pairs if isinstance(signal, Signal)]
 
 
 HOMES: dict[str, type[BaseModel]] = {
@@ -382,6 +380,4 @@ def _unknown(given: str, loc: tuple[int | str, ...]) -> str:
     else:
         model = Signal
     names = [info.alias or name for name, info in model.model_fields.items() if name != "file"]
-    near = difflib.get_close_matches(given, names, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
-    return f"is not a field Grouser knows; {hint}fields here are {', '.join(names)}"
+    return f"is not a field Grouser knows; {nearest(given, names)}fields here are {', '.join(names)}"

@@ -23,7 +23,7 @@ FACTOR = 6.0
 CHORD = 1.0
 """Time over which a displacement is measured [s]; long against a pose sensor's period."""
 LEAST = 1.0
-"""Travel [m] below which nothing can be said."""
+"""Travel [m] below which units are not judged."""
 TOO_LARGE = {60.0 / (2.0 * math.pi): "rpm", 180.0 / math.pi: "deg/s", 1000.0: "mrad/s"}
 TOO_SMALL = {100.0: "cm", 1000.0: "mm"}
 
@@ -148,7 +148,7 @@ def _total(lengths: FloatArray) -> float:
 
 
 def _hint(ratio: float, every: bool, manifest: Manifest) -> str:
-    """The unit a factor speaks for, within what slip does to it."""
+    """A hint at the unit that a factor is typical of, within what slip does to it."""
     units = [unit for times, unit in TOO_LARGE.items() if 0.4 < ratio / times < 2.5]
     if units:
         return f"are the rates in {units[0]}?" + (" Or is the pose in km?" if units[0] == "mrad/s" and every else "")

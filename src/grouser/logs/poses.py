@@ -121,7 +121,7 @@ def placed(fresh: Fresh, rows: Rows) -> Poses:
         segment = segment[keep]
     kept = np.flatnonzero(keep)
     attitude = _some(fresh.attitude, kept)
-    attitude[:, 2] = signals.unwrap(attitude[:, 2], segment)  # nobody else holds these angles
+    attitude[:, 2] = signals.unwrap(attitude[:, 2], segment)  # this array is ours alone
     return Poses(time=_some(fresh.time, kept), position=_some(fresh.position, kept), attitude=attitude, segment=segment)
 
 

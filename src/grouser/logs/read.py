@@ -93,7 +93,7 @@ def _within(progress: Callable[[int, int], None] | None, before: int, total: int
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file, or of the files in a folder; 0 where there is none, which is said when it is read."""
+    """Bytes of a file, or of the files in a folder; 0 where there is none; reading it raises the error."""
     try:
         return sum(one.stat().st_size for one in path.iterdir()) if path.is_dir() else path.stat().st_size
     except (OSError, ValueError):

@@ -60,7 +60,7 @@ class Report:
     rejected: dict[str, Rejection] = field(default_factory=dict)
     """Samples left out, by reason."""
     rejected_poses: dict[str, Rejection] = field(default_factory=dict)
-    """Poses left out, by reason; poses that merely repeat the last one are not rejected, they are not poses."""
+    """Poses left out, by reason; poses that repeat the last one are not counted."""
     cells: dict[str, Rejection] = field(default_factory=dict)
     """Text where a number belongs, by column; the value is missing, which may or may not cost the sample."""
     gaps: tuple[Gap, ...] = ()

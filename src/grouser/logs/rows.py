@@ -51,7 +51,7 @@ class Judged:
 def judge(raw: Raw, manifest: Manifest) -> Judged:
     """Samples and poses of a file, and what was left out.
 
-    The columns of `raw` are used up: a long log has no room for numbers that nobody needs any more.
+    The columns of `raw` are emptied: a long log fits in memory only once.
     """
     fresh = fresh_poses(raw, manifest)
     raw.pose.clear()

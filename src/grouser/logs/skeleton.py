@@ -30,7 +30,7 @@ TABLES = {
     "acceleration": ("ax", "ay", "az"),
 }
 POSE = (
-    "# Where something better than the wheels saw it: what is learnt from, and what judges. Without # in front:",
+    "# Reference poses, not from wheel odometry, for calibration and evaluation. Remove the # to use them:",
     "# [pose]",
     '# x = "FILL IN"',
     '# y = "FILL IN"',
@@ -38,7 +38,7 @@ POSE = (
 )
 """Of a table whose columns do not look like poses."""
 SENSOR = (
-    "# Where the pose sensor sits on the body [m, rad] and how late it is [s].",
+    "# Mounting of the pose sensor on the body [m, rad] and delay of its stamps [s].",
     "[sensor]",
     "x = 0.0",
     "lag = 0.0",
@@ -135,7 +135,7 @@ def bag_skeleton(path: Path, topics: Mapping[str, str]) -> str:
         where = f'topic = {toml_value(wheels)}, field = "velocity"'
         lines += [f"{toml_key(name)} = {{ {where}, joint = {toml_value(name)} }}" for name in _joints(path, wheels)]
     found = [(topic, POSES[kind]) for topic, kind in sorted(topics.items()) if kind in POSES]
-    lines += ["", "# Of something better than the wheels, with no wheel odometry in it."]
+    lines += ["", "# Reference poses, not from wheel odometry."]
     if len(found) > 1:
         lines += [f"# Also there: {', '.join(toml_value(topic) for topic, _ in found[1:])}."]
     topic, (place, turn) = found[0] if found else ("FILL IN", ("FILL IN", "FILL IN"))

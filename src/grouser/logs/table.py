@@ -7,7 +7,6 @@ belongs costs that row or that number and no other.
 from __future__ import annotations
 
 import csv
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser.checks import FloatArray
+from grouser.checks import FloatArray, nearest
 from grouser.errors import LogError
 from grouser.logs.log import IntArray
 from grouser.logs.report import Tally
@@ -63,13 +62,15 @@ def read_table(
 ) -> Table:
     """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`.
 
-    `progress` is told the bytes read so far.
+    `progress` gets the bytes read so far.
     """
     wanted = list(dict.fromkeys(wanted))
     blocks = _blocks(path)
     names, rest = _heading(path.name, blocks, header, delimiter)
     blocks = blocks if rest is None else chain([rest], blocks)
-    index = {column: _index(column, names, path.name, header) for column in wanted}
+    places = {column: _index(column, names, path.name, header) for column in wanted}
+    first = {at: column for column, at in reversed(places.items())}  # one may be asked for by name and by index
+    index = {column: at for at, column in first.items()}
     found = Growing(len(index))
     compiled: CompiledRows | None = None
     rows = done = 0
@@ -96,7 +97,8 @@ def read_table(
             progress(done)
     if rows == 0:
         raise LogError(f"{path.name}: is empty{' but for its heading' if header else ''}")
-    return Table(columns=dict(zip(index, found.columns(), strict=True)), line=found.line(), rows=rows)
+    read = dict(zip(first, found.columns(), strict=True))
+    return Table(columns={column: read[at] for column, at in places.items()}, line=found.line(), rows=rows)
 
 
 class Growing:
@@ -143,10 +145,7 @@ class CompiledRows:
     def __init__(self, index: Mapping[Column, int], width: int, delimiter: str) -> None:
         self._index, self._delimiter = index, delimiter
         self._slot = np.full(width, -1, dtype=np.int64)
-        for row, at in reversed(list(enumerate(index.values()))):
-            self._slot[at] = row
-        self._again = [(row, int(self._slot[at])) for row, at in enumerate(index.values()) if self._slot[at] != row]
-        """Rows of the result that hold a column which another one holds too."""
+        self._slot[list(index.values())] = np.arange(len(index))
 
     def numbers(self, start: int, text: bytes, tally: Tally) -> tuple[FloatArray, IntArray, int]:
         """Numbers of the full rows (wanted, rows), the lines they stand in, and how many rows there are."""
@@ -155,8 +154,6 @@ class CompiledRows:
         n = text.count(b"\n") + 1
         values, begin, hard = np.empty((len(self._index), n)), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
         parse_rows(np.frombuffer(text, np.uint8), ord(self._delimiter), self._slot, values, begin, hard)
-        for row, other in self._again:
-            values[row] = values[other]
         place = np.arange(start, start + n, dtype=np.int64)
         if not hard.any():
             return values, place, n
@@ -235,9 +232,7 @@ def _index(column: Column, names: Sequence[str], file: str, header: bool) -> int
         raise LogError(f"{file}: has {names.count(column)} columns named {column!r:.60}; give the index of one, from 0")
     if column in names:
         return names.index(column)
-    same = [name for name in names if name.lower() == column.lower()]
-    near = same or difflib.get_close_matches(column, names, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]:.60}'? " if near else ""
+    hint = nearest(column, names, cutoff=0.5)
     if all(is_number(name) for name in names):
         hint = "its first line holds numbers: if it has no heading, set header = false in table [csv]; "
     shown = ", ".join(name[:60] for name in names[:60]) + (", …" if len(names) > 60 else "")

@@ -126,7 +126,7 @@ def _ends(values: Any, name: str, count: int) -> tuple[float, float]:
 
 
 def _differences(values: FloatArray, axis: int) -> FloatArray:
-    """Central differences per cell along an axis, one-sided at borders and beside missing nodes."""
+    """Central differences per cell along an axis, one-sided at borders and next to missing nodes."""
     v = np.moveaxis(values, axis, 0)
     out = np.zeros(v.shape)
     step = np.diff(v, axis=0)

@@ -74,7 +74,7 @@ def ramp(
     x, y: middle of the foot where it begins to rise [m].
     heading_deg: direction in which it rises, from +x towards +y [°].
     down: whether it descends on the other side; otherwise it ends after the top, in a vertical drop.
-    base: whether it stands on level ground at z = 0; otherwise nothing is beside it, for `stack`.
+    base: whether it stands on level ground at z = 0; otherwise there is no ground around it, for `stack`.
     """
     height = checked.number(height, "height", low=1e-6, high=1e4)
     down = checked.flag(down, "down")

@@ -74,7 +74,7 @@ class Part:
 
 
 def read_urdf(path: str | os.PathLike[str], side_file: str | os.PathLike[str] | None = None) -> Vehicle:
-    """The vehicle in a URDF and its side file (default: `robot.grouser.toml` beside `robot.urdf`)."""
+    """The vehicle in a URDF and its side file (default: `robot.grouser.toml` in the folder of `robot.urdf`)."""
     from grouser.vehicles.urdf_model import read_robot
 
     path = as_path(path, VehicleError)

@@ -137,7 +137,7 @@ class Vehicle:
     def arrays(self) -> VehicleArrays:
         """The vehicle as the engine takes it. Do not write into the arrays: they belong to this vehicle.
 
-        They stay writable because Numba compiles anew for read-only arrays.
+        They stay writable because Numba compiles again for read-only arrays.
         """
         frames, index = self.frames, self._index
         is_wheel = np.array([f.is_wheel for f in frames])
