@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -36,13 +36,12 @@ class Model:
 
     @cached_property
     def _kept(self) -> dict[Hashable, Any]:
+        """What the engine takes, by choice."""
         return {}
 
-    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What was made for a key, or is made now; a few are kept."""
-        made: T | None = self._kept.get(key)
-        if made is None:
-            if len(self._kept) >= MOST_KEPT:
-                self._kept.clear()
-            made = self._kept[key] = make()
+    def _keep(self, key: Hashable, made: T) -> T:
+        """Keep what the engine takes for a choice; all are forgotten where there are too many."""
+        if len(self._kept) >= MOST_KEPT:
+            self._kept.clear()
+        self._kept[key] = made
         return made

@@ -36,15 +36,19 @@ class Pool(Generic[T]):
     def __init__(self, make: Callable[..., T]) -> None:
         """`make(owner, …)` makes one, from what `take` is called with."""
         self._make = make
-        self._free: Callable[[Any], list[T]] = once_each(lambda owner: [])
+        self._free: dict[int, list[T]] = {}
 
     def take(self, owner: Any, *more: Any) -> T:
         """One that no other caller has."""
         try:
-            return self._free(owner).pop()
+            return self._free[id(owner)].pop()
         except IndexError:
+            return self._make(owner, *more)
+        except KeyError:
+            self._free[id(owner)] = []
+            weakref.finalize(owner, self._free.pop, id(owner), None)  # the number may be given to another object
             return self._make(owner, *more)
 
     def give(self, owner: Any, one: T) -> None:
         """Lend it to the next who asks. After an error it need not be given back."""
-        self._free(owner).append(one)
+        self._free[id(owner)].append(one)

@@ -195,8 +195,10 @@ class Dynamics(Model):
 
     def arrays(self, dt: float | None = None) -> DynamicModel:
         """The model as the engine takes it, for steps of dt [s]. Do not write into the arrays: they belong to it."""
-        gain = 1.0 / max(self.coupling_time_constant, dt or 0.0)
-        made: DynamicModel = self._once(dt, lambda: self._base.replace(rigid_gain=gain))
+        made: DynamicModel | None = self._kept.get(dt)
+        if made is None:
+            made = self._base.replace(rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0))
+            self._keep(dt, made)
         return made
 
     @cached_property

@@ -64,10 +64,10 @@ def take_step(
     inside, converged, iterations = forward(job)
     if not inside:
         raise SimulationError(f"the ground ends under a wheel at x = {q[4]:g}, y = {q[5]:g} m; move it inside")
-    a, v, f, torque, residual = (
-        one.copy() for one in (job.acceleration, job.velocity, job.force, job.torque, job.residual)
-    )
-    made = Step(a, v, f, torque, residual, converged, iterations, job.state.copy())
+    made = Step(
+        job.acceleration.copy(), job.velocity.copy(), job.force.copy(), job.torque.copy(), job.residual.copy(),
+        converged, iterations, job.state.copy(),
+    )  # fmt: skip
     _jobs.give(model, job)
     return made
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from grouser._kernels.simulation import drive as laws
@@ -11,7 +13,7 @@ from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.kinematics.workspace import Mover, Workspace
 from grouser.simulation import Run, Status
-from grouser.simulation.engine import Forces, Records
+from grouser.simulation.engine import records_of
 from grouser.simulation.settle import start_state
 from grouser.simulation.status import OF_CODE
 from grouser.simulation.steering import write_level_motion
@@ -93,28 +95,10 @@ class Episode(Mover):
             whole: FloatArray = np.concatenate([each[:-1, 0], each[-1, :last]])
             return whole[None]
 
-        forces = None
-        if isinstance(self.model, Dynamics):
-            force = rows("forces")
-            forces = Forces(
-                final_velocity=batch.view_in("v", blocks)[-1],
-                force=force[..., :3],
-                power=force[..., 3],
-                torque=rows("torques"),
-                solver=rows("diagnostics"),
-                iterations=ends[:, 3].sum(keepdims=True),
-                halved=ends[:, 4].sum(keepdims=True),
-            )
-        records = Records(
-            final=batch.view_in("q", blocks)[-1],
-            state=rows("states"),
-            velocity=rows("velocities"),
-            contact=rows("contacts"),
-            command=rows("commands"),
-            status=(self.status,),
-            steps=ends[:, 1].sum(keepdims=True),
-            deficient=np.zeros(1, dtype=np.int64) if forces else ends[:, 3].sum(keepdims=True),
-            rows=np.array([len(blocks) - 1 + last]),
-            forces=forces,
-        )
-        return Run.from_records(self.model, self.ground, records, dt=self.dt, every=self.steps)
+        total = ends.sum(axis=0)
+        total[0], total[2] = ends[-1, 0], len(blocks) - 1 + last
+        dynamic = isinstance(self.model, Dynamics)
+        names = ("states", "velocities", "contacts", "commands") + ("forces", "torques", "diagnostics") * dynamic
+        q, v = (batch.view_in(name, blocks)[-1] for name in ("q", "v"))
+        whole = SimpleNamespace(q=q, v=v, ends=total[None], **{name: rows(name) for name in names})
+        return Run.from_records(self.model, self.ground, records_of(whole, dynamic), dt=self.dt, every=self.steps)

@@ -133,8 +133,9 @@ class Kinematics(Model):
 
         Do not write into the arrays: they belong to this model.
         """
-        chosen = None if known is None else tuple(known)
-        return self._once((dt, chosen), lambda: self._arrays(dt, chosen))
+        key = dt, None if known is None else tuple(known)
+        made: KinematicModel | None = self._kept.get(key)
+        return self._keep(key, self._arrays(*key)) if made is None else made
 
     def _arrays(self, dt: float | None, known: tuple[int, ...] | None) -> KinematicModel:
         changes: dict[str, Any] = {"gain": self.gain(dt) * self._base.gain}

@@ -105,34 +105,19 @@ class Tally:
         self._found: Counts = {}
         self._cells: Counts = {}
 
-    def add(self, reason: str, lines: NDArray[np.int64] | Iterable[int]) -> None:
-        """Count rows, given by their line numbers, under a reason."""
-        self._add(self._found, reason, lines)
-
-    def add_cells(self, reason: str, lines: NDArray[np.int64] | Iterable[int]) -> None:
-        """Count single values in rows that may still be used."""
-        self._add(self._cells, reason, lines)
-
-    def _add(self, to: Counts, reason: str, lines: NDArray[np.int64] | Iterable[int]) -> None:
+    def add(self, reason: str, lines: NDArray[np.int64] | Iterable[int], *, cells: bool = False) -> None:
+        """Count rows, given by their line numbers, under a reason; or only `cells` of rows that may still be used."""
         lines = np.atleast_1d(np.asarray(lines, dtype=np.int64))
-        if lines.size == 0:
-            return
-        count, first = to.get(reason, (0, []))
-        room = MOST_PLACES - len(first)
-        to[reason] = (count + lines.size, first + [int(line) for line in lines[:room]])
+        to = self._cells if cells else self._found
+        if lines.size:
+            count, first = to.get(reason, (0, []))
+            to[reason] = (count + lines.size, (first + lines[:MOST_PLACES].tolist())[:MOST_PLACES])
 
-    def rejections(self) -> dict[str, Rejection]:
-        """The rows counted so far."""
-        return self._places(self._found)
-
-    def cells(self) -> dict[str, Rejection]:
-        """The single values counted so far."""
-        return self._places(self._cells)
-
-    def _places(self, found: Counts) -> dict[str, Rejection]:
+    def rejections(self, *, cells: bool = False) -> dict[str, Rejection]:
+        """What was counted so far."""
         return {
             reason: Rejection(count=count, first=tuple(f"{self.file} {self.what} {line}" for line in first))
-            for reason, (count, first) in found.items()
+            for reason, (count, first) in (self._cells if cells else self._found).items()
         }
 
 

@@ -63,7 +63,7 @@ def judge(raw: Raw, manifest: Manifest) -> Judged:
         rows=raw.rows,
         rejected=raw.tally.rejections(),
         rejected_poses=fresh.tally.rejections(),
-        cells=raw.tally.cells(),
+        cells=raw.tally.rejections(cells=True),
         gaps=tuple(gaps[:MOST_GAPS]),
         n_gaps=len(gaps),
     )

@@ -267,7 +267,7 @@ def _numbers(cells: list[list[bytes]], place: IntArray, index: Mapping[Column, i
                     out[k] = float(cell)
                 elif cell.lower() not in MISSING:
                     words.append(k)
-            tally.add_cells(f"text in number column {column}", place[words])
+            tally.add(f"text in number column {column}", place[words], cells=True)
     return result
 
 

@@ -129,13 +129,16 @@ def _roll_out(scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int) -
     """Roll out the batch of a vehicle, a model and a ground on some threads, each with work space of its own."""
     vehicle, model, _ = scene
     kernel: Any = kinematic_rollouts
-    jobs: list[Any] = [KinematicJob(*scene, batch, SCRATCH.take(vehicle)) for _ in range(min(threads, n))]
+    jobs: list[Any]
+    scratch = [SCRATCH.take(vehicle) for _ in range(min(threads, n))]
     if isinstance(model, DynamicModel):
         # Loaded when used: it takes 20 ms.
         from grouser._kernels.simulation.dynamic_rollout import dynamic_rollouts as kernel
         from grouser.dynamics.model import DYNAMIC_SCRATCH
 
-        jobs = [DynamicJob(*scene, batch, job.s, DYNAMIC_SCRATCH.take(model, vehicle)) for job in jobs]
+        jobs = [DynamicJob(*scene, batch, s, DYNAMIC_SCRATCH.take(model, vehicle)) for s in scratch]
+    else:
+        jobs = [KinematicJob(*scene, batch, s) for s in scratch]
     in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=threads, size=SLICE)
     for job in jobs:
         SCRATCH.give(vehicle, job.s)
@@ -143,8 +146,8 @@ def _roll_out(scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int) -
             DYNAMIC_SCRATCH.give(model, job.d)
 
 
-def records_of(batch: Batch, dynamic: bool) -> Records:
-    """What a batch left, once it is rolled out."""
+def records_of(batch: Any, dynamic: bool) -> Records:
+    """What a batch left, once it is rolled out: a `Batch`, or its arrays put together from several."""
     ends, forces, deficient = batch.ends, None, batch.ends[:, 3]
     if dynamic:
         force = batch.forces

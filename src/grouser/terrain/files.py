@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import os
 import warnings
 from pathlib import Path
@@ -90,9 +89,7 @@ def _load_asc(path: Path, interpolation: str) -> Terrain:
     columns, rows = _count(header, "ncols", path), _count(header, "nrows", path)
     if columns < 2 or rows < 2 or columns * rows > MOST_NODES:
         raise TerrainError(f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {MOST_NODES} nodes are read")
-    cell = _field(header, "cellsize", path)
-    if not 1e-6 <= cell <= 1e6:
-        raise TerrainError(f"{path}: cellsize is {cell:g}; it must be from 1e-06 to 1e+06 m")
+    cell = checked.number(_field(header, "cellsize", path), f"{path}: cellsize", low=1e-6, high=1e6)
     corner = [_corner(header, axis, cell, path) for axis in "xy"]
     values = _numbers(text[start:], path)
     if values.size != columns * rows:
@@ -172,9 +169,7 @@ def _asc_header(text: str, path: Path) -> tuple[dict[str, float], int]:
 def _field(header: dict[str, float], name: str, path: Path) -> float:
     if name not in header:
         raise TerrainError(f"{path}: its header has no {name}; it needs ncols, nrows, xllcorner, yllcorner, cellsize")
-    if not math.isfinite(header[name]):
-        raise TerrainError(f"{path}: {name} is {header[name]}; it must be finite")
-    return header[name]
+    return checked.number(header[name], f"{path}: {name}")
 
 
 def _count(header: dict[str, float], name: str, path: Path) -> int:
