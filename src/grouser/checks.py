@@ -60,8 +60,7 @@ class Checker:
     def instance(self, value: Any, kind: Callable[..., T], name: str, remedy: str) -> T:
         """The value, if it is of a kind."""
         if not isinstance(value, kind):  # type: ignore[arg-type]  # a class; mypy refuses abstract ones as `type`
-            article = "an" if kind.__name__[0] in "AEIOU" else "a"
-            raise self.error(f"{name}: {shown(value)} is not {article} {kind.__name__}; {remedy}")
+            raise self.error(f"{name}: {shown(value)} is not {_a(kind)}; {remedy}")
         result: T = value
         return result
 
@@ -150,7 +149,7 @@ class Checker:
         entries = tuple(value)
         for i, entry in enumerate(entries):
             if not isinstance(entry, kind):
-                raise self.error(f"{name}: entry {i + 1}, {shown(entry)}, is not a {kind.__name__}")
+                raise self.error(f"{name}: entry {i + 1}, {shown(entry)}, is not {_a(kind)}")
         return entries
 
     def real(self, value: ArrayLike, name: str) -> FloatArray:
@@ -206,6 +205,11 @@ class Checker:
         flat = _flat(value, room.shape)
         fair = flat is not None and flat.dot(flat) <= self.largest * self.largest
         room[:] = value if fair else self.array(value, name, room.shape)
+
+
+def _a(kind: Any) -> str:
+    """A class with its article."""
+    return f"{'an' if kind.__name__[0] in 'AEIOUaeiou' else 'a'} {kind.__name__}"
 
 
 def _flat(value: Any, shape: Shape) -> FloatArray | None:

@@ -122,7 +122,7 @@ def weighted(w, p):
 
 
 @inlined
-def hermite_sums(par, a, b, w):
+def hermite_sum(par, a, b, w):
     """Along x between nodes a and b: value and ∂/∂y at the cell's lower and upper y, as `hermite` orders them."""
     return (
         weighted(w, (par[a], par[b], par[a + 1], par[b + 1])),
@@ -133,7 +133,7 @@ def hermite_sums(par, a, b, w):
 
 
 @inlined
-def spline_sums(par, a, row, w):
+def spline_sum(par, a, row, w):
     """Along x, of the four coefficients from each of a … a + 3."""
     b = a + row
     c = b + row
@@ -147,20 +147,38 @@ def spline_sums(par, a, row, w):
 
 
 @inlined
-def write_slope(par, p, p_u, Y, out):
-    """Height and slope per metre: sums p along x and their derivatives p_u, weights Y along y."""
-    out[0] = weighted(Y[0], p)
-    out[1] = par[4] * weighted(Y[0], p_u)
-    out[2] = par[5] * weighted(Y[1], p)
+def bicubic_sums(par, i, j, u):
+    """Sums along x in cell (i, j), their first and second derivatives; what is not used is not computed."""
+    a = HEADER + 4 * (i * int(par[7]) + j)
+    b = a + 4 * int(par[7])
+    X = hermite(u)
+    return hermite_sum(par, a, b, X[0]), hermite_sum(par, a, b, X[1]), hermite_sum(par, a, b, X[2])
 
 
 @inlined
-def write_second(par, p, p_u, p_uu, Y, out):
+def spline_sums(par, i, j, u):
+    """As `bicubic_sums`, of B-spline coefficients."""
+    row = int(par[7]) + 2
+    a = HEADER + i * row + j
+    X = b_spline(u)
+    return spline_sum(par, a, row, X[0]), spline_sum(par, a, row, X[1]), spline_sum(par, a, row, X[2])
+
+
+@inlined
+def write_slope(par, p, Y, out):
+    """Height and slope per metre, of sums p along x and weights Y along y."""
+    out[0] = weighted(Y[0], p[0])
+    out[1] = par[4] * weighted(Y[0], p[1])
+    out[2] = par[5] * weighted(Y[1], p[0])
+
+
+@inlined
+def write_second(par, p, Y, out):
     """Height, slope and second derivatives per metre."""
-    write_slope(par, p, p_u, Y, out)
-    out[3] = par[4] * par[4] * weighted(Y[0], p_uu)
-    out[4] = par[4] * par[5] * weighted(Y[1], p_u)
-    out[5] = par[5] * par[5] * weighted(Y[2], p)
+    write_slope(par, p, Y, out)
+    out[3] = par[4] * par[4] * weighted(Y[0], p[2])
+    out[4] = par[4] * par[5] * weighted(Y[1], p[1])
+    out[5] = par[5] * par[5] * weighted(Y[2], p[0])
 
 
 @law
@@ -169,11 +187,8 @@ def bicubic(par, x, out, jac):
     i, j, u, v = find_cell(par, x[0], x[1])
     if i < 0:
         out[0] = math.nan
-        return
-    a = HEADER + 4 * (i * int(par[7]) + j)
-    b = a + 4 * int(par[7])
-    X = hermite(u)
-    write_slope(par, hermite_sums(par, a, b, X[0]), hermite_sums(par, a, b, X[1]), hermite(v), out)
+    else:
+        write_slope(par, bicubic_sums(par, i, j, u), hermite(v), out)
 
 
 @law
@@ -182,12 +197,8 @@ def bicubic_second(par, x, out, jac):
     i, j, u, v = find_cell(par, x[0], x[1])
     if i < 0:
         out[0] = math.nan
-        return
-    a = HEADER + 4 * (i * int(par[7]) + j)
-    b = a + 4 * int(par[7])
-    X = hermite(u)
-    p = hermite_sums(par, a, b, X[0])
-    write_second(par, p, hermite_sums(par, a, b, X[1]), hermite_sums(par, a, b, X[2]), hermite(v), out)
+    else:
+        write_second(par, bicubic_sums(par, i, j, u), hermite(v), out)
 
 
 @law
@@ -196,11 +207,8 @@ def spline(par, x, out, jac):
     i, j, u, v = find_cell(par, x[0], x[1])
     if i < 0:
         out[0] = math.nan
-        return
-    row = int(par[7]) + 2
-    a = HEADER + i * row + j
-    X = b_spline(u)
-    write_slope(par, spline_sums(par, a, row, X[0]), spline_sums(par, a, row, X[1]), b_spline(v), out)
+    else:
+        write_slope(par, spline_sums(par, i, j, u), b_spline(v), out)
 
 
 @law
@@ -209,9 +217,5 @@ def spline_second(par, x, out, jac):
     i, j, u, v = find_cell(par, x[0], x[1])
     if i < 0:
         out[0] = math.nan
-        return
-    row = int(par[7]) + 2
-    a = HEADER + i * row + j
-    X = b_spline(u)
-    p = spline_sums(par, a, row, X[0])
-    write_second(par, p, spline_sums(par, a, row, X[1]), spline_sums(par, a, row, X[2]), b_spline(v), out)
+    else:
+        write_second(par, spline_sums(par, i, j, u), b_spline(v), out)

@@ -57,8 +57,10 @@ local_pair = _interpreted_pair if config.DISABLE_JIT else _local_pair
 @inlined
 def plane_at(par, x, out):
     """Height and slope of a plane."""
-    near = abs(x[0]) <= FAR and abs(x[1]) <= FAR
-    out[0] = par[0] + par[1] * x[0] + par[2] * x[1] if near else math.nan
+    if not (abs(x[0]) <= FAR and abs(x[1]) <= FAR):
+        out[0] = math.nan
+        return
+    out[0] = par[0] + par[1] * x[0] + par[2] * x[1]
     out[1] = par[1]
     out[2] = par[2]
 
