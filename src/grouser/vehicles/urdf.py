@@ -200,20 +200,9 @@ def _frame(part: Part, wheel: Wheel | None, actuated: bool) -> Frame:
     with np.errstate(all="ignore"):
         mass, centre, inertia = _merged(part.pieces)
         rpy = rotation.to_rpy(part.R)
-    return Frame(
-        name=part.name,
-        parent=part.parent,
-        joint=part.joint,
-        actuated=actuated,
-        xyz=part.p,  # type: ignore[arg-type]  # becomes a tuple there
-        rpy=rpy,  # type: ignore[arg-type]
-        mass=mass,
-        com=centre,  # type: ignore[arg-type]
-        inertia=inertia,
-        radius=None if wheel is None else wheel.radius,
-        width=None if wheel is None else wheel.width,
-        tyre_radius=None if wheel is None else wheel.tyre_radius,
-    )
+    size = {} if wheel is None else {k: getattr(wheel, k) for k in ("radius", "width", "tyre_radius")}
+    xyz, com = tuple(part.p), tuple(centre)
+    return Frame(part.name, part.parent, part.joint, actuated, xyz, tuple(rpy), mass, com, inertia, **size)
 
 
 def _mimics(robot: Robot) -> list[Coupling]:
