@@ -86,8 +86,7 @@ class Episode(Mover):
         if not self._parts:
             raise SimulationError("the episode has no steps yet, so there is no run; call step first")
         batch, blocks = self._room.batch, np.array(self._parts)
-        ends = batch.view_in("ends", blocks)[:, 0]
-        last = int(ends[-1, 2])
+        last = int(batch.view_in("recorded", blocks)[-1, 0])
 
         def rows(name: str) -> FloatArray:
             # The last row of a part is the first of the next, which knows the command that follows.
@@ -95,10 +94,10 @@ class Episode(Mover):
             whole: FloatArray = np.concatenate([each[:-1, 0], each[-1, :last]])
             return whole[None]
 
-        total = ends.sum(axis=0)
-        total[0], total[2] = ends[-1, 0], len(blocks) - 1 + last
         dynamic = isinstance(self.model, Dynamics)
         names = ("states", "velocities", "contacts", "commands") + ("forces", "torques", "diagnostics") * dynamic
-        q, v = (batch.view_in(name, blocks)[-1] for name in ("q", "v"))
-        whole = SimpleNamespace(q=q, v=v, ends=total[None], **{name: rows(name) for name in names})
+        final = {name: batch.view_in(name, blocks)[-1] for name in ("q", "v", "status")}
+        counts = {name: batch.view_in(name, blocks).sum(axis=0) for name in ("taken", "counted", "halved")}
+        recorded = np.array([len(blocks) - 1 + last])
+        whole = SimpleNamespace(**final, **counts, recorded=recorded, **{name: rows(name) for name in names})
         return Run.from_records(self.model, self.ground, records_of(whole, dynamic), dt=self.dt, every=self.steps)

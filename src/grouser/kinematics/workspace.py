@@ -79,7 +79,7 @@ class Workspace:
             self.job = KinematicJob(vehicle, arrays, ground, self.batch, self.scratch)
             self._kernel = kinematic_rollouts
         self.ground, self.dt = ground, dt
-        self._ends: NDArray[np.int64] = self.batch.ends[0]
+        self._status: NDArray[np.int64] = self.batch.status
         par = np.array([1.0, na, 1.0, *np.zeros(na)])
         self.drive(laws.table.address, par)
         self.command: FloatArray = par[3:]
@@ -100,26 +100,27 @@ class Workspace:
     def run(self) -> int:
         """Take the steps; returns the status as a number. After an early end the state is the last good one."""
         self._kernel(self.job, 0, 1)
-        return self._ends.item(0)
+        return self._status.item(0)
 
     @property
     def steps(self) -> int:
         """Steps taken since `forget`."""
-        return self._ends.item(1)
+        return int(self.batch.taken.item(0))
 
     @property
     def rows(self) -> int:
         """States that the last call recorded."""
-        return self._ends.item(2)
+        return int(self.batch.recorded.item(0))
 
     @property
     def deficient(self) -> int:
         """Steps since `forget` whose constraints left a velocity open; kinematics only."""
-        return self._ends.item(3)
+        return int(self.batch.counted.item(0))
 
     def forget(self) -> None:
         """Start again from the state: the count of steps is zero, and nothing is remembered of any."""
-        self._ends[:] = 0
+        for counter in (self.batch.taken, self.batch.counted, self.batch.halved):
+            counter[0] = 0
 
     def clear(self) -> None:
         """As it was made, but for the drive; state and velocity are zero."""

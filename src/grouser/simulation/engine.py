@@ -148,13 +148,13 @@ def _roll_out(scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int) -
 
 def records_of(batch: Any, dynamic: bool) -> Records:
     """What a batch left, once it is rolled out: a `Batch`, or its arrays put together from several."""
-    ends, forces, deficient = batch.ends, None, batch.ends[:, 3]
+    forces, deficient = None, batch.counted
     if dynamic:
         force = batch.forces
         forces = Forces(
-            batch.v, force[..., :3], force[..., 3], batch.torques, batch.diagnostics, ends[:, 3], ends[:, 4]
+            batch.v, force[..., :3], force[..., 3], batch.torques, batch.diagnostics, batch.counted, batch.halved
         )
-        deficient = np.zeros(len(ends), dtype=np.int64)
-    status = tuple([OF_CODE[code] for code in ends[:, 0].tolist()])
+        deficient = np.zeros_like(batch.counted)
+    status = tuple([OF_CODE[code] for code in batch.status.tolist()])
     rows = (batch.states, batch.velocities, batch.contacts, batch.commands)
-    return Records(batch.q, *rows, status, ends[:, 1], deficient, ends[:, 2], forces)
+    return Records(batch.q, *rows, status, batch.taken, deficient, batch.recorded, forces)

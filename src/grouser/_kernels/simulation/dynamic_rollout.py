@@ -43,7 +43,7 @@ def solve_dynamics(job, n, k, row):
     """The velocity at the end of the step; counts Newton iterations."""
     batch = job.batch
     s = job.s
-    first = batch.ends[n, 1] + k == 0
+    first = batch.taken[n] + k == 0
     if k == 0:
         for i in range(s.v.size):
             s.v[i] = batch.v[n, i]

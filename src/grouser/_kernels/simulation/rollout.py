@@ -22,14 +22,13 @@ from grouser._kernels.vehicles.arrays import VehicleArrays
 CONTACT_COLUMNS = 11
 FORCE_COLUMNS = 4
 DIAGNOSTICS = 4
-END_COLUMNS = 5
 
 
 class Batch(Struct):
     """N rollouts of a model on a ground. Row i of each array belongs to rollout i; arrays may have no rows to record.
 
-    A rollout that fails keeps its last good state; the others do not notice. One whose `ends` say that it has taken
-    steps goes on from there, with the work space as it was left: such a rollout must be alone with it.
+    A rollout that fails keeps its last good state; the others do not notice. One that has taken steps goes on from
+    there, with the work space as it was left: such a rollout must be alone with it.
     """
 
     drives = indices("n", 2)  # law and parameters of each drive
@@ -42,7 +41,11 @@ class Batch(Struct):
     forces = array("n", "forced", "nw", FORCE_COLUMNS)
     torques = array("n", "forced", "na")
     diagnostics = array("n", "forced", DIAGNOSTICS)
-    ends = indices("n", END_COLUMNS)  # status, steps, rows, then deficient steps, or Newton iterations and halved steps
+    status = indices("n")  # how each ended
+    taken = indices("n")  # steps
+    recorded = indices("n")  # rows
+    counted = indices("n")  # rank-deficient steps of kinematics, Newton iterations of dynamics
+    halved = indices("n")  # steps that were taken in parts; dynamics only
     t0 = number()  # [s]
     dt = number()  # [s]
     steps = integer()
@@ -147,16 +150,16 @@ def rollouts_of(clear, solve, record, advance):
 
     @entry
     def rollouts(job, first, last):
-        ends = job.batch.ends
+        batch = job.batch
         for n in range(first, last):
-            if ends[n, 1] == 0:
+            if batch.taken[n] == 0:
                 clear(job)
             status, done, rows, total, halved = rollout(job, n)
-            ends[n, 0] = status
-            ends[n, 1] += done
-            ends[n, 2] = rows
-            ends[n, 3] += total
-            ends[n, 4] += halved
+            batch.status[n] = status
+            batch.taken[n] += done
+            batch.recorded[n] = rows
+            batch.counted[n] += total
+            batch.halved[n] += halved
 
     return rollouts
 
@@ -164,7 +167,7 @@ def rollouts_of(clear, solve, record, advance):
 @inlined
 def time_of(batch, n, k):
     """Time of step k of rollout n [s]."""
-    return batch.t0 + (batch.ends[n, 1] + k) * batch.dt
+    return batch.t0 + (batch.taken[n] + k) * batch.dt
 
 
 @inlined
