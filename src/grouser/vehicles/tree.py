@@ -21,15 +21,16 @@ def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
         if frame.name in names[:i]:
             first = names.index(frame.name)
             raise VehicleError(f"frame '{frame.name}': rows {first + 1} and {i + 1} have this name, names must differ")
-        if frame.parent is not None and frame.parent not in names:
-            raise VehicleError(
-                f"frame '{frame.name}', field parent: '{frame.parent}' is not a frame; frames are {listed(names)}"
-            )
     roots = [frame.name for frame in frames if frame.parent is None]
     if not roots:
         raise VehicleError("there is no body: exactly one frame must have no parent")
     if len(roots) > 1:
         raise VehicleError(f"frames {listed(roots)} have no parent, only the body may; give the others a parent")
+    for frame in frames:
+        if frame.parent not in (None, *names):
+            raise VehicleError(
+                f"frame '{frame.name}', field parent: '{frame.parent}' is not a frame; frames are {listed(names)}"
+            )
     order: list[Frame] = []
     placed: set[str | None] = {None}
     waiting = list(frames)
