@@ -1,19 +1,17 @@
-"""The parts of a dynamic rollout."""
+"""The parts of a dynamic rollout, and what of it is recorded."""
+
+import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.newton import contact_power
 from grouser._kernels.dynamics.scratch import clear_dynamic_scratch
+from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.scratch import clear_scratch
-from grouser._kernels.simulation.dynamic_step import (
-    accelerate,
-    energies,
-    finish,
-    halved_step,
-    largest_residual,
-    observe,
-)
+from grouser._kernels.simulation.dynamic_step import accelerate, equations_of_motion, finish, halved_step
 from grouser._kernels.simulation.rollout import drive_of, record_contacts, rollouts_of, time_of
 from grouser._kernels.simulation.step import OFF_TERRAIN, OK
+from grouser._kernels.vehicles.frames import pose_frames
 
 
 @inlined
@@ -24,13 +22,40 @@ def clear_dynamics(job):
 
 
 @kernel
+def energies(vehicle, model, s, d):
+    """Kinetic energy of s.v and potential energy of the posed frames [J]."""
+    kinetic = 0.0
+    for i in range(s.v.size):
+        for j in range(s.v.size):
+            kinetic += 0.5 * s.v[i] * d.M[i, j] * s.v[j]
+    m = d.composite[0, 0]
+    height = m * s.p_world_body[2]
+    for i in range(3):
+        height += s.R_world_body[2, i] * d.composite[0, 1 + i]
+    return kinetic, model.gravity * height
+
+
+@kernel
+def largest_residual(model, d):
+    """Largest entry of the force balance over the free velocities [N or N m]."""
+    largest = 0.0
+    for i in range(model.free.size):
+        largest = max(largest, abs(d.residual[model.free[i]]))
+    return largest if not math.isnan(largest) else math.inf
+
+
+@kernel
 def record_state(job, n, first, row):
     """Contacts and (kinetic, potential) energy of the state a step begins at; False where the ground ends."""
     contacts = job.batch.contacts[n]
     if row >= contacts.shape[0]:
         return True
-    if not observe(job.vehicle, job.model, job.ground, job.batch.q[n], first, job.s, job.d):
+    q = job.batch.q[n]
+    pose_frames(job.vehicle, q, job.s)
+    if not find_contacts(job.vehicle, job.ground, job.s):
         return False
+    wheel_jacobians(job.vehicle, job.s)
+    equations_of_motion(job.vehicle, job.model, q, job.s.v, first, job.s, job.d)
     record_contacts(job.vehicle, job.s, contacts[row])
     kinetic, potential = energies(job.vehicle, job.model, job.s, job.d)
     job.batch.diagnostics[n, row, 2] = kinetic

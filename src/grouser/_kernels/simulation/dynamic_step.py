@@ -116,17 +116,6 @@ def accelerate(vehicle, model, ground, drive, t, q, dt, first, fresh, last, s, d
     return OK if converged else UNSOLVED, iterations
 
 
-@kernel
-def observe(vehicle, model, ground, q, first, s, d):
-    """Contacts, Jacobians, M and c at the state q itself, for the record; False where the ground ends."""
-    pose_frames(vehicle, q, s)
-    if not find_contacts(vehicle, ground, s):
-        return False
-    wheel_jacobians(vehicle, s)
-    equations_of_motion(vehicle, model, q, s.v, first, s, d)
-    return True
-
-
 @inlined
 def finish(vehicle, model, q, dt, s, d):
     """q and s.v move on to the end of the step, T (2.85), (2.86); actuators remember."""
@@ -175,26 +164,3 @@ def halved_step(vehicle, model, ground, drive, t, q, dt, s, d):
             return status, iterations
         parts *= 2
     return status, iterations
-
-
-@kernel
-def energies(vehicle, model, s, d):
-    """Kinetic energy of s.v and potential energy of the posed frames [J]."""
-    kinetic = 0.0
-    for i in range(s.v.size):
-        for j in range(s.v.size):
-            kinetic += 0.5 * s.v[i] * d.M[i, j] * s.v[j]
-    m = d.composite[0, 0]
-    height = m * s.p_world_body[2]
-    for i in range(3):
-        height += s.R_world_body[2, i] * d.composite[0, 1 + i]
-    return kinetic, model.gravity * height
-
-
-@kernel
-def largest_residual(model, d):
-    """Largest entry of the force balance over the free velocities [N or N m]."""
-    largest = 0.0
-    for i in range(model.free.size):
-        largest = max(largest, abs(d.residual[model.free[i]]))
-    return largest if not math.isnan(largest) else math.inf
