@@ -120,4 +120,4 @@ def advance_dynamics(job, n, k, status):
     return status, iterations, halved
 
 
-dynamic_rollouts = rollouts_of(clear_dynamics, solve_dynamics, record_dynamics, advance_dynamics)
+dynamic_rollouts = rollouts_of("dynamic_rollouts", clear_dynamics, solve_dynamics, record_dynamics, advance_dynamics)

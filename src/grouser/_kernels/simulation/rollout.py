@@ -104,9 +104,10 @@ def record_contacts(vehicle, s, out):
         out[w, 10] = contact_angle(vehicle, s, w)
 
 
-def rollouts_of(clear, solve, record, advance):
+def rollouts_of(name, clear, solve, record, advance):
     """The entry of a kind of jobs: rollouts `first` to `last`, each a loop over the parts of a step.
 
+    name: of the entry, in the cache of compiled code and in the progress of compiling.
     clear(job): the work space, before the first step of a rollout.
     solve(job, n, k, row) → status, count: what moves rollout n at its step k; `row` is where that is recorded, or −1.
     record(job, n, count, row): what is recorded besides state, velocity and command.
@@ -148,7 +149,6 @@ def rollouts_of(clear, solve, record, advance):
                 return status, k, row, total, halved
         return OK, batch.steps, row, total, halved
 
-    @entry
     def rollouts(job, first, last):
         batch = job.batch
         for n in range(first, last):
@@ -161,7 +161,8 @@ def rollouts_of(clear, solve, record, advance):
             batch.counted[n] += total
             batch.halved[n] += halved
 
-    return rollouts
+    rollouts.__name__ = rollouts.__qualname__ = name
+    return entry(rollouts)
 
 
 @inlined
@@ -212,4 +213,6 @@ def advance_kinematics(job, n, k, status):
     return status, 0, 0
 
 
-kinematic_rollouts = rollouts_of(clear_kinematics, solve_kinematics, record_kinematics, advance_kinematics)
+kinematic_rollouts = rollouts_of(
+    "kinematic_rollouts", clear_kinematics, solve_kinematics, record_kinematics, advance_kinematics
+)
