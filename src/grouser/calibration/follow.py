@@ -380,8 +380,11 @@ class _Lines(Tally):
         super().__init__(file)
         self.lines: dict[str, list[int]] = {}
 
-    def add(self, reason: str, lines: Any) -> None:
-        """Count rows, given by their line numbers, under a reason."""
+    def add(self, reason: str, lines: Any, *, cells: bool = False) -> None:
+        """Count rows, given by their line numbers, under a reason; or cells of rows, as in any tally."""
+        if cells:
+            super().add(reason, lines, cells=True)
+            return
         self.lines.setdefault(reason, []).extend(np.atleast_1d(np.asarray(lines, dtype=np.int64)).tolist())
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from grouser._kernels.simulation import drive as laws
+from grouser._kernels.simulation.rollout import RECORDED, STATUS
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
@@ -86,7 +87,8 @@ class Episode(Mover):
         if not self._parts:
             raise SimulationError("the episode has no steps yet, so there is no run; call step first")
         batch, blocks = self._room.batch, np.array(self._parts)
-        last = int(batch.view_in("recorded", blocks)[-1, 0])
+        ends = batch.view_in("ends", blocks)[:, 0]
+        last = int(ends[-1, RECORDED])
 
         def rows(name: str) -> FloatArray:
             # The last row of a part is the first of the next, which knows the command that follows.
@@ -96,8 +98,8 @@ class Episode(Mover):
 
         dynamic = isinstance(self.model, Dynamics)
         names = ("states", "velocities", "contacts", "commands") + ("forces", "torques", "diagnostics") * dynamic
-        final = {name: batch.view_in(name, blocks)[-1] for name in ("q", "v", "status")}
-        counts = {name: batch.view_in(name, blocks).sum(axis=0) for name in ("taken", "counted", "halved")}
-        recorded = np.array([len(blocks) - 1 + last])
-        whole = SimpleNamespace(**final, **counts, recorded=recorded, **{name: rows(name) for name in names})
+        total = ends.sum(axis=0)
+        total[STATUS], total[RECORDED] = ends[-1, STATUS], len(blocks) - 1 + last
+        q, v = (batch.view_in(name, blocks)[-1] for name in ("q", "v"))
+        whole = SimpleNamespace(q=q, v=v, ends=total[None], **{name: rows(name) for name in names})
         return Run.from_records(self.model, self.ground, records_of(whole, dynamic), dt=self.dt, every=self.steps)

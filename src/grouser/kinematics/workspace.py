@@ -11,7 +11,16 @@ from grouser._kernels.dynamics.scratch import DynamicModel, make_dynamic_scratch
 from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.scratch import make_scratch
 from grouser._kernels.simulation import drive as laws
-from grouser._kernels.simulation.rollout import Batch, DynamicJob, KinematicJob, kinematic_rollouts
+from grouser._kernels.simulation.rollout import (
+    COUNTED,
+    RECORDED,
+    STATUS,
+    TAKEN,
+    Batch,
+    DynamicJob,
+    KinematicJob,
+    kinematic_rollouts,
+)
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
@@ -79,7 +88,7 @@ class Workspace:
             self.job = KinematicJob(vehicle, arrays, ground, self.batch, self.scratch)
             self._kernel = kinematic_rollouts
         self.ground, self.dt = ground, dt
-        self._status: NDArray[np.int64] = self.batch.status
+        self._ends: NDArray[np.int64] = self.batch.ends[0]
         par = np.array([1.0, na, 1.0, *np.zeros(na)])
         self.drive(laws.table.address, par)
         self.command: FloatArray = par[3:]
@@ -100,27 +109,26 @@ class Workspace:
     def run(self) -> int:
         """Take the steps; returns the status as a number. After an early end the state is the last good one."""
         self._kernel(self.job, 0, 1)
-        return self._status.item(0)
+        return self._ends.item(STATUS)
 
     @property
     def steps(self) -> int:
         """Steps taken since `forget`."""
-        return int(self.batch.taken.item(0))
+        return self._ends.item(TAKEN)
 
     @property
     def rows(self) -> int:
         """States that the last call recorded."""
-        return int(self.batch.recorded.item(0))
+        return self._ends.item(RECORDED)
 
     @property
     def deficient(self) -> int:
         """Steps since `forget` whose constraints left a velocity open; kinematics only."""
-        return int(self.batch.counted.item(0))
+        return self._ends.item(COUNTED)
 
     def forget(self) -> None:
         """Start again from the state: the count of steps is zero, and nothing is remembered of any."""
-        for counter in (self.batch.taken, self.batch.counted, self.batch.halved):
-            counter[0] = 0
+        self._ends[:] = 0
 
     def clear(self) -> None:
         """As it was made, but for the drive; state and velocity are zero."""

@@ -10,8 +10,13 @@ from numpy.typing import NDArray
 from grouser._kernels.dynamics.scratch import DynamicModel
 from grouser._kernels.simulation.rollout import (
     CONTACT_COLUMNS,
+    COUNTED,
     DIAGNOSTICS,
     FORCE_COLUMNS,
+    HALVED,
+    RECORDED,
+    STATUS,
+    TAKEN,
     Batch,
     DynamicJob,
     KinematicJob,
@@ -148,13 +153,14 @@ def _roll_out(scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int) -
 
 def records_of(batch: Any, dynamic: bool) -> Records:
     """What a batch left, once it is rolled out: a `Batch`, or its arrays put together from several."""
-    forces, deficient = None, batch.counted
+    ends, forces = batch.ends, None
+    counted = deficient = ends[:, COUNTED]
     if dynamic:
         force = batch.forces
         forces = Forces(
-            batch.v, force[..., :3], force[..., 3], batch.torques, batch.diagnostics, batch.counted, batch.halved
+            batch.v, force[..., :3], force[..., 3], batch.torques, batch.diagnostics, counted, ends[:, HALVED]
         )
-        deficient = np.zeros_like(batch.counted)
-    status = tuple([OF_CODE[code] for code in batch.status.tolist()])
+        deficient = np.zeros_like(counted)
+    status = tuple([OF_CODE[code] for code in ends[:, STATUS].tolist()])
     rows = (batch.states, batch.velocities, batch.contacts, batch.commands)
-    return Records(batch.q, *rows, status, batch.taken, deficient, batch.recorded, forces)
+    return Records(batch.q, *rows, status, ends[:, TAKEN], deficient, ends[:, RECORDED], forces)

@@ -9,7 +9,7 @@ from grouser._kernels.dynamics.scratch import clear_dynamic_scratch
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.scratch import clear_scratch
 from grouser._kernels.simulation.dynamic_step import accelerate, equations_of_motion, finish, halved_step
-from grouser._kernels.simulation.rollout import drive_of, record_contacts, rollouts_of, time_of
+from grouser._kernels.simulation.rollout import TAKEN, drive_of, record_contacts, rollouts_of, time_of
 from grouser._kernels.simulation.step import OFF_TERRAIN, OK
 from grouser._kernels.vehicles.frames import pose_frames
 
@@ -68,7 +68,7 @@ def solve_dynamics(job, n, k, row):
     """The velocity at the end of the step; counts Newton iterations."""
     batch = job.batch
     s = job.s
-    first = batch.taken[n] + k == 0
+    first = batch.ends[n, TAKEN] + k == 0
     if k == 0:
         for i in range(s.v.size):
             s.v[i] = batch.v[n, i]

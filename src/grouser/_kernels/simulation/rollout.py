@@ -22,6 +22,9 @@ from grouser._kernels.vehicles.arrays import VehicleArrays
 CONTACT_COLUMNS = 11
 FORCE_COLUMNS = 4
 DIAGNOSTICS = 4
+STATUS, TAKEN, RECORDED, COUNTED, HALVED = range(5)
+"""Columns of `ends`: status; steps; rows; rank-deficient steps, or Newton iterations of dynamics; steps in parts."""
+END_COLUMNS = 5
 
 
 class Batch(Struct):
@@ -41,11 +44,7 @@ class Batch(Struct):
     forces = array("n", "forced", "nw", FORCE_COLUMNS)
     torques = array("n", "forced", "na")
     diagnostics = array("n", "forced", DIAGNOSTICS)
-    status = indices("n")  # how each ended
-    taken = indices("n")  # steps
-    recorded = indices("n")  # rows
-    counted = indices("n")  # rank-deficient steps of kinematics, Newton iterations of dynamics
-    halved = indices("n")  # steps that were taken in parts; dynamics only
+    ends = indices("n", END_COLUMNS)  # how each ended, in the columns STATUS to HALVED
     t0 = number()  # [s]
     dt = number()  # [s]
     steps = integer()
@@ -150,16 +149,16 @@ def rollouts_of(name, clear, solve, record, advance):
         return OK, batch.steps, row, total, halved
 
     def rollouts(job, first, last):
-        batch = job.batch
+        ends = job.batch.ends
         for n in range(first, last):
-            if batch.taken[n] == 0:
+            if ends[n, TAKEN] == 0:
                 clear(job)
             status, done, rows, total, halved = rollout(job, n)
-            batch.status[n] = status
-            batch.taken[n] += done
-            batch.recorded[n] = rows
-            batch.counted[n] += total
-            batch.halved[n] += halved
+            ends[n, STATUS] = status
+            ends[n, TAKEN] += done
+            ends[n, RECORDED] = rows
+            ends[n, COUNTED] += total
+            ends[n, HALVED] += halved
 
     rollouts.__name__ = rollouts.__qualname__ = name
     return entry(rollouts)
@@ -168,7 +167,7 @@ def rollouts_of(name, clear, solve, record, advance):
 @inlined
 def time_of(batch, n, k):
     """Time of step k of rollout n [s]."""
-    return batch.t0 + (batch.taken[n] + k) * batch.dt
+    return batch.t0 + (batch.ends[n, TAKEN] + k) * batch.dt
 
 
 @inlined
