@@ -45,17 +45,24 @@ def largest_residual(model, d):
 
 
 @kernel
+def observe(vehicle, model, ground, q, first, s, d):
+    """Contacts, Jacobians, M and c at the state q itself, for the record; False where the ground ends."""
+    pose_frames(vehicle, q, s)
+    if not find_contacts(vehicle, ground, s):
+        return False
+    wheel_jacobians(vehicle, s)
+    equations_of_motion(vehicle, model, q, s.v, first, s, d)
+    return True
+
+
+@kernel
 def record_state(job, n, first, row):
     """Contacts and (kinetic, potential) energy of the state a step begins at; False where the ground ends."""
     contacts = job.batch.contacts[n]
     if row >= contacts.shape[0]:
         return True
-    q = job.batch.q[n]
-    pose_frames(job.vehicle, q, job.s)
-    if not find_contacts(job.vehicle, job.ground, job.s):
+    if not observe(job.vehicle, job.model, job.ground, job.batch.q[n], first, job.s, job.d):
         return False
-    wheel_jacobians(job.vehicle, job.s)
-    equations_of_motion(job.vehicle, job.model, q, job.s.v, first, job.s, job.d)
     record_contacts(job.vehicle, job.s, contacts[row])
     kinetic, potential = energies(job.vehicle, job.model, job.s, job.d)
     job.batch.diagnostics[n, row, 2] = kinetic
