@@ -12,7 +12,7 @@ LAYERS = [
     {"_compile"},
     {"_kernels"},
     {"rotation", "errors", "checks", "compiling", "files", "dataframe", "law", "pictures"}
-    | {"threads", "once", "rooms", "workspace", "lazy", "_version"},
+    | {"threads", "once", "model", "lazy", "_version"},
     {"vehicles", "terrain"},
     {"logs"},
     {"collision"},

@@ -40,6 +40,15 @@ def listed(names: Iterable[str], most: int = 30) -> str:
     return f"{some}, … ({len(names)} in all)" if len(names) > most else some or "none"
 
 
+def nearest(given: str, names: Sequence[str], cutoff: float = 0.6) -> str:
+    """A hint for a message, "did you mean 'x'? ", if one of the names is spelt nearly as the given one."""
+    import difflib
+
+    near = [name for name in names if name.lower() == given.lower()]
+    near = near or difflib.get_close_matches(given, names, n=1, cutoff=cutoff)
+    return f"did you mean '{near[0]:.60}'? " if near else ""
+
+
 class Checker:
     """Checks that raise one class of errors; `name` says what a value is, and where it stands."""
 
@@ -51,8 +60,7 @@ class Checker:
     def instance(self, value: Any, kind: Callable[..., T], name: str, remedy: str) -> T:
         """The value, if it is of a kind."""
         if not isinstance(value, kind):  # type: ignore[arg-type]  # a class; mypy refuses abstract ones as `type`
-            article = "an" if kind.__name__[0] in "AEIOU" else "a"
-            raise self.error(f"{name}: {shown(value)} is not {article} {kind.__name__}; {remedy}")
+            raise self.error(f"{name}: {shown(value)} is not {_a(kind)}; {remedy}")
         result: T = value
         return result
 
@@ -74,7 +82,7 @@ class Checker:
             raise self.error(f"{name}: {result:g} is not a number from {low:g} to {high:g} {unit}")
         if low > result > -self.largest:
             raise self.error(f"{name}: {result:g} is not a number of at least {low:g} {unit}")
-        raise self.error(f"{name}: {self._wrong(result)}")
+        raise self.error(f"{name}: {result:g} is {self._unfit(result)}")
 
     def positive(self, value: Any, name: str) -> float:
         """A finite float above zero."""
@@ -141,7 +149,7 @@ class Checker:
         entries = tuple(value)
         for i, entry in enumerate(entries):
             if not isinstance(entry, kind):
-                raise self.error(f"{name}: entry {i + 1}, {shown(entry)}, is not a {kind.__name__}")
+                raise self.error(f"{name}: entry {i + 1}, {shown(entry)}, is not {_a(kind)}")
         return entries
 
     def real(self, value: ArrayLike, name: str) -> FloatArray:
@@ -166,7 +174,7 @@ class Checker:
         most: entries beyond which it is refused before it is copied.
         """
         flat = _flat(value, shape)
-        if flat is not None and np.vdot(flat, flat) <= self.largest * self.largest:  # unlike dot, without warnings
+        if flat is not None and flat.dot(flat) <= self.largest * self.largest:
             plain: FloatArray = value.copy()  # type: ignore[union-attr]
             return plain
         given = self.real(value, name)
@@ -184,18 +192,24 @@ class Checker:
         bad = np.abs(values) > self.largest if missing else ~(np.abs(values) <= self.largest)
         if bad.any():
             at = tuple(int(i) for i in np.argwhere(bad)[0])
-            raise self.error(f"{name}: {f'entry {list(at)}, ' if at else ''}{self._wrong(values[at])}")
+            entry = f"entry {list(at)} is {values[at]:g}," if at else f"{values[at]:g} is"
+            raise self.error(f"{name}: {entry} {self._unfit(values[at])}")
 
-    def _wrong(self, value: float) -> str:
+    def _unfit(self, value: float) -> str:
         if math.isfinite(value):
-            return f"{value:g} is too large; magnitudes up to {self.largest:g} are accepted"
-        return f"{value:g} is not a finite number"
+            return f"too large; magnitudes up to {self.largest:g} are accepted"
+        return "not a finite number"
 
     def fill(self, room: FloatArray, value: ArrayLike, name: str) -> None:
         """Copy an array of finite numbers into one of the same shape."""
         flat = _flat(value, room.shape)
         fair = flat is not None and flat.dot(flat) <= self.largest * self.largest
         room[:] = value if fair else self.array(value, name, room.shape)
+
+
+def _a(kind: Any) -> str:
+    """A class with its article."""
+    return f"{'an' if kind.__name__[0] in 'AEIOUaeiou' else 'a'} {kind.__name__}"
 
 
 def _flat(value: Any, shape: Shape) -> FloatArray | None:
@@ -212,6 +226,6 @@ def _flat(value: Any, shape: Shape) -> FloatArray | None:
 
 _simulation = Checker(SimulationError)
 instance, number, positive = _simulation.instance, _simulation.number, _simulation.positive
+not_negative, numbers = _simulation.not_negative, _simulation.numbers
 count, flag, choice, rows = _simulation.count, _simulation.flag, _simulation.choice, _simulation.rows
 real, array, fill = _simulation.real, _simulation.array, _simulation.fill
-not_negative = _simulation.not_negative

@@ -18,7 +18,7 @@ class VehicleError(GrouserError):
 
 
 class TerrainError(GrouserError):
-    """A terrain, or the file it came from, cannot be used, or was asked about a place it does not cover."""
+    """A terrain, or the file it came from, cannot be used, or does not cover a place."""
 
 
 class LogError(GrouserError):

@@ -1,9 +1,12 @@
-"""Files: written whole or not at all, refused in one sentence where they cannot be read."""
+"""Files: written whole or not at all, refused in one sentence where they cannot be read; TOML with a schema line."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,10 +14,12 @@ from grouser.errors import GrouserError
 
 MOST_BYTES = 8_000_000_000
 """What the arrays of a .npz file may take in memory."""
+# tomllib takes quadratic time in the parts of a dotted key; no file of ours needs more than a few.
+LONG_KEY = re.compile(r"""(?:^|[{,\[])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){8}""", re.MULTILINE)
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object], error: type[GrouserError]) -> None:
-    """Let `write` fill a file beside `path`, then move it there, so that no reader ever sees half of it."""
+    """Let `write` fill another file in the folder, then rename it to `path`, so that no reader ever sees half of it."""
     try:
         target = Path(path)
         part = _beside(target)
@@ -28,8 +33,7 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], objec
         finally:
             part.unlink(missing_ok=True)
     except (OSError, ValueError, TypeError) as reason:
-        said = getattr(reason, "strerror", None) or reason
-        raise error(f"{path!s:.200}: cannot be written ({said})") from None
+        raise _cannot("written", path, reason, error) from None
 
 
 def check_target(path: str | os.PathLike[str], error: type[GrouserError]) -> None:
@@ -42,8 +46,11 @@ def check_target(path: str | os.PathLike[str], error: type[GrouserError]) -> Non
         part.open("xb").close()
         part.unlink()
     except (OSError, ValueError) as reason:
-        said = getattr(reason, "strerror", None) or reason
-        raise error(f"{path!s:.200}: cannot be written ({said})") from None
+        raise _cannot("written", path, reason, error) from None
+
+
+def _cannot(be: str, path: Any, reason: Exception, error: type[GrouserError]) -> GrouserError:
+    return error(f"{path!s:.200}: cannot be {be} ({getattr(reason, 'strerror', None) or reason})")
 
 
 def _beside(target: Path) -> Path:
@@ -61,8 +68,7 @@ def check_file(path: str | os.PathLike[str], error: type[GrouserError]) -> None:
     except FileNotFoundError:
         raise error(f"{path}: no such file") from None
     except (OSError, ValueError) as reason:
-        said = getattr(reason, "strerror", None) or reason
-        raise error(f"{path!s:.200}: cannot be read ({said})") from None
+        raise _cannot("read", path, reason, error) from None
     if empty:
         raise error(f"{path}: is empty")
 
@@ -83,3 +89,85 @@ def read_npz(path: str | os.PathLike[str], error: type[GrouserError]) -> dict[st
     except Exception as reason:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
         raise error(f"{path}: not a readable .npz file ({str(reason)[:100]})") from None
     raise error(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
+
+
+def as_path(path: str | os.PathLike[str], error: type[GrouserError]) -> Path:
+    """The path, if it is one."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise error(f"{path!r:.60} is not the path of a file") from None
+
+
+def read_limited(path: str | os.PathLike[str], limit: int, error: type[GrouserError]) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes."""
+    where = as_path(path, error)
+    check_file(where, error)
+    if not where.is_file():
+        raise error(f"{where}: is not a regular file")
+    try:
+        with where.open("rb") as stream:
+            data = stream.read(limit + 1)
+    except OSError as reason:
+        raise _cannot("read", path, reason, error) from None
+    if len(data) > limit:
+        raise error(f"{where.name}: is larger than {limit // 1000} kB, the most that is read")
+    return data
+
+
+def read_toml(
+    path: str | os.PathLike[str], schema: str, error: type[GrouserError], *, limit: int = 1_000_000
+) -> dict[str, Any]:
+    """The tables of a TOML file of at most `limit` bytes; its schema line must say `schema` and is left out."""
+    data, file = read_limited(path, limit, error), Path(path).name
+    try:
+        return parse_toml(data.decode("utf-8-sig"), file, schema, error)
+    except UnicodeDecodeError as reason:
+        raise error(f"{file}: is not UTF-8 text (byte {reason.start}), as TOML is") from None
+
+
+def parse_toml(content: str, file: str, schema: str, error: type[GrouserError]) -> dict[str, Any]:
+    """As `read_toml`, of text; `file` stands for it in messages."""
+    if LONG_KEY.search(content):
+        raise error(f"{file}: has a dotted key of more than 8 parts, which no such file needs")
+    try:
+        tables = tomllib.loads(content)
+    except (ValueError, RecursionError) as reason:
+        said = "nested too deeply" if isinstance(reason, RecursionError) else f"{reason!s:.200}"
+        raise error(f"{file}: is not TOML: {said}") from None
+    check_schema(tables.pop("schema", None), file, schema, error)
+    return tables
+
+
+def check_schema(given: Any, file: str, schema: str, error: type[GrouserError]) -> None:
+    """Refuse a file of another kind or of a newer version."""
+    if given == schema:
+        return
+    if given is None:
+        raise error(f'{file}, field schema: is missing, the file must begin with schema = "{schema}"')
+    kind, _, version = schema.partition("@")
+    match = re.fullmatch(rf"{re.escape(kind)}@([1-9][0-9]{{0,8}})", given, re.ASCII) if isinstance(given, str) else None
+    if match and int(match[1]) > int(version):
+        raise error(
+            f"{file}, field schema: '{given}' was written by a newer Grouser, this one reads '{schema}'; update Grouser"
+        )
+    raise error(f"{file}, field schema: {given!r:.60} is not a schema read here, expected '{schema}'")
+
+
+def toml_value(value: Any) -> str:
+    """Text, a number, a truth value, or a list or table of such, as TOML writes it."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, str):
+        # JSON's escapes are TOML's, except that TOML also wants DEL escaped.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Iterable):
+        return "[" + ", ".join(toml_value(one) for one in value) + "]"
+    return repr(value.item() if hasattr(value, "item") else value)  # NumPy's own repr names its type
+
+
+def toml_key(name: str) -> str:
+    """A key of a TOML table, in quotes where it needs them."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)

@@ -1,11 +1,11 @@
-"""What is worked out once for each vehicle or model, however many short runs it makes."""
+"""What is made once for each vehicle or model, however many short runs it makes: results, and work space to lend."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 Owner = TypeVar("Owner")
 T = TypeVar("T")
@@ -15,7 +15,7 @@ def once_each(make: Callable[[Owner], T]) -> Callable[[Owner], T]:
     """Decorate a function of something immutable: what it returns is kept while that lives, and not to be changed.
 
     It is found by identity: to compare or hash a vehicle takes longer than most of what is kept. What is kept must not
-    hold what it belongs to, or that would live for ever.
+    hold what it belongs to, or neither is ever freed.
     """
     made: dict[int, T] = {}
 
@@ -28,3 +28,27 @@ def once_each(make: Callable[[Owner], T]) -> Callable[[Owner], T]:
         return made[key]
 
     return kept
+
+
+class Pool(Generic[T]):
+    """Work space of each owner, lent to one caller at a time and then again: making it takes longer than most calls."""
+
+    def __init__(self, make: Callable[..., T]) -> None:
+        """`make(owner, …)` makes one, from what `take` is called with."""
+        self._make = make
+        self._free: dict[int, list[T]] = {}
+
+    def take(self, owner: Any, *more: Any) -> T:
+        """One that no other caller has."""
+        try:
+            return self._free[id(owner)].pop()
+        except IndexError:
+            return self._make(owner, *more)
+        except KeyError:
+            self._free[id(owner)] = []
+            weakref.finalize(owner, self._free.pop, id(owner), None)  # the number may be given to another object
+            return self._make(owner, *more)
+
+    def give(self, owner: Any, one: T) -> None:
+        """Lend it to the next who asks. After an error it need not be given back."""
+        self._free[id(owner)].append(one)

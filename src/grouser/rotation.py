@@ -7,22 +7,20 @@ function takes any leading axes. A matrix R_a_b turns coordinates in frame b int
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from grouser import checks
+from grouser.checks import Checker, FloatArray
 from grouser.errors import GrouserError
 
 __all__ = ["from_quaternion", "from_rpy", "to_quaternion", "to_rpy"]
 
-Array = NDArray[np.float64]
+_checked = Checker(GrouserError)
 
 
-def from_rpy(roll: ArrayLike, pitch: ArrayLike, yaw: ArrayLike) -> Array:
+def from_rpy(roll: ArrayLike, pitch: ArrayLike, yaw: ArrayLike) -> FloatArray:
     """Matrix of roll, pitch, yaw [rad]; shape (..., 3, 3), leading axes as the angles broadcast."""
     roll, pitch, yaw = np.broadcast_arrays(
-        checks.real(roll, "roll"),
-        checks.real(pitch, "pitch"),
-        checks.real(yaw, "yaw"),
+        _checked.real(roll, "roll"), _checked.real(pitch, "pitch"), _checked.real(yaw, "yaw")
     )
     sr, cr = np.sin(roll), np.cos(roll)
     sp, cp = np.sin(pitch), np.cos(pitch)
@@ -40,7 +38,7 @@ def from_rpy(roll: ArrayLike, pitch: ArrayLike, yaw: ArrayLike) -> Array:
     return R
 
 
-def to_rpy(R: ArrayLike) -> Array:
+def to_rpy(R: ArrayLike) -> FloatArray:
     """Roll, pitch, yaw [rad] of a rotation matrix (..., 3, 3); shape (..., 3), pitch within ±π/2.
 
     Yaw is taken from R Rx(−roll) rather than from (A.13), so the three angles rebuild R also at pitch =
@@ -54,9 +52,9 @@ def to_rpy(R: ArrayLike) -> Array:
     return np.stack([roll, pitch, yaw], axis=-1)
 
 
-def from_quaternion(quaternion: ArrayLike) -> Array:
+def from_quaternion(quaternion: ArrayLike) -> FloatArray:
     """Matrix (..., 3, 3) of a quaternion (..., 4) in the order w x y z; any length but zero."""
-    q = checks.real(quaternion, "quaternion")
+    q = _checked.real(quaternion, "quaternion")
     if q.ndim == 0 or q.shape[-1] != 4:
         raise GrouserError(f"a quaternion has 4 entries w x y z on its last axis, this has shape {q.shape}")
     largest = np.max(np.abs(q), axis=-1, keepdims=True, initial=0.0)
@@ -78,7 +76,7 @@ def from_quaternion(quaternion: ArrayLike) -> Array:
     return R
 
 
-def to_quaternion(R: ArrayLike) -> Array:
+def to_quaternion(R: ArrayLike) -> FloatArray:
     """Unit quaternion (..., 4), order w x y z, w ≥ 0, of a rotation matrix (..., 3, 3).
 
     Divides by the largest of the four entries (Shepperd 1978), so no rotation is a bad one.
@@ -100,12 +98,12 @@ def to_quaternion(R: ArrayLike) -> Array:
     best = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
     q = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    positive: Array = np.where(q[..., :1] < 0.0, -q, q)
+    positive: FloatArray = np.where(q[..., :1] < 0.0, -q, q)
     return positive
 
 
-def _matrices(R: ArrayLike) -> Array:
-    R = checks.real(R, "rotation matrix")
+def _matrices(R: ArrayLike) -> FloatArray:
+    R = _checked.real(R, "rotation matrix")
     if R.shape[-2:] != (3, 3):
         raise GrouserError(f"a rotation matrix has shape (..., 3, 3), this has shape {R.shape}")
     return R

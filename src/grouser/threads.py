@@ -32,7 +32,7 @@ def thread_count(threads: int | None) -> int:
 
 
 def in_slices(work: Callable[[int, int, int], None], items: int, *, threads: int, size: int) -> None:
-    """Call work(worker, first, last) for slices of at most `size` items, on so many threads; the caller is worker 0."""
+    """Call work(worker, first, last) for slices of at most `size` items, on several threads; the caller is worker 0."""
     slices = -(-items // size)
     workers = min(threads, slices)
     if workers <= 1:

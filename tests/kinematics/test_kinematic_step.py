@@ -67,7 +67,7 @@ def test_many_steps_and_grounds_do_not_make_it_keep_more_and_more():
     state = gr.settle(ROCKY, gr.terrain.plane()).state
     for dt in np.linspace(0.01, 0.1, 50):
         model.step(state, COMMANDS[0], gr.terrain.plane(), dt=dt)
-    assert len(model._made) <= 16
+    assert len(model._kept) <= 16
 
 
 def test_a_dynamic_step_ends_where_its_velocity_leads():

@@ -15,7 +15,7 @@ from log_drives import drive
 import grouser as gr
 from grouser.errors import LogError
 from grouser.logs import bags
-from grouser.logs.bag_skeleton import bag_skeleton
+from grouser.logs.skeleton import bag_skeleton
 
 pytest.importorskip("rosbags", reason="rosbags is not installed; it is in the extra [ros]")
 pytest.importorskip("mcap", reason="mcap is not installed; it is in the extra [mcap]")
@@ -169,8 +169,8 @@ def test_single_files_of_ros_2_and_time_of_recording(tmp_path: Path) -> None:
 
 def test_other_topics_are_not_made_up_where_they_have_a_gap() -> None:
     # Attitude comes with the poses, which pause for two seconds.
+    from grouser.logs.bags import _at
     from grouser.logs.manifest import load_manifest
-    from grouser.logs.topics import _at
 
     manifest = load_manifest(MANIFEST)
     other = np.concatenate([np.arange(0, 50), np.arange(70, 100)]) / 10
@@ -182,7 +182,7 @@ def test_other_topics_are_not_made_up_where_they_have_a_gap() -> None:
 
 
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
-    "no such topic": ({"topic": "/joint_state", "field": "velocity[0]"}, r"no topic '/joint_state'; did you mean /j"),
+    "no such topic": ({"topic": "/joint_state", "field": "velocity[0]"}, r"no topic '/joint_state'; did you mean '/j"),
     "no such field": ({"topic": "/odom", "field": "pose.pos.x"}, r"has no 'pos'; fields there are pose, covariance"),
     "not a number": ({"topic": "/odom", "field": "pose.pose"}, r"is not a number"),
     "not a path": ({"topic": "/odom", "field": "a..b"}, r"is not a path such as"),

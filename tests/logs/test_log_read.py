@@ -250,7 +250,7 @@ def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
         gr.read_log(tmp_path / "none.csv", manifest=manifest())
     with pytest.raises(LogError, match="folder"):
         gr.read_log(tmp_path, manifest=manifest())
-    with pytest.raises(LogError, match="no file is given"):
+    with pytest.raises(LogError, match="from 1 to 10000 files; 0 are given"):
         gr.read_log([], manifest=manifest())
 
 

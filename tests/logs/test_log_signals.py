@@ -94,7 +94,7 @@ def test_late_signal_is_put_back_and_the_ends_without_a_value_are_dropped(tmp_pa
     log = read(tmp_path, columns, rates={j: {"column": "wl", "lag": 0.1} for j in ("FL", "BL")})
     assert len(log) == 598
     np.testing.assert_allclose(log.rates["FL"], true[:598], atol=1e-9)
-    assert next(iter(log.report.rejected)).startswith("no value of rates.FL")
+    assert next(iter(log.report.rejected)).startswith("rates.FL (column wl) has no sample at t − lag")
 
 
 def test_lag_is_never_taken_out_across_segments() -> None:

@@ -19,8 +19,7 @@ from grouser import checks
 from grouser._kernels.contact.laws import sample_contact
 from grouser._kernels.dynamics.scratch import DynamicModel
 from grouser.checks import FloatArray
-from grouser.collision.contacts import contacts
-from grouser.collision.tyre import rolling_radius
+from grouser.collision.contacts import contacts, rolling_radius
 from grouser.dynamics.model import Dynamics
 from grouser.dynamics.step import Step
 from grouser.terrain import Terrain

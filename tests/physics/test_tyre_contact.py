@@ -5,7 +5,7 @@ import pytest
 
 import grouser as gr
 from grouser.collision import contacts
-from grouser.collision.tyre import camber, contact_on_wheel, rolling_radius
+from grouser.collision.contacts import camber, contact_on_wheel, rolling_radius
 from grouser.errors import VehicleError
 from grouser.simulation.settle import settle
 from grouser.vehicles import Frame, Vehicle

@@ -10,7 +10,7 @@ import pytest
 
 import grouser as gr
 from grouser import rotation
-from grouser.collision.tyre import camber
+from grouser.collision.contacts import camber
 from grouser.errors import GrouserError
 from grouser.rolling import RollingModel, Start, compare, roll
 

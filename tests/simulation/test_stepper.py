@@ -161,7 +161,7 @@ def test_what_is_no_command_is_refused_and_changes_nothing():
         ([1.0, 2.0, np.nan, 1.0], "entry .* is nan"),
         (np.array([1.0, 2.0, np.nan, 1.0]), "command: entry .2. is nan, not a finite number"),
         (np.array([1.0, 2.0, np.inf, 1.0]), "is inf"),
-        (np.array([1.0, 2.0, 3e9, 1.0]), "magnitude up to"),
+        (np.array([1.0, 2.0, 3e9, 1.0]), "magnitudes up to"),
         (np.ones(3), r"command: has shape \(3,\), needs \(4,\)"),
         (1.0, "shape"),
         (np.ones((1, 4)), "shape"),

@@ -189,7 +189,8 @@ def test_ground_with_edges_has_no_curvature_and_says_what_to_use(name):
 
 
 @pytest.mark.parametrize(
-    ("xy", "words"), [([0.0, 0.0], "shape"), ([[0.0, 0.0, 0.0]], "shape"), ([[0.0, np.nan]], "finite"), ("a", "hold")]
+    ("xy", "words"),
+    [([0.0, 0.0], "shape"), ([[0.0, 0.0, 0.0]], "shape"), ([[0.0, np.nan]], "finite"), ("a", "of num")],
 )
 def test_points_that_are_no_points_are_refused(xy, words):
     with pytest.raises(TerrainError, match=words):

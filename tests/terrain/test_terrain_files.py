@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as npst
 import grouser.terrain as terrain
 from grouser.errors import GrouserError, TerrainError
 from grouser.terrain import archive, files
-from grouser.terrain.rebuild import BUILDERS
+from grouser.terrain.archive import BUILDERS
 
 AXIS = np.linspace(0.0, 4.0, 9)
 HEIGHTS = np.random.default_rng(1).normal(scale=0.2, size=(9, 9))

@@ -179,10 +179,10 @@ def test_structured_rows_from_code(frames, couplings, steering, reference):
 @FUZZ
 @given(st.dictionaries(st.sampled_from(["name", "frames", "couplings", "steering", "source"]), anything))
 def test_structured_rows_through_the_schema(data):
-    from grouser.vehicles import schema
+    from grouser.vehicles.toml import vehicle_of_tables
 
     try:
-        schema.validate(schema.VehicleFile, data, "v.toml")
+        vehicle_of_tables(data, "v.toml")
     except GrouserError:
         return
 

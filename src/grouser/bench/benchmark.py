@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
-from grouser.bench.calibration import filter_updates
-from grouser.bench.engine import batches, machine, steps
-from grouser.bench.odometry import odometry_update
-from grouser.bench.rounds import interleave
-from grouser.bench.stepper import stepped
+import numpy as np
+
+from grouser.bench.engine import batches, machine, stepped, steps
+from grouser.bench.rounds import Spread, Work, interleave, report_of
+from grouser.calibration import OnlineFilter, PerturbativeFilter, cut_log, log_of_motion
+from grouser.calibration.calibrate import order
+from grouser.kinematics import Kinematics
+from grouser.logs.log import Sensor
+from grouser.motion import LogProblem, MotionModel, Noise, Perturbative, resolve
+from grouser.odometry import EncoderNoise, Odometry
+from grouser.slip import BodySlip
+from grouser.vehicles import vehicle
 
 ROUNDS, QUICK_ROUNDS = 50, 10
+INTERVALS = 150
+"""Two-second intervals at 20 Hz of the simulated log; after the last one the filters go on with the first."""
+WARM = 5
+"""Updates before the timed ones: the first compile and fill caches."""
+TOGETHER = 5
+"""Updates in one timing, about 4 to 10 ms."""
+BATCH = 400
+"""Updates of odometry in one timing, about 5 ms."""
 
 
 def measure(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
@@ -27,3 +43,85 @@ def measure(*, quick: bool = False, progress: Callable[[int, int], None] | None 
     samples = iter(interleave(works, QUICK_ROUNDS if quick else ROUNDS, progress=progress))
     reports = {name: [work.report(next(samples)) for work in group] for name, group in groups.items()}
     return {"machine": machine(), **reports, "odometry": reports["odometry"][0]}
+
+
+def filter_updates() -> list[Work]:
+    """CPU time of one update by a two-second interval: the six-parameter and the perturbative filter."""
+    return [_kinematic(), _perturbative()]
+
+
+def _problem(motion: MotionModel) -> LogProblem:
+    """A Warthog that weaves over a hilly field for five minutes, simulated by the motion model."""
+    t = np.arange(0.0, 2.0 * INTERVALS + 1.0, 0.05)
+    left = 3.0 + 2.0 * np.sin(0.31 * t)
+    right = 3.0 + 2.0 * np.sin(0.43 * t + 1.0)
+    attitude = np.stack([0.1 * np.sin(0.11 * t), 0.15 * np.sin(0.07 * t)], axis=1)
+    rates = {"FL": left, "BL": left, "FR": right, "BR": right}
+    log = log_of_motion(motion, t, rates, attitude=attitude, poses_every=2)
+    return LogProblem(log, motion, cut_log(log, motion))
+
+
+def _kinematic() -> Work:
+    model = Kinematics(vehicle("warthog"), slip=BodySlip([-0.3, -0.04, -0.5, -0.02, 0.01, 0.0]))
+    motion = MotionModel(model=model, sensor=Sensor(x=0.1, y=0.02), noise=Noise())
+    parameters = order(resolve(motion, ["slip", "sensor.x", "sensor.y", "noise"]))
+    return _work("kinematic, 6 slip + 2 sensor + noise", OnlineFilter(motion, parameters), _problem(motion))
+
+
+def _perturbative() -> Work:
+    motion = MotionModel(model=Perturbative(vehicle=vehicle("warthog")), noise=Noise(form="full"))
+    problem = _problem(motion)
+    learner = PerturbativeFilter(problem, motion, order(resolve(motion, ["slip", "noise"])))
+    return _work("perturbative, 13 + 6 states", learner, problem)
+
+
+def _work(name: str, learner: OnlineFilter, problem: LogProblem) -> Work:
+    intervals = count()
+
+    def update(updates: int) -> int:
+        for _ in range(updates):
+            learner.update(problem, next(intervals) % INTERVALS)
+        return updates
+
+    def more(spread: Spread, samples: Any) -> dict[str, Any]:
+        return {"ms_fastest": round(spread.minimum, 3), "updates": TOGETHER * len(samples)}
+
+    update(WARM)
+    about = {"filter": name, "parameters": len(learner.names), "interval": 2.0}
+    return Work(lambda: update(TOGETHER), report_of(about, "ms_per_update", 3, scale=1e3, more=more))
+
+
+def odometry_update() -> Work:
+    """Updates of the LRU that steers on a slope.
+
+    Rates and angles come as arrays. The model is that of a fit: body slip of six parameters and process noise.
+    `us_wall` is wall time: it includes whatever else the machine does.
+    """
+    lru = vehicle("lru1")
+    slip = BodySlip([-0.7457, -0.1093, -0.0303, -0.0187, -0.0062, -0.0627])
+    odometry = Odometry(MotionModel(model=Kinematics(lru, slip=slip), noise=Noise()), noise=EncoderNoise.lru())
+    rates, angles = np.zeros((200, lru.n_joints)), np.zeros((200, lru.n_joints))
+    phase = np.linspace(0.0, 2.0 * np.pi, 200)
+    for wheel in lru.wheels:
+        rates[:, lru.joint_index(wheel)] = 4.0 + np.sin(phase)
+    for one in lru.steering:
+        front = 1.0 if lru.wheel_positions[lru.wheels.index(one.joint.removeprefix("steer")), 0] > 0.0 else -1.0
+        angles[:, lru.joint_index(one.joint)] = 0.2 * front * np.sin(phase)
+    attitude = [(float(0.1 * np.cos(p)), float(0.1 * np.sin(p))) for p in phase]
+    samples_in = count()
+
+    def update() -> int:
+        for _ in range(BATCH):
+            i = next(samples_in)
+            row = i % 200
+            odometry.update(0.01 * i, rates[row], angles[row], attitude[row])
+        return BATCH
+
+    def more(spread: Spread, samples: Any) -> dict[str, Any]:
+        wall = Spread.of([s.wall for s in samples], scale=1e6).median
+        updates = BATCH * len(samples)
+        return {"us_fastest": round(spread.minimum, 2), "us_wall": round(wall, 2), "updates": updates}
+
+    update()
+    about = {"vehicle": "lru1", "model": "6 slip parameters, process noise, encoder noise"}
+    return Work(update, report_of(about, "us_per_update", 2, scale=1e6, more=more))

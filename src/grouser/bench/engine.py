@@ -1,4 +1,4 @@
-"""Speed of the models: CPU time per step on one core, wall time of a batch on one and more."""
+"""Speed of the models: CPU time of a step on one core, alone and from Python, and wall time of a batch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import numpy as np
 
 from grouser import terrain
 from grouser._version import __version__
-from grouser.bench.rounds import Sample, Spread, Work
+from grouser.bench.rounds import Sample, Spread, Work, report_of
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
-from grouser.simulation import drive, settle
+from grouser.simulation import Stepper, drive, settle, simulate
 from grouser.simulation.engine import Records, launch
+from grouser.simulation.simulate import start_velocity
 from grouser.terrain import Terrain
 from grouser.threads import thread_count
 from grouser.vehicles import vehicle
@@ -39,10 +40,10 @@ class Case(NamedTuple):
     contact: str = "none"
     """Contact model of the dynamic model; "none" is kinematics."""
 
-    @property
-    def kind(self) -> str:
-        """Kind of model."""
-        return "kinematic" if self.contact == "none" else "dynamic"
+    def about(self) -> dict[str, Any]:
+        """Vehicle and model, for a report."""
+        kind = "kinematic" if self.contact == "none" else "dynamic"
+        return {"vehicle": self.vehicle, "model": kind, "contact": self.contact}
 
     def model(self) -> Kinematics | Dynamics:
         """The model, with ideal actuators."""
@@ -104,54 +105,53 @@ def batches() -> list[Work]:
     return [work for case in BATCHES for work in _batches(case, threads)]
 
 
+def stepped() -> list[Work]:
+    """Steps of a `Stepper` from Python: Zoë, kinematic and with piecewise-linear contact."""
+    return [_stepped(case) for case in BATCHES]
+
+
 def _steps(case: Case, dt: float) -> Work:
     """CPU time per completed step."""
     launch_once = _batch(case, rollouts=ROLLOUTS[dt], seconds=SECONDS, dt=dt)
     launch_once(1)
 
-    def report(samples: Sequence[Sample]) -> dict[str, Any]:
-        spread = Spread.of([s.cpu for s in samples], scale=1e6)
-        return {
-            "vehicle": case.vehicle,
-            "model": case.kind,
-            "contact": case.contact,
-            "dt": dt,
-            **spread.json("us_per_step", 3),
-            "realtime_factor": round(1e6 * dt / spread.median, 1),
-            "repeats": len(samples),
-        }
+    def more(spread: Spread, samples: Sequence[Sample]) -> dict[str, Any]:
+        return {"realtime_factor": round(1e6 * dt / spread.median, 1), "repeats": len(samples)}
 
+    report = report_of({**case.about(), "dt": dt}, "us_per_step", 3, scale=1e6, more=more)
     return Work(lambda: int(launch_once(1).steps.sum()), report)
 
 
 def _batches(case: Case, threads: Sequence[int]) -> list[Work]:
     """Wall time of a batch at dt 0.04 by number of threads; one warm-up with all of them."""
-    rollouts, seconds, dt = 1000, 10.0, 0.04
-    launch_once = _batch(case, rollouts=rollouts, seconds=seconds, dt=dt)
+    about = {**case.about(), "rollouts": 1000, "seconds_simulated": 10.0, "dt": 0.04}
+    launch_once = _batch(case, rollouts=1000, seconds=10.0, dt=0.04)
     launch_once(max(threads))
 
     def work(n: int) -> Work:
-        def run() -> int:
-            launch_once(n)
-            return 1
+        def more(spread: Spread, samples: Sequence[Sample]) -> dict[str, Any]:
+            cores = Spread.of([s.cpu / s.wall for s in samples]).median
+            return {"threads": n, "cores": round(cores, 2), "repeats": len(samples)}
 
-        def report(samples: Sequence[Sample]) -> dict[str, Any]:
-            return {
-                "vehicle": case.vehicle,
-                "model": case.kind,
-                "contact": case.contact,
-                "rollouts": rollouts,
-                "seconds_simulated": seconds,
-                "dt": dt,
-                **Spread.of([s.wall for s in samples]).json("seconds", 4),
-                "threads": n,
-                "cores": round(Spread.of([s.cpu / s.wall for s in samples]).median, 2),
-                "repeats": len(samples),
-            }
-
-        return Work(run, report, every=BATCH_EVERY, threads=n)
+        report = report_of(about, "seconds", 4, clock="wall", more=more)
+        return Work(lambda: len(launch_once(n).steps) // 1000, report, every=BATCH_EVERY, threads=n)
 
     return [work(n) for n in threads]
+
+
+def _stepped(case: Case) -> Work:
+    model, ground = case.model(), case.ground()
+    run = simulate(model, ground, drive.arc(case.speed), duration=SECONDS, dt=0.04)
+    commands, rover = list(run.command[:-1]), Stepper(model, ground, dt=0.04)
+
+    def steps() -> int:
+        rover.reset()
+        for command in commands:
+            rover.step(command)
+        return len(commands)
+
+    steps()
+    return Work(steps, report_of({**case.about(), "dt": 0.04}, "us_per_step", 2, scale=1e6))
 
 
 def _batch(case: Case, *, rollouts: int, seconds: float, dt: float) -> Callable[[int], Records]:
@@ -166,22 +166,11 @@ def _batch(case: Case, *, rollouts: int, seconds: float, dt: float) -> Callable[
     )[np.arange(rollouts) % STARTS]
     drives = [drive.arc(case.speed).bind(model.vehicle, dt)] * rollouts
     steps = round(seconds / dt)
-    velocities = None
-    if isinstance(model, Dynamics):
-        rolling = Kinematics(model.vehicle, penetration=depth)
-        velocities = launch(rolling, ground, drives, starts, dt=dt, steps=1, every=1, detailed=True).velocity[:, 0]
+    velocities = start_velocity(model, ground, drives, starts, None, dt)
     return lambda threads: launch(
-        model,
-        ground,
-        drives,
-        starts,
-        dt=dt,
-        steps=steps,
-        every=0,
-        detailed=False,
-        velocities=velocities,
+        model, ground, drives, starts, dt=dt, steps=steps, every=0, detailed=False, velocities=velocities,
         threads=threads,
-    )
+    )  # fmt: skip
 
 
 def _cpu() -> str:

@@ -60,6 +60,24 @@ class Work(NamedTuple):
     """Threads it uses."""
 
 
+def report_of(
+    about: dict[str, Any],
+    median: str,
+    digits: int,
+    *,
+    scale: float = 1.0,
+    clock: str = "cpu",
+    more: Callable[[Spread, Sequence[Sample]], dict[str, Any]] = lambda spread, samples: {"repeats": len(samples)},
+) -> Callable[[Sequence[Sample]], dict[str, Any]]:
+    """A report: what was timed, the spread of its timings by a clock, and more."""
+
+    def report(samples: Sequence[Sample]) -> dict[str, Any]:
+        spread = Spread.of([getattr(s, clock) for s in samples], scale=scale)
+        return {**about, **spread.json(median, digits), **more(spread, samples)}
+
+    return report
+
+
 def interleave(
     works: Sequence[Work],
     rounds: int,

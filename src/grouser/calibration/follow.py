@@ -18,13 +18,13 @@ from grouser.calibration.online import Update
 from grouser.calibration.stream import StreamingCalibrator
 from grouser.errors import LogError
 from grouser.logs import signals
-from grouser.logs.clean import STRAY, default_gap
-from grouser.logs.judge import judge
 from grouser.logs.log import IntArray, Log
 from grouser.logs.plausible import check_joints, check_units, travelled
 from grouser.logs.raw import Raw, raw_csv
 from grouser.logs.read import log_of
 from grouser.logs.report import Tally
+from grouser.logs.rows import STRAY, judge
+from grouser.logs.signals import default_gap
 from grouser.logs.table import LONGEST_LINE, is_row
 
 if TYPE_CHECKING:
@@ -380,8 +380,11 @@ class _Lines(Tally):
         super().__init__(file)
         self.lines: dict[str, list[int]] = {}
 
-    def add(self, reason: str, lines: Any) -> None:
-        """Count rows, given by their line numbers, under a reason."""
+    def add(self, reason: str, lines: Any, *, cells: bool = False) -> None:
+        """Count rows, given by their line numbers, under a reason; or cells of rows, as in any tally."""
+        if cells:
+            super().add(reason, lines, cells=True)
+            return
         self.lines.setdefault(reason, []).extend(np.atleast_1d(np.asarray(lines, dtype=np.int64)).tolist())
 
 

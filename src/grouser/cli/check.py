@@ -148,7 +148,7 @@ def _log(files: Sequence[Path], manifest: Path) -> Found:
 def _unread(file: Path) -> Found:
     """A log without a manifest: what it holds, and a manifest to start from."""
     from grouser.logs import bags
-    from grouser.logs.bag_skeleton import bag_skeleton
+    from grouser.logs.skeleton import bag_skeleton
 
     if bags.is_bag(file):
         topics = bags.topics(file)

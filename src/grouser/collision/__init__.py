@@ -1,4 +1,4 @@
-"""Wheel meets ground: contact point, frame and height error."""
+"""Wheel meets ground: contact point, frame and height error; frames of a state."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,7 @@
-"""Contacts of one state, found on the ground or given by their angles."""
+"""Contacts of one state, found on the ground or given by their angles, and where on their wheels they lie."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +12,9 @@ from grouser._kernels.kinematics import probe as kernels
 from grouser._kernels.kinematics.velocity import NO_SLIP, KinematicModel
 from grouser._kernels.terrain.ground import SMOOTH, Ground
 from grouser.checks import FloatArray
+from grouser.collision.frames import checked_state, frame_poses, with_scratch
 from grouser.errors import SimulationError
 from grouser.once import once_each
-from grouser.rooms import give_scratch, take_scratch
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -46,8 +45,6 @@ def contacts(
     Without a ground the normal is taken to point to the wheel's centre, as T §2.2.1 does for estimated angles.
     """
     checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
-    if ground is not None:
-        checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
     result, _, _, _ = evaluate(vehicle, _plain_model(vehicle), state, ground, angles, np.zeros(6 + vehicle.n_joints))
     return result
 
@@ -61,11 +58,9 @@ def evaluate(
     velocity: FloatArray,
 ) -> tuple[Contacts, FloatArray, FloatArray, int]:
     """Contacts, constraint matrix A (nr, nv) of T (2.34), velocity with its unknown entries solved, and the rank."""
-    checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+    q = checked_state(vehicle, state)
     if ground is not None:
         checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
-    q = checks.array(state, "state", (7 + vehicle.n_joints,))
-    normalise(q)
     nw, nv = vehicle.n_wheels, 6 + vehicle.n_joints
     if ground is None and angles is None:
         raise SimulationError("contacts need a ground or contact angles; give one of them")
@@ -78,10 +73,9 @@ def evaluate(
     height_error, angle = np.zeros(nw), np.zeros(nw)
     A = np.zeros((3 * nw + len(vehicle.couplings), nv))
     v = np.array(velocity, dtype=np.float64)
-    arrays = vehicle.arrays
-    s = take_scratch(arrays)
-    inside, rank = kernels.probe(arrays, model, law, mode, given, q, v, point, rotation, height_error, angle, A, s)
-    give_scratch(arrays, s)
+    inside, rank = with_scratch(
+        kernels.probe, vehicle.arrays, model, law, mode, given, q, v, point, rotation, height_error, angle, A
+    )
     if not inside:
         raise SimulationError(
             f"the ground ends under a wheel of '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m; move it onto the map"
@@ -90,14 +84,37 @@ def evaluate(
     return Contacts(point, rotation, height_error, angle, jacobian), A, v, int(rank)
 
 
-def normalise(q: FloatArray) -> None:
-    """Scale the quaternion of a state to length one; a zero quaternion is refused."""
-    quaternion = q[:4]
-    size = math.sqrt(quaternion.dot(quaternion))
-    if size < 1e-6:
-        raise SimulationError("state: its quaternion (the first four entries, w x y z) is zero; (1, 0, 0, 0) is level")
-    if size != 1.0:
-        quaternion /= size
+def contact_on_wheel(vehicle: Vehicle, state: FloatArray, point: FloatArray) -> FloatArray:
+    """Contact points `point` (nw, 3) of one state, world [m], in the axes of their wheels, shape (nw, 3) [m].
+
+    y runs along the axle to the left: it is how far a round tyre has moved its contact sideways.
+    """
+    R, p = _wheel_poses(vehicle, state)
+    result: FloatArray = np.einsum("wji,wj->wi", R, point - p)
+    return result
+
+
+def rolling_radius(vehicle: Vehicle, state: FloatArray, point: FloatArray) -> FloatArray:
+    """Distance of each contact point (nw, 3), world, from its axle [m], shape (nw,)."""
+    local = contact_on_wheel(vehicle, state, point)
+    result: FloatArray = np.hypot(local[:, 0], local[:, 2])
+    return result
+
+
+def camber(vehicle: Vehicle, state: FloatArray, normal: FloatArray) -> FloatArray:
+    """Angle of each wheel's plane from the ground normal (nw, 3), world [rad], shape (nw,); top to the right positive.
+
+    It is the wheel's roll against the ground: positive as roll is, about the axis ahead.
+    """
+    R, _ = _wheel_poses(vehicle, state)
+    result: FloatArray = np.arcsin(np.clip(np.einsum("wj,wj->w", R[:, :, 1], normal), -1.0, 1.0))
+    return result
+
+
+def _wheel_poses(vehicle: Vehicle, state: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """R_world_wheel (nw, 3, 3) and p_world_wheel (nw, 3) of one state."""
+    R, p = frame_poses(vehicle, state)
+    return R[vehicle.arrays.wheel], p[vehicle.arrays.wheel]
 
 
 @once_each

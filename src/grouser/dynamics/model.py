@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,33 +15,34 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser._kernels.constants import GRAVITY
 from grouser._kernels.dynamics import probe as kernels
-from grouser._kernels.dynamics.scratch import DynamicModel
+from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, make_dynamic_scratch
 from grouser._kernels.joints.laws import spring
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.actuation import Actuator
 from grouser.checks import FloatArray
-from grouser.collision.contacts import normalise
+from grouser.collision.frames import SCRATCH, checked_state
 from grouser.contact import Contact, PiecewiseLinear
 from grouser.dynamics.external import ExternalForce
 from grouser.dynamics.step import Step, take_step
 from grouser.errors import SimulationError
 from grouser.joints.models import JointModel
 from grouser.law import BoundLaw
-from grouser.rooms import give_dynamic_scratch, give_scratch, take_dynamic_scratch, take_scratch
+from grouser.model import Model
+from grouser.once import Pool
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
 NEWTON = ("full", "single")
 LEADS = {"euler": 0.0, "midpoint": 0.5}
 RELATIVE_TOLERANCE = 1e-4
-MOST_KEPT = 16
-"""Steps for which a model keeps what the engine takes."""
 DEFAULT_DAMPING_TIME = 0.05
 """Damping over stiffness of a sprung coupling that states no damping [s], as of the contacts."""
+DYNAMIC_SCRATCH: Pool[DynamicScratch] = Pool(lambda model, vehicle: make_dynamic_scratch(vehicle, model))
+"""Work space of the kernels for a model, by its arrays; entries clear it."""
 
 
 @dataclass(frozen=True)
-class Dynamics:
+class Dynamics(Model):
     """Constrained dynamics, T §2.4: forces and velocities at the end of a step balance, whatever the contact model."""
 
     vehicle: Vehicle
@@ -84,13 +85,10 @@ class Dynamics:
             checks.instance(model, Contact, f"contact of '{wheel}'", "use grouser.contact.Pacejka() or another")
         if self.actuator is not None:
             checks.instance(self.actuator, Actuator, "actuator", "use grouser.actuation.PI(gain=…) or None")
-        object.__setattr__(self, "joints", _rows(self.joints, JointModel, "joints", "grouser.joints.Spring(…)"))
-        external = _rows(self.external, ExternalForce, "external", "grouser.ExternalForce(…)")
-        object.__setattr__(self, "external", external)
-        if self.integrator not in LEADS:
-            raise SimulationError(f"integrator: {self.integrator!r:.40} is not one of {', '.join(LEADS)}")
-        if self.newton not in NEWTON:
-            raise SimulationError(f"newton: {self.newton!r:.40} is not one of {', '.join(NEWTON)}")
+        object.__setattr__(self, "joints", checks.rows(self.joints, JointModel, "joints"))
+        object.__setattr__(self, "external", checks.rows(self.external, ExternalForce, "external"))
+        checks.choice(self.integrator, "integrator", tuple(LEADS))
+        checks.choice(self.newton, "newton", NEWTON)
         checks.count(self.max_iterations, "max_iterations", least=2, most=10000)
         checks.number(self.gravity, "gravity")
         if self.tolerance is not None:
@@ -103,24 +101,6 @@ class Dynamics:
             raise SimulationError(f"wheel '{inert[0]}' has mass but no inertia: a torque would spin it at once; add it")
         _ = self._base, self.vehicle_arrays  # refuses bad parameters now, not in the middle of a run
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Addresses of laws and parameters mean nothing in another process, nor once this model is gone: a copy, pickled
-        # or deep, makes its own.
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-
-    def replace(self, **changes: Any) -> Dynamics:
-        """A copy with some fields changed."""
-        return dataclasses.replace(self, **changes)
-
-    def describe(self) -> str:
-        """The model and all its settings but the vehicle, as text for people."""
-        return self._described
-
-    @cached_property
-    def _described(self) -> str:
-        settings = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "vehicle")
-        return f"Dynamics({', '.join(f'{name}={value!r}' for name, value in settings)})"
-
     def _contacts(self) -> dict[str, Contact]:
         if not isinstance(self.contact, Mapping):
             return dict.fromkeys(self.vehicle.wheels, self.contact)
@@ -131,6 +111,9 @@ class Dynamics:
         if missing:
             raise SimulationError(f"contact: gives nothing for {', '.join(missing)}; name every wheel")
         return {name: self.contact[name] for name in self.vehicle.wheels}
+
+    order = 0
+    """Of the integrator of kinematics; dynamics has its own."""
 
     @property
     def wheel_load(self) -> float:
@@ -202,18 +185,11 @@ class Dynamics:
 
     def arrays(self, dt: float | None = None) -> DynamicModel:
         """The model as the engine takes it, for steps of dt [s]. Do not write into the arrays: they belong to it."""
-        made = self._made.get(dt)
+        made: DynamicModel | None = self._kept.get(dt)
         if made is None:
             made = self._base.replace(rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0))
-            if len(self._made) >= MOST_KEPT:
-                self._made.clear()
-            self._made[dt] = made
+            self._keep(dt, made)
         return made
-
-    @cached_property
-    def _made(self) -> dict[float | None, DynamicModel]:
-        """What `arrays` has made, by the step."""
-        return {}
 
     @cached_property
     def _base(self) -> DynamicModel:
@@ -268,14 +244,14 @@ class Dynamics:
 
     def inertia_and_bias(self, state: ArrayLike, velocity: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """M (nv, nv) and c (nv,) of M q̈′ + c = forces, T Algorithms 3 and 4; c holds gravity, less external forces."""
-        q, v = self._checked(state, velocity)
-        nv = len(v)
+        nv = 6 + self.vehicle.n_joints
+        q, v = checked_state(self.vehicle, state), checks.array(velocity, "velocity", (nv,))
         M, c = np.zeros((nv, nv)), np.zeros(nv)
         arrays, model = self.vehicle_arrays, self.arrays()
-        s, d = take_scratch(arrays), take_dynamic_scratch(arrays, model)
+        s, d = SCRATCH.take(arrays), DYNAMIC_SCRATCH.take(model, arrays)
         kernels.inertia_and_bias(arrays, model, q, v, M, c, s, d)
-        give_scratch(arrays, s)
-        give_dynamic_scratch(model, d)
+        SCRATCH.give(arrays, s)
+        DYNAMIC_SCRATCH.give(model, d)
         return M, c
 
     def step(
@@ -294,14 +270,3 @@ class Dynamics:
         converge, and nothing is remembered of the steps before: `grouser.Stepper` moves as `grouser.simulate` does.
         """
         return take_step(self, state, velocity, command, ground, dt, angles)
-
-    def _checked(self, state: ArrayLike, velocity: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        q = checks.array(state, "state", (7 + self.vehicle.n_joints,))
-        normalise(q)
-        return q, checks.array(velocity, "velocity", (6 + self.vehicle.n_joints,))
-
-
-def _rows(values: Any, kind: Any, name: str, remedy: str) -> tuple[Any, ...]:
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise SimulationError(f"{name}: {values!r:.60} is not a list; give ({remedy}, …)")
-    return tuple(checks.instance(value, kind, name, f"use {remedy}") for value in values)

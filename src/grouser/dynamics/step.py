@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
@@ -13,9 +13,9 @@ from grouser._kernels.dynamics.scratch import make_dynamic_scratch
 from grouser._kernels.scratch import make_scratch
 from grouser._kernels.terrain.ground import Ground
 from grouser.checks import FloatArray
-from grouser.collision.contacts import normalise
+from grouser.collision.frames import made_ready
 from grouser.errors import SimulationError
-from grouser.once import once_each
+from grouser.once import Pool
 from grouser.terrain import Terrain
 
 if TYPE_CHECKING:
@@ -55,20 +55,9 @@ def take_step(
     angles: ArrayLike | None,
 ) -> Step:
     """As `Dynamics.step`."""
-    checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
-    step = checks.positive(dt, "dt")
-    law, free = ground.kernel, _free(model)
-    try:
-        job = free.pop()
-    except IndexError:
-        job = _job(model, law, step)
-    if job.ground is not law or job.dt != step:
-        job.repoint(model=model.arrays(step), ground=law, dt=step)
+    job = made_ready(_jobs, model, state, command, ground, dt)
     q = job.q
-    checks.fill(q, state, "state")
-    normalise(q)
     checks.fill(job.v, velocity, "velocity")
-    checks.fill(job.command, command, "command")
     job.at_angles[0] = angles is not None
     if angles is not None:
         checks.fill(job.angles, angles, "angles")
@@ -76,16 +65,10 @@ def take_step(
     if not inside:
         raise SimulationError(f"the ground ends under a wheel at x = {q[4]:g}, y = {q[5]:g} m; move it inside")
     made = Step(
-        job.acceleration.copy(),
-        job.velocity.copy(),
-        job.force.copy(),
-        job.torque.copy(),
-        job.residual.copy(),
-        converged,
-        iterations,
-        job.state.copy(),
-    )
-    free.append(job)
+        job.acceleration.copy(), job.velocity.copy(), job.force.copy(), job.torque.copy(), job.residual.copy(),
+        converged, iterations, job.state.copy(),
+    )  # fmt: skip
+    _jobs.give(model, job)
     return made
 
 
@@ -99,7 +82,4 @@ def _job(model: Dynamics, ground: Ground, dt: float) -> StepJob:
     return job
 
 
-@once_each
-def _free(model: Any) -> list[StepJob]:
-    """Jobs of a model that nobody works on: two threads must not have the same one."""
-    return []
+_jobs: Pool[StepJob] = Pool(_job)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,20 +20,37 @@ TRIES = 1000
 """Goals that are drawn before a map counts as too small."""
 
 
-@dataclass(frozen=True)
 class Course:
     """What does not change from episode to episode."""
 
-    vehicle: Vehicle
-    """The vehicle that drives."""
-    terrain: Terrain | MakeTerrain
-    """The ground, or what makes one for each episode."""
-    start: FloatArray | None
-    """x, y [m], yaw [rad]; None: the middle of the map, any heading."""
-    goal: FloatArray | None
-    """x, y [m]; None: anywhere on the map at a distance within the range."""
-    goal_range: tuple[float, float]
-    """Least and largest distance of a goal from the start [m]."""
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        terrain: Terrain | str | MakeTerrain | None,
+        start: ArrayLike | None,
+        goal: ArrayLike | None,
+        goal_range: tuple[float, float],
+    ) -> None:
+        """As in `RoughTerrainEnv`; without a terrain, each episode is on a new rough ground."""
+        low, high = checks.array(goal_range, "goal_range", (2,)).tolist()
+        if not 0.0 < low <= high:
+            raise SimulationError(f"goal_range: {low:g} to {high:g} m is not a range of distances above zero")
+        made: Any = parse(terrain) if isinstance(terrain, str) else terrain
+        if made is None:
+            made = _rough_for(vehicle, high)
+        elif not isinstance(made, Terrain) and not callable(made):
+            raise SimulationError(
+                f"terrain: {made!r:.60} is not a Terrain, a line such as rough:rms=.1,length=1,seed=1, or a function"
+            )
+        self.terrain: Terrain | MakeTerrain = made
+        """The ground, or what makes one for each episode."""
+        self.start = None if start is None else checks.array(start, "start", (3,))
+        """x, y [m], yaw [rad]; None: the middle of the map, any heading."""
+        self.goal = None if goal is None else checks.array(goal, "goal", (2,))
+        """x, y [m]; None: anywhere on the map at a distance within the range."""
+        self.goal_range: tuple[float, float] = low, high
+        """Least and largest distance of a goal from the start [m]."""
+        self._margin = vehicle_reach(vehicle)
 
     def draw(
         self, rng: np.random.Generator, start: FloatArray | None, goal: FloatArray | None
@@ -43,20 +59,18 @@ class Course:
         ground = self.terrain if isinstance(self.terrain, Terrain) else self.terrain(rng)
         checks.instance(ground, Terrain, "terrain", "a function given as terrain returns a ground")
         heading = rng.uniform(-math.pi, math.pi)
-        if start is None:
-            start = self.start
+        start = self.start if start is None else start
         if start is None:
             start = np.array([*_middle(ground), heading])
-        if goal is None:
-            goal = self.goal
+        goal = self.goal if goal is None else goal
         return ground, start, self._goal(rng, ground, start) if goal is None else goal
 
     def _goal(self, rng: np.random.Generator, ground: Terrain, start: FloatArray) -> FloatArray:
-        margin = vehicle_reach(self.vehicle)
+        margin = self._margin
         xmin, xmax, ymin, ymax = ground.bounds
         for _ in range(TRIES):
             distance, direction = rng.uniform(*self.goal_range), rng.uniform(-math.pi, math.pi)
-            goal = start[:2] + distance * np.array([math.cos(direction), math.sin(direction)])
+            goal: FloatArray = start[:2] + distance * np.array([math.cos(direction), math.sin(direction)])
             roomy = xmin + margin <= goal[0] <= xmax - margin and ymin + margin <= goal[1] <= ymax - margin
             if roomy and bool(ground.sample(goal[0], goal[1]).inside):
                 return goal
@@ -65,35 +79,6 @@ class Course:
             f"goal_range: the map of {ground.description or ground.kind} has no room for a goal {low:g} to {high:g} m"
             f" from x = {start[0]:g}, y = {start[1]:g} m; use a larger map, or a nearer goal"
         )
-
-
-def course(
-    vehicle: Vehicle,
-    terrain: Terrain | str | MakeTerrain | None,
-    start: ArrayLike | None,
-    goal: ArrayLike | None,
-    goal_range: tuple[float, float],
-) -> Course:
-    """A course of checked arguments; without a terrain, each episode is on a new rough ground."""
-    low, high = checks.array(goal_range, "goal_range", (2,))
-    if not 0.0 < low <= high:
-        raise SimulationError(f"goal_range: {low:g} to {high:g} m is not a range of distances above zero")
-    made: Any = terrain
-    if isinstance(terrain, str):
-        made = parse(terrain)
-    elif terrain is None:
-        made = _rough_for(vehicle, high)
-    elif not isinstance(terrain, Terrain) and not callable(terrain):
-        raise SimulationError(
-            f"terrain: {terrain!r:.60} is not a Terrain, a line such as rough:rms=.1,length=1,seed=1, or a function"
-        )
-    return Course(
-        vehicle=vehicle,
-        terrain=made,
-        start=None if start is None else checks.array(start, "start", (3,)),
-        goal=None if goal is None else checks.array(goal, "goal", (2,)),
-        goal_range=(float(low), float(high)),
-    )
 
 
 def vehicle_reach(vehicle: Vehicle) -> float:

@@ -13,7 +13,7 @@ from grouser import checks
 from grouser._kernels.gym.observation import observe
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
-from grouser.gym.course import MakeTerrain, course
+from grouser.gym.course import Course, MakeTerrain
 from grouser.gym.episode import Episode
 from grouser.kinematics import Kinematics
 from grouser.simulation import Run, Status
@@ -94,11 +94,10 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self.render_mode = None
         self.model = _model(vehicle, model)
         self.vehicle = self.model.vehicle
-        self.course = course(self.vehicle, terrain, start, goal, goal_range)
+        self.course = Course(self.vehicle, terrain, start, goal, goal_range)
         self.goal_radius = checks.positive(goal_radius, "goal_radius")
         self.dt = checks.positive(dt, "dt")
-        if isinstance(self.model, Kinematics):
-            self.model.gain(self.dt)
+        self.model.arrays(self.dt)  # refuses a step that is too long for it
         self.hold = checks.count(hold, "hold", most=100_000)
         self.horizon = checks.positive(horizon, "horizon")
         self.max_speed = checks.positive(max_speed, "max_speed")

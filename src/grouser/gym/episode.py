@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 
 from grouser._kernels.simulation import drive as laws
+from grouser._kernels.simulation.rollout import RECORDED, STATUS
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.kinematics.workspace import Mover, Workspace
 from grouser.simulation import Run, Status
-from grouser.simulation.engine import Forces, Records
+from grouser.simulation.engine import records_of
 from grouser.simulation.settle import start_state
 from grouser.simulation.status import OF_CODE
 from grouser.simulation.steering import write_level_motion
 from grouser.terrain import Terrain
-from grouser.workspace import Workspace
 
 
-class Episode:
+class Episode(Mover):
     """A model on a ground, moved on some steps at a time."""
+
+    _remade = ("_room", "_segment", "_seen", "law", "state")
 
     def __init__(
         self, model: Kinematics | Dynamics, ground: Terrain, start: FloatArray, *, dt: float, steps: int, steers: bool
@@ -41,20 +44,17 @@ class Episode:
         self.state[:] = start_state(model.vehicle, ground, start, model.penetration)
 
     def _make(self) -> None:
-        model, dt = self.model, self.dt
-        vehicle = model.vehicle_arrays if isinstance(model, Dynamics) else model.vehicle.arrays
-        order = model.order if isinstance(model, Kinematics) else 0
+        model = self.model
         self.law = self.ground.kernel
         """The ground as kernels take it."""
-        self._room = room = Workspace(
-            vehicle, model.arrays(dt), self.law, dt=dt, steps=self.steps, order=order, rows=2, closing=True
-        )
+        self._room = room = Workspace(model, self.law, dt=self.dt, steps=self.steps, rows=2, closing=True)
         if self.steers:
-            par = np.zeros(3 + 5 * len(vehicle.actuated))
-            par[:2] = 1.0, len(vehicle.actuated)
+            na = len(room.command)
+            par = np.zeros(3 + 5 * na)
+            par[:2] = 1.0, na
             room.drive(laws.schedule.address, par)
             self._segment = par[3:].reshape(-1, 5)
-        self.state = room.state
+        self.state = room.q
         """[quaternion w x y z, position x y z, joints], shape (nq,)."""
         dynamic = isinstance(model, Dynamics)
         self._seen: list[FloatArray] = [room.velocity] * 2 if dynamic else list(room.batch.velocities[0])
@@ -82,24 +82,13 @@ class Episode:
         self._rows = room.rows or self._rows
         self._parts.append(room.batch.memory_block.copy())
 
-    def __getstate__(self) -> dict[str, Any]:
-        # The workspace holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
-        made = ("_room", "_segment", "_seen", "law", "state")
-        return {n: value for n, value in self.__dict__.items() if n not in made} | {"memory": self._room.memory()}
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        memory = kept.pop("memory")
-        self.__dict__.update(kept)
-        self._make()
-        self._room.recall(memory)
-
     def run(self) -> Run:
         """What was driven so far, a row each time a drive was given and one at the end."""
         if not self._parts:
             raise SimulationError("the episode has no steps yet, so there is no run; call step first")
         batch, blocks = self._room.batch, np.array(self._parts)
         ends = batch.view_in("ends", blocks)[:, 0]
-        last = int(ends[-1, 2])
+        last = int(ends[-1, RECORDED])
 
         def rows(name: str) -> FloatArray:
             # The last row of a part is the first of the next, which knows the command that follows.
@@ -107,28 +96,10 @@ class Episode:
             whole: FloatArray = np.concatenate([each[:-1, 0], each[-1, :last]])
             return whole[None]
 
-        forces = None
-        if isinstance(self.model, Dynamics):
-            force = rows("forces")
-            forces = Forces(
-                final_velocity=batch.view_in("v", blocks)[-1],
-                force=force[..., :3],
-                power=force[..., 3],
-                torque=rows("torques"),
-                solver=rows("diagnostics"),
-                iterations=ends[:, 3].sum(keepdims=True),
-                halved=ends[:, 4].sum(keepdims=True),
-            )
-        records = Records(
-            final=batch.view_in("q", blocks)[-1],
-            state=rows("states"),
-            velocity=rows("velocities"),
-            contact=rows("contacts"),
-            command=rows("commands"),
-            status=(self.status,),
-            steps=ends[:, 1].sum(keepdims=True),
-            deficient=np.zeros(1, dtype=np.int64) if forces else ends[:, 3].sum(keepdims=True),
-            rows=np.array([len(blocks) - 1 + last]),
-            forces=forces,
-        )
-        return Run.from_records(self.model, self.ground, records, dt=self.dt, every=self.steps)
+        dynamic = isinstance(self.model, Dynamics)
+        names = ("states", "velocities", "contacts", "commands") + ("forces", "torques", "diagnostics") * dynamic
+        total = ends.sum(axis=0)
+        total[STATUS], total[RECORDED] = ends[-1, STATUS], len(blocks) - 1 + last
+        q, v = (batch.view_in(name, blocks)[-1] for name in ("q", "v"))
+        whole = SimpleNamespace(q=q, v=v, ends=total[None], **{name: rows(name) for name in names})
+        return Run.from_records(self.model, self.ground, records_of(whole, dynamic), dt=self.dt, every=self.steps)

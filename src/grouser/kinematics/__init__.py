@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from grouser.lazy import lazy
 
 if TYPE_CHECKING:
+    from grouser.collision.frames import frame_jacobian, frame_poses
     from grouser.kinematics.actuation import Actuation, actuate
-    from grouser.kinematics.frames import frame_jacobian, frame_poses
     from grouser.kinematics.inverse import InverseKinematics, JointMotion, Limits
     from grouser.kinematics.model import Kinematics, Velocity, Weights
     from grouser.kinematics.rollover import RolloverMargin, rollover_margin

@@ -12,7 +12,7 @@ from grouser import checks
 from grouser._kernels.kinematics.velocity import NO_SLIP
 from grouser.checks import FloatArray
 from grouser.collision.contacts import evaluate
-from grouser.kinematics.frames import frame_poses
+from grouser.collision.frames import frame_poses
 from grouser.kinematics.inverse import wheels_beyond
 from grouser.kinematics.model import Kinematics
 from grouser.terrain import Terrain

@@ -15,18 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 from grouser import checks
 from grouser._kernels.constants import GRAVITY
 from grouser._kernels.kinematics.velocity import NO_SLIP, SLIP_AT_WHEELS, SLIP_ON_BODY, KinematicModel
+from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
 from grouser.collision.contacts import Contacts, evaluate
 from grouser.errors import SimulationError
 from grouser.kinematics.step import Step, take_step
+from grouser.model import Model
 from grouser.slip import Slip
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
 INTEGRATORS = {"euler": 1, "rk4": 4}
 DEFAULT_TIME_CONSTANT = 0.1
-MOST_KEPT = 16
-"""Steps and choices of known velocities for which a model keeps what the engine takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class Velocity:
 
 
 @dataclass(frozen=True)
-class Kinematics:
+class Kinematics(Model):
     """Stabilised-DAE kinematics, T (2.33)–(2.38): the wheels slip as little as they can and stay on the ground."""
 
     vehicle: Vehicle
@@ -106,33 +106,20 @@ class Kinematics:
             raise SimulationError(f"penetration: {penetration:g} m must be at least 0 and less than a wheel's radius")
         object.__setattr__(self, "penetration", penetration)
         checks.instance(self.weights, Weights, "weights", "use grouser.kinematics.Weights(normal=…)")
-        if not isinstance(self.integrator, str) or self.integrator not in INTEGRATORS:
-            raise SimulationError(f"integrator: {self.integrator!r:.40} is not one of {', '.join(INTEGRATORS)}")
+        checks.choice(self.integrator, "integrator", tuple(INTEGRATORS))
         tip = checks.positive(self.tip_angle, "tip_angle")
         object.__setattr__(self, "tip_angle", min(tip, math.pi))
         object.__setattr__(self, "gravity", checks.number(self.gravity, "gravity"))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # `_base` holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-
-    def replace(self, **changes: Any) -> Kinematics:
-        """A copy with some fields changed."""
-        return dataclasses.replace(self, **changes)
-
-    def describe(self) -> str:
-        """The model and all its settings but the vehicle, as text for people."""
-        return self._described
-
-    @cached_property
-    def _described(self) -> str:
-        told = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "vehicle")
-        return f"Kinematics({', '.join(f'{name}={value!r}' for name, value in told)})"
 
     @property
     def order(self) -> int:
         """Order of the integrator."""
         return INTEGRATORS[self.integrator]
+
+    @property
+    def vehicle_arrays(self) -> VehicleArrays:
+        """The vehicle as the engine takes it."""
+        return self.vehicle.arrays
 
     def gain(self, dt: float | None) -> float:
         """Baumgarte gain σ [1/s] for steps of dt [s]; refused beyond 1/dt, where errors would overshoot."""
@@ -151,21 +138,15 @@ class Kinematics:
         Do not write into the arrays: they belong to this model.
         """
         key = dt, None if known is None else tuple(known)
-        made = self._made.get(key)
-        if made is None:
-            changes: dict[str, Any] = {"gain": self.gain(dt) * self._base.gain}
-            if key[1] is not None:
-                changes |= _choice(np.array(sorted(set(key[1])), dtype=np.int64), 6 + self.vehicle.n_joints)
-            made = self._base.replace(**changes)
-            if len(self._made) >= MOST_KEPT:
-                self._made.clear()
-            self._made[key] = made
-        return made
+        made: KinematicModel | None = self._kept.get(key)
+        return self._keep(key, self._arrays(*key)) if made is None else made
 
-    @cached_property
-    def _made(self) -> dict[tuple[float | None, tuple[int, ...] | None], KinematicModel]:
-        """What `arrays` has made, by the step and the known entries."""
-        return {}
+    def _arrays(self, dt: float | None, known: tuple[int, ...] | None) -> KinematicModel:
+        changes: dict[str, Any] = {"gain": self.gain(dt) * self._base.gain}
+        if known is not None:
+            changes |= _choice(np.array(sorted(set(known)), dtype=np.int64), 6 + self.vehicle.n_joints)
+        made: KinematicModel = self._base.replace(**changes)
+        return made
 
     @cached_property
     def _base(self) -> KinematicModel:
@@ -215,15 +196,10 @@ class Kinematics:
 
         Joints that are not measured are NaN in `rates` and are solved for.
         """
-        try:
-            rates = np.array(rates, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise SimulationError(f"rates: {rates!r:.60} is not an array of numbers") from None
-        if rates.shape != (self.vehicle.n_joints,):
-            raise SimulationError(f"rates: has shape {rates.shape}, needs ({self.vehicle.n_joints},), one per joint")
-        measured = ~np.isnan(rates)
+        values = checks.array(rates, "rates", (self.vehicle.n_joints,), missing=True)
+        measured = ~np.isnan(values)
         v = np.zeros(6 + self.vehicle.n_joints)
-        v[6:][measured] = checks.array(rates[measured], "rates", (None,))
+        v[6:][measured] = values[measured]
         known = [6 + int(j) for j in np.flatnonzero(measured)]
         if gyro is not None:
             v[:3] = checks.array(gyro, "gyro", (3,))

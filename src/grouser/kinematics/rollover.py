@@ -10,7 +10,7 @@ from grouser import checks
 from grouser._kernels.constants import GRAVITY
 from grouser._kernels.kinematics.probe import centre_forces
 from grouser.checks import FloatArray
-from grouser.rooms import give_scratch, take_scratch
+from grouser.collision.frames import with_scratch
 from grouser.vehicles import Vehicle
 
 
@@ -42,9 +42,8 @@ def rollover_margin(
     velocities = checks.array(velocities, "velocities", (len(states), 6 + vehicle.n_joints))
     contact_points = checks.array(contact_points, "contact_points", (len(states), vehicle.n_wheels, 3))
     centre, force = np.zeros((len(states), 3)), np.zeros((len(states), 3))
-    s = take_scratch(vehicle.arrays)
-    centre_forces(vehicle.arrays, checks.number(gravity, "gravity"), states, velocities, centre, force, s)
-    give_scratch(vehicle.arrays, s)
+    g = checks.number(gravity, "gravity")
+    with_scratch(centre_forces, vehicle.arrays, g, states, velocities, centre, force)
     angles = np.empty(len(states))
     wheels = []
     for k in range(len(states)):

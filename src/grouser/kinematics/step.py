@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from grouser import checks
 from grouser._kernels.simulation import step as codes
 from grouser.checks import FloatArray
-from grouser.collision.contacts import normalise
+from grouser.collision.frames import made_ready
 from grouser.errors import SimulationError
-from grouser.once import once_each
+from grouser.kinematics.workspace import Workspace
+from grouser.once import Pool
 from grouser.terrain import Terrain
-from grouser.workspace import Workspace
 
 if TYPE_CHECKING:
     from grouser.kinematics.model import Kinematics
@@ -38,28 +37,16 @@ class Step:
 
 def take_step(model: Kinematics, state: ArrayLike, command: ArrayLike, ground: Terrain, dt: float) -> Step:
     """As `Kinematics.step`."""
-    checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
-    step = checks.positive(dt, "dt")
-    law, free = ground.kernel, _free(model)
-    try:
-        room = free.pop()
-    except IndexError:
-        room = Workspace(model.vehicle.arrays, model.arrays(step), law, dt=step, order=model.order)
-    if room.ground is not law or room.dt != step:
-        room.move(model.arrays(step), law, step)
-    q = room.state
-    checks.fill(q, state, "state")
-    normalise(q)
-    checks.fill(room.command, command, "command")
+    room = made_ready(_rooms, model, state, command, ground, dt)
     room.forget()
-    code = room.run()
+    code, q = room.run(), room.q
     if code != codes.OK:
         raise SimulationError(_why(model, code, q))
     contact = room.batch.contacts[0, 0]
     made = Step(
         q.copy(), room.batch.velocities[0, 0].copy(), contact[:, 6:9].copy(), contact[:, 9].copy(), room.deficient > 0
     )
-    free.append(room)
+    _rooms.give(model, room)
     return made
 
 
@@ -72,7 +59,4 @@ def _why(model: Kinematics, code: int, q: FloatArray) -> str:
     return f"the velocity of {where} is not finite; see its slip and its weights"
 
 
-@once_each
-def _free(model: Any) -> list[Workspace]:
-    """Workspaces of a model that nobody uses: two threads must not have the same one."""
-    return []
+_rooms: Pool[Workspace] = Pool(lambda model, ground, dt: Workspace(model, ground, dt=dt))

@@ -9,6 +9,7 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.logs.log import IntArray, Log
+from grouser.logs.plausible import chords, integral
 
 __all__ = ["Assessment", "assess"]
 
@@ -53,40 +54,40 @@ class Assessment:
     pitch: tuple[float, float] | None
     """5th and 95th percentile [deg]."""
     lag: float | None
-    """How late the poses seem to be against the wheels [s]; manifest `sensor.lag` is what is used."""
+    """Estimated delay of the pose stamps against the wheels [s]; manifest `sensor.lag` is what is used."""
     can_calibrate: bool
     """Whether a first fit has what it needs."""
     cannot_determine: tuple[str, ...]
-    """One sentence for each thing this log cannot tell."""
+    """One sentence for each thing that cannot be determined from this log."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and text, as JSON takes them."""
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+        return asdict(self)
 
 
 def assess(log: Log) -> Assessment:
     """Measure a log."""
-    motion = _motion(log)
     missing: list[str] = []
-    values: dict[str, Any] = dict.fromkeys(
-        ("moving", "distance", "top_speed", "reverse", "top_turn_rate", "turned_left", "turned_right")
-    )
-    if motion is None:
+    names = ("moving", "distance", "top_speed", "reverse", "top_turn_rate", "turned_left", "turned_right")
+    values: dict[str, Any] = dict.fromkeys(names)
+    driven = chords(log, WINDOW)
+    if not _enough_poses(log):
         missing.append("anything: there are too few poses to compare a prediction with")
     else:
-        forward, turn, step = motion
-        speed = np.abs(forward)
+        step = log.poses.time[driven.stop] - log.poses.time[driven.start]
+        speed, turn = driven.length / step, driven.turn / step
         top = float(np.percentile(speed, 99.5))
         moves = (speed > max(MOVING * top, 0.01)) | (np.abs(turn) > 0.05)
-        distance = float(np.sum(speed[moves] * step[moves]))
+        distance = float(np.sum(driven.length[moves]))
+        backward = float(np.sum(driven.length[moves & (driven.forward < 0.0)]))
         values = {
             "moving": float(np.sum(step[moves])),
             "distance": distance,
             "top_speed": top,
-            "reverse": float(np.sum((speed * step)[moves & (forward < 0.0)])) / distance if distance > 0.0 else 0.0,
+            "reverse": backward / distance if distance > 0.0 else 0.0,
             "top_turn_rate": float(np.percentile(np.abs(turn), 99.5)),
-            "turned_left": float(np.degrees(np.sum((turn * step)[moves & (turn > 0.0)]))),
-            "turned_right": float(np.degrees(-np.sum((turn * step)[moves & (turn < 0.0)]))),
+            "turned_left": float(np.degrees(np.sum(driven.turn[moves & (turn > 0.0)]))),
+            "turned_right": float(np.degrees(-np.sum(driven.turn[moves & (turn < 0.0)]))),
         }
         missing += _gaps_in_driving(values)
     roll, pitch = _slopes(log, missing)
@@ -129,25 +130,8 @@ def _slopes(log: Log, missing: list[str]) -> tuple[tuple[float, float] | None, t
     return (float(low[0]), float(high[0])), (float(low[1]), float(high[1]))
 
 
-def _motion(log: Log) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """Forward speed [m/s], turn rate [rad/s] and time step [s] of displacements of about `WINDOW`."""
-    poses = log.poses
-    if len(poses) < 3 or log.report.pose_period <= 0.0:
-        return None
-    stride = max(1, round(WINDOW / log.report.pose_period))
-    start = np.arange(0, len(poses) - stride, stride)
-    stop = start + stride
-    same = poses.segment[start] == poses.segment[stop]
-    start, stop = start[same], stop[same]
-    step = poses.time[stop] - poses.time[start]
-    if step.size == 0:
-        return None
-    heading = 0.5 * (poses.attitude[start, 2] + poses.attitude[stop, 2]) - log.sensor.yaw
-    moved = poses.position[stop] - poses.position[start]
-    along = np.cos(heading) * moved[:, 0] + np.sin(heading) * moved[:, 1]
-    length = np.linalg.norm(moved, axis=1)
-    turn: FloatArray = (poses.attitude[stop, 2] - poses.attitude[start, 2]) / step
-    return np.where(along < 0.0, -length, length) / step, turn, step
+def _enough_poses(log: Log) -> bool:
+    return len(log.poses) >= 3 and log.report.pose_period > 0.0 and len(chords(log, WINDOW).start) > 0
 
 
 def _lag(log: Log) -> float | None:
@@ -156,7 +140,7 @@ def _lag(log: Log) -> float | None:
     Both are averaged over the same window; a linear fit to all rates needs no vehicle.
     """
     tries = np.arange(-0.4, 0.8001, 0.05)
-    if not log.rates or _motion(log) is None:
+    if not log.rates or not _enough_poses(log):
         return None
     half, margin = 0.25, 0.25 + 0.8
     clock, pose_clock = log.elapsed, log.pose_elapsed
@@ -170,8 +154,7 @@ def _lag(log: Log) -> float | None:
         at = clock[(clock - margin >= first) & (clock + margin <= last)]
         if len(at) < 50:
             return None
-    steps = np.where(np.diff(log.segment) == 0, np.diff(log.time), 0.0)
-    turned = [np.append(0.0, np.cumsum(0.5 * (c[1:] + c[:-1]) * steps)) for c in log.rates.values()]
+    turned = [integral(rate, log) for rate in log.rates.values()]
     A = np.stack([np.interp(at + half, clock, c) - np.interp(at - half, clock, c) for c in turned], axis=1)
     if np.max(np.abs(A)) < 1e-6:
         return None

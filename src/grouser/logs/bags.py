@@ -1,22 +1,43 @@
-"""Messages of ROS 1 and ROS 2 bags and of MCAP files, one after the other."""
+"""ROS 1 and ROS 2 bags and MCAP files: their messages one after the other, and their topics as the rows of a log.
+
+The topic of the first rate gives the rows and the clock. Values of other topics are taken at its times: linear
+between two messages that are no gap apart, commands and labels held. Poses keep their own times.
+"""
 
 from __future__ import annotations
 
 import json
+import math
+import re
+from array import array
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from grouser.checks import FloatArray, listed, nearest
 from grouser.errors import LogError
 from grouser.files import check_file
+from grouser.logs.raw import LATEST, Raw, bounded
+from grouser.logs.report import Tally
+from grouser.logs.signals import default_gap
 
-__all__ = ["SUFFIXES", "is_bag", "messages", "topics"]
+if TYPE_CHECKING:
+    from grouser.logs.manifest import Manifest, Signal
+
+__all__ = ["SUFFIXES", "is_bag", "messages", "raw_bag", "topics"]
 
 Message = tuple[str, float, Any]
 """Topic, time of recording [s], and the message: an object or a dictionary."""
 SUFFIXES = (".bag", ".db3", ".mcap")
 SELDOM = 1000
 """Messages from one report of progress to the next."""
+HELD = ("commands", "body_command", "labels", "segments")
+"""Tables whose values hold until the next message."""
+PART = re.compile(r"([^\[\].]+)((?:\[\d{1,6}\])*)")
+_NONE = object()
 
 
 def is_bag(path: Path) -> bool:
@@ -26,97 +47,93 @@ def is_bag(path: Path) -> bool:
 
 def topics(path: Path) -> dict[str, str]:
     """The topics of a bag and the type of their messages."""
-    _refuse_empty(path)
-    try:
-        if path.suffix.lower() == ".mcap" and path.is_file() and _is_json(path):
-            from mcap.reader import make_reader
-
-            with path.open("rb") as stream:
-                summary = make_reader(stream).get_summary()
-            channels = [] if summary is None else list(summary.channels.values())
-            return {str(channel.topic): str(channel.message_encoding) for channel in channels}
-        reader = _ros_reader(path)
-        with reader:
-            return {str(connection.topic): str(connection.msgtype) for connection in reader.connections}
-    except (LogError, MemoryError):
-        raise
-    except Exception as error:  # as in `messages`
-        raise _damaged(path, error) from None
+    with _opened(path) as bag:
+        return {topic: kind for topic, (kind, _) in bag.topics.items()}
 
 
 def messages(path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None) -> Iterator[Message]:
     """The messages of some topics in the order they were recorded, one at a time; a damaged file is a `LogError`.
 
-    `progress` is told about how many bytes were read so far.
+    `progress` gets about the number of bytes read so far.
     """
-    _refuse_empty(path)
-    files = path.iterdir() if path.is_dir() else [path]
-    size = sum(file.stat().st_size for file in files)
+    with _opened(path) as bag:
+        for topic in topics:
+            if topic not in bag.topics:
+                hint, there = nearest(topic, list(bag.topics)), listed(sorted(bag.topics), most=40)
+                raise LogError(f"{path.name}: has no topic {topic!r:.80}; {hint}its topics are {there}")
+        size = sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
+        total = sum(bag.topics[topic][1] for topic in topics)
+        for done, message in enumerate(bag.messages(topics)):
+            if progress is not None and done % SELDOM == 0 and total:
+                progress(size * min(done, total) // total)
+            yield message
 
-    def told(done: int, total: int) -> None:
-        if progress is not None and done % SELDOM == 0 and total:
-            progress(size * min(done, total) // total)
 
+class Bag(NamedTuple):
+    """An open bag."""
+
+    topics: dict[str, tuple[str, int]]
+    """Type of the messages of each topic, and how many there are."""
+    messages: Callable[[Collection[str]], Iterator[Message]]
+    """The messages of some topics."""
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Bag]:
+    """A bag; whatever is wrong with it is a `LogError`."""
+    if not (path / "metadata.yaml").is_file():  # a folder is a bag only if rosbag2 wrote it
+        check_file(path, LogError)
     try:
-        if path.suffix.lower() == ".mcap" and path.is_file() and _is_json(path):
-            yield from _json_messages(path, topics, told)
-        else:
-            yield from _ros_messages(path, topics, told)
-    except (LogError, GeneratorExit, KeyboardInterrupt, MemoryError):
+        is_json = path.suffix.lower() == ".mcap" and path.is_file() and _is_json(path)
+        with _json_bag(path) if is_json else _ros_bag(path) as bag:
+            yield bag
+    except (LogError, MemoryError):
         raise
     except Exception as error:  # the libraries raise dozens of kinds on damaged files, struct.error to AssertionError
-        raise _damaged(path, error) from None
+        said = " ".join(str(error).split())[:200]
+        raise LogError(f"{path}: cannot be read as a bag ({type(error).__name__}: {said})") from None
 
 
-def _refuse_empty(path: Path) -> None:
-    """A folder is a bag only if rosbag2 wrote it; anything else is a file with something in it."""
-    if not (path / "metadata.yaml").is_file():
-        check_file(path, LogError)
-
-
-def _damaged(path: Path, error: Exception) -> LogError:
-    said = " ".join(str(error).split())[:200]
-    return LogError(f"{path}: cannot be read as a bag ({type(error).__name__}: {said})")
-
-
-def _ros_reader(path: Path) -> Any:
+@contextmanager
+def _ros_bag(path: Path) -> Iterator[Bag]:
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
-        raise LogError(f"{path.name}: reading a ROS bag needs rosbags; install it with: {_pip('ros')}") from None
-    # Old ROS 2 bags say only the names of their message types; those of Humble are then taken.
-    return AnyReader([path], default_typestore=get_typestore(Stores.ROS2_HUMBLE))
+        raise LogError(f"{path.name}: reading a ROS bag needs rosbags; run: pip install 'grouser[ros]'") from None
 
-
-def _ros_messages(path: Path, topics: Collection[str], told: Callable[[int, int], None]) -> Iterator[Message]:
-    with _ros_reader(path) as reader:
-        _check_topics(path, topics, [connection.topic for connection in reader.connections])
-        wanted = [connection for connection in reader.connections if connection.topic in topics]
-        total = sum(int(connection.msgcount) for connection in wanted)
-        for done, (connection, time, data) in enumerate(reader.messages(connections=wanted)):
-            told(done, total)
+    def messages(topics: Collection[str]) -> Iterator[Message]:
+        wanted = [one for one in reader.connections if one.topic in topics]
+        for connection, time, data in reader.messages(connections=wanted):
             yield connection.topic, time * 1e-9, reader.deserialize(data, connection.msgtype)
 
+    # Old ROS 2 bags say only the names of their message types; those of Humble are then taken.
+    with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as reader:
+        found: dict[str, tuple[str, int]] = {}
+        for one in reader.connections:
+            found[one.topic] = str(one.msgtype), found.get(one.topic, ("", 0))[1] + int(one.msgcount)
+        yield Bag(found, messages)
 
-def _json_messages(path: Path, topics: Collection[str], told: Callable[[int, int], None]) -> Iterator[Message]:
+
+@contextmanager
+def _json_bag(path: Path) -> Iterator[Bag]:
     from mcap.reader import make_reader
 
-    with path.open("rb") as stream:
-        reader = make_reader(stream)
-        summary = reader.get_summary()
-        channels = {} if summary is None else summary.channels
-        _check_topics(path, topics, [c.topic for c in channels.values()])
-        counts = {} if summary is None or summary.statistics is None else summary.statistics.channel_message_counts
-        total = sum(counts.get(number, 0) for number, channel in channels.items() if channel.topic in topics)
-        for done, (_, channel, message) in enumerate(reader.iter_messages(topics=list(topics))):
-            told(done, total)
+    def messages(topics: Collection[str]) -> Iterator[Message]:
+        for _, channel, message in reader.iter_messages(topics=list(topics)):
             if channel.message_encoding != "json":
                 raise LogError(
                     f"{path.name}, topic {channel.topic}: is {channel.message_encoding!r:.40} where others are JSON;"
                     " JSON and ROS 2 messages are read, but not mixed"
                 )
             yield channel.topic, message.log_time * 1e-9, json.loads(message.data)
+
+    with path.open("rb") as stream:
+        reader = make_reader(stream)
+        summary = reader.get_summary()
+        channels = {} if summary is None else summary.channels
+        counts = {} if summary is None or summary.statistics is None else summary.statistics.channel_message_counts
+        yield Bag({c.topic: (str(c.message_encoding), counts.get(k, 0)) for k, c in channels.items()}, messages)
 
 
 def _is_json(path: Path) -> bool:
@@ -128,8 +145,8 @@ def _is_json(path: Path) -> bool:
             import rosbags  # noqa: F401
         except ImportError:
             raise LogError(
-                f"{path.name}: reading MCAP needs mcap (JSON messages) or rosbags (ROS 2 messages); install them with:"
-                f" {_pip('mcap,ros')}"
+                f"{path.name}: reading MCAP needs mcap (JSON messages) or rosbags (ROS 2 messages); run:"
+                " pip install 'grouser[mcap,ros]'"
             ) from None
         return False
     with path.open("rb") as stream:
@@ -137,20 +154,148 @@ def _is_json(path: Path) -> bool:
     return summary is not None and any(c.message_encoding == "json" for c in summary.channels.values())
 
 
-def _check_topics(path: Path, wanted: Collection[str], there: list[str]) -> None:
-    import difflib
+def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | None = None) -> Raw:
+    """The topics of a bag that the manifest names, message by message; `progress` gets the bytes read so far."""
+    signals, poses = manifest.signals(), manifest.pose_signals()
+    for key, signal in {**signals, **poses}.items():
+        if signal.topic is None:
+            table, name = key.split(".", 1)
+            raise LogError(f"{manifest.file}, table [{table}], {name}: names a column, but {path.name} is a bag")
+    base = _base_topic(manifest)
+    pose_topic = _pose_topic(manifest)
+    readers = {key: _Reader(key, signal, path.name) for key, signal in {**signals, **poses}.items()}
+    by_topic: dict[str, list[_Reader]] = {}
+    for reader in readers.values():
+        by_topic.setdefault(str(reader.signal.topic), []).append(reader)
+    # Arrays of plain numbers: a list would hold an object for each, four times as large.
+    times = {topic: array("d") for topic in by_topic}
+    pose_row = array("q")
+    for topic, recorded, message in messages(path, list(by_topic), progress):
+        times[topic].append(_stamp(message, recorded) if manifest.time.stamp == "header" else recorded)
+        for reader in by_topic[topic]:
+            reader.values.append(reader.number(message))
+        if topic == pose_topic:
+            # After the row that came last; a pose in the base topic belongs to its own row.
+            pose_row.append(len(times[base]) - 1)
+    time = bounded(np.array(times[base]), LATEST)
+    if len(time) == 0:
+        raise LogError(f"{path.name}: topic {base} has no messages")
+    columns = {key: bounded(np.array(r.values)) * r.signal.factor(key) for key, r in readers.items()}
+    for key, signal in signals.items():
+        if signal.topic != base:
+            other = bounded(np.array(times[str(signal.topic)]), LATEST)
+            columns[key] = _at(time, other, columns[key], key, signal, manifest)
+    return Raw(
+        file=path.name,
+        rows=len(time),
+        line=np.arange(1, len(time) + 1, dtype=np.int64),
+        time=time,
+        signals={key: columns[key] for key in signals},
+        pose_row=np.array(pose_row, dtype=np.int64),
+        pose_time=bounded(np.array(times[pose_topic]), LATEST) if pose_topic else np.empty(0),
+        pose={key: columns[key] for key in poses},
+        tally=Tally(path.name, "message"),
+    )
 
-    for topic in wanted:
-        if topic not in there:
-            near = difflib.get_close_matches(topic, there, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            raise LogError(f"{path.name}: has no topic {topic!r:.80}; {hint}its topics are {_listed(there)}")
+
+class _Reader:
+    """One field of a topic's messages."""
+
+    def __init__(self, key: str, signal: Signal, file: str) -> None:
+        self.signal = signal
+        self.where = f"{file}, topic {signal.topic}"
+        self.values = array("d")
+        self.path: list[str | int] = []
+        for part in str(signal.field).split("."):
+            match = PART.fullmatch(part)
+            if match is None:
+                raise LogError(f"{key}: field {signal.field!r:.80} is not a path such as twist.twist.linear.x")
+            self.path.append(match[1])
+            self.path += [int(number) for number in re.findall(r"\d+", match[2])]
+
+    def number(self, message: Any) -> float:
+        """The field's value; NaN where the joint or the entry is not in this message."""
+        value = message
+        for part in self.path:
+            value = self._step(value, part)
+            if value is None:
+                return math.nan
+        if self.signal.joint is not None:
+            names = list(self._step(message, "name") or ())
+            if self.signal.joint not in names:
+                return math.nan
+            at = names.index(self.signal.joint)
+            value = value[at] if at < len(value) else math.nan
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise LogError(f"{self.where}: field {self.signal.field} is not a number but {value!r:.60}") from None
+
+    def _step(self, value: Any, part: str | int) -> Any:
+        if isinstance(part, int):
+            return value[part] if hasattr(value, "__len__") and part < len(value) else None
+        if isinstance(value, dict):
+            found, known = value.get(part, _NONE), list(value)
+        else:
+            known = [name for name in getattr(value, "__dataclass_fields__", ()) if not name.startswith("__")]
+            found = getattr(value, part) if part in known else _NONE
+        if found is _NONE:
+            here = ", ".join(str(name)[:40] for name in known[:40]) or "none, it is a value"
+            raise LogError(f"{self.where}: field {self.signal.field} has no {part!r:.60}; fields there are {here}")
+        return found
 
 
-def _listed(names: list[str]) -> str:
-    names = sorted(set(names))
-    return ", ".join(names[:40]) + (", …" if len(names) > 40 else "") if names else "none"
+def _stamp(message: Any, recorded: float) -> float:
+    """The stamp in a message's header [s], or the time of recording if it has none."""
+    header = message.get("header") if isinstance(message, dict) else getattr(message, "header", None)
+    stamp = header.get("stamp") if isinstance(header, dict) else getattr(header, "stamp", None)
+    if stamp is None:
+        return recorded
+    try:
+        if isinstance(stamp, dict):
+            nanoseconds: Any = stamp.get("nanosec", stamp.get("nsec", 0))
+            return float(stamp["sec"]) + 1e-9 * float(nanoseconds)
+        return float(stamp.sec) + 1e-9 * float(stamp.nanosec)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return recorded
 
 
-def _pip(extra: str) -> str:
-    return f'pip install "grouser[{extra}]"'
+def _base_topic(manifest: Manifest) -> str:
+    first = next(iter([*manifest.rates.values(), *manifest.commands.values()]), None)
+    if first is None and manifest.body_command is not None:
+        first = manifest.body_command.speed
+    assert first is not None  # load_manifest asks for one of them
+    return str(first.topic)
+
+
+def _pose_topic(manifest: Manifest) -> str | None:
+    topics = {signal.topic for signal in manifest.pose_signals().values()}
+    if len(topics) > 1:
+        raise LogError(f"{manifest.file}, table [pose]: names {len(topics)} topics; a pose is one message of one topic")
+    return next(iter(topics), None)
+
+
+def _at(
+    time: FloatArray, other: FloatArray, values: FloatArray, key: str, signal: Signal, manifest: Manifest
+) -> FloatArray:
+    """Values of another topic at the times of the rows; NaN where that topic has a gap."""
+    if signal.kind == "increment":
+        raise LogError(f"{manifest.file}, {key}: counts must come in the topic of the rows, {_base_topic(manifest)}")
+    result = np.full(len(time), np.nan)
+    known_at = np.isfinite(other)
+    other, first = np.unique(other[known_at], return_index=True)
+    values = values[known_at][first]
+    if len(other) < 2:
+        return result
+    longest = manifest.segments.longest_gap or default_gap(float(np.median(np.diff(other))))
+    before = np.searchsorted(other, time, side="right") - 1
+    known = before >= 0
+    before = np.maximum(before, 0)
+    after = np.minimum(before + 1, len(other) - 1)
+    if key.split(".", 1)[0] in HELD:
+        result[known] = values[before[known]]
+        return result
+    between = (after > before) & (other[after] - other[before] <= longest)
+    good = known & (between | (time == other[before]))
+    result[good] = np.interp(time[good], other, values)
+    return result

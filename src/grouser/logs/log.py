@@ -1,4 +1,4 @@
-"""A driving log: what the vehicle's sensors said, in SI units, in unbroken segments. Immutable."""
+"""A driving log: the measurements of the vehicle's sensors in SI units, in unbroken segments. Immutable."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
+from grouser.dataframe import Column, data_frame
 from grouser.errors import LogError
 from grouser.logs.report import Report
 
@@ -19,14 +20,23 @@ if TYPE_CHECKING:
 
     from grouser.vehicles.vehicle import Vehicle
 
-__all__ = ["IntArray", "Log", "Poses", "Sensor"]
+__all__ = ["BoolArray", "IntArray", "Log", "Poses", "Sensor", "period"]
 
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+COLUMNS = {
+    "attitude": ("rad", ("roll", "pitch")),
+    "gyro": ("rad/s", ("gyro_x", "gyro_y", "gyro_z")),
+    "acceleration": ("m/s²", ("acceleration_x", "acceleration_y", "acceleration_z")),
+}
+"""Unit and names of the columns of a log's arrays in a table."""
+JOINTS = {"rates": ("rate", "rad/s or m/s"), "angles": ("angle", "rad or m"), "commands": ("command", "rad/s or m/s")}
+"""How the columns of a log's joints begin, and their units: a log does not say which of its joints slide."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Poses:
-    """The pose sensor's fresh measurements; a pose that is merely held from row to row appears once."""
+    """The pose sensor's fresh measurements; a pose that is held from row to row appears once."""
 
     time: FloatArray
     """Time stamps as logged, shape (m,) [s]; the sensor's lag is not removed. Rising inside a segment."""
@@ -42,14 +52,15 @@ class Poses:
 
     def to_pandas(self) -> DataFrame:
         """A table indexed by time t [s]; `attrs["units"]` names the unit of each column."""
-        from grouser.logs.columns import pose_table
-
-        return pose_table(self)
+        columns = [Column("segment", "", self.segment)]
+        columns += [Column(name, "m", values) for name, values in zip("xyz", self.position.T, strict=True)]
+        angles = zip(("roll", "pitch", "yaw"), self.attitude.T, strict=True)
+        return data_frame(Column("t", "s", self.time), [*columns, *(Column(name, "rad", v) for name, v in angles)])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sensor:
-    """Where the pose sensor sits on the body, how late it is, how noisy it is."""
+    """Mounting, delay and noise of the pose sensor."""
 
     x: float = 0.0
     """Position in the body frame, forward [m]."""
@@ -197,34 +208,33 @@ class Log:
             attitude=self.poses.attitude[poses],
             segment=of[self.poses.segment[poses]],
         )
-
-        def some(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-            return {name: column[samples] for name, column in values.items()}
-
-        return replace(
-            self,
-            time=self.time[samples],
-            segment=of[self.segment[samples]],
-            rates=some(self.rates),
-            angles=some(self.angles),
-            attitude=None if self.attitude is None else self.attitude[samples],
-            gyro=None if self.gyro is None else self.gyro[samples],
-            acceleration=None if self.acceleration is None else self.acceleration[samples],
-            commands=some(self.commands),
-            body_command=None if self.body_command is None else self.body_command[samples],
-            label=some(self.label),
-            poses=kept,
-            report=replace(self.report, samples=n_samples, poses=len(kept), segments=len(left)),
-        )
+        changed: dict[str, Any] = {}
+        for name in ("time", *JOINTS, *COLUMNS, "body_command", "label"):
+            given = getattr(self, name)
+            if isinstance(given, dict):
+                changed[name] = {key: column[samples] for key, column in given.items()}
+            elif given is not None:
+                changed[name] = given[samples]
+        report = replace(self.report, samples=n_samples, poses=len(kept), segments=len(left))
+        return replace(self, **changed, segment=of[self.segment[samples]], poses=kept, report=report)
 
     def to_pandas(self) -> DataFrame:
         """The samples as a table indexed by time t [s] as logged; `log.poses.to_pandas()` has the poses.
 
-        `attrs["units"]` names the unit of each column; "" where the log does not know it.
+        Columns are named as in a manifest: rate_FL, angle_s1, roll, gyro_z, … `attrs["units"]` names the unit of each;
+        "" where the log does not know it.
         """
-        from grouser.logs.columns import sample_table
-
-        return sample_table(self)
+        columns = [Column("segment", "", self.segment), Column("elapsed", "s", self.elapsed)]
+        for table, (prefix, unit) in JOINTS.items():
+            columns += [Column(f"{prefix}_{name}", unit, values) for name, values in getattr(self, table).items()]
+        for signal, (unit, names) in COLUMNS.items():
+            if getattr(self, signal) is not None:
+                columns += [Column(name, unit, v) for name, v in zip(names, getattr(self, signal).T, strict=True)]
+        if self.body_command is not None:
+            columns += [Column("command_speed", "m/s", self.body_command[:, 0])]
+            columns += [Column("command_turn", "rad/s", self.body_command[:, 1])]
+        columns += [Column(f"label_{name}", "", values) for name, values in self.label.items()]
+        return data_frame(Column("t", "s", self.time), columns)
 
     def rates_array(self, vehicle: Vehicle) -> FloatArray:
         """Measured rates in the vehicle's joint order, shape (n, n_joints) [rad/s or m/s]; NaN where not measured."""
@@ -257,7 +267,13 @@ class Log:
         )
 
 
-def _run(chosen: NDArray[np.bool_]) -> NDArray[np.bool_] | slice:
+def period(time: FloatArray, segment: IntArray) -> float:
+    """Median time between samples of one segment [s]; 0 where there are none."""
+    steps = np.diff(time)[np.diff(segment) == 0]
+    return float(np.median(steps)) if steps.size else 0.0
+
+
+def _run(chosen: BoolArray) -> BoolArray | slice:
     """The chosen rows; as a slice, which copies nothing, where they follow one another."""
     if not chosen.any():
         return chosen

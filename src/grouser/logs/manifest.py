@@ -5,18 +5,36 @@ Imported only when a log is read, because pydantic is slow to load.
 
 from __future__ import annotations
 
-import difflib
+import math
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from grouser.checks import nearest
 from grouser.errors import LogError
-from grouser.logs import units
-from grouser.logs.toml import check_schema, read_tables
+from grouser.files import check_schema, read_toml
 
 __all__ = ["Manifest", "Signal", "load_manifest"]
+
+SCHEMA = "grouser/log@1"
+MAX_BYTES = 200_000
+DEGREE = math.pi / 180.0
+TURN = 2.0 * math.pi
+LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "km": 1e3}
+ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": DEGREE, "rev": TURN}
+SPEED = {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3, "km/h": 1.0 / 3.6}
+TURNING = {"rad/s": 1.0, "mrad/s": 1e-3, "deg/s": DEGREE, "rev/s": TURN, "rpm": TURN / 60.0}
+FORCE = {"m/s^2": 1.0, "m/s²": 1.0, "mm/s^2": 1e-3, "g": 9.80665}
+UNITS: dict[str, dict[str, float]] = {
+    "angles": {**ANGLE, **LENGTH}, "attitude": ANGLE, "gyro": TURNING, "acceleration": FORCE,
+    "body_command.speed": SPEED, "body_command.turn": TURNING,
+    **dict.fromkeys(("pose.x", "pose.y", "pose.z"), LENGTH),
+    **dict.fromkeys(("pose.roll", "pose.pitch", "pose.yaw"), ANGLE),
+}  # fmt: skip
+"""Units of a table or of one of its signals, with their factor to SI; those of rates and commands go by their kind."""
 
 Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0.0, le=1e12, allow_inf_nan=False)]
@@ -63,6 +81,17 @@ class Signal(Table):
         if isinstance(self.column, int) and self.column < 0:
             raise ValueError("a column's index counts from 0")
         return self
+
+    def units(self, key: str) -> dict[str, float]:
+        """The units it may have under a key of the manifest, "rates.FL", with their factor to SI."""
+        table = key.split(".", 1)[0]
+        if table in ("rates", "commands"):
+            return {**TURNING, **SPEED} if self.kind in (None, "rate") else {**ANGLE, **LENGTH}
+        return UNITS.get(key, UNITS.get(table, {"1": 1.0}))
+
+    def factor(self, key: str) -> float:
+        """What a number of the signal is multiplied by: sign · scale · unit in SI."""
+        return self.sign * self.scale * (1.0 if self.unit is None else self.units(key)[self.unit])
 
     @property
     def source(self) -> str:
@@ -121,7 +150,7 @@ class Axes(Table):
 
 
 class BodyCommand(Table):
-    """What the body was told to do."""
+    """Commanded motion of the body."""
 
     speed: Source
     turn: Source
@@ -157,15 +186,10 @@ class PoseTable(Table):
             raise ValueError("has both a quaternion and roll, pitch or yaw; give one")
         if not quaternion and self.yaw is None:
             raise ValueError("needs yaw, or a quaternion qw, qx, qy, qz")
-        for name, signal in self.signals().items():
+        for name, signal in _given(self):
             if signal.lag or signal.kind:
                 raise ValueError(f"{name}: lag and kind are not for poses; the lag belongs to [sensor]")
         return self
-
-    def signals(self) -> dict[str, Signal]:
-        """The signals given, by name, without `fresh`."""
-        names = ("x", "y", "z", "roll", "pitch", "yaw", "qw", "qx", "qy", "qz")
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
 class SensorTable(Table):
@@ -218,6 +242,20 @@ class Limits(Table):
     """Whether wheel rates that disagree with the poses by a factor of more than six are refused."""
 
 
+IN_TABLES = (
+    "rates",
+    "angles",
+    "commands",
+    "labels",
+    "attitude",
+    "gyro",
+    "acceleration",
+    "body_command",
+    "segments",
+)
+"""Tables of signals, the pose apart."""
+
+
 class Manifest(Table):
     """A manifest, `schema = "grouser/log@1"`."""
 
@@ -244,28 +282,17 @@ class Manifest(Table):
 
     def signals(self) -> dict[str, Signal]:
         """Every signal but those of the pose, by key: "rates.FL", "attitude.roll", "segments.column"."""
-        found: dict[str, Signal] = {}
-        for table in ("rates", "angles", "commands", "labels"):
-            found |= {f"{table}.{name}": signal for name, signal in getattr(self, table).items()}
-        for table, names in (
-            ("attitude", ("roll", "pitch")),
-            ("gyro", "xyz"),
-            ("acceleration", "xyz"),
-            ("body_command", ("speed", "turn")),
-            ("segments", ("column",)),
-        ):
-            values = getattr(self, table)
-            for name in names if values is not None else ():
-                if getattr(values, name) is not None:
-                    found[f"{table}.{name}"] = getattr(values, name)
-        return found
+        return {f"{table}.{name}": one for table in IN_TABLES for name, one in _given(getattr(self, table))}
 
     def pose_signals(self) -> dict[str, Signal]:
         """The signals of the pose, by key: "pose.x", "pose.fresh"."""
-        if self.pose is None:
-            return {}
-        found = {f"pose.{name}": signal for name, signal in self.pose.signals().items()}
-        return found if self.pose.fresh is None else {**found, "pose.fresh": self.pose.fresh}
+        return {f"pose.{name}": signal for name, signal in _given(self.pose)}
+
+
+def _given(table: Any) -> list[tuple[str, Signal]]:
+    """The signals of a table, by name."""
+    pairs = table.items() if isinstance(table, dict) else table or ()
+    return [(name, signal) for name, signal in pairs if isinstance(signal, Signal)]
 
 
 HOMES: dict[str, type[BaseModel]] = {
@@ -279,23 +306,39 @@ def load_manifest(source: str | os.PathLike[str] | Mapping[str, Any] | Manifest)
     """The manifest in a TOML file, or made from its tables; every fault is a `LogError` that names the place."""
     if isinstance(source, Manifest):
         return source
+    folder = None
     if isinstance(source, Mapping):
-        tables, file, folder = dict(source), "the manifest", None
-        if "schema" in tables:
-            check_schema(tables.pop("schema"), file)
+        tables, file = dict(source), "the manifest"
+        check_schema(tables.pop("schema", SCHEMA), file, SCHEMA, LogError)
     else:
-        where, tables = read_tables(source)
-        file, folder = where.name, where.parent
+        tables = read_toml(source, SCHEMA, LogError, limit=MAX_BYTES)
+        file, folder = Path(source).name, Path(source).parent
     if "file" in tables:
         raise LogError(f"{file}, field file: {_unknown('file', ())}")
     manifest = _validated({**tables, "file": file}, file)
     if not (manifest.rates or manifest.commands or manifest.body_command):
         raise LogError(f'{file}, table [rates]: is missing or empty; it says which column is which joint: FL = "wl"')
-    units.check(manifest)
+    _check_signals(manifest)
     name = manifest.vehicle
     if folder is not None and name is not None and name.lower().endswith((".toml", ".urdf")):
         manifest = manifest.model_copy(update={"vehicle": str((folder / name).absolute())})
     return manifest
+
+
+def _check_signals(manifest: Manifest) -> None:
+    """Refuses a unit that a signal cannot have, or a kind where there is none."""
+    for key, signal in {**manifest.signals(), **manifest.pose_signals()}.items():
+        table, name = key.split(".", 1)
+        where = f"{manifest.file}, table [{table}], {name}"
+        known = signal.units(key)
+        if signal.unit is not None and signal.unit not in known:
+            raise LogError(f"{where}, field unit: {signal.unit!r:.40} is not one of {', '.join(known)}")
+        if signal.kind is not None and table not in ("rates", "commands"):
+            raise LogError(f"{where}, field kind: only a rate or a command has a kind")
+        if signal.scale == 0.0:
+            raise LogError(f"{where}, field scale: must not be zero")
+        if table == "segments" and signal.lag:
+            raise LogError(f"{where}, field lag: a segment's number has no lag")
 
 
 def _validated(tables: Mapping[str, Any], file: str) -> Manifest:
@@ -337,6 +380,4 @@ def _unknown(given: str, loc: tuple[int | str, ...]) -> str:
     else:
         model = Signal
     names = [info.alias or name for name, info in model.model_fields.items() if name != "file"]
-    near = difflib.get_close_matches(given, names, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
-    return f"is not a field Grouser knows; {hint}fields here are {', '.join(names)}"
+    return f"is not a field Grouser knows; {nearest(given, names)}fields here are {', '.join(names)}"

@@ -1,10 +1,10 @@
-"""Whether wheel rates and poses tell of the same drive, or one of them is in another unit than the manifest says."""
+"""Whether wheel rates and poses are of the same drive, or one of them is in another unit than the manifest says."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from grouser.logs.manifest import Manifest
     from grouser.vehicles.vehicle import Vehicle
 
-__all__ = ["Travel", "check_joints", "check_units", "travelled"]
+__all__ = ["Travel", "check_joints", "check_units", "chords", "integral", "travelled"]
 
 FACTOR = 6.0
 """Slip changes a wheel's travel by two or three; rpm taken for rad/s by 9.5, degrees by 57, milli by 1000."""
 CHORD = 1.0
 """Time over which a displacement is measured [s]; long against a pose sensor's period."""
 LEAST = 1.0
-"""Travel [m] below which nothing can be said."""
+"""Travel [m] below which units are not judged."""
 TOO_LARGE = {60.0 / (2.0 * math.pi): "rpm", 180.0 / math.pi: "deg/s", 1000.0: "mrad/s"}
 TOO_SMALL = {100.0: "cm", 1000.0: "mm"}
 
@@ -85,31 +85,61 @@ class Travel:
     """The pose sensor."""
 
 
+class Chords(NamedTuple):
+    """Displacements between poses of one segment, one after the other, shape (k,) each."""
+
+    start: IntArray
+    """The pose each begins at."""
+    stop: IntArray
+    """The pose it ends at."""
+    length: FloatArray
+    """[m]"""
+    forward: FloatArray
+    """In the heading of the body half-way [m]."""
+    left: FloatArray
+    """[m]"""
+    turn: FloatArray
+    """[rad]"""
+
+
+def chords(log: Log, duration: float) -> Chords:
+    """Displacements of the pose sensor over about a duration [s]."""
+    poses = log.poses
+    stride = max(1, round(duration / log.report.pose_period)) if log.report.pose_period > 0.0 else 1
+    start = np.arange(0, max(len(poses) - stride, 0), stride)
+    start = start[poses.segment[start] == poses.segment[start + stride]]
+    stop = start + stride
+    before, after = poses.attitude[start, 2], poses.attitude[stop, 2]
+    heading = 0.5 * (before + after) - log.sensor.yaw
+    moved = poses.position[stop] - poses.position[start]
+    forward = np.cos(heading) * moved[:, 0] + np.sin(heading) * moved[:, 1]
+    left = -np.sin(heading) * moved[:, 0] + np.cos(heading) * moved[:, 1]
+    return Chords(start, stop, np.linalg.norm(moved, axis=1), forward, left, after - before)
+
+
+def integral(values: FloatArray, log: Log) -> FloatArray:
+    """Of a rate from the first sample to each, shape (n,); nothing is added between segments."""
+    steps = np.where(np.diff(log.segment) == 0, np.diff(log.time), 0.0)
+    return np.append(0.0, np.cumsum(0.5 * (values[1:] + values[:-1]) * steps))
+
+
 def travelled(log: Log, vehicle: Vehicle) -> Travel:
     """What the wheels rolled and what the poses moved."""
-    poses, sensor = log.poses, log.sensor
-    start, stop = _chords(log)
-    turn = poses.attitude[stop, 2] - poses.attitude[start, 2]
-    middle = 0.5 * (poses.attitude[stop, 2] + poses.attitude[start, 2]) - sensor.yaw
-    east, north = (poses.position[stop] - poses.position[start])[:, :2].T
-    forward = np.cos(middle) * east + np.sin(middle) * north
-    left = -np.sin(middle) * east + np.cos(middle) * north
-    first = np.searchsorted(log.elapsed, log.pose_elapsed[start])
-    last = np.searchsorted(log.elapsed, log.pose_elapsed[stop])
-    end = len(log) - 1
-    first, last = np.minimum(first, end), np.minimum(last, end)
+    found, sensor = chords(log, CHORD), log.sensor
+    ends = [np.searchsorted(log.elapsed, log.pose_elapsed[pose]) for pose in (found.start, found.stop)]
+    first, last = (np.minimum(sample, len(log) - 1) for sample in ends)
     rim, seen, rolled = {}, {}, []
-    radii, places = vehicle.arrays.radius, vehicle.wheel_positions
     for i, wheel in enumerate(vehicle.wheels):
         if wheel not in log.rates:
             continue
-        speed = log.rates[wheel] * radii[i]
-        rim[wheel] = _total(_integral(np.abs(speed), log, first, last))
-        rolled.append(_integral(speed, log, first, last))
-        across, along = places[i, 1] - sensor.y, places[i, 0] - sensor.x
-        seen[wheel] = _total(np.hypot(forward - turn * across, left + turn * along))
+        speed = log.rates[wheel] * vehicle.arrays.radius[i]
+        ways, path = integral(np.abs(speed), log), integral(speed, log)
+        rim[wheel] = _total(ways[last] - ways[first])
+        rolled.append(path[last] - path[first])
+        along, across, _ = vehicle.wheel_positions[i] - (sensor.x, sensor.y, 0.0)
+        seen[wheel] = _total(np.hypot(found.forward - found.turn * across, found.left + found.turn * along))
     ahead = _total(np.abs(np.mean(rolled, axis=0))) if rolled else 0.0
-    return Travel(rim=rim, seen=seen, ahead=ahead, moved=_total(np.hypot(east, north)))
+    return Travel(rim=rim, seen=seen, ahead=ahead, moved=_total(np.hypot(found.forward, found.left)))
 
 
 def _total(lengths: FloatArray) -> float:
@@ -117,25 +147,8 @@ def _total(lengths: FloatArray) -> float:
     return float(np.sum(np.minimum(lengths, 3.0 * np.percentile(lengths, 98.0)))) if lengths.size else 0.0
 
 
-def _integral(speed: FloatArray, log: Log, first: IntArray, last: IntArray) -> FloatArray:
-    """Of a speed [m/s] from one sample to another [m]; nothing is added between segments."""
-    steps = np.where(np.diff(log.segment) == 0, np.diff(log.time), 0.0)
-    path = np.append(0.0, np.cumsum(0.5 * (speed[1:] + speed[:-1]) * steps))
-    result: FloatArray = path[last] - path[first]
-    return result
-
-
-def _chords(log: Log) -> tuple[IntArray, IntArray]:
-    """First and last pose of displacements of about `CHORD`, one after the other."""
-    stride = max(1, round(CHORD / log.report.pose_period)) if log.report.pose_period > 0.0 else 1
-    start = np.arange(0, max(len(log.poses) - stride, 0), stride)
-    stop = start + stride
-    same = log.poses.segment[start] == log.poses.segment[stop]
-    return start[same], stop[same]
-
-
 def _hint(ratio: float, every: bool, manifest: Manifest) -> str:
-    """The unit a factor speaks for, within what slip does to it."""
+    """A hint at the unit that a factor is typical of, within what slip does to it."""
     units = [unit for times, unit in TOO_LARGE.items() if 0.4 < ratio / times < 2.5]
     if units:
         return f"are the rates in {units[0]}?" + (" Or is the pose in km?" if units[0] == "mrad/s" and every else "")

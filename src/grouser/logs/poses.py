@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,7 @@ from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.logs import signals
-from grouser.logs.clean import BoolArray
-from grouser.logs.log import IntArray, Poses
+from grouser.logs.log import BoolArray, IntArray, Poses
 from grouser.logs.raw import Raw
 from grouser.logs.report import Tally
 
@@ -61,35 +61,37 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
         )
     # Column by column, and tables only of the poses that are kept: a long log has room for its numbers, not for copies.
     position, attitude = [_column(raw, name) for name in "xyz"], _attitude(raw)
+    good, window = np.arange(len(raw.pose_time)), _windows(raw)
+
+    def drop(bad: BoolArray, reason: str) -> None:
+        nonlocal good
+        tally.add(reason, _lines(raw, good[bad]))
+        good = good[~bad]
+
     finite = np.isfinite(raw.pose_time)
     for column in (*raw.pose.values(), *attitude):
         finite &= np.isfinite(column)
-    tally.add("missing or not finite", _lines(raw, ~finite))
-    near = np.ones(len(finite), np.bool_)
+    drop(~finite, "missing or not finite")
+    far = np.zeros(len(good), np.bool_)
     for column in position:
-        near &= np.abs(column) < FARTHEST
-    tally.add(f"farther than {FARTHEST:g} m from the origin", _lines(raw, finite & ~near))
-    good = np.flatnonzero(finite & near)
-    window = _windows(raw)
-    told_by = raw.pose.get("pose.fresh")
+        far |= np.abs(column[good]) >= FARTHEST
+    drop(far, f"farther than {FARTHEST:g} m from the origin")
+    counter = raw.pose.get("pose.fresh")
     new = signals.changes(window[good, None])
-    for column in raw.pose.values() if told_by is None else (told_by,):
+    for column in raw.pose.values() if counter is None else (counter,):
         new |= signals.changes(column[good, None])
     good = good[new]
     for number, outage in enumerate(manifest.outages, start=1):
         if outage.signal in ("pose", "all"):
-            during = (raw.pose_time[good] >= outage.start) & (raw.pose_time[good] <= outage.stop)
-            tally.add(f"in outage {number} of the manifest", _lines(raw, good[during]))
-            good = good[~during]
-    stray, jumped = _jumps(_rows(position, good), raw.pose_time[good], window[good], manifest.limits.body_speed)
-    tally.add(f"a stray pose, faster than limits.body_speed = {manifest.limits.body_speed:g} m/s there and back",
-              _lines(raw, good[stray]))  # fmt: skip
+            time = raw.pose_time[good]
+            drop((time >= outage.start) & (time <= outage.stop), f"in outage {number} of the manifest")
+    fastest = manifest.limits.body_speed
+    stray, jumped = _jumps(_rows(position, good), raw.pose_time[good], window[good], fastest)
     jumps = raw.pose_row[good[jumped]]
-    good = good[~stray]
+    drop(stray, f"a stray pose, faster than limits.body_speed = {fastest:g} m/s there and back")
     if manifest.pose is not None and manifest.pose.catches_up:
         late = _catching_up(raw.pose_time[good], window[good])
-        tally.add("late, the sensor was catching up after a hole in its stream", _lines(raw, good[late]))
-        good = good[~late]
+        drop(late, "late, the sensor was catching up after a hole in its stream")
     return Fresh(
         row=_some(raw.pose_row, good), time=_some(raw.pose_time, good), position=_rows(position, good),
         attitude=_rows(attitude, good), jumps=jumps, tally=tally,
@@ -119,21 +121,16 @@ def placed(fresh: Fresh, rows: Rows) -> Poses:
         segment = segment[keep]
     kept = np.flatnonzero(keep)
     attitude = _some(fresh.attitude, kept)
-    attitude[:, 2] = signals.unwrap(attitude[:, 2], segment)  # nobody else holds these angles
+    attitude[:, 2] = signals.unwrap(attitude[:, 2], segment)  # this array is ours alone
     return Poses(time=_some(fresh.time, kept), position=_some(fresh.position, kept), attitude=attitude, segment=segment)
 
 
 def _rising(time: FloatArray, segment: IntArray) -> BoolArray:
     """Poses later than all before them in their segment."""
     rising = np.ones(len(time), np.bool_)
-    if np.all((np.diff(time) > 0.0) | (np.diff(segment) != 0)):
-        return rising
-    highest, current = -np.inf, -1
-    for i in range(len(time)):
-        if segment[i] != current:
-            current, highest = int(segment[i]), -np.inf
-        rising[i] = time[i] > highest
-        highest = max(highest, float(time[i]))
+    bounds = np.flatnonzero(np.diff(segment, prepend=-1, append=-1)).tolist()
+    for first, end in pairwise(bounds):
+        rising[first + 1 : end] = time[first + 1 : end] > np.maximum.accumulate(time[first:end])[:-1]
     return rising
 
 

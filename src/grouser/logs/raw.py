@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
-from grouser.logs import units
 from grouser.logs.log import IntArray
 from grouser.logs.report import Tally
 from grouser.logs.table import read_table
 
 if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest
+    from grouser.logs.manifest import Manifest, Signal
 
-__all__ = ["Raw", "bounded", "raw_csv"]
+__all__ = ["TIME", "Raw", "bounded", "raw_csv"]
 
+TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+"""Units of a clock [s]."""
 LARGEST = 1e30
 """A larger number in a file is garbage; what is made of smaller ones does not overflow."""
 LATEST = 1e12
@@ -58,40 +59,40 @@ def bounded(values: FloatArray, largest: float = LARGEST) -> FloatArray:
 
 
 def raw_csv(path: Path, manifest: Manifest, progress: Callable[[int], None] | None = None) -> Raw:
-    """The columns of a CSV file that the manifest names; `progress` is told the bytes read so far."""
+    """The columns of a CSV file that the manifest names; `progress` gets the bytes read so far."""
     if manifest.time.column is None:
         raise LogError(f'{manifest.file}, table [time], field column: is missing; it names the clock: column = "t"')
     signals, pose = manifest.signals(), manifest.pose_signals()
+    found: dict[str, Any] = {}
     for key, signal in {**signals, **pose}.items():
         if signal.column is None:
             table, name = key.split(".", 1)
             raise LogError(f"{manifest.file}, table [{table}], {name}: names a topic, but {path.name} is a CSV")
+        found[key] = signal.column
     tally = Tally(path.name)
     table_read = read_table(
         path,
-        [manifest.time.column, *(s.column for s in {**signals, **pose}.values() if s.column is not None)],
+        [manifest.time.column, *found.values()],
         header=manifest.csv.header,
         delimiter=manifest.csv.delimiter,
         tally=tally,
         progress=progress,
     )
     columns = {name: bounded(column) for name, column in table_read.columns.items()}
-    time = bounded(_times(columns[manifest.time.column], units.TIME[manifest.time.unit]), LATEST)
+    time = bounded(_times(columns[manifest.time.column], TIME[manifest.time.unit]), LATEST)
 
-    def scaled(key: str) -> FloatArray:
-        signal = signals.get(key) or pose[key]
-        assert signal.column is not None
-        return _times(columns[signal.column], units.factor(key, signal))
+    def scaled(some: Mapping[str, Signal]) -> dict[str, FloatArray]:
+        return {key: _times(columns[found[key]], signal.factor(key)) for key, signal in some.items()}
 
     return Raw(
         file=path.name,
         rows=table_read.rows,
         line=table_read.line,
         time=time,
-        signals={key: scaled(key) for key in signals},
+        signals=scaled(signals),
         pose_row=np.arange(len(time), dtype=np.int64),
         pose_time=time,
-        pose={key: scaled(key) for key in pose},
+        pose=scaled(pose),
         tally=tally,
     )
 

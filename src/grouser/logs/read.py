@@ -13,10 +13,10 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import report as reports
-from grouser.logs.bags import is_bag
-from grouser.logs.judge import Judged, judge
-from grouser.logs.log import IntArray, Log, Poses, Sensor
+from grouser.logs.bags import is_bag, raw_bag
+from grouser.logs.log import IntArray, Log, Poses, Sensor, period
 from grouser.logs.raw import Raw, raw_csv
+from grouser.logs.rows import Judged, judge
 
 if TYPE_CHECKING:
     from grouser.logs.manifest import Manifest
@@ -37,8 +37,8 @@ def read_log(
 
     Samples that cannot be used are left out and counted in `log.report`; a fault of the whole file or of the
     manifest raises `LogError`. `manifest` is a TOML file, `schema = "grouser/log@1"`, or its tables as a mapping.
-    Files are read a piece at a time, and only the columns or fields that the manifest names are kept; `progress` is
-    told the bytes read so far and those of all files.
+    Files are read a piece at a time, and only the columns or fields that the manifest names are kept; `progress`
+    gets the bytes read so far and those of all files.
     """
     from grouser.logs.manifest import load_manifest
 
@@ -48,7 +48,7 @@ def read_log(
     parts: list[Judged] = []
     try:
         for k, path in enumerate(files):
-            parts.append(judge(_raw(path, given, _told(progress, sum(sizes[:k]), sum(sizes))), given))
+            parts.append(judge(_raw(path, given, _within(progress, sum(sizes[:k]), sum(sizes))), given))
         log = log_of(parts, given)
     except MemoryError:
         name = files[0].name if len(files) == 1 else f"{len(files)} files"
@@ -77,25 +77,23 @@ def _check_against_vehicle(log: Log, manifest: Manifest, name: str) -> None:
 
 
 def _files(paths: Name | Iterable[Name]) -> list[Path]:
-    single = isinstance(paths, (str, os.PathLike))
+    several: Iterable[Any] = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     try:
-        files = [Path(paths)] if single else [Path(one) for one in paths]  # type: ignore[arg-type, union-attr]
+        files = [Path(one) for one in several]
     except TypeError:
         raise LogError(f"{paths!r:.60} is not the path of a log, nor a list of such") from None
-    if not files:
-        raise LogError("no file is given to read a log from")
-    if len(files) > MOST_FILES:
-        raise LogError(f"{len(files)} files are too many for one log, at most {MOST_FILES} are read")
+    if not 0 < len(files) <= MOST_FILES:
+        raise LogError(f"a log is read from 1 to {MOST_FILES} files; {len(files)} are given")
     return files
 
 
-def _told(progress: Callable[[int, int], None] | None, before: int, total: int) -> Callable[[int], None] | None:
+def _within(progress: Callable[[int, int], None] | None, before: int, total: int) -> Callable[[int], None] | None:
     """Progress within one file as progress within all of them."""
     return None if progress is None else lambda done: progress(min(before + done, total), total)
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file, or of the files in a folder; 0 where there is none, which is said when it is read."""
+    """Bytes of a file, or of the files in a folder; 0 where there is none; reading it raises the error."""
     try:
         return sum(one.stat().st_size for one in path.iterdir()) if path.is_dir() else path.stat().st_size
     except (OSError, ValueError):
@@ -104,16 +102,13 @@ def _size(path: Path) -> int:
 
 def _raw(path: Path, manifest: Manifest, progress: Callable[[int], None] | None) -> Raw:
     try:
-        exists, folder = path.exists(), path.is_dir()
+        if not path.exists():
+            raise LogError(f"{path}: there is no such file")
     except (OSError, ValueError) as error:
         raise LogError(f"{str(path)!r:.200}: cannot be read ({error})") from None
-    if not exists:
-        raise LogError(f"{path}: there is no such file")
     if is_bag(path):
-        from grouser.logs.topics import raw_bag
-
         return raw_bag(path, manifest, progress)
-    if folder:
+    if path.is_dir():
         raise LogError(f"{path}: is a folder but no ROS 2 bag, which would hold a metadata.yaml")
     if not path.is_file():
         raise LogError(f"{path}: is not a regular file")
@@ -145,14 +140,13 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
                 result[:, k] = given.pop(name)
         return result
 
-    period = _period(time, segment)
     report = replace(
         reports.merged([part.report for part in parts]),
         samples=len(time),
         poses=len(pose_time),
         segments=int(segment[-1]) + 1 if len(segment) else 0,
-        period=period,
-        pose_period=_period(pose_time, pose_segment),
+        period=period(time, segment),
+        pose_period=period(pose_time, pose_segment),
     )
     return Log(
         name=report.files[0],
@@ -181,8 +175,3 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
 def _joined(arrays: list[Any]) -> Any:
     """One after the other; a single one as it is, for the columns of a long log are best held once."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-
-
-def _period(time: FloatArray, segment: IntArray) -> float:
-    steps = np.diff(time)[np.diff(segment) == 0]
-    return float(np.median(steps)) if steps.size else 0.0

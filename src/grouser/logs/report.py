@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ class Report:
     rejected: dict[str, Rejection] = field(default_factory=dict)
     """Samples left out, by reason."""
     rejected_poses: dict[str, Rejection] = field(default_factory=dict)
-    """Poses left out, by reason; poses that merely repeat the last one are not rejected, they are not poses."""
+    """Poses left out, by reason; poses that repeat the last one are not counted."""
     cells: dict[str, Rejection] = field(default_factory=dict)
     """Text where a number belongs, by column; the value is missing, which may or may not cost the sample."""
     gaps: tuple[Gap, ...] = ()
@@ -89,20 +89,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and text, as JSON takes them."""
-        return {
-            "files": list(self.files),
-            "rows": self.rows,
-            "samples": self.samples,
-            "poses": self.poses,
-            "segments": self.segments,
-            "period": self.period,
-            "pose_period": self.pose_period,
-            "rejected": _plain(self.rejected),
-            "rejected_poses": _plain(self.rejected_poses),
-            "cells": _plain(self.cells),
-            "gaps": [{"start": g.start, "duration": g.duration, "reason": g.reason} for g in self.gaps],
-            "n_gaps": self.n_gaps,
-        }
+        return asdict(self)
 
 
 Counts = dict[str, tuple[int, list[int]]]
@@ -118,34 +105,19 @@ class Tally:
         self._found: Counts = {}
         self._cells: Counts = {}
 
-    def add(self, reason: str, lines: NDArray[np.int64] | Iterable[int]) -> None:
-        """Count rows, given by their line numbers, under a reason."""
-        self._add(self._found, reason, lines)
-
-    def add_cells(self, reason: str, lines: NDArray[np.int64] | Iterable[int]) -> None:
-        """Count single values in rows that may still be used."""
-        self._add(self._cells, reason, lines)
-
-    def _add(self, to: Counts, reason: str, lines: NDArray[np.int64] | Iterable[int]) -> None:
+    def add(self, reason: str, lines: NDArray[np.int64] | Iterable[int], *, cells: bool = False) -> None:
+        """Count rows, given by their line numbers, under a reason; or only `cells` of rows that may still be used."""
         lines = np.atleast_1d(np.asarray(lines, dtype=np.int64))
-        if lines.size == 0:
-            return
-        count, first = to.get(reason, (0, []))
-        room = MOST_PLACES - len(first)
-        to[reason] = (count + lines.size, first + [int(line) for line in lines[:room]])
+        to = self._cells if cells else self._found
+        if lines.size:
+            count, first = to.get(reason, (0, []))
+            to[reason] = (count + lines.size, (first + lines[:MOST_PLACES].tolist())[:MOST_PLACES])
 
-    def rejections(self) -> dict[str, Rejection]:
-        """The rows counted so far."""
-        return self._places(self._found)
-
-    def cells(self) -> dict[str, Rejection]:
-        """The single values counted so far."""
-        return self._places(self._cells)
-
-    def _places(self, found: Counts) -> dict[str, Rejection]:
+    def rejections(self, *, cells: bool = False) -> dict[str, Rejection]:
+        """What was counted so far."""
         return {
             reason: Rejection(count=count, first=tuple(f"{self.file} {self.what} {line}" for line in first))
-            for reason, (count, first) in found.items()
+            for reason, (count, first) in (self._cells if cells else self._found).items()
         }
 
 
@@ -166,15 +138,10 @@ def _sum(groups: Iterable[dict[str, Rejection]]) -> dict[str, Rejection]:
     total: dict[str, Rejection] = {}
     for group in groups:
         for reason, one in group.items():
-            before = total.get(reason, Rejection(count=0, first=()))
-            total[reason] = replace(
-                before, count=before.count + one.count, first=(before.first + one.first)[:MOST_PLACES]
-            )
+            so_far = total.get(reason, Rejection(count=0, first=()))
+            first = (so_far.first + one.first)[:MOST_PLACES]
+            total[reason] = Rejection(count=so_far.count + one.count, first=first)
     return total
-
-
-def _plain(group: dict[str, Rejection]) -> dict[str, Any]:
-    return {reason: {"count": one.count, "first": list(one.first)} for reason, one in group.items()}
 
 
 def _places(one: Rejection) -> str:

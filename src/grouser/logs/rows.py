@@ -1,7 +1,12 @@
-"""The rows of a file that are samples, in segments; the rest is dropped and counted, each for one reason."""
+"""What of one file can be used: samples in unbroken segments, fresh poses, and an account of the rest.
+
+Rows keep their order; each that is dropped is counted for one reason. A segment ends where the clock jumps, where
+nothing was logged for too long, or where the log itself says so.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,20 +14,60 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import signals
-from grouser.logs.clean import BoolArray, default_gap, in_order, number_segments
-from grouser.logs.log import IntArray
-from grouser.logs.raw import Raw
-from grouser.logs.units import TIME
+from grouser.logs.log import BoolArray, IntArray, Poses, period
+from grouser.logs.poses import fresh_poses, placed
+from grouser.logs.raw import TIME, Raw
+from grouser.logs.report import MOST_GAPS, Gap, Report
 
 if TYPE_CHECKING:
     from grouser.logs.manifest import Manifest
 
-__all__ = ["Rows", "usable_rows"]
+__all__ = ["Judged", "Rows", "judge", "usable_rows"]
 
 INPUTS = ("rates", "angles", "attitude")
 """Tables without which a sample cannot be used; in the others a missing value stays NaN."""
 SHORTEST_PERIOD, LONGEST_PERIOD = 1e-4, 10.0
 """[s]; a clock that ticks faster or slower is taken to be in another unit."""
+STRAY = 10
+"""Rows behind the clock, after which it is the clock that jumped back and not the rows that came late."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judged:
+    """The usable part of one file; fields as in `Log`."""
+
+    time: FloatArray
+    segment: IntArray
+    signals: dict[str, FloatArray]
+    poses: Poses
+    report: Report
+
+    @property
+    def n_segments(self) -> int:
+        """Number of unbroken stretches."""
+        return int(self.segment[-1]) + 1 if len(self.segment) else 0
+
+
+def judge(raw: Raw, manifest: Manifest) -> Judged:
+    """Samples and poses of a file, and what was left out.
+
+    The columns of `raw` are emptied: a long log fits in memory only once.
+    """
+    fresh = fresh_poses(raw, manifest)
+    raw.pose.clear()
+    rows = usable_rows(raw, manifest, fresh.jumps)
+    poses = placed(fresh, rows)
+    gaps = _gaps(rows)
+    report = Report(
+        files=(raw.file,),
+        rows=raw.rows,
+        rejected=raw.tally.rejections(),
+        rejected_poses=fresh.tally.rejections(),
+        cells=raw.tally.rejections(cells=True),
+        gaps=tuple(gaps[:MOST_GAPS]),
+        n_gaps=len(gaps),
+    )
+    return Judged(time=rows.time, segment=rows.segment, signals=rows.values, poses=poses, report=report)
 
 
 class Rows:
@@ -76,18 +121,18 @@ def usable_rows(raw: Raw, manifest: Manifest, pose_jumps: IntArray) -> Rows:
     rows.drop(~np.isfinite(rows.time), "the time stamp is not a number")
     begins = _begin_anew(rows)
     rows.part(np.isin(rows.row, pose_jumps))
-    _put_in_order(rows, begins)
-    longest = manifest.segments.longest_gap or default_gap(_period(rows))
-    rows.segment = number_segments(rows.time, rows.segment, longest)
+    _put__in_order(rows, begins)
+    longest = manifest.segments.longest_gap or signals.default_gap(_period(rows))
+    rows.segment = _number_segments(rows.time, rows.segment, longest)
     _make_rates(rows)
     _drop_incomplete(rows)
     _drop_impossible(rows)
     _take_out_outages(rows)
-    rows.segment = number_segments(rows.time, rows.segment, longest)
+    rows.segment = _number_segments(rows.time, rows.segment, longest)
     _take_out_lags(rows)
     length = np.diff(rows.bounds)
     rows.drop(np.repeat(length < 2, length), "alone: a gap before it and a gap after it")
-    rows.segment = number_segments(rows.time, rows.segment, longest)
+    rows.segment = _number_segments(rows.time, rows.segment, longest)
     return rows
 
 
@@ -104,8 +149,8 @@ def _begin_anew(rows: Rows) -> BoolArray:
     return begins
 
 
-def _put_in_order(rows: Rows, begins: BoolArray) -> None:
-    repeats, late, jumps = in_order(rows.time, begins)
+def _put__in_order(rows: Rows, begins: BoolArray) -> None:
+    repeats, late, jumps = _in_order(rows.time, begins)
     rows.part(jumps)
     late = late[~repeats]
     rows.drop(repeats, "the time stamp repeats that of the row above")
@@ -114,20 +159,16 @@ def _put_in_order(rows: Rows, begins: BoolArray) -> None:
 
 def _period(rows: Rows) -> float:
     """Median time between rows [s]; a clock in another unit shows here."""
-    steps = np.diff(rows.time)[np.diff(rows.segment) == 0]
-    if steps.size == 0:
-        return 0.0
-    period = float(np.median(steps))
-    if not SHORTEST_PERIOD <= period <= LONGEST_PERIOD:
-        given = rows.manifest.time.unit
-        fits = [unit for unit in TIME if 2e-3 <= period * TIME[unit] / TIME[given] <= 2.0]
+    found = period(rows.time, rows.segment)
+    if found > 0.0 and not SHORTEST_PERIOD <= found <= LONGEST_PERIOD:
+        clock = rows.manifest.time
+        fits = [unit for unit in TIME if 2e-3 <= found * TIME[unit] / TIME[clock.unit] <= 2.0]
         hint = f"; is its unit {' or '.join(fits)}?" if fits else ";"
-        clock = rows.manifest.time.column
         raise LogError(
-            f"{rows.raw.file}: the rows come {period:g} s apart by time column {clock!r} in {given}, which no log of a"
-            f" drive does{hint} set unit in table [time] of {rows.manifest.file}"
+            f"{rows.raw.file}: the rows come {found:g} s apart by time column {clock.column!r} in {clock.unit}, which"
+            f" no log of a drive does{hint} set unit in table [time] of {rows.manifest.file}"
         )
-    return period
+    return found
 
 
 def _make_rates(rows: Rows) -> None:
@@ -161,8 +202,8 @@ def _take_out_outages(rows: Rows) -> None:
         keys = [key for key in rows.values if outage.signal in ("all", key.split(".", 1)[0], key.split(".", 1)[1])]
         if not keys and outage.signal != "pose":
             table = f"{rows.manifest.file}, table [outages], entry {number}, field signal"
-            tables = list(dict.fromkeys(key.split(".", 1)[0] for key in rows.values))
-            raise LogError(f"{table}: {outage.signal!r:.60} is not a signal of this log; try all, pose, {_all(tables)}")
+            known = ", ".join(["all", "pose", *dict.fromkeys(key.split(".", 1)[0] for key in rows.values)])
+            raise LogError(f"{table}: {outage.signal!r:.60} is not a signal of this log; try {known}")
         if any(key in rows.inputs() for key in keys):
             rows.outage[rows.row[during]] = True
             rows.part(np.diff(during, prepend=False))
@@ -179,7 +220,7 @@ def _take_out_lags(rows: Rows) -> None:
         rows.values[key] = signals.unlag(rows.values[key], rows.time, bounds, signal.lag)
     for key, signal in lagging.items():
         if key in rows.inputs():
-            reason = f"no value of {_name(rows, key)} yet or any more at its lag of {signal.lag:g} s"
+            reason = f"{_name(rows, key)} has no sample at t − lag, {signal.lag:g} s: its segment begins later or ends"
             rows.drop(np.isnan(rows.values[key]), reason)
 
 
@@ -187,5 +228,61 @@ def _name(rows: Rows, key: str) -> str:
     return f"{key} ({rows.manifest.signals()[key].source})"
 
 
-def _all(names: list[str]) -> str:
-    return ", ".join(names) or "none"
+def _in_order(time: FloatArray, begins: BoolArray) -> tuple[BoolArray, BoolArray, BoolArray]:
+    """Rows that repeat a time stamp, rows out of order, and rows at which the clock jumped back.
+
+    Time [s] is finite; `begins` marks rows at which the log itself begins anew, where any time is right.
+    """
+    repeats = np.zeros(len(time), np.bool_)
+    repeats[1:] = (np.diff(time) == 0.0) & ~begins[1:]
+    late, jumps = np.zeros_like(repeats), np.zeros_like(repeats)
+    row = np.flatnonzero(~repeats)
+    clock, free = time[row], begins[row]
+    starts = np.append(np.flatnonzero(free), len(row))
+    judged = 0
+    for i in np.flatnonzero((np.diff(clock, prepend=-np.inf) < 0.0) & ~free).tolist():
+        if i < judged:
+            continue
+        last = clock[i - 1]
+        end = min(i + STRAY, int(starts[np.searchsorted(starts, i)]))
+        ahead = np.flatnonzero(clock[i:end] > last)
+        if ahead.size == 0:
+            jumps[row[i]] = True
+            judged = i + 1
+        else:
+            judged = i + int(ahead[0])
+            behind = row[i:judged]
+            repeats[behind[time[behind] == last]] = True
+            late[behind[time[behind] < last]] = True
+    return repeats, late, jumps
+
+
+def _number_segments(time: FloatArray, group: IntArray, longest_gap: float) -> IntArray:
+    """Segment of each sample: a new one where the group changes or the hole in time [s] is longer than allowed."""
+    if len(time) == 0:
+        return np.empty(0, dtype=np.int64)
+    new = np.zeros(len(time), np.bool_)
+    new[1:] = (np.diff(group) != 0) | (np.diff(time) > longest_gap)
+    return np.cumsum(new, dtype=np.int64)
+
+
+def _gaps(rows: Rows) -> list[Gap]:
+    """The holes at which a segment ends, unless the log itself says that it does."""
+    gaps = []
+    window = rows.window
+    for k in np.flatnonzero(np.diff(rows.segment)):
+        here, there = rows.row[k], rows.row[k + 1]
+        if window is not None and window[here] != window[there]:
+            continue
+        duration = float(rows.time[k + 1] - rows.time[k])
+        step = float(rows.time[k] - rows.time[k - 1]) if k else 0.0
+        if duration <= 0.0:
+            reason = "clock jumped back"
+        elif rows.outage[here:there].any():
+            reason = "outage"
+        elif there - here == 1 and duration <= 2.0 * step:
+            reason = "pose jumped"
+        else:
+            reason = "no samples"
+        gaps.append(Gap(start=float(rows.time[k]), duration=duration, reason=reason))
+    return gaps

@@ -1,4 +1,4 @@
-"""Numbers of a log turned into signals: rates from counts or positions, lags taken out, held poses told from fresh."""
+"""Numbers of a log turned into signals: rates from counts or positions, lags removed, fresh poses apart from held."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from itertools import pairwise
 import numpy as np
 
 from grouser.checks import FloatArray
-from grouser.logs.clean import BoolArray
-from grouser.logs.log import IntArray
+from grouser.logs.log import BoolArray, IntArray
 from grouser.rotation import from_quaternion, to_rpy
 
-__all__ = ["changes", "rates_from_increments", "rates_from_positions", "rpy_from_quaternions", "unlag", "unwrap"]
+PERIODS = 5.0
+SHORTEST_GAP = 0.25
+"""[s]"""
+
+
+def default_gap(period: float) -> float:
+    """The longest hole that is not yet a gap [s]: 5 median periods, at least 0.25 s."""
+    return max(PERIODS * period, SHORTEST_GAP)
 
 
 def rates_from_increments(increment: FloatArray, time: FloatArray, segment: IntArray) -> FloatArray:

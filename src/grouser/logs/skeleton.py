@@ -1,16 +1,22 @@
-"""A manifest to start from: what a file's columns or topics are called, put where their names seem to belong."""
+"""A manifest to start from: the columns of a CSV put where their names seem to belong, the topics of a bag where their
+types do."""
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from grouser.logs.table import column_names
-from grouser.logs.toml import SCHEMA
+from grouser.files import toml_key, toml_value
+from grouser.logs.bags import messages
+from grouser.logs.table import column_names, is_number
 
-__all__ = ["Layout", "layout", "skeleton"]
+__all__ = ["Layout", "bag_skeleton", "layout", "skeleton"]
+
+SCHEMA = "grouser/log@1"
+HEAD = [f'schema = "{SCHEMA}"', 'vehicle = "FILL IN"  # a name from `grouser vehicles`, or a file', ""]
 
 TIME = re.compile(r"t|time|stamp|timestamp|secs?|(time|stamp)[ _.\[(]?\w*[\])]?|\w*[ _.](time|stamp)\w*", re.IGNORECASE)
 WHEEL = re.compile(
@@ -24,7 +30,7 @@ TABLES = {
     "acceleration": ("ax", "ay", "az"),
 }
 POSE = (
-    "# Where something better than the wheels saw it: what is learnt from, and what judges. Without # in front:",
+    "# Reference poses, not from wheel odometry, for calibration and evaluation. Remove the # to use them:",
     "# [pose]",
     '# x = "FILL IN"',
     '# y = "FILL IN"',
@@ -32,11 +38,22 @@ POSE = (
 )
 """Of a table whose columns do not look like poses."""
 SENSOR = (
-    "# Where the pose sensor sits on the body [m, rad] and how late it is [s].",
+    "# Mounting of the pose sensor on the body [m, rad] and delay of its stamps [s].",
     "[sensor]",
     "x = 0.0",
     "lag = 0.0",
 )
+
+
+JOINTS = "sensor_msgs/msg/JointState"
+IMU = "sensor_msgs/msg/Imu"
+POSES = {
+    "nav_msgs/msg/Odometry": ("pose.pose.position", "pose.pose.orientation"),
+    "geometry_msgs/msg/PoseWithCovarianceStamped": ("pose.pose.position", "pose.pose.orientation"),
+    "geometry_msgs/msg/PoseStamped": ("pose.position", "pose.orientation"),
+    "geometry_msgs/msg/TransformStamped": ("transform.translation", "transform.rotation"),
+}
+"""Types that say where something is, and in which fields."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +71,7 @@ class Layout:
 def layout(path: Path) -> Layout:
     """The delimiter that gives the most cells in the first line, and whether that line is a heading."""
     cells, delimiter = max(((column_names(path, d), d) for d in ",;\t "), key=lambda found: len(found[0]))
-    header = not all(_is_number(cell) for cell in cells)
+    header = not all(is_number(cell) for cell in cells)
     names = cells if header else [str(k) for k in range(len(cells))]
     return Layout(names=tuple(names), header=header, delimiter=delimiter)
 
@@ -62,13 +79,12 @@ def layout(path: Path) -> Layout:
 def skeleton(found: Layout) -> str:
     """The text of a manifest in which what could not be guessed is marked."""
     names = list(found.names)
-    lines = [f'schema = "{SCHEMA}"', 'vehicle = "FILL IN"  # a name from `grouser vehicles`, or a file', ""]
+    lines = [*HEAD]
     if not found.header or found.delimiter != ",":
-        lines += ["[csv]", f"header = {'true' if found.header else 'false'}"]
-        lines += [f"delimiter = {json.dumps(found.delimiter)}", ""]
+        lines += ["[csv]", f"header = {toml_value(found.header)}", f"delimiter = {toml_value(found.delimiter)}", ""]
 
     def column(name: str) -> str:
-        return json.dumps(name, ensure_ascii=False) if found.header else name
+        return toml_value(name) if found.header else name
 
     if not found.header:
         lines += [f"# Columns go by their index, 0 to {len(names) - 1}; the numbers below are only examples."]
@@ -80,7 +96,7 @@ def skeleton(found: Layout) -> str:
     wheels = [name for name in names if WHEEL.fullmatch(name)]
     lines += ["# Joint of the vehicle = its column, which may serve several joints;"]
     lines += ['# or = { column = "…", unit = "deg/s", sign = -1, lag = 0.1 }', "[rates]"]
-    lines += [f"{bare(name)} = {_rate(name, column(name))}" for name in wheels] or ['FILL_IN_JOINT = "FILL IN"']
+    lines += [f"{toml_key(name)} = {_rate(name, column(name))}" for name in wheels] or ['FILL_IN_JOINT = "FILL IN"']
     for table, fields in TABLES.items():
         there = {field: name for field in fields for name in names if name.lower() == field}
         if there and (table != "pose" or {"x", "y"} <= set(there)):
@@ -104,14 +120,36 @@ def _rate(name: str, column: str) -> str:
     return f'{{ column = {column}, unit = "rpm" }}' if re.search(r"rpm\b", name, re.IGNORECASE) else column
 
 
-def bare(name: str) -> str:
-    """A key of a TOML table, in quotes where it needs them."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+def bag_skeleton(path: Path, topics: Mapping[str, str]) -> str:
+    """The text of a manifest in which what could not be guessed is marked; topics: by name, with their type."""
+
+    def field(topic: str, name: str) -> str:
+        return f"{{ topic = {toml_value(topic)}, field = {toml_value(name)} }}"
+
+    lines = [*HEAD, "[time]", 'stamp = "header"  # of the messages; "record" is when the bag got them', ""]
+    lines += ["# Joint of the vehicle = where its rate stands; write your vehicle's joints on the left.", "[rates]"]
+    wheels = next((topic for topic, kind in sorted(topics.items()) if kind == JOINTS), None)
+    if wheels is None:
+        lines += ['FILL_IN_JOINT = { topic = "FILL IN", field = "FILL IN" }']
+    else:
+        where = f'topic = {toml_value(wheels)}, field = "velocity"'
+        lines += [f"{toml_key(name)} = {{ {where}, joint = {toml_value(name)} }}" for name in _joints(path, wheels)]
+    found = [(topic, POSES[kind]) for topic, kind in sorted(topics.items()) if kind in POSES]
+    lines += ["", "# Reference poses, not from wheel odometry."]
+    if len(found) > 1:
+        lines += [f"# Also there: {', '.join(toml_value(topic) for topic, _ in found[1:])}."]
+    topic, (place, turn) = found[0] if found else ("FILL IN", ("FILL IN", "FILL IN"))
+    mark = "" if found else "# "
+    lines += [f"{mark}[pose]", *(f"{mark}{k} = {field(topic, f'{place}.{k}')}" for k in "xyz")]
+    lines += [f"{mark}q{k} = {field(topic, f'{turn}.{k}')}" for k in "wxyz"]
+    imu = next((topic for topic, kind in sorted(topics.items()) if kind == IMU), None)
+    if imu is not None:
+        lines += ["", "# In axes of the body.", "[gyro]"]
+        lines += [f"{k} = {field(imu, f'angular_velocity.{k}')}" for k in "xyz"]
+    return "\n".join([*lines, "", *SENSOR]) + "\n"
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+def _joints(path: Path, topic: str) -> list[str]:
+    """The names in the first message of a topic."""
+    first: Any = next((message for _, _, message in messages(path, [topic])), None)
+    return [str(name) for name in getattr(first, "name", ())] or ["FILL IN"]

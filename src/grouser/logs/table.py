@@ -7,16 +7,17 @@ belongs costs that row or that number and no other.
 from __future__ import annotations
 
 import csv
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from grouser.checks import FloatArray
+from grouser.checks import FloatArray, nearest
 from grouser.errors import LogError
-from grouser.logs.growing import Growing
 from grouser.logs.log import IntArray
 from grouser.logs.report import Tally
 
@@ -30,6 +31,8 @@ LONG = 1 << 24
 """Bytes after which the rest is read by a compiled kernel: loading that takes as long as reading this much without."""
 LONGEST_LINE = 1 << 20
 """Bytes."""
+FIRST = 1 << 14
+"""Rows there is room for at the start."""
 MOST_ROWS = 20_000_000
 MOST_COLUMNS = 10_000
 MISSING = {b"", b"null", b"none", b"na", b"n/a", b"nan", b"-nan", b"-"}
@@ -59,16 +62,19 @@ def read_table(
 ) -> Table:
     """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`.
 
-    `progress` is told the bytes read so far.
+    `progress` gets the bytes read so far.
     """
     wanted = list(dict.fromkeys(wanted))
     blocks = _blocks(path)
     names, rest = _heading(path.name, blocks, header, delimiter)
-    index = {column: _index(column, names, path.name, header) for column in wanted}
+    blocks = blocks if rest is None else chain([rest], blocks)
+    places = {column: _index(column, names, path.name, header) for column in wanted}
+    first = {at: column for column, at in reversed(places.items())}  # one may be asked for by name and by index
+    index = {column: at for at, column in first.items()}
     found = Growing(len(index))
     compiled: CompiledRows | None = None
     rows = done = 0
-    for start, text, whole in _chain(rest, blocks):
+    for start, text, whole in blocks:
         if not whole:
             # It may end inside a number, so even a full row of it cannot be trusted.
             tally.add("cut off: the last line of the file does not end", [start])
@@ -91,7 +97,46 @@ def read_table(
             progress(done)
     if rows == 0:
         raise LogError(f"{path.name}: is empty{' but for its heading' if header else ''}")
-    return Table(columns=dict(zip(index, found.columns(), strict=True)), line=found.line(), rows=rows)
+    read = dict(zip(first, found.columns(), strict=True))
+    return Table(columns={column: read[at] for column, at in places.items()}, line=found.line(), rows=rows)
+
+
+class Growing:
+    """Columns and the lines their rows stand in. Room that is not yet used costs no memory on Linux."""
+
+    def __init__(self, columns: int) -> None:
+        """So many columns, no rows."""
+        self._columns = [np.empty(FIRST) for _ in range(columns)]
+        self._line: IntArray = np.empty(FIRST, dtype=np.int64)
+        self._n = 0
+
+    def append(self, values: FloatArray, line: IntArray) -> None:
+        """Rows to come after those there are: values (columns, rows), line (rows,)."""
+        n, end = self._n, self._n + len(line)
+        if end > len(self._line):
+            room = max(end, 3 * len(self._line) // 2)
+            self._line = _moved(self._line, n, room)
+            for k in range(len(self._columns)):  # one after another: only one is ever held twice
+                self._columns[k] = _moved(self._columns[k], n, room)
+        self._line[n:end] = line
+        for column, part in zip(self._columns, values, strict=True):
+            column[n:end] = part
+        self._n = end
+
+    def columns(self) -> list[FloatArray]:
+        """The columns as far as they are filled, shape (n,) each."""
+        return [column[: self._n] for column in self._columns]
+
+    def line(self) -> IntArray:
+        """The line of each row, shape (n,)."""
+        return self._line[: self._n]
+
+
+def _moved(values: NDArray[Any], n: int, room: int) -> NDArray[Any]:
+    """The first n values in an array that has more room."""
+    moved = np.empty(room, dtype=values.dtype)
+    moved[:n] = values[:n]
+    return moved
 
 
 class CompiledRows:
@@ -100,10 +145,7 @@ class CompiledRows:
     def __init__(self, index: Mapping[Column, int], width: int, delimiter: str) -> None:
         self._index, self._delimiter = index, delimiter
         self._slot = np.full(width, -1, dtype=np.int64)
-        for row, at in reversed(list(enumerate(index.values()))):
-            self._slot[at] = row
-        self._again = [(row, int(self._slot[at])) for row, at in enumerate(index.values()) if self._slot[at] != row]
-        """Rows of the result that hold a column which another one holds too."""
+        self._slot[list(index.values())] = np.arange(len(index))
 
     def numbers(self, start: int, text: bytes, tally: Tally) -> tuple[FloatArray, IntArray, int]:
         """Numbers of the full rows (wanted, rows), the lines they stand in, and how many rows there are."""
@@ -112,8 +154,6 @@ class CompiledRows:
         n = text.count(b"\n") + 1
         values, begin, hard = np.empty((len(self._index), n)), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
         parse_rows(np.frombuffer(text, np.uint8), ord(self._delimiter), self._slot, values, begin, hard)
-        for row, other in self._again:
-            values[row] = values[other]
         place = np.arange(start, start + n, dtype=np.int64)
         if not hard.any():
             return values, place, n
@@ -160,12 +200,6 @@ def _blocks(path: Path) -> Iterator[Block]:
         yield number, tail, False
 
 
-def _chain(first: Block | None, blocks: Iterator[Block]) -> Iterator[Block]:
-    if first is not None:
-        yield first
-    yield from blocks
-
-
 def _heading(file: str, blocks: Iterator[Block], header: bool, delimiter: str) -> tuple[list[str], Block | None]:
     """Names of the columns, and what remains of the block they stood in."""
     for start, text, whole in blocks:
@@ -198,10 +232,8 @@ def _index(column: Column, names: Sequence[str], file: str, header: bool) -> int
         raise LogError(f"{file}: has {names.count(column)} columns named {column!r:.60}; give the index of one, from 0")
     if column in names:
         return names.index(column)
-    same = [name for name in names if name.lower() == column.lower()]
-    near = same or difflib.get_close_matches(column, names, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]:.60}'? " if near else ""
-    if all(_is_number(name.encode()) for name in names):
+    hint = nearest(column, names, cutoff=0.5)
+    if all(is_number(name) for name in names):
         hint = "its first line holds numbers: if it has no heading, set header = false in table [csv]; "
     shown = ", ".join(name[:60] for name in names[:60]) + (", …" if len(names) > 60 else "")
     raise LogError(f"{file}: has no column {column!r:.60}; {hint}its columns are {shown}")
@@ -231,11 +263,11 @@ def _numbers(cells: list[list[bytes]], place: IntArray, index: Mapping[Column, i
             words = []
             for k, row in enumerate(cells):
                 cell = row[at].strip().strip(b'"')
-                if _is_number(cell):
+                if is_number(cell):
                     out[k] = float(cell)
                 elif cell.lower() not in MISSING:
                     words.append(k)
-            tally.add_cells(f"text in number column {column}", place[words])
+            tally.add(f"text in number column {column}", place[words], cells=True)
     return result
 
 
@@ -256,7 +288,8 @@ def is_row(line: bytes) -> bool:
     return bool(line) and not line.isspace() and not line.startswith(b"#")
 
 
-def _is_number(cell: bytes) -> bool:
+def is_number(cell: bytes | str) -> bool:
+    """Whether Python reads it as one."""
     try:
         float(cell)
     except ValueError:

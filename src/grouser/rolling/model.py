@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser.checks import FloatArray
-from grouser.collision.contacts import normalise
+from grouser.collision.frames import normalise
 from grouser.errors import SimulationError
 from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at, wheel_jacobians
 from grouser.rolling.start import Start, find_start

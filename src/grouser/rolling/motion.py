@@ -14,11 +14,11 @@ from grouser._kernels.rolling.closure import RollingJob, RollingWork
 from grouser._kernels.rolling.vehicle import roll_vehicle
 from grouser._kernels.simulation.rollout import CONTACT_COLUMNS
 from grouser.checks import FloatArray
+from grouser.collision.frames import SCRATCH
 from grouser.errors import SimulationError
 from grouser.rolling.closure import contacts_at
 from grouser.rolling.model import RANK_TOLERANCE, RollingModel, column_units, constraint_values
 from grouser.rolling.start import Start
-from grouser.rooms import give_scratch, take_scratch
 from grouser.simulation.run import ContactRecord, RollingRecord, Run
 from grouser.simulation.simulate import step_count
 from grouser.simulation.status import OF_CODE
@@ -115,7 +115,7 @@ def launch(
     nv, rows = 6 + nj, steps // every + 2
     led = guide or Guide(np.zeros((0, 5)), np.zeros((0, 4)), model.joint_weights, 0.0, 0.0, 1.0)
     hard, soft = 3 * nw + nc + 2 + len(led.steering), nj + 2 * nw
-    law, scratch = model.ground.curvature, take_scratch(vehicle.arrays)
+    law, scratch = model.ground.curvature, SCRATCH.take(vehicle.arrays)
     sizes = {"nw": nw, "nv": nv, "nr": nv + 4 * nw, "nx": nv + 1 + 4 * nw}
     job = RollingJob(
         vehicle=vehicle.arrays,
@@ -145,7 +145,7 @@ def launch(
         rank=np.zeros(rows, dtype=np.int64),
     )
     status, done, recorded = roll_vehicle(job)
-    give_scratch(vehicle.arrays, scratch)
+    SCRATCH.give(vehicle.arrays, scratch)
     time = dt * np.minimum(every * np.arange(recorded, dtype=np.float64), steps)
     wanted = np.repeat(desired, recorded, axis=0) if len(desired) == 1 else desired[np.round(2 * time / dt).astype(int)]
     state, velocity = job.states[:recorded, : nv + 1].copy(), job.velocities[:recorded, :nv].copy()

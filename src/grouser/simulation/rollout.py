@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from grouser import checks, rotation
 from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
-from grouser.collision.contacts import normalise
+from grouser.collision.frames import normalise
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation.engine import launch
@@ -145,40 +145,29 @@ def rollout(
     if velocity is not None and not isinstance(model, Kinematics) and _dimensions(velocity) == 2:
         velocities = checks.array(velocity, "velocity", (n, 6 + vehicle.n_joints))
     thread_count(threads)
-    if isinstance(model, Kinematics):
-        model.gain(step)
+    model.arrays(step)  # refuses a step that is too long for it
     parts = []
     chunk = max(1, STEPS_AT_ONCE // steps)
     for low in range(0, n, chunk):
-        some = commands[low : low + chunk]
-        block = checks.array(some, "commands", (len(some), steps, na))
+        some = slice(low, low + chunk)
+        block = checks.array(commands[some], "commands", (None, steps, na))
         pars = np.empty((len(block), 3 + steps * na))
         pars[:, :3] = (steps, na, step)
         pars[:, 3:] = block.reshape(len(block), -1)
         drives = np.empty((len(block), 2), dtype=np.int64)
         drives[:, 0] = laws.table.address
         drives[:, 1] = pars.ctypes.data + pars.strides[0] * np.arange(len(block), dtype=np.int64)
-        here = starts if len(starts) == 1 else starts[low : low + chunk]
-        here = np.repeat(here, len(block), axis=0) if len(here) == 1 else here
+        here = starts[some] if len(starts) > 1 else np.repeat(starts, len(block), axis=0)
+        v = start_velocity(model, ground, drives, here, velocity, step) if velocities is None else velocities[some]
         records = launch(
-            model,
-            ground,
-            drives,
-            here,
-            dt=step,
-            steps=steps,
-            every=k,
-            detailed=False,
-            velocities=start_velocity(model, ground, drives, here, velocity, step)
-            if velocities is None
-            else velocities[low : low + chunk],
-            threads=threads,
+            model, ground, drives, here, dt=step, steps=steps, every=k, detailed=False, velocities=v, threads=threads
         )
         for i in np.flatnonzero(records.steps < steps) if k else ():
             records.state[i, records.rows[i] :] = records.final[i]
         parts.append(records)
         if progress is not None:
             progress(min(low + chunk, n), n)
+    forces = [p.forces for p in parts if p.forces is not None]
     return Rollouts(
         final_state=_joined([p.final for p in parts]),
         state=_joined([p.state for p in parts]),
@@ -186,9 +175,7 @@ def rollout(
         status=np.array([str(s) for p in parts for s in p.status]),
         steps=_joined([p.steps for p in parts]),
         deficient=_joined([p.deficient for p in parts]),
-        final_velocity=None
-        if parts[0].forces is None
-        else _joined([p.forces.final_velocity for p in parts if p.forces is not None]),
+        final_velocity=_joined([f.final_velocity for f in forces]) if forces else None,
     )
 
 

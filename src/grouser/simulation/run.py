@@ -225,7 +225,7 @@ class Run:
     @cached_property
     def camber(self) -> FloatArray:
         """Lean of each wheel's plane against the ground [rad], top to the right positive, shape (T, nw)."""
-        from grouser.collision.tyre import camber
+        from grouser.collision.contacts import camber
 
         rows = [camber(self.vehicle, q, n) for q, n in zip(self.state, self.contact.normal, strict=True)]
         return np.array(rows).reshape(len(self.time), self.vehicle.n_wheels)
@@ -233,7 +233,7 @@ class Run:
     @cached_property
     def contact_offset(self) -> FloatArray:
         """How far each contact lies to the left of its wheel's middle plane [m]; zero on thin wheels, shape (T, nw)."""
-        from grouser.collision.tyre import contact_on_wheel
+        from grouser.collision.contacts import contact_on_wheel
 
         rows = [contact_on_wheel(self.vehicle, q, p)[:, 1] for q, p in zip(self.state, self.contact.point, strict=True)]
         return np.array(rows).reshape(len(self.time), self.vehicle.n_wheels)

@@ -14,10 +14,9 @@ from grouser import checks, rotation
 from grouser._kernels.simulation.settle import settle as kernel
 from grouser._kernels.terrain.ground import sample_ground
 from grouser.checks import FloatArray
-from grouser.collision.contacts import normalise
+from grouser.collision.frames import checked_state, with_scratch
 from grouser.errors import SimulationError
 from grouser.once import once_each
-from grouser.rooms import give_scratch, take_scratch
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -67,40 +66,35 @@ def settle(
     height = sample.item(0)
     if not math.isfinite(height):
         xmin, xmax, ymin, ymax = ground.bounds
-        raise SimulationError(
-            f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: there is no ground; the map lies within "
-            f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
-        )
+        where = f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
+        raise _cannot_place(vehicle, q, f"there is no ground; the map lies within {where}")
     q[6] = height - _lowest(vehicle)
     return _settled(vehicle, ground, q, checks.number(penetration, "penetration"))
 
 
 def settle_state(vehicle: Vehicle, ground: Terrain, state: ArrayLike, *, penetration: float = 0.0) -> Settled:
     """As `settle`, starting from a full state: its position, yaw and fixed joints stay."""
-    q = checks.array(state, "state", (7 + vehicle.n_joints,))
-    normalise(q)
+    q = checked_state(vehicle, state)
     return _settled(vehicle, ground, q, checks.number(penetration, "penetration"))
 
 
 def _settled(vehicle: Vehicle, ground: Terrain, q: FloatArray, penetration: float) -> Settled:
     """Settle a state in place."""
-    arrays = vehicle.arrays
-    target = np.full(len(arrays.wheel), -penetration)
-    height_error = np.zeros(len(target))
-    s = take_scratch(arrays)
-    iterations, converged, inside = kernel(
-        arrays, ground.kernel, target, free_joints(vehicle), 1e-13, q, height_error, s
+    target, height_error = np.full(vehicle.n_wheels, -penetration), np.zeros(vehicle.n_wheels)
+    iterations, converged, inside = with_scratch(
+        kernel, vehicle.arrays, ground.kernel, target, free_joints(vehicle), 1e-13, q, height_error
     )
-    give_scratch(arrays, s)
     if not inside:
-        raise SimulationError(
-            f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: the ground ends under one of its wheels"
-        )
+        raise _cannot_place(vehicle, q, "the ground ends under one of its wheels")
     if not q.dot(q) < math.inf:
-        raise SimulationError(f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: no resting pose found")
+        raise _cannot_place(vehicle, q, "no resting pose found")
     errors = height_error.tolist()
     lifted = [wheel for wheel, error in zip(vehicle.wheels, errors, strict=True) if error + penetration > TOUCHING]
     return Settled(q, height_error, tuple(lifted), iterations, converged)
+
+
+def _cannot_place(vehicle: Vehicle, q: FloatArray, reason: str) -> SimulationError:
+    return SimulationError(f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: {reason}")
 
 
 def check_place(vehicle: Any, ground: Any) -> None:
@@ -145,10 +139,7 @@ def start_state(vehicle: Vehicle, ground: Terrain, start: ArrayLike | None, pene
     """The state a run begins with: given whole, or settled at (x, y, yaw), or at the origin."""
     if start is None:
         return settle(vehicle, ground, penetration=penetration).state
-    try:
-        values = np.asarray(start, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise SimulationError(f"start: {start!r:.60} is not numbers; give (x, y, yaw) or a whole state") from None
+    values = checks.real(start, "start")
     if values.shape == (3,):
         x, y, yaw = checks.array(values, "start", (3,))
         return settle(vehicle, ground, x=x, y=y, yaw=math.remainder(yaw, 2 * math.pi), penetration=penetration).state
@@ -156,6 +147,4 @@ def start_state(vehicle: Vehicle, ground: Terrain, start: ArrayLike | None, pene
         raise SimulationError(
             f"start: has shape {values.shape}; give (x, y, yaw) or a whole state ({7 + vehicle.n_joints},)"
         )
-    q = checks.array(values, "start", (7 + vehicle.n_joints,))
-    normalise(q)
-    return q
+    return checked_state(vehicle, values, "start")

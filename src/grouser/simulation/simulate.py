@@ -11,6 +11,7 @@ from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.model import Model
 from grouser.once import once_each
 from grouser.simulation.drive import as_drive, raise_error
 from grouser.simulation.engine import launch
@@ -53,8 +54,7 @@ def simulate(
     if steps // k * row > MOST_VALUES:
         raise SimulationError(f"a run of {steps} steps does not fit in memory; record fewer with every=…")
     bound = as_drive(drive).bind(vehicle, step)
-    if isinstance(model, Kinematics):
-        model.gain(step)
+    model.arrays(step)  # refuses a step that is too long for it
     state = start_state(vehicle, ground, start, model.penetration)
     v = start_velocity(model, ground, [bound], state[None], velocity, step)
     records = launch(model, ground, [bound], state[None], dt=step, steps=steps, every=k, detailed=True, velocities=v)
@@ -71,16 +71,20 @@ def start_velocity(
     dt: float,
 ) -> FloatArray | None:
     """Velocities dynamics starts with, shape (N, nv): given, or those of the kinematic model under the same drives."""
-    if isinstance(model, Kinematics):
-        if velocity is not None:
-            raise SimulationError("velocity: a kinematic model has none of its own; leave it out, or use Dynamics")
-        return None
     if velocity is not None:
-        v = checks.array(velocity, "velocity", (6 + model.vehicle.n_joints,))
-        return np.repeat(v[None], len(starts), axis=0)
+        return np.repeat(given_velocity(model, velocity)[None], len(starts), axis=0)
+    if isinstance(model, Kinematics):
+        return None
     # No step: the velocity of the first state is recorded, and that is all.
     records = launch(_rolling(model), ground, drives, starts, dt=dt, steps=0, every=1, detailed=True)
     return np.ascontiguousarray(records.velocity[:, 0])
+
+
+def given_velocity(model: Kinematics | Dynamics, velocity: ArrayLike) -> FloatArray:
+    """A joint-space velocity (nv,) to start with; a kinematic model takes none."""
+    if isinstance(model, Kinematics):
+        raise SimulationError("velocity: a kinematic model has none of its own; leave it out, or use Dynamics")
+    return checks.array(velocity, "velocity", (6 + model.vehicle.n_joints,))
 
 
 @once_each
@@ -91,11 +95,8 @@ def _rolling(model: Dynamics) -> Kinematics:
 
 def check_model(model: Any, ground: Any) -> None:
     """Refuse what is not a model on a ground."""
-    if not isinstance(model, Kinematics):
-        from grouser.dynamics import Dynamics
-
-        if not isinstance(model, Dynamics):
-            raise SimulationError(f"model: {model!r:.60} is not a model; use grouser.Kinematics or Dynamics")
+    if not isinstance(model, Model):
+        raise SimulationError(f"model: {model!r:.60} is not a model; use grouser.Kinematics or Dynamics")
     checks.instance(ground, Terrain, "ground", "use grouser.terrain.plane() or another")
 
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser.checks import FloatArray
-from grouser.collision.contacts import normalise
+from grouser.collision.frames import checked_state
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.kinematics.workspace import Mover, Workspace
 from grouser.simulation.settle import start_state
-from grouser.simulation.simulate import check_model
+from grouser.simulation.simulate import check_model, given_velocity
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
-from grouser.workspace import Workspace
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
 
 if TYPE_CHECKING:
     from grouser.dynamics import Dynamics
 
 
-class Stepper:
+class Stepper(Mover):
     """A model on a ground, moved on by one step a call; to the bit as `grouser.simulate` moves it.
 
     >>> rover = gr.Stepper(model, ground, dt=0.04)
@@ -31,6 +34,8 @@ class Stepper:
 
     State and work space are made once, so a step costs the engine's own time and about 2 µs.
     """
+
+    _remade = ("_room", "_command", "_velocity", "_contacts")
 
     def __init__(
         self,
@@ -79,7 +84,7 @@ class Stepper:
         if start is not None or velocity is not None:
             q, v = self._started(q if start is None else start, velocity)
         self._room.clear()
-        self._room.state[:], self._velocity[:] = q, v
+        self._room.q[:], self._velocity[:] = q, v
         self._status = Status.OK
 
     @property
@@ -88,13 +93,11 @@ class Stepper:
 
         It may be set: motion goes on from there, and what actuators remember stays.
         """
-        return self._room.state.copy()
+        return self._room.q.copy()
 
     @state.setter
     def state(self, state: ArrayLike) -> None:
-        q = checks.array(state, "state", self._room.state.shape)
-        normalise(q)
-        self._room.state[:] = q
+        self._room.q[:] = checked_state(self.model.vehicle, state)
         self._status = Status.OK
 
     @property
@@ -108,9 +111,7 @@ class Stepper:
 
     @velocity.setter
     def velocity(self, velocity: ArrayLike) -> None:
-        if isinstance(self.model, Kinematics):
-            raise SimulationError("velocity: a kinematic model has none of its own; it follows from the command")
-        self._velocity[:] = checks.array(velocity, "velocity", self._velocity.shape)
+        self._velocity[:] = given_velocity(self.model, velocity)
 
     @property
     def time(self) -> float:
@@ -150,11 +151,8 @@ class Stepper:
         return None if self._contacts is not None else self._room.batch.torques[0, 0].copy()
 
     def _make(self) -> None:
-        model, dt = self.model, self.dt
-        dynamic = not isinstance(model, Kinematics)
-        vehicle = model.vehicle.arrays if isinstance(model, Kinematics) else model.vehicle_arrays
-        order = model.order if isinstance(model, Kinematics) else 0
-        room = Workspace(vehicle, model.arrays(dt), self.ground.kernel, dt=dt, order=order)
+        dynamic = not isinstance(self.model, Kinematics)
+        room = Workspace(self.model, self.ground.kernel, dt=self.dt)
         self._room, self._command = room, room.command
         self._velocity: FloatArray = room.velocity if dynamic else room.batch.velocities[0, 0]
         self._contacts: FloatArray | None = None if dynamic else room.batch.contacts[0, 0]
@@ -162,24 +160,9 @@ class Stepper:
     def _started(self, start: ArrayLike | None, velocity: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
         model = self.model
         q = start_state(model.vehicle, self.ground, start, model.penetration)
-        if velocity is None:
-            return q, np.zeros_like(self._velocity)
-        if isinstance(model, Kinematics):
-            raise SimulationError("velocity: a kinematic model has none of its own; leave it out, or use Dynamics")
-        return q, checks.array(velocity, "velocity", self._velocity.shape)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The workspace holds addresses, which mean nothing in another process: a copy, pickled or deep, makes its own.
-        kept = {name: getattr(self, name) for name in ("model", "ground", "dt", "_begin", "_status")}
-        return kept | {"memory": self._room.memory()}
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        memory = kept.pop("memory")
-        self.__dict__.update(kept)
-        self._make()
-        self._room.recall(memory)
+        return q, np.zeros_like(self._velocity) if velocity is None else given_velocity(model, velocity)
 
     def __repr__(self) -> str:
-        x, y, z = self._room.state[4:7]
+        x, y, z = self._room.q[4:7]
         name = self.model.vehicle.name
         return f"<Stepper of '{name}': {self.time:g} s, ({x:.4g}, {y:.4g}, {z:.4g}) m, {self._status}>"

@@ -1,26 +1,36 @@
-"""Terrains in .npz files: one JSON tree of settings, and the arrays it names. Nothing is pickled."""
+"""Terrains made again from their kind and settings: in another process, or from a .npz file.
+
+A file holds one JSON tree of settings and the arrays it names. Nothing is pickled.
+"""
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
 import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from grouser.checks import shown
 from grouser.errors import TerrainError
-from grouser.files import write_whole
-from grouser.terrain.checks import short
+from grouser.files import check_schema, write_whole
+from grouser.terrain.grid import grid, spline
 from grouser.terrain.ground import Terrain
-from grouser.terrain.rebuild import rebuild, require_settings
+from grouser.terrain.mesh import mesh
+from grouser.terrain.shapes import moved, plane, ramp, slope, stack
 
 SCHEMA = "grouser/terrain@1"
 MOST_BYTES = 2_000_000_000
 """What the arrays of a file may take in memory; a small .npz may unpack to much more than its size."""
 DEEPEST = 50
+BUILDERS: dict[str, Callable[..., Terrain]] = {
+    made.__name__: made for made in (plane, slope, ramp, grid, spline, mesh, stack, moved)
+}
 
 
 def save(terrain: Terrain, path: str | os.PathLike[str]) -> None:
@@ -62,15 +72,8 @@ def load(path: Path, data: bytes | None = None) -> Terrain:
     except TerrainError:
         raise
     except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
-        raise TerrainError(f"{path}: not a readable .npz file ({short(str(error))})") from None
-    schema = str(arrays.pop("schema", ""))
-    if schema != SCHEMA:
-        family, _, version = schema.partition("@")
-        if family == SCHEMA.partition("@")[0] and version.isdecimal():
-            raise TerrainError(
-                f"{path}: written by a newer Grouser (schema {schema}); this one reads {SCHEMA}; upgrade"
-            )
-        raise TerrainError(f"{path}: schema is {short(schema)}; a terrain file has {SCHEMA}")
+        raise TerrainError(f"{path}: not a readable .npz file ({shown(str(error))})") from None
+    check_schema(str(arrays.pop("schema", "")), str(path), SCHEMA, TerrainError)
     try:
         tree = json.loads(str(arrays.pop("terrain", "")))
         return _from_tree(tree, arrays, depth=0)
@@ -115,7 +118,34 @@ def _from_tree(tree: Any, arrays: dict[str, Any], *, depth: int) -> Terrain:
         if isinstance(value, dict):
             key = value.get("array")
             if not isinstance(key, str) or key not in arrays:
-                raise TerrainError(f"setting '{name}' of {kind} names array {short(key)}, which is not in the file")
+                raise TerrainError(f"setting '{name}' of {kind} names array {shown(key)}, which is not in the file")
             value = arrays[key]
         values[name] = value
     return rebuild(kind, values, [_from_tree(child, arrays, depth=depth + 1) for child in children], description)
+
+
+def require_settings(terrain: Terrain) -> None:
+    """Refuse a terrain that cannot be made again."""
+    if terrain.kind not in BUILDERS:
+        raise TerrainError(
+            f"a terrain made from a Python {terrain.kind} can be neither saved nor sent to another process; "
+            "sample it into a grid first"
+        )
+    for child in terrain.children:
+        require_settings(child)
+
+
+def rebuild(kind: str, settings: Mapping[str, Any], children: Sequence[Terrain], description: str) -> Terrain:
+    """Call the function that makes this kind of terrain; its own checks apply."""
+    builder = BUILDERS.get(kind)
+    if builder is None:
+        raise TerrainError(f"no terrain kind {shown(kind)}; kinds are {', '.join(BUILDERS)}")
+    arguments = dict(settings)
+    signature = inspect.signature(builder)
+    if "description" in signature.parameters:
+        arguments["description"] = description
+    try:
+        signature.bind(*children, **arguments)
+    except TypeError as error:
+        raise TerrainError(f"terrain {kind}: {error}") from None
+    return builder(*children, **arguments)

@@ -1,24 +1,26 @@
-"""Terrains from files."""
+"""Terrains from files: .npz, triangle meshes, and the elevation maps of geographers (ESRI ASCII grids, GeoTIFF)."""
 
 from __future__ import annotations
 
 import io
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
 
+from grouser.checks import FloatArray, shown
 from grouser.errors import TerrainError
 from grouser.files import check_file
 from grouser.terrain.archive import load
-from grouser.terrain.checks import choice, short
-from grouser.terrain.grid import INTERPOLATIONS
-from grouser.terrain.ground import Terrain
+from grouser.terrain.grid import INTERPOLATIONS, MOST_NODES, grid
+from grouser.terrain.ground import Terrain, checked
 from grouser.terrain.mesh import MOST_TRIANGLES, mesh
-from grouser.terrain.raster import load_asc, load_geotiff
 
 LARGEST_FILE = 400_000_000
 """Bytes of the largest file that is read."""
+NO_DATA = -9999.0
+"""What an ESRI grid means by no data if it does not say."""
 SUFFIXES = (".npz", ".asc", ".tif", ".tiff", ".stl", ".obj", ".ply")
 
 
@@ -29,7 +31,7 @@ def read(path: str | os.PathLike[str], *, interpolation: str = "bilinear") -> Te
         grouser[geo]), or .stl, .obj, .ply (mesh in metres, z up, needs grouser[mesh]).
     interpolation: of .asc and .tif, as in `grid`; nodes without data are outside.
     """
-    interpolation = choice(interpolation, "interpolation", INTERPOLATIONS)
+    interpolation = checked.choice(interpolation, "interpolation", INTERPOLATIONS)
     if not isinstance(path, (str, os.PathLike)):
         raise TerrainError(f"{path!r:.60} is not the path of a terrain file")
     file = Path(path)
@@ -45,15 +47,15 @@ def read(path: str | os.PathLike[str], *, interpolation: str = "bilinear") -> Te
             return load(file)
         try:
             if suffix == ".asc":
-                return load_asc(file, interpolation)
+                return _load_asc(file, interpolation)
             if suffix in (".tif", ".tiff"):
-                return load_geotiff(file, interpolation)
+                return _load_geotiff(file, interpolation)
             return _load_mesh(file, suffix[1:])
         except TerrainError as error:
             message = str(error)
             raise TerrainError(message if message.startswith(f"{file}: ") else f"{file}: {message}") from None
     except (OSError, ValueError) as error:
-        raise TerrainError(f"{short(str(file))}: cannot be read: {error}") from None
+        raise TerrainError(f"{shown(str(file))}: cannot be read: {error}") from None
     except MemoryError:
         raise TerrainError(f"{file}: does not fit in memory; cut out a smaller map") from None
 
@@ -71,7 +73,123 @@ def _load_mesh(file: Path, kind: str) -> Terrain:
     except ImportError:  # of a library that guesses the encoding of text that is none
         raise TerrainError(f"{file}: not a readable .{kind} mesh (its text is not UTF-8)") from None
     except Exception as error:  # trimesh lets through whatever a damaged file makes NumPy raise
-        raise TerrainError(f"{file}: not a readable .{kind} mesh ({short(str(error))})") from None
+        raise TerrainError(f"{file}: not a readable .{kind} mesh ({shown(str(error))})") from None
     if len(faces) > MOST_TRIANGLES:
         raise TerrainError(f"{file}: {len(faces)} triangles; at most {MOST_TRIANGLES} are read")
     return mesh(vertices, faces, description=f"mesh {file.name}")
+
+
+def _load_asc(path: Path, interpolation: str) -> Terrain:
+    """An ESRI ASCII grid; its values stand at the middles of its cells, its first row is the northernmost."""
+    try:
+        text = path.read_bytes().decode("ascii")
+    except UnicodeDecodeError as error:
+        raise TerrainError(f"{path}: byte {error.start} is not ASCII text; an ESRI grid is plain text") from None
+    header, start = _asc_header(text, path)
+    columns, rows = _count(header, "ncols", path), _count(header, "nrows", path)
+    if columns < 2 or rows < 2 or columns * rows > MOST_NODES:
+        raise TerrainError(f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {MOST_NODES} nodes are read")
+    cell = checked.number(_field(header, "cellsize", path), f"{path}: cellsize", low=1e-6, high=1e6)
+    corner = [_corner(header, axis, cell, path) for axis in "xy"]
+    values = _numbers(text[start:], path)
+    if values.size != columns * rows:
+        raise TerrainError(f"{path}: {values.size} heights; {columns} columns × {rows} rows need {columns * rows}")
+    values[values == header.get("nodata_value", NO_DATA)] = np.nan
+    x = corner[0] + cell * np.arange(columns, dtype=np.float64)
+    y = corner[1] + cell * np.arange(rows, dtype=np.float64)
+    return _north_up(values.reshape(rows, columns), x, y, interpolation, path)
+
+
+def _load_geotiff(path: Path, interpolation: str) -> Terrain:
+    """The first band of a GeoTIFF in metres, north up; needs rasterio."""
+    try:
+        import rasterio
+    except ImportError:
+        raise TerrainError(f"{path}: reading GeoTIFF needs rasterio; run: pip install grouser[geo]") from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # Only this driver: others follow references to files and addresses elsewhere.
+            with rasterio.open(path, driver="GTiff") as source:
+                columns, rows, place = source.width, source.height, source.transform
+                degrees = source.crs is not None and source.crs.is_geographic
+                if columns < 2 or rows < 2 or columns * rows > MOST_NODES:
+                    raise TerrainError(
+                        f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {MOST_NODES} nodes are read"
+                    )
+                if source.dtypes[0].startswith("complex"):
+                    raise TerrainError(f"{path}: its first band is complex; heights must be real")
+                band = source.read(1, masked=True).astype(np.float64)
+                band = band * source.scales[0] + source.offsets[0]
+    except TerrainError:
+        raise
+    except Exception as error:  # GDAL raises many kinds
+        raise TerrainError(f"{path}: not a readable GeoTIFF ({shown(str(error))})") from None
+    if degrees:
+        raise TerrainError(f"{path}: its coordinates are degrees; reproject it to metres (gdalwarp -t_srs, a UTM zone)")
+    if place.b != 0.0 or place.d != 0.0 or not (place.a > 0.0 and place.e < 0.0):
+        raise TerrainError(
+            f"{path}: has no position or is not north up; give it one (gdal_translate -a_ullr, gdalwarp)"
+        )
+    x = place.c + place.a * (np.arange(columns) + 0.5)
+    y = place.f + place.e * (rows - 0.5 - np.arange(rows))
+    return _north_up(np.ma.filled(band, np.nan), x, y, interpolation, path)
+
+
+def _north_up(rows: FloatArray, x: FloatArray, y: FloatArray, interpolation: str, path: Path) -> Terrain:
+    """A grid from rows of heights from north to south, each from west to east; x and y rising."""
+    return grid(rows[::-1].T, x, y, interpolation=interpolation, description=f"map {path.name}")
+
+
+def _asc_header(text: str, path: Path) -> tuple[dict[str, float], int]:
+    """The header's fields in lower case, and where the heights begin."""
+    fields: dict[str, float] = {}
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        words = text[start:end].split()
+        if words and not words[0][0].isalpha():
+            break
+        if words:
+            name = words[0].lower()
+            try:
+                (value,) = words[1:]
+                fields[name] = float(value)
+            except ValueError:
+                if name in ("nan", "inf"):
+                    break
+                raise TerrainError(
+                    f"{path}: header {shown(text[start:end])} must be a name and a number, as 'cellsize 0.5'"
+                ) from None
+        start = end + 1
+    return fields, start
+
+
+def _field(header: dict[str, float], name: str, path: Path) -> float:
+    if name not in header:
+        raise TerrainError(f"{path}: its header has no {name}; it needs ncols, nrows, xllcorner, yllcorner, cellsize")
+    return checked.number(header[name], f"{path}: {name}")
+
+
+def _count(header: dict[str, float], name: str, path: Path) -> int:
+    value = _field(header, name, path)
+    if value != int(value):
+        raise TerrainError(f"{path}: {name} is {value:g}; it must be a whole number")
+    return int(value)
+
+
+def _corner(header: dict[str, float], axis: str, cell: float, path: Path) -> float:
+    """Coordinate of the first node along an axis."""
+    if f"{axis}llcenter" in header:
+        return _field(header, f"{axis}llcenter", path)
+    return _field(header, f"{axis}llcorner", path) + 0.5 * cell
+
+
+def _numbers(text: str, path: Path) -> FloatArray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            return np.fromstring(text, dtype=np.float64, sep=" ")
+        except (DeprecationWarning, ValueError):
+            raise TerrainError(f"{path}: a height is not a number; heights are numbers with spaces between") from None

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from grouser._kernels.terrain.function import own_curvature, own_ground
+from grouser.checks import shown
 from grouser.errors import TerrainError
 from grouser.law import Function, LawParameter, OwnLaw, decorated
-from grouser.terrain.checks import number, short
-from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain
+from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain, checked
 
 if TYPE_CHECKING:
     from typing import Self
@@ -87,10 +87,10 @@ def _ground(formula: _Formula, bounds: Bounds, kind: Any) -> Any:
 
 def _limits(bounds: Any) -> Bounds:
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 4:
-        raise TerrainError(f"bounds is {short(bounds)}; it must be (xmin, xmax, ymin, ymax) [m]")
+        raise TerrainError(f"bounds is {shown(bounds)}; it must be (xmin, xmax, ymin, ymax) [m]")
     names = ("xmin", "xmax", "ymin", "ymax")
     clipped = (value if value not in (-math.inf, math.inf) else math.copysign(1e9, value) for value in bounds)
-    xmin, xmax, ymin, ymax = (number(v, f"bounds {name}") for v, name in zip(clipped, names, strict=True))
+    xmin, xmax, ymin, ymax = (checked.number(v, f"bounds {name}") for v, name in zip(clipped, names, strict=True))
     if not (xmin < xmax and ymin < ymax):
-        raise TerrainError(f"bounds is {short(bounds)}; xmin must be below xmax and ymin below ymax")
+        raise TerrainError(f"bounds is {shown(bounds)}; xmin must be below xmax and ymin below ymax")
     return xmin, xmax, ymin, ymax

@@ -1,4 +1,4 @@
-"""Heights on a uniform grid."""
+"""Surfaces through heights on a uniform grid."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grouser._kernels.terrain import curvature as terrain_curvature
 from grouser._kernels.terrain import grid as kernels
-from grouser._kernels.terrain.ground import FAR
+from grouser.checks import FloatArray
 from grouser.errors import TerrainError
-from grouser.terrain.checks import MOST_NODES, FloatArray, choice, first_bad, near, real_array
-from grouser.terrain.ground import Terrain
+from grouser.terrain.ground import Terrain, checked
 
 INTERPOLATIONS = ("bilinear", "bicubic")
+MOST_NODES = 25_000_000
+"""Nodes of the largest grid: its parameters take 24 to 32 bytes a node."""
+MOST_SPLINE_NODES = 5_000_000
+"""Nodes of the largest spline: solving for its coefficients takes about 100 bytes a node."""
 
 
 def grid(
@@ -34,10 +36,9 @@ def grid(
         "bicubic" is a C¹ surface through the nodes whose slope is its exact derivative.
     description: what it is, for people.
     """
-    interpolation = choice(interpolation, "interpolation", INTERPOLATIONS)
-    h = real_array(heights, "heights", dimensions=2)
-    header = grid_header(h, x, y)
-    first_bad(h, "heights", allowed=~(np.abs(h) > FAR), rule=f"it must be from {-FAR:g} to {FAR:g} m, or NaN")
+    interpolation = checked.choice(interpolation, "interpolation", INTERPOLATIONS)
+    h = checked.array(heights, "heights", (None, None), missing=True, most=MOST_NODES)
+    header = _header(h, x, y)
     if np.isnan(h).all():
         raise TerrainError("heights are all NaN; at least one cell must be known")
     nx, ny = h.shape
@@ -59,26 +60,47 @@ def grid(
     return Terrain(
         kind="grid",
         law=kernels.bilinear if interpolation == "bilinear" else kernels.bicubic,
-        second_law=None if interpolation == "bilinear" else terrain_curvature.bicubic,
+        second_law=None if interpolation == "bilinear" else kernels.bicubic_second,
         par=par,
         bounds=(xmin, xmax, ymin, ymax),
         description=description or f"{nx} × {ny} {interpolation} grid",
         settings={
             "heights": node[..., 0],
-            "x": _axis(xmin, xmax, nx),
-            "y": _axis(ymin, ymax, ny),
+            "x": np.linspace(xmin, xmax, nx),
+            "y": np.linspace(ymin, ymax, ny),
             "interpolation": interpolation,
         },
     )
 
 
-def grid_header(heights: FloatArray, x: Any, y: Any) -> FloatArray:
+def spline(heights: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike, *, description: str = "") -> Terrain:
+    """A C² tensor-product cubic spline through heights[i, j] at (x[i], y[j]); with its exact slope.
+
+    heights: world z of the nodes [m], shape (nx, ny), all known (no NaN).
+    x, y: coordinates of the nodes [m], shapes (nx,) and (ny,), rising and evenly spaced, at least 2 of each.
+    description: what it is, for people.
+    """
+    h = checked.array(heights, "heights", (None, None), most=MOST_SPLINE_NODES)
+    header = _header(h, x, y)
+    h.flags.writeable = False
+    nx, ny = h.shape
+    xmin, xmax, ymin, ymax = header[:4].tolist()
+    return Terrain(
+        kind="spline",
+        law=kernels.spline,
+        second_law=kernels.spline_second,
+        par=np.concatenate((header, _coefficients(_coefficients(h, 0), 1).ravel())),
+        bounds=(xmin, xmax, ymin, ymax),
+        description=description or f"{nx} × {ny} cubic spline",
+        settings={"heights": h, "x": np.linspace(xmin, xmax, nx), "y": np.linspace(ymin, ymax, ny)},
+    )
+
+
+def _header(heights: FloatArray, x: Any, y: Any) -> FloatArray:
     """The first entries of a grid law's parameters, after checking shape, size and coordinates."""
     nx, ny = heights.shape
     if nx < 2 or ny < 2:
         raise TerrainError(f"heights has shape {heights.shape}; a grid needs at least 2 × 2 nodes")
-    if heights.size > MOST_NODES:
-        raise TerrainError(f"heights has {heights.size} nodes; a grid may have {MOST_NODES}")
     xmin, xmax = _ends(x, "x", nx)
     ymin, ymax = _ends(y, "y", ny)
     return np.array([xmin, xmax, ymin, ymax, (nx - 1) / (xmax - xmin), (ny - 1) / (ymax - ymin), nx, ny])
@@ -86,10 +108,7 @@ def grid_header(heights: FloatArray, x: Any, y: Any) -> FloatArray:
 
 def _ends(values: Any, name: str, count: int) -> tuple[float, float]:
     """First and last coordinate of an axis that is rising and evenly spaced."""
-    axis = real_array(values, name, dimensions=1)
-    if axis.size != count:
-        raise TerrainError(f"{name} has {axis.size} coordinates; heights has {count} nodes along {name}")
-    near(axis, name)
+    axis = checked.array(values, f"{name} of the {count} nodes", (count,))
     first, last = float(axis[0]), float(axis[-1])
     step = (last - first) / (count - 1)
     if step < 1e-6 or step < 1e-12 * max(abs(first), abs(last)):
@@ -97,7 +116,7 @@ def _ends(values: Any, name: str, count: int) -> tuple[float, float]:
             f"{name} goes from {first:g} to {last:g} in {count} nodes; it must rise, by a micron or more each"
         )
     # Coordinates printed with few digits are still even; a thousandth of a cell moves no height that matters.
-    off = np.abs(axis - _axis(first, last, count)) > 1e-3 * step
+    off = np.abs(axis - np.linspace(first, last, count)) > 1e-3 * step
     if off.any():
         i = int(np.argmax(off))
         raise TerrainError(
@@ -106,12 +125,8 @@ def _ends(values: Any, name: str, count: int) -> tuple[float, float]:
     return first, last
 
 
-def _axis(first: float, last: float, count: int) -> FloatArray:
-    return np.linspace(first, last, count)
-
-
 def _differences(values: FloatArray, axis: int) -> FloatArray:
-    """Central differences per cell along an axis, one-sided at borders and beside missing nodes."""
+    """Central differences per cell along an axis, one-sided at borders and next to missing nodes."""
     v = np.moveaxis(values, axis, 0)
     out = np.zeros(v.shape)
     step = np.diff(v, axis=0)
@@ -124,4 +139,22 @@ def _differences(values: FloatArray, axis: int) -> FloatArray:
         before = np.concatenate((np.full((1, *v.shape[1:]), np.nan), step))
         one_sided = np.where(np.isnan(after), before, after)
         out = np.where(missing, np.where(np.isnan(one_sided), 0.0, one_sided), out)
+    return np.moveaxis(out, 0, axis)
+
+
+def _coefficients(values: FloatArray, axis: int) -> FloatArray:
+    """Uniform B-spline coefficients along an axis, two more than values.
+
+    At a node the spline is s = c + s″/6 and s″ = c₋ − 2c + c₊ (unit spacing); s″ is the not-a-knot spline's.
+    """
+    from scipy.interpolate import CubicSpline
+
+    n = values.shape[axis]
+    nodes = np.arange(n, dtype=np.float64)
+    v = np.moveaxis(values, axis, 0)
+    curvature = np.asarray(CubicSpline(nodes, v)(nodes, 2))
+    out = np.empty((n + 2, *v.shape[1:]))
+    out[1:-1] = v - curvature / 6.0
+    out[0] = curvature[0] + 2.0 * out[1] - out[2]
+    out[-1] = curvature[-1] + 2.0 * out[-2] - out[-3]
     return np.moveaxis(out, 0, axis)

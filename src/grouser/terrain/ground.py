@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from grouser._kernels.law import Law
 from grouser._kernels.terrain.ground import EDGED, SMOOTH, Ground, sample_ground
+from grouser.checks import Checker, FloatArray
 from grouser.errors import TerrainError
 from grouser.law import BoundLaw
-from grouser.terrain.checks import FloatArray, near, real_array
+
+checked = Checker(TerrainError)
 
 Bounds = tuple[float, float, float, float]
 EVERYWHERE: Bounds = (-math.inf, math.inf, -math.inf, math.inf)
@@ -68,7 +70,7 @@ class Terrain:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Addresses mean nothing in another process, so a copy there is made again from its settings.
-        from grouser.terrain.rebuild import rebuild, require_settings
+        from grouser.terrain.archive import rebuild, require_settings
 
         require_settings(self)
         return rebuild, (self.kind, dict(self.settings), self.children, self.description)
@@ -111,13 +113,10 @@ class Terrain:
 
     def second_derivatives(self, xy: npt.ArrayLike) -> FloatArray:
         """(h, h_x, h_y, h_xx, h_xy, h_yy) at points xy (n, 2) [m], shape (n, 6); TerrainError outside the map."""
-        points = real_array(xy, "xy", dimensions=2)
-        if points.shape[1] != 2:
-            raise TerrainError(f"xy has shape {points.shape}; it must be (n, 2)")
-        near(points, "xy")
+        points = checked.array(xy, "xy", (None, 2))
         curvature = self.curvature
         out = np.zeros((len(points), 6))
-        sample_ground(*curvature.pair, np.ascontiguousarray(points), out)
+        sample_ground(*curvature.pair, points, out)
         inside = np.isfinite(out[:, 0])
         if not inside.all():
             raise self._no_ground(*points[int(np.argmin(inside))])
@@ -179,14 +178,13 @@ class Terrain:
 
 def _points(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
     """Points as one (n, 2) array, and the shape they came in."""
-    ax = real_array(x, "x")
-    ay = real_array(y, "y")
+    ax, ay = checked.real(x, "x"), checked.real(y, "y")
     try:
         bx, by = np.broadcast_arrays(ax, ay)
     except ValueError:
         raise TerrainError(
             f"x has shape {ax.shape} and y has shape {ay.shape}; they must be equal or broadcast together"
         ) from None
-    near(ax, "x")
-    near(ay, "y")
+    checked.finite(ax, "x")
+    checked.finite(ay, "y")
     return np.column_stack((bx.ravel(), by.ravel())), bx.shape

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from grouser._kernels.terrain import mesh as kernels
+from grouser.checks import FloatArray
 from grouser.errors import TerrainError
-from grouser.terrain.checks import FloatArray, near, real_array
-from grouser.terrain.ground import Terrain
+from grouser.terrain.ground import Terrain, checked
 
 MOST_TRIANGLES = 5_000_000
 VERTICAL = 1e-9
@@ -26,10 +26,7 @@ def mesh(vertices: npt.ArrayLike, faces: npt.ArrayLike, *, description: str = ""
     faces: rows of vertices of each triangle, in either order around it, shape (m, 3).
     description: what it is, for people.
     """
-    v = real_array(vertices, "vertices", dimensions=2).copy()
-    if v.shape[1] != 3:
-        raise TerrainError(f"vertices has shape {v.shape}; it must be (n, 3)")
-    near(v, "vertices")
+    v = checked.array(vertices, "vertices", (None, 3))
     f = _faces(faces, len(v))
     v.flags.writeable = False
     f.flags.writeable = False

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from grouser._kernels.terrain.ground import FAR
+from grouser.checks import FloatArray
 from grouser.errors import TerrainError
-from grouser.terrain.checks import MOST_NODES, FloatArray, choice, integer, number, short
-from grouser.terrain.grid import INTERPOLATIONS, grid
-from grouser.terrain.ground import Terrain
-from grouser.terrain.spline import spline
+from grouser.terrain.grid import INTERPOLATIONS, MOST_NODES, grid, spline
+from grouser.terrain.ground import Terrain, checked
 
 REACH = 2.5
 """Where the filter is cut off, in correlation lengths: exp(−2 · 2.5²) is 4e-6."""
@@ -41,11 +40,11 @@ def rough(
     center: middle of the map (x, y) [m].
     interpolation: as in `grid`, or "spline" for a C² surface through the same nodes.
     """
-    rms = number(rms, "rms", low=0.0, high=1e4)
-    length = number(length, "length", low=1e-4, high=1e6)
-    interpolation = choice(interpolation, "interpolation", (*INTERPOLATIONS, "spline"))
-    seed = integer(seed, "seed", low=0, high=2**63 - 1)
-    spacing = length / 8.0 if spacing is None else number(spacing, "spacing", low=1e-5, high=0.5 * length)
+    rms = checked.number(rms, "rms", low=0.0, high=1e4)
+    length = checked.number(length, "length", low=1e-4, high=1e6)
+    interpolation = checked.choice(interpolation, "interpolation", (*INTERPOLATIONS, "spline"))
+    seed = checked.count(seed, "seed", least=0, most=2**63 - 1)
+    spacing = length / 8.0 if spacing is None else checked.number(spacing, "spacing", low=1e-5, high=0.5 * length)
     if size is None:
         size = min(max(20.0, 50.0 * length), MOST_DEFAULT_CELLS * spacing)
     sides = _pair(size, "size", low=2.0 * spacing)
@@ -82,13 +81,8 @@ def _filtered_noise(seed: int, shape: list[int], steps: list[float], length: flo
     return np.fft.irfft2(spectrum, s=tuple(shape))
 
 
-def _pair(value: Any, name: str, low: float = -FAR) -> tuple[float, float]:
-    """One number for both axes, or two."""
-    if isinstance(value, (tuple, list, np.ndarray)):
-        if len(value) != 2:
-            raise TerrainError(f"{name} has {len(value)} entries; it must have 2, along x and y [m]")
-        return number(value[0], f"{name}[0]", low=low), number(value[1], f"{name}[1]", low=low)
-    if name == "center":
-        raise TerrainError(f"{name} is {short(value)}; it must be a pair (x, y) [m]")
-    side = number(value, name, low=low)
-    return side, side
+def _pair(value: Any, name: str, low: float = -math.inf) -> tuple[float, float]:
+    """One size for both axes, or two numbers."""
+    pair = (value, value) if name == "size" and np.ndim(value) == 0 else value
+    x, y = checked.numbers(pair, 2, f"{name}, along x and y [m]")
+    return checked.number(x, name, low=low), checked.number(y, name, low=low)

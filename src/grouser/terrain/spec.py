@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from grouser.checks import shown
 from grouser.errors import TerrainError
-from grouser.terrain.checks import short
 from grouser.terrain.files import SUFFIXES, read
 from grouser.terrain.ground import Terrain
-from grouser.terrain.plane import plane, slope
-from grouser.terrain.ramp import ramp
 from grouser.terrain.rough import rough
+from grouser.terrain.shapes import plane, ramp, slope
 
 Value = float | int | str | bool
 
@@ -44,27 +43,27 @@ def parse(text: str) -> Terrain:
         name (metres and degrees), or the path of a file that `read` reads.
     """
     if not isinstance(text, str):
-        raise TerrainError(f"no terrain {short(text)}; it must be text, such as {', '.join(KINDS)}, or a path")
+        raise TerrainError(f"no terrain {shown(text)}; it must be text, such as {', '.join(KINDS)}, or a path")
     kind, _, rest = text.strip().partition(":")
     if kind not in KINDS:
         if Path(text).suffix.lower() in SUFFIXES:
             return read(text)
         raise TerrainError(
-            f"no terrain {short(text)}; write {', '.join(KINDS)}, or a file ending in {', '.join(SUFFIXES)}"
+            f"no terrain {shown(text)}; write {', '.join(KINDS)}, or a file ending in {', '.join(SUFFIXES)}"
         )
     builder, keys, required = KINDS[kind]
     arguments: dict[str, Value] = {}
     for item in filter(None, (part.strip() for part in rest.split(","))):
         key, equals, value = (word.strip() for word in item.partition("="))
         if key not in keys or not equals:
-            raise TerrainError(f"terrain {kind}: no key {short(item)}; write key=value with keys {', '.join(keys)}")
+            raise TerrainError(f"terrain {kind}: no key {shown(item)}; write key=value with keys {', '.join(keys)}")
         if key in arguments:
             raise TerrainError(f"terrain {kind}: {key} is given twice; give it once")
         try:
             arguments[key] = keys[key](value)
         except ValueError:
             wanted = {float: "a number", int: "a whole number"}.get(keys[key], "yes or no")  # type: ignore[call-overload]
-            raise TerrainError(f"terrain {kind}: {key} is {short(value)}; it must be {wanted}") from None
+            raise TerrainError(f"terrain {kind}: {key} is {shown(value)}; it must be {wanted}") from None
     missing = [key for key in required if key not in arguments]
     if missing:
         raise TerrainError(f"terrain {kind}: needs {', '.join(missing)}; its keys are {', '.join(keys)}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from grouser import checks
 from grouser.checks import FloatArray
-from grouser.collision.tyre import rolling_radius
+from grouser.collision.contacts import rolling_radius
 from grouser.contact.base import Wheel
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError

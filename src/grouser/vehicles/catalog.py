@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from grouser.errors import VehicleError
-from grouser.vehicles.file import as_path
+from grouser.files import as_path
 from grouser.vehicles.toml import read_toml
 from grouser.vehicles.urdf import read_urdf
 from grouser.vehicles.vehicle import Vehicle
@@ -23,7 +23,7 @@ def names() -> tuple[str, ...]:
 
 def vehicle(name_or_path: str | os.PathLike[str]) -> Vehicle:
     """A vehicle by shipped name ("zoe"), or from a .toml or .urdf file."""
-    path = as_path(name_or_path)
+    path = as_path(name_or_path, VehicleError)
     suffix = path.suffix.lower()
     if suffix == ".toml":
         return read_toml(path)

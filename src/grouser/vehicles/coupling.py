@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from grouser.errors import VehicleError
-from grouser.vehicles import checked
+from grouser.vehicles.frame import checked
 
 __all__ = ["Coupling"]
 

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser import rotation
+from grouser.checks import Checker
 from grouser.errors import VehicleError
-from grouser.vehicles import checked
 
-__all__ = ["JOINTS", "Frame", "box_inertia", "wheel_inertia"]
+__all__ = ["JOINTS", "Frame", "box_inertia", "checked", "wheel_inertia"]
+
+checked = Checker(VehicleError, largest=1e12)
 
 Inertia = Sequence[float] | Sequence[Sequence[float]] | NDArray[np.float64]
 
@@ -68,21 +70,30 @@ class Frame:
             checked.name(self.parent, f"{where} parent")
         if self.joint is not None and self.joint not in JOINTS:
             raise VehicleError(f"{where} joint: {self.joint!r:.60} is not a joint type, use one of {', '.join(JOINTS)}")
-        if not isinstance(self.actuated, bool):
-            raise VehicleError(f"{where} actuated: {self.actuated!r:.60} is neither true nor false")
+        checked.flag(self.actuated, f"{where} actuated")
         mass = checked.not_negative(self.mass, f"{where} mass")
         inertia = _inertia(self.inertia, f"{where} inertia")
         if mass == 0.0 and any(any(row) for row in inertia):
             raise VehicleError(
                 f"{where} inertia: a frame of mass 0 cannot have inertia; give it a mass or drop the inertia"
             )
-        radius = None if self.radius is None else checked.positive(self.radius, f"{where} radius")
-        width = None if self.width is None else checked.positive(self.width, f"{where} width")
-        if radius is None and width is not None:
-            raise VehicleError(f"{where} width: only a wheel has a width; give a radius too, or drop the width")
-        tyre_radius = None if self.tyre_radius is None else checked.positive(self.tyre_radius, f"{where} tyre_radius")
-        if radius is None and tyre_radius is not None:
-            raise VehicleError(f"{where} tyre_radius: only a wheel has a tyre; give a radius too, or drop it")
+        fields = {"mass": mass, "inertia": inertia}
+        fields |= {name: checked.numbers(getattr(self, name), 3, f"{where} {name}") for name in ("xyz", "rpy", "com")}
+        fields |= self._wheel(where)
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
+
+    def _wheel(self, where: str) -> dict[str, Any]:
+        """Radius, width and tyre radius, checked."""
+        sizes = {name: getattr(self, name) for name in ("radius", "width", "tyre_radius")}
+        for name, size in sizes.items():
+            if size is None:
+                continue
+            sizes[name] = checked.positive(size, f"{where} {name}")
+            if sizes["radius"] is None:
+                part = name.removesuffix("_radius")
+                raise VehicleError(f"{where} {name}: only a wheel has a {part}; give a radius too, or drop it")
+        radius, tyre_radius = sizes["radius"], sizes["tyre_radius"]
         if radius is not None and tyre_radius is not None and not tyre_radius < 0.5 * radius:
             raise VehicleError(
                 f"{where} tyre_radius: {tyre_radius:g} m is larger than the rim of a wheel of radius {radius:g} m;"
@@ -90,20 +101,7 @@ class Frame:
             )
         if radius is not None and self.joint != "RY":
             raise VehicleError(f"{where} joint: a wheel turns about its y axis, so it must be RY, not {self.joint}")
-        self._set(
-            xyz=checked.numbers(self.xyz, 3, f"{where} xyz"),
-            rpy=checked.numbers(self.rpy, 3, f"{where} rpy"),
-            mass=mass,
-            com=checked.numbers(self.com, 3, f"{where} com"),
-            inertia=inertia,
-            radius=radius,
-            width=width,
-            tyre_radius=tyre_radius,
-        )
-
-    def _set(self, **fields: Any) -> None:
-        for field, value in fields.items():
-            object.__setattr__(self, field, value)
+        return sizes
 
     @property
     def is_wheel(self) -> bool:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from grouser.errors import VehicleError
-from grouser.vehicles import checked
+from grouser.vehicles.frame import checked
 
 __all__ = ["Steering"]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grouser.checks import listed
 from grouser.errors import VehicleError
-from grouser.vehicles import checked
 from grouser.vehicles.frame import JOINTS, Frame
 
 __all__ = ["check_frames", "forward_kinematics", "sort_frames"]
@@ -17,45 +16,35 @@ __all__ = ["check_frames", "forward_kinematics", "sort_frames"]
 
 def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """The frames, parents before children, otherwise in the given order; refuses what is not one tree."""
-    position: dict[str, int] = {}
+    names = [frame.name for frame in frames]
     for i, frame in enumerate(frames):
-        if frame.name in position:
-            raise VehicleError(
-                f"frame '{frame.name}': rows {position[frame.name] + 1} and {i + 1} have the same name,"
-                " names must differ"
-            )
-        position[frame.name] = i
+        if frame.name in names[:i]:
+            first = names.index(frame.name)
+            raise VehicleError(f"frame '{frame.name}': rows {first + 1} and {i + 1} have this name, names must differ")
     roots = [frame.name for frame in frames if frame.parent is None]
     if not roots:
         raise VehicleError("there is no body: exactly one frame must have no parent")
     if len(roots) > 1:
-        raise VehicleError(
-            f"frames {checked.listed(roots)} have no parent, only the body may have none; give the others a parent"
-        )
-    children: dict[str, list[int]] = {name: [] for name in position}
-    for i, frame in enumerate(frames):
-        if frame.parent is None:
-            continue
-        if frame.parent not in position:
+        raise VehicleError(f"frames {listed(roots)} have no parent, only the body may; give the others a parent")
+    for frame in frames:
+        if frame.parent not in (None, *names):
             raise VehicleError(
-                f"frame '{frame.name}', field parent: '{frame.parent}' is not a frame; frames are"
-                f" {checked.listed(position)}"
+                f"frame '{frame.name}', field parent: '{frame.parent}' is not a frame; frames are {listed(names)}"
             )
-        children[frame.parent].append(i)
-    ready = [position[roots[0]]]
-    order: list[int] = []
-    while ready:
-        i = heapq.heappop(ready)
-        order.append(i)
-        for child in children[frames[i].name]:
-            heapq.heappush(ready, child)
-    if len(order) < len(frames):
-        reached = set(order)
-        lost = [frame.name for i, frame in enumerate(frames) if i not in reached]
-        raise VehicleError(
-            f"frames {checked.listed(lost)}: their parents form a cycle, following parents must lead to '{roots[0]}'"
-        )
-    return tuple(frames[i] for i in order)
+    order: list[Frame] = []
+    placed: set[str | None] = {None}
+    waiting = list(frames)
+    while waiting:
+        ready = next((frame for frame in waiting if frame.parent in placed), None)
+        if ready is None:
+            lost = listed(frame.name for frame in waiting)
+            raise VehicleError(
+                f"frames {lost}: their parents form a cycle, following parents must lead to '{roots[0]}'"
+            )
+        waiting.remove(ready)
+        order.append(ready)
+        placed.add(ready.name)
+    return tuple(order)
 
 
 def check_frames(frames: Sequence[Frame]) -> None:
@@ -83,7 +72,7 @@ def check_frames(frames: Sequence[Frame]) -> None:
         if frame.is_wheel and frame.name in parents:
             raise VehicleError(
                 f"frame '{frame.name}': a wheel carries no other frames, yet"
-                f" {checked.listed(f.name for f in frames if f.parent == frame.name)} has it as parent"
+                f" {listed(f.name for f in frames if f.parent == frame.name)} has it as parent"
             )
         if branch_mass[frame.name] == 0.0:
             raise VehicleError(

@@ -14,29 +14,51 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grouser import rotation
+from grouser.checks import listed
 from grouser.errors import VehicleError
-from grouser.vehicles import checked
+from grouser.files import as_path, read_toml
 from grouser.vehicles.coupling import Coupling
-from grouser.vehicles.file import as_path
-from grouser.vehicles.frame import Frame
+from grouser.vehicles.frame import Frame, checked
 from grouser.vehicles.steering import Steering
-from grouser.vehicles.toml import check_count, load_tables
+from grouser.vehicles.toml import check_fields, made_rows
 from grouser.vehicles.vehicle import Vehicle
 
 if TYPE_CHECKING:
-    from grouser.vehicles.schema import UrdfSideFile, WheelRow
-    from grouser.vehicles.urdf_model import Inertial, Joint, Link, Robot
+    from grouser.vehicles.urdf_model import Inertial, Joint, Robot
 
 __all__ = ["read_urdf"]
 
 SCHEMA = "grouser/urdf@1"
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """Which URDF joint turns a wheel, and the wheel's size [m], as in `Frame`."""
+
+    joint: str
+    radius: Any
+    width: Any = None
+    tyre_radius: Any = None
+
+
+@dataclass(frozen=True)
+class SideFile:
+    """What a URDF cannot say; joints go by their URDF names."""
+
+    wheels: tuple[Wheel, ...]
+    actuated: tuple[str, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    steering: tuple[Steering, ...] = ()
+    drive_reference: Any = None
+    description: str = ""
+    source: str = ""
 
 
 @dataclass
@@ -52,13 +74,13 @@ class Part:
 
 
 def read_urdf(path: str | os.PathLike[str], side_file: str | os.PathLike[str] | None = None) -> Vehicle:
-    """The vehicle in a URDF and its side file (default: `robot.grouser.toml` beside `robot.urdf`)."""
+    """The vehicle in a URDF and its side file (default: `robot.grouser.toml` in the folder of `robot.urdf`)."""
     from grouser.vehicles.urdf_model import read_robot
 
-    path = as_path(path)
+    path = as_path(path, VehicleError)
     file = path.name
     robot = read_robot(path)
-    side = _read_side(path, None if side_file is None else as_path(side_file))
+    side = _read_side(path, None if side_file is None else as_path(side_file, VehicleError))
     wheels = {wheel.joint: wheel for wheel in side.wheels}
     _check_names(robot, side, file)
     with np.errstate(all="ignore"):  # what overflows is refused as not finite by Frame
@@ -68,9 +90,9 @@ def read_urdf(path: str | os.PathLike[str], side_file: str | os.PathLike[str] | 
         return Vehicle(
             name=robot.name,
             frames=frames,
-            couplings=(*_mimics(robot), *(Coupling(**row.model_dump()) for row in side.couplings)),
-            steering=tuple(Steering(**row.model_dump()) for row in side.steering),
-            drive_reference=side.drive_reference,  # type: ignore[arg-type]  # checked and made a pair there
+            couplings=(*_mimics(robot), *side.couplings),
+            steering=side.steering,
+            drive_reference=side.drive_reference,
             source=side.source or file,
             description=side.description,
         )
@@ -78,28 +100,29 @@ def read_urdf(path: str | os.PathLike[str], side_file: str | os.PathLike[str] | 
         raise VehicleError(f"{file}, {error}") from None
 
 
-def _read_side(path: Path, side_file: Path | None) -> UrdfSideFile:
-    from grouser.vehicles import schema
-
+def _read_side(path: Path, side_file: Path | None) -> SideFile:
     side_path = path.with_suffix(".grouser.toml") if side_file is None else side_file
     if side_file is None and not side_path.exists():
         raise VehicleError(
-            f"{path.name}: needs {side_path.name} beside it to name the wheels:"
+            f"{path.name}: needs {side_path.name} in the same folder to name the wheels:"
             f' schema = "{SCHEMA}" and wheels = [{{joint = "…", radius = …}}, …]'
         )
-    tables = load_tables(side_path, SCHEMA)
-    check_count(tables, side_path.name)
-    return schema.validate(schema.UrdfSideFile, tables, side_path.name)
+    tables, file = read_toml(side_path, SCHEMA, VehicleError), side_path.name
+    check_fields(SideFile, tables, file)
+    kinds: dict[str, Any] = {"wheels": Wheel, "couplings": Coupling, "steering": Steering}
+    for name, kind in kinds.items():
+        tables[name] = made_rows(kind, tables.get(name, []), name, file)
+    tables["actuated"] = checked.rows(tables.get("actuated", []), str, f"{file}, field actuated")
+    return SideFile(**tables)
 
 
-def _check_names(robot: Robot, side: UrdfSideFile, file: str) -> None:
+def _check_names(robot: Robot, side: SideFile, file: str) -> None:
     moving = [joint.name for joint in robot.joints if joint.moves]
     for what, names in (("wheels", [wheel.joint for wheel in side.wheels]), ("actuated", side.actuated)):
         for i, name in enumerate(names):
             if name not in moving:
                 raise VehicleError(
-                    f"{file}, side file field {what}: '{name:.60}' is not a moving joint; those are"
-                    f" {checked.listed(moving)}"
+                    f"{file}, side file field {what}: {name!r:.60} is not a moving joint; those are {listed(moving)}"
                 )
             if name in names[:i]:
                 raise VehicleError(f"{file}, side file field {what}: '{name:.60}' is listed twice, once is enough")
@@ -109,24 +132,24 @@ def _check_names(robot: Robot, side: UrdfSideFile, file: str) -> None:
             raise VehicleError(f"{file}, joint '{wheel.joint}': a wheel turns, so it cannot be prismatic")
 
 
-def _parts(robot: Robot, wheels: dict[str, WheelRow]) -> list[Part]:
+def _parts(robot: Robot, wheels: dict[str, Wheel]) -> list[Part]:
     children: dict[str, list[Joint]] = {link: [] for link in robot.links}
     for joint in robot.joints:
         children[joint.parent].append(joint)
     body = Part(robot.root, None, None, np.eye(3), np.zeros(3))
     parts = [body]
     # Each entry: a link, the part it moves with, and the link's pose R_part_link, p_part_link.
-    waiting: list[tuple[Link, Part, Array, Array]] = [(robot.links[robot.root], body, np.eye(3), np.zeros(3))]
+    waiting: list[tuple[str, Part, Array, Array]] = [(robot.root, body, np.eye(3), np.zeros(3))]
     while waiting:
         link, part, R_part_link, p_part_link = waiting.pop()
-        if link.inertial is not None:
-            part.pieces.append(_piece(link.inertial, R_part_link, p_part_link))
-        for joint in reversed(children[link.name]):
+        inertial = robot.links[link]
+        if inertial is not None:
+            part.pieces.append(_piece(inertial, R_part_link, p_part_link))
+        for joint in reversed(children[link]):
             R_part_joint = R_part_link @ joint.R
             p_part_joint = p_part_link + R_part_link @ joint.p
-            child = robot.links[joint.child]
             if not joint.moves:
-                waiting.append((child, part, R_part_joint, p_part_joint))
+                waiting.append((joint.child, part, R_part_joint, p_part_joint))
                 continue
             axis = 1 if joint.name in wheels else int(np.argmax(np.abs(joint.axis)))
             # Turning about a in joint axes is R_fold · (turning about +x, +y or +z) · R_foldᵀ.
@@ -134,7 +157,7 @@ def _parts(robot: Robot, wheels: dict[str, WheelRow]) -> list[Part]:
             kind = ("P" if joint.kind == "prismatic" else "R") + "XYZ"[axis]
             new = Part(joint.name, part.name, kind, R_part_joint @ R_fold, p_part_joint)
             parts.append(new)
-            waiting.append((child, new, R_fold.T, np.zeros(3)))
+            waiting.append((joint.child, new, R_fold.T, np.zeros(3)))
     order = {joint.name: i for i, joint in enumerate(robot.joints)}
     return [body, *sorted(parts[1:], key=lambda part: order[part.name])]
 
@@ -173,24 +196,13 @@ def _merged(pieces: list[tuple[float, Array, Array]]) -> tuple[float, Array, Arr
     return mass, centre, inertia
 
 
-def _frame(part: Part, wheel: WheelRow | None, actuated: bool) -> Frame:
+def _frame(part: Part, wheel: Wheel | None, actuated: bool) -> Frame:
     with np.errstate(all="ignore"):
         mass, centre, inertia = _merged(part.pieces)
         rpy = rotation.to_rpy(part.R)
-    return Frame(
-        name=part.name,
-        parent=part.parent,
-        joint=part.joint,
-        actuated=actuated,
-        xyz=part.p,  # type: ignore[arg-type]  # becomes a tuple there
-        rpy=rpy,  # type: ignore[arg-type]
-        mass=mass,
-        com=centre,  # type: ignore[arg-type]
-        inertia=inertia,
-        radius=None if wheel is None else wheel.radius,
-        width=None if wheel is None else wheel.width,
-        tyre_radius=None if wheel is None else wheel.tyre_radius,
-    )
+    size = {} if wheel is None else {k: getattr(wheel, k) for k in ("radius", "width", "tyre_radius")}
+    xyz, com = tuple(part.p), tuple(centre)
+    return Frame(part.name, part.parent, part.joint, actuated, xyz, tuple(rpy), mass, com, inertia, **size)
 
 
 def _mimics(robot: Robot) -> list[Coupling]:

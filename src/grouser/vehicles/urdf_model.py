@@ -1,23 +1,32 @@
-"""The links and joints of a URDF file, as they stand in it. Imported only when a URDF is read."""
+"""The links and joints of a URDF file, as they stand in it. Imported only when a URDF is read.
+
+XML that cannot hurt: no DOCTYPE, no entities, bounded in size, depth and number of elements.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grouser import rotation
+from grouser.checks import listed
 from grouser.errors import VehicleError
-from grouser.vehicles import checked
-from grouser.vehicles.xml import read_xml
+from grouser.files import read_limited
+from grouser.vehicles.frame import checked
 
-__all__ = ["Inertial", "Joint", "Link", "Robot", "read_robot"]
+__all__ = ["Inertial", "Joint", "Robot", "read_robot"]
 
 Array = NDArray[np.float64]
+MAX_BYTES = 4_000_000
+MAX_DEPTH = 50
+MAX_ELEMENTS = 50_000
 MAX_LINKS = 500
 MOVING = ("revolute", "continuous", "prismatic")
 
@@ -30,14 +39,6 @@ class Inertial:
     R: Array
     p: Array
     inertia: Array
-
-
-@dataclass(frozen=True)
-class Link:
-    """A rigid body of the robot."""
-
-    name: str
-    inertial: Inertial | None
 
 
 @dataclass(frozen=True)
@@ -66,18 +67,58 @@ class Robot:
 
     name: str
     root: str
-    links: dict[str, Link]
+    links: dict[str, Inertial | None]
     joints: list[Joint]
 
 
 def read_robot(path: str | os.PathLike[str]) -> Robot:
     """The robot of a URDF file; every fault is a `VehicleError` that names file and element."""
     file = Path(path).name
-    element = read_xml(path)
+    data = read_limited(path, MAX_BYTES, VehicleError)
     try:
-        return _robot(element)
+        return _robot(_parse(data))
     except VehicleError as error:
         raise VehicleError(f"{file}, {error}") from None
+    except (expat.ExpatError, ValueError, LookupError, RecursionError) as error:
+        raise VehicleError(f"{file}: is not well-formed XML: {error!s:.200}") from None
+
+
+def _parse(data: bytes) -> Element:
+    """The root element."""
+    builder = TreeBuilder()
+    depth = elements = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth, elements
+        depth += 1
+        elements += 1
+        if depth > MAX_DEPTH:
+            raise VehicleError(f"element <{tag:.60}>: is nested deeper than {MAX_DEPTH}, which no URDF needs")
+        if elements > MAX_ELEMENTS:
+            raise VehicleError(f"element <{tag:.60}>: there are more than {MAX_ELEMENTS} elements, which no URDF needs")
+        builder.start(tag, attributes)
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(tag)
+
+    def refuse(*_: object) -> None:
+        raise VehicleError("a DOCTYPE or entity declaration is refused; a URDF needs neither, remove it")
+
+    # Without its zero bytes, UTF-16 and UTF-32 text reads like ASCII.
+    plain = data.replace(b"\0", b"").upper()
+    if b"<!DOCTYPE" in plain or b"<!ENTITY" in plain:
+        refuse()
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = parser.UnparsedEntityDeclHandler = refuse
+    parser.Parse(data, True)
+    root = builder.close()
+    if not isinstance(root, Element):
+        raise ValueError("it has no element")
+    return root
 
 
 def _robot(element: Element) -> Robot:
@@ -85,56 +126,52 @@ def _robot(element: Element) -> Robot:
         raise VehicleError(f"element <{element.tag:.60}>: a URDF begins with <robot>")
     if any(child.tag.startswith("xacro:") for child in element):
         raise VehicleError("element <robot>: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf")
-    links: dict[str, Link] = {}
+    links: dict[str, Inertial | None] = {}
     for child in element.findall("link"):
-        link = _link(child)
-        if link.name in links:
-            raise VehicleError(f"link '{link.name}': two links have this name, names must differ")
-        links[link.name] = link
+        name = checked.name(child.get("name", ""), "element <link>")
+        if name in links:
+            raise VehicleError(f"link '{name}': two links have this name, names must differ")
+        links[name] = _inertial(child.find("inertial"), f"link '{name}', element <inertial>")
     if not 0 < len(links) <= MAX_LINKS:
         raise VehicleError(f"element <robot>: has {len(links)} links, 1 to {MAX_LINKS} are accepted")
-    joints: list[Joint] = []
-    seen: set[str] = set()
+    joints: dict[str, Joint] = {}
     for child in element.findall("joint"):
         joint = _joint(child)
-        if joint.name in seen:
+        if joint.name in joints:
             raise VehicleError(f"joint '{joint.name}': two joints have this name, names must differ")
-        seen.add(joint.name)
-        joints.append(joint)
-    root = _root(links, joints)
-    _check_mimics(joints)
-    return Robot(checked.name(element.get("name", "robot"), "element <robot>"), root, links, joints)
+        joints[joint.name] = joint
+    _check_mimics(list(joints.values()))
+    root = _root(list(links), joints.values())
+    return Robot(checked.name(element.get("name", "robot"), "element <robot>"), root, links, list(joints.values()))
 
 
-def _root(links: dict[str, Link], joints: list[Joint]) -> str:
-    held_by: dict[str, str] = {}
-    children: dict[str, list[str]] = {link: [] for link in links}
+def _root(links: list[str], joints: Iterable[Joint]) -> str:
+    """The link that is the child of no joint, from which the joints lead to all others."""
+    held_by: dict[str, Joint] = {}
     for joint in joints:
         for end, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in links:
                 raise VehicleError(
-                    f"joint '{joint.name}', field {end}: '{link:.60}' is not a link; links are {checked.listed(links)}"
+                    f"joint '{joint.name}', field {end}: '{link:.60}' is not a link; links are {listed(links)}"
                 )
         if joint.child in held_by:
             raise VehicleError(
-                f"link '{joint.child}': is the child of joints '{held_by[joint.child]}' and '{joint.name}',"
+                f"link '{joint.child}': is the child of joints '{held_by[joint.child].name}' and '{joint.name}',"
                 " a link may be the child of one joint; close loops with a coupling"
             )
-        held_by[joint.child] = joint.name
-        children[joint.parent].append(joint.child)
+        held_by[joint.child] = joint
     roots = [link for link in links if link not in held_by]
-    if not roots:
-        raise VehicleError("element <robot>: the joints form a cycle, one link must be the child of no joint")
     if len(roots) > 1:
         raise VehicleError(
-            f"links {checked.listed(roots)}: are the child of no joint, only the body may be; join the others to it"
+            f"links {listed(roots)}: are the child of no joint, only the body may be; join the others to it"
         )
-    reached, waiting = 0, [roots[0]]
-    while waiting:
-        reached += 1
-        waiting += children[waiting.pop()]
-    if reached < len(links):
-        raise VehicleError(f"element <robot>: some joints form a cycle away from the root link '{roots[0]}'")
+    reached = set(roots)
+    while new := {link for link, joint in held_by.items() if joint.parent in reached} - reached:
+        reached |= new
+    if len(reached) < len(links):
+        cycle = listed(link for link in links if link not in reached)
+        root = f"'{roots[0]}'" if roots else "a link that is the child of no joint"
+        raise VehicleError(f"links {cycle}: their joints form a cycle, following parents must lead to {root}")
     return roots[0]
 
 
@@ -144,37 +181,24 @@ def _check_mimics(joints: list[Joint]) -> None:
         if joint.mimic is not None and joint.moves and (joint.mimic[0] not in moving or joint.mimic[0] == joint.name):
             raise VehicleError(
                 f"joint '{joint.name}', element <mimic>: '{joint.mimic[0]:.60}' is not another moving joint;"
-                f" those are {checked.listed(name for name in moving if name != joint.name)}"
+                f" those are {listed(name for name in moving if name != joint.name)}"
             )
 
 
-def _link(element: Element) -> Link:
-    name = checked.name(element.get("name", ""), "element <link>")
-    inertial = element.find("inertial")
-    return Link(name, None if inertial is None else _inertial(inertial, f"link '{name}', element <inertial>"))
-
-
-def _inertial(element: Element, where: str) -> Inertial:
+def _inertial(element: Element | None, where: str) -> Inertial | None:
+    if element is None:
+        return None
     R, p = _origin(element, where)
-    mass = element.find("mass")
+    mass, inertia = element.find("mass"), element.find("inertia")
     if mass is None:
         raise VehicleError(f"{where}: has no <mass value=…/>")
-    inertia = element.find("inertia")
     matrix = np.zeros((3, 3))
-    if inertia is not None:
-        for i, j, key in (
-            (0, 0, "ixx"),
-            (1, 1, "iyy"),
-            (2, 2, "izz"),
-            (0, 1, "ixy"),
-            (0, 2, "ixz"),
-            (1, 2, "iyz"),
-        ):
-            matrix[i, j] = matrix[j, i] = _floats(inertia.get(key, "0"), 1, f"{where}, field {key}")[0]
-    kilograms = checked.not_negative(
-        _floats(mass.get("value", ""), 1, f"{where}, field mass")[0], f"{where}, field mass"
-    )
-    return Inertial(kilograms, R, p, matrix)
+    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
+        key = f"i{'xyz'[i]}{'xyz'[j]}"
+        given = "0" if inertia is None else inertia.get(key, "0")
+        matrix[i, j] = matrix[j, i] = _floats(given, 1, f"{where}, field {key}")[0]
+    kilograms = _floats(mass.get("value", ""), 1, f"{where}, field mass")[0]
+    return Inertial(checked.not_negative(kilograms, f"{where}, field mass"), R, p, matrix)
 
 
 def _joint(element: Element) -> Joint:
@@ -225,10 +249,7 @@ def _floats(text: str, count: int, where: str) -> list[float]:
     words = text.split()
     if len(words) != count:
         raise VehicleError(f"{where}: '{text:.60}' has {len(words)} numbers, needs {count}")
-    values = []
-    for word in words:
-        try:
-            values.append(float(word))
-        except ValueError:
-            raise VehicleError(f"{where}: '{word:.60}' is not a number") from None
-    return [checked.number(value, where) for value in values]
+    try:
+        return [checked.number(float(word), where) for word in words]
+    except ValueError:
+        raise VehicleError(f"{where}: '{text:.60}' is not numbers") from None

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser._kernels.vehicles.arrays import VehicleArrays
+from grouser.checks import listed
 from grouser.errors import VehicleError
-from grouser.vehicles import checked, summary, tree
+from grouser.vehicles import summary, tree
 from grouser.vehicles.coupling import Coupling
-from grouser.vehicles.frame import JOINTS, Frame
+from grouser.vehicles.frame import JOINTS, Frame, checked
 from grouser.vehicles.steering import Steering
 
 __all__ = ["Vehicle"]
@@ -47,12 +48,12 @@ class Vehicle:
     def __post_init__(self) -> None:
         checked.name(self.name, "vehicle")
         for field in ("source", "description"):
-            checked.text(getattr(self, field), f"vehicle '{self.name}', field {field}")
-        frames = tree.sort_frames(_rows(self.frames, Frame, "frames"))
+            _check_text(getattr(self, field), f"vehicle '{self.name}', field {field}")
+        frames = tree.sort_frames(checked.rows(self.frames, Frame, "field frames"))
         tree.check_frames(frames)
         object.__setattr__(self, "frames", frames)
-        object.__setattr__(self, "couplings", _rows(self.couplings, Coupling, "couplings"))
-        object.__setattr__(self, "steering", _rows(self.steering, Steering, "steering"))
+        object.__setattr__(self, "couplings", checked.rows(self.couplings, Coupling, "field couplings"))
+        object.__setattr__(self, "steering", checked.rows(self.steering, Steering, "field steering"))
         self._check_couplings()
         self._check_steering()
         if self.drive_reference is not None:
@@ -82,11 +83,9 @@ class Vehicle:
 
     def _check_joint(self, joint: str, where: str) -> None:
         if joint == self.frames[0].name:
-            raise VehicleError(
-                f"{where}: '{joint}' is the body, which has no joint; joints are {checked.listed(self.joints)}"
-            )
+            raise VehicleError(f"{where}: '{joint}' is the body, which has no joint; joints are {listed(self.joints)}")
         if joint not in self._index:
-            raise VehicleError(f"{where}: '{joint}' is not a joint; joints are {checked.listed(self.joints)}")
+            raise VehicleError(f"{where}: '{joint}' is not a joint; joints are {listed(self.joints)}")
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -125,24 +124,20 @@ class Vehicle:
     def frame_index(self, name: str) -> int:
         """Position of a frame in `frames`; the body is 0."""
         if name not in self._index:
-            raise VehicleError(
-                f"vehicle '{self.name}' has no frame {name!r:.60}; frames are {checked.listed(self._index)}"
-            )
+            raise VehicleError(f"vehicle '{self.name}' has no frame {name!r:.60}; frames are {listed(self._index)}")
         return self._index[name]
 
     def joint_index(self, name: str) -> int:
         """Position of a joint in `joints`: entry 6 + this of a joint-space velocity, 7 + this of a state."""
         if self._index.get(name, 0) == 0:
-            raise VehicleError(
-                f"vehicle '{self.name}' has no joint {name!r:.60}; joints are {checked.listed(self.joints)}"
-            )
+            raise VehicleError(f"vehicle '{self.name}' has no joint {name!r:.60}; joints are {listed(self.joints)}")
         return self._index[name] - 1
 
     @cached_property
     def arrays(self) -> VehicleArrays:
         """The vehicle as the engine takes it. Do not write into the arrays: they belong to this vehicle.
 
-        They stay writable because Numba compiles anew for read-only arrays.
+        They stay writable because Numba compiles again for read-only arrays.
         """
         frames, index = self.frames, self._index
         is_wheel = np.array([f.is_wheel for f in frames])
@@ -211,25 +206,14 @@ class Vehicle:
 
     def replace(self, **changes: Any) -> Vehicle:
         """A copy with some fields changed, checked like a new one."""
-        try:
-            return dataclasses.replace(self, **changes)
-        except TypeError:
-            fields = ", ".join(field.name for field in dataclasses.fields(self))
-            raise VehicleError(
-                f"{checked.listed(changes)}: not all are fields of a vehicle; fields are {fields}"
-            ) from None
+        changed: Vehicle = _changed(self, changes, "vehicle")
+        return changed
 
     def replace_frame(self, name: str, **changes: Any) -> Vehicle:
         """A copy with some fields of one frame changed: `zoe.replace_frame("body", com=(0, 0, 0.5))`."""
         frames = list(self.frames)
         i = self.frame_index(name)
-        try:
-            frames[i] = dataclasses.replace(frames[i], **changes)
-        except TypeError:
-            fields = ", ".join(field.name for field in dataclasses.fields(Frame))
-            raise VehicleError(
-                f"{checked.listed(changes)}: not all are fields of a frame; fields are {fields}"
-            ) from None
+        frames[i] = _changed(frames[i], changes, "frame")
         return self.replace(frames=tuple(frames))
 
     def mirrored(self) -> Vehicle:
@@ -250,14 +234,22 @@ class Vehicle:
         )
 
 
-def _rows(value: Any, kind: type, field: str) -> tuple[Any, ...]:
-    if not isinstance(value, Iterable) or isinstance(value, (str, bytes)):
-        raise VehicleError(f"field {field}: {value!r:.60} is not a list of {kind.__name__}")
-    rows = tuple(value)
-    for i, row in enumerate(rows):
-        if not isinstance(row, kind):
-            raise VehicleError(f"field {field}: entry {i + 1} is a {type(row).__name__}, not a {kind.__name__}")
-    return rows
+def _changed(one: Any, changes: dict[str, Any], what: str) -> Any:
+    try:
+        return dataclasses.replace(one, **changes)
+    except TypeError:
+        fields = ", ".join(field.name for field in dataclasses.fields(one))
+        raise VehicleError(f"{listed(changes)}: not all are fields of a {what}; fields are {fields}") from None
+
+
+def _check_text(value: Any, where: str) -> None:
+    """Refuse what is no text that a UTF-8 file can hold."""
+    if not isinstance(value, str):
+        raise VehicleError(f"{where}: {value!r:.60} is not text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise VehicleError(f"{where}: holds a character that UTF-8 cannot store") from None
 
 
 def _integers(values: Iterable[int]) -> NDArray[np.int64]:

@@ -24,7 +24,7 @@ from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
 from grouser.simulation.run import ContactRecord, Run
 from grouser.simulation.status import Status
 from grouser.terrain.ground import Terrain
-from grouser.terrain.plane import plane, slope
+from grouser.terrain.shapes import plane, slope
 from grouser.vehicles.vehicle import Vehicle
 from grouser.view import arrays
 from grouser.view.page import write_page

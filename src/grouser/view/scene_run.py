@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grouser.checks import FloatArray
-from grouser.kinematics.frames import frame_poses
+from grouser.collision.frames import frame_poses
 from grouser.rotation import to_quaternion
 from grouser.simulation.run import Run
 from grouser.vehicles.vehicle import Vehicle

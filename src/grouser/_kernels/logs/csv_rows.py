@@ -28,7 +28,7 @@ def parse_rows(text, delimiter, slot, out, start, hard):
     """Numbers of the lines of a text (n,) that does not end in a newline; returns how many lines.
 
     Column c of a line goes to out[slot[c], line]; none where slot[c] < 0. NaN for an empty cell. A line begins at
-    text[start[line]]; what out holds of it is worth nothing where hard[line].
+    text[start[line]]; where hard[line], `out` holds nothing of it that can be used.
     """
     width, n = len(slot), len(text)
     row = i = 0
@@ -57,7 +57,7 @@ def parse_rows(text, delimiter, slot, out, start, hard):
 
 @exact_kernel
 def number(text, i, end):
-    """The number in text[i:end], and whether it is sure."""
+    """The number in text[i:end], and whether it is certain."""
     while i < end and blank(text[i]):
         i += 1
     while i < end and blank(text[end - 1]):
@@ -67,7 +67,7 @@ def number(text, i, end):
     negative = text[i] == 45
     if negative or text[i] == 43:
         i += 1
-    # nan, in any case: a set bit 32 is what tells small letters from large
+    # nan in small or large letters, which differ in bit 32
     if end - i == 3 and text[i] | 32 == 110 and text[i + 1] | 32 == 97 and text[i + 2] | 32 == 110:
         return np.nan, True
     digits, significant, ten = 0, 0, 0
@@ -118,7 +118,7 @@ def digit(c):
 
 @exact_kernel
 def scaled(mantissa, ten):
-    """mantissa · 10^ten rounded to the nearest double, and whether that is sure."""
+    """mantissa · 10^ten rounded to the nearest double, and whether that is certain."""
     high = np.float64(mantissa)
     if ten == 0 or mantissa == np.uint64(0):
         return high, True

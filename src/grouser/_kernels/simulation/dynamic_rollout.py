@@ -1,128 +1,130 @@
-"""Many independent dynamic rollouts; one run is a batch of one."""
+"""The parts of a dynamic rollout, and what of it is recorded."""
 
-import numpy as np
+import math
 
-from grouser._compile.jit import entry, inlined, kernel
+from grouser._compile.jit import inlined, kernel
+from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.newton import contact_power
 from grouser._kernels.dynamics.scratch import clear_dynamic_scratch
+from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.scratch import clear_scratch
-from grouser._kernels.simulation.dynamic_step import (
-    accelerate,
-    energies,
-    finish,
-    halved_step,
-    largest_residual,
-    observe,
-)
-from grouser._kernels.simulation.rollout import copy_row, record_contacts
-from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, UNSOLVED, Function
+from grouser._kernels.simulation.dynamic_step import accelerate, equations_of_motion, finish, halved_step
+from grouser._kernels.simulation.rollout import TAKEN, drive_of, record_contacts, rollouts_of, time_of
+from grouser._kernels.simulation.step import OFF_TERRAIN, OK
+from grouser._kernels.vehicles.frames import pose_frames
+
+
+@inlined
+def clear_dynamics(job):
+    """At rest, with nothing remembered of another rollout."""
+    clear_scratch(job.vehicle, job.s)
+    clear_dynamic_scratch(job.model, job.d)
 
 
 @kernel
-def record_state(vehicle, model, ground, q, first, row, contacts, diagnostics, s, d):
+def energies(vehicle, model, s, d):
+    """Kinetic energy of s.v and potential energy of the posed frames [J]."""
+    kinetic = 0.0
+    for i in range(s.v.size):
+        for j in range(s.v.size):
+            kinetic += 0.5 * s.v[i] * d.M[i, j] * s.v[j]
+    m = d.composite[0, 0]
+    height = m * s.p_world_body[2]
+    for i in range(3):
+        height += s.R_world_body[2, i] * d.composite[0, 1 + i]
+    return kinetic, model.gravity * height
+
+
+@kernel
+def largest_residual(model, d):
+    """Largest entry of the force balance over the free velocities [N or N m]."""
+    largest = 0.0
+    for i in range(model.free.size):
+        largest = max(largest, abs(d.residual[model.free[i]]))
+    return largest if not math.isnan(largest) else math.inf
+
+
+@kernel
+def observe(vehicle, model, ground, q, first, s, d):
+    """Contacts, Jacobians, M and c at the state q itself, for the record; False where the ground ends."""
+    pose_frames(vehicle, q, s)
+    if not find_contacts(vehicle, ground, s):
+        return False
+    wheel_jacobians(vehicle, s)
+    equations_of_motion(vehicle, model, q, s.v, first, s, d)
+    return True
+
+
+@kernel
+def record_state(job, n, first, row):
     """Contacts and (kinetic, potential) energy of the state a step begins at; False where the ground ends."""
+    contacts = job.batch.contacts[n]
     if row >= contacts.shape[0]:
         return True
-    if not observe(vehicle, model, ground, q, first, s, d):
+    if not observe(job.vehicle, job.model, job.ground, job.batch.q[n], first, job.s, job.d):
         return False
-    record_contacts(vehicle, s, contacts[row])
-    kinetic, potential = energies(vehicle, model, s, d)
-    diagnostics[row, 2] = kinetic
-    diagnostics[row, 3] = potential
+    record_contacts(job.vehicle, job.s, contacts[row])
+    kinetic, potential = energies(job.vehicle, job.model, job.s, job.d)
+    job.batch.diagnostics[n, row, 2] = kinetic
+    job.batch.diagnostics[n, row, 3] = potential
     return True
 
 
 @inlined
-def record_forces(vehicle, model, iterations, row, forces, torques, diagnostics, s, d):
+def solve_dynamics(job, n, k, row):
+    """The velocity at the end of the step; counts Newton iterations."""
+    batch = job.batch
+    s = job.s
+    first = batch.ends[n, TAKEN] + k == 0
+    if k == 0:
+        for i in range(s.v.size):
+            s.v[i] = batch.v[n, i]
+    if row >= 0 and not record_state(job, n, first, row):
+        return OFF_TERRAIN, 0
+    drive = drive_of(batch, n)
+    t = time_of(batch, n, k)
+    return accelerate(job.vehicle, job.model, job.ground, drive, t, batch.q[n], batch.dt, first, True, False, s, job.d)
+
+
+@inlined
+def record_dynamics(job, n, iterations, row):
     """Contact forces and their power, actuator torques, and (iterations, residual) of one step."""
+    vehicle = job.vehicle
+    model = job.model
+    d = job.d
+    forces = job.batch.forces[n]
     if row >= forces.shape[0]:
         return
     for w in range(vehicle.wheel.size):
         for i in range(3):
             forces[row, w, i] = d.f[w, i]
-        forces[row, w, 3] = contact_power(vehicle, model, w, s, d)
+        forces[row, w, 3] = contact_power(vehicle, model, w, job.s, d)
     for a in range(vehicle.actuated.size):
         # an ideal actuator supplies whatever its row of the force balance lacks
-        torques[row, a] = d.residual[6 + vehicle.actuated[a]] if model.ideal else d.torque[a]
-    diagnostics[row, 0] = iterations
-    diagnostics[row, 1] = largest_residual(model, d)
+        torque = d.residual[6 + vehicle.actuated[a]] if model.ideal else d.torque[a]
+        job.batch.torques[n, row, a] = torque
+    job.batch.diagnostics[n, row, 0] = iterations
+    job.batch.diagnostics[n, row, 1] = largest_residual(model, d)
 
 
-@kernel
-def dynamic_rollout(vehicle, model, ground, batch, n, s, d):
-    """Rollout n of the batch, from where it is; returns status, steps, rows, Newton iterations, halved steps."""
-    drive = Function(batch.drives[n, 0], batch.drives[n, 1])
+@inlined
+def advance_dynamics(job, n, k, status):
+    """State and velocity move on to the end of the step, which is halved where it was not solved."""
+    batch = job.batch
     q = batch.q[n]
-    v = batch.v[n]
-    states = batch.states[n]
-    velocities = batch.velocities[n]
-    contacts = batch.contacts[n]
-    commands = batch.commands[n]
-    forces = batch.forces[n]
-    torques = batch.torques[n]
-    diagnostics = batch.diagnostics[n]
-    dt = batch.dt
-    before = batch.ends[n, 1]
-    steps = batch.steps
-    every = batch.every
-    for i in range(v.size):
-        s.v[i] = v[i]
-    total = 0
+    iterations = 0
     halved = 0
-    row = 0
-    for k in range(steps + 1):
-        t = batch.t0 + (before + k) * dt
-        first = before + k == 0
-        if k == steps and not batch.closing:
-            copy_row(q, states, row)
-            row += 1
-            break
-        recorded = every > 0 and k % every == 0
-        if recorded and not record_state(vehicle, model, ground, q, first, row, contacts, diagnostics, s, d):
-            return OFF_TERRAIN, k, row, total, halved
-        status, iterations = accelerate(vehicle, model, ground, drive, t, q, dt, first, True, False, s, d)
-        if status != OK and status != UNSOLVED:
-            return status, k, row, total, halved
-        if recorded:
-            copy_row(q, states, row)
-            copy_row(s.v, velocities, row)
-            copy_row(s.command, commands, row)
-            record_forces(vehicle, model, iterations, row, forces, torques, diagnostics, s, d)
-            row += 1
-        if k == steps:
-            break
-        if status == OK:
-            finish(vehicle, model, q, dt, s, d)
-        else:
-            halved += 1
-            status, more = halved_step(vehicle, model, ground, drive, t, q, dt, s, d)
-            iterations += more
-            if status != OK:
-                return status, k, row, total, halved
-        total += iterations
-        size = 0.0
-        for i in range(q.size):
-            size += abs(q[i])
-        if not size < np.inf:
-            return DIVERGED, k, row, total, halved
-        for i in range(v.size):
-            v[i] = s.v[i]
-    return OK, steps, row, total, halved
+    if status == OK:
+        finish(job.vehicle, job.model, q, batch.dt, job.s, job.d)
+    else:
+        halved = 1
+        drive = drive_of(batch, n)
+        t = time_of(batch, n, k)
+        status, iterations = halved_step(job.vehicle, job.model, job.ground, drive, t, q, batch.dt, job.s, job.d)
+    if status == OK:
+        for i in range(job.s.v.size):
+            batch.v[n, i] = job.s.v[i]
+    return status, iterations, halved
 
 
-@entry
-def dynamic_rollouts(job, first, last):
-    """Rollouts `first` to `last` of a DynamicJob."""
-    for i in range(first, last):
-        ends = job.batch.ends
-        if ends[i, 1] == 0:
-            clear_scratch(job.vehicle, job.s)
-            clear_dynamic_scratch(job.model, job.d)
-        status, done, rows, iterations, halved = dynamic_rollout(
-            job.vehicle, job.model, job.ground, job.batch, i, job.s, job.d
-        )
-        ends[i, 0] = status
-        ends[i, 1] += done
-        ends[i, 2] = rows
-        ends[i, 3] += iterations
-        ends[i, 4] += halved
+dynamic_rollouts = rollouts_of("dynamic_rollouts", clear_dynamics, solve_dynamics, record_dynamics, advance_dynamics)

@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.inertia import (
@@ -20,7 +18,7 @@ from grouser._kernels.group import move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.rotation import add, cross, put, vector
 from grouser._kernels.simulation.drive import command
-from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED
+from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED, is_finite
 from grouser._kernels.vehicles.frames import pose_frames
 
 MOST_PARTS = 32
@@ -106,25 +104,11 @@ def accelerate(vehicle, model, ground, drive, t, q, dt, first, fresh, last, s, d
         command(drive, t, q, s)
     equations_of_motion(vehicle, model, s.q_stage, s.v, first, s, d)
     converged, iterations = solve_step(vehicle, model, q, s.v, dt, s, d)
-    total = 0.0
-    for i in range(d.u.size):
-        total += abs(d.u[i])
-    if not total < np.inf:
+    if not is_finite(d.u):
         return DIVERGED, iterations
     if not last and turns_too_far(vehicle, dt, d):
         return UNSOLVED, iterations
     return OK if converged else UNSOLVED, iterations
-
-
-@kernel
-def observe(vehicle, model, ground, q, first, s, d):
-    """Contacts, Jacobians, M and c at the state q itself, for the record; False where the ground ends."""
-    pose_frames(vehicle, q, s)
-    if not find_contacts(vehicle, ground, s):
-        return False
-    wheel_jacobians(vehicle, s)
-    equations_of_motion(vehicle, model, q, s.v, first, s, d)
-    return True
 
 
 @inlined
@@ -172,26 +156,3 @@ def halved_step(vehicle, model, ground, drive, t, q, dt, s, d):
             return status, iterations
         parts *= 2
     return status, iterations
-
-
-@kernel
-def energies(vehicle, model, s, d):
-    """Kinetic energy of s.v and potential energy of the posed frames [J]."""
-    kinetic = 0.0
-    for i in range(s.v.size):
-        for j in range(s.v.size):
-            kinetic += 0.5 * s.v[i] * d.M[i, j] * s.v[j]
-    m = d.composite[0, 0]
-    height = m * s.p_world_body[2]
-    for i in range(3):
-        height += s.R_world_body[2, i] * d.composite[0, 1 + i]
-    return kinetic, model.gravity * height
-
-
-@kernel
-def largest_residual(model, d):
-    """Largest entry of the force balance over the free velocities [N or N m]."""
-    largest = 0.0
-    for i in range(model.free.size):
-        largest = max(largest, abs(d.residual[model.free[i]]))
-    return largest if not math.isnan(largest) else math.inf

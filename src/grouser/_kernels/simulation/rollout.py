@@ -1,28 +1,37 @@
 """Many independent rollouts; one run is a batch of one."""
 
-import numpy as np
-
 from grouser._compile.jit import entry, inlined, kernel
 from grouser._compile.struct import Struct, array, indices, integer, number, struct
 from grouser._kernels.contact.geometry import contact_angle
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch
 from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.scratch import Scratch, clear_scratch
-from grouser._kernels.simulation.step import DIVERGED, OK, Function, euler_step, kinematic_velocity, runge_kutta_step
+from grouser._kernels.simulation.step import (
+    DIVERGED,
+    OK,
+    UNSOLVED,
+    Function,
+    euler_step,
+    is_finite,
+    kinematic_velocity,
+    runge_kutta_step,
+)
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
 CONTACT_COLUMNS = 11
 FORCE_COLUMNS = 4
 DIAGNOSTICS = 4
+STATUS, TAKEN, RECORDED, COUNTED, HALVED = range(5)
+"""Columns of `ends`: status; steps; rows; rank-deficient steps, or Newton iterations of dynamics; steps in parts."""
 END_COLUMNS = 5
 
 
 class Batch(Struct):
     """N rollouts of a model on a ground. Row i of each array belongs to rollout i; arrays may have no rows to record.
 
-    A rollout that fails keeps its last good state; the others do not notice. One whose `ends` say that it has taken
-    steps goes on from there, with the work space as it was left: such a rollout must be alone with it.
+    A rollout that fails keeps its last good state; the others do not notice. One that has taken steps goes on from
+    there, with the work space as it was left: such a rollout must be alone with it.
     """
 
     drives = indices("n", 2)  # law and parameters of each drive
@@ -35,7 +44,7 @@ class Batch(Struct):
     forces = array("n", "forced", "nw", FORCE_COLUMNS)
     torques = array("n", "forced", "na")
     diagnostics = array("n", "forced", DIAGNOSTICS)
-    ends = indices("n", END_COLUMNS)  # status, steps, rows, then deficient steps, or Newton iterations and halved steps
+    ends = indices("n", END_COLUMNS)  # how each ended, in the columns STATUS to HALVED
     t0 = number()  # [s]
     dt = number()  # [s]
     steps = integer()
@@ -94,63 +103,115 @@ def record_contacts(vehicle, s, out):
         out[w, 10] = contact_angle(vehicle, s, w)
 
 
-@kernel
-def kinematic_rollout(vehicle, model, ground, batch, i, s):
-    """Rollout i of the batch, from where it is; returns status, steps, rank-deficient steps, recorded rows."""
-    drive = Function(batch.drives[i, 0], batch.drives[i, 1])
-    q = batch.q[i]
-    states = batch.states[i]
-    velocities = batch.velocities[i]
-    contacts = batch.contacts[i]
-    commands = batch.commands[i]
-    dt = batch.dt
-    before = batch.ends[i, 1]
-    steps = batch.steps
-    every = batch.every
-    deficient = 0
-    row = 0
-    status = OK
-    for k in range(steps + 1):
-        t = batch.t0 + (before + k) * dt
-        if k == steps and not batch.closing:
-            copy_row(q, states, row)
-            return OK, k, deficient, row + 1
-        status, lost_rank = kinematic_velocity(vehicle, model, ground, drive, t, q, s)
-        if status != OK:
-            return status, k, deficient, row
-        if every > 0 and k % every == 0:
-            copy_row(q, states, row)
-            copy_row(s.v, velocities, row)
-            copy_row(s.command, commands, row)
-            if row < contacts.shape[0]:
-                record_contacts(vehicle, s, contacts[row])
-            row += 1
-        if k == steps:
-            break
-        deficient += lost_rank
-        if batch.order == 1:
-            euler_step(q, dt, s)
-        else:
-            status = runge_kutta_step(vehicle, model, ground, drive, t, q, dt, s)
+def rollouts_of(name, clear, solve, record, advance):
+    """The entry of a kind of jobs: rollouts `first` to `last`, each a loop over the parts of a step.
+
+    name: of the entry, in the cache of compiled code and in the progress of compiling.
+    clear(job): the work space, before the first step of a rollout.
+    solve(job, n, k, row) → status, count: what moves rollout n at its step k; `row` is where that is recorded, or −1.
+    record(job, n, count, row): what is recorded besides state, velocity and command.
+    advance(job, n, k, status) → status, count, halved: the state moves on.
+    """
+
+    @kernel
+    def rollout(job, n):
+        """Rollout n of the batch, from where it is; returns status, steps, rows, and the sums of count and halved."""
+        batch = job.batch
+        q = batch.q[n]
+        states = batch.states[n]
+        velocities = batch.velocities[n]
+        commands = batch.commands[n]
+        row = total = halved = 0
+        for k in range(batch.steps + 1):
+            if k == batch.steps and not batch.closing:
+                copy_row(q, states, row)
+                return OK, k, row + 1, total, halved
+            recorded = batch.every > 0 and k % batch.every == 0
+            status, count = solve(job, n, k, row if recorded else -1)
+            if status != OK and status != UNSOLVED:
+                return status, k, row, total, halved
+            if recorded:
+                copy_row(q, states, row)
+                copy_row(job.s.v, velocities, row)
+                copy_row(job.s.command, commands, row)
+                record(job, n, count, row)
+                row += 1
+            if k == batch.steps:
+                break
+            total += count
+            status, count, parts = advance(job, n, k, status)
+            total += count
+            halved += parts
+            if status == OK and not is_finite(q):
+                status = DIVERGED
             if status != OK:
-                return status, k, deficient, row
-        total = 0.0
-        for j in range(q.size):
-            total += abs(q[j])
-        if not total < np.inf:
-            return DIVERGED, k, deficient, row
-    return OK, steps, deficient, row
+                return status, k, row, total, halved
+        return OK, batch.steps, row, total, halved
 
-
-@entry
-def kinematic_rollouts(job, first, last):
-    """Rollouts `first` to `last` of a KinematicJob."""
-    for i in range(first, last):
+    def rollouts(job, first, last):
         ends = job.batch.ends
-        if ends[i, 1] == 0:
-            clear_scratch(job.vehicle, job.s)
-        status, done, deficient, rows = kinematic_rollout(job.vehicle, job.model, job.ground, job.batch, i, job.s)
-        ends[i, 0] = status
-        ends[i, 1] += done
-        ends[i, 2] = rows
-        ends[i, 3] += deficient
+        for n in range(first, last):
+            if ends[n, TAKEN] == 0:
+                clear(job)
+            status, done, rows, total, halved = rollout(job, n)
+            ends[n, STATUS] = status
+            ends[n, TAKEN] += done
+            ends[n, RECORDED] = rows
+            ends[n, COUNTED] += total
+            ends[n, HALVED] += halved
+
+    rollouts.__name__ = rollouts.__qualname__ = name
+    return entry(rollouts)
+
+
+@inlined
+def time_of(batch, n, k):
+    """Time of step k of rollout n [s]."""
+    return batch.t0 + (batch.ends[n, TAKEN] + k) * batch.dt
+
+
+@inlined
+def drive_of(batch, n):
+    """The drive of rollout n."""
+    return Function(batch.drives[n, 0], batch.drives[n, 1])
+
+
+@inlined
+def clear_kinematics(job):
+    """Nothing is remembered of another rollout."""
+    clear_scratch(job.vehicle, job.s)
+
+
+@inlined
+def solve_kinematics(job, n, k, row):
+    """The velocity of a state; counts where it is rank deficient."""
+    t = time_of(job.batch, n, k)
+    drive = drive_of(job.batch, n)
+    status, deficient = kinematic_velocity(job.vehicle, job.model, job.ground, drive, t, job.batch.q[n], job.s)
+    return status, int(deficient)
+
+
+@inlined
+def record_kinematics(job, n, count, row):
+    """The contacts."""
+    contacts = job.batch.contacts[n]
+    if row < contacts.shape[0]:
+        record_contacts(job.vehicle, job.s, contacts[row])
+
+
+@inlined
+def advance_kinematics(job, n, k, status):
+    """The state moves with the velocity."""
+    batch = job.batch
+    q = batch.q[n]
+    if batch.order == 1:
+        euler_step(q, batch.dt, job.s)
+    else:
+        t = time_of(batch, n, k)
+        status = runge_kutta_step(job.vehicle, job.model, job.ground, drive_of(batch, n), t, q, batch.dt, job.s)
+    return status, 0, 0
+
+
+kinematic_rollouts = rollouts_of(
+    "kinematic_rollouts", clear_kinematics, solve_kinematics, record_kinematics, advance_kinematics
+)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grouser._compile.jit import kernel
+from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.group import correct_slope, move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
@@ -28,6 +28,15 @@ class Function(NamedTuple):
     par: int
 
 
+@inlined
+def is_finite(values):
+    """Whether no entry is NaN or infinite."""
+    total = 0.0
+    for i in range(values.size):
+        total += abs(values[i])
+    return total < np.inf
+
+
 @kernel
 def kinematic_velocity(vehicle, model, ground, drive, t, q, s):
     """Joint-space velocity at state q into s.v; returns a status and whether the solution was rank deficient."""
@@ -41,10 +50,7 @@ def kinematic_velocity(vehicle, model, ground, drive, t, q, s):
     for a in range(vehicle.actuated.size):
         s.v[6 + vehicle.actuated[a]] = s.command[a]
     rank = constrained_velocity(vehicle, model, q, s)
-    total = 0.0
-    for i in range(s.v.size):
-        total += abs(s.v[i])
-    return OK if total < np.inf else DIVERGED, rank < model.counts[1]
+    return OK if is_finite(s.v) else DIVERGED, rank < model.counts[1]
 
 
 @kernel

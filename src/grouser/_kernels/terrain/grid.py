@@ -1,5 +1,7 @@
 """Ground laws on a uniform grid of nodes: bilinear, bicubic and cubic-spline interpolation.
 
+A law `…_second` also gives second derivatives: out = (h, h_x, h_y, h_xx, h_xy, h_yy).
+
 par = (xmin, xmax, ymin, ymax, 1/dx, 1/dy, nx, ny, then the nodes, y fastest). A missing node holds NaN, and
 every cell that uses it is outside the map. Cells are half open: a point between two is in the upper one.
 """
@@ -82,13 +84,101 @@ def bilinear_many(par, x, out, jac):
 bilinear.many = bilinear_many
 
 
-@kernel
+@inlined
 def hermite(u):
-    """Cubic Hermite weights of (value 0, value 1, slope 0, slope 1) at u, then their derivatives."""
+    """Cubic Hermite weights of (value 0, value 1, slope 0, slope 1) at u, their first and second derivatives."""
     w = 1.0 - u
     b = u * u * (3.0 - 2.0 * u)
     db = 6.0 * u * w
-    return 1.0 - b, b, u * w * w, -u * u * w, -db, db, w * (1.0 - 3.0 * u), u * (3.0 * u - 2.0)
+    ddb = 6.0 - 12.0 * u
+    return (
+        (1.0 - b, b, u * w * w, -u * u * w),
+        (-db, db, w * (1.0 - 3.0 * u), u * (3.0 * u - 2.0)),
+        (-ddb, ddb, 6.0 * u - 4.0, 6.0 * u - 2.0),
+    )
+
+
+@inlined
+def b_spline(u):
+    """The four uniform cubic B-spline weights at u, their first and second derivatives."""
+    w = 1.0 - u
+    uu = 0.5 * u * u
+    ww = 0.5 * w * w
+    w0 = ww * w / 3.0
+    w3 = uu * u / 3.0
+    w1 = 2.0 / 3.0 - uu * (2.0 - u)
+    d1 = u * (1.5 * u - 2.0)
+    return (
+        (w0, w1, 1.0 - w0 - w1 - w3, w3),
+        (-ww, d1, ww - d1 - uu, uu),
+        (w, 3.0 * u - 2.0, 1.0 - 3.0 * u, u),
+    )
+
+
+@inlined
+def weighted(w, p):
+    """Σ w p of four each."""
+    return w[0] * p[0] + w[1] * p[1] + w[2] * p[2] + w[3] * p[3]
+
+
+@inlined
+def hermite_sum(par, a, b, w):
+    """Along x between nodes a and b: value and ∂/∂y at the cell's lower and upper y, as `hermite` orders them."""
+    return (
+        weighted(w, (par[a], par[b], par[a + 1], par[b + 1])),
+        weighted(w, (par[a + 4], par[b + 4], par[a + 5], par[b + 5])),
+        weighted(w, (par[a + 2], par[b + 2], par[a + 3], par[b + 3])),
+        weighted(w, (par[a + 6], par[b + 6], par[a + 7], par[b + 7])),
+    )
+
+
+@inlined
+def spline_sum(par, a, row, w):
+    """Along x, of the four coefficients from each of a … a + 3."""
+    b = a + row
+    c = b + row
+    d = c + row
+    return (
+        weighted(w, (par[a], par[b], par[c], par[d])),
+        weighted(w, (par[a + 1], par[b + 1], par[c + 1], par[d + 1])),
+        weighted(w, (par[a + 2], par[b + 2], par[c + 2], par[d + 2])),
+        weighted(w, (par[a + 3], par[b + 3], par[c + 3], par[d + 3])),
+    )
+
+
+@inlined
+def bicubic_sums(par, i, j, u):
+    """Sums along x in cell (i, j), their first and second derivatives; what is not used is not computed."""
+    a = HEADER + 4 * (i * int(par[7]) + j)
+    b = a + 4 * int(par[7])
+    X = hermite(u)
+    return hermite_sum(par, a, b, X[0]), hermite_sum(par, a, b, X[1]), hermite_sum(par, a, b, X[2])
+
+
+@inlined
+def spline_sums(par, i, j, u):
+    """As `bicubic_sums`, of B-spline coefficients."""
+    row = int(par[7]) + 2
+    a = HEADER + i * row + j
+    X = b_spline(u)
+    return spline_sum(par, a, row, X[0]), spline_sum(par, a, row, X[1]), spline_sum(par, a, row, X[2])
+
+
+@inlined
+def write_slope(par, p, Y, out):
+    """Height and slope per metre, of sums p along x and weights Y along y."""
+    out[0] = weighted(Y[0], p[0])
+    out[1] = par[4] * weighted(Y[0], p[1])
+    out[2] = par[5] * weighted(Y[1], p[0])
+
+
+@inlined
+def write_second(par, p, Y, out):
+    """Height, slope and second derivatives per metre."""
+    write_slope(par, p, Y, out)
+    out[3] = par[4] * par[4] * weighted(Y[0], p[2])
+    out[4] = par[4] * par[5] * weighted(Y[1], p[1])
+    out[5] = par[5] * par[5] * weighted(Y[2], p[0])
 
 
 @law
@@ -97,38 +187,18 @@ def bicubic(par, x, out, jac):
     i, j, u, v = find_cell(par, x[0], x[1])
     if i < 0:
         out[0] = math.nan
-        return
-    ny = int(par[7])
-    a = HEADER + 4 * (i * ny + j)
-    b = a + 4 * ny
-    x0, x1, s0, s1, dx0, dx1, ds0, ds1 = hermite(u)
-    y0, y1, t0, t1, dy0, dy1, dt0, dt1 = hermite(v)
-    # Along x first: value and ∂/∂y at the cell's lower and upper y, then their derivatives by u.
-    lower = x0 * par[a] + x1 * par[b] + s0 * par[a + 1] + s1 * par[b + 1]
-    upper = x0 * par[a + 4] + x1 * par[b + 4] + s0 * par[a + 5] + s1 * par[b + 5]
-    lower_y = x0 * par[a + 2] + x1 * par[b + 2] + s0 * par[a + 3] + s1 * par[b + 3]
-    upper_y = x0 * par[a + 6] + x1 * par[b + 6] + s0 * par[a + 7] + s1 * par[b + 7]
-    lower_u = dx0 * par[a] + dx1 * par[b] + ds0 * par[a + 1] + ds1 * par[b + 1]
-    upper_u = dx0 * par[a + 4] + dx1 * par[b + 4] + ds0 * par[a + 5] + ds1 * par[b + 5]
-    lower_uy = dx0 * par[a + 2] + dx1 * par[b + 2] + ds0 * par[a + 3] + ds1 * par[b + 3]
-    upper_uy = dx0 * par[a + 6] + dx1 * par[b + 6] + ds0 * par[a + 7] + ds1 * par[b + 7]
-    out[0] = y0 * lower + y1 * upper + t0 * lower_y + t1 * upper_y
-    out[1] = par[4] * (y0 * lower_u + y1 * upper_u + t0 * lower_uy + t1 * upper_uy)
-    out[2] = par[5] * (dy0 * lower + dy1 * upper + dt0 * lower_y + dt1 * upper_y)
+    else:
+        write_slope(par, bicubic_sums(par, i, j, u), hermite(v), out)
 
 
-@kernel
-def b_spline(u):
-    """The four uniform cubic B-spline weights at u, then their derivatives."""
-    w = 1.0 - u
-    uu = 0.5 * u * u
-    ww = 0.5 * w * w
-    w0 = ww * w / 3.0
-    w3 = uu * u / 3.0
-    w1 = 2.0 / 3.0 - uu * (2.0 - u)
-    w2 = 1.0 - w0 - w1 - w3
-    d1 = u * (1.5 * u - 2.0)
-    return w0, w1, w2, w3, -ww, d1, ww - d1 - uu, uu
+@law
+def bicubic_second(par, x, out, jac):
+    """As `bicubic`: exact inside a cell; the second derivatives jump from cell to cell (C¹)."""
+    i, j, u, v = find_cell(par, x[0], x[1])
+    if i < 0:
+        out[0] = math.nan
+    else:
+        write_second(par, bicubic_sums(par, i, j, u), hermite(v), out)
 
 
 @law
@@ -137,22 +207,15 @@ def spline(par, x, out, jac):
     i, j, u, v = find_cell(par, x[0], x[1])
     if i < 0:
         out[0] = math.nan
-        return
-    row = int(par[7]) + 2
-    a = HEADER + i * row + j
-    b = a + row
-    c = b + row
-    d = c + row
-    x0, x1, x2, x3, dx0, dx1, dx2, dx3 = b_spline(u)
-    y0, y1, y2, y3, dy0, dy1, dy2, dy3 = b_spline(v)
-    h0 = x0 * par[a] + x1 * par[b] + x2 * par[c] + x3 * par[d]
-    h1 = x0 * par[a + 1] + x1 * par[b + 1] + x2 * par[c + 1] + x3 * par[d + 1]
-    h2 = x0 * par[a + 2] + x1 * par[b + 2] + x2 * par[c + 2] + x3 * par[d + 2]
-    h3 = x0 * par[a + 3] + x1 * par[b + 3] + x2 * par[c + 3] + x3 * par[d + 3]
-    g0 = dx0 * par[a] + dx1 * par[b] + dx2 * par[c] + dx3 * par[d]
-    g1 = dx0 * par[a + 1] + dx1 * par[b + 1] + dx2 * par[c + 1] + dx3 * par[d + 1]
-    g2 = dx0 * par[a + 2] + dx1 * par[b + 2] + dx2 * par[c + 2] + dx3 * par[d + 2]
-    g3 = dx0 * par[a + 3] + dx1 * par[b + 3] + dx2 * par[c + 3] + dx3 * par[d + 3]
-    out[0] = y0 * h0 + y1 * h1 + y2 * h2 + y3 * h3
-    out[1] = par[4] * (y0 * g0 + y1 * g1 + y2 * g2 + y3 * g3)
-    out[2] = par[5] * (dy0 * h0 + dy1 * h1 + dy2 * h2 + dy3 * h3)
+    else:
+        write_slope(par, spline_sums(par, i, j, u), b_spline(v), out)
+
+
+@law
+def spline_second(par, x, out, jac):
+    """As `spline`: exact, and continuous from cell to cell (C²)."""
+    i, j, u, v = find_cell(par, x[0], x[1])
+    if i < 0:
+        out[0] = math.nan
+    else:
+        write_second(par, spline_sums(par, i, j, u), b_spline(v), out)

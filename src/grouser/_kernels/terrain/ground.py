@@ -1,8 +1,9 @@
 """Ground laws. x = (x, y); out = (height, ∂height/∂x, ∂height/∂y); NaN as height: the map ends before here.
 
-This file holds the simple shapes and the laws made of other laws; grids are in `terrain_grid.py`, triangle
-meshes in `terrain_mesh.py`. Every law compares so that a NaN or infinite x or y falls outside, before any
-number becomes an index. No law uses jac, and no law writes to x.
+A law `…_second` also gives second derivatives, for wheels that roll on smooth ground: out = (h, h_x, h_y, h_xx, h_xy,
+h_yy). This file holds the simple shapes and the laws made of other laws; grids are in `grid.py`, triangle meshes in
+`mesh.py`, a user's formulas in `function.py` and `curvature.py`. Every law compares so that a NaN or infinite x or y
+falls outside, before any number becomes an index. No law uses jac, and no law writes to x.
 """
 
 import math
@@ -12,7 +13,7 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from grouser._compile.jit import entry
+from grouser._compile.jit import entry, inlined
 from grouser._compile.struct import Struct, integer
 from grouser._kernels.law import call_law, call_law_from_law, law
 
@@ -53,15 +54,29 @@ local_pair = _interpreted_pair if config.DISABLE_JIT else _local_pair
 """Pointer to two doubles on the caller's stack."""
 
 
-@law
-def plane(par, x, out, jac):
-    """par = (height at the origin, slope along x, slope along y)."""
+@inlined
+def plane_at(par, x, out):
+    """Height and slope of a plane."""
     if not (abs(x[0]) <= FAR and abs(x[1]) <= FAR):
         out[0] = math.nan
         return
     out[0] = par[0] + par[1] * x[0] + par[2] * x[1]
     out[1] = par[1]
     out[2] = par[2]
+
+
+@law
+def plane(par, x, out, jac):
+    """par = (height at the origin, slope along x, slope along y)."""
+    plane_at(par, x, out)
+
+
+@law
+def plane_second(par, x, out, jac):
+    """As `plane`: no curvature."""
+    plane_at(par, x, out)
+    for k in range(3, 6):
+        out[k] = 0.0
 
 
 @law
@@ -127,12 +142,9 @@ def stack(par, x, out, jac):
     out[2] = slope_y
 
 
-@law
-def moved(par, x, out, jac):
-    """par = (law address, parameter address, shift x, y, z, cos and sin of the yaw, −1 if mirrored else 1).
-
-    The child is mirrored (y → −y), then turned, then shifted.
-    """
+@inlined
+def move_child(par, x, out, jac):
+    """Height and slope of the child at the point it has under x; the rest of `out` is the child's own."""
     dx = x[0] - par[2]
     dy = x[1] - par[3]
     c = par[5]
@@ -146,6 +158,29 @@ def moved(par, x, out, jac):
     out[0] += par[4]
     out[1] = c * slope_u - s * slope_v
     out[2] = s * slope_u + c * slope_v
+
+
+@law
+def moved(par, x, out, jac):
+    """par = (law address, parameter address, shift x, y, z, cos and sin of the yaw, −1 if mirrored else 1).
+
+    The child is mirrored (y → −y), then turned, then shifted.
+    """
+    move_child(par, x, out, jac)
+
+
+@law
+def moved_second(par, x, out, jac):
+    """As `moved`; the law and parameters it names are those with second derivatives."""
+    move_child(par, x, out, jac)
+    c = par[5]
+    s = par[6]
+    uu = out[3]
+    uv = par[7] * out[4]
+    vv = out[5]
+    out[3] = c * c * uu - 2.0 * c * s * uv + s * s * vv
+    out[4] = c * s * (uu - vv) + (c * c - s * s) * uv
+    out[5] = s * s * uu + 2.0 * c * s * uv + c * c * vv
 
 
 @entry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,34 @@ from grouser._kernels.dynamics.scratch import DynamicModel, make_dynamic_scratch
 from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.scratch import make_scratch
 from grouser._kernels.simulation import drive as laws
-from grouser._kernels.simulation.rollout import Batch, DynamicJob, KinematicJob, kinematic_rollouts
+from grouser._kernels.simulation.rollout import (
+    COUNTED,
+    RECORDED,
+    STATUS,
+    TAKEN,
+    Batch,
+    DynamicJob,
+    KinematicJob,
+    kinematic_rollouts,
+)
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
+
+
+class Movable(Protocol):
+    """A model of motion, kinematic or dynamic."""
+
+    @property
+    def vehicle_arrays(self) -> VehicleArrays:
+        """The vehicle as the engine takes it."""
+
+    @property
+    def order(self) -> int:
+        """Order of the integrator of kinematics."""
+
+    def arrays(self, dt: float) -> KinematicModel | DynamicModel:
+        """The model as the engine takes it, for steps of dt [s]."""
 
 
 class Workspace:
@@ -26,43 +50,42 @@ class Workspace:
 
     def __init__(
         self,
-        vehicle: VehicleArrays,
-        model: KinematicModel | DynamicModel,
+        model: Movable,
         ground: Ground,
         *,
         dt: float,
         steps: int = 1,
-        order: int = 0,
         rows: int = 0,
         closing: bool = False,
     ) -> None:
-        """For a vehicle, a model and a ground as the engine takes them, and steps of dt [s].
+        """For a model, a ground as the engine takes it, and steps of dt [s].
 
-        steps: taken in a call, recorded are the first state and, if `closing`, the last; order: of the integrator of
-        kinematics; rows: of recorded states.
+        steps: taken in a call, recorded are the first state and, if `closing`, the last; rows: of recorded states.
         """
-        dynamic = isinstance(model, DynamicModel)
+        vehicle, arrays = model.vehicle_arrays, model.arrays(dt)
+        dynamic = isinstance(arrays, DynamicModel)
         nv, na = 5 + len(vehicle.parent), len(vehicle.actuated)
         details = 1 + closing
         self.batch: Batch = Batch.zeros(
             n=1, nq=nv + 1, nv=nv, nw=len(vehicle.wheel), na=na, rows=rows, details=details,
-            forced=details if dynamic else 0, t0=0.0, dt=dt, steps=steps, order=order, every=steps, closing=closing,
+            forced=details if dynamic else 0, t0=0.0, dt=dt, steps=steps, order=model.order, every=steps,
+            closing=closing,
         )  # fmt: skip
-        self.state: FloatArray = self.batch.q[0]
+        self.q: FloatArray = self.batch.q[0]
         """[quaternion w x y z, position x y z, joints], shape (nq,): where it is."""
         self.velocity: FloatArray = self.batch.v[0]
         """[ω rad/s, v m/s, joint rates], shape (nv,); of a dynamic model."""
         self.scratch = make_scratch(vehicle)
         self.dynamic_scratch: Any = None
         self.job: KinematicJob | DynamicJob
-        if isinstance(model, DynamicModel):
+        if isinstance(arrays, DynamicModel):
             from grouser._kernels.simulation.dynamic_rollout import dynamic_rollouts  # loaded when used: it takes 20 ms
 
-            self.dynamic_scratch = make_dynamic_scratch(vehicle, model)
-            self.job = DynamicJob(vehicle, model, ground, self.batch, self.scratch, self.dynamic_scratch)
+            self.dynamic_scratch = make_dynamic_scratch(vehicle, arrays)
+            self.job = DynamicJob(vehicle, arrays, ground, self.batch, self.scratch, self.dynamic_scratch)
             self._kernel = dynamic_rollouts
         else:
-            self.job = KinematicJob(vehicle, model, ground, self.batch, self.scratch)
+            self.job = KinematicJob(vehicle, arrays, ground, self.batch, self.scratch)
             self._kernel = kinematic_rollouts
         self.ground, self.dt = ground, dt
         self._ends: NDArray[np.int64] = self.batch.ends[0]
@@ -72,7 +95,7 @@ class Workspace:
         """Rates that the actuated joints are to have [rad/s or m/s], shape (na,), unless there is another drive."""
         self._kernel(self.job, 0, 0)  # no rollout: so that the first step need not wait for the compiler
 
-    def move(self, model: KinematicModel | DynamicModel, ground: Ground, dt: float) -> None:
+    def repoint(self, *, model: KinematicModel | DynamicModel, ground: Ground, dt: float) -> None:
         """Go on on another ground or with another step [s], for which the model is given again."""
         self.job.repoint(model=model, ground=ground)
         self.batch.repoint(dt=dt)
@@ -86,25 +109,25 @@ class Workspace:
     def run(self) -> int:
         """Take the steps; returns the status as a number. After an early end the state is the last good one."""
         self._kernel(self.job, 0, 1)
-        return self._ends.item(0)
+        return self._ends.item(STATUS)
 
     @property
     def steps(self) -> int:
         """Steps taken since `forget`."""
-        return self._ends.item(1)
+        return self._ends.item(TAKEN)
 
     @property
     def rows(self) -> int:
         """States that the last call recorded."""
-        return self._ends.item(2)
+        return self._ends.item(RECORDED)
 
     @property
     def deficient(self) -> int:
         """Steps since `forget` whose constraints left a velocity open; kinematics only."""
-        return self._ends.item(3)
+        return self._ends.item(COUNTED)
 
     def forget(self) -> None:
-        """Begin anew from the state: no steps are taken, and nothing is remembered of any."""
+        """Start again from the state: the count of steps is zero, and nothing is remembered of any."""
         self._ends[:] = 0
 
     def clear(self) -> None:
@@ -128,3 +151,25 @@ class Workspace:
     def _changing(self) -> list[FloatArray]:
         rooms = (self.batch, self.scratch, self.dynamic_scratch)
         return [*(room.memory_block for room in rooms if room is not None), self._par]
+
+
+class Mover:
+    """Base of what moves a workspace, whose addresses are of this process: a copy, pickled or deep, makes its own."""
+
+    _room: Workspace
+    _remade: ClassVar[tuple[str, ...]]
+    """Attributes that `_make` makes; the others are copied."""
+
+    def _make(self) -> None:
+        """Make the workspace, and what looks into it."""
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name not in self._remade}
+        return kept | {"memory": self._room.memory()}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        memory = kept.pop("memory")
+        self.__dict__.update(kept)
+        self._make()
+        self._room.recall(memory)
