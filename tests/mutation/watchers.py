@@ -44,7 +44,7 @@ WATCHERS = {
     "terrain/": ["tests/terrain", *CONTACT],
     "vehicles/": [*KINEMATICS, *MOTION],
 }
-OTHERS = ["tests/kernels/test_rotation.py", *KINEMATICS, *MOTION, *DYNAMICS, "tests/rolling"]
+OTHERS = ["tests/kernels/test_rotation_kernels.py", *KINEMATICS, *MOTION, *DYNAMICS, "tests/rolling"]
 """Of what all kernels use: linear algebra, rotations, work space."""
 
 

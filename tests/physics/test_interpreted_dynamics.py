@@ -26,7 +26,7 @@ hills = gr.terrain.rough(rms=0.1, length=3.0, seed=3, size=20.0, interpolation="
 model = gr.rolling.RollingModel(gr.vehicle("pvc"), hills)
 start = model.start(x=0.0, y=0.0, yaw=0.2)
 run = gr.rolling.roll(model, rates={"alpha1": 1.0, "alpha2": 1.0, "alpha3": 1.0}, duration=0.05, start=start)
-arrays += [run.state, run.contact]
+arrays += [run.state, run.rolling.coordinates]
 
 rng = np.random.default_rng(1)
 fusion = gr.fusion.Fusion(gr.fusion.FusionSettings(align=0.1, imu_position=(0.1, 0.0, 0.2)))

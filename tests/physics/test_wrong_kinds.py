@@ -15,7 +15,7 @@ FUNCTIONS = {
         (gr.rotation, ["from_quaternion", "from_rpy", "to_quaternion", "to_rpy"]),
         (gr.kinematics, ["frame_jacobian", "frame_poses", "rollover_margin"]),
         (gr.collision, ["contacts"]),
-        (gr.terrain, ["parse", "read", "grid", "mesh", "spline", "rough", "slope", "stack", "moved", "function"]),
+        (gr.terrain, ["parse", "read", "grid", "mesh", "spline", "rough", "slope", "stack", "moved", "law"]),
         (gr.vehicles, ["to_toml", "write_toml"]),
         (gr.fusion, ["Fusion", "fuse"]),
         (gr.odometry, ["body_slip", "ground_angles", "judge", "odometry_of", "ros_odometry"]),
@@ -23,9 +23,9 @@ FUNCTIONS = {
         (gr.rolling, ["RollingModel", "compare", "find_start", "judge", "load_shares", "roll"]),
         (gr.calibration, ["cut_log", "log_of_motion", "log_of_run"]),
         (gr.motion, ["available", "resolve"]),
-        (gr.slip, ["BodySlip", "DriveFrameSlip", "function"]),
-        (gr.contact, ["Table", "model"]),
-        (gr.drive, ["arc", "twist", "constant", "schedule", "table", "compiled"]),
+        (gr.slip, ["BodySlip", "DriveFrameSlip", "law"]),
+        (gr.contact, ["Table", "law"]),
+        (gr.drive, ["arc", "twist", "constant", "schedule", "table", "law"]),
     )
     for name in names
 }

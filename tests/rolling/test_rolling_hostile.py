@@ -48,8 +48,9 @@ def test_the_largest_sigma_still_closes_a_violation() -> None:
     assert run.rolling.closure_error[-1] < 1e-9
 
 
-def test_numbers_as_text_and_mappings_that_are_none() -> None:
-    assert roll(model(), rates=RATES, duration="0.1").steps == 10  # type: ignore[arg-type]
+def test_text_is_no_number_and_none_no_mapping() -> None:
+    with pytest.raises(GrouserError, match=r"duration: '0\.1' is not a number"):
+        roll(model(), rates=RATES, duration="0.1")  # type: ignore[arg-type]
     for weights in (None, [1.0]):
         with pytest.raises(GrouserError, match=r"weights: .* is not a Mapping"):
             model(weights=weights)

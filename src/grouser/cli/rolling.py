@@ -69,7 +69,7 @@ def rolling(
     ] = 0.6,
     out: Annotated[
         list[Path] | None,
-        typer.Option(help="A file ending in .npz .csv .tum .kitti .mcap .png .svg or .pdf; may be repeated."),
+        typer.Option(help="A file: .npz .csv .tum .kitti .mcap .png .svg .pdf. May be repeated."),
     ] = None,
     view: Annotated[Path | None, typer.Option(help="A page that plays the run in 3D (.html).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Designs compared, into a .png, .svg or .pdf file.")] = None,

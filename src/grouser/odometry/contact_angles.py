@@ -151,7 +151,7 @@ class ContactAngleEstimator:
 
     @property
     def surprise(self) -> float:
-        """Mean square of the residuals in sigmas of the latest sample that could be solved or refused."""
+        """Mean square of the residuals of the latest sample over their variance [1]."""
         return float(self._filter.sample.surprise)
 
     @property
