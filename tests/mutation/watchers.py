@@ -34,6 +34,7 @@ WATCHERS = {
     "fusion/": ["tests/fusion"],
     "gym/": ["tests/gym"],
     "joints/": ["tests/dynamics", "tests/actuation", "tests/physics/test_textbook_motions.py"],
+    "kinematics/steering": ["tests/traction", "tests/simulation/test_drives.py", "tests/kinematics", *MOTION],
     "kinematics/": [*KINEMATICS, *MOTION],
     "logs/": ["tests/logs"],
     "motion/": ["tests/motion", "tests/calibration", "tests/odometry"],
