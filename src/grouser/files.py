@@ -155,9 +155,13 @@ def check_schema(given: Any, file: str, schema: str, error: type[GrouserError]) 
 
 
 def toml_value(value: Any) -> str:
-    """Text, a number, a truth value, or a list or table of such, as TOML writes it."""
+    """Text, a number, a truth value, or a list or table of such, as TOML writes it; reading gives the same bits.
+
+    TOML has no null: entries of a table that are None are left out.
+    """
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(one)}" for key, one in value.items()) + " }"
+        rows = (f"{toml_key(str(key))} = {toml_value(one)}" for key, one in value.items() if one is not None)
+        return "{ " + ", ".join(rows) + " }"
     if isinstance(value, str):
         # JSON's escapes are TOML's, except that TOML also wants DEL escaped.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -165,7 +169,11 @@ def toml_value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, Iterable):
         return "[" + ", ".join(toml_value(one) for one in value) + "]"
-    return repr(value.item() if hasattr(value, "item") else value)  # NumPy's own repr names its type
+    if hasattr(value, "item"):  # NumPy's own repr names its type
+        return toml_value(value.item())
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"TOML has no value for {value!r:.60}")
+    return repr(value)
 
 
 def toml_key(name: str) -> str:
