@@ -91,6 +91,35 @@ def read_npz(path: str | os.PathLike[str], error: type[GrouserError]) -> dict[st
     raise error(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
 
 
+def read_mesh(
+    path: str | os.PathLike[str], error: type[GrouserError], *, limit: int, most_triangles: int
+) -> tuple[Any, Any]:
+    """Corners (n, 3) and triangles (k, 3) of a .stl, .obj or .ply file of at most `limit` bytes.
+
+    Materials and other files that it names are not read.
+    """
+    import io
+
+    import numpy as np
+
+    try:
+        import trimesh
+    except ImportError:
+        raise error(f"{path}: reading meshes needs trimesh; run: pip install grouser[mesh]") from None
+    data, kind = read_limited(path, limit, error), Path(path).suffix.lower()
+    options = {"skip_materials": True} if kind == ".obj" else {}
+    try:
+        loaded = trimesh.load_mesh(io.BytesIO(data), file_type=kind[1:], process=False, **options)
+        vertices, faces = np.asarray(loaded.vertices), np.asarray(loaded.faces)
+    except ImportError:  # of a library that guesses the encoding of text that is none
+        raise error(f"{path}: not a readable {kind} mesh (its text is not UTF-8)") from None
+    except Exception as reason:  # trimesh lets through whatever a damaged file makes NumPy raise
+        raise error(f"{path}: not a readable {kind} mesh ({str(reason)[:100]})") from None
+    if len(faces) > most_triangles:
+        raise error(f"{path}: {len(faces)} triangles; at most {most_triangles} are read")
+    return vertices, faces
+
+
 def as_path(path: str | os.PathLike[str], error: type[GrouserError]) -> Path:
     """The path, if it is one."""
     try:
