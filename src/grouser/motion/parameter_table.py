@@ -154,8 +154,3 @@ def _noise_row(field: str) -> Row:
 def meaning(name: str) -> str:
     """A few words."""
     return row_of(name).meaning
-
-
-def unit_of(name: str) -> str:
-    """SI; "1" for a mere number."""
-    return row_of(name).unit
