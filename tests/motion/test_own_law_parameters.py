@@ -1,4 +1,4 @@
-"""A user's own contact law: its parameters are listed as it declares them, and found from a log of a simulated drive."""
+"""A user's own contact law: its parameters are listed as it declares them, and found from a simulated log."""
 
 from __future__ import annotations
 
