@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtri
 
 from grouser._kernels.fusion import filter as kernels
 from grouser._kernels.fusion.memory import CLOCK, COUNTS, ESTIMATE, IMU, KEYFRAME, POSE, WHEELS, Drive
@@ -279,11 +278,13 @@ def _is_covariance(matrix: FloatArray) -> bool:
 
 def _innovations(source: Any) -> Innovations:
     """Statistics of the innovations of a source."""
+    from grouser.motion.consistency import nees_band
+
     rows = int(source.rows)
-    low, high = chdtri(rows, (0.975, 0.025)) / rows if rows else (np.nan, np.nan)
+    band = nees_band(rows, 1) if rows else (np.nan, np.nan)
     return Innovations(
         used=int(source.used),
         refused=int(source.refused),
         mean=float(source.squares) / rows if rows else float("nan"),
-        band=(float(low), float(high)),
+        band=band,
     )
