@@ -1,4 +1,4 @@
-"""Consistency of a filter: normalised errors over Monte Carlo runs, with chi-square bands."""
+"""Consistency of a filter: NEES over Monte Carlo runs, divided by its degrees of freedom, with chi-square bands."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtri
 
 from experiments.sensors import SensedDrive
 from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.fusion.sensor_log import FusedPath
+from grouser.motion import consistency as normalised
 
 PARTS = {
     "pose": [0, 1, 2, 6, 7, 8],
@@ -33,7 +33,7 @@ class Consistency:
     runs: int
     """How many."""
     degrees: int
-    """Degrees of freedom: what the mean should be."""
+    """Degrees of freedom, by which NEES is divided: 1 is consistent."""
     band: tuple[float, float]
     """Where the mean over runs lies with 95 %, at any one time."""
 
@@ -75,22 +75,18 @@ def errors(fused: FusedPath, drive: SensedDrive) -> FloatArray:
 
 
 def nees(fused: FusedPath, drive: SensedDrive, part: str = "all") -> FloatArray:
-    """Squared normalised errors δᵀ P⁻¹ δ at each estimate, (n,)."""
+    """NEES δᵀ P⁻¹ δ / (entries of δ) at each estimate, (n,)."""
     if part not in PARTS:
         raise SimulationError(f"part: {part!r:.40} is not one of {', '.join(PARTS)}")
     pick = PARTS[part]
-    e = errors(fused, drive)[:, pick]
-    P = fused.covariance[:, pick][:, :, pick]
-    squares: FloatArray = np.einsum("ni,ni->n", e, np.linalg.solve(P, e[:, :, None])[:, :, 0])
-    return squares
+    return normalised.nees(errors(fused, drive)[:, pick], fused.covariance[:, pick][:, :, pick])
 
 
-def consistency(time: FloatArray, runs: Sequence[FloatArray], part: str = "all", *, level: float = 0.95) -> Consistency:
+def consistency(time: FloatArray, runs: Sequence[FloatArray], part: str = "all") -> Consistency:
     """From the NEES of several runs at the same times."""
     values = np.stack(runs)
     n, degrees = len(values), len(PARTS[part])
-    low, high = chdtri(n * degrees, (0.5 * (1.0 + level), 0.5 * (1.0 - level))) / n
-    return Consistency(time, values.mean(axis=0), n, degrees, (float(low), float(high)))
+    return Consistency(time, values.mean(axis=0), n, degrees, normalised.nees_band(n, degrees))
 
 
 def logarithm(R: FloatArray) -> FloatArray:

@@ -87,7 +87,7 @@ class Outcome:
             row[f"{source}_end"] = float(self.error[source][:, -1].mean())
             row[f"{source}_rms"] = float(np.sqrt((self.error[source] ** 2).mean()))
         c = self.consistency
-        row |= {"nees": c.average, "band": f"{c.band[0]:.1f}–{c.band[1]:.1f}", "inside": c.inside, "above": c.above}
+        row |= {"nees": c.average, "band": f"{c.band[0]:.2f}–{c.band[1]:.2f}", "inside": c.inside, "above": c.above}
         return row
 
 
@@ -143,8 +143,9 @@ def run_fusion(quick: bool, progress: Progress) -> Result:
         notes=[
             "Errors in metres: mean at the end of a drive of 27 to 29 m, and root mean square along it. Wheels alone "
             "are given the true roll and pitch; visual alone loses the motion while there are no images.",
-            "`nees` is the mean over runs and time of all 15 states; `band` is where the mean over runs lies with "
-            "95 % at one time, `inside` the share of the time it does, `above` the share in which it is overconfident.",
+            "`nees` is the mean over runs and time, of all 15 states and divided by 15 (1 is consistent); `band` is "
+            "where the mean over runs lies with 95 % at one time, `inside` the share of the time it does, `above` the "
+            "share in which it is overconfident.",
             "The slip settings are from another ground than these. The paper gives no numbers of its filter.",
         ],
         settings={
@@ -219,5 +220,5 @@ def draw(outcomes: list[Outcome], path: str | os.PathLike[str]) -> None:
         band.axhspan(low, high, color=style.FAINT, alpha=0.2)
         band.set_ylim(top=1.3 * band.get_ylim()[1])  # as above
         band.legend(ncols=2, loc="upper right")
-        style.label(band, x="time [s]", y="mean NEES of 15 states [1]", title="95 % band shaded")
+        style.label(band, x="time [s]", y="mean NEES of 15 states / 15 [1]", title="95 % band shaded")
         style.save(figure, path)

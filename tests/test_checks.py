@@ -122,3 +122,10 @@ def test_what_is_written_as_toml_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text('schema = "own/file@2"\nvalue = ' + toml_value(value), encoding="utf-8")
     assert read_toml(path, "own/file@2", OwnError) == {"value": value}
+
+
+def test_toml_leaves_out_none_takes_numpy_and_refuses_other_things() -> None:
+    assert toml_value({"none": None, "on": np.bool_(True), "n": np.int64(3)}) == "{ on = true, n = 3 }"
+    assert toml_value(np.array([[0.1, 2.0]])) == "[[0.1, 2.0]]"
+    with pytest.raises(TypeError, match="TOML has no value for"):
+        toml_value([object()])

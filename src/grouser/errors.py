@@ -35,3 +35,7 @@ class CalibrationError(GrouserError):
 
 class OdometryError(GrouserError):
     """Odometry, or one of its signals, was given something it cannot use."""
+
+
+class FusionError(GrouserError):
+    """The fusion filter, its settings or one of its measurements cannot be used."""

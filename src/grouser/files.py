@@ -91,6 +91,35 @@ def read_npz(path: str | os.PathLike[str], error: type[GrouserError]) -> dict[st
     raise error(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
 
 
+def read_mesh(
+    path: str | os.PathLike[str], error: type[GrouserError], *, limit: int, most_triangles: int
+) -> tuple[Any, Any]:
+    """Corners (n, 3) and triangles (k, 3) of a .stl, .obj or .ply file of at most `limit` bytes.
+
+    Materials and other files that it names are not read.
+    """
+    import io
+
+    import numpy as np
+
+    try:
+        import trimesh
+    except ImportError:
+        raise error(f"{path}: reading meshes needs trimesh; run: pip install grouser[mesh]") from None
+    data, kind = read_limited(path, limit, error), Path(path).suffix.lower()
+    options = {"skip_materials": True} if kind == ".obj" else {}
+    try:
+        loaded = trimesh.load_mesh(io.BytesIO(data), file_type=kind[1:], process=False, **options)
+        vertices, faces = np.asarray(loaded.vertices), np.asarray(loaded.faces)
+    except ImportError:  # of a library that guesses the encoding of text that is none
+        raise error(f"{path}: not a readable {kind} mesh (its text is not UTF-8)") from None
+    except Exception as reason:  # trimesh lets through whatever a damaged file makes NumPy raise
+        raise error(f"{path}: not a readable {kind} mesh ({str(reason)[:100]})") from None
+    if len(faces) > most_triangles:
+        raise error(f"{path}: {len(faces)} triangles; at most {most_triangles} are read")
+    return vertices, faces
+
+
 def as_path(path: str | os.PathLike[str], error: type[GrouserError]) -> Path:
     """The path, if it is one."""
     try:
@@ -155,9 +184,13 @@ def check_schema(given: Any, file: str, schema: str, error: type[GrouserError]) 
 
 
 def toml_value(value: Any) -> str:
-    """Text, a number, a truth value, or a list or table of such, as TOML writes it."""
+    """Text, a number, a truth value, or a list or table of such, as TOML writes it; reading gives the same bits.
+
+    TOML has no null: entries of a table that are None are left out.
+    """
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(one)}" for key, one in value.items()) + " }"
+        rows = (f"{toml_key(str(key))} = {toml_value(one)}" for key, one in value.items() if one is not None)
+        return "{ " + ", ".join(rows) + " }"
     if isinstance(value, str):
         # JSON's escapes are TOML's, except that TOML also wants DEL escaped.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -165,7 +198,11 @@ def toml_value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, Iterable):
         return "[" + ", ".join(toml_value(one) for one in value) + "]"
-    return repr(value.item() if hasattr(value, "item") else value)  # NumPy's own repr names its type
+    if hasattr(value, "item"):  # NumPy's own repr names its type
+        return toml_value(value.item())
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"TOML has no value for {value!r:.60}")
+    return repr(value)
 
 
 def toml_key(name: str) -> str:

@@ -65,7 +65,7 @@ def test_people_read_what_the_numbers_mean(
     ("arguments", "sentence"),
     [
         (["LOG", "--manifest", "M", "--fit", "nowhere.toml"], "nowhere.toml: there is no such file"),
-        (["LOG", "--manifest", "M", "--fit", "M"], "is it a fit file?"),
+        (["LOG", "--manifest", "M", "--fit", "M"], "expected 'grouser/fit@1'"),
         (["LOG", "--manifest", "M"], "Missing option '--fit'"),
         (["LOG", "--manifest", "M", "--fit", "F", "--interval", "-1"], "--interval: -1 is not a positive number"),
         (["LOG", "--manifest", "M", "--fit", "F", "--plot", "a.gif"], "a picture ends in one of"),

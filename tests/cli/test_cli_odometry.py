@@ -104,7 +104,7 @@ def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "sentence"),
     [
         (["LOG", "--manifest", "M", "--fit", "nowhere.toml"], "nowhere.toml: there is no such file"),
-        (["LOG", "--manifest", "M", "--fit", "M"], "is it a fit file?"),
+        (["LOG", "--manifest", "M", "--fit", "M"], "expected 'grouser/fit@1'"),
         (["LOG", "--manifest", "M", "--fit", "F", "--gyro"], "has no gyro about the body's z axis"),
         (["LOG", "--manifest", "M", "--fit", "F", "--out", "a.bag"], "ends in .tum or .csv"),
         (["LOG", "--manifest", "M", "--fit", "F", "--plot", "a.gif"], "a picture ends in one of"),

@@ -89,7 +89,7 @@ def test_a_log_is_reported_as_odometry_in_the_users_own_words(
         (["fit.toml", "--gyro"], "--gyro: does nothing in a report of a fit"),
         (["run.npz", "--out", "page.pdf"], "a report ends in .html"),
         (["none.npz"], "no such file"),
-        (["log.toml"], "is it a fit file?"),
+        (["log.toml"], "expected 'grouser/fit@1'"),
     ],
 )
 def test_mistakes_are_one_sentence_and_leave_nothing(

@@ -8,7 +8,7 @@ import pytest
 
 import grouser as gr
 from grouser import rotation
-from grouser.errors import OdometryError, SimulationError
+from grouser.errors import FusionError, OdometryError
 from grouser.fusion import Fusion, FusionSettings
 from grouser.odometry import ros_odometry, write_csv, write_tum
 from grouser.odometry.estimate import NOT_OBSERVED
@@ -45,7 +45,7 @@ def aligned(start=0.0, **settings):
 def test_what_has_another_shape_is_refused_by_name_and_nothing_is_taken_in(call, said):
     fusion = aligned()
     before = fusion.estimate
-    with pytest.raises(SimulationError, match=said):
+    with pytest.raises(FusionError, match=said):
         call(fusion)
     assert fusion.time == before.time
     fusion.imu(1.5, (0.0, 0.0, 0.0), REST)
@@ -66,12 +66,12 @@ def test_a_matrix_that_is_no_covariance_is_a_fault(matrix):
 
 def test_settings_may_be_lists():
     assert FusionSettings(imu_position=[0.1, 0.0, 0.2]).imu_position == (0.1, 0.0, 0.2)
-    with pytest.raises(SimulationError, match="fusion imu_position"):
+    with pytest.raises(FusionError, match="fusion imu_position"):
         FusionSettings(imu_position=0.1)
 
 
 def test_a_slow_imu_needs_a_longer_gap():
-    with pytest.raises(SimulationError, match=r"fusion gap: 0\.05 s is not longer than the 0\.05 s between"):
+    with pytest.raises(FusionError, match=r"fusion gap: 0\.05 s is not longer than the 0\.05 s between"):
         FusionSettings(rate=20.0)
     slow = Fusion(FusionSettings(rate=20.0, gap=0.2))
     for k in range(40):

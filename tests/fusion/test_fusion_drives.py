@@ -72,7 +72,7 @@ def test_the_true_path_closes_under_its_own_imu(suite):
 
 
 def test_errors_and_nees_agree_with_a_known_perturbation(suite):
-    """χ_true = χ Exp(δ): an estimate displaced by δ has that error, and NEES δᵀ P⁻¹ δ."""
+    """χ_true = χ Exp(δ): an estimate displaced by δ has that error, and NEES δᵀ P⁻¹ δ / 9."""
     from dataclasses import replace
 
     from grouser import rotation
@@ -92,14 +92,14 @@ def test_errors_and_nees_agree_with_a_known_perturbation(suite):
         position=drive.path.position(t) - R @ J @ delta[6:9],
     )
     assert errors(moved, drive)[:, :9] == pytest.approx(np.tile(delta, (len(t), 1)), abs=1e-9)
-    expected = [delta @ np.linalg.solve(P[:9, :9], delta) for P in moved.covariance]
+    expected = [delta @ np.linalg.solve(P[:9, :9], delta) / 9.0 for P in moved.covariance]
     assert nees(moved, drive, "navigation") == pytest.approx(expected)
 
 
 def test_consistency_of_chi_square_samples_is_inside_and_of_larger_ones_above():
     random = np.random.default_rng(0)
     t = np.arange(400.0)
-    runs = list(random.chisquare(15, (20, 400)))
+    runs = list(random.chisquare(15, (20, 400)) / 15.0)
     honest = consistency(t, runs)
     assert honest.degrees == len(PARTS["all"]) == 15
     assert honest.inside > 0.9

@@ -297,6 +297,12 @@ def move(track, dt):
     keep(now, track, now.samples % track.past.shape[0])
 
 
+@pytest.mark.parametrize("name", ["sum", "mean", "dtype", "size", "real", "round"])
+def test_a_field_of_a_record_is_not_called_as_what_all_records_have(name):
+    with pytest.raises(TypeError, match=f"a field of a record cannot be called '{name}', which is an attribute"):
+        record_type(time=(), **{name: 3})
+
+
 def test_records_change_in_compiled_code_and_are_seen_in_python():
     track = Track.zeros(n=3)
     track.ahead[:] = 7.0

@@ -141,7 +141,7 @@ def test_a_newer_file_is_refused_politely(tmp_path):
     with pytest.raises(CalibrationError, match="newer Grouser"):
         read_fit(path)
     path.write_text('schema = "grouser/log@1"\n')
-    with pytest.raises(CalibrationError, match="is it a fit file"):
+    with pytest.raises(CalibrationError, match="expected 'grouser/fit@1'"):
         read_fit(path)
     with pytest.raises(CalibrationError, match="no such file"):
         read_fit(tmp_path / "none.toml")

@@ -323,7 +323,7 @@ def test_meshes_are_drawn_for_frames_that_exist(run: gr.Run, tmp_path: Path) -> 
     for meshes, said in (
         ({"hull": file}, "no vehicle has a frame 'hull'"),
         ({"body": tmp_path / "hull.glb"}, r"ends in one of \.stl, \.obj"),
-        ({"body": tmp_path / "missing.stl"}, "cannot be read"),
+        ({"body": tmp_path / "missing.stl"}, "no such file"),
         ({"body": tmp_path / "bad.stl"}, r"bad\.stl"),
     ):
         with pytest.raises(gr.GrouserError, match=said):

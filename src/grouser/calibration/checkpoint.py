@@ -12,8 +12,8 @@ from typing import Any
 from grouser._version import __version__
 from grouser.calibration.follow import LogFollower, Place
 from grouser.errors import CalibrationError
-from grouser.files import write_whole
-from grouser.motion.fit_file import model_tables, read_tables, table_lines, toml_value, vars_of, whole
+from grouser.files import read_toml, toml_value, write_whole
+from grouser.motion.fit_file import model_tables, table_lines, vars_of, whole
 from grouser.vehicles.toml import to_toml
 
 SCHEMA = "grouser/stream@1"
@@ -36,9 +36,7 @@ def save_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None
 def load_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None:
     """Bring a follower to where a checkpoint was made; one of another log, manifest or model is refused."""
     where = Path(path)
-    tables = read_tables(where, "checkpoint", MAX_BYTES)
-    if tables.get("schema") != SCHEMA:
-        raise CalibrationError(f'{where.name}, field schema: {tables.get("schema")!r:.40} is not "{SCHEMA}"')
+    tables = read_toml(where, SCHEMA, CalibrationError, limit=MAX_BYTES)
     with whole(where, "checkpoint"):
         _refuse_others(tables["made_for"], _made_for(follower), where.name)
         kinds = typing.get_type_hints(Place)

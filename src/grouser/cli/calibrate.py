@@ -184,8 +184,8 @@ def _share(split: float | None, logs: int) -> float:
 def _list(given: motions.Wanted, manifest: Path | None, as_json: bool) -> None:
     from grouser.logs.log import Sensor
     from grouser.logs.manifest import load_manifest
-    from grouser.motion.parameter_table import meaning, unit_of
-    from grouser.motion.parameters import available, default
+    from grouser.motion.parameter_table import meaning
+    from grouser.motion.parameters import available, default, unit_of
 
     read = None if manifest is None else load_manifest(manifest)
     sensor = Sensor() if read is None else Sensor(**read.sensor.model_dump())
@@ -196,7 +196,7 @@ def _list(given: motions.Wanted, manifest: Path | None, as_json: bool) -> None:
         rows = [
             {
                 "name": p.name, "value": p.value, "sigma": p.sigma,
-                "lower": _finite(p.lower), "upper": _finite(p.upper), "unit": unit_of(p.name),
+                "lower": _finite(p.lower), "upper": _finite(p.upper), "unit": unit_of(motion, p.name),
                 "meaning": meaning(p.name), "default": p.name in first,
             }
             for p in found
@@ -209,7 +209,7 @@ def _list(given: motions.Wanted, manifest: Path | None, as_json: bool) -> None:
         [
             (
                 "*" if p.name in first else "", p.name, f"{p.value:.4g}", f"{p.sigma:.3g}", f"{p.lower:.3g}",
-                f"{p.upper:.3g}", unit_of(p.name), meaning(p.name),
+                f"{p.upper:.3g}", unit_of(motion, p.name), meaning(p.name),
             )
             for p in found
         ],
@@ -270,13 +270,14 @@ def _print(fit: Fit, model: str, tried: dict[str, Evaluation], share: float, log
 
 def print_parameters(fit: Fit, title: str) -> None:
     """A table of the parameters found."""
-    from grouser.motion.parameter_table import meaning, unit_of
+    from grouser.motion.parameter_table import meaning
+    from grouser.motion.parameters import unit_of
 
     sigma = fit.sigma
     rows = [
         (
-            p.name, f"{v:.5g}", f"± {sigma[p.name]:.2g}", f"{p.value:.4g} ± {p.sigma:.2g}", unit_of(p.name),
-            meaning(p.name),
+            p.name, f"{v:.5g}", f"± {sigma[p.name]:.2g}", f"{p.value:.4g} ± {p.sigma:.2g}",
+            unit_of(fit.model, p.name), meaning(p.name),
         )
         for p, v in zip(fit.parameters, fit.vector.tolist(), strict=True)
     ]  # fmt: skip

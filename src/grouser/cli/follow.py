@@ -245,8 +245,10 @@ class Screen:
         from rich.table import Table
         from rich.text import Text
 
-        from grouser.motion.parameter_table import meaning, unit_of
+        from grouser.motion.parameter_table import meaning
+        from grouser.motion.parameters import unit_of
 
+        motion = follower.calibrator.motion
         names, prior = follower.calibrator.filter.names, {p.name: p.sigma for p in follower.calibrator.parameters}
         wide = self._console.width >= console.WIDE
         table = Table(box=None, pad_edge=False)
@@ -256,7 +258,7 @@ class Screen:
             table.add_column(name, justify="right" if right else "left", no_wrap=True, overflow="ellipsis")
         fits = len(names) if len(names) <= room + 1 else max(room, 1)
         for name, value, sigma in list(zip(names, update.values, update.sigma, strict=True))[:fits]:
-            shown = (name, *rounded(value, sigma), f"{100.0 * sigma / prior[name]:.0f} %", unit_of(name))
+            shown = (name, *rounded(value, sigma), f"{100.0 * sigma / prior[name]:.0f} %", unit_of(motion, name))
             table.add_row(*shown, *((meaning(name),) if wide else ()))
         if fits == len(names):
             return [table]

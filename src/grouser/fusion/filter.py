@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtri
 
-from grouser import checks
 from grouser._kernels.fusion import filter as kernels
 from grouser._kernels.fusion.memory import CLOCK, COUNTS, ESTIMATE, IMU, KEYFRAME, POSE, WHEELS, Drive
 from grouser._kernels.fusion.memory import FAULTS as FAULT_COUNTS
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
+from grouser.errors import FusionError
 from grouser.fusion.estimate import FusionEstimate
-from grouser.fusion.settings import FusionSettings
+from grouser.fusion.settings import FusionSettings, check
 
 logger = logging.getLogger("grouser.odometry")
 
@@ -91,11 +89,11 @@ class Fusion:
         self, settings: FusionSettings | None = None, *, position: ArrayLike = (0.0, 0.0, 0.0), yaw: float = 0.0
     ) -> None:
         """Start at a position [m] with a yaw [rad]."""
-        self.settings = checks.instance(
+        self.settings = check.instance(
             FusionSettings() if settings is None else settings, FusionSettings, "settings", "use FusionSettings(…)"
         )
-        self._start = checks.array(position, "position", (3,))
-        self._memory = self.settings.memory(checks.number(yaw, "yaw"))
+        self._start = check.array(position, "position", (3,))
+        self._memory = self.settings.memory(check.number(yaw, "yaw"))
         self._one = Drive.zeros(n=1, rows=1, every=0)
         self._said: set[str] = set()
         self._bind()
@@ -130,7 +128,7 @@ class Fusion:
         """
         rows = np.asarray(observed, dtype=bool)
         if rows.shape != (6,):
-            raise SimulationError(f"observed: has shape {rows.shape}, needs (6,)")
+            raise FusionError(f"observed: has shape {rows.shape}, needs (6,)")
         stamp = _time(t)
         velocity = np.where(rows, _entries(twist, "twist", (6,)), 0.0)
         matrix = np.where(rows[:, None] & rows, _entries(covariance, "covariance", (6, 6)), 0.0)
@@ -254,9 +252,9 @@ def _fields(records: Any) -> dict[str, FloatArray]:
 
 def _entries(value: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
     """As an array of a shape; entries may be NaN, which is a fault and counted, but nothing is broadcast to fit."""
-    result = checks.real(value, name)
+    result = check.real(value, name)
     if result.shape != shape:
-        raise SimulationError(f"{name}: has shape {result.shape}, needs {shape}")
+        raise FusionError(f"{name}: has shape {result.shape}, needs {shape}")
     return result
 
 
@@ -265,7 +263,7 @@ def _time(t: float, name: str = "t") -> float:
     try:
         return float(t)
     except (TypeError, ValueError):
-        raise SimulationError(f"{name}: {t!r:.60} is not a number") from None
+        raise FusionError(f"{name}: {t!r:.60} is not a number") from None
 
 
 def _is_covariance(matrix: FloatArray) -> bool:
@@ -280,11 +278,13 @@ def _is_covariance(matrix: FloatArray) -> bool:
 
 def _innovations(source: Any) -> Innovations:
     """Statistics of the innovations of a source."""
+    from grouser.motion.consistency import nees_band
+
     rows = int(source.rows)
-    low, high = chdtri(rows, (0.975, 0.025)) / rows if rows else (np.nan, np.nan)
+    band = nees_band(rows, 1) if rows else (np.nan, np.nan)
     return Innovations(
         used=int(source.used),
         refused=int(source.refused),
         mean=float(source.squares) / rows if rows else float("nan"),
-        band=(float(low), float(high)),
+        band=band,
     )

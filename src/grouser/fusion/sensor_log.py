@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from grouser import checks
 from grouser._kernels.fusion.memory import EVENT, IMU, KEYFRAME, POSE, WHEELS
 from grouser.checks import FloatArray
 from grouser.fusion.filter import OBSERVED, Fusion, Innovations
-from grouser.fusion.settings import FusionSettings
+from grouser.fusion.settings import FusionSettings, check
 
 RANK = np.zeros(4, dtype=np.int64)
 """Order of events that arrive at the same time, by kind."""
@@ -119,8 +118,8 @@ def fuse(
     every: int = 10,
 ) -> FusedPath:
     """Filter a whole drive from a position [m] and yaw [rad]; the estimate of every `every`-th IMU sample is kept."""
-    checks.instance(log, SensorLog, "log", "use grouser.fusion.SensorLog(…)")
-    checks.count(every, "every")
+    check.instance(log, SensorLog, "log", "use grouser.fusion.SensorLog(…)")
+    check.count(every, "every")
     fusion = Fusion(settings, position=position, yaw=yaw)
     rows = fusion.feed(log.events(), every)
     return FusedPath(

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtri
 
-from grouser import checks
 from grouser._kernels.constants import GRAVITY
 from grouser._kernels.fusion import memory as kernels
 from grouser._kernels.fusion.memory import FusionMemory
-from grouser.errors import SimulationError
+from grouser.checks import Checker
+from grouser.errors import FusionError
+
+check = Checker(FusionError)
 
 LOST_GYRO, LOST_ACCELERATION = 1.0, 0.1
 """Error of a saturated or interrupted sensor as a share of its range: all of it for a gyro in a long turn, a tenth for
@@ -113,22 +115,22 @@ class FusionSettings:
             value = getattr(self, field.name)
             if isinstance(field.default, tuple):
                 length = len(field.default)
-                numbers = checks.array(value, f"fusion {field.name}", (length,))
+                numbers = check.array(value, f"fusion {field.name}", (length,))
                 if field.name not in ("imu_position", "wheel_point") and not (numbers > 0.0).all():
-                    raise SimulationError(f"fusion {field.name}: {value} must be positive")
+                    raise FusionError(f"fusion {field.name}: {value} must be positive")
                 object.__setattr__(self, field.name, tuple(float(v) for v in numbers))
             elif field.name != "clones":
-                object.__setattr__(self, field.name, checks.positive(value, f"fusion {field.name}"))
+                object.__setattr__(self, field.name, check.positive(value, f"fusion {field.name}"))
         if not 0.5 <= self.gate < 1.0:
-            raise SimulationError(f"fusion gate: {self.gate:g} is not a probability from 0.5 to below 1")
+            raise FusionError(f"fusion gate: {self.gate:g} is not a probability from 0.5 to below 1")
         if self.gap * self.rate <= 1.0:
-            raise SimulationError(
+            raise FusionError(
                 f"fusion gap: {self.gap:g} s is not longer than the {1.0 / self.rate:g} s between IMU samples at rate ="
                 f" {self.rate:g} Hz, so every sample would be a fault; use at least {2.0 / self.rate:g} s"
             )
-        checks.count(self.clones, "fusion clones", least=4, most=64)
+        check.count(self.clones, "fusion clones", least=4, most=64)
         if self.history * self.rate > 1e5:
-            raise SimulationError(f"fusion history: {self.history:g} s at {self.rate:g} Hz does not fit in memory")
+            raise FusionError(f"fusion history: {self.history:g} s at {self.rate:g} Hz does not fit in memory")
 
     def replace(self, **changes: object) -> FusionSettings:
         """A copy with some fields changed."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import os
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +18,7 @@ from grouser.contact import ErpCfm, Ishigami, Pacejka, PiecewiseLinear
 from grouser.contact.pacejka import MagicFormula
 from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError, GrouserError
-from grouser.files import write_whole
+from grouser.files import check_schema, read_toml, toml_value, write_whole
 from grouser.kinematics import Kinematics
 from grouser.kinematics.model import Weights
 from grouser.logs.log import Sensor
@@ -67,8 +65,7 @@ ROWS = {
 
 def write_fit(fit: Fit, path: str | os.PathLike[str]) -> None:
     """Write a fit whole or not at all."""
-    text = fit_text(fit)
-    write_whole(path, lambda stream: stream.write(text.encode()), CalibrationError)
+    write_whole(path, lambda stream: stream.write(fit_text(fit).encode()), CalibrationError)
 
 
 def fit_text(fit: Fit) -> str:
@@ -100,33 +97,12 @@ def read_fit(path: str | os.PathLike[str], *, ground: Terrain | None = None) -> 
     where = Path(path)
     if not where.exists():
         raise CalibrationError(f"{where}: there is no such file; `grouser calibrate … --out fit.toml` makes one")
-    tables = read_tables(where, "fit file", MAX_BYTES)
-    given = tables.get("schema")
-    if given != SCHEMA:
-        kind, _, version = str(given).partition("@")
-        if kind == "grouser/fit" and version.isdecimal() and int(version) > int(SCHEMA.partition("@")[2]):
-            raise CalibrationError(
-                f"{where.name}: was written by a newer Grouser ('{given}'), this one reads '{SCHEMA}'"
-            )
-        raise CalibrationError(f'{where.name}, field schema: {given!r:.40} is not "{SCHEMA}"; is it a fit file?')
+    tables = read_toml(where, SCHEMA, CalibrationError, limit=MAX_BYTES)
     with whole(where, "fit file"):
         try:
             return _fit(tables, where.name, ground)
         except GrouserError as error:
             raise CalibrationError(f"{where.name}: {error}") from None
-
-
-def read_tables(path: Path, what: str, largest: int) -> dict[str, Any]:
-    """The tables of a TOML file of at most `largest` bytes."""
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(largest + 1)
-        if len(data) > largest:
-            raise CalibrationError(f"{path.name}: is larger than {largest // 10**6} MB, which no {what} needs")
-        return tomllib.loads(data.decode())
-    except (OSError, ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else f"{error!s:.200}"
-        raise CalibrationError(f"{path.name}: is not a {what}: {reason}") from None
 
 
 @contextmanager
@@ -141,8 +117,7 @@ def whole(path: Path, what: str) -> Iterator[None]:
 
 def _fit(tables: dict[str, Any], file: str, ground: Terrain | None) -> Fit:
     shape = dict(tables["vehicle"])
-    if shape.pop("schema", None) != VEHICLE_SCHEMA:
-        raise CalibrationError(f'table [vehicle], field schema: is not "{VEHICLE_SCHEMA}"')
+    check_schema(shape.pop("schema", None), "table [vehicle]", VEHICLE_SCHEMA, CalibrationError)
     rows, noise, model = tables["parameters"], tables["noise"], tables["model"]
     result, training, train = tables["result"], tables["training"], tables.get("powertrain")
     parameters = [Parameter(name=str(r["name"]), **{v: float(r[k]) for k, v in ROWS.items()}) for r in rows]
@@ -299,22 +274,5 @@ def _number(value: Any, name: str) -> float:
 
 
 def table_lines(name: str, values: dict[str, Any]) -> list[str]:
+    """A table with a row for each value that is not None."""
     return [f"[{name}]", *(f"{k} = {toml_value(v)}" for k, v in values.items() if v is not None), ""]
-
-
-def toml_value(value: Any) -> str:
-    """A TOML value; numbers in full, so that reading gives the same bits."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    if isinstance(value, (float, np.floating)):
-        return repr(float(value))
-    if isinstance(value, dict):
-        pairs = [f"{json.dumps(str(k))} = {toml_value(v)}" for k, v in value.items() if v is not None]
-        return "{ " + ", ".join(pairs) + " }"
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return "[" + ", ".join(toml_value(v) for v in value) + "]"
-    raise CalibrationError(f"{value!r:.60} cannot be written into a fit file")

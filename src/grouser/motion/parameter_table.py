@@ -100,7 +100,7 @@ TABLE = {
     "contact.friction": Row("coefficient of friction", "1", friction),
     "contact.slip_stiffness_x": Row("force per slip speed, along", "N s/m", coefficient),
     "contact.slip_stiffness_y": Row("force per slip speed, across", "N s/m", coefficient),
-    "contact.rolling_resistance": Row("rolling resistance", "1", coefficient),
+    "contact.rolling_resistance": Row("rolling resistance", "N s/m", coefficient),
     "vehicle.radius": Row("wheel radius, all", "m", length),
     "vehicle.radius.left": Row("wheel radius, left", "m", length),
     "vehicle.radius.right": Row("wheel radius, right", "m", length),
@@ -154,8 +154,3 @@ def _noise_row(field: str) -> Row:
 def meaning(name: str) -> str:
     """A few words."""
     return row_of(name).meaning
-
-
-def unit_of(name: str) -> str:
-    """SI; "1" for a mere number."""
-    return row_of(name).unit

@@ -76,6 +76,8 @@ class Part(NamedTuple):
     """Those that are offered for calibration, in order; None: all."""
     bounds: Mapping[str, tuple[float, float]] = {}
     """Bounds that a law declares; those of the table go first."""
+    units: Mapping[str, str] = {}
+    """Units that a law declares; they go before those of the table."""
     none: str = ""
     """Why there are none."""
 
@@ -154,7 +156,8 @@ def _law_part(part: str, law: Any) -> Part:
         return {"model": m.model.replace(**{part: getattr(m.model, part).replace(**values)})}  # type: ignore[union-attr]
 
     values = {p.name: float(p.value) for p in law.parameters}
-    return Part(values, changed, bounds={p.name: (float(p.low), float(p.high)) for p in law.parameters})
+    bounds = {p.name: (float(p.low), float(p.high)) for p in law.parameters}
+    return Part(values, changed, bounds=bounds, units={p.name: p.unit for p in law.parameters})
 
 
 def _contact_part(motion: MotionModel) -> Part | None:
@@ -352,6 +355,13 @@ def default(motion: MotionModel, name: str) -> Parameter:
     if own is not None and field in own.bounds and name not in TABLE:
         lower, upper = own.bounds[field]
     return Parameter(name=name, value=value, sigma=sigma, lower=lower, upper=upper, scale=scale)
+
+
+def unit_of(motion: MotionModel, name: str) -> str:
+    """Unit of a parameter, as its law declares it or else the table; "1" for a mere number."""
+    part, _, field = name.partition(".")
+    own = PARTS[part](motion) if part in PARTS else None
+    return (own.units.get(field) if own is not None else None) or row_of(name).unit
 
 
 def _noise_parameter(motion: MotionModel, name: str, value: float) -> Parameter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import warnings
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 
 from grouser.checks import FloatArray, shown
 from grouser.errors import TerrainError
-from grouser.files import check_file
+from grouser.files import check_file, read_mesh
 from grouser.terrain.archive import load
 from grouser.terrain.grid import INTERPOLATIONS, MOST_NODES, grid
 from grouser.terrain.ground import Terrain, checked
@@ -50,7 +49,8 @@ def read(path: str | os.PathLike[str], *, interpolation: str = "bilinear") -> Te
                 return _load_asc(file, interpolation)
             if suffix in (".tif", ".tiff"):
                 return _load_geotiff(file, interpolation)
-            return _load_mesh(file, suffix[1:])
+            vertices, faces = read_mesh(file, TerrainError, limit=LARGEST_FILE, most_triangles=MOST_TRIANGLES)
+            return mesh(vertices, faces, description=f"mesh {file.name}")
         except TerrainError as error:
             message = str(error)
             raise TerrainError(message if message.startswith(f"{file}: ") else f"{file}: {message}") from None
@@ -58,25 +58,6 @@ def read(path: str | os.PathLike[str], *, interpolation: str = "bilinear") -> Te
         raise TerrainError(f"{shown(str(file))}: cannot be read: {error}") from None
     except MemoryError:
         raise TerrainError(f"{file}: does not fit in memory; cut out a smaller map") from None
-
-
-def _load_mesh(file: Path, kind: str) -> Terrain:
-    """The triangles of a mesh file; materials and other files it names are not looked at."""
-    try:
-        import trimesh
-    except ImportError:
-        raise TerrainError(f"{file}: reading meshes needs trimesh; run: pip install grouser[mesh]") from None
-    options = {"skip_materials": True} if kind == "obj" else {}
-    try:
-        loaded = trimesh.load_mesh(io.BytesIO(file.read_bytes()), file_type=kind, process=False, **options)
-        vertices, faces = np.asarray(loaded.vertices), np.asarray(loaded.faces)
-    except ImportError:  # of a library that guesses the encoding of text that is none
-        raise TerrainError(f"{file}: not a readable .{kind} mesh (its text is not UTF-8)") from None
-    except Exception as error:  # trimesh lets through whatever a damaged file makes NumPy raise
-        raise TerrainError(f"{file}: not a readable .{kind} mesh ({shown(str(error))})") from None
-    if len(faces) > MOST_TRIANGLES:
-        raise TerrainError(f"{file}: {len(faces)} triangles; at most {MOST_TRIANGLES} are read")
-    return mesh(vertices, faces, description=f"mesh {file.name}")
 
 
 def _load_asc(path: Path, interpolation: str) -> Terrain:

@@ -18,8 +18,7 @@ from grouser.logs import Log
 from grouser.motion.fit import WEAK, Fit, History
 from grouser.motion.intervals import Intervals
 from grouser.motion.model import MotionModel
-from grouser.motion.parameter_table import unit_of
-from grouser.motion.parameters import Parameter
+from grouser.motion.parameters import Parameter, unit_of
 from grouser.motion.predict import LogProblem
 from grouser.view import style
 
@@ -76,6 +75,7 @@ def plot_history(fit: Fit, path: Path | None = None) -> Figure:
             axes.remove()
         for axes, k in zip(panels, shown, strict=False):
             _draw_parameter(axes, history, fit.parameters[k], k)
+            axes.set_ylabel(f"[{unit_of(fit.model, fit.parameters[k].name)}]")
         below = [panels[i] for i in range(len(shown)) if i + columns >= len(shown)]
         for axes in below:
             axes.set_xlabel("time since the first interval [s]" if online else "step of the fit [1]")
@@ -233,7 +233,6 @@ def _draw_parameter(axes: Axes, history: History, parameter: Parameter, k: int) 
             axes.axvline(t, ymax=0.06, color=style.VERMILLION, lw=1.0)
     axes.set_xlim(float(shown[0]), float(max(shown[-1], shown[0] + 1e-9)))
     axes.set_title(style.plain(parameter.name))
-    axes.set_ylabel(f"[{unit_of(parameter.name)}]")
 
 
 def _settled_range(value: FloatArray, sigma: FloatArray, prior: float) -> tuple[float, float]:

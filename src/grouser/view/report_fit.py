@@ -13,7 +13,8 @@ from grouser.calibration.evaluate import Evaluation, evaluate
 from grouser.errors import CalibrationError
 from grouser.logs import Log
 from grouser.motion.fit import Fit
-from grouser.motion.parameter_table import meaning, unit_of
+from grouser.motion.parameter_table import meaning
+from grouser.motion.parameters import unit_of
 from grouser.vehicles.toml import to_toml
 from grouser.view.calibration import plot_certainty, plot_evaluation, plot_history, plot_segments
 from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
@@ -102,7 +103,7 @@ def _parameters(fit: Fit) -> Table:
     sigma = fit.sigma
     rows = tuple(
         (p.name, meaning(p.name), number(value), number(sigma[p.name], digits=2), number(p.value),
-         number(p.sigma, digits=2), unit_of(p.name))
+         number(p.sigma, digits=2), unit_of(fit.model, p.name))
         for p, value in zip(fit.parameters, fit.vector.tolist(), strict=True)
     )  # fmt: skip
     columns = ("parameter", "meaning", "value", "± 1σ", "prior", "± 1σ", "unit")

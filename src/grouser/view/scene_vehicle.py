@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping
 from itertools import pairwise
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from grouser import files
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.vehicles.frame import Frame
@@ -60,27 +60,11 @@ def read_mesh(path: str | os.PathLike[str]) -> Shape:
     file = Path(path)
     if file.suffix.lower() not in MESHES:
         raise GrouserError(f"{file}: a mesh file ends in one of {', '.join(MESHES)}")
-    try:
-        import trimesh
-    except ImportError:
-        raise GrouserError(f"{file}: reading meshes needs trimesh; run: pip install grouser[mesh]") from None
-    try:
-        size = file.stat().st_size
-        data = file.read_bytes() if size <= LARGEST_MESH else b""
-    except OSError as error:
-        raise GrouserError(f"{file}: cannot be read: {error.strerror or error}") from None
-    if size > LARGEST_MESH:
-        raise GrouserError(f"{file}: {size} bytes; at most {LARGEST_MESH} are read")
-    kind = file.suffix.lower()[1:]
-    options = {"skip_materials": True} if kind == "obj" else {}
-    try:
-        loaded = trimesh.load_mesh(io.BytesIO(data), file_type=kind, process=False, **options)
-        vertices = np.asarray(loaded.vertices, dtype=np.float64).reshape(-1, 3)
-        faces = np.asarray(loaded.faces, dtype=np.int64).reshape(-1, 3)
-    except Exception as error:  # trimesh lets through whatever a damaged file makes NumPy raise
-        raise GrouserError(f"{file}: not a readable .{kind} mesh ({str(error)[:100]})") from None
-    if not 1 <= len(faces) <= MOST_TRIANGLES:
-        raise GrouserError(f"{file}: {len(faces)} triangles; a mesh to draw has 1 to {MOST_TRIANGLES}")
+    corners, triangles = files.read_mesh(file, GrouserError, limit=LARGEST_MESH, most_triangles=MOST_TRIANGLES)
+    vertices = np.asarray(corners, dtype=np.float64).reshape(-1, 3)
+    faces = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
+    if not len(faces):
+        raise GrouserError(f"{file}: has no triangles")
     if not np.isfinite(vertices).all() or faces.min() < 0 or faces.max() >= len(vertices):
         raise GrouserError(f"{file}: has corners that are not finite numbers, or triangles without corners")
     return {"kind": "mesh", "vertices": arrays.single(vertices), "faces": arrays.whole(faces)}

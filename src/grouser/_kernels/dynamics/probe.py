@@ -3,12 +3,12 @@
 from grouser._compile.jit import entry
 from grouser._compile.struct import Struct, array, indices, number, struct
 from grouser._kernels.contact.geometry import contacts_on_ground_at, find_contacts
+from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.newton import solve_step
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
 from grouser._kernels.group import move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.scratch import Scratch, clear_scratch
-from grouser._kernels.simulation.dynamic_step import equations_of_motion
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser._kernels.vehicles.frames import pose_frames

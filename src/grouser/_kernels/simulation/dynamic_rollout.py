@@ -4,11 +4,13 @@ import math
 
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.geometry import find_contacts
+from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.newton import contact_power
 from grouser._kernels.dynamics.scratch import clear_dynamic_scratch
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.scratch import clear_scratch
-from grouser._kernels.simulation.dynamic_step import accelerate, equations_of_motion, finish, halved_step
+from grouser._kernels.simulation.drive import command
+from grouser._kernels.simulation.dynamic_step import accelerate, finish, halved_step
 from grouser._kernels.simulation.rollout import TAKEN, drive_of, record_contacts, rollouts_of, time_of
 from grouser._kernels.simulation.step import OFF_TERRAIN, OK
 from grouser._kernels.vehicles.frames import pose_frames
@@ -81,9 +83,8 @@ def solve_dynamics(job, n, k, row):
             s.v[i] = batch.v[n, i]
     if row >= 0 and not record_state(job, n, first, row):
         return OFF_TERRAIN, 0
-    drive = drive_of(batch, n)
-    t = time_of(batch, n, k)
-    return accelerate(job.vehicle, job.model, job.ground, drive, t, batch.q[n], batch.dt, first, True, False, s, job.d)
+    command(drive_of(batch, n), time_of(batch, n, k), batch.q[n], s)
+    return accelerate(job, n, batch.dt, first, False)
 
 
 @inlined
@@ -111,16 +112,13 @@ def record_dynamics(job, n, iterations, row):
 def advance_dynamics(job, n, k, status):
     """State and velocity move on to the end of the step, which is halved where it was not solved."""
     batch = job.batch
-    q = batch.q[n]
     iterations = 0
     halved = 0
     if status == OK:
-        finish(job.vehicle, job.model, q, batch.dt, job.s, job.d)
+        finish(batch.q[n], batch.dt, job.s, job.d)
     else:
         halved = 1
-        drive = drive_of(batch, n)
-        t = time_of(batch, n, k)
-        status, iterations = halved_step(job.vehicle, job.model, job.ground, drive, t, q, batch.dt, job.s, job.d)
+        status, iterations = halved_step(job, n)
     if status == OK:
         for i in range(job.s.v.size):
             batch.v[n, i] = job.s.v[i]

@@ -1,0 +1,58 @@
+"""The equations of motion of a state, M v̇ + c = forces: T Algorithms 3 and 4, with external forces."""
+
+from grouser._compile.jit import inlined, kernel
+from grouser._kernels.dynamics.inertia import (
+    bias_force,
+    joint_space_inertia,
+    set_inertias,
+    set_rotation,
+    set_subspaces,
+    single_body_bias,
+    work_rate,
+)
+from grouser._kernels.rotation import add, cross, put, vector
+
+
+@kernel
+def external_forces(vehicle, external, q, s, d):
+    """Subtract external forces from the bias force: c ← c − Jᵀ f for each row of `external`."""
+    for e in range(external.shape[0]):
+        frame = int(external[e, 0])
+        R = d.R
+        set_rotation(vehicle, q, frame, s, R)
+        for i in range(3):
+            d.law_in[i] = s.p[frame, i]
+            for k in range(3):
+                d.law_in[i] += R[i, k] * external[e, 2 + k]
+        for i in range(3):
+            force = 0.0
+            torque = 0.0
+            for k in range(3):
+                turned = s.R_world_body[k, i] if external[e, 1] != 0.0 else R[i, k]
+                force += turned * external[e, 5 + k]
+                torque += turned * external[e, 8 + k]
+            d.momentum[0, i] = torque
+            d.momentum[0, 3 + i] = force
+        f = d.momentum[0]
+        put(add(f, 1.0, cross(d.law_in, vector(f, 3))), f, 0)
+        for i in range(6):
+            d.c[i] -= f[i]
+        while frame > 0:
+            d.c[5 + frame] -= work_rate(d.S[frame], f)
+            frame = vehicle.parent[frame]
+
+
+@inlined
+def equations_of_motion(vehicle, model, q, v, first, s, d):
+    """M and c of the state into d; M only the first time if the inertia is held fixed, T §2.4.4."""
+    set_subspaces(vehicle, s, d)
+    if first or not model.fixed_inertia:
+        set_inertias(vehicle, q, s, d)
+        joint_space_inertia(vehicle, model.armature, s, d)
+    if model.single_body:
+        single_body_bias(model.gravity, v, s, d)
+    else:
+        if model.fixed_inertia and not first:
+            set_inertias(vehicle, q, s, d)
+        bias_force(vehicle, model.gravity, v, s, d)
+    external_forces(vehicle, model.external, q, s, d)
