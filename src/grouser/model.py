@@ -17,8 +17,8 @@ class Model:
     """Base of frozen dataclasses whose fields are settings, one of them `vehicle`."""
 
     def __getstate__(self) -> dict[str, Any]:
-        # Addresses of laws and parameters mean nothing in another process, nor once this model is gone: a copy, pickled
-        # or deep, makes its own.
+        # Addresses of laws and parameters are not valid in another process, nor once this model is gone: a copy,
+        # pickled or deep, makes its own.
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def replace(self, **changes: Any) -> Self:

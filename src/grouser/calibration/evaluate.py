@@ -103,7 +103,7 @@ class Evaluation:
     baseline: Errors
     """Of plain odometry with the vehicle as its file describes it."""
     relagged: Errors | None
-    """Of the calibrated model with the lag of this log's sensor found from its other half; None if not asked for."""
+    """Of the calibrated model with the lag of this log's sensor found from its other half; None if not requested."""
     lags: tuple[float, float] | None
     """Those lags [s], of the first and the second half."""
     trained_on_this: bool

@@ -196,7 +196,7 @@ class Screen:
             self._draw(follower)
 
     def waiting(self, follower: LogFollower, seconds: float) -> None:
-        """The file has not grown for so many seconds."""
+        """The file has not grown for some seconds."""
         self._waited = seconds
         self._draw(follower)
 

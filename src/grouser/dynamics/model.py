@@ -75,7 +75,7 @@ class Dynamics(Model):
     gravity: float = GRAVITY
     """[m/s²]."""
     tip_angle: float | None = None
-    """Tilt of the body's z axis from the vertical [rad] at which a run ends as rolled over; None: it goes on."""
+    """Tilt of the body's z axis from the vertical [rad] at which a run ends as rolled over; None: it continues."""
     coupling_time_constant: float = 0.05
     """Time in which errors of rigid couplings decay [s], at least one step."""
 
@@ -267,6 +267,6 @@ class Dynamics(Model):
         """Forward dynamics of one step of dt [s]; contacts are found on the ground, or at given angles [rad].
 
         They are those of the state itself, as with `integrator="euler"`. A step is not halved where it does not
-        converge, and nothing is remembered of the steps before: `grouser.Stepper` moves as `grouser.simulate` does.
+        converge, and the steps before have no effect: `grouser.Stepper` moves as `grouser.simulate` does.
         """
         return take_step(self, state, velocity, command, ground, dt, angles)

@@ -35,7 +35,7 @@ OBSERVED = (False, False, True, True, True, False)
 FAULTS = {
     "imu_not_finite": "an IMU sample is not finite and is left out",
     "imu_time": "an IMU sample is not later than the one before and is left out",
-    "imu_gap": "the IMU was silent; the motion between is guessed with large noise",
+    "imu_gap": "the IMU was silent; the motion between is extrapolated with large noise",
     "gyro_saturated": "the gyro is at the end of its range and counts with large noise",
     "accelerometer_saturated": "the accelerometer is at the end of its range and counts with large noise",
     "wheels_not_finite": "a wheel measurement is not finite and is left out",
@@ -99,7 +99,7 @@ class Fusion:
         self._one = Drive.zeros(n=1, rows=1, every=0)
         self._said: set[str] = set()
         self._bind()
-        # On no event, so that the first sample need not wait for the compiler
+        # On no event: compiles before the first sample
         kernels.feed(self._memory, Drive.zeros(n=0, rows=1, every=0))
         kernels.estimate(self._memory, self._one)
 

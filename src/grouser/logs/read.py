@@ -66,7 +66,7 @@ def read_log(
 
 def _check_against_vehicle(log: Log, manifest: Manifest, name: str) -> None:
     """The joints exist, and the wheels rolled about as far as the poses moved."""
-    # The one place where a log asks about its vehicle; vehicles know nothing of logs.
+    # The one place where a log needs its vehicle; vehicles do not depend on logs.
     from grouser.logs.plausible import check_joints, check_units
     from grouser.vehicles.catalog import vehicle
 

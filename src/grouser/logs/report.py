@@ -145,7 +145,7 @@ def _sum(groups: Iterable[dict[str, Rejection]]) -> dict[str, Rejection]:
 
 
 def _places(one: Rejection) -> str:
-    """The places for people; a file's name is said once."""
+    """The places for people; each file's name appears once."""
     said, last = [], ""
     for place in one.first:
         file, _, number = place.rpartition(" ")

@@ -105,7 +105,7 @@ class Growing:
     """Columns and the lines their rows stand in. Room that is not yet used costs no memory on Linux."""
 
     def __init__(self, columns: int) -> None:
-        """So many columns, no rows."""
+        """Columns without rows."""
         self._columns = [np.empty(FIRST) for _ in range(columns)]
         self._line: IntArray = np.empty(FIRST, dtype=np.int64)
         self._n = 0

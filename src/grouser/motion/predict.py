@@ -217,7 +217,7 @@ class LogProblem:
         if motion.powertrain is not None or model.vehicle is not self._vehicle or slip_of(model) is None:
             return None
         if isinstance(model, VelocityModel) and len(self.inputs.time) > MOST:
-            # Slopes at all samples would take too much room; at some they are found quickly.
+            # Slopes at all samples would take too much memory; at some they are found quickly.
             return SlipTwists(model, self.inputs.window(part.start, part.stop)), slice(None)
         if self._slip is None or not self._slip.fits(model):
             self._slip = SlipTwists(model, self.inputs)

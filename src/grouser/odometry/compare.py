@@ -72,7 +72,7 @@ def compare(
 
 
 def _stages(progress: Progress | None, count: int) -> list[Progress | None]:
-    """A progress function for each of so many steps of equal weight."""
+    """A progress function for each of n steps of equal weight."""
     if progress is None:
         return [None] * count
 

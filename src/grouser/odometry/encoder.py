@@ -60,9 +60,9 @@ class Encoders:
         fastest: float = 50.0,
         longest: float = 1.0,
     ) -> None:
-        """n encoders of so many steps per turn of the wheel, gear included.
+        """n encoders with `steps_per_turn` steps per turn of the wheel, gear included.
 
-        wrap: counts after which a counter begins again, such as 65536; None: it does not. span: samples a difference
+        wrap: counts after which a counter wraps, such as 65536; None: it does not. span: samples a difference
         reaches back, more for less noise and more delay. fastest: rate [rad/s] that no wheel exceeds; a gap in which
         the counter could wrap unseen at this rate, or longer than `longest` [s], gives no rate.
         """

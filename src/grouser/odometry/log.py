@@ -343,7 +343,7 @@ def _turn_rate(law: object, log: Log) -> FloatArray:
 
 
 def _noise(motion: object, log: Log, signal: GyroSignal | None) -> EncoderNoise:
-    """Of the inputs: process noise that was learnt from wheel rates holds their noise already."""
+    """Of the inputs: process noise that was fitted to wheel rates includes their noise."""
     fields: dict[str, float] = {"attitude": log.sensor.attitude_noise, "period": max(log.report.period, 1e-3)}
     if isinstance(motion, MotionModel):
         fields["rate"] = 0.0

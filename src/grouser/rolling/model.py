@@ -128,7 +128,7 @@ class RollingModel:
     sigma: float = 5.0
     """σ of (16.14) [1/s], > 0: how fast a violated closure is brought back."""
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    """How much each joint's desired rate counts, > 0, where it is not 1 (R weighs all alike)."""
+    """How much each joint's desired rate counts, > 0, where it is not 1 (R weighs all equally)."""
     realign: bool | None = None
     """Whether each step ends by moving the contacts to where the wheels stand. (16.14) then corrects the vehicle alone.
     None does so where the curvature of the ground jumps (bicubic grids)."""

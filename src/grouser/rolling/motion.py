@@ -65,7 +65,7 @@ def roll(
 ) -> Run:
     """Roll a vehicle without slip, its joint rates the admissible ones nearest to the desired (R §16.3.2).
 
-    The run has a part `rolling`; `measure(run)` says how well contact and rolling hold.
+    The run has a part `rolling`; `measure(run)` gives the errors of contact and rolling.
 
     model: a RollingModel; or a vehicle, with its `ground` and `sigma` [1/s].
     rates: desired joint rates [rad/s or m/s] as {"joint": rate}, where the others are 0, as an array (nj,), or as

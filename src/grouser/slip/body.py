@@ -57,7 +57,7 @@ class Slip(ABC):
             raise SimulationError(f"slip: apply = {self.apply!r:.40} is not one of {', '.join(APPLICATIONS)}")
 
     def __getstate__(self) -> dict[str, Any]:
-        # An address means nothing in another process: a copy binds its own.
+        # An address is not valid in another process: a copy binds its own.
         return {name: value for name, value in self.__dict__.items() if name != "bound"}
 
 

@@ -1,7 +1,7 @@
 """Traction control in a closed loop: the dynamics engine is the rover, sensors and estimators are on board.
 
 At every control step: planner → slip filter and traction control → inverse kinematics → motors, from what the
-encoders, the attitude sensor and a fusion filter say. The fusion filter is stood in for by the true velocity with
+encoders, the attitude sensor and a fusion filter give. In place of the fusion filter is the true velocity with
 white noise; wheel odometry and the calibrated slip model are those of a robot.
 """
 
@@ -94,7 +94,7 @@ class ClosedLoop:
         sensors: Sensors | None = None,
         rate: float = 50.0,
     ) -> None:
-        """planner: says where to go. slip_model: the calibrated kinematics of the same vehicle. rate: of control [Hz].
+        """planner: gives the desired motion. slip_model: its calibrated kinematics. rate: of control [Hz].
 
         control None drives without traction control. limits: of the joints; None takes the control's wheel rate.
         """
@@ -123,7 +123,7 @@ class ClosedLoop:
 
     @property
     def record(self) -> LoopRecord:
-        """What has gone on so far."""
+        """What was recorded until now."""
         if not self._samples:
             none = np.zeros((0, 3))
             return LoopRecord(none[:, 0], none, none, none, none, none, none[:, 0], none[:, 0], none[:, 0])

@@ -1,4 +1,4 @@
-"""Colours that the colour-blind can tell apart, of pictures and pages."""
+"""Colours of pictures and pages that the colour-blind can distinguish."""
 
 from grouser.simulation.status import Status
 

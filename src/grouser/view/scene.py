@@ -104,7 +104,7 @@ def make_scene(
 
 
 def run_names(runs: Sequence[Run], names: Sequence[str] | None) -> list[str]:
-    """What the runs are called: as given, or after their vehicles, with a number where two are alike."""
+    """What the runs are called: as given, or after their vehicles, with a number where two are equal."""
     if names is not None:
         if isinstance(names, str) or len(names) != len(runs) or not all(isinstance(name, str) for name in names):
             raise GrouserError(f"names: {names!r:.60} is not one name for each of the {len(runs)} runs")
