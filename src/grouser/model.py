@@ -1,4 +1,4 @@
-"""What models of motion have in common: they are settings, and what the engine takes is made of them once."""
+"""Base of models of motion: settings, from which the arrays of the engine are made once."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Spread(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[float], *, scale: float = 1.0) -> Spread:
-        """Of values times a scale; quartiles are interpolated between values."""
+        """Spread of values times a scale; quartiles are interpolated between values."""
         lower, median, upper = np.percentile(values, (25.0, 50.0, 75.0)).tolist()
         return cls(scale * median, scale * lower, scale * upper, scale * min(values))
 

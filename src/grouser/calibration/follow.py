@@ -108,7 +108,7 @@ class LogFollower:
 
     @property
     def name(self) -> str:
-        """Of the file."""
+        """Name of the file."""
         return self.path.name
 
     def advance(self) -> Iterator[Update]:

@@ -113,7 +113,7 @@ class Dynamics(Model):
         return {name: self.contact[name] for name in self.vehicle.wheels}
 
     order = 0
-    """Of the integrator of kinematics; dynamics has its own."""
+    """Order of the integrator of kinematics; dynamics has its own."""
 
     @property
     def wheel_load(self) -> float:
@@ -193,7 +193,7 @@ class Dynamics(Model):
 
     @cached_property
     def _base(self) -> DynamicModel:
-        """The model as the engine takes it, but for the step."""
+        """The model as the engine takes it, without the step."""
         vehicle, laws = self.vehicle, self._laws
         pairs = {
             kind: np.array([law.pair for law in found], dtype=np.int64).reshape(-1, 2) for kind, found in laws.items()

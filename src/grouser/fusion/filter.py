@@ -177,7 +177,7 @@ class Fusion:
 
     @property
     def time(self) -> float:
-        """Of the estimate [s]: that of the last IMU sample."""
+        """Time of the estimate [s]: that of the last IMU sample."""
         return float(self._clock["now"])
 
     @property
@@ -269,7 +269,7 @@ def _time(t: float, name: str = "t") -> float:
 
 
 def _is_covariance(matrix: FloatArray) -> bool:
-    """Whether it is finite and symmetric, and no correlation is above one, but for rounding."""
+    """Whether it is finite and symmetric, and no correlation is above one, except by rounding."""
     variance = matrix.diagonal()
     largest = float(np.abs(matrix).max())
     if not largest < np.inf or variance.min() < 0.0 or np.abs(matrix - matrix.T).max() > 1e-6 * largest:

@@ -192,7 +192,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         return [min(max(x, -1.0), 1.0) for x in values.tolist()]  # type: ignore[union-attr]
 
     def _drive(self, episode: Episode, action: list[float]) -> None:
-        """What an action asks for, as `constant` and `arc` of `grouser.drive` do it."""
+        """Drives the episode by an action, as `constant` and `arc` of `grouser.drive` do it."""
         if self._steers:
             speed, curvature = self.max_speed * action[0], self.max_curvature * action[1]
             episode.steer(speed, speed * curvature)

@@ -131,7 +131,7 @@ class Workspace:
         self._ends[:] = 0
 
     def clear(self) -> None:
-        """As it was made, but for the drive; state and velocity are zero."""
+        """As it was made, except for the drive; state and velocity are zero."""
         drives = self.batch.drives.copy()
         self.batch.memory_block[:] = 0.0
         self.batch.drives[:] = drives

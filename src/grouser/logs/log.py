@@ -41,7 +41,7 @@ class Poses:
     time: FloatArray
     """Time stamps as logged, shape (m,) [s]; the sensor's lag is not removed. Rising inside a segment."""
     position: FloatArray
-    """Of the sensor in its world frame, shape (m, 3) [m]."""
+    """Position of the sensor in its world frame, shape (m, 3) [m]."""
     attitude: FloatArray
     """Roll, pitch, yaw of the sensor, shape (m, 3) [rad]; R = Rz Ry Rx. Yaw is unwrapped inside a segment."""
     segment: IntArray

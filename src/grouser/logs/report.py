@@ -22,7 +22,7 @@ class Rejection:
     """Samples or poses left out for one reason."""
 
     count: int
-    """How many."""
+    """Their number."""
     first: tuple[str, ...]
     """Where the first few stand: "drive.csv line 17"."""
 
@@ -66,7 +66,7 @@ class Report:
     gaps: tuple[Gap, ...] = ()
     """The first holes that began a new segment."""
     n_gaps: int = 0
-    """How many there are in all."""
+    """Their total number."""
 
     @property
     def n_rejected(self) -> int:

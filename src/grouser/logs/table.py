@@ -96,7 +96,7 @@ def read_table(
         if progress is not None:
             progress(done)
     if rows == 0:
-        raise LogError(f"{path.name}: is empty{' but for its heading' if header else ''}")
+        raise LogError(f"{path.name}: is empty{' except for its heading' if header else ''}")
     read = dict(zip(first, found.columns(), strict=True))
     return Table(columns={column: read[at] for column, at in places.items()}, line=found.line(), rows=rows)
 

@@ -316,7 +316,7 @@ class LogProblem:
         return self._selected(np.stack(columns, axis=1), None)
 
     def _selected(self, four: FloatArray, sensor: Sensor | None) -> FloatArray:
-        """Of errors (x, y, z, yaw) to those of the residual's components."""
+        """Maps errors (x, y, z, yaw) to the residual's components."""
         m = self.size
         out = np.zeros((*four.shape[:-2], m, m))
         for a, i in enumerate(self.rows):
@@ -357,7 +357,7 @@ class LogPrediction:
     pose: FloatArray
     """Predicted pose at the end in the heading frame of the start, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
     covariance: FloatArray
-    """Of its errors against the measured x, y [m], yaw [rad], sensor noise included, (I, 3, 3)."""
+    """Covariance of its errors against the measured x, y [m], yaw [rad], sensor noise included, (I, 3, 3)."""
     measured: FloatArray
     """Motion by the pose sensor, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
 

@@ -40,7 +40,7 @@ class Rates:
     rate: FloatArray
     """[rad/s]; NaN where not known."""
     variance: FloatArray
-    """From counting steps [rad²/s²]; NaN likewise."""
+    """From counting steps [rad²/s²]; NaN where the rate is."""
     period: FloatArray
     """Time the difference spans [s]; longer after missing samples."""
     frozen: BoolArray

@@ -51,7 +51,7 @@ class GyroSignal:
     rates: FloatArray
     """About the body's x, y, z, (n, 3) [rad/s]; zero at rest, NaN where the gyro was silent for longer than `HOLE`."""
     bias: FloatArray
-    """That was taken off, (3,) [rad/s]."""
+    """Bias that was subtracted, (3,) [rad/s]."""
     bias_sigma: float
     """One sigma of the bias about z [rad/s]."""
     lag: float | None

@@ -110,7 +110,7 @@ class EncoderNoise:
 
     @classmethod
     def lru(cls) -> EncoderNoise:
-        """That of the LRU, wheel by wheel, (4.43)."""
+        """Noise of the LRU, wheel by wheel, (4.43)."""
         return cls(rate=LRU_RATES)
 
     def of_joints(self, vehicle: Vehicle) -> tuple[FloatArray, FloatArray]:

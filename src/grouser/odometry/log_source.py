@@ -32,13 +32,13 @@ class Source:
     model: Any
     """As `Odometry` takes it."""
     options: dict[str, Any]
-    """Of `Odometry`."""
+    """Options of `Odometry`."""
     drive: IntArray
     """Number of the drive of each sample, (n,); the odometry is reset at each."""
     rest: np.ndarray
     """Whether the vehicle is at rest, (n,) bool."""
     turn_rates: FloatArray | None
-    """Of the gyro, (n, 3) [rad/s]."""
+    """Turn rates of the gyro, (n, 3) [rad/s]."""
 
     @cached_property
     def waits(self) -> np.ndarray:

@@ -37,7 +37,7 @@ class Mobility:
     admissible: FloatArray
     """J_in of (16.10), shape (nj, nj): desired joint rates [rad/s or m/s] to the nearest admissible ones."""
     singular_values: FloatArray
-    """Of the rolling constraints and couplings on platform twist and joint rates, dimensionless; falling from 1."""
+    """Singular values of rolling constraints and couplings on twist and joint rates, dimensionless; falling from 1."""
     gap: float
     """The least counted singular value over the largest not counted, or over rounding if all are counted."""
 

@@ -40,9 +40,9 @@ class Guide(NamedTuple):
     steering: FloatArray
     """Joint, x and y of its axis from the point that is led [m], gain [1/s], one row for each steering joint."""
     weights: FloatArray
-    """Of the joints' desired rates, shape (nj,)."""
+    """Weights of the joints' desired rates, shape (nj,)."""
     rate_weight: float
-    """Of joint rates against slip speeds [m]."""
+    """Weight of joint rates against slip speeds [m]."""
     gain: float
     """How fast it catches up along the path [1/s]."""
     length: float

@@ -80,7 +80,7 @@ class Records(NamedTuple):
     rows: NDArray[np.int64]
     """Rows each recorded before it ended, (N,)."""
     forces: Forces | None = None
-    """Of dynamics only."""
+    """Forces; None for kinematics."""
 
 
 def launch(

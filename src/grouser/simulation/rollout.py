@@ -199,7 +199,7 @@ def _starts(model: Kinematics | Dynamics, ground: Terrain, start: ArrayLike | No
 
 
 def _dimensions(value: ArrayLike) -> int:
-    """Of an array or of nested lists; 0 if it is no array, which is refused later by name."""
+    """Number of dimensions of an array or of nested lists; 0 if it is no array, which is refused later by name."""
     try:
         return np.ndim(value)
     except ValueError:

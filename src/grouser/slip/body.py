@@ -72,7 +72,7 @@ class BodySlip(Slip):
 
     law = laws.six_parameters
     units: ClassVar[tuple[str, ...]] = ("1", "1", "1", "rad/m", "rad/m", "1")
-    """Of p₁, p₂, …"""
+    """Units of p₁, p₂, …"""
 
     coefficients: FloatArray
     """p₁, p₂, p₃, p₆ (ratios), p₄, p₅ [rad/m] and perhaps p₇ [s/m], shape (6,) or (7,)."""

@@ -40,15 +40,15 @@ class Sensors:
     """One sigma of each sensor's white noise at the control rate."""
 
     wheel_rate: float = 0.093
-    """Of a wheel's rate [rad/s], L (4.43)."""
+    """Noise of a wheel's rate [rad/s], L (4.43)."""
     attitude: float = 0.005
-    """Of roll and pitch [rad]."""
+    """Noise of roll and pitch [rad]."""
     fused_velocity: float = 0.02
-    """Of the fused forward and left velocity [m/s]."""
+    """Noise of the fused forward and left velocity [m/s]."""
     fused_turn: float = 0.02
-    """Of the fused turn rate [rad/s]."""
+    """Noise of the fused turn rate [rad/s]."""
     seed: int = 0
-    """Of all of it."""
+    """Seed of all noise."""
 
     def __post_init__(self) -> None:
         for name in ("wheel_rate", "attitude", "fused_velocity", "fused_turn"):
@@ -58,16 +58,16 @@ class Sensors:
 
 
 class LoopRecord(NamedTuple):
-    """What went on in the loop, a row per control step; velocities are (forward, left [m/s], turn [rad/s])."""
+    """Record of the loop, a row per control step; velocities are (forward, left [m/s], turn [rad/s])."""
 
     time: FloatArray
     """[s], (n,)."""
     desired: FloatArray
-    """Of the planner, (n, 3) [m/s, m/s, rad/s]."""
+    """Velocity desired by the planner, (n, 3) [m/s, m/s, rad/s]."""
     command: FloatArray
-    """Of the control, (n, 3) [m/s, m/s, rad/s]."""
+    """Velocity commanded by the control, (n, 3) [m/s, m/s, rad/s]."""
     odometry: FloatArray
-    """Of the wheels, before slip, (n, 3) [m/s, m/s, rad/s]."""
+    """Velocity of the wheels, before slip, (n, 3) [m/s, m/s, rad/s]."""
     slip_velocity: FloatArray
     """Enhanced slip velocity, v_true − v_odometry, (n, 3) [m/s, m/s, rad/s]."""
     slip: FloatArray

@@ -34,7 +34,7 @@ MOST_STATES = 120
 MOST_POSES = 2000
 """Uncertain poses that are drawn of one set."""
 CHI_SQUARE_95 = -2.0 * math.log(0.05)
-"""Of two degrees of freedom: an ellipse of this squared radius holds 95 % of a normal distribution."""
+"""95 % quantile of χ² with two degrees of freedom: squared radius of a 95 % ellipse."""
 MARGIN = 2.0
 """Ground around what is drawn, in lengths of the largest vehicle, at least."""
 
