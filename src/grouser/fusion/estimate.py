@@ -36,7 +36,7 @@ class FusionEstimate:
     slip: FloatArray
     """Slip that the odometry does not model: forward, left [-], yaw [rad/m], per rolling speed, (3,)."""
     covariance: FloatArray
-    """Covariance (15, 15): rotation [rad], velocity [m/s], position [m], biases of gyro [rad/s], accelerometer [m/s²]."""
+    """Covariance (15, 15): rotation [rad], velocity [m/s], position [m], bias: gyro [rad/s], accelerometer [m/s²]."""
     slip_covariance: FloatArray
     """Covariance of `slip`, (3, 3), in its units squared."""
     twist_covariance: FloatArray
