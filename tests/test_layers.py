@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -30,6 +31,9 @@ LEVEL = {name: i for i, names in enumerate(LAYERS) for name in names}
 SIDEWAYS = {2, len(LAYERS) - 1}
 """Foundations may use each other, and so may what people see; other parts of one layer may not."""
 MOST_LINES = 450
+MEDIAN_LINES = 150
+MOST_POSITIONAL = 8
+"""Arguments that a function may take by position; options of commands have names on the command line."""
 
 SOURCES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
@@ -96,6 +100,19 @@ def test_no_file_is_a_drawer():
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_stay_small(path):
     assert len(path.read_text().splitlines()) <= MOST_LINES
+
+
+def test_the_median_file_is_short():
+    assert median(len(path.read_text().splitlines()) for path in SOURCES) <= MEDIAN_LINES
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_function_takes_a_long_list_by_position(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            count = len(node.args.posonlyargs) + len(node.args.args)
+            is_command = path.parent == ROOT / "cli" and node.name == path.stem
+            assert is_command or count <= MOST_POSITIONAL, f"line {node.lineno}, {node.name}: {count} by position"
 
 
 def test_no_test_is_timed():

@@ -155,7 +155,7 @@ class Checker:
     def real(self, value: ArrayLike, name: str) -> FloatArray:
         """A float64 array of any shape; what is not finite stays."""
         if np.ma.is_masked(value):
-            raise self.error(f"{name}: has masked entries, and what lies under a mask is no number; fill them first")
+            raise self.error(f"{name}: has masked entries, which are not numbers; fill them first")
         try:
             given = np.asarray(value)
             if given.dtype.kind in "biufO":

@@ -20,7 +20,7 @@ BAR = 10
 
 
 class ProgressLine:
-    """On a terminal one line that is drawn anew while kernels compile; elsewhere a line for each that takes long."""
+    """On a terminal one line that is redrawn while kernels compile; elsewhere a line for each that takes long."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

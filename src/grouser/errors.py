@@ -1,4 +1,4 @@
-"""What goes wrong, in one sentence each: what it is, where it stands, what would be right."""
+"""Errors. Each message is one sentence: what is wrong, where, and what would be right."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class BoundLaw:
     """A law made ready for the engine."""
 
     address: int
-    """Of the C function."""
+    """Address of the C function."""
     parameters: FloatArray
     """Its numbers, in SI units."""
     keep: Any = None
@@ -52,7 +52,7 @@ class BoundLaw:
 
     @property
     def par_address(self) -> int:
-        """Of the numbers; valid while this object is alive."""
+        """Address of the numbers; valid while this object is alive."""
         return int(self.parameters.ctypes.data)
 
     @property
@@ -159,7 +159,7 @@ class OwnLaw:
 
     @property
     def name(self) -> str:
-        """Of the function."""
+        """Name of the function."""
         return str(self.function.__name__)
 
     @property

@@ -1,4 +1,4 @@
-"""What models of motion have in common: they are settings, and what the engine takes is made of them once."""
+"""Base of models of motion: settings, from which the arrays of the engine are made once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Model:
     """Base of frozen dataclasses whose fields are settings, one of them `vehicle`."""
 
     def __getstate__(self) -> dict[str, Any]:
-        # Addresses of laws and parameters mean nothing in another process, nor once this model is gone: a copy, pickled
-        # or deep, makes its own.
+        # Addresses of laws and parameters are not valid in another process, nor once this model is gone: a copy,
+        # pickled or deep, makes its own.
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def replace(self, **changes: Any) -> Self:

@@ -1,4 +1,4 @@
-"""What is made once for each vehicle or model, however many short runs it makes: results, and work space to lend."""
+"""What is made once for each vehicle or model: results, and work space that short runs share."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ class Pool(Generic[T]):
             return self._make(owner, *more)
 
     def give(self, owner: Any, one: T) -> None:
-        """Lend it to the next who asks. After an error it need not be given back."""
+        """Make it available to the next caller. After an error it may be dropped."""
         self._free[id(owner)].append(one)

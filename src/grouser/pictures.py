@@ -1,4 +1,4 @@
-"""Pictures and pages of results. `view` draws them; the package's front door registers who draws what.
+"""Pictures and pages of results. `view` draws them; the package registers which function draws what.
 
 A lower layer asks for a picture by name and does not import the layer above it.
 """

@@ -57,7 +57,7 @@ def in_slices(work: Callable[[int, int, int], None], items: int, *, threads: int
 
 
 def _finish(others: list[Future[None]]) -> None:
-    """Wait for the workers; one that has not begun by now has nothing left to do."""
+    """Wait for the workers; one that has not begun by now has no work left."""
     errors = [error for one in others if not one.cancel() and (error := one.exception()) is not None]
     if errors:
         raise errors[0]

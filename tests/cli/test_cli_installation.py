@@ -49,4 +49,4 @@ def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     cache = json.loads(answer.stdout)["cache"]
     assert (cache["writable"], cache["files"]) == (False, 0)
-    assert "is not writable; every process compiles anew" in cache["not_kept"]
+    assert "is not writable; every process compiles again" in cache["not_kept"]

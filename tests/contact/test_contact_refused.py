@@ -68,7 +68,7 @@ def test_model_that_needs_the_load_or_the_width_says_so():
         (np.zeros(3), 0.0, [math.nan], "dz: entry"),
         (np.zeros(2), 0.0, -0.01, r"v: has shape \(2,\)"),
         (1.0, 0.0, -0.01, "v: has shape"),
-        (np.zeros((4, 3)), np.zeros(3), -0.01, "do not go together"),
+        (np.zeros((4, 3)), np.zeros(3), -0.01, "do not match"),
         ([[0, 0, 0], [0, 0]], 0.0, -0.01, "v: is not an array of numbers"),
         ("fast", 0.0, -0.01, "v: is not an array of numbers"),
     ],

@@ -83,7 +83,7 @@ def _writable(folder: Path) -> bool:
 
 @cache
 def folder() -> Path:
-    """Where this user's machine code is kept; $GROUSER_CACHE_DIR moves it. It need not be writable, nor be there."""
+    """Where this user's machine code is kept; $GROUSER_CACHE_DIR moves it. It may be missing or read-only."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     roots = [os.path.expanduser(os.environ.get("GROUSER_CACHE_DIR", "")), os.path.join(home, "grouser")]
     places = [Path(root).absolute() / "kernels" for root in roots if root and not root.startswith("~")]
@@ -91,7 +91,7 @@ def folder() -> Path:
         if _writable(place):
             return place
     places.append(Path(os.devnull) / "kernels")  # for a user without a home
-    Counts.not_kept = f"compiled kernels cannot be kept, as {places[0]} is not writable; every process compiles anew"
+    Counts.not_kept = f"compiled kernels cannot be kept, as {places[0]} is not writable; every process compiles again"
     # Code that cannot be written can still be read, as from a layer of a container.
     return next((place for place in places if place.is_dir()), places[0])
 
@@ -112,7 +112,7 @@ class Counts:
 
 
 def _trusted(status: os.stat_result, owners: tuple[int, ...]) -> bool:
-    """Whether nobody but these users can have written a file."""
+    """Whether only these users can have written a file."""
     return status.st_uid in owners and not status.st_mode & 0o002
 
 
@@ -144,7 +144,7 @@ def _write(path: Path, data: bytes) -> None:
             file.write(_MAGIC + hashlib.sha256(data).digest() + data)
         os.replace(temporary, path)
     except OSError as error:
-        Counts.not_kept = f"compiled kernels could not be kept in {path.parent} ({error.strerror}); they compile anew"
+        Counts.not_kept = f"compiled kernels could not be kept in {path.parent} ({error.strerror}); they compile again"
         with contextlib.suppress(OSError):
             temporary.unlink()
 

@@ -8,7 +8,7 @@ While a kernel runs fields never change, only what stands in the arrays and reco
 of them once and keep it. Between two calls their owner may `repoint` them elsewhere. Numbers that a kernel changes are
 fields of a record: `s.state.time = t`, `s.state.position[2]`.
 
-`struct_type.py` tells Numba about them; this module needs no Numba, so that a vehicle can be read without it.
+`struct_type.py` declares them to Numba; this module needs no Numba, so that a vehicle can be read without it.
 """
 
 from __future__ import annotations

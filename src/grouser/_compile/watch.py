@@ -1,4 +1,4 @@
-"""Who is told that machine code is being made. Kernels tell people nothing themselves."""
+"""Watchers of compilation: they are called when machine code is made. Kernels print nothing themselves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Compilation:
 
 
 class Watcher(Protocol):
-    """Is told, on the thread that compiles."""
+    """Called on the thread that compiles."""
 
     def begin(self, compilation: Compilation) -> None:
         """Compiling begins."""
@@ -37,7 +37,7 @@ class Watcher(Protocol):
 
 
 watchers: list[Watcher] = []
-"""All who are told."""
+"""All watchers."""
 
 
 class _Open(threading.local):

@@ -1,7 +1,7 @@
 """Laws: the swappable functions of the engine (ground, drive, slip, contact, actuator), called by C address.
 
 Every law is `void(double* par, double* x, double* out, double* jac)`. A call by address costs about 8 ns, and a
-user's own law never recompiles the engine. What stands in `x`, `out` and `jac` is said where the law is called:
+user's own law never recompiles the engine. The meaning of `x`, `out` and `jac` is given where the law is called:
 ground in `terrain.py`, drive in `drive.py`, slip in `slip.py`.
 """
 
@@ -107,4 +107,4 @@ call_law_from_law = _interpret if config.DISABLE_JIT else _call_law_from_law
 """As `call_law`, from inside a law: x, out and jac are double pointers there."""
 
 local_numbers = (lambda size: [0.0] * size) if config.DISABLE_JIT else _local_numbers
-"""Pointer to so many doubles on the caller's stack, not set to anything; the size is a constant."""
+"""Pointer to that many doubles on the caller's stack, uninitialised; the size is a constant."""

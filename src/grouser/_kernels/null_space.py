@@ -36,7 +36,7 @@ def factorise_rows(H, h, m, n, tolerance, Q):
 
 
 @kernel
-def smallest_solution(H, h, m, n, rank, Q, N, y, x):
+def smallest_solution(H, h, m, rank, Q, N, y, x):
     """x (n,) of smallest norm with H x = h after `factorise_rows`; in least squares where rows contradict each other.
 
     N (rank, rank) and y (rank,) are work space.
@@ -57,7 +57,7 @@ def smallest_solution(H, h, m, n, rank, Q, N, y, x):
                 for r in range(m):
                     N[i, j] += H[r, i] * H[r, j]
         cholesky_solve(N, rank, 0.0, 0.0, y)
-    for i in range(n):
+    for i in range(x.size):
         x[i] = 0.0
         for k in range(rank):
             x[i] += Q[i, k] * y[k]

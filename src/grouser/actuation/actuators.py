@@ -99,15 +99,15 @@ class DCMotor(Actuator):
     law = laws.dc_motor
 
     stall_torque: PerJoint = quantity(unit="N m", check=checks.positive)
-    """Of the motor [N m], > 0."""
+    """Stall torque of the motor [N m], > 0."""
     no_load_speed: PerJoint = quantity(unit="rad/s", check=checks.positive)
-    """Of the motor [rad/s], > 0."""
+    """No-load speed of the motor [rad/s], > 0."""
     gear: PerJoint = quantity(1.0, "1", checks.positive)
     """Turns of the motor per turn of the joint, > 0."""
     gain: PerJoint = quantity(1e3, "N m s/rad", checks.not_negative)
-    """Of the speed controller, at the joint [N m/(rad/s)], ≥ 0."""
+    """Gain of the speed controller, at the joint [N m/(rad/s)], ≥ 0."""
     rotor_inertia: PerJoint = quantity(0.0, "kg m²", checks.not_negative)
-    """Of the motor [kg m²], ≥ 0; the joint feels it times gear²."""
+    """Rotor inertia of the motor [kg m²], ≥ 0; the joint feels it times gear²."""
 
     def bind(self, vehicle: Vehicle) -> BoundLaw:
         gain, stall, free, gear = (

@@ -21,7 +21,7 @@ from grouser.vehicles import vehicle
 
 ROUNDS, QUICK_ROUNDS = 50, 10
 INTERVALS = 150
-"""Two-second intervals at 20 Hz of the simulated log; after the last one the filters go on with the first."""
+"""Two-second intervals at 20 Hz of the simulated log; after the last one the filters continue with the first."""
 WARM = 5
 """Updates before the timed ones: the first compile and fill caches."""
 TOGETHER = 5

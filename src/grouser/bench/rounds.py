@@ -1,4 +1,4 @@
-"""Timing many pieces of work in turn, round by round: a slow phase of the machine slows all of them alike."""
+"""Timing many pieces of work in turn, round by round: a slow phase of the machine slows all of them equally."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Spread(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[float], *, scale: float = 1.0) -> Spread:
-        """Of values times a scale; quartiles are interpolated between values."""
+        """Spread of values times a scale; quartiles are interpolated between values."""
         lower, median, upper = np.percentile(values, (25.0, 50.0, 75.0)).tolist()
         return cls(scale * median, scale * lower, scale * upper, scale * min(values))
 
@@ -55,7 +55,7 @@ class Work(NamedTuple):
     report: Callable[[Sequence[Sample]], dict[str, Any]]
     """Makes JSON of its timings."""
     every: int = 1
-    """Takes part in every so many rounds, the first included."""
+    """Takes part in every n-th round, the first included."""
     threads: int = 1
     """Threads it uses."""
 

@@ -24,9 +24,9 @@ class BatchResult:
     values: FloatArray
     """Parameters, (np,)."""
     covariance: FloatArray
-    """Of the parameters, prior included, (np, np)."""
+    """Covariance of the parameters, prior included, (np, np)."""
     information: FloatArray
-    """Of the log alone, without the prior, (np, np): the inverse of its covariance, where it has one."""
+    """Information of the log alone, without the prior, (np, np): the inverse of its covariance, where it has one."""
     weights: FloatArray
     """Robust weight of each interval, 1 or less, (I,)."""
     iterations: int

@@ -153,7 +153,7 @@ def _batch(
     rounds = ROUNDS if systematic and stochastic else 1
     for k in range(rounds):
         if systematic:
-            # Later rounds go on from the last one; the prior stays where it was.
+            # Later rounds continue from the last one; the prior does not change.
             result = gauss_newton(
                 problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=SETTLED
             )  # fmt: skip

@@ -46,7 +46,7 @@ def load_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None
             what = "begins otherwise than" if begun else "is shorter than"
             raise CalibrationError(
                 f"{where.name}: was made for another log; {follower.name} {what} the log it was made for"
-                " (give another --checkpoint, or remove it to start anew)"
+                " (give another --checkpoint, or remove it to start again)"
             )
         follower.calibrator.state = {**tables["stream"], "filter": tables["filter"]}
         follower.place = place
@@ -87,7 +87,7 @@ def _refuse_others(then: dict[str, Any], now: dict[str, Any], file: str) -> None
         if then[name] != value:
             what = reasons.get(name, f"another {name.replace('by_distance', 'kind of interval')}")
             raise CalibrationError(
-                f"{file}: was made for {what} (give another --checkpoint, or remove it to start anew)"
+                f"{file}: was made for {what} (give another --checkpoint, or remove it to start again)"
             )
 
 

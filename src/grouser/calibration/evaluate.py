@@ -99,11 +99,11 @@ class Evaluation:
     """Errors of a fit on a log."""
 
     errors: Errors
-    """Of the calibrated model."""
+    """Errors of the calibrated model."""
     baseline: Errors
-    """Of plain odometry with the vehicle as its file describes it."""
+    """Errors of plain odometry with the vehicle as its file describes it."""
     relagged: Errors | None
-    """Of the calibrated model with the lag of this log's sensor found from its other half; None if not asked for."""
+    """Errors of the calibrated model with the pose lag found from the other half of this log; None if not requested."""
     lags: tuple[float, float] | None
     """Those lags [s], of the first and the second half."""
     trained_on_this: bool

@@ -35,7 +35,7 @@ FIRST_LINES = 50
 BLOCK = 1.0
 """Time of the blocks after it [s], and so the time between updates."""
 AHEAD = 1.0
-"""Time by which the file must go on before a line is judged for good [s]: a stray pose shows by what follows."""
+"""Time that must follow a line before it is accepted for good [s]: later poses show whether one is stray."""
 BACK = 20.0
 """Time before a line that is looked at to judge it [s]."""
 MOST_BACK = 3000
@@ -65,7 +65,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Place:
-    """Where in the file a follower is; with the calibrator's state, all there is to remember."""
+    """Where in the file a follower is; with the calibrator's state, all that must be stored."""
 
     offset: int = 0
     """Byte at which the lines begin that are still looked at."""
@@ -108,7 +108,7 @@ class LogFollower:
 
     @property
     def name(self) -> str:
-        """Of the file."""
+        """Name of the file."""
         return self.path.name
 
     def advance(self) -> Iterator[Update]:
@@ -129,7 +129,7 @@ class LogFollower:
     def finish(self) -> tuple[LogFollower, list[Update]]:
         """A follower that also used the rest of the file, as if nothing more will come, and the updates of that.
 
-        This one stays where it is, so that it can go on if the file does.
+        This one does not move, so that it can continue if the file grows.
         """
         end = LogFollower(self.path, self.manifest, self.calibrator.copy())
         end.place, end.rejected, end._blocks = self.place, dict(self.rejected), list(self._blocks)
@@ -154,7 +154,7 @@ class LogFollower:
             raise LogError(f"{self.name}: is gone; it was removed or renamed while it was followed") from None
         if size < self._size:
             raise LogError(
-                f"{self.name}: is shorter than it was, {size} bytes and not {self._size}; it was cut off or begun anew"
+                f"{self.name}: is shorter than it was, {size} bytes and not {self._size}; it was truncated or restarted"
                 " while it was followed"
             )
         self._size = size
@@ -162,7 +162,7 @@ class LogFollower:
             raise LogError(f"{self.name}: does not begin as it did; it was replaced while it was followed")
 
     def _resume(self) -> Iterator[Update]:
-        """Read the lines of the place again, and go on after the last line used."""
+        """Read the lines of the place again, and continue after the last line used."""
         if self._resumed:
             return
         self._resumed = True
@@ -313,7 +313,7 @@ class LogFollower:
         return text, n
 
     def _lines(self, offset: int, count: int | None) -> list[bytes] | None:
-        """So many whole lines from a byte on, or None if they are not there yet; no count: all whole lines."""
+        """`count` whole lines from a byte on, None if they are not written yet; no count: all whole lines."""
         found: list[bytes] = []
         with self.path.open("rb") as stream:
             stream.seek(offset)

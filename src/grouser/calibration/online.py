@@ -142,7 +142,7 @@ class OnlineFilter:
         """T (3.28)–(3.42): the outer product of the residual observes its covariance.
 
         The prediction is the innovation's covariance, not R_μ alone: while parameters are uncertain residuals are
-        larger than their noise, and Q′ must not be blamed for it.
+        larger than their noise, which is no sign of a larger Q′.
         """
         I, J = upper_triangle(len(r))
         slopes = problem.covariance_slopes(now, predicted, self._noise.names)[0]
@@ -154,7 +154,7 @@ class OnlineFilter:
 
     @property
     def state(self) -> dict[str, object]:
-        """All that the filter remembers, as plain numbers."""
+        """The whole state of the filter, as plain numbers."""
         matrices = {name: getattr(self, name).tolist() for name in ("p", "P", "s", "S")}
         return {**matrices, "updates": self.updates, "rejected": self.rejected}
 

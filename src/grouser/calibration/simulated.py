@@ -181,7 +181,7 @@ def _steps(run: Run) -> Inputs:
 
 
 def _held(values: FloatArray) -> FloatArray:
-    """Of steps, to samples at the start, every middle and the end."""
+    """Values of steps at the samples: the start, every middle and the end."""
     return np.concatenate([values[:1], values, values[-1:]])
 
 

@@ -59,7 +59,7 @@ class StreamingCalibrator:
     >>> calibrator.pose(t, (x, y, z), (roll, pitch, yaw))  # whenever there is one
 
     Each returns an `Update` for every interval that it completed. Where intervals begin and end depends on nothing that
-    comes later, and `state` is all there is to remember: a calibrator that is given it goes on as if it had never
+    comes later, and `state` is all that must be stored: a calibrator that is given it continues as if it had never
     stopped, to the last bit.
     """
 
@@ -195,7 +195,7 @@ class StreamingCalibrator:
 
     @property
     def state(self) -> dict[str, Any]:
-        """All that the calibrator remembers, as plain numbers; a copy."""
+        """The whole state of the calibrator, as plain numbers; a copy."""
         mine = {
             "joints": self._joints,
             "attitude": self._attitude,
@@ -287,7 +287,7 @@ class StreamingCalibrator:
             self._poses.append(row)
 
     def _work(self, *, ending: bool) -> list[Update]:
-        """Learn from all intervals that are complete, and forget what is not needed."""
+        """Use all intervals that are complete, and drop what is not needed."""
         learnt: list[Update] = []
         period = self.pose_period
         if period is None and ending and self._steps:

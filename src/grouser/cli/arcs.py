@@ -36,6 +36,7 @@ class RandomArcs:
         self,
         model: Kinematics,
         ground: Terrain,
+        *,
         rollouts: int,
         steps: int,
         dt: float,

@@ -75,7 +75,7 @@ def calibrate(
     checkpoint: Annotated[Path | None, option("State to continue from after a stop (.toml).", panel=FOLLOWING)] = None,
     poll: Annotated[float, option("Seconds between looks at the file.", panel=FOLLOWING)] = 0.5,
     idle_exit: Annotated[
-        float | None, option("End when the file has not grown for so many seconds.", panel=FOLLOWING)
+        float | None, option("End when the file has not grown for this time, s.", panel=FOLLOWING)
     ] = None,
     as_json: console.Json = False,
 ) -> None:

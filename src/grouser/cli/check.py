@@ -56,7 +56,7 @@ def check(
     if manifest is not None:
         kind, words, numbers = _log(files, manifest)
     elif len(files) > 1:
-        raise GrouserError(f"{len(files)} files are given; only the parts of a log go together, with --manifest")
+        raise GrouserError(f"{len(files)} files are given; several files must be parts of one log, with --manifest")
     else:
         kind, words, numbers = _look(file)
     result = {"file": str(file), "kind": kind, **numbers}
@@ -91,7 +91,7 @@ def _look(file: Path) -> Found:
 
 
 def _holds_terrain(file: Path) -> bool:
-    """Whether an archive calls itself a terrain; anything else is read as a run, which says what is wrong."""
+    """Whether an archive calls itself a terrain; anything else is read as a run, which reports what is wrong."""
     import numpy as np
 
     try:

@@ -157,7 +157,7 @@ def shown(name: str) -> Iterator[Lines | Screen]:
 
 
 def errors(follower: LogFollower, update: Update) -> tuple[float, float]:
-    """Of the prediction just made: position [m], yaw [deg]."""
+    """Errors of the prediction just made: position [m], yaw [deg]."""
     error = dict(zip(follower.calibrator.residual, update.residual.tolist(), strict=True))
     return math.hypot(error.get("x", 0.0), error.get("y", 0.0)), math.degrees(abs(error.get("yaw", 0.0)))
 
@@ -196,7 +196,7 @@ class Screen:
             self._draw(follower)
 
     def waiting(self, follower: LogFollower, seconds: float) -> None:
-        """The file has not grown for so many seconds."""
+        """The file has not grown for some seconds."""
         self._waited = seconds
         self._draw(follower)
 

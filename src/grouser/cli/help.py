@@ -62,7 +62,7 @@ class Group(_TwoHelps, TyperGroup):
 
 
 def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:
-    """Usage, what it does, commands or arguments, options by panel, examples; all in lines of so many columns."""
+    """Usage, what it does, commands or arguments, options by panel, examples; in lines of a given width."""
     shown = [one for one in command.get_params(ctx) if not getattr(one, "hidden", False)]
     below = [Row(name, text) for name, text in command.summaries().items()]
     arguments = [Row(_argument(one), one.help) for one in shown if _is_argument(one)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MODELS = ("best", "kinematic", "perturbative", "diff-drive", "four-number", "bicycle", "dynamic")
 CANDIDATES = ("kinematic", "perturbative")
-"""Of which the best is that under which the held-out part of a log is most probable."""
+"""The best of these is the one under which the held-out part of a log is most probable."""
 CONTACTS = ("piecewise-linear", "pacejka")
 GROUPS = ("slip", "sensor", "noise", "model", "contact", "actuator", "powertrain")
 FORMS = ("diagonal", "full", "cholesky")

@@ -56,7 +56,16 @@ def rollout(
     steps = step_count(values.positive(duration, "--duration"), values.positive(dt, "--dt"))
     if every is not None:
         values.whole(every, 1, steps, "--every")
-    arcs = RandomArcs(model, gr.terrain.parse(terrain), rollouts, steps, dt, seed, max_speed, max_curvature)
+    arcs = RandomArcs(
+        model,
+        gr.terrain.parse(terrain),
+        rollouts=rollouts,
+        steps=steps,
+        dt=dt,
+        seed=seed,
+        max_speed=max_speed,
+        max_curvature=max_curvature,
+    )
     if out is not None:
         values.make_folder(out.parent)
     arcs.compile()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels.kinematics import probe as kernels
+from grouser._kernels.kinematics.probe import Found, probe
 from grouser._kernels.kinematics.velocity import NO_SLIP, KinematicModel
 from grouser._kernels.terrain.ground import SMOOTH, Ground
 from grouser.checks import FloatArray
@@ -19,6 +19,7 @@ from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
 _NOWHERE = Ground(0, 0, 0, SMOOTH)
+_NONE = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -64,24 +65,18 @@ def evaluate(
     nw, nv = vehicle.n_wheels, 6 + vehicle.n_joints
     if ground is None and angles is None:
         raise SimulationError("contacts need a ground or contact angles; give one of them")
-    given = np.zeros(nw) if angles is None else checks.array(angles, "angles", (nw,))
-    mode = kernels.FROM_GROUND
-    if angles is not None:
-        mode = kernels.AT_ANGLES if ground is None else kernels.AT_ANGLES_ON_GROUND
+    given = _NONE if angles is None else checks.array(angles, "angles", (nw,))
     law = _NOWHERE if ground is None else ground.kernel
-    point, rotation = np.zeros((nw, 3)), np.zeros((nw, 3, 3))
-    height_error, angle = np.zeros(nw), np.zeros(nw)
     A = np.zeros((3 * nw + len(vehicle.couplings), nv))
+    found = Found(np.zeros((nw, 3)), np.zeros((nw, 3, 3)), np.zeros(nw), np.zeros(nw), A)
     v = np.array(velocity, dtype=np.float64)
-    inside, rank = with_scratch(
-        kernels.probe, vehicle.arrays, model, law, mode, given, q, v, point, rotation, height_error, angle, A
-    )
+    inside, rank = with_scratch(probe, vehicle.arrays, model, law, given, q, v, found)
     if not inside:
         raise SimulationError(
             f"the ground ends under a wheel of '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m; move it onto the map"
         )
     jacobian = A[: 3 * nw].reshape(nw, 3, nv).copy()
-    return Contacts(point, rotation, height_error, angle, jacobian), A, v, int(rank)
+    return Contacts(*found[:4], jacobian), A, v, int(rank)
 
 
 def contact_on_wheel(vehicle: Vehicle, state: FloatArray, point: FloatArray) -> FloatArray:

@@ -185,7 +185,7 @@ def contact_states(v: Any, r_omega: Any, dz: Any) -> FloatArray:
         return np.stack(np.broadcast_arrays(*columns), axis=-1)
     except ValueError:
         raise SimulationError(
-            f"v, r_omega and dz: shapes {velocity.shape}, {parts[1].shape} and {parts[2].shape} do not go together; "
+            f"v, r_omega and dz: shapes {velocity.shape}, {parts[1].shape} and {parts[2].shape} do not match; "
             f"v needs (…, 3), the others (…)"
         ) from None
 

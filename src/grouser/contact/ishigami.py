@@ -21,7 +21,7 @@ class Ishigami(Contact):
     """A rigid wheel in loose soil; stresses are integrated over the part of its rim in the soil.
 
     Defaults are the lunar soil simulant of T Table C.2, in SI units. Sinkage is −Δz. Once the wheel is in to its
-    axle, force goes on growing in proportion to sinkage.
+    axle, force grows in proportion to sinkage.
 
     The torque about the axle is that of the shear stresses, R² b ∫ τ_x(θ) dθ against the spin; times ω it is the power
     a motor needs: that of f_x at the axle's speed, and what compacts and shears the soil. In a run the force acts at

@@ -75,7 +75,7 @@ class Dynamics(Model):
     gravity: float = GRAVITY
     """[m/s²]."""
     tip_angle: float | None = None
-    """Tilt of the body's z axis from the vertical [rad] at which a run ends as rolled over; None: it goes on."""
+    """Tilt of the body's z axis from the vertical [rad] at which a run ends as rolled over; None: it continues."""
     coupling_time_constant: float = 0.05
     """Time in which errors of rigid couplings decay [s], at least one step."""
 
@@ -113,7 +113,7 @@ class Dynamics(Model):
         return {name: self.contact[name] for name in self.vehicle.wheels}
 
     order = 0
-    """Of the integrator of kinematics; dynamics has its own."""
+    """Order of the integrator of kinematics; dynamics has its own."""
 
     @property
     def wheel_load(self) -> float:
@@ -193,7 +193,7 @@ class Dynamics(Model):
 
     @cached_property
     def _base(self) -> DynamicModel:
-        """The model as the engine takes it, but for the step."""
+        """The model as the engine takes it, without the step."""
         vehicle, laws = self.vehicle, self._laws
         pairs = {
             kind: np.array([law.pair for law in found], dtype=np.int64).reshape(-1, 2) for kind, found in laws.items()
@@ -267,6 +267,6 @@ class Dynamics(Model):
         """Forward dynamics of one step of dt [s]; contacts are found on the ground, or at given angles [rad].
 
         They are those of the state itself, as with `integrator="euler"`. A step is not halved where it does not
-        converge, and nothing is remembered of the steps before: `grouser.Stepper` moves as `grouser.simulate` does.
+        converge, and the steps before have no effect: `grouser.Stepper` moves as `grouser.simulate` does.
         """
         return take_step(self, state, velocity, command, ground, dt, angles)

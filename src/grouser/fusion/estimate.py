@@ -36,17 +36,17 @@ class FusionEstimate:
     slip: FloatArray
     """Slip that the odometry does not model: forward, left [-], yaw [rad/m], per rolling speed, (3,)."""
     covariance: FloatArray
-    """Of (rotation [rad], velocity [m/s], position [m], gyro bias [rad/s], accelerometer bias [m/s²]), (15, 15)."""
+    """Covariance (15, 15): rotation [rad], velocity [m/s], position [m], bias: gyro [rad/s], accelerometer [m/s²]."""
     slip_covariance: FloatArray
-    """Of `slip`, (3, 3), in its units squared."""
+    """Covariance of `slip`, (3, 3), in its units squared."""
     twist_covariance: FloatArray
-    """Of `twist` (ω, v), body axes, (6, 6) [rad/s, m/s, squared]: noise and bias of the gyro, velocity, attitude."""
+    """Covariance of `twist` (ω, v), body axes, (6, 6) [rad²/s², m²/s²]: gyro noise and bias, velocity, attitude."""
     degraded: tuple[str, ...]
     """Sources that fail, for which the covariance is larger than usual: 'wheels', 'poses', 'imu'; empty if none."""
 
     @property
     def pose_covariance(self) -> FloatArray:
-        """Of (rotation [rad], translation [m]), T_true = T Exp(δ), body axes, (6, 6)."""
+        """Covariance of (rotation [rad], translation [m]), T_true = T Exp(δ), body axes, (6, 6)."""
         pick = [0, 1, 2, 6, 7, 8]
         return self.covariance[np.ix_(pick, pick)].copy()
 

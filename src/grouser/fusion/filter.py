@@ -33,7 +33,7 @@ OBSERVED = (False, False, True, True, True, False)
 FAULTS = {
     "imu_not_finite": "an IMU sample is not finite and is left out",
     "imu_time": "an IMU sample is not later than the one before and is left out",
-    "imu_gap": "the IMU was silent; the motion between is guessed with large noise",
+    "imu_gap": "the IMU was silent; the motion between is extrapolated with large noise",
     "gyro_saturated": "the gyro is at the end of its range and counts with large noise",
     "accelerometer_saturated": "the accelerometer is at the end of its range and counts with large noise",
     "wheels_not_finite": "a wheel measurement is not finite and is left out",
@@ -97,7 +97,7 @@ class Fusion:
         self._one = Drive.zeros(n=1, rows=1, every=0)
         self._said: set[str] = set()
         self._bind()
-        # On no event, so that the first sample need not wait for the compiler
+        # On no event: compiles before the first sample
         kernels.feed(self._memory, Drive.zeros(n=0, rows=1, every=0))
         kernels.estimate(self._memory, self._one)
 
@@ -175,7 +175,7 @@ class Fusion:
 
     @property
     def time(self) -> float:
-        """Of the estimate [s]: that of the last IMU sample."""
+        """Time of the estimate [s]: that of the last IMU sample."""
         return float(self._clock["now"])
 
     @property
@@ -267,7 +267,7 @@ def _time(t: float, name: str = "t") -> float:
 
 
 def _is_covariance(matrix: FloatArray) -> bool:
-    """Whether it is finite and symmetric, and no correlation is above one, but for rounding."""
+    """Whether it is finite and symmetric, and no correlation is above one, except by rounding."""
     variance = matrix.diagonal()
     largest = float(np.abs(matrix).max())
     if not largest < np.inf or variance.min() < 0.0 or np.abs(matrix - matrix.T).max() > 1e-6 * largest:

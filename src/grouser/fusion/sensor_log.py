@@ -23,7 +23,7 @@ class SensorLog:
     """IMU, wheels and relative poses of one drive, each with the times of measurement and of arrival."""
 
     time: FloatArray
-    """Of the IMU's samples, (n,) [s]."""
+    """Times of the IMU's samples, (n,) [s]."""
     gyro: FloatArray
     """(n, 3) [rad/s], body axes."""
     acceleration: FloatArray
@@ -33,7 +33,7 @@ class SensorLog:
     wheel_twist: FloatArray
     """(ω, v) that the wheels measure [rad/s, m/s], (k, 6)."""
     wheel_covariance: FloatArray
-    """Of that, (k, 6, 6) [rad/s, m/s, squared]."""
+    """Covariance of that, (k, 6, 6) [rad/s, m/s, squared]."""
     wheel_arrival: FloatArray
     """Time of arrival of each, (k,) [s]."""
     observed: tuple[bool, ...] = OBSERVED
@@ -45,7 +45,7 @@ class SensorLog:
     pose_to: FloatArray
     """Time at which it ends, (j,) [s]."""
     pose_position: FloatArray
-    """Of the second pose in the first, (j, 3) [m]."""
+    """Position of the second pose in the first, (j, 3) [m]."""
     pose_quaternion: FloatArray
     """(j, 4)."""
     pose_covariance: FloatArray
@@ -100,7 +100,7 @@ class FusedPath:
     slip: FloatArray
     """Forward, left [-], yaw [rad/m], (n, 3); as in `FusionEstimate`."""
     covariance: FloatArray
-    """Of each estimate, (n, 15, 15); units as in `FusionEstimate`."""
+    """Covariance of each estimate, (n, 15, 15); units as in `FusionEstimate`."""
     distrusted: np.ndarray
     """Whether the wheels were distrusted, (n,)."""
     faults: dict[str, int]

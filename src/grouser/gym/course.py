@@ -98,7 +98,7 @@ def _rough_for(vehicle: Vehicle, farthest: float) -> MakeTerrain:
 
 
 def _middle(ground: Terrain) -> tuple[float, float]:
-    """Of the map; the origin where it does not end."""
+    """Middle of the map; the origin where it does not end."""
     xmin, xmax, ymin, ymax = ground.bounds
     x, y = 0.5 * (xmin + xmax), 0.5 * (ymin + ymax)
     return (x if math.isfinite(x) else 0.0), (y if math.isfinite(y) else 0.0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
-from grouser._kernels.gym.observation import observe
+from grouser._kernels.gym.observation import Look, Seen, observe
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.gym.course import Course, MakeTerrain
@@ -80,7 +80,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         vehicle: a name, a file or a Vehicle; that of `model` where it is a whole model.
         terrain: a Terrain, one line as `grouser.terrain.parse` takes it, or a function of a NumPy generator that makes
             one for each episode; None is such a function, with bumps by the size of the wheels.
-        model: "kinematic", "dynamic", or a model; the integral of an actuator begins anew with each action.
+        model: "kinematic", "dynamic", or a model; the integral of an actuator starts from zero with each action.
         start: x, y [m], yaw [rad]; None is the middle of the map with any heading. The vehicle starts at rest.
         goal: x, y [m]; None draws one between the distances of goal_range [m].
         dt: step [s]; `hold` steps are taken with each action. horizon: longest episode [s].
@@ -106,19 +106,19 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self._scale = _largest_rates(self.vehicle, self.max_speed, checks.positive(max_joint_rate, "max_joint_rate"))
         n = checks.count(map_nodes, "map_nodes", least=2, most=1000)
         offsets = np.linspace(-0.5, 0.5, n) * checks.positive(map_size, "map_size")
-        self._ahead, self._left = (part.ravel() for part in np.meshgrid(offsets, offsets, indexing="ij"))
+        ahead, left = (part.ravel() for part in np.meshgrid(offsets, offsets, indexing="ij"))
         wheels = {int(frame) - 1 for frame in self.vehicle.arrays.wheel}
-        self._shown = np.array([j for j in range(self.vehicle.n_joints) if j not in wheels], dtype=np.int64)
-        self._sizes, self._square = (2, 2, 6 + self.vehicle.n_joints, len(self._shown), n * n), (n, n)
-        self._limits = np.array([FARTHEST, LEANING, FASTEST, HIGHEST])
-        self._work = np.zeros((2, 3))
+        shown = np.array([j for j in range(self.vehicle.n_joints) if j not in wheels], dtype=np.int64)
+        limits = np.array([FARTHEST, LEANING, FASTEST, HIGHEST])
+        self._look = Look(np.zeros(2), ahead, left, shown, limits, np.zeros((2, 3)))
+        self._sizes, self._square = (2, 2, 6 + self.vehicle.n_joints, len(shown), n * n), (n, n)
         spaces: gymnasium.Space[Any] = gymnasium.spaces.Dict(self._spaces(n))
         self.observation_space = spaces
         size = 2 if self._steers else len(self.vehicle.actuated)
         self._action_shape = (size,)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (size,), np.float32)
         self._episode: Episode | None = None
-        self._goal, self._distance, self._taken, self._over = np.zeros(2), 0.0, 0, True
+        self._distance, self._taken, self._over = 0.0, 0, True
 
     def _spaces(self, n: int) -> dict[str, gymnasium.Space[Any]]:
         def box(largest: float, *shape: int) -> gymnasium.spaces.Box:
@@ -130,8 +130,8 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             "velocity": box(FASTEST, 6 + self.vehicle.n_joints),
             "heights": box(HIGHEST, n, n),
         }
-        if len(self._shown):
-            spaces["joints"] = box(FASTEST, len(self._shown))
+        if len(self._look.shown):
+            spaces["joints"] = box(FASTEST, len(self._look.shown))
         return spaces
 
     def reset(
@@ -143,7 +143,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         start, goal = given.pop("start", None), given.pop("goal", None)
         if given:
             raise SimulationError(f"options: {', '.join(map(str, given))} is not known; give start or goal")
-        ground, begin, self._goal = self.course.draw(
+        ground, begin, self._look.goal[:] = self.course.draw(
             self.np_random,
             None if start is None else checks.array(start, "start", (3,)),
             None if goal is None else checks.array(goal, "goal", (2,)),
@@ -192,7 +192,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         return [min(max(x, -1.0), 1.0) for x in values.tolist()]  # type: ignore[union-attr]
 
     def _drive(self, episode: Episode, action: list[float]) -> None:
-        """What an action asks for, as `constant` and `arc` of `grouser.drive` do it."""
+        """Drives the episode by an action, as `constant` and `arc` of `grouser.drive` do it."""
         if self._steers:
             speed, curvature = self.max_speed * action[0], self.max_curvature * action[1]
             episode.steer(speed, speed * curvature)
@@ -200,7 +200,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             episode.drive([scale * x for scale, x in zip(self._scale, action, strict=True)])
 
     def _to_goal(self, episode: Episode) -> float:
-        state, goal = episode.state, self._goal
+        state, goal = episode.state, self._look.goal
         return math.hypot(goal.item(0) - state.item(4), goal.item(1) - state.item(5))
 
     def _info(self, episode: Episode) -> dict[str, Any]:
@@ -213,16 +213,13 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         }
 
     def _observe(self, episode: Episode) -> Observation:
-        sizes = self._sizes
-        goal, attitude, velocity, joints, heights = [np.empty(size, np.float32) for size in sizes]
-        observe(
-            episode.law, episode.state, episode.velocity, self._goal, self._ahead, self._left, self._shown,
-            self._limits, self._work, goal, attitude, velocity, joints, heights,
-        )  # fmt: skip
-        seen = {"goal": goal, "attitude": attitude, "velocity": velocity, "heights": heights.reshape(self._square)}
-        if sizes[3]:
-            seen["joints"] = joints
-        return seen
+        seen = Seen(*[np.empty(size, np.float32) for size in self._sizes])
+        observe(episode.law, episode.state, episode.velocity, self._look, seen)
+        goal, attitude, velocity, joints, heights = seen
+        shown = {"goal": goal, "attitude": attitude, "velocity": velocity, "heights": heights.reshape(self._square)}
+        if len(joints):
+            shown["joints"] = joints
+        return shown
 
 
 def _model(vehicle: str | Vehicle, model: str | Kinematics | Dynamics) -> Kinematics | Dynamics:

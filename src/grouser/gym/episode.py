@@ -91,7 +91,7 @@ class Episode(Mover):
         last = int(ends[-1, RECORDED])
 
         def rows(name: str) -> FloatArray:
-            # The last row of a part is the first of the next, which knows the command that follows.
+            # The last row of a part is the first of the next, which has the command that follows.
             each = batch.view_in(name, blocks)[:, 0]
             whole: FloatArray = np.concatenate([each[:-1, 0], each[-1, :last]])
             return whole[None]

@@ -41,7 +41,7 @@ class Limits:
     wheel_rate: PerJoint = math.inf
     """Largest rate of a driven wheel [rad/s], > 0."""
     hold_below: float = 1e-3
-    """Speed of a steering pivot [m/s], ≥ 0, below which its direction means nothing: the steering angle is held."""
+    """Speed of a steering pivot [m/s], ≥ 0, below which the steering angle is held: its direction is not defined."""
 
     def __post_init__(self) -> None:
         if checks.number(self.hold_below, "limits hold_below") < 0.0:
@@ -178,7 +178,7 @@ class InverseKinematics:
 
 @once_each
 def steering_plan(vehicle: Vehicle) -> kernels.SteeringPlan:
-    """What the kernels know of a vehicle's steering."""
+    """A vehicle's steering as the kernels take it."""
     arrays = vehicle.arrays
     R, p = forward_kinematics(vehicle.frames, vehicle.rest)
     steering = {vehicle.frame_index(s.joint): s for s in vehicle.steering}
@@ -191,7 +191,7 @@ def steering_plan(vehicle: Vehicle) -> kernels.SteeringPlan:
         joint.append(frame)
         wheel.append(first)
         before.append(first in moved)
-        # Where a wheel is steered twice, neither of its pivots alone says how it swings.
+        # Where a wheel is steered twice, neither of its pivots alone determines how it swings.
         twice = sum(first in _beyond(vehicle, other) for other in steering) > 1
         ahead = np.array([R[first][1, 1], -R[first][0, 1]])
         trail.append(0.0 if twice else float((p[first] - p[frame])[:2] @ ahead / np.linalg.norm(ahead)))

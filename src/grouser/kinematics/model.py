@@ -34,13 +34,13 @@ class Weights:
     """Weights of the constraint rows in the least squares of T (2.38); one each gives the thesis's solution."""
 
     longitudinal: float = 1.0
-    """Of the slip along the wheel, a ratio; ≥ 0."""
+    """Weight of the slip along the wheel, a ratio; ≥ 0."""
     lateral: float = 1.0
-    """Of the slip across the wheel, a ratio; ≥ 0."""
+    """Weight of the slip across the wheel, a ratio; ≥ 0."""
     normal: float = 1.0
-    """Of leaving or entering the ground, a ratio; > 0."""
+    """Weight of leaving or entering the ground, a ratio; > 0."""
     coupling: float = 1.0
-    """Of the joint couplings [m/rad for turning joints]; > 0."""
+    """Weight of the joint couplings [m/rad for turning joints]; > 0."""
 
     def __post_init__(self) -> None:
         for name in ("longitudinal", "lateral", "normal", "coupling"):

@@ -1,4 +1,4 @@
-"""One rollout that Python moves on, a few steps a call, in arrays that are made once."""
+"""One rollout that Python advances a few steps a call, in arrays that are made once."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Movable(Protocol):
 class Workspace:
     """A batch of one rollout and all that its kernel works on.
 
-    A call of `run` takes some steps under the drive and leaves state, velocity and records in `batch`. It goes on with
-    what the engine remembers of the steps before (actuators, the start of Newton's method), or without after `forget`.
+    A call of `run` takes some steps under the drive and leaves state, velocity and records in `batch`. It continues
+    with the memory of the steps before (actuators, the start of Newton's method), or without it after `forget`.
     """
 
     def __init__(
@@ -93,10 +93,10 @@ class Workspace:
         self.drive(laws.table.address, par)
         self.command: FloatArray = par[3:]
         """Rates that the actuated joints are to have [rad/s or m/s], shape (na,), unless there is another drive."""
-        self._kernel(self.job, 0, 0)  # no rollout: so that the first step need not wait for the compiler
+        self._kernel(self.job, 0, 0)  # no rollout: compiles before the first step
 
     def repoint(self, *, model: KinematicModel | DynamicModel, ground: Ground, dt: float) -> None:
-        """Go on on another ground or with another step [s], for which the model is given again."""
+        """Continue on another ground or with another step [s]; the model is given for that step."""
         self.job.repoint(model=model, ground=ground)
         self.batch.repoint(dt=dt)
         self.ground, self.dt = ground, dt
@@ -131,7 +131,7 @@ class Workspace:
         self._ends[:] = 0
 
     def clear(self) -> None:
-        """As it was made, but for the drive; state and velocity are zero."""
+        """As it was made, except for the drive; state and velocity are zero."""
         drives = self.batch.drives.copy()
         self.batch.memory_block[:] = 0.0
         self.batch.drives[:] = drives
@@ -142,7 +142,7 @@ class Workspace:
         return [one.copy() for one in self._changing()]
 
     def recall(self, memory: list[FloatArray]) -> None:
-        """Go on as the workspace would that the memory is of."""
+        """Continue from the memory of another workspace."""
         own = self.batch.drives.copy()
         for room, kept in zip(self._changing(), memory, strict=True):
             room[:] = kept
@@ -154,7 +154,7 @@ class Workspace:
 
 
 class Mover:
-    """Base of what moves a workspace, whose addresses are of this process: a copy, pickled or deep, makes its own."""
+    """Base of classes with a workspace. Its addresses are of this process: a copy, pickled or deep, makes its own."""
 
     _room: Workspace
     _remade: ClassVar[tuple[str, ...]]

@@ -27,7 +27,7 @@ LEAST_SLOPE = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment:
-    """A log in numbers; None where it does not say."""
+    """A log in numbers; None where it has none."""
 
     duration: float
     """Seconds from first to last sample, gaps included."""

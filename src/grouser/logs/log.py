@@ -41,7 +41,7 @@ class Poses:
     time: FloatArray
     """Time stamps as logged, shape (m,) [s]; the sensor's lag is not removed. Rising inside a segment."""
     position: FloatArray
-    """Of the sensor in its world frame, shape (m, 3) [m]."""
+    """Position of the sensor in its world frame, shape (m, 3) [m]."""
     attitude: FloatArray
     """Roll, pitch, yaw of the sensor, shape (m, 3) [rad]; R = Rz Ry Rx. Yaw is unwrapped inside a segment."""
     segment: IntArray
@@ -95,7 +95,7 @@ class Log:
     name: str
     """Name of the first file."""
     time: FloatArray
-    """Time stamps as logged, shape (n,) [s]; they may begin anew with each segment."""
+    """Time stamps as logged, shape (n,) [s]; they may restart with each segment."""
     segment: IntArray
     """Number of the unbroken stretch each sample belongs to, shape (n,), rising from 0 without holes."""
     rates: dict[str, FloatArray]
@@ -140,7 +140,7 @@ class Log:
     def elapsed(self) -> FloatArray:
         """Time from the log's start [s], shape (n,), rising throughout.
 
-        Equal to time − time[0] as long as the clock rises. Where a segment's clock begins anew (another file, a
+        Equal to time − time[0] as long as the clock rises. Where a segment's clock restarts (another file, a
         window, a clock that jumped back), it follows the one before by one period.
         """
         return self.time - self._zero[self.segment] if len(self) else self.time.copy()
@@ -195,7 +195,7 @@ class Log:
         return self._only(wanted[self.segment], wanted[self.poses.segment])
 
     def _only(self, samples: Any, poses: Any) -> Log:
-        """Some of the samples and, of the poses, those of segments that remain; segments numbered anew."""
+        """Some of the samples and, of the poses, those of segments that remain; segments are renumbered."""
         left = np.unique(self.segment[samples])
         poses = poses & np.isin(self.poses.segment, left)
         n_samples = int(samples.sum())
@@ -222,7 +222,7 @@ class Log:
         """The samples as a table indexed by time t [s] as logged; `log.poses.to_pandas()` has the poses.
 
         Columns are named as in a manifest: rate_FL, angle_s1, roll, gyro_z, … `attrs["units"]` names the unit of each;
-        "" where the log does not know it.
+        "" where the log does not give it.
         """
         columns = [Column("segment", "", self.segment), Column("elapsed", "s", self.elapsed)]
         for table, (prefix, unit) in JOINTS.items():

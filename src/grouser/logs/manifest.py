@@ -372,7 +372,7 @@ def _sentence(error: Any) -> str:
 
 
 def _unknown(given: str, loc: tuple[int | str, ...]) -> str:
-    """What to say of a field that does not exist."""
+    """The message about a field that does not exist."""
     if len(loc) <= 1:
         model: type[BaseModel] = Manifest
     elif len(loc) == 2 or loc[0] == "outages":

@@ -118,7 +118,7 @@ def chords(log: Log, duration: float) -> Chords:
 
 
 def integral(values: FloatArray, log: Log) -> FloatArray:
-    """Of a rate from the first sample to each, shape (n,); nothing is added between segments."""
+    """Integral of a rate from the first sample to each, shape (n,); nothing is added between segments."""
     steps = np.where(np.diff(log.segment) == 0, np.diff(log.time), 0.0)
     return np.append(0.0, np.cumsum(0.5 * (values[1:] + values[:-1]) * steps))
 

@@ -30,7 +30,7 @@ HOLE = 2.1
 TURNED = 1 << 16
 """Quaternions made into angles at a time."""
 OFTEN = 0.05
-"""Fraction of poses beyond which jumps are not believed."""
+"""Fraction of poses beyond which jumps are not removed."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -190,7 +190,7 @@ def _catching_up(time: FloatArray, window: FloatArray) -> BoolArray:
     goes_on = (np.diff(window) == 0.0) & (step > 0.0)
     if not goes_on.any():
         return late
-    end_of_run = np.append(np.flatnonzero(~goes_on), len(time) - 1)  # where the clock begins anew, so does the queue
+    end_of_run = np.append(np.flatnonzero(~goes_on), len(time) - 1)  # the queue restarts with the clock
     for k in np.flatnonzero(goes_on & (step > HOLE * np.median(step[goes_on]))):
         stop = int(end_of_run[np.searchsorted(end_of_run, k)]) + 1
         until = int(np.searchsorted(time[k + 1 : stop], time[k + 1] + step[k], side="right"))

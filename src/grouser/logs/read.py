@@ -66,7 +66,7 @@ def read_log(
 
 def _check_against_vehicle(log: Log, manifest: Manifest, name: str) -> None:
     """The joints exist, and the wheels rolled about as far as the poses moved."""
-    # The one place where a log asks about its vehicle; vehicles know nothing of logs.
+    # The one place where a log needs its vehicle; vehicles do not depend on logs.
     from grouser.logs.plausible import check_joints, check_units
     from grouser.vehicles.catalog import vehicle
 
@@ -123,7 +123,7 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
     segment: IntArray = _joined([part.segment + k if k else part.segment for part, k in numbered])
     pose_segment: IntArray = _joined([part.poses.segment + k if k else part.poses.segment for part, k in numbered])
     pose_time = _joined([part.poses.time for part in parts])
-    # Columns are taken out where they stood, for a long log is best held once.
+    # Columns are taken out in place: a long log is held only once.
     found = {key: _joined([part.signals.pop(key) for part in parts]) for key in list(parts[0].signals)}
 
     def group(table: str) -> dict[str, FloatArray]:

@@ -22,7 +22,7 @@ class Rejection:
     """Samples or poses left out for one reason."""
 
     count: int
-    """How many."""
+    """Their number."""
     first: tuple[str, ...]
     """Where the first few stand: "drive.csv line 17"."""
 
@@ -66,7 +66,7 @@ class Report:
     gaps: tuple[Gap, ...] = ()
     """The first holes that began a new segment."""
     n_gaps: int = 0
-    """How many there are in all."""
+    """Their total number."""
 
     @property
     def n_rejected(self) -> int:
@@ -145,7 +145,7 @@ def _sum(groups: Iterable[dict[str, Rejection]]) -> dict[str, Rejection]:
 
 
 def _places(one: Rejection) -> str:
-    """The places for people; a file's name is said once."""
+    """The places for people; each file's name appears once."""
     said, last = [], ""
     for place in one.first:
         file, _, number = place.rpartition(" ")

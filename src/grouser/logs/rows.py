@@ -137,7 +137,7 @@ def usable_rows(raw: Raw, manifest: Manifest, pose_jumps: IntArray) -> Rows:
 
 
 def _begin_anew(rows: Rows) -> BoolArray:
-    """Rows at which the segment column changes; from there on the clock may begin anew."""
+    """Rows at which the segment column changes; the clock may restart there."""
     key = "segments.column"
     if key not in rows.values:
         return np.zeros(len(rows.row), np.bool_)
@@ -231,7 +231,7 @@ def _name(rows: Rows, key: str) -> str:
 def _in_order(time: FloatArray, begins: BoolArray) -> tuple[BoolArray, BoolArray, BoolArray]:
     """Rows that repeat a time stamp, rows out of order, and rows at which the clock jumped back.
 
-    Time [s] is finite; `begins` marks rows at which the log itself begins anew, where any time is right.
+    Time [s] is finite; `begins` marks rows at which the log itself restarts; any time is right there.
     """
     repeats = np.zeros(len(time), np.bool_)
     repeats[1:] = (np.diff(time) == 0.0) & ~begins[1:]

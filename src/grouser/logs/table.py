@@ -96,7 +96,7 @@ def read_table(
         if progress is not None:
             progress(done)
     if rows == 0:
-        raise LogError(f"{path.name}: is empty{' but for its heading' if header else ''}")
+        raise LogError(f"{path.name}: is empty{' except for its heading' if header else ''}")
     read = dict(zip(first, found.columns(), strict=True))
     return Table(columns={column: read[at] for column, at in places.items()}, line=found.line(), rows=rows)
 
@@ -105,7 +105,7 @@ class Growing:
     """Columns and the lines their rows stand in. Room that is not yet used costs no memory on Linux."""
 
     def __init__(self, columns: int) -> None:
-        """So many columns, no rows."""
+        """Columns without rows."""
         self._columns = [np.empty(FIRST) for _ in range(columns)]
         self._line: IntArray = np.empty(FIRST, dtype=np.int64)
         self._n = 0

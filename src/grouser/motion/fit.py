@@ -63,7 +63,7 @@ class Training:
     rejected: int
     """Intervals that moved no systematic parameter."""
     position_rms: float
-    """Of the intervals after the fit [m]."""
+    """RMS position error of the intervals after the fit [m]."""
     yaw_rms: float
     """[rad]."""
     method: str
@@ -96,9 +96,9 @@ class Fit:
     vector: FloatArray
     """Their values, (n,), in their units (SI)."""
     covariance: FloatArray
-    """Of the systematic parameters among them, (np, np), products of their units."""
+    """Covariance of the systematic parameters among them, (np, np), products of their units."""
     noise_covariance: FloatArray
-    """Of the noise parameters, (ns, ns), products of their units."""
+    """Covariance of the noise parameters, (ns, ns), products of their units."""
     training: Training
     """What it was made from."""
     undetermined: tuple[Direction, ...] = ()

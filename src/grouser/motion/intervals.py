@@ -59,7 +59,7 @@ class Intervals:
     def only(self, chosen: IntArray | slice) -> Intervals:
         """Some of them."""
         return Intervals(
-            # Of every second interval, say, a view would be strided, and kernels compile anew for that.
+            # A view of every second interval would be strided, and kernels compile again for strided arrays.
             times=np.ascontiguousarray(self.times[chosen]),
             ranges=np.ascontiguousarray(self.ranges[chosen]),
             measured=self.measured[chosen],

@@ -55,7 +55,7 @@ def sensor_noise(value: float) -> tuple[float, float, float, float]:
 
 MOUNTED, SLIP, LAG = near(0.5, 5.0), within(0.5, -5.0, 5.0), within(0.1, -0.5, 0.5)
 TURN_SLIP = within(0.1, -5.0, 5.0)
-"""Of a turn per distance [rad/m], of which a tenth is a turn of 6° a metre."""
+"""Prior of a turn per distance [rad/m]: 0.1 is a turn of 6° a metre."""
 TABLE = {
     "sensor.x": Row("pose sensor ahead of the body's origin", "m", MOUNTED),
     "sensor.y": Row("pose sensor to the left of it", "m", MOUNTED),
@@ -143,7 +143,7 @@ def row_of(name: str) -> Row:
 
 
 def _noise_row(field: str) -> Row:
-    """Of a density vx, or of a covariance vx_wz; it grows with distance."""
+    """Row of a density vx, or of a covariance vx_wz; it grows with distance."""
     parts = field.split("_")
     kinds = [NOISY.get(p[:1], ("velocity", "m")) for p in parts]
     words = " and ".join(f"{word} {p[1:]}" for (word, _), p in zip(kinds, parts, strict=True))

@@ -79,7 +79,7 @@ class Part(NamedTuple):
     units: Mapping[str, str] = {}
     """Units that a law declares; they go before those of the table."""
     none: str = ""
-    """Why there are none."""
+    """Why there are no parameters."""
 
 
 def _sensor_part(motion: MotionModel) -> Part:
@@ -94,7 +94,7 @@ def _powertrain_part(motion: MotionModel) -> Part | None:
 
 
 def _model_part(motion: MotionModel, part: str = "model") -> Part | None:
-    """Of a velocity model, those that begin so."""
+    """Parameters of a velocity model whose names begin with `part`."""
     if not isinstance(motion.model, VelocityModel):
         return None
     values = {n.partition(".")[2]: v for n, v in motion.model.parameters.items() if n.startswith(part + ".")}
@@ -161,7 +161,7 @@ def _law_part(part: str, law: Any) -> Part:
 
 
 def _contact_part(motion: MotionModel) -> Part | None:
-    """Of a shipped contact law the table's names are listed, of a user's own all that it declares."""
+    """The listed parameters of a shipped contact law, or all parameters of a user's own."""
     model = motion.model
     if not isinstance(model, Dynamics):
         return None

@@ -217,7 +217,7 @@ class LogProblem:
         if motion.powertrain is not None or model.vehicle is not self._vehicle or slip_of(model) is None:
             return None
         if isinstance(model, VelocityModel) and len(self.inputs.time) > MOST:
-            # Slopes at all samples would take too much room; at some they are found quickly.
+            # Slopes at all samples would take too much memory; at some they are found quickly.
             return SlipTwists(model, self.inputs.window(part.start, part.stop)), slice(None)
         if self._slip is None or not self._slip.fits(model):
             self._slip = SlipTwists(model, self.inputs)
@@ -316,7 +316,7 @@ class LogProblem:
         return self._selected(np.stack(columns, axis=1), None)
 
     def _selected(self, four: FloatArray, sensor: Sensor | None) -> FloatArray:
-        """Of errors (x, y, z, yaw) to those of the residual's components."""
+        """Maps errors (x, y, z, yaw) to the residual's components."""
         m = self.size
         out = np.zeros((*four.shape[:-2], m, m))
         for a, i in enumerate(self.rows):
@@ -357,7 +357,7 @@ class LogPrediction:
     pose: FloatArray
     """Predicted pose at the end in the heading frame of the start, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
     covariance: FloatArray
-    """Of its errors against the measured x, y [m], yaw [rad], sensor noise included, (I, 3, 3)."""
+    """Covariance of its errors against the measured x, y [m], yaw [rad], sensor noise included, (I, 3, 3)."""
     measured: FloatArray
     """Motion by the pose sensor, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
 

@@ -66,7 +66,7 @@ def rollout_errors(problem: LogProblem, motion: MotionModel, intervals: Interval
 
 
 def _launched(problem: LogProblem, motion: MotionModel, mounting: FloatArray, intervals: Intervals) -> Records:
-    """All intervals rolled out at once, a row a step; the shorter ones go on with their last command."""
+    """All intervals rolled out at once, a row a step; the shorter ones continue with their last command."""
     model, ground = motion.model, motion.ground
     assert isinstance(model, (Kinematics, Dynamics))
     assert ground is not None

@@ -30,7 +30,7 @@ ROWS = np.array([3, 4, 2])
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Perturbative(VelocityModel):
-    """A vehicle driven by its velocity, P §2, with slip rates added to what its wheels say, P (12), (13).
+    """A vehicle driven by its velocity, P §2, with slip rates added to the velocity from its wheels, P (12), (13).
 
     δV_x = α₁ V_x + α₂ |V_θ| + α₃ V_x |V_θ| + α₄ g_x,
     δV_y = α₅ V_x + α₆ V_θ + α₇ V_x V_θ + α₈ g_y,

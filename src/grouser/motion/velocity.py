@@ -52,7 +52,7 @@ class Inputs:
 
     @cached_property
     def quaternion(self) -> FloatArray:
-        """Of roll and pitch with no yaw, (n, 4)."""
+        """Quaternion of roll and pitch with no yaw, (n, 4)."""
         half = 0.5 * self.attitude
         (sr, sp), (cr, cp) = np.sin(half).T, np.cos(half).T
         return np.stack([cr * cp, sr * cp, cr * sp, -sr * sp], axis=1)

@@ -22,13 +22,13 @@ class Compared:
     """Both odometries and their judgements."""
 
     motion: MotionModel
-    """That of the fit, or of the vehicle that the manifest names."""
+    """Model of the fit, or of the vehicle that the manifest names."""
     run: LogOdometry
-    """As asked for."""
+    """Odometry with the requested model and options."""
     trained: bool
     """Whether the fit was made from this very log."""
     plain: LogOdometry | None = None
-    """Of the vehicle as its file describes it; None, like both judgements: the log has fewer than two poses."""
+    """Odometry of the vehicle as its file describes it. None, as both judgements, for a log of fewer than two poses."""
     judged: Judgement | None = None
     baseline: Judgement | None = None
 
@@ -72,7 +72,7 @@ def compare(
 
 
 def _stages(progress: Progress | None, count: int) -> list[Progress | None]:
-    """A progress function for each of so many steps of equal weight."""
+    """A progress function for each of n steps of equal weight."""
     if progress is None:
         return [None] * count
 

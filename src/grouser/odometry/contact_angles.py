@@ -5,8 +5,8 @@ difference between the velocities of two wheels of one rigid body, which is pitc
 directions of both. Angles are T's δ in the wheel's carrier [rad]: straight down is 0, a contact ahead is negative.
 L's ψ is −δ: climbing is positive.
 
-Nothing is observable at standstill; without any turning of the body only that all wheels move alike, not where to. The
-estimate then returns to zero as the wheels roll on, and is marked as not valid.
+Nothing is observable at standstill; without turning of the body only that all wheels move equally, not in
+which direction. The estimate then returns to zero as the wheels roll on, and is marked as not valid.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ class ContactAngleEstimator:
 
         rates, angles: of the joints in the vehicle's order, NaN where not measured, or by name. attitude: (roll,
         pitch) [rad]. pitch_rate: about the body's y axis [rad/s], or the whole gyro (3,); without either, differences
-        of attitude are taken. What is not finite counts as not measured. An angle that is not valid is the best guess
-        there is, drawn towards zero. A sample whose time does not advance changes nothing and is not valid.
+        of attitude are taken. What is not finite counts as not measured. An angle that is not valid is an
+        estimate drawn towards zero. A sample whose time does not advance changes nothing and is not valid.
         """
         f, now = self._filter, time_stamp(t)
         f.rates[:] = joint_values(self.vehicle, rates, "rates")

@@ -40,7 +40,7 @@ class Rates:
     rate: FloatArray
     """[rad/s]; NaN where not known."""
     variance: FloatArray
-    """From counting steps [rad²/s²]; NaN likewise."""
+    """From counting steps [rad²/s²]; NaN where the rate is."""
     period: FloatArray
     """Time the difference spans [s]; longer after missing samples."""
     frozen: BoolArray
@@ -60,9 +60,9 @@ class Encoders:
         fastest: float = 50.0,
         longest: float = 1.0,
     ) -> None:
-        """n encoders of so many steps per turn of the wheel, gear included.
+        """n encoders with `steps_per_turn` steps per turn of the wheel, gear included.
 
-        wrap: counts after which a counter begins again, such as 65536; None: it does not. span: samples a difference
+        wrap: counts after which a counter wraps, such as 65536; None: it does not. span: samples a difference
         reaches back, more for less noise and more delay. fastest: rate [rad/s] that no wheel exceeds; a gap in which
         the counter could wrap unseen at this rate, or longer than `longest` [s], gives no rate.
         """

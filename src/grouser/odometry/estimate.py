@@ -59,12 +59,12 @@ class Estimate:
 
     @property
     def time(self) -> float:
-        """Of the sample [s]."""
+        """Time of the sample [s]."""
         return float(self._values["time"])
 
     @property
     def position(self) -> FloatArray:
-        """Of the body in the world, (3,) [m]."""
+        """Position of the body in the world, (3,) [m]."""
         return self._copy("position")
 
     @property
@@ -99,7 +99,7 @@ class Estimate:
 
     @property
     def twist_covariance(self) -> FloatArray:
-        """Of the twist (ω, v), (6, 6) [rad²/s², m²/s²].
+        """Covariance of the twist (ω, v), (6, 6) [rad²/s², m²/s²].
 
         Encoder noise by propagation (4.47), scaled with slip (4.48); the process noise of a fit, as the variance of the
         mean velocity over the last step.
@@ -108,7 +108,7 @@ class Estimate:
 
     @property
     def pose_covariance(self) -> FloatArray:
-        """Of the pose's error δ = (rotation [rad], translation [m]) in body axes, (6, 6): T_true = T_est · Exp(δ)."""
+        """Covariance (6, 6) of the error δ = (rotation [rad], translation [m]), body axes: T_true = T_est · Exp(δ)."""
         return self._copy("pose_covariance")
 
     @property

@@ -25,9 +25,9 @@ STILL = 0.02
 REST = 1.0
 """How long all wheels must stand for the vehicle to be at rest [s]."""
 SETTLING = 0.5
-"""Left out at both ends of a rest [s]: the body rocks for so long after a stop, and clocks differ by less."""
+"""Left out at both ends of a rest [s]: the body rocks after a stop, and clocks differ."""
 LEAST_REST = 2.0
-"""Rest below which the bias is not known [s]."""
+"""Shortest standstill that gives the bias [s]."""
 UNKNOWN_BIAS = 0.003
 """One sigma of the bias after too short a standstill to estimate it [rad/s]; assumed."""
 UNKNOWN_NOISE = 0.005
@@ -51,7 +51,7 @@ class GyroSignal:
     rates: FloatArray
     """About the body's x, y, z, (n, 3) [rad/s]; zero at rest, NaN where the gyro was silent for longer than `HOLE`."""
     bias: FloatArray
-    """That was taken off, (3,) [rad/s]."""
+    """Bias that was subtracted, (3,) [rad/s]."""
     bias_sigma: float
     """One sigma of the bias about z [rad/s]."""
     lag: float | None
@@ -99,7 +99,7 @@ def gyro_signal(log: Log, vehicle: Vehicle, turn_rate: FloatArray) -> GyroSignal
 
 
 def _lasting(true: BoolArray, log: Log, least: float, trimmed: float) -> BoolArray:
-    """Where something is true for at least so long [s] in one segment, less so much [s] at both ends of it."""
+    """Where something is true for at least a time [s] in one segment, without a margin [s] at both ends of it."""
     result = np.zeros(len(true), np.bool_)
     time = log.elapsed
     edges = np.flatnonzero((np.diff(true.astype(np.int8)) != 0) | (np.diff(log.segment) != 0)) + 1

@@ -24,7 +24,7 @@ LRU_RATES = {"FL": 0.0076, "FR": 0.0077, "BR": 0.0095, "BL": 0.0097}
 
 FAULTS = {
     state.FAULT_TIME: ("time", "a time stamp is not after the one before or not finite; the sample is ignored"),
-    state.FAULT_CLOCK: ("clock", "the clock was set back; time goes on from there, the motion between is not known"),
+    state.FAULT_CLOCK: ("clock", "the clock was set back; time continues from there, the motion between is unknown"),
     state.FAULT_GAP: ("gap", "no sample for longer than the longest gap; motion between is taken as steady"),
     state.FAULT_RATE: ("rate", "a rate is missing or not finite; the wheel is left out"),
     state.FAULT_STOP: ("stop", "an angle is beyond its stop; the stop is taken"),
@@ -110,7 +110,7 @@ class EncoderNoise:
 
     @classmethod
     def lru(cls) -> EncoderNoise:
-        """That of the LRU, wheel by wheel, (4.43)."""
+        """Noise of the LRU, wheel by wheel, (4.43)."""
         return cls(rate=LRU_RATES)
 
     def of_joints(self, vehicle: Vehicle) -> tuple[FloatArray, FloatArray]:

@@ -43,7 +43,7 @@ LONGEST_GAP = 2.0
 ALL_KEPT = 256 * 2**20
 """Estimates of a log are all kept if they take at most this much memory [bytes]."""
 KEPT = ("time", "position", "yaw", "attitude", "twist")
-"""Of an estimate, what is kept for every sample of a longer log."""
+"""Fields of an estimate that are kept for every sample of a longer log."""
 
 Progress = Callable[[int, int], None]
 """Is called with the numbers of samples done and of all."""
@@ -51,7 +51,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class GroundSpread:
-    """How much motion on one ground differs from that on another with the same wheel rates, one sigma of each.
+    """Differences of motion between grounds at the same wheel rates, one sigma each.
 
     A fit of one log cannot determine this. The defaults are round numbers, chosen after seeing five logs of one
     skid-steered robot, where gyro against wheels differs from log to log by 1.2 % and 0.001 rad/m, one sigma. That of
@@ -59,11 +59,11 @@ class GroundSpread:
     """
 
     speed: float = 0.01
-    """Of the speed, as a share of it."""
+    """Sigma of the speed, as a share of it."""
     turn: float = 0.01
-    """Of the turn rate, as a share of it."""
+    """Sigma of the turn rate, as a share of it."""
     drift: float = 0.001
-    """Of the turn rate, per speed [rad/m]: pull to one side."""
+    """Sigma of the turn rate, per speed [rad/m]: pull to one side."""
 
 
 SAME_GROUND = GroundSpread(speed=0.0, turn=0.0, drift=0.0)
@@ -85,7 +85,7 @@ class Piece:
 
     @cached_property
     def noise_covariance(self) -> FloatArray:
-        """Of x, y, z [m], yaw [rad] by noise, (k, 4, 4)."""
+        """Covariance of x, y, z [m], yaw [rad] by noise, (k, 4, 4)."""
         roll, pitch = self.values["attitude"].T
         M = np.zeros((len(self.values), 4, 6))
         M[:, :3, 3:] = from_rpy(roll, pitch, self.values["yaw"])
@@ -101,7 +101,7 @@ class Piece:
 
     @property
     def covariance(self) -> FloatArray:
-        """Of x, y, z [m], yaw [rad], noise and parameters together, (k, 4, 4)."""
+        """Covariance of x, y, z [m], yaw [rad], noise and parameters together, (k, 4, 4)."""
         return self.noise_covariance + self.systematic
 
     def estimates(self) -> list[Estimate]:
@@ -133,7 +133,7 @@ class LogOdometry:
     parameters: tuple[str, ...]
     """Constant uncertain parameters: of the fit, the ground, bias and scale of the gyro."""
     parameter_covariance: FloatArray
-    """Of these parameters, (np, np), units as in `Fit`."""
+    """Covariance of these parameters, (np, np), units as in `Fit`."""
     states: np.ndarray = field(repr=False)
     """Estimates (n,), or of a long log the fields `KEPT` of them; units as in `Estimate`."""
     source: Source = field(repr=False)
@@ -150,7 +150,7 @@ class LogOdometry:
 
     @property
     def position(self) -> FloatArray:
-        """Of the body, (n, 3) [m]."""
+        """Position of the body, (n, 3) [m]."""
         return self._states("position")
 
     @property
@@ -186,12 +186,12 @@ class LogOdometry:
 
     @cached_property
     def noise_covariance(self) -> FloatArray:
-        """Of x, y, z [m], yaw [rad] by noise, (n, 4, 4)."""
+        """Covariance of x, y, z [m], yaw [rad] by noise, (n, 4, 4)."""
         return np.concatenate([piece.noise_covariance for piece in self.pieces()])
 
     @cached_property
     def covariance(self) -> FloatArray:
-        """Of x, y, z [m], yaw [rad], noise and parameters together, (n, 4, 4)."""
+        """Covariance of x, y, z [m], yaw [rad], noise and parameters together, (n, 4, 4)."""
         return np.concatenate([piece.covariance for piece in self.pieces()])
 
     @cached_property
@@ -343,7 +343,7 @@ def _turn_rate(law: object, log: Log) -> FloatArray:
 
 
 def _noise(motion: object, log: Log, signal: GyroSignal | None) -> EncoderNoise:
-    """Of the inputs: process noise that was learnt from wheel rates holds their noise already."""
+    """Noise of the inputs: process noise that was fitted to wheel rates includes their noise."""
     fields: dict[str, float] = {"attitude": log.sensor.attitude_noise, "period": max(log.report.period, 1e-3)}
     if isinstance(motion, MotionModel):
         fields["rate"] = 0.0

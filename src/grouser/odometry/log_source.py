@@ -32,13 +32,13 @@ class Source:
     model: Any
     """As `Odometry` takes it."""
     options: dict[str, Any]
-    """Of `Odometry`."""
+    """Options of `Odometry`."""
     drive: IntArray
     """Number of the drive of each sample, (n,); the odometry is reset at each."""
     rest: np.ndarray
     """Whether the vehicle is at rest, (n,) bool."""
     turn_rates: FloatArray | None
-    """Of the gyro, (n, 3) [rad/s]."""
+    """Turn rates of the gyro, (n, 3) [rad/s]."""
 
     @cached_property
     def waits(self) -> np.ndarray:
@@ -75,7 +75,7 @@ class Source:
             odometry.begin_faults(faults.logged)
             moves = ~self.waits[low + a : low + b]
             taken = np.flatnonzero(moves) + a
-            before = odometry.estimate  # what a piece that begins with a wait goes on from
+            before = odometry.estimate  # a piece that begins with a wait continues from it
             rows = odometry.run(
                 self.clock[low + taken],
                 inputs.rates[taken],
@@ -105,7 +105,7 @@ def check_inputs(log: Log, vehicle: Vehicle) -> None:
 
 
 def windows(count: int) -> Iterator[tuple[int, int]]:
-    """First and end of the pieces in which so many samples are taken; they do not depend on what is asked for."""
+    """First and end of the pieces in which samples are taken; they do not depend on the request."""
     for low in range(0, count, WINDOW):
         yield low, min(low + WINDOW, count)
 

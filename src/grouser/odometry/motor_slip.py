@@ -39,11 +39,11 @@ class MotorSlip:
     power_sigmas: FloatArray
     """Power less what was usual, in sigmas, (n,)."""
     ready: BoolArray
-    """Whether enough was seen to know what is usual, (n,)."""
+    """Whether there were enough samples for the mean and variance, (n,)."""
 
 
 class MotorSlipDetector:
-    """Learns the usual rate and power of each wheel and notices when one leaves them without the other."""
+    """Estimates the usual rate and power of each wheel and detects when one changes without the other."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class MotorSlipDetector:
         power_floor: float = 0.05,
         patience: float = 2.0,
     ) -> None:
-        """n wheels. What is usual is learned over a time `memory` [s].
+        """n wheels. Means and variances are estimated over a time `memory` [s].
 
         sigmas: of a change that counts; steady: sigmas within which the other has not changed; rate_floor [rad/s],
         power_floor [W, or the unit of what is given]: least scatter; patience: time [s] after which a
@@ -124,7 +124,7 @@ class PassiveSchedule:
     """Which wheel is off when: every wheel once a round, in an order that a seed makes."""
 
     def __init__(self, n: int, *, off: float = 0.1, pause: float = 0.5, seed: int = 0, start: float = 0.0) -> None:
-        """n wheels, each off for so long [s], with a pause [s] in which all drive before every one."""
+        """n wheels, each off for a time [s]; before each, all drive for a pause [s]."""
         self.n = check.count(n, "n", most=1000)
         self.off, self.pause = check.positive(off, "off"), check.positive(pause, "pause")
         self._seed = check.count(seed, "seed", least=0)

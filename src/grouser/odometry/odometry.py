@@ -43,8 +43,8 @@ class Odometry:
 
     Body velocity is the weighted least-squares solution of the wheels' constraints, L (4.35), T (2.37), with the slip
     of the model on top. Roll and pitch are taken as measured; yaw and position integrate along them, on arcs, velocity
-    and attitude linear between samples. Faults of the inputs are counted in `faults`; the estimate goes on with a
-    larger covariance. An odometry can be copied and pickled; the copy goes on where it was.
+    and attitude linear between samples. Faults of the inputs are counted in `faults`; the estimate continues with a
+    larger covariance. An odometry can be copied and pickled; the copy continues from the same state.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Odometry:
         self._sense, self._out = np.zeros(1, state.SENSE), np.zeros(1, state.ESTIMATE)
         self._linear = np.zeros((1, 6, nj))
         self._pack()
-        kernels.take_samples(self._store, self._sample)  # on nothing: the first sample need not wait for the compiler
+        kernels.take_samples(self._store, self._sample)  # no samples: compiles before the first one
         self.reset(position=position, yaw=yaw)
 
     @property

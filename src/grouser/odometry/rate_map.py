@@ -19,7 +19,7 @@ class RateMap:
     """
 
     def __init__(self, model: VelocityModel) -> None:
-        """Of a baseline, or of the perturbative model, whose slip surface comes on top."""
+        """For a baseline, or for the perturbative model, to which its slip surface is added."""
         if isinstance(model, Perturbative):
             model = nominal_model(model.vehicle)
         if not isinstance(model, (DifferentialDrive, FourNumbers, Bicycle)):

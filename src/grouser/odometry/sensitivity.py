@@ -12,11 +12,11 @@ class PoseSlopes:
     """∂(x, y, z, yaw)/∂p along a drive, of np parameters p that change the velocity; samples come piece after piece.
 
     The convolution integral P (11): a yaw error made at one place turns all of the way from there, so
-    δp(T) = ∫ R δv dt + e_z × (p(T) ∫ δψ̇ dt − ∫ p δψ̇ dt), running sums that go on from piece to piece.
+    δp(T) = ∫ R δv dt + e_z × (p(T) ∫ δψ̇ dt − ∫ p δψ̇ dt), running sums over all pieces.
     """
 
     def __init__(self, count: int) -> None:
-        """Of so many parameters."""
+        """For a number of parameters."""
         self._count = count
         self.begin()
 

@@ -60,7 +60,7 @@ def travel_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRE
 def _norms(slip: ArrayLike, odometry: ArrayLike) -> tuple[FloatArray, FloatArray]:
     s, v = check.real(slip, "slip"), check.real(odometry, "odometry")
     if s.shape != v.shape or s.ndim == 0:
-        raise OdometryError(f"slip, odometry: have shapes {s.shape} and {v.shape}; they must be alike, (…, 3)")
+        raise OdometryError(f"slip, odometry: have shapes {s.shape} and {v.shape}; they must be equal, (…, 3)")
     return np.linalg.norm(s, axis=-1), np.linalg.norm(v, axis=-1)
 
 

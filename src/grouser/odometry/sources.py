@@ -21,7 +21,7 @@ class Attitude:
     pitch: float
     """[rad], nose down."""
     source: str
-    """"fused", "imu", "held" (the last one) or "level" (none ever came)."""
+    """"fused", "imu", "held" (the last one) or "level" (there was none yet)."""
     age: float
     """Since it was measured [s]; infinite for "level"."""
     reason: str

@@ -31,7 +31,7 @@ class Potentiometer:
     gain: float = 2.0 * math.pi / LRU_RANGE
     """Angle per value [rad]; negative where it is mounted the other way round."""
     range: float | None = LRU_RANGE
-    """Values [counts] after which it begins again; None if it has stops and never does."""
+    """Values [counts] after which it wraps; None if it has stops."""
 
     def __post_init__(self) -> None:
         for name in ("offset", "gain"):
@@ -152,7 +152,7 @@ class SteeringElasticity:
         return result
 
     def torque(self, offset: ArrayLike) -> FloatArray:
-        """The torque [N m] that bends it so far [rad]; NaN at the limit and beyond, and for a rigid wheel."""
+        """The torque [N m] for a deflection [rad]; NaN at the limit and beyond, and for a rigid wheel."""
         bent = np.asarray(offset, dtype=np.float64)
         result = np.full(bent.shape, np.nan)
         inside = np.abs(bent) < self.limit

@@ -4,7 +4,7 @@ Every design is led along the same path over the same ground by the same driver:
 and its steering joints turn towards the path. All its wheels stay on the ground, and the wheels and passive joints turn
 as they must for the least slip. What is left is kinematic slip: no choice of wheel rates avoids it. The sum of squared
 slip speeds of all wheels is least at every instant; the joint rates count for RATE_WEIGHT of a slip speed, so that of
-motions that slip alike the calmest is taken.
+motions with equal slip the calmest is taken.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Mobility:
     admissible: FloatArray
     """J_in of (16.10), shape (nj, nj): desired joint rates [rad/s or m/s] to the nearest admissible ones."""
     singular_values: FloatArray
-    """Of the rolling constraints and couplings on platform twist and joint rates, dimensionless; falling from 1."""
+    """Singular values of rolling constraints and couplings on twist and joint rates, dimensionless; falling from 1."""
     gap: float
     """The least counted singular value over the largest not counted, or over rounding if all are counted."""
 
@@ -128,7 +128,7 @@ class RollingModel:
     sigma: float = 5.0
     """σ of (16.14) [1/s], > 0: how fast a violated closure is brought back."""
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    """How much each joint's desired rate counts, > 0, where it is not 1 (R weighs all alike)."""
+    """How much each joint's desired rate counts, > 0, where it is not 1 (R weighs all equally)."""
     realign: bool | None = None
     """Whether each step ends by moving the contacts to where the wheels stand. (16.14) then corrects the vehicle alone.
     None does so where the curvature of the ground jumps (bicubic grids)."""

@@ -40,9 +40,9 @@ class Guide(NamedTuple):
     steering: FloatArray
     """Joint, x and y of its axis from the point that is led [m], gain [1/s], one row for each steering joint."""
     weights: FloatArray
-    """Of the joints' desired rates, shape (nj,)."""
+    """Weights of the joints' desired rates, shape (nj,)."""
     rate_weight: float
-    """Of joint rates against slip speeds [m]."""
+    """Weight of joint rates against slip speeds [m]."""
     gain: float
     """How fast it catches up along the path [1/s]."""
     length: float
@@ -65,7 +65,7 @@ def roll(
 ) -> Run:
     """Roll a vehicle without slip, its joint rates the admissible ones nearest to the desired (R §16.3.2).
 
-    The run has a part `rolling`; `measure(run)` says how well contact and rolling hold.
+    The run has a part `rolling`; `measure(run)` gives the errors of contact and rolling.
 
     model: a RollingModel; or a vehicle, with its `ground` and `sigma` [1/s].
     rates: desired joint rates [rad/s or m/s] as {"joint": rate}, where the others are 0, as an array (nj,), or as

@@ -51,7 +51,7 @@ class Rolling:
     time: FloatArray
     """[s], (n,)."""
     eta: FloatArray
-    """u, v [rad], x, y [m], ψ [rad], (n, 5): contact on wheel and ground, angle about the normal; it goes on past π."""
+    """u, v [rad], x, y [m], ψ [rad], (n, 5): contact on wheel and ground, angle about the normal, not wrapped."""
     rotation: FloatArray
     """R_world_wheel, (n, 3, 3)."""
     centre: FloatArray
@@ -135,7 +135,7 @@ def _orientation(wheel: Torus, ground: Terrain, eta: FloatArray) -> FloatArray:
 
 
 def sharp_sentence(x: float, y: float) -> str:
-    """What is said where the curvature condition fails."""
+    """The message where the curvature condition fails."""
     return (
         f"at the ground's ({x:g}, {y:g}) the ground bends more sharply than the wheel, which cannot touch it at one "
         "point; smooth the ground or use a smaller wheel or tyre"

@@ -80,7 +80,7 @@ class Records(NamedTuple):
     rows: NDArray[np.int64]
     """Rows each recorded before it ended, (N,)."""
     forces: Forces | None = None
-    """What only dynamics knows."""
+    """Forces; None for kinematics."""
 
 
 def launch(
@@ -113,7 +113,7 @@ def launch(
     batch.q[:] = starts
     if velocities is not None:
         batch.v[:] = velocities
-    # What is recorded lies outside the block: who keeps one array of a run need not keep all.
+    # Records lie outside the block, so that one array of a run can be kept without the others.
     if rows:
         batch.repoint(states=np.zeros((n, rows, nv + 1)))
     if details:

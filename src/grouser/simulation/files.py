@@ -26,7 +26,7 @@ from grouser.vehicles.toml import parse_toml, to_toml
 
 SCHEMA = "grouser/run@1"
 OLD_ROLLING = "grouser/rolling@1"
-"""Of rolling runs before they became runs like others."""
+"""Schema of rolling runs of Grouser 0.1."""
 
 _SHAPES: dict[str, tuple[int | str, ...]] = {
     "time": (),
@@ -50,7 +50,7 @@ _SHAPES: dict[str, tuple[int | str, ...]] = {
 }
 """Shape of each array after its rows. Prefixes are the parts of a run; what a run does not have is left out."""
 AXES = ("ahead", "left", "up")
-"""Of a contact frame."""
+"""Axes of a contact frame."""
 _PARTS = ("contact", "solver", "rolling")
 
 
@@ -261,5 +261,5 @@ def _rolling(run: Run) -> Iterator[Column]:
 
 
 def _unit(frame: Frame) -> str:
-    """Of the displacement of a frame's joint."""
+    """Unit of the displacement of a frame's joint."""
     return "m" if frame.joint is not None and frame.joint.startswith("P") else "rad"

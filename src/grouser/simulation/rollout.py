@@ -42,7 +42,7 @@ class Rollouts:
     time: FloatArray
     """Times of the rows [s], shape (rows,)."""
     status: NDArray[np.str_]
-    """How each ended: ok, off_terrain, rolled_over, diverged or unsolved, shape (N,). A dynamic model goes on when it
+    """How each ended: ok, off_terrain, rolled_over, diverged or unsolved, shape (N,). A dynamic model continues when it
     rolls over unless it has a `tip_angle`; then see `rolled_over`."""
     steps: NDArray[np.int64]
     """Steps each completed, shape (N,)."""
@@ -50,7 +50,8 @@ class Rollouts:
     """Steps of each whose constraints left a velocity open, shape (N,)."""
     final_velocity: FloatArray | None = None
     """Last velocity of each [ω rad/s, v m/s, joint rates], body coordinates, shape (N, nv); dynamics only. With
-    `final_state` it is where another batch goes on, but for what an actuator remembers: a PI's integral begins anew."""
+    `final_state` it is where another batch continues, except for the memory of
+    actuators: a PI's integral starts from zero."""
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -180,7 +181,7 @@ def rollout(
 
 
 def _joined(parts: list[Any]) -> Any:
-    """Arrays one after another; not a view, so that a batch's other arrays need not be kept with it."""
+    """Arrays one after another; not a view, which would keep a batch's other arrays alive."""
     if len(parts) > 1:
         return np.concatenate(parts)
     return parts[0] if parts[0].base is None else parts[0].copy()
@@ -198,7 +199,7 @@ def _starts(model: Kinematics | Dynamics, ground: Terrain, start: ArrayLike | No
 
 
 def _dimensions(value: ArrayLike) -> int:
-    """Of an array or of nested lists; 0 if it is no array, which is refused later by name."""
+    """Number of dimensions of an array or of nested lists; 0 if it is no array, which is refused later by name."""
     try:
         return np.ndim(value)
     except ValueError:

@@ -41,8 +41,8 @@ def simulate(
 
     `drive` is from `grouser.drive`, an array of commands (T, na) or a callable (time, state) → commands. `start` is
     (x, y, yaw), settled on the ground, or a whole state; None is the origin. Dynamics starts with a joint-space
-    `velocity` (nv,); None is rolling along as the kinematic model would. Every `every`-th step is recorded. A run goes
-    on from the last state and velocity of another, but for what an actuator remembers: a PI's integral begins anew.
+    `velocity` (nv,); None is rolling along as the kinematic model would. Every `every`-th step is recorded. A run can
+    continue from the last state and velocity of another; actuators lose their memory: a PI's integral starts at zero.
     """
     check_model(model, ground)
     seconds = checks.positive(duration, "duration")

@@ -79,7 +79,7 @@ class Stepper(Mover):
         return self._status
 
     def reset(self, start: ArrayLike | None = None, velocity: ArrayLike | None = None) -> None:
-        """Begin anew at time 0 from `start` with `velocity`, as given to the constructor; None: from where it began."""
+        """Restart at time 0 from `start` with `velocity`, as given to the constructor; None: from where it began."""
         q, v = self._begin
         if start is not None or velocity is not None:
             q, v = self._started(q if start is None else start, velocity)
@@ -91,7 +91,7 @@ class Stepper(Mover):
     def state(self) -> FloatArray:
         """[quaternion w x y z, position x y z, joints], shape (nq,); a copy.
 
-        It may be set: motion goes on from there, and what actuators remember stays.
+        It may be set: motion continues from there, and actuators keep their memory.
         """
         return self._room.q.copy()
 

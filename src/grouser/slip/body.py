@@ -57,7 +57,7 @@ class Slip(ABC):
             raise SimulationError(f"slip: apply = {self.apply!r:.40} is not one of {', '.join(APPLICATIONS)}")
 
     def __getstate__(self) -> dict[str, Any]:
-        # An address means nothing in another process: a copy binds its own.
+        # An address is not valid in another process: a copy binds its own.
         return {name: value for name, value in self.__dict__.items() if name != "bound"}
 
 
@@ -72,7 +72,7 @@ class BodySlip(Slip):
 
     law = laws.six_parameters
     units: ClassVar[tuple[str, ...]] = ("1", "1", "1", "rad/m", "rad/m", "1")
-    """Of p₁, p₂, …"""
+    """Units of p₁, p₂, …"""
 
     coefficients: FloatArray
     """p₁, p₂, p₃, p₆ (ratios), p₄, p₅ [rad/m] and perhaps p₇ [s/m], shape (6,) or (7,)."""

@@ -26,7 +26,7 @@ EVERYWHERE: Bounds = (-math.inf, math.inf, -math.inf, math.inf)
 
 
 class GroundSample(NamedTuple):
-    """The ground at points of shape (...); where `inside` is False they are 0, level, and mean nothing."""
+    """The ground at points of shape (...); where `inside` is False they are 0, level, and not valid."""
 
     height: FloatArray
     """World z of the ground [m], shape (...)."""
@@ -69,7 +69,7 @@ class Terrain:
         return f"<Terrain {self.kind}: {self.description or self.kind}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Addresses mean nothing in another process, so a copy there is made again from its settings.
+        # Addresses are not valid in another process, so a copy there is made again from its settings.
         from grouser.terrain.archive import rebuild, require_settings
 
         require_settings(self)

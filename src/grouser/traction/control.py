@@ -26,7 +26,7 @@ class SlipMeasure(StrEnum):
     SIGNED = "signed"
     """s: goes faster than desired where it skids downhill."""
     VECTOR = "vector"
-    """|s| of forward, left and turn each by itself; they are scaled apart, so the path changes."""
+    """|s| of forward, left and turn separately; they are scaled separately, so the path changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,14 +42,14 @@ class TractionControl:
     largest_slip: float = 0.5
     """s_max, a slip ratio, 0 < s_max ≤ 1: more slip slows no further."""
     threshold: float = THRESHOLD
-    """Speed [m/s], ≥ 0, below which slip has no say."""
+    """Speed [m/s], ≥ 0, below which slip is ignored."""
     motor_acceleration: float = 0.63
     """a_max,motor [m/s²], > 0: what the motors' own limiter allows at a wheel's rim."""
     wheel_rate: float = 5.0
     """Largest wheel rate [rad/s], > 0, for which these parameters were found."""
     turn_slip: float = 0.0
-    """p₆ of the slip model, a ratio, in our sign, −0.9 ≤ p₆ ≤ 1: the vehicle turns (1 + p₆) times what the wheels say;
-    understeer is negative. L's p₆ is the negative of this."""
+    """p₆ of the slip model, a ratio, with the sign of `gr.slip`, −0.9 ≤ p₆ ≤ 1: the vehicle turns (1 + p₆) times as
+    much as its wheels; understeer is negative. L's p₆ is the negative of this."""
     measure: SlipMeasure = SlipMeasure.MAGNITUDE
     """Which slip it reacts to."""
 
@@ -77,7 +77,7 @@ class TractionControl:
         object.__setattr__(self, "measure", SlipMeasure(self.measure))
 
     def slip_for_control(self, slip: ArrayLike, odometry: ArrayLike) -> FloatArray:
-        """s_control of forward, left and turn, shape (3,), within ±s_max: alike, unless the measure is the vector."""
+        """s_control of forward, left and turn, shape (3,), within ±s_max: equal, unless the measure is the vector."""
         v_slip, v = checks.array(slip, "slip", (3,)), checks.array(odometry, "odometry", (3,))
         if self.measure is SlipMeasure.VECTOR:
             s = np.abs(slip_vector(v_slip, v))

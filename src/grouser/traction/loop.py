@@ -1,7 +1,7 @@
 """Traction control in a closed loop: the dynamics engine is the rover, sensors and estimators are on board.
 
 At every control step: planner → slip filter and traction control → inverse kinematics → motors, from what the
-encoders, the attitude sensor and a fusion filter say. The fusion filter is stood in for by the true velocity with
+encoders, the attitude sensor and a fusion filter give. In place of the fusion filter is the true velocity with
 white noise; wheel odometry and the calibrated slip model are those of a robot.
 """
 
@@ -40,15 +40,15 @@ class Sensors:
     """One sigma of each sensor's white noise at the control rate."""
 
     wheel_rate: float = 0.093
-    """Of a wheel's rate [rad/s], L (4.43)."""
+    """Noise of a wheel's rate [rad/s], L (4.43)."""
     attitude: float = 0.005
-    """Of roll and pitch [rad]."""
+    """Noise of roll and pitch [rad]."""
     fused_velocity: float = 0.02
-    """Of the fused forward and left velocity [m/s]."""
+    """Noise of the fused forward and left velocity [m/s]."""
     fused_turn: float = 0.02
-    """Of the fused turn rate [rad/s]."""
+    """Noise of the fused turn rate [rad/s]."""
     seed: int = 0
-    """Of all of it."""
+    """Seed of all noise."""
 
     def __post_init__(self) -> None:
         for name in ("wheel_rate", "attitude", "fused_velocity", "fused_turn"):
@@ -58,16 +58,16 @@ class Sensors:
 
 
 class LoopRecord(NamedTuple):
-    """What went on in the loop, a row per control step; velocities are (forward, left [m/s], turn [rad/s])."""
+    """Record of the loop, a row per control step; velocities are (forward, left [m/s], turn [rad/s])."""
 
     time: FloatArray
     """[s], (n,)."""
     desired: FloatArray
-    """Of the planner, (n, 3) [m/s, m/s, rad/s]."""
+    """Velocity desired by the planner, (n, 3) [m/s, m/s, rad/s]."""
     command: FloatArray
-    """Of the control, (n, 3) [m/s, m/s, rad/s]."""
+    """Velocity commanded by the control, (n, 3) [m/s, m/s, rad/s]."""
     odometry: FloatArray
-    """Of the wheels, before slip, (n, 3) [m/s, m/s, rad/s]."""
+    """Velocity of the wheels, before slip, (n, 3) [m/s, m/s, rad/s]."""
     slip_velocity: FloatArray
     """Enhanced slip velocity, v_true − v_odometry, (n, 3) [m/s, m/s, rad/s]."""
     slip: FloatArray
@@ -94,7 +94,7 @@ class ClosedLoop:
         sensors: Sensors | None = None,
         rate: float = 50.0,
     ) -> None:
-        """planner: says where to go. slip_model: the calibrated kinematics of the same vehicle. rate: of control [Hz].
+        """planner: gives the desired motion. slip_model: its calibrated kinematics. rate: of control [Hz].
 
         control None drives without traction control. limits: of the joints; None takes the control's wheel rate.
         """
@@ -123,7 +123,7 @@ class ClosedLoop:
 
     @property
     def record(self) -> LoopRecord:
-        """What has gone on so far."""
+        """What was recorded until now."""
         if not self._samples:
             none = np.zeros((0, 3))
             return LoopRecord(none[:, 0], none, none, none, none, none, none[:, 0], none[:, 0], none[:, 0])

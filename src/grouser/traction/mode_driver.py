@@ -37,8 +37,8 @@ class ModeDriver:
     """Turns wanted body velocities into rate-limited joint commands, step after step.
 
     Steering follows its target by the gain the vehicle states for the joint, never faster than the limits. While
-    wheels point elsewhere than they should, all slow down alike, by the cosine of the largest misalignment, so that
-    from one mode to the next the vehicle stops, turns its wheels and goes on. At rest angles are held.
+    wheels are misaligned, all slow down by the same factor, the cosine of the largest misalignment: from
+    one mode to the next the vehicle stops, turns its wheels and continues. At rest angles are held.
     """
 
     def __init__(self, vehicle: Vehicle, *, mode: str = "combined", limits: Limits | None = None) -> None:

@@ -12,7 +12,7 @@ from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 
 SEARCH = 2.0
-"""How far ahead along the path the nearest point is looked for [m], so that a path may come near itself."""
+"""Distance along the path in which the nearest point is searched [m]: a path may come near itself."""
 
 
 class Path:

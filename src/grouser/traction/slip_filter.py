@@ -24,7 +24,7 @@ SLOW_TURN = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class SlipFilter:
-    """The Kalman filter of L §6.1, alike for forward, left and turn: x ← F x + G u, y = H x, with H = 1.
+    """The Kalman filter of L §6.1, the same for forward, left and turn: x ← F x + G u, y = H x, with H = 1.
 
     F, G act once a sample, so they belong to a sampling rate; L gives none, and its odometry runs at 100 Hz.
     """
@@ -89,7 +89,7 @@ class SlipEstimate:
 
 
 def slip_vector(slip: ArrayLike, odometry: ArrayLike) -> FloatArray:
-    """s of forward, left and turn each by itself, shape (3,), > 0 slips, < 0 skids; zero where the odometry is slow.
+    """s of forward, left and turn separately, shape (3,), > 0 slips, < 0 skids; zero where the odometry is slow.
 
     One number for all is `grouser.odometry.slip_ratio.body_slip` (6.4), or `travel_slip` with its sign.
     """

@@ -29,8 +29,8 @@ class SoilWork:
     power: FloatArray
     """That torque times the rate of the wheel [W], shape (T, nw)."""
     missing_torque: FloatArray
-    """What the run's motors did not feel of it [N m], shape (T, nw): all but R f_x and rolling resistance. Zero for
-    laws whose force acts at the contact point."""
+    """Part of the torque that the run's motors lack [N m], shape (T, nw): all but R f_x and rolling resistance.
+    Zero for laws whose force acts at the contact point."""
     motor_power: FloatArray
     """`run.power` with the missing torque added at every driven wheel [W], shape (T, na). What soil takes from a wheel
     without a motor is in none of them."""

@@ -166,7 +166,7 @@ def _turn_onto(axis: int, target: Array) -> Array:
     """A rotation that takes the unit vector along `axis` to the unit vector `target`."""
     start, flip = np.eye(3)[axis], np.eye(3)
     if target[axis] < 0.0:
-        # First a half turn about another axis, z if it will do: 1 + cosine below would lose its digits.
+        # First a half turn about another axis, z where possible: 1 + cosine below would lose its digits.
         about = min((k for k in (2, 0, 1) if k != axis), key=lambda k: abs(target[k]))
         flip = np.diag([1.0 if k == about else -1.0 for k in range(3)])
         start = -start

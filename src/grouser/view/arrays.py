@@ -17,7 +17,7 @@ Rows = NDArray[np.int64]
 
 
 def evenly(total: int, most: int) -> Rows:
-    """Rows to draw: all, or at most so many, evenly chosen with the first and the last."""
+    """Rows to draw: all, or at most `most`, evenly chosen with the first and the last."""
     return np.unique(np.linspace(0, total - 1, min(total, most)).astype(np.int64))
 
 

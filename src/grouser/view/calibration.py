@@ -91,7 +91,7 @@ def plot_history(fit: Fit, path: Path | None = None) -> Figure:
 
 
 def plot_certainty(fit: Fit, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Of the systematic parameters: prior sigma over sigma (left), and correlations (right)."""
+    """Prior sigma over sigma (left) and correlations (right) of the systematic parameters."""
     names = [p.name for p in fit.systematic][:MOST_PANELS]
     if not names:
         raise GrouserError("this fit has no systematic parameters to draw: only noise was calibrated")
@@ -121,7 +121,7 @@ def plot_certainty(fit: Fit, path: str | os.PathLike[str] | None = None) -> Figu
 
 
 def correlation(fit: Fit) -> FloatArray:
-    """Of the systematic parameters, (np, np)."""
+    """Correlation of the systematic parameters, (np, np)."""
     sigma = np.sqrt(np.maximum(np.diag(fit.covariance), math.ulp(0.0)))
     result: FloatArray = np.clip(fit.covariance / np.outer(sigma, sigma), -1.0, 1.0)
     return result

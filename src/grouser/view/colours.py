@@ -1,4 +1,4 @@
-"""Colours that the colour-blind can tell apart, of pictures and pages."""
+"""Colours of pictures and pages that the colour-blind can distinguish."""
 
 from grouser.simulation.status import Status
 
@@ -15,7 +15,7 @@ PALETTE = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, "#666666")
 INK = "#222222"
 FAINT = "#8A8A8A"
 SLATE = "#5A6B7B"
-"""Of many points, which colours of lines stand out from."""
+"""Many points: coloured lines stand out from it."""
 STATUS = {
     Status.OK: BLUE,
     Status.OFF_TERRAIN: ORANGE,

@@ -140,7 +140,7 @@ def _messages(run: Run, start: float) -> Iterator[_Stamped]:
         yield _Stamped("/contacts", time, {"deletions": [], "entities": next(arrows)})
         yield _Stamped("/wheels", time, {"timestamp": stamp, "wheels": _wheels(run, t)})
         yield _Stamped("/joints", time, {"timestamp": stamp, "joints": _joints(run, t)})
-        # After the joints: who reads it as a log takes a pose to belong to the sample before it.
+        # After the joints: a reader of logs assigns a pose to the sample before it.
         pose = {"position": moved[0]["translation"], "orientation": moved[0]["rotation"]}
         yield _Stamped("/pose", time, {"timestamp": stamp, "frame_id": fixed, "pose": pose})
 

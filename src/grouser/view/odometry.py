@@ -20,7 +20,7 @@ from grouser.view import style
 ELLIPSES = 12
 """Drawn along a path, evenly spaced."""
 PARTS = 2000
-"""A curve of more than 8 points per part is drawn by the first point and the extremes of each of so many equal parts.
+"""A curve of more than 8 points per part is drawn by the first point and the extremes of each part.
 
 A part is narrower than a dot, and every peak stays.
 """

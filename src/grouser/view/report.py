@@ -35,7 +35,7 @@ CHUNK = 1 << 20
 LARGEST_DRAWING = 1_500_000
 """Bytes of a vector picture; a larger one, of a long log, is embedded as a bitmap."""
 DPI = 160.0
-"""Of such a bitmap."""
+"""Resolution of such a bitmap."""
 
 STYLE = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 

@@ -35,9 +35,9 @@ def report_fit(
     question: str = "",
 ) -> Report:
     """A report of a fit; with a log, its predictions of every interval [s] of that log are evaluated too."""
-    name, learnt = fit.model.vehicle.name, fit.training.log
+    name, source = fit.model.vehicle.name, fit.training.log
     judged = None if log is None else evaluate(fit, log, interval=interval)
-    asked = f"Which motion parameters of {name} does the log {learnt} give, and how uncertain are they?"
+    asked = f"Which motion parameters of {name} does the log {source} give, and how uncertain are they?"
     if log is not None:
         asked += f" How large are the errors of predictions of {log.name} over {interval:g} s?"
     sections = [Section("Numbers", (*_judged_table(judged, interval), _parameters(fit), *_undetermined(fit)))]
@@ -49,7 +49,7 @@ def report_fit(
         numbers |= {"evaluation": judged.summary(), "log": log.name, "interval": interval}
     return Report(
         kind="calibration",
-        title=title or f"Calibration of {name} from {learnt}",
+        title=title or f"Calibration of {name} from {source}",
         question=question or asked,
         answer=_answer(fit, judged, interval),
         sections=(*sections, _repeat(fit, log, interval, files, command), versions_section()),

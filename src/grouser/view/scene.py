@@ -34,7 +34,7 @@ MOST_STATES = 120
 MOST_POSES = 2000
 """Uncertain poses that are drawn of one set."""
 CHI_SQUARE_95 = -2.0 * math.log(0.05)
-"""Of two degrees of freedom: an ellipse of this squared radius holds 95 % of a normal distribution."""
+"""95 % quantile of χ² with two degrees of freedom: squared radius of a 95 % ellipse."""
 MARGIN = 2.0
 """Ground around what is drawn, in lengths of the largest vehicle, at least."""
 
@@ -104,7 +104,7 @@ def make_scene(
 
 
 def run_names(runs: Sequence[Run], names: Sequence[str] | None) -> list[str]:
-    """What the runs are called: as given, or after their vehicles, with a number where two are alike."""
+    """What the runs are called: as given, or after their vehicles, with a number where two are equal."""
     if names is not None:
         if isinstance(names, str) or len(names) != len(runs) or not all(isinstance(name, str) for name in names):
             raise GrouserError(f"names: {names!r:.60} is not one name for each of the {len(runs)} runs")

@@ -43,7 +43,7 @@ class Patch(NamedTuple):
 
 
 def sample_patch(ground: Terrain, box: Box, nodes: int) -> Patch | None:
-    """About so many heights over a box [m], cut to the map; None where the map covers none of it."""
+    """About `most` heights over a box [m], cut to the map; None where the map covers none of it."""
     xmin, xmax = max(box[0], ground.bounds[0]), min(box[1], ground.bounds[1])
     ymin, ymax = max(box[2], ground.bounds[2]), min(box[3], ground.bounds[3])
     if not (xmax > xmin and ymax > ymin):

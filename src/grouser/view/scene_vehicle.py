@@ -20,7 +20,7 @@ from grouser.view import arrays
 Shape = dict[str, Any]
 
 MOST_TRIANGLES = 200_000
-"""Of one mesh; more would make a page that is slow to open."""
+"""Most triangles of one mesh; more would make a page that is slow to open."""
 LARGEST_MESH = 100_000_000
 """Bytes of the largest mesh file that is read."""
 MESHES = (".stl", ".obj")

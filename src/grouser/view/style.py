@@ -1,4 +1,4 @@
-"""One look for every picture: colours that the colour-blind can tell apart, units on axes, nothing else."""
+"""One look for every picture: colours that the colour-blind can distinguish, units on axes, nothing else."""
 
 from __future__ import annotations
 

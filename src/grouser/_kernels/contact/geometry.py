@@ -50,7 +50,7 @@ def set_contact(vehicle, s, w, cosine, sine, normal):
     z = times_transposed(R, normal)
     x = cross(column(s.R[frame], 1), z)
     size = math.sqrt(dot(x, x))
-    if size < 1e-9:  # the wheel lies flat on its side: any direction in the ground plane will do
+    if size < 1e-9:  # the wheel lies flat on its side: any direction in the ground plane is valid
         x = column(s.R[frame], 0)
         size = 1.0
     x = (x[0] / size, x[1] / size, x[2] / size)

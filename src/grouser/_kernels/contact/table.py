@@ -30,8 +30,14 @@ ACROSS = 0.2
 
 
 @inlined
-def lookup(par, c00, c01, c10, c11, a, b, u, found):
-    """Numbers of the nodes around a point, interpolated, then their derivatives by a, by b, by u, in cells."""
+def lookup(par, c00, row, sheet, a, b, u, found):
+    """Numbers of the nodes around a point, interpolated, then their derivatives by a, by b, by u, in cells.
+
+    c00: first number of the lowest node; row, sheet: numbers from it to the next along b and along a.
+    """
+    c01 = c00 + row
+    c10 = c00 + sheet
+    c11 = c10 + row
     for k in range(WIDE):  # several at once, in the processor's vectors
         p = par[c00 + k]
         q = par[c01 + k]
@@ -90,7 +96,6 @@ def table(par, x, out, jac):
     row = WIDE * (n_u + 1)
     sheet = row * (n_b + 1)
     c00 = NODES + i * sheet + j * row + k * WIDE
-    c10 = c00 + sheet
     delta = NODES + (n_a + 1) * sheet + k
     a_cell -= i
     b_cell -= j
@@ -119,7 +124,7 @@ def table(par, x, out, jac):
     side = x[1] * side_rate
     damping = -(par[delta] + u_cell * damping_u) * h
     found = local_numbers(32)  # 4 WIDE
-    lookup(par, c00, c00 + row, c10, c10 + row, a_cell, b_cell, u_cell, found)
+    lookup(par, c00, row, sheet, a_cell, b_cell, u_cell, found)
     for m in range(4):
         # Mirrored front to back E_x and E_τ change sign, and O_y, O_z; mirrored left to right E_y and O_y.
         if m == 0 or m == 3:

@@ -255,6 +255,18 @@ def try_step(vehicle, model, q, v, dt, alpha, s, d):
     return force_balance(vehicle, model, q, v, dt, s, d)
 
 
+@inlined
+def along_coupling(model, row, p, d):
+    """Rate of a coupling with the row `row` of A along p, and its weight in the residual; free velocities only."""
+    rate = 0.0
+    weight = 0.0
+    for i in range(model.free.size):
+        k = model.free[i]
+        rate += row[k] * p[k]
+        weight += row[k] * d.residual[k]
+    return rate, weight
+
+
 @kernel
 def slope_along(vehicle, model, dt, s, d):
     """d‖residual‖²/dα along the step, from the derivatives of the laws at u."""
@@ -291,12 +303,7 @@ def slope_along(vehicle, model, dt, s, d):
                     total -= d.residual[row] * s.A[3 * w + r, row] * change
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] != 0:
-            rate = 0.0
-            weight = 0.0
-            for i in range(n):
-                row = model.free[i]
-                rate += s.A[3 * nw + c, row] * p[row]
-                weight += s.A[3 * nw + c, row] * d.residual[row]
+            rate, weight = along_coupling(model, s.A[3 * nw + c], p, d)
             total -= weight * d.joint_slope[c] * rate
     if not model.ideal:
         na = vehicle.actuated.size
@@ -306,12 +313,7 @@ def slope_along(vehicle, model, dt, s, d):
                 total -= weight * d.act_jac[a * na + b] * p[6 + vehicle.actuated[b]]
     for k in range(model.rigid.size):
         c = model.rigid[k]
-        rate = 0.0
-        weight = 0.0
-        for i in range(n):
-            row = model.free[i]
-            rate += s.A[3 * nw + c, row] * p[row]
-            weight += s.A[3 * nw + c, row] * d.residual[row]
+        rate, weight = along_coupling(model, s.A[3 * nw + c], p, d)
         total += d.gap[k] * rate * d.M[3, 3] / dt - weight * d.step[n + k]
     return 2.0 * total
 

@@ -6,7 +6,7 @@ from grouser._kernels.vehicles.arrays import VehicleArrays
 
 
 class DynamicModel(Struct):
-    """What forward dynamics needs beside vehicle and ground."""
+    """What forward dynamics needs in addition to vehicle and ground."""
 
     free = indices("n")  # entries of the joint-space velocity that are solved for
     ideal = integer()  # actuated joints follow their command exactly and are not solved for

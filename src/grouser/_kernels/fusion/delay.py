@@ -17,7 +17,7 @@ from grouser._kernels.fusion.memory import (
     SAME_TIME,
     VELOCITY,
 )
-from grouser._kernels.fusion.update import drop_clone
+from grouser._kernels.fusion.update import drop_clone, sparse_product
 from grouser._kernels.rotation import (
     add,
     column,
@@ -114,13 +114,7 @@ def clone_rows(m, n):
     J = m.J
     for i in range(CLONE):
         row = P[n + i]
-        for k in range(n):
-            row[k] = 0.0
-        for c in range(MOTION):
-            factor = J[i, c]
-            if factor != 0.0:
-                for k in range(n):
-                    row[k] += factor * P[c, k]
+        sparse_product(J[i], P, n, row)
         for k in range(n):
             P[k, n + i] = row[k]
     for i in range(CLONE):

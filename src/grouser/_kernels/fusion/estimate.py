@@ -2,6 +2,7 @@
 
 from grouser._compile.jit import kernel
 from grouser._kernels.fusion.memory import GYRO_BIAS, LASTING, MOTION, POSITION, ROTATION, SLIP, VELOCITY
+from grouser._kernels.fusion.update import sparse_product
 from grouser._kernels.rotation import add, column, cross, matrix, put, put_quaternion, rotate, rotate_back, skew
 
 
@@ -75,13 +76,7 @@ def carry(m, rows, P, out):
     J = m.J
     for i in range(rows):
         row = m.product[i]
-        for k in range(MOTION):
-            row[k] = 0.0
-        for c in range(MOTION):
-            factor = J[i, c]
-            if factor != 0.0:
-                for k in range(MOTION):
-                    row[k] += factor * P[c, k]
+        sparse_product(J[i], P, MOTION, row)
         for j in range(i + 1):
             total = 0.0
             for k in range(MOTION):

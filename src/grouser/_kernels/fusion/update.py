@@ -9,12 +9,25 @@ from grouser._kernels.fusion.memory import (
     CORE,
     GYRO_BIAS,
     LASTING,
+    MOTION,
     POSITION,
     ROTATION,
     SLIP,
     VELOCITY,
 )
 from grouser._kernels.rotation import add, exponential, left_jacobian, product, put, put_quaternion, rotate, vector
+
+
+@inlined
+def sparse_product(factors, P, n, out):
+    """out[:n] ← factors P[:, :n] for a row of factors most of which are zero."""
+    for k in range(n):
+        out[k] = 0.0
+    for c in range(MOTION):
+        factor = factors[c]
+        if factor != 0.0:
+            for k in range(n):
+                out[k] += factor * P[c, k]
 
 
 @kernel

@@ -4,9 +4,34 @@ To the bit what `rotation.py` and NumPy make of a state, so without fast-math.
 """
 
 import math
+from typing import NamedTuple
+
+from numpy import ndarray
 
 from grouser._compile.jit import exact_entry, exact_kernel
+from grouser._compile.struct import Struct, array, indices
 from grouser._kernels.law import call_law
+
+
+class Look(Struct):
+    """Where an environment looks."""
+
+    goal = array(2)  # x, y in the world [m]
+    ahead = array("nh")  # offsets of the heights along the heading [m]
+    left = array("nh")  # and across it
+    shown = indices("ns")  # joints that are seen
+    limits = array(4)  # goal, attitude, velocity with joints, and heights are clipped to these
+    work = array(2, 3)
+
+
+class Seen(NamedTuple):
+    """What is seen, float32."""
+
+    goal: ndarray
+    attitude: ndarray
+    velocity: ndarray
+    joints: ndarray
+    heights: ndarray
 
 
 @exact_kernel
@@ -20,12 +45,9 @@ def within(value, most):
 
 
 @exact_entry
-def observe(ground, q, v, goal, ahead, left, shown, limits, work, out_goal, attitude, velocity, joints, heights):
-    """Goal, attitude, velocity, joints and heights, float32, of state q with velocity v.
-
-    goal: x, y in the world. ahead, left: offsets of the heights in the heading, as many as heights. shown: joints that
-    are seen. limits: what goal, attitude, velocity and joints, and heights are clipped to. work: (2, 3), anything.
-    """
+def observe(ground, q, v, look, seen):
+    """What is seen from state q with velocity v."""
+    limits = look.limits
     largest = max(abs(q[0]), abs(q[1]), abs(q[2]), abs(q[3]))
     qw, qx, qy, qz = q[0] / largest, q[1] / largest, q[2] / largest, q[3] / largest
     size = math.sqrt(qw * qw + qx * qx + qy * qy + qz * qz)
@@ -42,18 +64,19 @@ def observe(ground, q, v, goal, ahead, left, shown, limits, work, out_goal, atti
     R_11, R_12 = 1.0 - 2.0 * (qx * qx + qz * qz), 2.0 * (qy * qz - qw * qx)
     yaw = math.atan2(sr * R_02 - cr * R_01, cr * R_11 - sr * R_12)
     c, s = math.cos(yaw), math.sin(yaw)
-    dx, dy = goal[0] - q[4], goal[1] - q[5]
-    out_goal[0] = within(c * dx + s * dy, limits[0])
-    out_goal[1] = within(c * dy - s * dx, limits[0])
-    attitude[0] = within(roll, limits[1])
-    attitude[1] = within(pitch, limits[1])
+    dx, dy = look.goal[0] - q[4], look.goal[1] - q[5]
+    seen.goal[0] = within(c * dx + s * dy, limits[0])
+    seen.goal[1] = within(c * dy - s * dx, limits[0])
+    seen.attitude[0] = within(roll, limits[1])
+    seen.attitude[1] = within(pitch, limits[1])
     for i in range(v.size):
-        velocity[i] = within(v[i], limits[2])
-    for i in range(shown.size):
-        joints[i] = within(q[7 + shown[i]], limits[2])
-    point, found = work[0], work[1]
+        seen.velocity[i] = within(v[i], limits[2])
+    for i in range(look.shown.size):
+        seen.joints[i] = within(q[7 + look.shown[i]], limits[2])
+    point, found = look.work[0], look.work[1]
+    ahead, left = look.ahead, look.left
     for i in range(ahead.size):
         point[0] = q[4] + c * ahead[i] - s * left[i]
         point[1] = q[5] + s * ahead[i] + c * left[i]
         call_law(ground.address, ground.par, point, found, found)
-        heights[i] = within(found[0] - q[6], limits[3]) if math.isfinite(found[0]) else -limits[3]
+        seen.heights[i] = within(found[0] - q[6], limits[3]) if math.isfinite(found[0]) else -limits[3]

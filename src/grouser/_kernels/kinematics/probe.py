@@ -1,15 +1,39 @@
 """Single evaluations for the public layer: frames, contacts, Jacobians and velocity of one state."""
 
-from grouser._compile.jit import entry, kernel
+from typing import NamedTuple
+
+from numpy import ndarray
+
+from grouser._compile.jit import entry, inlined, kernel
 from grouser._kernels.contact.geometry import contact_angle, contacts_at, contacts_on_ground_at, find_contacts
 from grouser._kernels.kinematics.jacobian import point_jacobian, wheel_jacobians
 from grouser._kernels.kinematics.velocity import centre_of_mass, constrained_velocity, force_at_centre_of_mass
 from grouser._kernels.scratch import clear_scratch
 from grouser._kernels.vehicles.frames import pose_frames, turn
 
-FROM_GROUND = 0
-AT_ANGLES_ON_GROUND = 1
-AT_ANGLES = 2
+
+class Found(NamedTuple):
+    """Contacts of a state, and their constraints."""
+
+    point: ndarray
+    """p_world_contact [m], (nw, 3)."""
+    rotation: ndarray
+    """R_world_contact, (nw, 3, 3)."""
+    height_error: ndarray
+    """Δz [m], (nw,)."""
+    angle: ndarray
+    """Contact angle [rad], (nw,)."""
+    A: ndarray
+    """Constraint matrix of T (2.34), (nr, nv)."""
+
+
+@inlined
+def point_in_world(s, point, out):
+    """out ← p_world_point of a point given in body coordinates."""
+    for i in range(3):
+        out[i] = s.p_world_body[i]
+        for k in range(3):
+            out[i] += s.R_world_body[i, k] * point[k]
 
 
 @kernel
@@ -20,10 +44,9 @@ def world_frames(vehicle, q, R, p, s):
         frame = vehicle.wheel[w]
         turn(s.R, frame, 1, q[6 + frame])
     for f in range(vehicle.parent.size):
+        point_in_world(s, s.p[f], p[f])
         for i in range(3):
-            p[f, i] = s.p_world_body[i]
             for k in range(3):
-                p[f, i] += s.R_world_body[i, k] * s.p[f, k]
                 R[f, i, k] = 0.0
                 for j in range(3):
                     R[f, i, k] += s.R_world_body[i, j] * s.R[f, j, k]
@@ -81,17 +104,19 @@ def frame_jacobian_rows(vehicle, q, frame, offset, J, s):
 
 
 @entry
-def probe(vehicle, model, ground, mode, angles, q, v, p, R, dz, angle, A, s):
-    """Contacts of state q (p, R of the contact frames in the world, Δz, angle), Jacobian A and velocity v.
+def probe(vehicle, model, ground, angles, q, v, found, s):
+    """Contacts of state q and their constraints into `found`, and velocity v, whose known entries are given.
 
-    The known entries of v are given. Returns whether there is ground under every wheel, and the rank.
+    Contacts are found on the ground, or at `angles` where there are any; with a ground law of address 0 there is no
+    ground below. Returns whether there is ground under every wheel, and the rank.
     """
+    R, A = found.rotation, found.A
     clear_scratch(vehicle, s)
     pose_frames(vehicle, q, s)
     inside = True
-    if mode == FROM_GROUND:
+    if angles.size == 0:
         inside = find_contacts(vehicle, ground, s)
-    elif mode == AT_ANGLES_ON_GROUND:
+    elif ground.address != 0:
         inside = contacts_on_ground_at(vehicle, ground, angles, s)
     else:
         contacts_at(vehicle, angles, s)
@@ -104,12 +129,11 @@ def probe(vehicle, model, ground, mode, angles, q, v, p, R, dz, angle, A, s):
     for i in range(v.size):
         v[i] = s.v[i]
     for w in range(vehicle.wheel.size):
-        dz[w] = s.height_error[w]
-        angle[w] = contact_angle(vehicle, s, w)
+        found.height_error[w] = s.height_error[w]
+        found.angle[w] = contact_angle(vehicle, s, w)
+        point_in_world(s, s.p_contact[w], found.point[w])
         for i in range(3):
-            p[w, i] = s.p_world_body[i]
             for k in range(3):
-                p[w, i] += s.R_world_body[i, k] * s.p_contact[w, k]
                 R[w, i, k] = 0.0
                 for j in range(3):
                     R[w, i, k] += s.R_world_body[i, j] * s.axes[w, k, j]
@@ -129,9 +153,8 @@ def centre_forces(vehicle, gravity, q, v, p, f, s):
             s.v[i] = v[k, i]
         centre_of_mass(vehicle, s, s.work[0])
         force_at_centre_of_mass(s, s.work[0], gravity, s.work[1], s.work[2])
+        point_in_world(s, s.work[0], p[k])
         for i in range(3):
-            p[k, i] = s.p_world_body[i]
             f[k, i] = 0.0
             for j in range(3):
-                p[k, i] += s.R_world_body[i, j] * s.work[0, j]
                 f[k, i] += s.R_world_body[i, j] * s.work[2, j]

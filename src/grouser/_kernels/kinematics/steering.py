@@ -14,7 +14,7 @@ from grouser._kernels.vehicles.frames import turn as turn_frame
 ROUNDING = 1e-9
 """Angle [rad] by which rounding may exceed a limit."""
 STANDING = 1e-12
-"""Speed [m/s] of a pivot whose direction means nothing."""
+"""Speed [m/s] below which the direction of a pivot is not defined."""
 
 
 class SteeringPlan(Struct):

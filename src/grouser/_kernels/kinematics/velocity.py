@@ -12,7 +12,7 @@ SLIP_AT_WHEELS = 2
 
 
 class KinematicModel(Struct):
-    """What the velocity solution needs beside vehicle and ground."""
+    """What the velocity solution needs in addition to vehicle and ground."""
 
     counts = indices(2)  # numbers of known and of unknown velocities
     known = indices("nv")  # entries of the joint-space velocity that are given, as many as there are

@@ -1,4 +1,4 @@
-"""Mean rim speed of the measured wheels: how fast a vehicle rolls, which way ever."""
+"""Mean rim speed of the measured wheels, in any direction."""
 
 from grouser._compile.jit import inlined
 

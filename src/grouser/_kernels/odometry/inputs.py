@@ -107,12 +107,12 @@ def check_attitude(settings, memory, sense, attitude):
     if good and abs(math.cos(pitch)) > UPRIGHT:
         for i in range(2):
             attitude[i] = sense.attitude[i]
-            if ever:  # angles go on past half a turn, so that means of neighbours are between them
+            if ever:  # angles continue past half a turn, so that means of neighbours are between them
                 turns = (attitude[i] - memory.attitude[i]) / (2.0 * math.pi)
                 attitude[i] -= 2.0 * math.pi * math.floor(turns + 0.5)
         memory.attitude_seen = t
     else:
-        # None at all is no fault as long as none ever was given.
+        # No angle is a fault only after one was given.
         if ever or sense.attitude_given == 1:
             fault = FAULT_ATTITUDE
             since = min(t - memory.attitude_seen, 3.0) if ever else 1.0

@@ -19,7 +19,7 @@ from grouser._kernels.odometry.state import FAULT_CLOCK, FAULT_GAP, FAULT_GROUND
 from grouser._kernels.odometry.velocity import sample_twist
 
 LONGEST_STEADY = 10.0
-"""Motion goes on through a gap for at most so long [s]."""
+"""Longest gap through which motion continues [s]."""
 LONGEST_GAP = 3600.0
 """A longer gap enlarges the covariance no further [s]."""
 

@@ -150,7 +150,7 @@ def rolling_velocity(job, q, half):
     n = v.size
     m = hard_rows(job, q, half)
     rank = factorise_rows(work.hard, work.hard_side, m, n, job.tolerance, work.Q)
-    smallest_solution(work.hard, work.hard_side, m, n, rank, work.Q, work.N, work.inner, work.particular)
+    smallest_solution(work.hard, work.hard_side, m, rank, work.Q, work.N, work.inner, work.particular)
     soft = soft_rows(job, half, rank)
     free = n - rank
     least_squares(work.soft, work.soft_side, soft, free, work.N, work.free, work.wide, work.pivot)
@@ -204,7 +204,7 @@ def record(job, q, rank, norm, row):
 def roll_vehicle(job):
     """Integrate job.state over the steps of a job; returns the status, the steps done and the rows recorded.
 
-    Every so many steps and the last are recorded.
+    Every `every`-th step and the last are recorded.
     """
     q, work, k = job.state, job.work, job.work.slopes
     clear_scratch(job.vehicle, job.s)

@@ -30,7 +30,7 @@ END_COLUMNS = 5
 class Batch(Struct):
     """N rollouts of a model on a ground. Row i of each array belongs to rollout i; arrays may have no rows to record.
 
-    A rollout that fails keeps its last good state; the others do not notice. One that has taken steps goes on from
+    A rollout that fails keeps its last good state; the others are not affected. One that has taken steps goes on from
     there, with the work space as it was left: such a rollout must be alone with it.
     """
 
