@@ -180,10 +180,16 @@ class Kinematics(Model):
 
     @cached_property
     def _take_step(self) -> Callable[..., Step]:
-        # Loaded when used, and then at hand: runs take their steps in the engine.
+        # This and the next are loaded when first used: runs take their steps in the engine.
         from grouser.kinematics.step import take_step
 
         return take_step
+
+    @cached_property
+    def _evaluate(self) -> Callable[..., tuple[Contacts, FloatArray, FloatArray, int]]:
+        from grouser.collision.contacts import evaluate
+
+        return evaluate
 
     def velocity(
         self, state: ArrayLike, command: ArrayLike, ground: Terrain | None = None, *, angles: ArrayLike | None = None
@@ -225,9 +231,7 @@ class Kinematics(Model):
         angles: ArrayLike | None,
         v: FloatArray,
     ) -> Velocity:
-        from grouser.collision.contacts import evaluate
-
-        contacts, _, value, rank = evaluate(self.vehicle, arrays, state, ground, angles, v)
+        contacts, _, value, rank = self._evaluate(self.vehicle, arrays, state, ground, angles, v)
         return Velocity(value, contacts.jacobian @ value, contacts, rank, int(arrays.counts[1]))
 
 
