@@ -21,7 +21,7 @@ from grouser.motion.parameters import resolve
 from grouser.motion.predict import LogProblem
 from grouser.motion.sensitivity import jacobian
 from grouser.simulation import Run, drive, settle, simulate
-from grouser.simulation.steering import level_motion
+from grouser.simulation.drive import level_motion
 from grouser.slip import DriveFrameSlip
 from grouser.terrain import Terrain
 from grouser.vehicles import vehicle

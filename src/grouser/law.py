@@ -25,7 +25,6 @@ import numpy as np
 
 from grouser import checks
 from grouser._kernels.law import Law
-from grouser._kernels.own_law import adapt
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError, SimulationError
 
@@ -222,6 +221,8 @@ class OwnLaw:
         self, function: FunctionType, examples: Sequence[Any], offset: int, counts: Sequence[int], words: str
     ) -> tuple[Any, int]:
         """A function as one of (x, par), tried and compiled, and how many numbers it returns."""
+        from grouser._kernels.own_law import adapt
+
         keywords, given = _keywords(function), {p.name: p.value for p in self.parameters}
         places = [offset + list(given).index(name) for name in keywords]
         found = counts[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 T = TypeVar("T")
 
@@ -15,6 +15,9 @@ MOST_KEPT = 16
 
 class Model:
     """Base of frozen dataclasses whose fields are settings, one of them `vehicle`."""
+
+    dynamic: ClassVar[bool] = False
+    """Whether forces move it; so the kind is known without loading the other one."""
 
     def __getstate__(self) -> dict[str, Any]:
         # Addresses of laws and parameters are not valid in another process, nor once this model is gone: a copy,

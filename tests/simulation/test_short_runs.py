@@ -11,7 +11,7 @@ import pytest
 
 import grouser as gr
 from grouser.once import once_each
-from grouser.simulation.steering import level_motion
+from grouser.simulation.drive import level_motion
 from grouser.vehicles import Frame, Steering, Vehicle
 from grouser.vehicles.tree import forward_kinematics
 

@@ -7,7 +7,7 @@ import pytest
 
 import grouser as gr
 from grouser.errors import SimulationError
-from grouser.simulation.steering import level_motion
+from grouser.simulation.drive import level_motion
 from grouser.traction import InverseKinematics, Limits, ModeDriver
 
 PLANAR = [3, 4, 2]

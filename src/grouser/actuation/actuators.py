@@ -14,7 +14,6 @@ import numpy as np
 from grouser import checks
 from grouser._kernels.actuation import laws
 from grouser._kernels.law import Law
-from grouser._kernels.own_law import own_law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.law import BoundLaw, Function, Memory, OwnLaw, Parametric, decorated, quantity
@@ -159,6 +158,8 @@ class OwnActuator(OwnLaw, Actuator):
     returns = "a torque for each actuated joint, and after it each memory, likewise"
 
     def bind(self, vehicle: Vehicle) -> BoundLaw:
+        from grouser._kernels.own_law import own_law
+
         n = len(vehicle.actuated)
         memory = self.start_memory(vehicle)
         examples = [np.ones(n), np.zeros(n), np.zeros(n), *memory.reshape(-1, n), *((0.01,) if self.memory else ())]

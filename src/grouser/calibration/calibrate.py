@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +13,10 @@ from grouser.calibration import likelihood
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
-from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
-from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import Sensor
+from grouser.model import Model
 from grouser.motion.fit import Fit, History, Training, undetermined
 from grouser.motion.intervals import Intervals, cut_log, wrapped
 from grouser.motion.model import MotionModel
@@ -25,7 +25,11 @@ from grouser.motion.parameters import Parameter, is_noise, resolve, value_of, wi
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.predict import LogProblem
 from grouser.motion.velocity import VelocityModel
-from grouser.terrain import Terrain
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
+    from grouser.kinematics import Kinematics
+    from grouser.terrain import Terrain
 
 DEFAULTS = ("slip", "sensor.x", "sensor.y", "sensor.lag", "noise", "sensor.time_noise")
 """What a first fit calibrates."""
@@ -63,7 +67,7 @@ def calibrate(
     it drives; otherwise all are fitted at once, outliers weighing less (`loss`), with noise of maximum likelihood.
     Parameters are names, groups ("slip", "sensor", "noise") or `Parameter` with priors of your own.
     """
-    if not isinstance(model, (Kinematics, Dynamics, VelocityModel, MotionModel)):
+    if not isinstance(model, (Model, VelocityModel, MotionModel)):
         raise CalibrationError(f"model: {model!r:.60} is not a model; use grouser.Kinematics(vehicle) or another")
     checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
     motion = motion_model(model, log, ground=ground, sensor=sensor, noise=noise, powertrain=powertrain)

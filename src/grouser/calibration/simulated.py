@@ -12,12 +12,11 @@ from grouser import checks, rotation
 from grouser._kernels.motion import log_integral as kernels
 from grouser._kernels.motion.arc import Arc
 from grouser.checks import FloatArray
-from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
 from grouser.logs.log import IntArray, Log, Poses, Sensor
 from grouser.logs.report import Report
 from grouser.motion.model import MotionModel
-from grouser.motion.velocity import Inputs, inputs_of, rolling_speed, twists
+from grouser.motion.velocity import Inputs, inputs_of, is_dynamic, rolling_speed, twists
 from grouser.simulation import Run
 
 LEAST_NOISE = 1e-6
@@ -111,7 +110,7 @@ def log_of_motion(
     motion's density disturbs the velocity of every step, and noise of its sensor every pose; seed None: no noise.
     """
     checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
-    if isinstance(motion.model, Dynamics) or not motion.velocity_driven:
+    if is_dynamic(motion.model) or not motion.velocity_driven:
         raise CalibrationError("a motion model whose attitude is an input can make a log; simulate the others")
     time = np.asarray(time, dtype=np.float64)
     n = len(time)

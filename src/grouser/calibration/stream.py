@@ -8,16 +8,14 @@ import statistics
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grouser.calibration.calibrate import DEFAULTS, fit_of_filter, order
 from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
-from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
-from grouser.kinematics import Kinematics
 from grouser.logs.log import Log, Poses
 from grouser.logs.report import Report
 from grouser.motion.fit import Fit, Training
@@ -26,6 +24,10 @@ from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter, resolve
 from grouser.motion.predict import LogProblem
 from grouser.motion.velocity import VelocityModel, rim_speed
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
+    from grouser.kinematics import Kinematics
 
 AFTER = 1.0
 """An interval is used once the samples reach this far beyond its end [s]: the pose sensor may be early or late."""

@@ -66,7 +66,7 @@ def check(
 def _look(file: Path) -> Found:
     """Any file but a log with its manifest."""
     import grouser as gr
-    from grouser.logs.bags import is_bag
+    from grouser.logs.raw import is_bag
     from grouser.terrain.files import SUFFIXES
 
     suffix = file.suffix.lower()
@@ -147,10 +147,12 @@ def _log(files: Sequence[Path], manifest: Path) -> Found:
 
 def _unread(file: Path) -> Found:
     """A log without a manifest: what it holds, and a manifest to start from."""
-    from grouser.logs import bags
-    from grouser.logs.skeleton import bag_skeleton
+    from grouser.logs.raw import is_bag
 
-    if bags.is_bag(file):
+    if is_bag(file):
+        from grouser.logs import bags
+        from grouser.logs.skeleton import bag_skeleton
+
         topics = bags.topics(file)
         lines = [f"  {topic}  {kind}" for topic, kind in sorted(topics.items())]
         text = bag_skeleton(file, topics)

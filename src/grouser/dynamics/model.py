@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -112,6 +112,7 @@ class Dynamics(Model):
             raise SimulationError(f"contact: gives nothing for {', '.join(missing)}; name every wheel")
         return {name: self.contact[name] for name in self.vehicle.wheels}
 
+    dynamic: ClassVar[bool] = True
     order = 0
     """Order of the integrator of kinematics; dynamics has its own."""
 

@@ -14,10 +14,10 @@ from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.kinematics.workspace import Mover, Workspace
 from grouser.simulation import Run, Status
+from grouser.simulation.drive import write_level_motion
 from grouser.simulation.engine import records_of
 from grouser.simulation.settle import start_state
 from grouser.simulation.status import OF_CODE
-from grouser.simulation.steering import write_level_motion
 from grouser.terrain import Terrain
 
 

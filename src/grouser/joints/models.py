@@ -13,7 +13,6 @@ import numpy as np
 from grouser import checks
 from grouser._kernels.joints import laws
 from grouser._kernels.law import Law
-from grouser._kernels.own_law import own_law
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.law import BoundLaw, Function, Memory, OwnLaw, Parametric, decorated, quantity
@@ -115,6 +114,8 @@ class OwnJoint(OwnLaw, JointModel):
     returns = "a force, and after it each memory"
 
     def __init__(self, function: Function, *, jacobian: Function | None = None, memory: Memory = ()) -> None:
+        from grouser._kernels.own_law import own_law
+
         super().__init__(function, jacobian=jacobian, memory=memory)
         self.joints: Mapping[str, float] | str = {}
         start = self.start_memory.tolist()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,13 +17,15 @@ from grouser._kernels.constants import GRAVITY
 from grouser._kernels.kinematics.velocity import NO_SLIP, SLIP_AT_WHEELS, SLIP_ON_BODY, KinematicModel
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
-from grouser.collision.contacts import Contacts, evaluate
 from grouser.errors import SimulationError
-from grouser.kinematics.step import Step, take_step
 from grouser.model import Model
-from grouser.slip import Slip
-from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
+
+if TYPE_CHECKING:
+    from grouser.collision.contacts import Contacts
+    from grouser.kinematics.step import Step
+    from grouser.slip import Slip
+    from grouser.terrain import Terrain
 
 INTEGRATORS = {"euler": 1, "rk4": 4}
 DEFAULT_TIME_CONSTANT = 0.1
@@ -98,6 +100,8 @@ class Kinematics(Model):
     def __post_init__(self) -> None:
         checks.instance(self.vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
         if self.slip is not None:
+            from grouser.slip import Slip
+
             checks.instance(self.slip, Slip, "slip", "use grouser.slip.BodySlip([...])")
         if self.time_constant is not None:
             object.__setattr__(self, "time_constant", checks.positive(self.time_constant, "time_constant"))
@@ -172,7 +176,20 @@ class Kinematics(Model):
 
         As `grouser.simulate` moves; `grouser.Stepper` keeps the state between steps and is quicker.
         """
-        return take_step(self, state, command, ground, dt)
+        return self._take_step(self, state, command, ground, dt)
+
+    @cached_property
+    def _take_step(self) -> Callable[..., Step]:
+        # This and the next are loaded when first used: runs take their steps in the engine.
+        from grouser.kinematics.step import take_step
+
+        return take_step
+
+    @cached_property
+    def _evaluate(self) -> Callable[..., tuple[Contacts, FloatArray, FloatArray, int]]:
+        from grouser.collision.contacts import evaluate
+
+        return evaluate
 
     def velocity(
         self, state: ArrayLike, command: ArrayLike, ground: Terrain | None = None, *, angles: ArrayLike | None = None
@@ -214,7 +231,7 @@ class Kinematics(Model):
         angles: ArrayLike | None,
         v: FloatArray,
     ) -> Velocity:
-        contacts, _, value, rank = evaluate(self.vehicle, arrays, state, ground, angles, v)
+        contacts, _, value, rank = self._evaluate(self.vehicle, arrays, state, ground, angles, v)
         return Velocity(value, contacts.jacobian @ value, contacts, rank, int(arrays.counts[1]))
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser._kernels.dynamics.scratch import DynamicModel, make_dynamic_scratch
 from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.scratch import make_scratch
 from grouser._kernels.simulation import drive as laws
@@ -17,13 +16,16 @@ from grouser._kernels.simulation.rollout import (
     STATUS,
     TAKEN,
     Batch,
-    DynamicJob,
     KinematicJob,
     kinematic_rollouts,
 )
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
+
+if TYPE_CHECKING:
+    from grouser._kernels.dynamics.scratch import DynamicModel
+    from grouser._kernels.simulation.dynamic_rollout import DynamicJob
 
 
 class Movable(Protocol):
@@ -63,7 +65,7 @@ class Workspace:
         steps: taken in a call, recorded are the first state and, if `closing`, the last; rows: of recorded states.
         """
         vehicle, arrays = model.vehicle_arrays, model.arrays(dt)
-        dynamic = isinstance(arrays, DynamicModel)
+        dynamic = not isinstance(arrays, KinematicModel)
         nv, na = 5 + len(vehicle.parent), len(vehicle.actuated)
         details = 1 + closing
         self.batch: Batch = Batch.zeros(
@@ -78,8 +80,10 @@ class Workspace:
         self.scratch = make_scratch(vehicle)
         self.dynamic_scratch: Any = None
         self.job: KinematicJob | DynamicJob
-        if isinstance(arrays, DynamicModel):
-            from grouser._kernels.simulation.dynamic_rollout import dynamic_rollouts  # loaded when used: it takes 20 ms
+        if not isinstance(arrays, KinematicModel):
+            # Loaded when used: it takes 20 ms.
+            from grouser._kernels.dynamics.scratch import make_dynamic_scratch
+            from grouser._kernels.simulation.dynamic_rollout import DynamicJob, dynamic_rollouts
 
             self.dynamic_scratch = make_dynamic_scratch(vehicle, arrays)
             self.job = DynamicJob(vehicle, arrays, ground, self.batch, self.scratch, self.dynamic_scratch)

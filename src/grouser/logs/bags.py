@@ -27,22 +27,16 @@ from grouser.logs.signals import default_gap
 if TYPE_CHECKING:
     from grouser.logs.manifest import Manifest, Signal
 
-__all__ = ["SUFFIXES", "is_bag", "messages", "raw_bag", "topics"]
+__all__ = ["messages", "raw_bag", "topics"]
 
 Message = tuple[str, float, Any]
 """Topic, time of recording [s], and the message: an object or a dictionary."""
-SUFFIXES = (".bag", ".db3", ".mcap")
 SELDOM = 1000
 """Messages from one report of progress to the next."""
 HELD = ("commands", "body_command", "labels", "segments")
 """Tables whose values hold until the next message."""
 PART = re.compile(r"([^\[\].]+)((?:\[\d{1,6}\])*)")
 _NONE = object()
-
-
-def is_bag(path: Path) -> bool:
-    """Whether a path looks like a bag: by the end of its name, or a folder that rosbag2 wrote."""
-    return path.suffix.lower() in SUFFIXES or (path / "metadata.yaml").is_file()
 
 
 def topics(path: Path) -> dict[str, str]:

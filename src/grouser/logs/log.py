@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
-from grouser.dataframe import Column, data_frame
 from grouser.errors import LogError
 from grouser.logs.report import Report
 
@@ -52,6 +51,8 @@ class Poses:
 
     def to_pandas(self) -> DataFrame:
         """A table indexed by time t [s]; `attrs["units"]` names the unit of each column."""
+        from grouser.dataframe import Column, data_frame
+
         columns = [Column("segment", "", self.segment)]
         columns += [Column(name, "m", values) for name, values in zip("xyz", self.position.T, strict=True)]
         angles = zip(("roll", "pitch", "yaw"), self.attitude.T, strict=True)
@@ -224,6 +225,8 @@ class Log:
         Columns are named as in a manifest: rate_FL, angle_s1, roll, gyro_z, … `attrs["units"]` names the unit of each;
         "" where the log does not give it.
         """
+        from grouser.dataframe import Column, data_frame
+
         columns = [Column("segment", "", self.segment), Column("elapsed", "s", self.elapsed)]
         for table, (prefix, unit) in JOINTS.items():
             columns += [Column(f"{prefix}_{name}", unit, values) for name, values in getattr(self, table).items()]

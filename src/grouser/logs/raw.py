@@ -18,14 +18,21 @@ from grouser.logs.table import read_table
 if TYPE_CHECKING:
     from grouser.logs.manifest import Manifest, Signal
 
-__all__ = ["TIME", "Raw", "bounded", "raw_csv"]
+__all__ = ["TIME", "Raw", "bounded", "is_bag", "raw_csv"]
 
+BAGS = (".bag", ".db3", ".mcap")
+"""Suffixes of bags."""
 TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 """Units of a clock [s]."""
 LARGEST = 1e30
 """A larger number in a file is garbage; what is made of smaller ones does not overflow."""
 LATEST = 1e12
 """A larger time stamp [s] is garbage."""
+
+
+def is_bag(path: Path) -> bool:
+    """Whether a path looks like a bag: by the end of its name, or a folder that rosbag2 wrote."""
+    return path.suffix.lower() in BAGS or (path / "metadata.yaml").is_file()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,9 +13,8 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import report as reports
-from grouser.logs.bags import is_bag, raw_bag
 from grouser.logs.log import IntArray, Log, Poses, Sensor, period
-from grouser.logs.raw import Raw, raw_csv
+from grouser.logs.raw import Raw, is_bag, raw_csv
 from grouser.logs.rows import Judged, judge
 
 if TYPE_CHECKING:
@@ -107,6 +106,8 @@ def _raw(path: Path, manifest: Manifest, progress: Callable[[int], None] | None)
     except (OSError, ValueError) as error:
         raise LogError(f"{str(path)!r:.200}: cannot be read ({error})") from None
     if is_bag(path):
+        from grouser.logs.bags import raw_bag
+
         return raw_bag(path, manifest, progress)
     if path.is_dir():
         raise LogError(f"{path}: is a folder but no ROS 2 bag, which would hold a metadata.yaml")

@@ -5,44 +5,41 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grouser import actuation, contact, slip
+from grouser import motion as models
 from grouser._version import __version__
-from grouser.actuation import PI, DCMotor
-from grouser.contact import ErpCfm, Ishigami, Pacejka, PiecewiseLinear
-from grouser.contact.pacejka import MagicFormula
-from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError, GrouserError
 from grouser.files import check_schema, read_toml, toml_value, write_whole
-from grouser.kinematics import Kinematics
-from grouser.kinematics.model import Weights
 from grouser.logs.log import Sensor
-from grouser.motion import planar, slip_surface
 from grouser.motion.fit import Direction, Fit, Training
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import Parameter
 from grouser.motion.powertrain import Powertrain
-from grouser.motion.velocity import VelocityModel
-from grouser.slip import BodySlip, DriveFrameSlip
-from grouser.terrain import Terrain, plane
+from grouser.motion.velocity import VelocityModel, is_dynamic
 from grouser.vehicles import Vehicle
 from grouser.vehicles.toml import SCHEMA as VEHICLE_SCHEMA
 from grouser.vehicles.toml import to_toml, vehicle_of_tables
 
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
+    from grouser.kinematics import Kinematics
+    from grouser.terrain import Terrain
+
 SCHEMA = "grouser/fit@1"
 MAX_BYTES = 2_000_000
-CONTACTS = {c.__name__: c for c in (PiecewiseLinear, Pacejka, Ishigami, ErpCfm)}
-SLIPS: dict[str, Any] = {c.__name__: c for c in (BodySlip, DriveFrameSlip)}
-ACTUATORS = {c.__name__: c for c in (PI, DCMotor)}
-VELOCITY_MODELS: dict[str, Any] = {
-    c.__name__: c for c in (planar.DifferentialDrive, planar.Bicycle, planar.FourNumbers, slip_surface.Perturbative)
-}
+CONTACTS = ("PiecewiseLinear", "Pacejka", "Ishigami", "ErpCfm")
+SLIPS = ("BodySlip", "DriveFrameSlip")
+ACTUATORS = ("PI", "DCMotor")
+VELOCITY_MODELS = ("DifferentialDrive", "Bicycle", "FourNumbers", "Perturbative")
+"""Names of classes in their packages, which are loaded when a file has them."""
 OPTIONS = (
     "newton",
     "tolerance",
@@ -158,19 +155,21 @@ def model_tables(motion: MotionModel) -> dict[str, Any]:
     model = motion.model
     if isinstance(model, VelocityModel):
         return {"kind": type(model).__name__, **model.spec, "parameters": model.parameters}
-    if isinstance(model, Kinematics):
+    if not is_dynamic(model):
         out: dict[str, Any] = {"kind": "Kinematics", "penetration": model.penetration, "integrator": model.integrator}
         out["tip_angle"] = model.tip_angle
         out["weights"] = dataclasses.asdict(model.weights)
         if model.time_constant is not None:
             out["time_constant"] = model.time_constant
-        if isinstance(model.slip, BodySlip):
+        if model.slip is None:
+            pass
+        elif isinstance(model.slip, slip.BodySlip):
             names = ("lon", "lat", "ang", "up")
             axes = dict(zip(names, model.slip.axes.tolist(), strict=True))
             out["slip"] = {"parameters": model.slip.coefficients.tolist(), "apply": model.slip.apply, **axes}
-            if type(model.slip) is not BodySlip:  # without a kind it is BodySlip, as in files of older versions
+            if type(model.slip) is not slip.BodySlip:  # without a kind it is BodySlip, as in files of older versions
                 out["slip"]["kind"] = type(model.slip).__name__
-        elif model.slip is not None:
+        else:
             raise CalibrationError("a slip law of your own cannot be written into a fit file; keep it in code")
     else:
         out = {"kind": "Dynamics", **_dynamics_tables(model)}
@@ -197,7 +196,7 @@ def _dynamics_tables(model: Dynamics) -> dict[str, Any]:
 def _plain(value: Any) -> dict[str, Any]:
     """A dataclass as plain values."""
     fields = vars_of(value).items()
-    return {"kind": type(value).__name__, **{k: vars_of(v) if isinstance(v, MagicFormula) else v for k, v in fields}}
+    return {"kind": type(value).__name__, **{k: vars_of(v) if dataclasses.is_dataclass(v) else v for k, v in fields}}
 
 
 def vars_of(value: Any) -> dict[str, Any]:
@@ -205,17 +204,17 @@ def vars_of(value: Any) -> dict[str, Any]:
     return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
 
 
-def _rebuilt(data: dict[str, Any], kinds: dict[str, Any], what: str) -> Any:
+def _rebuilt(data: dict[str, Any], package: Any, kinds: Sequence[str], what: str) -> Any:
     fields = dict(data)
     kind = fields.pop("kind", None)
     if kind not in kinds:
         raise CalibrationError(f"{what} {kind!r:.40} is not one of {', '.join(kinds)}")
     for name, value in fields.items():
         if isinstance(value, dict) and kind == "Pacejka":
-            fields[name] = MagicFormula(**value)
+            fields[name] = contact.MagicFormula(**value)
         elif isinstance(value, list):
             fields[name] = tuple(value)
-    return kinds[kind](**fields)
+    return getattr(package, kind)(**fields)
 
 
 def _model(data: dict[str, Any], vehicle: Vehicle) -> Kinematics | Dynamics | VelocityModel:
@@ -225,22 +224,26 @@ def _model(data: dict[str, Any], vehicle: Vehicle) -> Kinematics | Dynamics | Ve
         data.pop(name, None)
     if kind in VELOCITY_MODELS:
         parameters = data.pop("parameters")
-        model: VelocityModel = VELOCITY_MODELS[kind](vehicle=vehicle, **data)
+        model: VelocityModel = getattr(models, kind)(vehicle=vehicle, **data)
         return model.with_parameters({name: _number(value, name) for name, value in parameters.items()})
     if kind == "Kinematics":
-        slip = data.pop("slip", None)
+        from grouser.kinematics import Kinematics, Weights
+
+        given = data.pop("slip", None)
         return Kinematics(
             vehicle,
-            slip=None if slip is None else _rebuilt({"kind": "BodySlip", **slip}, SLIPS, "slip"),
+            slip=None if given is None else _rebuilt({"kind": "BodySlip", **given}, slip, SLIPS, "slip"),
             weights=Weights(**data.pop("weights")),
             **data,
         )
     if kind == "Dynamics":
+        from grouser.dynamics import Dynamics
+
         actuator = data.get("actuator")
         return Dynamics(
             vehicle,
-            contact=_rebuilt(data["contact"], CONTACTS, "contact model"),
-            actuator=None if actuator is None else _rebuilt(actuator, ACTUATORS, "actuator"),
+            contact=_rebuilt(data["contact"], contact, CONTACTS, "contact model"),
+            actuator=None if actuator is None else _rebuilt(actuator, actuation, ACTUATORS, "actuator"),
             **{name: data[name] for name in OPTIONS if name in data},
         )
     raise CalibrationError(
@@ -253,6 +256,8 @@ def _ground(data: dict[str, Any], given: Terrain | None) -> Terrain | None:
     if given is not None or stood_on is None:
         return given
     if stood_on == LEVEL:
+        from grouser.terrain import plane
+
         return plane()
     raise CalibrationError("the model was calibrated on a ground of its own, which is not in the file; give ground=…")
 

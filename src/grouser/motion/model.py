@@ -7,19 +7,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from grouser import checks
-from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
-from grouser.kinematics import Kinematics
 from grouser.logs.log import Sensor
+from grouser.model import Model
 from grouser.motion.noise import Noise
 from grouser.motion.powertrain import Powertrain
-from grouser.motion.velocity import VelocityModel
-from grouser.terrain import Terrain
+from grouser.motion.velocity import VelocityModel, is_dynamic
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
+    from grouser.kinematics import Kinematics
     from grouser.logs import Log
     from grouser.motion.predict import LogPrediction
+    from grouser.terrain import Terrain
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,13 +42,16 @@ class MotionModel:
 
     def __post_init__(self) -> None:
         checks.positive(self.dt, "dt")
-        if not isinstance(self.model, (Kinematics, Dynamics, VelocityModel)):
+        if not isinstance(self.model, (Model, VelocityModel)):
             raise CalibrationError(f"model: {self.model!r:.60} is not a motion model; use grouser.Kinematics(vehicle)")
-        if self.ground is not None and not isinstance(self.ground, Terrain):
-            raise CalibrationError(f"ground: {self.ground!r:.60} is not a terrain; use grouser.terrain.plane()")
+        if self.ground is not None:
+            from grouser.terrain import Terrain
+
+            if not isinstance(self.ground, Terrain):
+                raise CalibrationError(f"ground: {self.ground!r:.60} is not a terrain; use grouser.terrain.plane()")
         if self.ground is not None and self.powertrain is not None:
             raise CalibrationError("a powertrain is for models whose attitude is an input; leave it or the ground out")
-        if self.ground is None and isinstance(self.model, Dynamics):
+        if self.ground is None and is_dynamic(self.model):
             raise CalibrationError("dynamics needs a ground to stand on; give ground=grouser.terrain.plane()")
 
     @property

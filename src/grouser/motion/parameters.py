@@ -13,16 +13,11 @@ import numpy as np
 
 from grouser import checks
 from grouser.checks import FloatArray
-from grouser.contact import Contact
-from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
-from grouser.kinematics import Kinematics
-from grouser.law import OwnLaw
 from grouser.motion import vehicle_fields
 from grouser.motion.model import MotionModel
 from grouser.motion.parameter_table import TABLE, row_of
-from grouser.motion.velocity import VelocityModel
-from grouser.slip import BodySlip
+from grouser.motion.velocity import VelocityModel, is_dynamic, is_kinematic
 
 SENSOR = ("x", "y", "z", "yaw", "lag")
 SENSOR_NOISE = ("position_noise", "yaw_noise", "time_noise")
@@ -107,8 +102,10 @@ def _model_part(motion: MotionModel, part: str = "model") -> Part | None:
 
 def _slip_part(motion: MotionModel) -> Part | None:
     """p₁, p₂, … of a body slip; without slip they are zero. Of a velocity model its own."""
-    if not isinstance(motion.model, Kinematics):
+    if not is_kinematic(motion.model):
         return _model_part(motion, "slip")
+    from grouser.slip import BodySlip
+
     base = BodySlip(np.zeros(6)) if motion.model.slip is None else motion.model.slip
     if not isinstance(base, BodySlip):
         return _law_part("slip", base)
@@ -144,7 +141,7 @@ def _noise_part(motion: MotionModel) -> Part:
 
 
 def _actuator_part(motion: MotionModel) -> Part | None:
-    if not isinstance(motion.model, Dynamics) or motion.model.actuator is None:
+    if not is_dynamic(motion.model) or motion.model.actuator is None:
         return None
     return _law_part("actuator", motion.model.actuator)
 
@@ -163,8 +160,11 @@ def _law_part(part: str, law: Any) -> Part:
 def _contact_part(motion: MotionModel) -> Part | None:
     """The listed parameters of a shipped contact law, or all parameters of a user's own."""
     model = motion.model
-    if not isinstance(model, Dynamics):
+    if not is_dynamic(model):
         return None
+    from grouser.contact import Contact
+    from grouser.law import OwnLaw
+
     contact = model.contact
     if not isinstance(contact, Contact):
         return _nothing("contact parameters are of one contact model; this vehicle has one per wheel")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grouser._kernels.motion.powertrain import follow_commands
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs.log import IntArray
@@ -41,6 +40,8 @@ class Powertrain:
         if self.delay == 0.0 and self.time_constant == 0.0:
             at_once: FloatArray = self.gain * command
             return at_once
+        from grouser._kernels.motion.powertrain import follow_commands
+
         out = np.empty(command.shape)
         first = bounds[:-1][np.diff(bounds) > 0]
         out[first] = self.gain * command[first] if initial is None else initial

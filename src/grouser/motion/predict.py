@@ -13,14 +13,22 @@ from grouser._kernels.motion import log_integral as kernels
 from grouser._kernels.motion.arc import Arc
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.kinematics import Kinematics
 from grouser.logs import Log
 from grouser.logs.log import IntArray, Sensor
 from grouser.motion.consistency import pose_noise
 from grouser.motion.intervals import Intervals, cut_log, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import SENSOR, ParameterVector
-from grouser.motion.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, slip_of, twists
+from grouser.motion.velocity import (
+    Inputs,
+    SlipTwists,
+    VelocityModel,
+    inputs_of,
+    is_dynamic,
+    rolling_speed,
+    slip_of,
+    twists,
+)
 from grouser.threads import in_slices, thread_count
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
@@ -213,7 +221,7 @@ class LogProblem:
     def _shared(self, motion: MotionModel, part: slice) -> tuple[SlipTwists, slice] | None:
         """What gives velocities for any slip parameters, and where the samples of a part stand in it; None: nothing."""
         model = motion.model
-        assert isinstance(model, (Kinematics, VelocityModel))
+        assert not is_dynamic(model)
         if motion.powertrain is not None or model.vehicle is not self._vehicle or slip_of(model) is None:
             return None
         if isinstance(model, VelocityModel) and len(self.inputs.time) > MOST:
@@ -226,7 +234,7 @@ class LogProblem:
     def _velocity(self, motion: MotionModel, part: slice) -> FloatArray:
         """Body velocities (n, 6) at the samples of a part."""
         model = motion.model
-        assert isinstance(model, (Kinematics, VelocityModel))
+        assert not is_dynamic(model)
         if motion.powertrain is not None or part.stop - part.start < len(self.inputs.time):
             return twists(model, self._driven(motion).window(part.start, part.stop))
         if self._rolling is None or self._rolling[0] is not model:

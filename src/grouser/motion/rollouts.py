@@ -10,9 +10,8 @@ import numpy as np
 from grouser import rotation
 from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
-from grouser.dynamics import Dynamics
 from grouser.errors import CalibrationError
-from grouser.kinematics import Kinematics
+from grouser.model import Model
 from grouser.motion.intervals import Intervals, relative_poses, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.predict import Candidates, Predicted, integrate_log
@@ -68,7 +67,7 @@ def rollout_errors(problem: LogProblem, motion: MotionModel, intervals: Interval
 def _launched(problem: LogProblem, motion: MotionModel, mounting: FloatArray, intervals: Intervals) -> Records:
     """All intervals rolled out at once, a row a step; the shorter ones continue with their last command."""
     model, ground = motion.model, motion.ground
-    assert isinstance(model, (Kinematics, Dynamics))
+    assert isinstance(model, Model)
     assert ground is not None
     dt = motion.dt
     steps = max(1, math.ceil(float(intervals.duration.max()) / dt - 1e-9))
@@ -115,7 +114,7 @@ def _commands(problem: LogProblem, motion: MotionModel, lag: float, intervals: I
 def _starts(problem: LogProblem, motion: MotionModel, mounting: FloatArray, intervals: Intervals) -> FloatArray:
     """States on the ground where the intervals begin, (I, nq); on level ground all at the origin."""
     model, ground, vehicle = motion.model, motion.ground, motion.vehicle
-    assert isinstance(model, (Kinematics, Dynamics))
+    assert isinstance(model, Model)
     assert ground is not None
     level = ground.kind == "plane" and float(ground.sample(0.0, 0.0).normal[2]) > 1.0 - 1e-12
     out = np.empty((len(intervals), 7 + vehicle.n_joints))

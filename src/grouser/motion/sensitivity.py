@@ -8,12 +8,11 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.kinematics import Kinematics
 from grouser.motion.intervals import wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import OF_POSE, Parameter, ParameterVector
 from grouser.motion.predict import LogProblem
-from grouser.motion.velocity import Inputs, VelocityModel, twists
+from grouser.motion.velocity import Inputs, is_dynamic, twists
 
 STEP = 1e-4
 """Difference taken, as a share of a parameter's scale, of models that are smooth."""
@@ -53,7 +52,7 @@ def velocity_slope(motion: MotionModel, name: str, scale: float, inputs: Inputs)
     ends = []
     for sign in (1.0, -1.0):
         model = vector.model(vector.values + sign * h).model
-        assert isinstance(model, (Kinematics, VelocityModel))
+        assert not is_dynamic(model)
         ends.append(twists(model, inputs))
     result: FloatArray = (ends[0] - ends[1]) / (2.0 * h)
     return result

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from grouser.vehicles import Vehicle
-from grouser.vehicles.frame import Frame
+from grouser.vehicles.rows import Frame
 
 PARTS = {
     **{axis: ("xyz", i) for i, axis in enumerate("xyz")},

@@ -14,14 +14,18 @@ from grouser._kernels.motion import log_integral as kernels
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.kinematics import Kinematics
 from grouser.logs.log import IntArray
-from grouser.slip import BodySlip
+from grouser.model import Model
 from grouser.threads import in_slices, thread_count
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from typing_extensions import TypeIs
+
+    from grouser.dynamics import Dynamics
+    from grouser.kinematics import Kinematics
 
 
 BLOCK = 512
@@ -97,6 +101,16 @@ class VelocityModel(ABC):
         return {}
 
 
+def is_kinematic(model: object) -> TypeIs[Kinematics]:
+    """Whether a model is a `Kinematics`; it need not be loaded to know."""
+    return isinstance(model, Model) and not model.dynamic
+
+
+def is_dynamic(model: object) -> TypeIs[Dynamics]:
+    """Whether a model is a `Dynamics`; it need not be loaded to know."""
+    return isinstance(model, Model) and model.dynamic
+
+
 def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
     """Body velocity (ω, v) at each sample, shape (n, 6): wheels touch where they point straight down in the body."""
     vehicle = model.vehicle
@@ -128,7 +142,11 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
 
 def slip_of(model: object) -> FloatArray | None:
     """Slip parameters in which the velocity of a model is affine, (k,); None if it has no such slip."""
-    if isinstance(model, Kinematics):
+    if is_kinematic(model):
+        if model.slip is None:
+            return None
+        from grouser.slip import BodySlip
+
         return model.slip.coefficients if isinstance(model.slip, BodySlip) else None
     return model.affine_slip if isinstance(model, VelocityModel) else None
 
@@ -145,6 +163,8 @@ class SlipTwists:
         if isinstance(model, VelocityModel):
             self.none, self.slopes = model.slip_terms(inputs)
             return
+        from grouser.slip import BodySlip
+
         slip = model.slip
         assert isinstance(slip, BodySlip)
         count = len(slip.coefficients)
@@ -158,10 +178,12 @@ class SlipTwists:
         mine = self._model
         if type(model) is not type(mine) or model.vehicle is not mine.vehicle:
             return False
-        if not isinstance(model, Kinematics) or not isinstance(mine, Kinematics):
+        if not is_kinematic(model) or not is_kinematic(mine):
             return model.spec == mine.spec  # type: ignore[union-attr]  # of one type with mine
         if model.weights is not mine.weights or model.time_constant != mine.time_constant:
             return False
+        from grouser.slip import BodySlip
+
         slip, own = model.slip, mine.slip
         assert isinstance(slip, BodySlip)
         assert isinstance(own, BodySlip)

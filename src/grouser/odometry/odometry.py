@@ -13,12 +13,11 @@ from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.odometry import state
 from grouser._kernels.odometry import update as kernels
 from grouser.checks import FloatArray
-from grouser.dynamics import Dynamics
 from grouser.errors import OdometryError
 from grouser.kinematics import Kinematics
 from grouser.motion import MotionModel, Noise
 from grouser.motion.slip_surface import Perturbative
-from grouser.motion.velocity import VelocityModel
+from grouser.motion.velocity import VelocityModel, is_dynamic
 from grouser.odometry.estimate import Estimate
 from grouser.odometry.inputs import EncoderNoise, FaultCounts, check
 from grouser.odometry.rate_map import RateMap
@@ -396,7 +395,7 @@ def _motion(model: Any) -> MotionModel:
         model = Kinematics(vehicle(model) if isinstance(model, str) else model)
     if isinstance(model, (Kinematics, VelocityModel)):
         return MotionModel(model=model)
-    if isinstance(model, Dynamics) or isinstance(getattr(model, "model", None), Dynamics):
+    if is_dynamic(model) or is_dynamic(getattr(model, "model", None)):
         raise OdometryError(NOT_DYNAMIC)
     if isinstance(model, MotionModel):
         if not model.velocity_driven:

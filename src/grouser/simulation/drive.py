@@ -10,18 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels.own_law import own_law
+from grouser._kernels.kinematics.steering import level_motion as steer
 from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError, SimulationError
+from grouser.kinematics.inverse import steering_plan
 from grouser.law import BoundLaw, OwnLaw
-from grouser.simulation.steering import Segment, fixed_rates, level_motion
 from grouser.vehicles import Vehicle
 
 __all__ = ["Drive", "arc", "as_drive", "constant", "function", "law", "schedule", "table", "twist"]
@@ -40,6 +40,42 @@ class Drive(Protocol):
     def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
         """The drive as a law for this vehicle, stepped by dt [s]."""
         ...
+
+
+class Segment(NamedTuple):
+    """Command of every actuated joint: rate + clip(gain (target − θ_joint), ±limit)."""
+
+    rate: FloatArray
+    gain: FloatArray
+    joint: FloatArray
+    target: FloatArray
+    limit: FloatArray
+
+    def pack(self) -> FloatArray:
+        """As the `schedule` law reads it."""
+        return np.array(self).T.ravel()
+
+
+def fixed_rates(rates: FloatArray) -> Segment:
+    """Constant rates without feedback."""
+    zero = np.zeros(len(rates))
+    return Segment(rates, zero, zero, zero, zero)
+
+
+def level_motion(vehicle: Vehicle, forward: float, left: float, turn: float) -> Segment:
+    """Commands that move the drive point forward and left [m/s] while turning [rad/s], if the ground were level.
+
+    Steering joints are driven to their angle by the feedback their vehicle states; passive ones (Zoë's axles) by a
+    difference of left and right wheel speeds.
+    """
+    out = np.empty((len(vehicle.arrays.actuated), 5))
+    write_level_motion(vehicle, forward, left, turn, out)
+    return Segment(*out.T)
+
+
+def write_level_motion(vehicle: Vehicle, forward: float, left: float, turn: float, out: FloatArray) -> None:
+    """As `level_motion`, into out (na, 5): the columns are the fields of a Segment."""
+    steer(steering_plan(vehicle), np.array((forward, left, turn), dtype=np.float64), out)
 
 
 class _Steered(Protocol):
@@ -116,6 +152,8 @@ class OwnDrive(OwnLaw):
 
     def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
         """The drive as a law for this vehicle; the step dt [s] does not matter."""
+        from grouser._kernels.own_law import own_law
+
         nq, na = 7 + vehicle.n_joints, len(vehicle.actuated)
         level = np.zeros(nq)
         level[0] = 1.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser._kernels.dynamics.scratch import DynamicModel
+from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.simulation.rollout import (
     CONTACT_COLUMNS,
     COUNTED,
@@ -18,7 +18,6 @@ from grouser._kernels.simulation.rollout import (
     STATUS,
     TAKEN,
     Batch,
-    DynamicJob,
     KinematicJob,
     kinematic_rollouts,
 )
@@ -28,7 +27,6 @@ from grouser.kinematics import Kinematics
 from grouser.law import BoundLaw
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
-from grouser.threads import in_slices, thread_count
 
 if TYPE_CHECKING:
     from grouser.dynamics import Dynamics
@@ -126,7 +124,12 @@ def launch(
             diagnostics=np.zeros((n, details, DIAGNOSTICS)),
         )
     alone = n == 1 or (threads is None and n * (steps + 1) <= FEW_STEPS)
-    _roll_out(scene, batch, n, 1 if alone else thread_count(threads))
+    workers = 1
+    if not alone:
+        from grouser.threads import thread_count
+
+        workers = thread_count(threads)
+    _roll_out(scene, batch, n, workers)
     return records_of(batch, dynamic)
 
 
@@ -135,19 +138,26 @@ def _roll_out(scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int) -
     vehicle, model, _ = scene
     kernel: Any = kinematic_rollouts
     jobs: list[Any]
+    dynamic = not isinstance(model, KinematicModel)
     scratch = [SCRATCH.take(vehicle) for _ in range(min(threads, n))]
-    if isinstance(model, DynamicModel):
+    if dynamic:
         # Loaded when used: it takes 20 ms.
+        from grouser._kernels.simulation.dynamic_rollout import DynamicJob
         from grouser._kernels.simulation.dynamic_rollout import dynamic_rollouts as kernel
         from grouser.dynamics.model import DYNAMIC_SCRATCH
 
         jobs = [DynamicJob(*scene, batch, s, DYNAMIC_SCRATCH.take(model, vehicle)) for s in scratch]
     else:
         jobs = [KinematicJob(*scene, batch, s) for s in scratch]
-    in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=threads, size=SLICE)
+    if len(jobs) == 1:
+        kernel(jobs[0], 0, n)
+    else:
+        from grouser.threads import in_slices
+
+        in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=threads, size=SLICE)
     for job in jobs:
         SCRATCH.give(vehicle, job.s)
-        if isinstance(job, DynamicJob):
+        if dynamic:
             DYNAMIC_SCRATCH.give(model, job.d)
 
 

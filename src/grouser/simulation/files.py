@@ -21,7 +21,7 @@ from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 from grouser.terrain.archive import load, pack
 from grouser.vehicles import Vehicle
-from grouser.vehicles.frame import Frame
+from grouser.vehicles.rows import Frame
 from grouser.vehicles.toml import parse_toml, to_toml
 
 SCHEMA = "grouser/run@1"

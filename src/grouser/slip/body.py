@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels.law import Law
-from grouser._kernels.own_law import own_law
 from grouser._kernels.slip import laws
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
@@ -172,6 +171,8 @@ class OwnSlip(OwnLaw, Slip):
     returns = "six numbers, angular slip (3) and linear slip (3)"
 
     def __init__(self, function: Function, apply: str = "wheels") -> None:
+        from grouser._kernels.own_law import own_law
+
         super().__init__(function)
         self.apply = apply
         self._check_apply()

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from grouser import terrain
 from grouser.checks import shown
 from grouser.errors import TerrainError
-from grouser.terrain.files import SUFFIXES, read
 from grouser.terrain.ground import Terrain
-from grouser.terrain.rough import rough
-from grouser.terrain.shapes import plane, ramp, slope
 
 Value = float | int | str | bool
 
@@ -23,17 +21,17 @@ def _yes_or_no(text: str) -> bool:
 
 _Keys = dict[str, Callable[[str], Value]]
 _SHAPE = dict.fromkeys(("height", "deg", "length", "top", "width", "x", "y", "heading_deg"), float)
-KINDS: dict[str, tuple[Callable[..., Terrain], _Keys, tuple[str, ...]]] = {
-    "flat": (plane, {"height": float}, ()),
-    "slope": (slope, {"deg": float, "heading_deg": float, "height": float}, ("deg",)),
-    "ramp": (ramp, {**_SHAPE, "down": _yes_or_no}, ("height",)),
+KINDS: dict[str, tuple[str, _Keys, tuple[str, ...]]] = {
+    "flat": ("plane", {"height": float}, ()),
+    "slope": ("slope", {"deg": float, "heading_deg": float, "height": float}, ("deg",)),
+    "ramp": ("ramp", {**_SHAPE, "down": _yes_or_no}, ("height",)),
     "rough": (
-        rough,
+        "rough",
         {"rms": float, "length": float, "seed": int, "size": float, "spacing": float, "interpolation": str},
         ("rms", "length", "seed"),
     ),
 }
-"""The function, the keys with their types, and the keys that must be given."""
+"""The function of `grouser.terrain`, loaded when used; the keys with their types, and the keys that must be given."""
 
 
 def parse(text: str) -> Terrain:
@@ -46,6 +44,8 @@ def parse(text: str) -> Terrain:
         raise TerrainError(f"no terrain {shown(text)}; it must be text, such as {', '.join(KINDS)}, or a path")
     kind, _, rest = text.strip().partition(":")
     if kind not in KINDS:
+        from grouser.terrain.files import SUFFIXES, read
+
         if Path(text).suffix.lower() in SUFFIXES:
             return read(text)
         raise TerrainError(
@@ -68,6 +68,7 @@ def parse(text: str) -> Terrain:
     if missing:
         raise TerrainError(f"terrain {kind}: needs {', '.join(missing)}; its keys are {', '.join(keys)}")
     try:
-        return builder(**arguments)
+        made: Terrain = getattr(terrain, builder)(**arguments)
+        return made
     except TerrainError as error:
         raise TerrainError(f"terrain {kind}: {error}") from None

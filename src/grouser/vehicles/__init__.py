@@ -6,9 +6,7 @@ from grouser.lazy import lazy
 
 if TYPE_CHECKING:
     from grouser.vehicles.catalog import names, vehicle
-    from grouser.vehicles.coupling import Coupling
-    from grouser.vehicles.frame import Frame, box_inertia, wheel_inertia
-    from grouser.vehicles.steering import Steering
+    from grouser.vehicles.rows import Coupling, Frame, Steering, box_inertia, wheel_inertia
     from grouser.vehicles.toml import read_toml, to_toml, write_toml
     from grouser.vehicles.urdf import read_urdf
     from grouser.vehicles.vehicle import Vehicle

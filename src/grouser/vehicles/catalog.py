@@ -8,7 +8,6 @@ from pathlib import Path
 from grouser.errors import VehicleError
 from grouser.files import as_path
 from grouser.vehicles.toml import read_toml
-from grouser.vehicles.urdf import read_urdf
 from grouser.vehicles.vehicle import Vehicle
 
 __all__ = ["names", "vehicle"]
@@ -28,6 +27,8 @@ def vehicle(name_or_path: str | os.PathLike[str]) -> Vehicle:
     if suffix == ".toml":
         return read_toml(path)
     if suffix == ".urdf":
+        from grouser.vehicles.urdf import read_urdf
+
         return read_urdf(path)
     if str(name_or_path) in names():
         return read_toml(DATA / f"{name_or_path}.toml")

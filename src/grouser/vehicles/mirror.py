@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser.vehicles.frame import Frame
+from grouser.vehicles.rows import Frame
 
 if TYPE_CHECKING:
     from grouser.vehicles.vehicle import Vehicle

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grouser.vehicles.coupling import Coupling
+    from grouser.vehicles.rows import Coupling
     from grouser.vehicles.vehicle import Vehicle
 
 __all__ = ["table"]

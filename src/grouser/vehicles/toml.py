@@ -11,9 +11,7 @@ from typing import Any, TypeVar
 from grouser import files
 from grouser.checks import shown
 from grouser.errors import VehicleError
-from grouser.vehicles.coupling import Coupling
-from grouser.vehicles.frame import Frame
-from grouser.vehicles.steering import Steering
+from grouser.vehicles.rows import Coupling, Frame, Steering
 from grouser.vehicles.vehicle import Vehicle
 
 __all__ = ["parse_toml", "read_toml", "to_toml", "write_toml"]

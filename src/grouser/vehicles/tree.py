@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from grouser.checks import listed
 from grouser.errors import VehicleError
-from grouser.vehicles.frame import JOINTS, Frame
+from grouser.vehicles.rows import JOINTS, Frame
 
 __all__ = ["check_frames", "forward_kinematics", "sort_frames"]
 

@@ -23,9 +23,7 @@ from grouser import rotation
 from grouser.checks import listed
 from grouser.errors import VehicleError
 from grouser.files import as_path, read_toml
-from grouser.vehicles.coupling import Coupling
-from grouser.vehicles.frame import Frame, checked
-from grouser.vehicles.steering import Steering
+from grouser.vehicles.rows import Coupling, Frame, Steering, checked
 from grouser.vehicles.toml import check_fields, made_rows
 from grouser.vehicles.vehicle import Vehicle
 

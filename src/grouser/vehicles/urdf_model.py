@@ -19,7 +19,7 @@ from grouser import rotation
 from grouser.checks import listed
 from grouser.errors import VehicleError
 from grouser.files import read_limited
-from grouser.vehicles.frame import checked
+from grouser.vehicles.rows import checked
 
 __all__ = ["Inertial", "Joint", "Robot", "read_robot"]
 

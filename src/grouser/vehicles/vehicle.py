@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import listed
 from grouser.errors import VehicleError
-from grouser.vehicles import summary, tree
-from grouser.vehicles.coupling import Coupling
-from grouser.vehicles.frame import JOINTS, Frame, checked
-from grouser.vehicles.steering import Steering
+from grouser.vehicles import tree
+from grouser.vehicles.rows import JOINTS, Coupling, Frame, Steering, checked
 
 __all__ = ["Vehicle"]
 
@@ -224,7 +222,9 @@ class Vehicle:
 
     def summary(self) -> str:
         """The frames as a text table, with couplings and steering below."""
-        return summary.table(self)
+        from grouser.vehicles.summary import table
+
+        return table(self)
 
     def __repr__(self) -> str:
         coupled = f"{len(self.couplings)} coupling{'' if len(self.couplings) == 1 else 's'}"

@@ -13,7 +13,7 @@ import numpy as np
 from grouser import files
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
-from grouser.vehicles.frame import Frame
+from grouser.vehicles.rows import Frame
 from grouser.vehicles.vehicle import Vehicle
 from grouser.view import arrays
 

@@ -3,17 +3,31 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._compile.struct import Struct, struct
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.newton import contact_power
-from grouser._kernels.dynamics.scratch import clear_dynamic_scratch
+from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
-from grouser._kernels.scratch import clear_scratch
+from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.simulation.drive import command
 from grouser._kernels.simulation.dynamic_step import accelerate, finish, halved_step
-from grouser._kernels.simulation.rollout import TAKEN, drive_of, record_contacts, rollouts_of, time_of
+from grouser._kernels.simulation.rollout import TAKEN, Batch, drive_of, record_contacts, rollouts_of, time_of
 from grouser._kernels.simulation.step import OFF_TERRAIN, OK
+from grouser._kernels.terrain.ground import Ground
+from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser._kernels.vehicles.frames import pose_frames
+
+
+class DynamicJob(Struct):
+    """A batch of dynamic rollouts with the work space of one thread."""
+
+    vehicle = struct(VehicleArrays)
+    model = struct(DynamicModel)
+    ground = struct(Ground)
+    batch = struct(Batch)
+    s = struct(Scratch)
+    d = struct(DynamicScratch)
 
 
 @inlined

@@ -3,7 +3,6 @@
 from grouser._compile.jit import entry, inlined, kernel
 from grouser._compile.struct import Struct, array, indices, integer, number, struct
 from grouser._kernels.contact.geometry import contact_angle
-from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch
 from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.simulation.step import (
@@ -61,17 +60,6 @@ class KinematicJob(Struct):
     ground = struct(Ground)
     batch = struct(Batch)
     s = struct(Scratch)
-
-
-class DynamicJob(Struct):
-    """A batch of dynamic rollouts with the work space of one thread."""
-
-    vehicle = struct(VehicleArrays)
-    model = struct(DynamicModel)
-    ground = struct(Ground)
-    batch = struct(Batch)
-    s = struct(Scratch)
-    d = struct(DynamicScratch)
 
 
 @inlined

@@ -1,9 +1,10 @@
-"""One row of a vehicle: a frame, the joint that moves it, and the mass that moves with it (T §2.2.1)."""
+"""The rows of a vehicle: frames with joint and mass (T §2.2.1), couplings of joints (T (2.25), (E.1)), steering."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from grouser import rotation
 from grouser.checks import Checker
 from grouser.errors import VehicleError
 
-__all__ = ["JOINTS", "Frame", "box_inertia", "checked", "wheel_inertia"]
+__all__ = ["JOINTS", "Coupling", "Frame", "Steering", "box_inertia", "checked", "wheel_inertia"]
 
 checked = Checker(VehicleError, largest=1e12)
 
@@ -80,8 +81,8 @@ class Frame:
         fields = {"mass": mass, "inertia": inertia}
         fields |= {name: checked.numbers(getattr(self, name), 3, f"{where} {name}") for name in ("xyz", "rpy", "com")}
         fields |= self._wheel(where)
-        for field, value in fields.items():
-            object.__setattr__(self, field, value)
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     def _wheel(self, where: str) -> dict[str, Any]:
         """Radius, width and tyre radius, checked."""
@@ -170,3 +171,79 @@ def _as_matrix(value: Any, where: str) -> NDArray[np.float64]:
     if any(isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, (str, bytes)) for row in rows):
         return np.array([checked.numbers(row, 3, where) for row in rows])
     return np.diag(checked.numbers(rows, 3, where))
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """The constraint c = Σ coefficient·θ − value = 0 over named joints.
+
+    Rigid without `stiffness` (a rocker differential). With it, dynamics replaces the constraint by the
+    generalised force −stiffness·c − damping·ċ along the row of coefficients; kinematics keeps the
+    constraint either way.
+    """
+
+    name: str
+    """Unique name among the couplings."""
+    joints: Mapping[str, float] = field(hash=False)
+    """Coefficient of each joint, a ratio, by the name of its frame; not all zero."""
+    value: float = 0.0
+    """Natural displacement: what Σ coefficient·θ equals when c = 0 [rad or m]."""
+    stiffness: float | None = None
+    """Spring rate [N m/rad or N/m], ≥ 0; None means rigid."""
+    damping: float | None = None
+    """Damping [N m s/rad or N s/m], ≥ 0; only with a stiffness; None means 0."""
+
+    def __post_init__(self) -> None:
+        name = checked.name(self.name, "coupling")
+        where = f"coupling '{name}', field"
+        if not isinstance(self.joints, Mapping):
+            raise VehicleError(f"{where} joints: {self.joints!r:.60} does not map joint names to coefficients")
+        if not self.joints:
+            raise VehicleError(f"{where} joints: is empty, name at least one joint")
+        joints = {
+            checked.name(joint, f"{where} joints"): checked.number(coefficient, f"{where} joints, joint '{joint}'")
+            for joint, coefficient in self.joints.items()
+        }
+        if not any(joints.values()):
+            raise VehicleError(f"{where} joints: every coefficient is zero, so nothing is coupled")
+        object.__setattr__(self, "joints", joints)
+        object.__setattr__(self, "value", checked.number(self.value, f"{where} value"))
+        if self.stiffness is None and self.damping is not None:
+            raise VehicleError(f"{where} damping: a rigid coupling has none; give a stiffness too, or drop the damping")
+        for spring in ("stiffness", "damping"):
+            given = getattr(self, spring)
+            if given is not None:
+                object.__setattr__(self, spring, checked.not_negative(given, f"{where} {spring}"))
+
+    @property
+    def is_rigid(self) -> bool:
+        """Whether the constraint holds exactly in dynamics too."""
+        return self.stiffness is None
+
+
+@dataclass(frozen=True)
+class Steering:
+    """Feedback from steering angle to command, on a joint that turns about z.
+
+    An actuated joint turns at gain·(command − angle) [rad/s]. A passive one (Zoë's axles) is steered by its
+    wheels: the left wheel slows and the right wheel speeds up by gain·(command − angle) [m/s], at most
+    `limit`.
+    """
+
+    joint: str
+    """Name of the frame whose joint is steered; its type is RZ."""
+    gain: float
+    """[1/s] for an actuated joint, [m/s per rad] for a passive one; > 0."""
+    limit: float = math.inf
+    """Largest magnitude of that feedback, [rad/s] for an actuated joint, [m/s] for a passive one; > 0."""
+
+    def __post_init__(self) -> None:
+        joint = checked.name(self.joint, "steering")
+        where = f"steering of '{joint}', field"
+        object.__setattr__(self, "gain", checked.positive(self.gain, f"{where} gain"))
+        if isinstance(self.limit, float) and self.limit == math.inf:
+            return
+        limit = checked.number(self.limit, f"{where} limit")
+        if limit <= 0.0:
+            raise VehicleError(f"{where} limit: {limit:g} is not positive; leave it out for no limit")
+        object.__setattr__(self, "limit", limit)
