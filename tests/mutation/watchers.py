@@ -45,7 +45,14 @@ WATCHERS = {
     "terrain/": ["tests/terrain", *CONTACT],
     "vehicles/": [*KINEMATICS, *MOTION],
 }
-OTHERS = ["tests/kernels/test_rotation_kernels.py", *KINEMATICS, *MOTION, *DYNAMICS, "tests/rolling"]
+OTHERS = [
+    "tests/kernels/test_rotation_kernels.py",
+    "tests/kernels/test_elementary.py",
+    *KINEMATICS,
+    *MOTION,
+    *DYNAMICS,
+    "tests/rolling",
+]
 """Of what all kernels use: linear algebra, rotations, work space."""
 
 
