@@ -23,7 +23,7 @@ from experiments import zoe_benchmark
 from grouser import rotation
 from grouser.kinematics import Kinematics
 from grouser.simulation import Status, settle, simulate
-from grouser.simulation.steering import level_motion
+from grouser.simulation.drive import level_motion
 from grouser.terrain import Terrain, plane
 from grouser.vehicles import Vehicle, vehicle
 

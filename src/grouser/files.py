@@ -109,9 +109,11 @@ def read_mesh(
     data, kind = read_limited(path, limit, error), Path(path).suffix.lower()
     options = {"skip_materials": True} if kind == ".obj" else {}
     try:
+        if kind == ".obj":
+            data.decode()  # trimesh would guess another encoding where a library for that is installed
         loaded = trimesh.load_mesh(io.BytesIO(data), file_type=kind[1:], process=False, **options)
         vertices, faces = np.asarray(loaded.vertices), np.asarray(loaded.faces)
-    except ImportError:  # of a library that guesses the encoding of text that is none
+    except (ImportError, UnicodeDecodeError):  # ImportError: of a library that guesses encodings
         raise error(f"{path}: not a readable {kind} mesh (its text is not UTF-8)") from None
     except Exception as reason:  # trimesh lets through whatever a damaged file makes NumPy raise
         raise error(f"{path}: not a readable {kind} mesh ({str(reason)[:100]})") from None

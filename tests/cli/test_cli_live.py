@@ -39,7 +39,11 @@ def fake_follower(P: Any = None) -> Any:
         names=NAMES, P=np.eye(n) if P is None else P, systematic=parameters[:n], updates=41, rejected=2
     )
     calibrator = SimpleNamespace(
-        filter=filter, parameters=parameters, residual=("x", "y", "yaw"), counts={"samples": 900}
+        filter=filter,
+        parameters=parameters,
+        residual=("x", "y", "yaw"),
+        counts={"samples": 900},
+        motion=MotionModel(Kinematics(vehicle("zoe"))),
     )
     return SimpleNamespace(name="drive.csv", calibrator=calibrator, rejected={"short": 3, "late": 4})
 
