@@ -43,7 +43,7 @@ def fake_follower(P: Any = None) -> Any:
         parameters=parameters,
         residual=("x", "y", "yaw"),
         counts={"samples": 900},
-        motion=MotionModel(Kinematics(vehicle("zoe"))),
+        motion=MotionModel(model=Kinematics(vehicle("zoe"))),
     )
     return SimpleNamespace(name="drive.csv", calibrator=calibrator, rejected={"short": 3, "late": 4})
 
