@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import checks
-from grouser._kernels.kinematics.probe import Found, probe
+from grouser._kernels.kinematics.probe import FOUND, probe
 from grouser._kernels.kinematics.velocity import NO_SLIP, KinematicModel
 from grouser._kernels.terrain.ground import SMOOTH, Ground
 from grouser.checks import FloatArray
@@ -19,7 +20,6 @@ from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
 _NOWHERE = Ground(0, 0, 0, SMOOTH)
-_NONE = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,18 @@ def evaluate(
     nw, nv = vehicle.n_wheels, 6 + vehicle.n_joints
     if ground is None and angles is None:
         raise SimulationError("contacts need a ground or contact angles; give one of them")
-    given = _NONE if angles is None else checks.array(angles, "angles", (nw,))
     law = _NOWHERE if ground is None else ground.kernel
     A = np.zeros((3 * nw + len(vehicle.couplings), nv))
-    found = Found(np.zeros((nw, 3)), np.zeros((nw, 3, 3)), np.zeros(nw), np.zeros(nw), A)
+    found = np.zeros(nw, FOUND)
+    found["angle"] = math.nan if angles is None else checks.array(angles, "angles", (nw,))
     v = np.array(velocity, dtype=np.float64)
-    inside, rank = with_scratch(probe, vehicle.arrays, model, law, given, q, v, found)
+    inside, rank = with_scratch(probe, vehicle.arrays, model, law, q, v, found, A)
     if not inside:
         raise SimulationError(
             f"the ground ends under a wheel of '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m; move it onto the map"
         )
     jacobian = A[: 3 * nw].reshape(nw, 3, nv).copy()
-    return Contacts(*found[:4], jacobian), A, v, int(rank)
+    return Contacts(found["point"], found["rotation"], found["height_error"], found["angle"], jacobian), A, v, int(rank)
 
 
 def contact_on_wheel(vehicle: Vehicle, state: FloatArray, point: FloatArray) -> FloatArray:

@@ -1,30 +1,23 @@
 """Single evaluations for the public layer: frames, contacts, Jacobians and velocity of one state."""
 
-from typing import NamedTuple
-
-from numpy import ndarray
+import math
 
 from grouser._compile.jit import entry, inlined, kernel
+from grouser._compile.struct import record_type
 from grouser._kernels.contact.geometry import contact_angle, contacts_at, contacts_on_ground_at, find_contacts
 from grouser._kernels.kinematics.jacobian import point_jacobian, wheel_jacobians
 from grouser._kernels.kinematics.velocity import centre_of_mass, constrained_velocity, force_at_centre_of_mass
+from grouser._kernels.rotation import dot
 from grouser._kernels.scratch import clear_scratch
 from grouser._kernels.vehicles.frames import pose_frames, turn
 
-
-class Found(NamedTuple):
-    """Contacts of a state, and their constraints."""
-
-    point: ndarray
-    """p_world_contact [m], (nw, 3)."""
-    rotation: ndarray
-    """R_world_contact, (nw, 3, 3)."""
-    height_error: ndarray
-    """Δz [m], (nw,)."""
-    angle: ndarray
-    """Contact angle [rad], (nw,)."""
-    A: ndarray
-    """Constraint matrix of T (2.34), (nr, nv)."""
+FOUND = record_type(
+    point=3,  # p_world_contact [m]
+    rotation=(3, 3),  # R_world_contact
+    height_error=(),  # Δz [m]
+    angle=(),  # contact angle [rad]
+)
+"""The contact of one wheel."""
 
 
 @inlined
@@ -104,17 +97,20 @@ def frame_jacobian_rows(vehicle, q, frame, offset, J, s):
 
 
 @entry
-def probe(vehicle, model, ground, angles, q, v, found, s):
-    """Contacts of state q and their constraints into `found`, and velocity v, whose known entries are given.
+def probe(vehicle, model, ground, q, v, found, A, s):
+    """Contacts of state q into `found`, one record a wheel, their constraint matrix A, T (2.34), and velocity v.
 
-    Contacts are found on the ground, or at `angles` where there are any; with a ground law of address 0 there is no
-    ground below. Returns whether there is ground under every wheel, and the rank.
+    The known entries of v are given. Contacts are found on the ground, or at the angles in `found` where these are not
+    NaN; with a ground law of address 0 there is no ground below. Returns whether there is ground under every wheel, and
+    the rank.
     """
-    R, A = found.rotation, found.A
     clear_scratch(vehicle, s)
     pose_frames(vehicle, q, s)
     inside = True
-    if angles.size == 0:
+    angles = s.x
+    for w in range(vehicle.wheel.size):
+        angles[w] = found[w].angle
+    if math.isnan(angles[0]):
         inside = find_contacts(vehicle, ground, s)
     elif ground.address != 0:
         inside = contacts_on_ground_at(vehicle, ground, angles, s)
@@ -129,14 +125,13 @@ def probe(vehicle, model, ground, angles, q, v, found, s):
     for i in range(v.size):
         v[i] = s.v[i]
     for w in range(vehicle.wheel.size):
-        found.height_error[w] = s.height_error[w]
-        found.angle[w] = contact_angle(vehicle, s, w)
-        point_in_world(s, s.p_contact[w], found.point[w])
+        contact = found[w]
+        contact.height_error = s.height_error[w]
+        contact.angle = contact_angle(vehicle, s, w)
+        point_in_world(s, s.p_contact[w], contact.point)
         for i in range(3):
             for k in range(3):
-                R[w, i, k] = 0.0
-                for j in range(3):
-                    R[w, i, k] += s.R_world_body[i, j] * s.axes[w, k, j]
+                contact.rotation[i, k] = dot(s.R_world_body[i], s.axes[w, k])
     for r in range(A.shape[0]):
         for k in range(A.shape[1]):
             A[r, k] = s.A[r, k]
