@@ -118,26 +118,31 @@ class Struct:
         """Keep the value of a field; returns it as words."""
         kind, shape = self._fields[name]
         words: tuple[int, ...]
-        if isinstance(kind, np.dtype) and not shape:
+        if kind.__class__ is str:  # numbers first: runs of one step spend their time here
+            if shape:
+                value = np.ascontiguousarray(value, dtype=_KINDS[kind])
+                words = self._array_words(name, value, shape)
+            elif kind == "f":
+                value = float(value)
+                words = (int(np.float64(value).view(np.int64)),)
+            else:
+                value = int(value)
+                words = (value,)
+        elif not isinstance(kind, np.dtype):
+            words = (value._address,)
+        elif shape:
+            value = np.ascontiguousarray(value, dtype=kind).view(np.recarray)
+            words = self._array_words(name, value, shape)
+        else:
             value = np.asarray(value, dtype=kind).reshape(1).view(np.recarray)[0]
             words = (value.__array_interface__["data"][0],)
-        elif shape:
-            value = np.ascontiguousarray(value, dtype=_KINDS.get(kind, kind))
-            if isinstance(kind, np.dtype):
-                value = value.view(np.recarray)
-            if value.ndim != len(shape):
-                raise TypeError(f"{type(self).__name__}.{name}: has {value.ndim} dimensions, needs {len(shape)}")
-            words = (value.ctypes.data, *value.shape)
-        elif kind == "f":
-            value = float(value)
-            words = (int(np.float64(value).view(np.int64)),)
-        elif kind == "i":
-            value = int(value)
-            words = (value,)
-        else:
-            words = (value._address,)
         self.__dict__[name] = value
         return words
+
+    def _array_words(self, name: str, value: Any, shape: tuple[int | str, ...]) -> tuple[int, ...]:
+        if value.ndim != len(shape):
+            raise TypeError(f"{type(self).__name__}.{name}: has {value.ndim} dimensions, needs {len(shape)}")
+        return (value.ctypes.data, *value.shape)
 
     def repoint(self, **changes: Any) -> None:
         """Change fields in place. Only between two calls of a kernel, by the one who has made the struct."""
@@ -176,7 +181,8 @@ class Struct:
         if place is None:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         start, end, shape, kind = place
-        own[name] = view = _seen_as(own["_block"][start:end], shape, kind)
+        part = own["_block"][start:end]
+        own[name] = view = part.reshape(shape) if kind == "f" else _seen_as(part, shape, kind)
         return view
 
     def view_in(self, name: str, block: Any) -> Any:
@@ -202,11 +208,11 @@ class Struct:
 
 
 def _seen_as(part: Any, shape: tuple[int, ...], kind: Any) -> Any:
-    """Part of a block as the array or record of a field."""
+    """Part of a block as the whole numbers or records of a field."""
     if isinstance(kind, np.dtype):
         records = part.view(kind).view(np.recarray)
         return records.reshape(shape) if shape else records[0]
-    return part.reshape(shape) if kind == "f" else part.reshape(shape).view(np.int64)
+    return part.reshape(shape).view(np.int64)
 
 
 def _rebuild(cls: type[Struct], values: dict[str, Any]) -> Struct:

@@ -67,11 +67,16 @@ def frame_poses(vehicle: Vehicle, state: ArrayLike) -> tuple[FloatArray, FloatAr
 
     Of rows of states (n, nq) the results are (n, nf, 3, 3) and (n, nf, 3).
     """
-    rows = np.ndim(state) == 2
-    q = _checked_rows(vehicle, state) if rows else checked_state(vehicle, state)
-    shape = (*q.shape[:-1], len(vehicle.frames))
-    R, p = np.zeros((*shape, 3, 3)), np.zeros((*shape, 3))
-    with_scratch(kernels.pose_rows if rows else kernels.pose, vehicle.arrays, q, R, p)
+    if np.ndim(state) == 2:
+        q = _checked_rows(vehicle, state)
+        nf = len(vehicle.frames)
+        R, p = np.zeros((len(q), nf, 3, 3)), np.zeros((len(q), nf, 3))
+        with_scratch(kernels.pose_rows, vehicle.arrays, q, R, p)
+        return R, p
+    q = checked_state(vehicle, state)
+    nf = len(vehicle.frames)
+    R, p = np.zeros((nf, 3, 3)), np.zeros((nf, 3))
+    with_scratch(kernels.pose, vehicle.arrays, q, R, p)
     return R, p
 
 

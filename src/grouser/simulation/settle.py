@@ -62,7 +62,8 @@ def settle(
     q[:4] = _facing(checks.number(yaw, "yaw"))
     q[7:] = _rest(vehicle) if joints is None else checks.array(joints, "joints", (vehicle.n_joints,))
     sample = np.zeros((1, 3))
-    sample_ground(*ground.bound.pair, q[None, 4:6], sample)
+    law = ground.kernel
+    sample_ground(law.address, law.par, q[None, 4:6], sample)
     height = sample.item(0)
     if not math.isfinite(height):
         xmin, xmax, ymin, ymax = ground.bounds
