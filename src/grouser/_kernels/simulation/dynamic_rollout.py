@@ -30,7 +30,7 @@ class DynamicJob(Struct):
     d = struct(DynamicScratch)
 
 
-@inlined
+@kernel
 def clear_dynamics(job):
     """At rest, with nothing remembered of another rollout."""
     clear_scratch(job.vehicle, job.s)
@@ -86,7 +86,7 @@ def record_state(job, n, first, row):
     return True
 
 
-@inlined
+@kernel
 def solve_dynamics(job, n, k, row):
     """The velocity at the end of the step; counts Newton iterations."""
     batch = job.batch
@@ -101,7 +101,7 @@ def solve_dynamics(job, n, k, row):
     return accelerate(job, n, batch.dt, first, False)
 
 
-@inlined
+@kernel
 def record_dynamics(job, n, iterations, row):
     """Contact forces and their power, actuator torques, and (iterations, residual) of one step."""
     vehicle = job.vehicle
@@ -122,7 +122,7 @@ def record_dynamics(job, n, iterations, row):
     job.batch.diagnostics[n, row, 1] = largest_residual(model, d)
 
 
-@inlined
+@kernel
 def advance_dynamics(job, n, k, status):
     """State and velocity move on to the end of the step, which is halved where it was not solved."""
     batch = job.batch

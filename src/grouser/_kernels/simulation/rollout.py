@@ -164,13 +164,13 @@ def drive_of(batch, n):
     return Function(batch.drives[n, 0], batch.drives[n, 1])
 
 
-@inlined
+@kernel
 def clear_kinematics(job):
     """Nothing is remembered of another rollout."""
     clear_scratch(job.vehicle, job.s)
 
 
-@inlined
+@kernel
 def solve_kinematics(job, n, k, row):
     """The velocity of a state; counts where it is rank deficient."""
     t = time_of(job.batch, n, k)
@@ -179,7 +179,7 @@ def solve_kinematics(job, n, k, row):
     return status, int(deficient)
 
 
-@inlined
+@kernel
 def record_kinematics(job, n, count, row):
     """The contacts."""
     contacts = job.batch.contacts[n]
@@ -187,7 +187,7 @@ def record_kinematics(job, n, count, row):
         record_contacts(job.vehicle, job.s, contacts[row])
 
 
-@inlined
+@kernel
 def advance_kinematics(job, n, k, status):
     """The state moves with the velocity."""
     batch = job.batch
