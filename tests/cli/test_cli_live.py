@@ -165,7 +165,13 @@ def test_stopped_by_ctrl_c_it_keeps_its_state_and_says_where(tmp_path: Path) -> 
     program = [sys.executable, "-c", "from grouser.cli import main; main()", "calibrate", log, "--manifest", manifest]
     options = ["--parameters", "slip.p2,sensor.x", "--follow", "--poll", "0.05", "--checkpoint", str(state)]
     process = subprocess.Popen(
-        [*program, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [*program, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell that runs the tests in the background has them ignore Ctrl-C, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stderr is not None
     for line in process.stderr:
