@@ -2,7 +2,7 @@
 
 import math
 
-from grouser._compile.jit import inlined, kernel
+from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, struct
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
