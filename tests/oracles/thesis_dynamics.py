@@ -20,9 +20,11 @@ from grouser._kernels.contact.laws import sample_contact
 from grouser._kernels.dynamics.scratch import DynamicModel
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts, rolling_radius
+from grouser.collision.frames import frame_jacobian, frame_poses
 from grouser.dynamics.model import Dynamics
 from grouser.dynamics.step import Step
 from grouser.terrain import Terrain
+from grouser.vehicles import Vehicle
 
 IntArray = NDArray[np.int64]
 
@@ -39,7 +41,11 @@ could not be balanced."""
 
 @dataclass(frozen=True)
 class Constraints:
-    """Constraints of one state and the models of their forces. Rows: wheels (3 each), actuators, joints; T (2.55)."""
+    """Constraints of one state and the models of their forces. T (2.55).
+
+    Rows: wheels (3 each), actuators, joints, and turns of the wheels about their axles, which carry the couple that a
+    law's moment has beyond that of its force.
+    """
 
     model: Dynamics
     arrays: DynamicModel
@@ -61,10 +67,11 @@ class Constraints:
         vehicle, touch = model.vehicle, contacts(model.vehicle, state, ground, angles=angles)
         nw, na, nv = vehicle.n_wheels, len(vehicle.actuated), 6 + vehicle.n_joints
         coupling = model.vehicle_arrays.coupling
-        A = np.zeros((3 * nw + na + len(coupling), nv))
+        A = np.zeros((3 * nw + na + len(coupling) + nw, nv))
         A[: 3 * nw] = touch.jacobian.reshape(-1, nv)
         A[3 * nw + np.arange(na), 6 + vehicle.arrays.actuated] = 1.0
-        A[3 * nw + na :, 6:] = coupling
+        A[3 * nw + na : -nw, 6:] = coupling
+        A[-nw:] = [axle_turn(vehicle, state, wheel) for wheel in vehicle.wheels]
         forced = np.concatenate([np.arange(na if arrays.ideal else 0) + 3 * nw, arrays.rigid + 3 * nw + na])
         radius = rolling_radius(vehicle, state, touch.point)
         return cls(model, arrays, state, A, touch.height_error, radius, forced)
@@ -83,11 +90,15 @@ class Constraints:
         v_contact = A_wheel @ velocity
         x = np.column_stack([v_contact, self.radius * velocity[spin], self.height_error + v_contact[:, 2] * dt])
         for w in range(nw):
-            out, K = call(self.arrays.contact[w], x[w], 4, 20)
-            f[3 * w : 3 * w + 3], K = out[:3], K[:15].reshape(3, 5)
+            out, K = call(self.arrays.contact[w, 0], x[w], 4, 20)
+            K = K.reshape(4, 5)
+            R = self.arrays.couple[w]
+            couple, K[3] = (out[3] + R * out[0], K[3] + R * K[0]) if R else (0.0, 0.0)
             K[:, 2] += dt * K[:, 4]
-            slope[3 * w : 3 * w + 3] = K[:, :3] @ A_wheel[w]
-            slope[3 * w : 3 * w + 3, spin[w]] += self.radius[w] * K[:, 3]
+            rows = [3 * w, 3 * w + 1, 3 * w + 2, len(A) - nw + w]
+            f[rows] = [*out[:3], couple]
+            slope[rows] = K[:, :3] @ A_wheel[w]
+            slope[rows, spin[w]] += self.radius[w] * K[:, 3]
         if not self.arrays.ideal:
             rows, joint = slice(3 * nw, 3 * nw + na), rigid_body.actuated
             f[rows], K = self.torques(velocity, command, memory, dt)[::2]
@@ -116,6 +127,14 @@ class Constraints:
         rigid, arrays = self.arrays.rigid, self.model.vehicle_arrays
         errors: FloatArray = arrays.coupling[rigid] @ self.state[7:] - arrays.coupling_value[rigid]
         return errors
+
+
+def axle_turn(vehicle: Vehicle, state: FloatArray, wheel: str) -> FloatArray:
+    """Turn rate of a wheel about its axle per joint-space velocity, shape (nv,)."""
+    R, _ = frame_poses(vehicle, state)
+    f = int(vehicle.arrays.wheel[vehicle.wheels.index(wheel)])
+    row: FloatArray = R[f][:, 1] @ frame_jacobian(vehicle, state, wheel)[:3]
+    return row
 
 
 def call(law: Any, x: FloatArray, outputs: int, slopes: int) -> tuple[FloatArray, FloatArray]:
@@ -207,9 +226,11 @@ def thesis_step(
         # Newton on L = eᵀe, (2.84), with the Gauss–Newton Hessian 2 JᵀJ, exact where e = 0; the author's engine too.
         step = least_squares(at.J, -at.e)
         iterations += 1
-        if arrays.single:
-            at, converged = evaluate(at.x + step), True
-            break
+        if arrays.single and iterations == 1:
+            single = evaluate(at.x + step)
+            if single.cost <= arrays.single_limit**2:
+                at, converged = single, True
+                break
         before, at = at, line_search(evaluate, at, step)
         converged = at.cost <= arrays.tolerance**2
         if not at.cost < before.cost:

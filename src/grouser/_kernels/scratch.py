@@ -20,6 +20,7 @@ class Scratch(Struct):
     axes = array("nw", 3, 3)  # rows: the contact frame's x (forward), y (left), z (ground normal)
     height_error = array("nw")  # Δz, T (2.8), negative is penetration [m]
     rolling_radius = array("nw")  # distance of the contact from the axle [m]
+    soil = indices("nw")  # which of the model's soils the contact is on
     rims = array("nw", 3, 3)  # of each wheel its centre, its radius down, its radius ahead, world coordinates
     search = record(SEARCH, "nw")  # contact search of each wheel
     points = array("n_points2")  # x of all points looked up at once, then y

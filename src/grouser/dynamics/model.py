@@ -35,8 +35,16 @@ from grouser.vehicles import Vehicle
 NEWTON = ("full", "single")
 LEADS = {"euler": 0.0, "midpoint": 0.5}
 RELATIVE_TOLERANCE = 1e-4
-DEFAULT_DAMPING_TIME = 0.05
-"""Damping over stiffness of a sprung coupling that states no damping [s], as of the contacts."""
+SINGLE_SHARE = 0.02
+"""Share of the weight that a single Newton step may leave unbalanced; beyond it the step is solved in full."""
+SPRING_LEADS = {"euler": (-0.25, 0.25), "midpoint": (0.25, 0.25)}
+"""Where in a step a spring's force is taken: shares of old rate · dt and new rate · dt beyond the start.
+
+With x⁺ = x + dt u (euler), a force at x + dt (u − v)/4 gives u − v = −ω² dt x/(1 + ω² dt²/4): symplectic Euler with a
+frequency that is lower the longer the step. With x⁺ = x + dt (v + u)/2 (midpoint) the force is that of the middle. Both
+maps have determinant 1: an undamped spring neither gains nor loses energy, at any dt. A force at the end of the step,
+x + dt u, would damp by ω² dt/2 per second.
+"""
 DYNAMIC_SCRATCH: Pool[DynamicScratch] = Pool(lambda model, vehicle: make_dynamic_scratch(vehicle, model))
 """Work space of the kernels for a model, by its arrays; entries clear it."""
 
@@ -63,7 +71,14 @@ class Dynamics(Model):
     ω² dt/2 per second, where Euler keeps it.
     """
     newton: str = "full"
-    """"full": iterate to the tolerance; "single": one Newton step a step, T §2.4.4."""
+    """"full": iterate to the tolerance; "single": one Newton step a step, T §2.4.4.
+
+    A single step that leaves more than a fiftieth of the weight unbalanced is iterated after all;
+    `run.solver.iterations` and `run.summary()` tell how often.
+    """
+    rest: bool = True
+    """Whether contacts of wheels that do not turn hold where they stand, up to the law's friction limit. False: a
+    parked vehicle creeps at the slip velocity at which the contact law carries its weight."""
     tolerance: float | None = None
     """Force balance that counts as met [N]; None is a ten-thousandth of the weight."""
     max_iterations: int = 40
@@ -165,9 +180,8 @@ class Dynamics(Model):
         coupling = []
         for one in vehicle.couplings:
             stiffness = one.stiffness or 0.0
-            damping = stiffness * DEFAULT_DAMPING_TIME if one.damping is None else one.damping
             address = 0 if one.stiffness is None else spring.address
-            coupling.append(BoundLaw(address, np.array([stiffness, damping])))
+            coupling.append(BoundLaw(address, np.array([stiffness, one.damping or 0.0])))
         coupling += [joint.bind() for joint in self.joints]
         actuator = [] if self.actuator is None else [self.actuator.bind(vehicle)]
         return {"contact": contact, "coupling": coupling, "actuator": actuator}
@@ -178,10 +192,12 @@ class Dynamics(Model):
         of_actuator = np.zeros(0) if self.actuator is None else self.actuator.start_memory(self.vehicle)
         parts = [of_actuator, *(np.zeros(0) for _ in self.vehicle.couplings), *(j.start_memory for j in self.joints)]
         sizes = np.array([len(part) for part in parts], dtype=np.int64)
+        bristles = np.zeros(2 * self.vehicle.n_wheels if self.rest else 0)
         return {
-            "memory": np.concatenate(parts),
+            "memory": np.concatenate([*parts, bristles]),
             "actuator_memory": len(of_actuator),
             "coupling_memory": np.column_stack([np.cumsum(sizes)[:-1], sizes[1:]]),
+            "grip_memory": int(sizes.sum()) if self.rest else -1,
         }
 
     def arrays(self, dt: float | None = None) -> DynamicModel:
@@ -195,7 +211,7 @@ class Dynamics(Model):
     @cached_property
     def _base(self) -> DynamicModel:
         """The model as the engine takes it, without the step."""
-        vehicle, laws = self.vehicle, self._laws
+        vehicle, laws, contacts = self.vehicle, self._laws, self._contacts().values()
         pairs = {
             kind: np.array([law.pair for law in found], dtype=np.int64).reshape(-1, 2) for kind, found in laws.items()
         }
@@ -218,16 +234,21 @@ class Dynamics(Model):
             size[w] = len(moving)
             spin[w] = position.get(5 + int(frame), -1)
         weight = vehicle.mass * GRAVITY
+        lead = SPRING_LEADS[self.integrator]
+        leads = [lead for _ in vehicle.couplings] + [lead if j.elastic else (0.0, 1.0) for j in self.joints]
         return DynamicModel(
             free=free,
             ideal=ideal,
+            link=vehicle.arrays.wheel,
+            row=3 * np.arange(nw),
             support=support,
             support_size=size,
             spin=spin,
-            contact=pairs["contact"],
-            rolling=np.array([float(contact.rolling_resistance) for contact in self._contacts().values()]),
+            contact=pairs["contact"][:, None],
+            couple=np.array([r * c.axle_couple for r, c in zip(vehicle.arrays.radius, contacts, strict=True)]),
             actuator=np.zeros(2, dtype=np.int64) if ideal else pairs["actuator"][0],
             coupling=pairs["coupling"],
+            coupling_lead=np.array(leads).reshape(-1, 2),
             **self._memory,
             rigid=np.flatnonzero(pairs["coupling"][:, 0] == 0).astype(np.int64),
             rigid_gain=1.0 / self.coupling_time_constant,
@@ -238,6 +259,7 @@ class Dynamics(Model):
             iterations=int(self.max_iterations),
             lead=LEADS[self.integrator],
             single=self.newton == "single",
+            single_limit=SINGLE_SHARE * weight,
             fixed_inertia=bool(self.fixed_inertia),
             single_body=bool(self.single_body_bias),
             tip_cosine=-2.0 if self.tip_angle is None else math.cos(min(self.tip_angle, math.pi)),
@@ -267,7 +289,8 @@ class Dynamics(Model):
     ) -> Step:
         """Forward dynamics of one step of dt [s]; contacts are found on the ground, or at given angles [rad].
 
-        They are those of the state itself, as with `integrator="euler"`. A step is not halved where it does not
-        converge, and the steps before have no effect: `grouser.Stepper` moves as `grouser.simulate` does.
+        They are those of the state itself, as with `integrator="euler"`. The step is by itself and as T prints it: c
+        at the given velocity, springs at the end of the step, no bristles at rest, not halved where it does not
+        converge. `grouser.Stepper` moves as `grouser.simulate` does.
         """
         return take_step(self, state, velocity, command, ground, dt, angles)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class JointModel(Parametric, ABC):
     """The compiled law, see `_kernels/joints/laws.py`."""
     joints: Mapping[str, float] | str
     """A joint, or coefficients by joint, ratios."""
+    elastic: ClassVar[bool] = True
+    """Whether c in the law is where a spring neither gains nor loses energy over a step; False: that of its end."""
 
     @property
     def value(self) -> float:
@@ -85,6 +87,7 @@ class Stops(JointModel):
     """Two stops a joint cannot pass: a stiff spring and damper beyond them."""
 
     law = laws.stops
+    elastic = False
 
     joints: Mapping[str, float] | str
     """A joint, or coefficients by joint, ratios."""

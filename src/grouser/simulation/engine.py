@@ -46,8 +46,10 @@ class Forces(NamedTuple):
     """Contact forces of the step that begins at a row, contact frame [N], (N, rows, nw, 3)."""
     power: FloatArray
     """Power of the ground on each wheel at the end of that step [W], (N, rows, nw)."""
+    axle_torque: FloatArray
+    """Moment of the ground on each wheel about its axle [N m], (N, rows, nw)."""
     torque: FloatArray
-    """Torques of the actuators in that step [N m], (N, rows, na)."""
+    """Torques of the actuators in that step [N m], and their mean power [W], (N, rows, na, 2)."""
     solver: FloatArray
     """Newton iterations, residual [N], kinetic and potential energy [J], (N, rows, 4)."""
     iterations: NDArray[np.int64]
@@ -120,7 +122,7 @@ def launch(
     if details and dynamic:
         batch.repoint(
             forces=np.zeros((n, details, nw, FORCE_COLUMNS)),
-            torques=np.zeros((n, details, na)),
+            torques=np.zeros((n, details, na, 2)),
             diagnostics=np.zeros((n, details, DIAGNOSTICS)),
         )
     alone = n == 1 or (threads is None and n * (steps + 1) <= FEW_STEPS)
@@ -168,7 +170,14 @@ def records_of(batch: Any, dynamic: bool) -> Records:
     if dynamic:
         force = batch.forces
         forces = Forces(
-            batch.v, force[..., :3], force[..., 3], batch.torques, batch.diagnostics, counted, ends[:, HALVED]
+            batch.v,
+            force[..., :3],
+            force[..., 3],
+            force[..., 4],
+            batch.torques,
+            batch.diagnostics,
+            counted,
+            ends[:, HALVED],
         )
         deficient = np.zeros_like(counted)
     status = tuple([OF_CODE[code] for code in ends[:, STATUS].tolist()])

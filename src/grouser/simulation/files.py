@@ -34,6 +34,7 @@ _SHAPES: dict[str, tuple[int | str, ...]] = {
     "velocity": ("nv",),
     "command": ("na",),
     "torque": ("na",),
+    "power": ("na",),
     "contact_point": ("nw", 3),
     "contact_normal": ("nw", 3),
     "contact_velocity": ("nw", 3),
@@ -41,6 +42,7 @@ _SHAPES: dict[str, tuple[int | str, ...]] = {
     "contact_angle": ("nw",),
     "contact_force": ("nw", 3),
     "contact_power": ("nw",),
+    "contact_torque": ("nw",),
     **dict.fromkeys(("solver_iterations", "solver_residual", "solver_kinetic", "solver_potential"), ()),
     "rolling_coordinates": ("nw", 4),
     "rolling_rates": ("nw", 4),
@@ -239,6 +241,8 @@ def _contacts(run: Run) -> Iterator[Column]:
                 yield Column(f"force_{axis}_{name}", "N", values)
         if c.power is not None:
             yield Column(f"contact_power_{name}", "W", c.power[:, w])
+        if c.torque is not None:
+            yield Column(f"contact_torque_{name}", "N m", c.torque[:, w])
         for axis, values in zip("xyz", c.point[:, w].T, strict=True):
             yield Column(f"contact_{axis}_{name}", "m", values)
         for axis, values in zip(AXES, c.velocity[:, w].T, strict=True):

@@ -48,17 +48,18 @@ class ContactRecord:
     force: FloatArray | None = None
     """Force on each wheel in its contact frame [N] over the step that begins here, shape (T, nw, 3); dynamics only."""
     power: FloatArray | None = None
-    """Power of the ground on each wheel [W] over that step, shape (T, nw): force · velocity of the contact point, and
-    rolling resistance. What is negative is lost to slip, sinkage and rolling, or lent to the contact's spring; dynamics
-    only."""
+    """Mean power of the ground on each wheel [W] over that step, shape (T, nw): of the force at the contact point, and
+    of rolling and soil resistance. What is negative is lost to slip, sinkage and rolling, or lent to the contact's
+    spring; dynamics only."""
+    torque: FloatArray | None = None
+    """Moment of the ground on each wheel about its axle [N m] over that step, shape (T, nw): −R f_x of a force at the
+    contact point, and rolling and soil resistance; dynamics only."""
 
     @classmethod
-    def from_columns(
-        cls, columns: FloatArray, force: FloatArray | None = None, power: FloatArray | None = None
-    ) -> ContactRecord:
-        """From what the engine records, shape (T, nw, 11)."""
+    def from_columns(cls, columns: FloatArray, *forces: FloatArray) -> ContactRecord:
+        """From what the engine records, shape (T, nw, 11), and force, power and torque of dynamics."""
         c = columns
-        return cls(c[..., :3], c[..., 3:6], c[..., 6:9], c[..., 9], c[..., 10], force, power)
+        return cls(c[..., :3], c[..., 3:6], c[..., 6:9], c[..., 9], c[..., 10], *forces)
 
     @property
     def slip_speed(self) -> FloatArray:
@@ -126,6 +127,9 @@ class Run:
     """Steps whose constraints left a velocity open; the solution of smallest norm was taken there."""
     torque: FloatArray | None = None
     """Torque of each actuator over the step that begins here [N m], shape (T, na); dynamics only."""
+    power: FloatArray | None = None
+    """Mean mechanical power of each actuator over that step [W], shape (T, na); dynamics only. Of each wheel:
+    `contact.power`."""
     solver: SolverRecord | None = None
     """How each step was solved; dynamics only."""
     rolling: RollingRecord | None = None
@@ -150,8 +154,11 @@ class Run:
         extra: dict[str, Any] = {"contact": ContactRecord.from_columns(records.contact[0, :rows])}
         if f is not None:
             extra = {
-                "contact": ContactRecord.from_columns(records.contact[0, :rows], f.force[0, :rows], f.power[0, :rows]),
-                "torque": f.torque[0, :rows],
+                "contact": ContactRecord.from_columns(
+                    *(part[0, :rows] for part in (records.contact, f.force, f.power, f.axle_torque))
+                ),
+                "torque": f.torque[0, :rows, :, 0],
+                "power": f.torque[0, :rows, :, 1],
                 "solver": SolverRecord(*f.solver[0, :rows].T),
                 "halved_steps": int(f.halved[0]),
             }
@@ -249,16 +256,6 @@ class Run:
         """Whether the body's z axis ever pointed below the horizon."""
         w, x, y, z = self.quaternion.T
         return bool((w * w - x * x - y * y + z * z < 0.0).any())
-
-    @property
-    def power(self) -> FloatArray | None:
-        """Mechanical power of each actuator [W], shape (T, na); dynamics only. Of each wheel: `contact.power`.
-
-        Soil resists a wheel beyond the force it puts at the contact point: see `grouser.traction.soil_work`.
-        """
-        if self.torque is None:
-            return None
-        return self.torque * self.velocity[:, 6 + self.vehicle.arrays.actuated]
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Path, contact tracks, slip and attitude in one picture; saved if a path is given.

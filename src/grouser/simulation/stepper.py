@@ -148,7 +148,7 @@ class Stepper(Mover):
     @property
     def torque(self) -> FloatArray | None:
         """Torque of each actuator over the last step [N m], shape (na,); dynamics only, else None."""
-        return None if self._contacts is not None else self._room.batch.torques[0, 0].copy()
+        return None if self._contacts is not None else self._room.batch.torques[0, 0, :, 0].copy()
 
     def _make(self) -> None:
         dynamic = not isinstance(self.model, Kinematics)

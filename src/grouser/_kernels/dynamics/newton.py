@@ -1,52 +1,99 @@
 """Constrained forward dynamics as one square Newton problem in the velocity at the end of the step.
 
-M (u − v)/dt + c − τ − Aᵀ f(A u, Rω, Δz + u_z dt) = 0, solved for u = q̇′[i+1] (T (2.65), (2.71)–(2.83) with the
+M (u − v)/dt + c(v̄) − τ − Aᵀ f(A u, Rω, Δz + u_z dt) = 0, solved for u = q̇′[i+1] (T (2.65), (2.71)–(2.83) with the
 constraint forces eliminated). Its root is that of the thesis's force balance over an independent constraint subset.
+The rate at which turning axes carry momentum, in c, is taken at the mean velocity v̄ = (v + u)/2 of the step: T (2.85)
+takes it at v, and then a free vehicle that turns gains speed.
 """
 
+import math
+
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.dynamics.grip import HOLD_SPEED, axle_rows, hold_contacts
+from grouser._kernels.dynamics.inertia import add_momentum_rate
 from grouser._kernels.law import call_law
+from grouser._kernels.rotation import dot
 
 # Strong Wolfe conditions of the line search, T Appendix D.
 _DECREASE = 1e-4
 _CURVATURE = 0.9
 _HALVINGS = 14
+FREE_SHARE = 1e-8
+"""Tolerance of a vehicle that nothing touches, as a share of the usual one: only rounding may change its momentum."""
 
 
 @inlined
 def contact_forces(vehicle, model, dt, s, d):
-    """Force of every contact at the end of the step, and its derivative by the contact's velocity. T (2.71)."""
+    """Force and couple of every contact at the end of the step, and their derivatives by its velocity. T (2.71).
+
+    The couple is what the ground's moment about the axle exceeds that of the force at the contact point by: rolling
+    resistance, and the resistance of soil.
+    """
     nv = d.u.size
-    for w in range(vehicle.wheel.size):
+    for k in range(model.link.size):
+        row = model.row[k]
         for r in range(3):
             total = 0.0
             for i in range(nv):
-                total += s.A[3 * w + r, i] * d.u[i]
+                total += s.A[row + r, i] * d.u[i]
             d.law_in[r] = total
-        radius = s.rolling_radius[w]
-        d.law_in[3] = radius * d.u[5 + vehicle.wheel[w]]
-        d.law_in[4] = s.height_error[w] + d.law_in[2] * dt
-        call_law(model.contact[w, 0], model.contact[w, 1], d.law_in, d.law_out, d.law_jac)
+        radius = s.rolling_radius[k]
+        d.law_in[3] = radius * d.u[5 + model.link[k]]
+        d.law_in[4] = s.height_error[k] + d.law_in[2] * dt
+        grow_x = 1.0
+        grow_y = 1.0
+        if d.hold[k] > 0.0:
+            grow_x = stretch(model.grip_memory + 2 * k, d.hold[k], dt, 0, d)
+            grow_y = stretch(model.grip_memory + 2 * k + 1, d.hold[k], dt, 1, d)
+        law = model.contact[k, s.soil[k]]
+        call_law(law[0], law[1], d.law_in, d.law_out, d.law_jac)
         for r in range(3):
-            d.f[w, r] = d.law_out[r]
-            d.K[w, r, 0] = d.law_jac[5 * r]
-            d.K[w, r, 1] = d.law_jac[5 * r + 1]
-            d.K[w, r, 2] = d.law_jac[5 * r + 2] + dt * d.law_jac[5 * r + 4]
-            d.k[w, r] = radius * d.law_jac[5 * r + 3]
+            d.f[k, r] = d.law_out[r]
+            d.K[k, r, 0] = grow_x * d.law_jac[5 * r]
+            d.K[k, r, 1] = grow_y * d.law_jac[5 * r + 1]
+            d.K[k, r, 2] = d.law_jac[5 * r + 2] + dt * d.law_jac[5 * r + 4]
+            d.k[k, r] = radius * d.law_jac[5 * r + 3]
+        if model.couple[k] != 0.0:
+            R = model.couple[k]
+            d.couple[k] = d.law_out[3] + R * d.law_out[0]
+            d.K_couple[k, 0] = grow_x * (d.law_jac[15] + R * d.law_jac[0])
+            d.K_couple[k, 1] = grow_y * (d.law_jac[16] + R * d.law_jac[1])
+            d.K_couple[k, 2] = d.law_jac[17] + R * d.law_jac[2] + dt * (d.law_jac[19] + R * d.law_jac[4])
+            d.k_couple[k] = radius * (d.law_jac[18] + R * d.law_jac[3])
 
 
 @inlined
-def coupling_forces(vehicle, model, q, dt, s, d):
-    """Force of every compliant coupling at the end of the step; law as in `joints/laws.py`. T (2.74)."""
+def stretch(at, hold, dt, r, d):
+    """The bristle `at` of a contact at rest stretches, and the law feels it as a slip velocity; returns ∂input/∂v."""
+    longest = HOLD_SPEED / hold
+    length = d.memory[at] + dt * d.law_in[r]
+    held = abs(length) < longest
+    if not held:
+        length = math.copysign(longest, length)
+    d.memory_next[at] = length
+    d.law_in[r] += hold * length
+    return 1.0 + hold * dt if held else 1.0
+
+
+@inlined
+def coupling_forces(vehicle, model, q, v, dt, s, d):
+    """Force of every compliant coupling; law as in `joints/laws.py`. T (2.74).
+
+    A spring's displacement is taken where its energy neither grows nor decays at any dt (`dynamics/model.py`).
+    """
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] == 0:
             continue
         error = -vehicle.coupling_value[c]
+        before = 0.0
         rate = 0.0
         for j in range(vehicle.parent.size - 1):
             error += vehicle.coupling[c, j] * q[7 + j]
+            before += vehicle.coupling[c, j] * v[6 + j]
             rate += vehicle.coupling[c, j] * d.u[6 + j]
-        d.joint_in[0] = error + rate * dt
+        old = model.coupling_lead[c, 0] if d.in_run[0] else 0.0
+        new = model.coupling_lead[c, 1] if d.in_run[0] else 1.0
+        d.joint_in[0] = error + (old * before + new * rate) * dt
         d.joint_in[1] = rate
         at = model.coupling_memory[c, 0]
         remembered = model.coupling_memory[c, 1]
@@ -57,7 +104,7 @@ def coupling_forces(vehicle, model, q, dt, s, d):
         for i in range(remembered):
             d.memory_next[at + i] = d.joint_out[1 + i]
         d.joint_force[c] = d.joint_out[0]
-        d.joint_slope[c] = d.law_jac[1] + dt * d.law_jac[0]
+        d.joint_slope[c] = d.law_jac[1] + new * dt * d.law_jac[0]
 
 
 @inlined
@@ -80,27 +127,65 @@ def actuator_torques(vehicle, model, q, dt, s, d):
         d.memory_next[i] = d.act_out[na + i]
 
 
-@inlined
-def rolling_moment(model, w, s):
-    """Moment that resists a loaded wheel's spin, per rad/s.
+@kernel
+def contact_power(model, k, s, d):
+    """Power of the ground on a contact [W]: f · A v̄ and that of its couple, at the mean velocity of the step.
 
-    C_rr Rω in f_x of (C.5) alone would speed the wheel up by what it takes from the body and so resist nothing: the
-    ground also turns the wheel back, by R C_rr Rω.
+    The kinetic energy of a vehicle whose inertia is constant changes by just that of all forces, times dt.
     """
-    return model.rolling[w] * s.rolling_radius[w] * s.rolling_radius[w]
+    power = 0.0
+    row = model.row[k]
+    for i in range(d.u.size):
+        along = d.f[k, 0] * s.A[row, i] + d.f[k, 1] * s.A[row + 1, i] + d.f[k, 2] * s.A[row + 2, i]
+        power += 0.5 * (s.v[i] + d.u[i]) * (along + d.couple[k] * d.axle[k, i])
+    return power
 
 
 @kernel
-def contact_power(vehicle, model, w, s, d):
-    """Power of the ground on a wheel [W] at the end of the step: f · A u, less what rolling resistance takes."""
-    power = 0.0
+def contact_torque(model, k, s, d):
+    """Moment of the ground on the wheel of a contact about its axle [N m]."""
+    torque = 0.0
     for r in range(3):
-        for i in range(d.u.size):
-            power += d.f[w, r] * s.A[3 * w + r, i] * d.u[i]
-    if d.f[w, 2] != 0.0:
-        rate = d.u[5 + vehicle.wheel[w]]
-        power -= rolling_moment(model, w, s) * rate * rate
-    return power
+        torque += d.f[k, r] * s.A[model.row[k] + r, 5 + model.link[k]]
+    return torque + d.couple[k]
+
+
+@inlined
+def split_bias(v, d):
+    """Momentum M v of the body's rows into d.momentum[0]; c loses the rate at which turning axes carry it."""
+    for i in range(6):
+        total = 0.0
+        foretold = 0.0
+        for j in range(v.size):
+            total += d.M[i, j] * v[j]
+            foretold += d.M[i, j] * d.v_bias[j]
+        d.momentum[0, i] = total
+        d.a[0, i] = foretold
+        d.V[0, i] = -d.v_bias[i]
+    add_momentum_rate(d.V[0], d.a[0], d.c)
+
+
+@inlined
+def carry_momentum(v, dt, d):
+    """residual += V̄ ×_f h̄: the momentum of the mean velocity in turning axes; M (u − v)/dt is in d.rate.
+
+    Where M is constant this changes neither kinetic energy nor the size of linear and angular momentum, at any dt.
+    """
+    for i in range(6):
+        d.mean[i] = 0.5 * (v[i] + d.u[i])
+        d.mean_momentum[i] = d.momentum[0, i] + 0.5 * dt * d.rate[i]
+    add_momentum_rate(d.mean, d.mean_momentum, d.residual)
+
+
+@inlined
+def carried(d, twist, momentum, out):
+    """out[:6] ← change of V̄ ×_f h̄ as V̄ and h̄ change by half of a twist and of a momentum."""
+    for i in range(6):
+        out[i] = 0.0
+    add_momentum_rate(d.mean, momentum, out)
+    add_momentum_rate(twist, d.mean_momentum, out)
+    for i in range(6):
+        out[i] *= 0.5
 
 
 @kernel
@@ -108,24 +193,29 @@ def force_balance(vehicle, model, q, v, dt, s, d):
     """Residual of the equations of motion at u; returns its squared norm over the free rows and rigid couplings."""
     nv = d.u.size
     contact_forces(vehicle, model, dt, s, d)
-    coupling_forces(vehicle, model, q, dt, s, d)
+    coupling_forces(vehicle, model, q, v, dt, s, d)
     inverse = 1.0 / dt
     for i in range(nv):
         d.product[i] = (d.u[i] - v[i]) * inverse
     for i in range(nv):
-        total = d.c[i]
+        total = 0.0
         for j in range(nv):
             total += d.M[i, j] * d.product[j]
-        d.residual[i] = total
-    for w in range(vehicle.wheel.size):
-        fx = d.f[w, 0]
-        fy = d.f[w, 1]
-        fz = d.f[w, 2]
+        d.rate[i] = total
+        d.residual[i] = d.c[i] + total
+    if d.in_run[0]:
+        carry_momentum(v, dt, d)
+    for k in range(model.link.size):
+        fx = d.f[k, 0]
+        fy = d.f[k, 1]
+        fz = d.f[k, 2]
         if fz != 0.0:
+            row = model.row[k]
             for i in range(nv):
-                d.residual[i] -= s.A[3 * w, i] * fx + s.A[3 * w + 1, i] * fy + s.A[3 * w + 2, i] * fz
-            spin = 5 + vehicle.wheel[w]
-            d.residual[spin] += rolling_moment(model, w, s) * d.u[spin]
+                d.residual[i] -= s.A[row, i] * fx + s.A[row + 1, i] * fy + s.A[row + 2, i] * fz
+            if model.couple[k] != 0.0:
+                for i in range(nv):
+                    d.residual[i] -= d.axle[k, i] * d.couple[k]
     nw = vehicle.wheel.size
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] != 0:
@@ -153,6 +243,19 @@ def force_balance(vehicle, model, q, v, dt, s, d):
     return total
 
 
+@inlined
+def add_carried_columns(model, d):
+    """H += ∂(V̄ ×_f h̄)/∂u: column by column of the free velocities."""
+    for j in range(model.free.size):
+        column = model.free[j]
+        for i in range(6):
+            d.V[0, i] = 1.0 if i == column else 0.0
+            d.a[0, i] = d.M[i, column]
+        carried(d, d.V[0], d.a[0], d.force[0])
+        for i in range(6):
+            d.H[i, j] += d.force[0, i]
+
+
 @kernel
 def newton_matrix(vehicle, model, dt, s, d):
     """H = ∂residual/∂(u_free, λ), bordered by the rigid couplings."""
@@ -165,29 +268,40 @@ def newton_matrix(vehicle, model, dt, s, d):
         row = model.free[i]
         for j in range(n):
             H[i, j] = d.M[row, model.free[j]] * inverse
-    for w in range(nw):
+    if d.in_run[0]:
+        add_carried_columns(model, d)
+    for w in range(model.link.size):
+        if d.f[w, 2] == 0.0:
+            continue  # a law without force has no slope
+        at = model.row[w]
         size = model.support_size[w]
+        coupled = model.couple[w] != 0.0
         for a in range(size):
             i = model.support[w, a]
             row = model.free[i]
-            x = A[3 * w, row]
-            y = A[3 * w + 1, row]
-            z = A[3 * w + 2, row]
+            x = A[at, row]
+            y = A[at + 1, row]
+            z = A[at + 2, row]
             # this row of Aᵀ K: how its force changes with the contact's velocity
             kx = x * d.K[w, 0, 0] + y * d.K[w, 1, 0] + z * d.K[w, 2, 0]
             ky = x * d.K[w, 0, 1] + y * d.K[w, 1, 1] + z * d.K[w, 2, 1]
             kz = x * d.K[w, 0, 2] + y * d.K[w, 1, 2] + z * d.K[w, 2, 2]
+            spin = x * d.k[w, 0] + y * d.k[w, 1] + z * d.k[w, 2]
+            if coupled:
+                turn = d.axle[w, row]
+                kx += turn * d.K_couple[w, 0]
+                ky += turn * d.K_couple[w, 1]
+                kz += turn * d.K_couple[w, 2]
+                spin += turn * d.k_couple[w]
             # the body's six velocities are always free and come first
             for j in range(6):
-                H[i, j] -= kx * A[3 * w, j] + ky * A[3 * w + 1, j] + kz * A[3 * w + 2, j]
+                H[i, j] -= kx * A[at, j] + ky * A[at + 1, j] + kz * A[at + 2, j]
             for b in range(6, size):
                 j = model.support[w, b]
                 column = model.free[j]
-                H[i, j] -= kx * A[3 * w, column] + ky * A[3 * w + 1, column] + kz * A[3 * w + 2, column]
+                H[i, j] -= kx * A[at, column] + ky * A[at + 1, column] + kz * A[at + 2, column]
             if model.spin[w] >= 0:
-                H[i, model.spin[w]] -= x * d.k[w, 0] + y * d.k[w, 1] + z * d.k[w, 2]
-        if model.spin[w] >= 0 and d.f[w, 2] != 0.0:
-            H[model.spin[w], model.spin[w]] += rolling_moment(model, w, s)
+                H[i, model.spin[w]] -= spin
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] != 0:
             for i in range(n):
@@ -277,30 +391,41 @@ def slope_along(vehicle, model, dt, s, d):
         p[i] = 0.0
     for i in range(n):
         p[model.free[i]] = d.step[i]
-    total = 0.0
-    for i in range(n):
-        row = model.free[i]
+    for i in range(p.size):
         value = 0.0
         for j in range(p.size):
-            value += d.M[row, j] * p[j]
-        total += d.residual[row] * value / dt
-    for w in range(nw):
+            value += d.M[i, j] * p[j]
+        d.rate[i] = value
+    total = 0.0
+    for i in range(n):
+        total += d.residual[model.free[i]] * d.rate[model.free[i]] / dt
+    if d.in_run[0]:
+        carried(d, p, d.rate, d.force[0])
+        for i in range(6):
+            total += d.residual[i] * d.force[0, i]
+    for w in range(model.link.size):
+        if d.f[w, 2] == 0.0:
+            continue
+        at = model.row[w]
         x = 0.0
         y = 0.0
         z = 0.0
         for i in range(p.size):
-            x += s.A[3 * w, i] * p[i]
-            y += s.A[3 * w + 1, i] * p[i]
-            z += s.A[3 * w + 2, i] * p[i]
-        spin = p[5 + vehicle.wheel[w]]
-        if model.spin[w] >= 0 and d.f[w, 2] != 0.0:
-            total += d.residual[5 + vehicle.wheel[w]] * rolling_moment(model, w, s) * spin
+            x += s.A[at, i] * p[i]
+            y += s.A[at + 1, i] * p[i]
+            z += s.A[at + 2, i] * p[i]
+        spin = p[5 + model.link[w]]
         for r in range(3):
             change = d.K[w, r, 0] * x + d.K[w, r, 1] * y + d.K[w, r, 2] * z + d.k[w, r] * spin
             if change != 0.0:
                 for i in range(n):
                     row = model.free[i]
-                    total -= d.residual[row] * s.A[3 * w + r, row] * change
+                    total -= d.residual[row] * s.A[at + r, row] * change
+        if model.couple[w] != 0.0:
+            change = dot(d.K_couple[w], (x, y, z)) + d.k_couple[w] * spin
+            for i in range(n):
+                row = model.free[i]
+                total -= d.residual[row] * d.axle[w, row] * change
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] != 0:
             rate, weight = along_coupling(model, s.A[3 * nw + c], p, d)
@@ -356,11 +481,22 @@ def line_search(vehicle, model, q, v, dt, cost, s, d):
     return trial
 
 
+@inlined
+def touches(d):
+    """Whether any contact carries a force."""
+    found = False
+    for k in range(d.f.shape[0]):
+        found |= d.f[k, 2] != 0.0
+    return found
+
+
 @kernel
-def solve_step(vehicle, model, q, v, dt, s, d):
+def solve_step(vehicle, model, q, v, dt, in_run, s, d):
     """Newton from where the last acceleration leads; returns (converged, iterations).
 
-    u, forces and residual are left at the last point.
+    u, forces and residual are left at the last point. in_run: momentum is carried at the mean velocity, contacts at
+    rest hold, springs keep their energy; else the step is by itself and as T prints it. One iteration at least: without
+    it a residual within the tolerance would push the vehicle in the same direction at every step.
     """
     n = model.free.size
     nk = model.rigid.size
@@ -369,10 +505,16 @@ def solve_step(vehicle, model, q, v, dt, s, d):
     if model.ideal:
         for a in range(vehicle.actuated.size):
             d.u[6 + vehicle.actuated[a]] = s.command[a]
+    d.in_run[0] = in_run
+    axle_rows(vehicle, model, s, d)
+    if in_run:
+        split_bias(v, d)
+        if model.grip_memory >= 0:
+            hold_contacts(model, v, s, d)
     cost = force_balance(vehicle, model, q, v, dt, s, d)
     limit = model.tolerance * model.tolerance
     for iteration in range(model.iterations):
-        if cost <= limit:
+        if cost <= limit and iteration > 0 and (cost <= limit * FREE_SHARE * FREE_SHARE or touches(d)):
             return True, iteration
         newton_matrix(vehicle, model, dt, s, d)
         for i in range(n):
@@ -385,11 +527,15 @@ def solve_step(vehicle, model, q, v, dt, s, d):
             d.u_base[i] = d.u[i]
         for k in range(nk):
             d.lagrange_base[k] = d.lagrange[k]
-        if model.single:
-            try_step(vehicle, model, q, v, dt, 1.0, s, d)
-            return True, 1
         before = cost
+        if model.single and iteration == 0:
+            cost = try_step(vehicle, model, q, v, dt, 1.0, s, d)
+            if cost <= model.single_limit * model.single_limit:
+                return True, 1
+            if cost < before:
+                continue
+            cost = try_step(vehicle, model, q, v, dt, 0.0, s, d)
         cost = line_search(vehicle, model, q, v, dt, cost, s, d)
         if not cost < before:
-            return False, iteration + 1
+            return before <= limit, iteration + 1
     return cost <= limit, model.iterations

@@ -4,9 +4,9 @@ from grouser._compile.jit import entry
 from grouser._compile.struct import Struct, array, indices, number, struct
 from grouser._kernels.contact.geometry import contacts_on_ground_at, find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
+from grouser._kernels.dynamics.integrate import integrate
 from grouser._kernels.dynamics.newton import solve_step
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
-from grouser._kernels.group import move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.terrain.ground import Ground
@@ -68,13 +68,15 @@ def forward(job):
     wheel_jacobians(vehicle, s)
     for a in range(job.command.size):
         s.command[a] = job.command[a]
+    for i in range(job.v.size):
+        d.v_bias[i] = job.v[i]
     equations_of_motion(vehicle, model, job.q, job.v, True, s, d)
-    converged, iterations = solve_step(vehicle, model, job.q, job.v, job.dt, s, d)
+    converged, iterations = solve_step(vehicle, model, job.q, job.v, job.dt, False, s, d)
     for i in range(job.v.size):
         job.velocity[i] = d.u[i]
         job.acceleration[i] = (d.u[i] - job.v[i]) / job.dt
         job.residual[i] = d.residual[i]
-    move(job.q, job.velocity, job.dt, job.state)
+    integrate(job.q, job.v, job.velocity, job.dt, 0.0, job.state)
     for w in range(vehicle.wheel.size):
         for i in range(3):
             job.force[w, i] = d.f[w, i]

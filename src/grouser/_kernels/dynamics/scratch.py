@@ -10,17 +10,21 @@ class DynamicModel(Struct):
 
     free = indices("n")  # entries of the joint-space velocity that are solved for
     ideal = integer()  # actuated joints follow their command exactly and are not solved for
-    support = indices("nw", "n")  # positions in `free` that move each wheel's contact
-    support_size = indices("nw")
-    spin = indices("nw")  # position in `free` of each wheel's own joint, −1 if it is not free
-    contact = indices("nw", 2)  # law and parameters of each wheel's contact
-    rolling = array("nw")  # rolling resistance C_rr of each wheel [N s/m]
+    link = indices("nk")  # frame of each contact: those of the wheels come first
+    row = indices("nk")  # first of its three rows of A
+    support = indices("nk", "n")  # positions in `free` that move each contact
+    support_size = indices("nk")
+    spin = indices("nk")  # position in `free` of the joint of its wheel, −1 if it is not free
+    contact = indices("nk", "ns", 2)  # law and parameters of each contact on each soil
+    couple = array("nk")  # wheel radius [m] where the law has a moment beyond that of its force, else 0
+    grip_memory = integer()  # where in `memory` the bristles of contacts at rest begin, two a contact; −1: none
     actuator = indices(2)
     coupling = indices("nc", 2)  # law 0 is a rigid coupling
     actuator_memory = integer()  # numbers that the actuator law remembers, the first of `memory`
+    coupling_lead = array("nc", 2)  # displacement in its law: that of the start + (old rate, new rate) · this · dt
     coupling_memory = indices("nc", 2)  # where in `memory` those of each coupling law begin, and how many they are
     memory = array("nm")  # what laws remember at the start
-    rigid = indices("nk")  # the rigid couplings
+    rigid = indices("nr")  # the rigid couplings
     rigid_gain = number()  # Baumgarte gain of those [1/s]
     armature = array("nj")  # rotor inertia reflected through gears [kg m² or kg]
     external = array("ne", 11)  # frame, world flag, point (3), force (3), torque (3)
@@ -29,13 +33,14 @@ class DynamicModel(Struct):
     iterations = integer()  # most Newton iterations a step
     lead = number()  # where in a step contacts, M and c are taken: 0 its beginning, 0.5 its middle
     single = integer()  # one Newton step a step, taken whole: the non-iterative method of T §2.4.4
+    single_limit = number()  # [N], residual of such a step above which it is solved in full
     fixed_inertia = integer()
     single_body = integer()
     tip_cosine = number()
 
 
 class DynamicScratch(Struct):
-    """Work space of the dynamics of one rollout. n free velocities, nk rigid couplings."""
+    """Work space of the dynamics of one rollout. n free velocities, nk contacts, nr rigid couplings."""
 
     everything = block()
     S = array("nf", 6)  # motion subspaces
@@ -51,9 +56,14 @@ class DynamicScratch(Struct):
     law_in = array(5)
     law_out = array(4)
     law_jac = array(20)
-    f = array("nw", 3)  # contact forces, contact frame [N]
-    K = array("nw", 3, 3)  # ∂f/∂(contact velocity), the change of Δz over the step included
-    k = array("nw", 3)  # ∂f/∂ω of the wheel
+    f = array("nk", 3)  # contact forces, contact frame [N]
+    K = array("nk", 3, 3)  # ∂f/∂(contact velocity), the change of Δz over the step included
+    k = array("nk", 3)  # ∂f/∂ω of the wheel
+    couple = array("nk")  # moment of the ground on the wheel about its axle, less that of f [N m]
+    K_couple = array("nk", 3)  # ∂couple/∂(contact velocity)
+    k_couple = array("nk")  # ∂couple/∂ω of the wheel
+    axle = array("nk", "nv")  # turn rate of the wheel about its axle per unit velocity
+    hold = array("nk")  # 1/T of the bristle of a contact at rest [1/s], else 0
     joint_force = array("nc")  # force of each coupling
     joint_slope = array("nc")  # its derivative by the coupling's rate
     joint_in = array("n_joint_in")  # displacement, rate, memory, dt of a coupling
@@ -64,15 +74,20 @@ class DynamicScratch(Struct):
     torque = array("na")  # torque of each actuator
     memory = array("nm")  # what actuator and joint laws remember between steps
     memory_next = array("nm")  # the same at the end of the step
-    lagrange = array("nk")  # forces of the rigid couplings
+    lagrange = array("nr")  # forces of the rigid couplings
     H = array("n_solved", "n_solved")  # Newton matrix
     step = array("n_solved")
     residual = array("nv")  # force balance
-    gap = array("nk")  # rate error of the rigid couplings, as a force
+    gap = array("nr")  # rate error of the rigid couplings, as a force
     u = array("nv")  # velocity at the end of the step
     u_base = array("nv")
-    lagrange_base = array("nk")
+    lagrange_base = array("nr")
     product = array("nv")  # work space
+    v_bias = array("nv")  # velocity at which c was taken: the mean of the step as the last one foretells it
+    rate = array("nv")  # M (u − v)/dt
+    in_run = array(1)  # whether the step is one of a run (`solve_step`)
+    mean = array(6)  # mean twist of the body over the step
+    mean_momentum = array(6)  # momentum of the vehicle at the mean velocity, body coordinates
     q_before = array("nq")
     v_before = array("nv")
     memory_before = array("nm")
@@ -81,11 +96,11 @@ class DynamicScratch(Struct):
 
 def make_dynamic_scratch(vehicle: VehicleArrays, model: DynamicModel) -> DynamicScratch:
     """Work space for a vehicle and a model."""
-    nf, na, nk, nm = len(vehicle.parent), len(vehicle.actuated), len(model.rigid), len(model.memory)
+    nf, na, nr, nm = len(vehicle.parent), len(vehicle.actuated), len(model.rigid), len(model.memory)
     return DynamicScratch.zeros(
-        nf=nf, nw=len(vehicle.wheel), nc=len(vehicle.coupling_value), nv=5 + nf, nq=6 + nf, na=na, nk=nk, nm=nm,
+        nf=nf, nk=len(model.link), nc=len(vehicle.coupling_value), nv=5 + nf, nq=6 + nf, na=na, nr=nr, nm=nm,
         n_joint_in=3 + nm, n_joint_out=1 + nm, n_act_in=3 * na + nm + 1, n_act_out=na + nm, n_act_jac=na * na,
-        n_solved=len(model.free) + nk,
+        n_solved=len(model.free) + nr,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, struct
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
-from grouser._kernels.dynamics.newton import contact_power
+from grouser._kernels.dynamics.newton import contact_power, contact_torque
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.scratch import Scratch, clear_scratch
@@ -113,11 +113,14 @@ def record_dynamics(job, n, iterations, row):
     for w in range(vehicle.wheel.size):
         for i in range(3):
             forces[row, w, i] = d.f[w, i]
-        forces[row, w, 3] = contact_power(vehicle, model, w, job.s, d)
+        forces[row, w, 3] = contact_power(model, w, job.s, d)
+        forces[row, w, 4] = contact_torque(model, w, job.s, d)
     for a in range(vehicle.actuated.size):
         # an ideal actuator supplies whatever its row of the force balance lacks
-        torque = d.residual[6 + vehicle.actuated[a]] if model.ideal else d.torque[a]
-        job.batch.torques[n, row, a] = torque
+        i = 6 + vehicle.actuated[a]
+        torque = d.residual[i] if model.ideal else d.torque[a]
+        job.batch.torques[n, row, a, 0] = torque
+        job.batch.torques[n, row, a, 1] = torque * 0.5 * (job.s.v[i] + d.u[i])
     job.batch.diagnostics[n, row, 0] = iterations
     job.batch.diagnostics[n, row, 1] = largest_residual(model, d)
 
@@ -129,7 +132,7 @@ def advance_dynamics(job, n, k, status):
     iterations = 0
     halved = 0
     if status == OK:
-        finish(batch.q[n], batch.dt, job.s, job.d)
+        finish(job.model, batch.q[n], batch.dt, job.s, job.d)
     else:
         halved = 1
         status, iterations = halved_step(job, n)

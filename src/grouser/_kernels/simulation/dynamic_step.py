@@ -5,6 +5,7 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
+from grouser._kernels.dynamics.integrate import integrate
 from grouser._kernels.dynamics.newton import solve_step
 from grouser._kernels.group import move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
@@ -51,8 +52,10 @@ def accelerate(job, n, dt, first, last):
     for w in range(vehicle.wheel.size):
         for i in range(s.v.size):
             s.height_error[w] -= lead * s.A[3 * w + 2, i] * s.v[i]
-    equations_of_motion(vehicle, model, s.q_stage, s.v, first, s, d)
-    converged, iterations = solve_step(vehicle, model, q, s.v, dt, s, d)
+    for i in range(s.v.size):
+        d.v_bias[i] = s.v[i] + 0.5 * dt * d.acceleration[i]
+    equations_of_motion(vehicle, model, s.q_stage, d.v_bias, first, s, d)
+    converged, iterations = solve_step(vehicle, model, q, s.v, dt, True, s, d)
     if not is_finite(d.u):
         return DIVERGED, iterations
     if not last and turns_too_far(vehicle, dt, d):
@@ -61,14 +64,14 @@ def accelerate(job, n, dt, first, last):
 
 
 @inlined
-def finish(q, dt, s, d):
+def finish(model, q, dt, s, d):
     """q and s.v move on to the end of the step, T (2.85), (2.86); actuator and joint laws remember."""
+    integrate(q, s.v, d.u, dt, model.lead, q)
     for i in range(s.v.size):
         d.acceleration[i] = (d.u[i] - s.v[i]) / dt
         s.v[i] = d.u[i]
     for i in range(d.memory.size):
         d.memory[i] = d.memory_next[i]
-    move(q, s.v, dt, q)
 
 
 @kernel
@@ -94,7 +97,7 @@ def halved_step(job, n):
             iterations += done
             if status != OK:
                 break
-            finish(q, dt / parts, s, d)
+            finish(job.model, q, dt / parts, s, d)
         if status == OK:
             return OK, iterations
         for i in range(q.size):

@@ -19,7 +19,7 @@ from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
 CONTACT_COLUMNS = 11
-FORCE_COLUMNS = 4
+FORCE_COLUMNS = 5
 DIAGNOSTICS = 4
 STATUS, TAKEN, RECORDED, COUNTED, HALVED = range(5)
 """Columns of `ends`: status; steps; rows; rank-deficient steps, or Newton iterations of dynamics; steps in parts."""
@@ -41,7 +41,7 @@ class Batch(Struct):
     contacts = array("n", "details", "nw", CONTACT_COLUMNS)
     commands = array("n", "details", "na")
     forces = array("n", "forced", "nw", FORCE_COLUMNS)
-    torques = array("n", "forced", "na")
+    torques = array("n", "forced", "na", 2)  # torque and power of each actuator
     diagnostics = array("n", "forced", DIAGNOSTICS)
     ends = indices("n", END_COLUMNS)  # how each ended, in the columns STATUS to HALVED
     t0 = number()  # [s]
