@@ -182,7 +182,7 @@ def simulate_ode(
     given = start_velocity(model, ground, [bound], q[None], velocity, interval)
     assert given is not None  # a dynamic model has one
     motion = _Motion(model, ground, bound, raises=method == "LSODA")
-    y = np.concatenate([q, given[0], motion.arrays.memory])
+    y = np.concatenate([q, given[0], motion.arrays.memory[: motion.arrays.actuator_memory]])
     began = time.perf_counter()
     rows, status = [y], Status.OK
     edges, held = pieces(bound, times[-1])

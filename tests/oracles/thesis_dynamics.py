@@ -191,7 +191,7 @@ def thesis_step(
     u = checks.array(command, "command", (len(model.vehicle.actuated),))
     arrays = model.arrays(h)
     rows = Constraints.of(model, arrays, q, ground, angles)
-    A, forced, memory = rows.A, rows.forced, arrays.memory
+    A, forced, memory = rows.A, rows.forced, arrays.memory[: arrays.actuator_memory]
 
     indep = independent_rows(A, forced)
     inputs = np.arange(len(forced), len(indep))

@@ -37,14 +37,6 @@ LEADS = {"euler": 0.0, "midpoint": 0.5}
 RELATIVE_TOLERANCE = 1e-4
 SINGLE_SHARE = 0.02
 """Share of the weight that a single Newton step may leave unbalanced; beyond it the step is solved in full."""
-SPRING_LEADS = {"euler": (-0.25, 0.25), "midpoint": (0.25, 0.25)}
-"""Where in a step a spring's force is taken: shares of old rate · dt and new rate · dt beyond the start.
-
-With x⁺ = x + dt u (euler), a force at x + dt (u − v)/4 gives u − v = −ω² dt x/(1 + ω² dt²/4): symplectic Euler with a
-frequency that is lower the longer the step. With x⁺ = x + dt (v + u)/2 (midpoint) the force is that of the middle. Both
-maps have determinant 1: an undamped spring neither gains nor loses energy, at any dt. A force at the end of the step,
-x + dt u, would damp by ω² dt/2 per second.
-"""
 DYNAMIC_SCRATCH: Pool[DynamicScratch] = Pool(lambda model, vehicle: make_dynamic_scratch(vehicle, model))
 """Work space of the kernels for a model, by its arrays; entries clear it."""
 
@@ -234,8 +226,6 @@ class Dynamics(Model):
             size[w] = len(moving)
             spin[w] = position.get(5 + int(frame), -1)
         weight = vehicle.mass * GRAVITY
-        lead = SPRING_LEADS[self.integrator]
-        leads = [lead for _ in vehicle.couplings] + [lead if j.elastic else (0.0, 1.0) for j in self.joints]
         return DynamicModel(
             free=free,
             ideal=ideal,
@@ -248,7 +238,7 @@ class Dynamics(Model):
             couple=np.array([r * c.axle_couple for r, c in zip(vehicle.arrays.radius, contacts, strict=True)]),
             actuator=np.zeros(2, dtype=np.int64) if ideal else pairs["actuator"][0],
             coupling=pairs["coupling"],
-            coupling_lead=np.array(leads).reshape(-1, 2),
+            elastic=np.array([True] * len(vehicle.couplings) + [j.elastic for j in self.joints], dtype=np.int64),
             **self._memory,
             rigid=np.flatnonzero(pairs["coupling"][:, 0] == 0).astype(np.int64),
             rigid_gain=1.0 / self.coupling_time_constant,

@@ -1,26 +1,30 @@
 """The state at the end of a step of dynamics, T (2.86)."""
 
 from grouser._compile.jit import kernel
-from grouser._kernels.rotation import exponential, product, put_quaternion, rotate, vector
+from grouser._kernels.rotation import add, cross, dot, exponential, product, put_quaternion, rotate, scale, vector
 
 
 @kernel
 def integrate(q, v, u, dt, lead, out):
     """State `out` reached from q within dt, as the velocity goes from v to u; out may be q itself.
 
-    Joints and orientation move with u, or with the mean of v and u if `lead` is ½ (midpoint). The body's origin moves
-    in a straight line, so that a vehicle which slides freely and turns keeps its way: with the mean of its velocities
-    in the axes of the step's start, but along the body's z axis, where the ground is stiff, with the new one.
+    Joints, orientation and origin move with u, or with the mean of v and u if `lead` is ½. The origin moves in a
+    straight line, as that of a vehicle which slides or flies while it turns: along the new velocity, in the axes of the
+    step's start. What of the change of velocity is just the turning of u with the body, as where wheels hold the
+    vehicle on a circle, counts half: the chord of an arc.
     """
     new = 1.0 - lead
-    turn = (
-        dt * (lead * v[0] + new * u[0]),
-        dt * (lead * v[1] + new * u[1]),
-        dt * (lead * v[2] + new * u[2]),
-    )
+    turn = add(scale(dt * new, u), dt * lead, v)
     rotation = exponential(turn)
     end = rotate(rotation, vector(u, 3))
-    mean = (0.5 * (v[3] + end[0]), 0.5 * (v[4] + end[1]), lead * v[5] + new * end[2])
+    change = add(end, -1.0, vector(v, 3))
+    mean = add(end, -lead, change)
+    if lead == 0.0:
+        turning = cross(turn, vector(u, 3))
+        size = dot(turning, turning)
+        if size > 0.0:
+            share = min(max(dot(change, turning) / size, 0.0), 1.0)
+            mean = add(end, -0.5 * share, turning)
     step = rotate(q, mean)
     put_quaternion(product(q, rotation), out)
     for i in range(3):

@@ -79,7 +79,9 @@ def stretch(at, hold, dt, r, d):
 def coupling_forces(vehicle, model, q, v, dt, s, d):
     """Force of every compliant coupling; law as in `joints/laws.py`. T (2.74).
 
-    A spring's displacement is taken where its energy neither grows nor decays at any dt (`dynamics/model.py`).
+    With x⁺ = x + dt u a spring's force is taken at x + dt (u − v)/4: then u − v = −ω² dt x/(1 + ω² dt²/4), symplectic
+    Euler with a lower frequency. With x⁺ = x + dt (v + u)/2 it is taken in the middle. Both maps have determinant 1: an
+    undamped spring neither gains nor loses energy, at any dt, where a force at the step's end damps by ω² dt/2 per second.
     """
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] == 0:
@@ -91,8 +93,11 @@ def coupling_forces(vehicle, model, q, v, dt, s, d):
             error += vehicle.coupling[c, j] * q[7 + j]
             before += vehicle.coupling[c, j] * v[6 + j]
             rate += vehicle.coupling[c, j] * d.u[6 + j]
-        old = model.coupling_lead[c, 0] if d.in_run[0] else 0.0
-        new = model.coupling_lead[c, 1] if d.in_run[0] else 1.0
+        old = 0.0
+        new = 1.0
+        if d.in_run[0] and model.elastic[c]:
+            old = d.lead[0] - 0.25
+            new = 0.25
         d.joint_in[0] = error + (old * before + new * rate) * dt
         d.joint_in[1] = rate
         at = model.coupling_memory[c, 0]
@@ -482,6 +487,18 @@ def line_search(vehicle, model, q, v, dt, cost, s, d):
 
 
 @inlined
+def free_lead(model, s):
+    """Share of the old velocity that moves orientation, height and joints: ½ in the midpoint variant, off the ground.
+
+    On the ground contacts are stiff: there the new velocity, at which their forces were found, moves the vehicle.
+    """
+    for k in range(model.link.size):
+        if s.height_error[k] < 0.0:
+            return 0.0
+    return model.lead
+
+
+@inlined
 def touches(d):
     """Whether any contact carries a force."""
     found = False
@@ -508,6 +525,7 @@ def solve_step(vehicle, model, q, v, dt, in_run, s, d):
     d.in_run[0] = in_run
     axle_rows(vehicle, model, s, d)
     if in_run:
+        d.lead[0] = free_lead(model, s)
         split_bias(v, d)
         if model.grip_memory >= 0:
             hold_contacts(model, v, s, d)

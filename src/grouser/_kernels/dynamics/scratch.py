@@ -21,7 +21,7 @@ class DynamicModel(Struct):
     actuator = indices(2)
     coupling = indices("nc", 2)  # law 0 is a rigid coupling
     actuator_memory = integer()  # numbers that the actuator law remembers, the first of `memory`
-    coupling_lead = array("nc", 2)  # displacement in its law: that of the start + (old rate, new rate) · this · dt
+    elastic = indices("nc")  # whether a coupling law is given the displacement at which a spring keeps its energy
     coupling_memory = indices("nc", 2)  # where in `memory` those of each coupling law begin, and how many they are
     memory = array("nm")  # what laws remember at the start
     rigid = indices("nr")  # the rigid couplings
@@ -86,6 +86,7 @@ class DynamicScratch(Struct):
     v_bias = array("nv")  # velocity at which c was taken: the mean of the step as the last one foretells it
     rate = array("nv")  # M (u − v)/dt
     in_run = array(1)  # whether the step is one of a run (`solve_step`)
+    lead = array(1)  # share of the old velocity that moves the state (`free_lead`)
     mean = array(6)  # mean twist of the body over the step
     mean_momentum = array(6)  # momentum of the vehicle at the mean velocity, body coordinates
     q_before = array("nq")

@@ -132,7 +132,7 @@ def advance_dynamics(job, n, k, status):
     iterations = 0
     halved = 0
     if status == OK:
-        finish(job.model, batch.q[n], batch.dt, job.s, job.d)
+        finish(batch.q[n], batch.dt, job.s, job.d)
     else:
         halved = 1
         status, iterations = halved_step(job, n)

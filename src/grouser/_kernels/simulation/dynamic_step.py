@@ -64,9 +64,9 @@ def accelerate(job, n, dt, first, last):
 
 
 @inlined
-def finish(model, q, dt, s, d):
+def finish(q, dt, s, d):
     """q and s.v move on to the end of the step, T (2.85), (2.86); actuator and joint laws remember."""
-    integrate(q, s.v, d.u, dt, model.lead, q)
+    integrate(q, s.v, d.u, dt, d.lead[0], q)
     for i in range(s.v.size):
         d.acceleration[i] = (d.u[i] - s.v[i]) / dt
         s.v[i] = d.u[i]
@@ -97,7 +97,7 @@ def halved_step(job, n):
             iterations += done
             if status != OK:
                 break
-            finish(job.model, q, dt / parts, s, d)
+            finish(q, dt / parts, s, d)
         if status == OK:
             return OK, iterations
         for i in range(q.size):
