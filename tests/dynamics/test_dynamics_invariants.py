@@ -260,7 +260,7 @@ def test_zoe_on_free_axles_rolls_over_and_the_energy_its_steps_make_is_small_and
         run, energy = passive("zoe", dt, sprung=False)
         upright = 1.0 - 2.0 * (run.quaternion[:, 1] ** 2 + run.quaternion[:, 2] ** 2)
         assert np.abs(np.degrees(run.joint("s2")[run.time < 9.5])).max() > 80.0
-        assert run.time[np.argmax(upright < 0.0)] == pytest.approx(10.2, abs=0.1)
+        assert run.time[np.argmax(upright < 0.0)] == pytest.approx(10.2, abs=0.15)
         assert np.polyfit(run.time, energy, 1)[0] < 0.0
         rises[dt] = largest_rise(energy)
         if dt == 0.005:
@@ -318,8 +318,9 @@ def test_power_is_accounted_for():
         ground_work = (run.contact.force[:-1] * run.contact.velocity[1:]).sum() * dt
         energy = run.solver.kinetic + run.solver.potential
         missing.append(abs(motors + ground_work - (energy[-1] - energy[0])))
-        np.testing.assert_allclose(run.power, run.torque * run.velocity[:, 6 + vehicle.arrays.actuated], rtol=1e-12)
-        assert abs(run.power.sum() * dt - motors) < 0.05 * abs(motors)
+        joints = run.velocity[:, 6 + vehicle.arrays.actuated]
+        np.testing.assert_allclose(run.power[:-1], run.torque[:-1] * 0.5 * (joints[:-1] + joints[1:]), rtol=1e-12)
+        assert abs(run.power[:-1].sum() * dt - motors) < 0.05 * abs(motors)
         assert ground_work < 0.0  # contacts only take
     print(f"\nmissing energy {missing} J of {motors:.1f} J of the motors")
     assert missing[2] < 0.35 * missing[0]
@@ -364,4 +365,7 @@ def test_driving_against_rolling_resistance_takes_torque(kind):
     model = gr.Dynamics(vehicle, contact=kind(rolling_resistance=resistance))
     run = gr.simulate(model, PLANE, gr.drive.arc(1.0), duration=5.0, dt=0.02)
     radius = vehicle.arrays.radius[0]
-    np.testing.assert_allclose(run.torque[-1], resistance * 1.0 * radius, rtol=0.1)
+    np.testing.assert_allclose(run.torque[-1].mean(), resistance * 1.0 * radius, rtol=1e-3)
+    # The ground turns every wheel back by R C_rr Rω, and so the body: load moves to the rear axle.
+    load, span = run.contact.force[-1, :, 2], np.ptp(vehicle.wheel_positions[:, 0])
+    assert load[2:].sum() - load[:2].sum() == pytest.approx(2.0 * 4.0 * resistance * radius / span, rel=0.02)

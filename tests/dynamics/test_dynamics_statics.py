@@ -82,7 +82,7 @@ def test_motors_hold_a_parked_vehicle_too(contact):
 
 def test_on_level_ground_the_levers_share_the_weight():
     vehicle = gr.vehicle("husky").replace_frame("body", com=(0.1, 0.0, 0.2))
-    run = parked(vehicle, PLANE)
+    run = parked(vehicle, PLANE, rest=False)  # no stress between wheels that hold
     load = dict(zip(vehicle.wheels, run.contact.force[-1, :, 2], strict=True))
     com = centre_of_mass(vehicle, run.state[-1])
     _, point = world_forces(run, PLANE)
@@ -160,13 +160,13 @@ def test_a_payloads_weight_as_a_force_is_statically_its_mass():
     vehicle, ground = gr.vehicle("zoe"), gr.terrain.slope(8.0, heading_deg=20.0)
     contact, extra, place = stiff(vehicle), 40.0, np.array([0.3, -0.2, 0.5])
     load = gr.ExternalForce(frame="body", force=(0.0, 0.0, -extra * G), point=tuple(place))
-    pushed = parked(vehicle, ground, contact=contact, external=(load,))
+    pushed = parked(vehicle, ground, contact=contact, external=(load,), rest=False)
     body = vehicle.frames[0]
     mass = body.mass + extra
     com = (body.mass * np.array(body.com) + extra * place) / mass
-    loaded = parked(vehicle.replace_frame("body", mass=mass, com=com), ground, contact=contact)
+    loaded = parked(vehicle.replace_frame("body", mass=mass, com=com), ground, contact=contact, rest=False)
     np.testing.assert_allclose(pushed.contact.force[-1], loaded.contact.force[-1], rtol=1e-5, atol=1e-3)
-    empty = parked(vehicle, ground, contact=contact)
+    empty = parked(vehicle, ground, contact=contact, rest=False)
     assert pushed.contact.force[-1, :, 2].sum() - empty.contact.force[-1, :, 2].sum() == pytest.approx(
         extra * G * math.cos(math.radians(8.0)), rel=1e-5
     )
@@ -174,9 +174,9 @@ def test_a_payloads_weight_as_a_force_is_statically_its_mass():
 
 def test_a_torque_moves_load_between_the_axles_by_torque_over_wheelbase():
     vehicle, torque = gr.vehicle("husky"), 30.0
-    nothing = parked(vehicle, PLANE)
+    nothing = parked(vehicle, PLANE, rest=False)
     load = gr.ExternalForce(frame="body", torque=(0.0, torque, 0.0), axes="frame")
-    run = parked(vehicle, PLANE, external=(load,))
+    run = parked(vehicle, PLANE, external=(load,), rest=False)
     force, point = world_forces(run, PLANE)
     moment = np.cross(point - centre_of_mass(vehicle, run.state[-1]), force).sum(axis=0)
     np.testing.assert_allclose(moment, [0.0, -torque, 0.0], atol=1e-6 * torque)

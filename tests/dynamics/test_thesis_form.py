@@ -165,11 +165,22 @@ def test_joint_springs_and_given_angles_agree_too():
     assert not np.allclose(fast.acceleration, model.step(*case, ground, dt=DT).acceleration, rtol=1e-3)
 
 
+def vehicle_weight(model):
+    return model.vehicle.mass * 9.81
+
+
 def test_one_newton_step_is_the_same_in_both_unknowns():
     """Newton's step does not depend on the unknowns it is written in, if it starts from the same velocity."""
     model = list(models("landtamer"))[2].replace(newton="single")  # PI: both start from the current velocity
     ground = gr.terrain.rough(rms=0.1, length=1.0, seed=3)
-    case = random_state(model, ground, np.random.default_rng(4))
-    fast, reference = model.step(*case, ground, dt=DT), thesis_step(model, *case, ground, dt=DT)
-    assert fast.iterations == reference.iterations == 1
-    np.testing.assert_allclose(fast.velocity, reference.velocity, rtol=0, atol=1e-10)
+    rng, alone = np.random.default_rng(4), 0
+    for _ in range(40):
+        case = random_state(model, ground, rng)
+        fast, reference = model.step(*case, ground, dt=DT), thesis_step(model, *case, ground, dt=DT)
+        assert (fast.iterations == 1) == (reference.iterations == 1)
+        if fast.iterations == 1:
+            alone += 1
+            np.testing.assert_allclose(fast.velocity, reference.velocity, rtol=0, atol=1e-10)
+        else:  # too far from balance: solved in full
+            assert np.abs(fast.residual).max() < 1e-3 * vehicle_weight(model)
+    assert 0 < alone < 40

@@ -106,8 +106,8 @@ def test_a_spinning_body_precesses_as_eulers_equations_say():
         t = run.time
         wanted = np.stack([0.5 * np.cos(rate * t), 0.5 * np.sin(rate * t), np.full_like(t, 4.0)], axis=1)
         errors.append(np.abs(run.velocity[:, :3] - wanted).max())
-    assert errors[1] < 2e-3  # a wrong sign of the gyroscopic term turns the other way: 1 rad/s
-    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.1)
+    assert errors[1] < 1e-5  # a wrong sign of the gyroscopic term turns the other way: 1 rad/s
+    assert errors[0] / errors[1] > 3.5  # the size of ω is exact, its phase of second order
 
 
 @pytest.mark.parametrize("friction", [0.3, 0.6])
