@@ -104,3 +104,28 @@ def test_model_that_does_not_compile_says_why():
             return unknown_name * dz  # noqa: F821
 
     assert "\n" not in str(caught.value)
+
+
+def test_a_model_says_whether_its_torque_is_that_of_a_force_at_the_contact_point():
+    """Where `axle_couple` is false, τ = −R f_x at every state, so that the balance may leave the couple out."""
+    twisted = contact.law(rolling)
+    models = {
+        BUILT_IN: False,
+        PiecewiseLinear(rolling_resistance=5.0): True,
+        contact.ErpCfm(erp=0.5, cfm=1e-4, dt=0.01): False,
+        contact.Pacejka(): False,
+        contact.Pacejka(rolling_resistance=5.0): True,
+        contact.Ishigami(): True,
+        mine: False,
+        mine.replace(friction=0.3): False,
+        twisted: True,
+        twisted.replace(drag=0.02): True,
+        contact.Table(contact.Pacejka(), **WHEEL): False,
+        contact.Table(contact.Ishigami(), **WHEEL): True,
+    }
+    states = random_states(1000)
+    for model, couple in models.items():
+        assert model.axle_couple is couple
+        force, torque = (ask(*states, **WHEEL) for ask in (model.force, model.axle_torque))
+        off = np.abs(torque - WHEEL["radius"] * force[:, 0]).max() / np.abs(torque).max()
+        assert off > 1e-3 if couple else off < 1e-13

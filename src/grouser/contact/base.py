@@ -52,6 +52,14 @@ class Contact(Parametric, ABC):
     """C_rr [N·s/m], ≥ 0: force against rolling per Rω."""
     _picture = "contact over slip"
 
+    @property
+    def axle_couple(self) -> bool:
+        """Whether the ground turns the wheel by more than a force at the contact point does.
+
+        False: τ = −R f_x by construction, with the R of `bind`, and the couple τ + R f_x need not be computed.
+        """
+        return True
+
     @abstractmethod
     def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
         """The law's numbers for a wheel, in SI units; radius, width [m] and load [N] as in `bind`."""
@@ -130,7 +138,18 @@ class OwnContact(OwnLaw, Contact):
         super().__init__(function, jacobian=jacobian)
         # Driving with a little slip.
         examples = (np.array([-0.1, 0.05, 0.0]), 1.0, -0.01)
-        self.law = self._law(None, examples, own_contact, {3: (15, 20), 4: (20,)}, offset=1)
+        self._values = 3
+
+        def build(call: Any, count: int, slopes: Any) -> Law:
+            self._values = count
+            return own_contact(call, count, slopes)
+
+        self.law = self._law(None, examples, build, {3: (15, 20), 4: (20,)}, offset=1)
+
+    @property
+    def axle_couple(self) -> bool:
+        """True where the function returns the moment about the axle too."""
+        return self._values == 4
 
     def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
         return np.array([radius_of(radius), *self.values])
@@ -206,6 +225,11 @@ class SpringContact(Contact):
     jumps at touchdown, as in (C.3), and a step of the simulation may have no solution."""
     rolling_resistance: float = quantity(0.0, "N s/m", checks.not_negative)
     """C_rr [N·s/m], ≥ 0: force against rolling per Rω."""
+
+    @property
+    def axle_couple(self) -> bool:
+        """True with rolling resistance, whose moment on the wheel is −R C_rr Rω."""
+        return self.rolling_resistance > 0.0
 
     def at_load(self, load: float | None) -> Self:
         stiffness = self.stiffness

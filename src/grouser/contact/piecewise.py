@@ -81,6 +81,11 @@ class ErpCfm(Contact):
     """μ, ≥ 0, or (μ_x, μ_y)."""
 
     @property
+    def axle_couple(self) -> bool:
+        """False: it has no rolling resistance."""
+        return False
+
+    @property
     def spring(self) -> PiecewiseLinear:
         """The same model as a spring and damper."""
         slip = None if self.force_dependent_slip is None else 1.0 / self.force_dependent_slip

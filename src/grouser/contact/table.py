@@ -140,6 +140,11 @@ class Table(Contact):
         return self.par
 
     @property
+    def axle_couple(self) -> bool:
+        """That of the model: between the nodes τ = −R f_x holds wherever it holds at them."""
+        return self.model.axle_couple
+
+    @property
     def parameters(self) -> tuple[()]:
         """None: the numbers are in the table."""
         return ()
