@@ -20,6 +20,7 @@ MODELS = {
     "soil isotropic": Ishigami(isotropic_shear=0.03, damping=0.0),
     "soil deep rut": Ishigami(sinkage_ratio=1.1, n=1.2, points=6),
     "soil no rut": Ishigami(sinkage_ratio=0.0, n=0.8, a_1=0.1, ploughing=False),
+    "soil with bow wave": Ishigami(bow_wave=1.0),
 }
 SMOOTH = [name for name in MODELS if name not in ("pyramid", "cone", "ellipse", "as printed", "erp")]
 each = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
