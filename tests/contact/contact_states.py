@@ -16,8 +16,8 @@ def differences(model, v, r_omega, dz, wheel=WHEEL):
     """Central differences of (f, τ), and at which states they are no use: a kink lies within the step."""
 
     def value(v, r_omega, dz):
-        force, torque = (ask(v, r_omega, dz, **wheel) for ask in (model.force, model.axle_torque))
-        return np.column_stack((force, -torque))
+        force, torque = (ask(v, r_omega, dz, **wheel) for ask in (model.force, model.torque))
+        return np.column_stack((force, torque))
 
     x = np.column_stack((v, r_omega, dz))
     J = np.empty((len(x), 4, 5))

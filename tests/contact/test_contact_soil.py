@@ -121,7 +121,7 @@ def test_the_bow_wave_resists_travel_and_turns_no_wheel(V):
         state = ([V - r_omega, 0.1, 0.0], r_omega, -12 * MM)
         wave = model.force(*state, **WHEEL) - SHARP.force(*state, **WHEEL)
         np.testing.assert_allclose(wave, (-np.sign(V) * 0.7 * bow_wave_by_hand(12 * MM), 0, 0), rtol=1e-9, atol=1e-9)
-        assert model.axle_torque(*state, **WHEEL) == SHARP.axle_torque(*state, **WHEEL)
+        assert model.torque(*state, **WHEEL) == SHARP.torque(*state, **WHEEL)
 
 
 def test_on_the_spot_there_is_no_bow_wave():

@@ -42,7 +42,7 @@ def test_table_is_within_one_per_cent_of_its_law(soil, soft, tyre):
         law = table.model.force(*states, **wheel)
         peak = np.linalg.norm(law, axis=1).max()
         off = np.linalg.norm(table.force(*states) - law, axis=1)
-        turned = np.abs(table.axle_torque(*states) - table.model.axle_torque(*states, **wheel)) / table.radius
+        turned = np.abs(table.torque(*states) - table.model.torque(*states, **wheel)) / table.radius
         for error in (off, turned):
             assert error.max() < 0.01 * peak
             assert np.sqrt(np.mean(error**2)) < 0.003 * peak
@@ -114,10 +114,10 @@ def test_friction_of_a_tabulated_tyre_stays_within_its_bound(tyre):
 
 def test_mirrored_motion_gives_mirrored_force_and_torque(soft):
     v, r_omega, dz = driving(2000)
-    f, torque = soft.force(v, r_omega, dz), soft.axle_torque(v, r_omega, dz)
+    f, torque = soft.force(v, r_omega, dz), soft.torque(v, r_omega, dz)
     for mirror, turn in (((1, -1, 1), 1.0), ((-1, 1, 1), -1.0)):
         np.testing.assert_allclose(soft.force(v * mirror, turn * r_omega, dz) * mirror, f, rtol=1e-11)
-        np.testing.assert_allclose(turn * soft.axle_torque(v * mirror, turn * r_omega, dz), torque, rtol=1e-11)
+        np.testing.assert_allclose(turn * soft.torque(v * mirror, turn * r_omega, dz), torque, rtol=1e-11)
 
 
 def test_nothing_is_read_past_the_edge(soil):
