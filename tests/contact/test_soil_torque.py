@@ -87,6 +87,22 @@ def test_torque_is_the_moment_of_the_stresses(soil, state):
     assert at(soil, *state) == pytest.approx(rim.integral(moment), rel=1e-6, abs=1e-4 * scale)
 
 
+@pytest.mark.parametrize("soil", [SHARP, ISOTROPIC, FIRM], ids=["simulant", "isotropic", "firm"])
+@pytest.mark.parametrize("state", STATES)
+def test_force_is_the_sum_of_the_stresses(soil, state):
+    """Thrust less compaction, lateral shear, and what carries the wheel: T (C.30)–(C.32) by SciPy."""
+    V, v_y, W, h = state
+    soil = replace(soil, ploughing=False)
+    rim = Rim(soil, *state)
+    expected = (
+        rim.integral(lambda theta: rim.tau(theta)[0] * math.cos(theta) - rim.sigma(theta) * math.sin(theta)),
+        rim.integral(lambda theta: rim.tau(theta)[1]),
+        rim.integral(lambda theta: rim.tau(theta)[0] * math.sin(theta) + rim.sigma(theta) * math.cos(theta)),
+    )
+    force = soil.force([V - W, v_y, 0.0], W, -h, **WHEEL)
+    assert force == pytest.approx(expected, rel=1e-6, abs=1e-4 * force[2])
+
+
 @pytest.mark.parametrize("soil", [SHARP, ISOTROPIC], ids=["simulant", "isotropic"])
 @pytest.mark.parametrize("state", STATES[:-1])
 def test_the_motor_pays_for_pull_compaction_and_slip(soil, state):
