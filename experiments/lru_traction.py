@@ -28,7 +28,6 @@ from grouser.terrain import Terrain
 from grouser.traction.control import TractionControl
 from grouser.traction.loop import PLANAR, ClosedLoop, LoopRecord, Sensors, drive_loop
 from grouser.traction.path import Path, PurePursuit, ellipse
-from grouser.traction.soil_work import soil_work
 from grouser.vehicles import Vehicle, vehicle
 
 SOILS: dict[str, Contact] = {
@@ -193,7 +192,7 @@ def drive_path(
 def measure(plant: Dynamics, run: Run, record: LoopRecord, path: Path) -> Drive:
     """Slip on the climb, vertical acceleration, energy, time and deviation of a drive up to the end of its path.
 
-    Energy is that of motors which pay for the soil's work too; `rim_energy_per_m` is what the plant's motors felt.
+    Energy is what the motors put in: the soil's torque about the axles is in `run.power`.
     """
     end = int(np.argmax(record.along >= path.length - 1e-6))
     n = round(float(record.time[end]) / run.dt)
@@ -207,9 +206,7 @@ def measure(plant: Dynamics, run: Run, record: LoopRecord, path: Path) -> Drive:
     driven = run.dt * np.linalg.norm(run.velocity[:n, 3:6], axis=1)
     vertical = vertical_acceleration(run)[:n]
     assert run.power is not None
-    energy, rim_energy = (
-        run.dt * float(np.maximum(power[:n], 0.0).sum()) for power in (soil_work(run, plant).motor_power, run.power)
-    )
+    energy = run.dt * float(np.maximum(run.power[:n], 0.0).sum())
     weight = climbing * driven
     return Drive(
         run=run,
@@ -224,7 +221,6 @@ def measure(plant: Dynamics, run: Run, record: LoopRecord, path: Path) -> Drive:
             "az_peak": float(np.abs(vertical).max()),
             "az_rms": float(np.sqrt(np.mean(vertical**2))),
             "energy_per_m": energy / float(driven.sum()),
-            "rim_energy_per_m": rim_energy / float(driven.sum()),
             "seconds": float(record.time[end]),
             "off_rms": float(np.sqrt(np.mean(record.off[: end + 1] ** 2))),
             "off_most": float(np.abs(record.off[: end + 1]).max()),
@@ -273,12 +269,10 @@ def _notes(rows: list[Row], grounds: int) -> list[str]:
         f"Means over grounds (here {grounds}); lower_… is on how many of them control lowered a value. Slip is the "
         "true |s| of (6.4) on the climb, its mean over distance; az is the vertical acceleration of the body; energy "
         "is what the motors put in, none is taken back.",
-        "Energy per metre has the soil's work in it: the torque of the stresses along the rim, computed from the drive "
-        "after it (traction.soil_work). The motors of the drive felt the pull at the rim alone, rim_energy_per_m. They "
-        "have no limit and hold their rates; that the soil's torque would not change the drive is an assumption.",
+        "Energy per metre has the soil's work in it: motors turn their wheels against the torque of the stresses along "
+        "the rim.",
         f"With control: mean slip {changes('slip_mean')}; peak acceleration {changes('az_peak')}; energy per metre "
-        f"{changes('energy_per_m')}, at the rim alone {changes('rim_energy_per_m')}; time {changes('seconds')}: the "
-        "drive takes longer.",
+        f"{changes('energy_per_m')}; time {changes('seconds')}: the drive takes longer.",
         "In the paper slip falls notably on the climb and peak acceleration by more than half, in one drive each way "
         "and without ground truth; it prints no other numbers.",
         "In soil whose strength does not depend on speed the slope asks for the same slip at any speed, so that going "

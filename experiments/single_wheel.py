@@ -323,7 +323,7 @@ def _notes(points: Points, fits: dict[tuple[str, str], Fit], rows: list[Row]) ->
     own = PAPER[0]
     notes.append(
         "Up to 45° measured sinkage is least near free rolling and grows both ways, with grousers almost to the depth "
-        "of a locked wheel. The model has no grousers, no soil pushed ahead of a braked wheel and none above the axle. "
+        "of a locked wheel. The model has no grousers and no soil above the axle, and is fitted without its bow wave. "
         "Where parameters end at their bounds a fit describes these curves, not the sand: the authors' own has "
         f"c {1e-3 * own['cohesion']:g} kPa, φ {own['friction_angle_deg']:g}°, shear modulus "
         f"{1e3 * own['shear_modulus']:g} mm. A start is unsettled if its limit of evaluations stopped it; a better "

@@ -22,7 +22,7 @@ def mine(v, r_omega, dz, *, k_p=1e4, k_d=500.0, slip=1e3, friction=gr.param(0.8,
 
 def test_own_model_equals_the_built_in_one():
     states = random_states(4000, slip=0.3)
-    for method in ("force", "axle_torque"):
+    for method in ("force", "torque"):
         own, built_in = (getattr(model, method)(*states, **WHEEL) for model in (mine, BUILT_IN))
         np.testing.assert_allclose(own, built_in, rtol=1e-13)
     wanted = BUILT_IN.jacobian(*states, **WHEEL)
@@ -69,7 +69,7 @@ def rolling_slopes(v, r_omega, dz, *, k, c, drag):
 @pytest.mark.parametrize("jacobian", [None, rolling_slopes])
 def test_a_model_may_give_its_own_torque(jacobian):
     model = contact.law(jacobian=jacobian)(rolling)
-    assert model.axle_torque([0.0, 0.0, 0.0], 1.0, -0.01) == pytest.approx(0.03 * 100.0 * np.tanh(1.0))
+    assert model.torque([0.0, 0.0, 0.0], 1.0, -0.01) == pytest.approx(-0.03 * 100.0 * np.tanh(1.0))
     check_jacobian(model, *random_states(500))
 
 
@@ -126,6 +126,6 @@ def test_a_model_says_whether_its_torque_is_that_of_a_force_at_the_contact_point
     states = random_states(1000)
     for model, couple in models.items():
         assert model.axle_couple is couple
-        force, torque = (ask(*states, **WHEEL) for ask in (model.force, model.axle_torque))
-        off = np.abs(torque - WHEEL["radius"] * force[:, 0]).max() / np.abs(torque).max()
+        force, torque = (ask(*states, **WHEEL) for ask in (model.force, model.torque))
+        off = np.abs(torque + WHEEL["radius"] * force[:, 0]).max() / np.abs(torque).max()
         assert off > 1e-3 if couple else off < 1e-13

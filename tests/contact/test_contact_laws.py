@@ -20,6 +20,7 @@ MODELS = {
     "soil isotropic": Ishigami(isotropic_shear=0.03, damping=0.0),
     "soil deep rut": Ishigami(sinkage_ratio=1.1, n=1.2, points=6),
     "soil no rut": Ishigami(sinkage_ratio=0.0, n=0.8, a_1=0.1, ploughing=False),
+    "soil with bow wave": Ishigami(bow_wave=1.0),
 }
 SMOOTH = [name for name in MODELS if name not in ("pyramid", "cone", "ellipse", "as printed", "erp")]
 each = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -75,30 +76,34 @@ def test_ice_without_friction_gives_only_normal_force(model):
 
 
 @each
-def test_mirrored_motion_gives_mirrored_force(model):
+def test_mirrored_motion_gives_mirrored_force_and_torque(model):
     v, r_omega, dz = random_states(3000, seed=4)
-    f = model.force(v, r_omega, dz, **WHEEL)
-    left = model.force(v * (1, -1, 1), r_omega, dz, **WHEEL) * (1, -1, 1)
-    back = model.force(v * (-1, 1, 1), -r_omega, dz, **WHEEL) * (-1, 1, 1)
-    scale = np.abs(f).max()
-    np.testing.assert_allclose(left, f, rtol=0, atol=1e-12 * scale)
-    np.testing.assert_allclose(back, f, rtol=0, atol=1e-12 * scale)
+    f, torque = (ask(v, r_omega, dz, **WHEEL) for ask in (model.force, model.torque))
+    for mirror, turn in (((1, -1, 1), 1.0), ((-1, 1, 1), -1.0)):
+        mirrored = v * mirror, turn * r_omega, dz
+        np.testing.assert_allclose(model.force(*mirrored, **WHEEL) * mirror, f, rtol=0, atol=1e-12 * np.abs(f).max())
+        turned = turn * model.torque(*mirrored, **WHEEL)
+        np.testing.assert_allclose(turned, torque, rtol=0, atol=1e-12 * np.abs(torque).max())
 
 
 @each
-def test_force_has_no_jump_through_zero_slip_and_zero_speed(model):
+def test_force_and_torque_have_no_jump_through_zero_slip_and_zero_speed(model):
     # Both sides of v_x = 0, v_y = 0, V_x = 0 and Rω = 0, from states around rest: the jump is a step's worth of slope.
     grid = np.array([-0.3, -1e-3, 0.0, 1e-3, 0.3])
     v_x, v_y, r_omega = (a.ravel() for a in np.meshgrid(grid, grid, grid, indexing="ij"))
     v = np.stack((v_x, v_y, 0 * v_x), -1)
-    f = model.force(v, r_omega, -0.01, **WHEEL)
+
+    def at(v, r_omega):
+        force, torque = (ask(v, r_omega, -0.01, **WHEEL) for ask in (model.force, model.torque))
+        return np.concatenate((force, torque[..., None] / WHEEL["radius"]), axis=-1)
+
+    f = at(v, r_omega)
     assert np.isfinite(f).all()
     tiny = 1e-11
     for direction in np.vstack((np.eye(3), -np.eye(3))) * tiny:
-        w = v + direction * (1, 1, 0)
-        g = model.force(w, r_omega + direction[2], -0.01, **WHEEL)
+        g = at(v + direction * (1, 1, 0), r_omega + direction[2])
         assert (np.abs(g - f).max(axis=1) < 1e-6 * f[:, 2]).all()
-    assert (model.force(np.zeros(3), 0.0, -0.01, **WHEEL)[:2] == 0.0).all()
+    assert (at(np.zeros(3), 0.0)[[0, 1, 3]] == 0.0).all()
 
 
 @each_smooth

@@ -105,6 +105,30 @@ def test_ploughing_equals_its_integral_and_resists(ratio):
     np.testing.assert_allclose(side, (0.0, -ploughing_by_hand(12 * MM, ratio), 0.0), rtol=1e-6, atol=1e-9)
 
 
+def bow_wave_by_hand(h, b=0.11):
+    """b R_b(h) of (C.34)."""
+    phi, x_c = np.radians(37.2), np.radians(26.4)
+    d_1 = 1 / np.tan(x_c) + np.tan(x_c + phi)
+    d_2 = 1 / np.tan(x_c) + np.tan(phi) / np.tan(x_c) ** 2
+    return b * d_1 * (800.0 * h + d_2 * 1600.0 * 9.81 * h**2 / 2)
+
+
+@pytest.mark.parametrize("V", [0.6, -0.6])
+def test_the_bow_wave_resists_travel_and_turns_no_wheel(V):
+    """Whatever the spin: driven, locked, or turned against its travel."""
+    model = replace(SHARP, bow_wave=0.7)
+    for r_omega in (1.0, 0.0, -1.0):
+        state = ([V - r_omega, 0.1, 0.0], r_omega, -12 * MM)
+        wave = model.force(*state, **WHEEL) - SHARP.force(*state, **WHEEL)
+        np.testing.assert_allclose(wave, (-np.sign(V) * 0.7 * bow_wave_by_hand(12 * MM), 0, 0), rtol=1e-9, atol=1e-9)
+        assert model.torque(*state, **WHEEL) == SHARP.torque(*state, **WHEEL)
+
+
+def test_on_the_spot_there_is_no_bow_wave():
+    state = ([-1.0, 0.0, 0.0], 1.0, -12 * MM)
+    assert (Ishigami(bow_wave=1.0).force(*state, **WHEEL) == Ishigami().force(*state, **WHEEL)).all()
+
+
 def test_isotropic_soil_shears_against_the_displacement():
     # A locked wheel dragged askew moves the soil one way everywhere, but for the curvature of its rim.
     model = Ishigami(isotropic_shear=0.02, ploughing=False, smoothing=1e-6, points=8)

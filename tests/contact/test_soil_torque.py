@@ -67,7 +67,7 @@ class Rim:
 
 
 def at(soil, V, v_y, W, h, v_z=0.0):
-    return soil.axle_torque([V - W, v_y, v_z], W, -h, **WHEEL)
+    return soil.torque([V - W, v_y, v_z], W, -h, **WHEEL)
 
 
 @pytest.mark.parametrize("soil", [SHARP, ISOTROPIC, FIRM], ids=["simulant", "isotropic", "firm"])
@@ -84,13 +84,29 @@ def test_torque_is_the_moment_of_the_stresses(soil, state):
 
     # Two panels of 40 Gauss points; a kink of the shear stress within one leaves 1e-4 of the torque's scale.
     scale = R * soil.force([0, 0, 0], 1.0, -state[3], **WHEEL)[2]
-    assert at(soil, *state) == pytest.approx(-rim.integral(moment), rel=1e-6, abs=1e-4 * scale)
+    assert at(soil, *state) == pytest.approx(rim.integral(moment), rel=1e-6, abs=1e-4 * scale)
+
+
+@pytest.mark.parametrize("soil", [SHARP, ISOTROPIC, FIRM], ids=["simulant", "isotropic", "firm"])
+@pytest.mark.parametrize("state", STATES)
+def test_force_is_the_sum_of_the_stresses(soil, state):
+    """Thrust less compaction, lateral shear, and what carries the wheel: T (C.30)–(C.32) by SciPy."""
+    V, v_y, W, h = state
+    soil = replace(soil, ploughing=False)
+    rim = Rim(soil, *state)
+    expected = (
+        rim.integral(lambda theta: rim.tau(theta)[0] * math.cos(theta) - rim.sigma(theta) * math.sin(theta)),
+        rim.integral(lambda theta: rim.tau(theta)[1]),
+        rim.integral(lambda theta: rim.tau(theta)[0] * math.sin(theta) + rim.sigma(theta) * math.cos(theta)),
+    )
+    force = soil.force([V - W, v_y, 0.0], W, -h, **WHEEL)
+    assert force == pytest.approx(expected, rel=1e-6, abs=1e-4 * force[2])
 
 
 @pytest.mark.parametrize("soil", [SHARP, ISOTROPIC], ids=["simulant", "isotropic"])
 @pytest.mark.parametrize("state", STATES[:-1])
 def test_the_motor_pays_for_pull_compaction_and_slip(soil, state):
-    """T ω = f·V + the work that the rim does on the soil, point by point in the world's frame."""
+    """−τ ω = f·V + the work that the rim does on the soil, point by point in the world's frame."""
     V, v_y, W, h = state
     soil = replace(soil, ploughing=False)
     rim, omega = Rim(soil, *state), W / R
@@ -108,7 +124,7 @@ def test_the_motor_pays_for_pull_compaction_and_slip(soil, state):
     slipping = rim.integral(lambda theta: rim.tau(theta)[0] * (W - V * math.cos(theta)) - rim.tau(theta)[1] * v_y)
     assert compaction + slipping == pytest.approx(into_soil, rel=1e-6)
     force = soil.force([V - W, v_y, 0.0], W, -h, **WHEEL)
-    assert at(soil, *state) * omega == pytest.approx(force[0] * V + force[1] * v_y + into_soil, rel=1e-3)
+    assert -at(soil, *state) * omega == pytest.approx(force[0] * V + force[1] * v_y + into_soil, rel=1e-3)
 
 
 def test_without_slip_a_shallow_wheel_lacks_bekkers_compaction():
@@ -118,7 +134,7 @@ def test_without_slip_a_shallow_wheel_lacks_bekkers_compaction():
     for h in (4e-3, 1e-3, 0.25e-3):
         force = soil.force([0, 0, 0], 1.0, -h, **WHEEL)
         bekker = B * (soil.k_c / B + soil.k_phi) * h**2 / 2
-        off.append((at(soil, 1.0, 0.0, 1.0, h) / R - force[0]) / bekker - 1.0)
+        off.append((-at(soil, 1.0, 0.0, 1.0, h) / R - force[0]) / bekker - 1.0)
     # The rim's own slip, 1 − cos θ of its way, costs the rest: it falls with θ_f² or faster, h by h.
     assert 0.0 < off[2] < off[1] / 2 < off[0] / 4
     assert off[2] < 0.01
@@ -141,7 +157,7 @@ def test_backwards_it_resists_the_other_way(state):
     ahead = at(Ishigami(), V, v_y, W, h)
     assert at(Ishigami(), -V, v_y, -W, h) == pytest.approx(-ahead, rel=1e-12)
     if W >= V:
-        assert ahead > 0.0
+        assert ahead < 0.0
 
 
 def test_it_grows_and_vanishes_as_the_force_does():
@@ -156,28 +172,28 @@ def test_it_grows_and_vanishes_as_the_force_does():
 
 def test_shapes_broadcast_as_those_of_the_force():
     v = np.zeros((4, 1, 3))
-    torque = Ishigami().axle_torque(v, [0.5, 1.0, -1.0], -0.01, **WHEEL)
+    torque = Ishigami().torque(v, [0.5, 1.0, -1.0], -0.01, **WHEEL)
     assert torque.shape == (4, 3)
-    assert (torque[:, :2] > 0.0).all()
-    assert (torque[:, 2] < 0.0).all()
+    assert (torque[:, :2] < 0.0).all()
+    assert (torque[:, 2] > 0.0).all()
 
 
 def test_a_table_gives_the_torque_of_its_model():
     soil = Ishigami()
     table = Table(soil, **WHEEL)
     state = ([-0.2, 0.1, 0.0], 1.0, -0.015)
-    assert table.axle_torque(*state, **WHEEL) == table.axle_torque(*state)
+    assert table.torque(*state, **WHEEL) == table.torque(*state)
     r = np.random.default_rng(3)
     r_omega = r.choice((-1, 1), 5000) * r.uniform(0.5, 1.5, 5000)
     v = np.stack((r_omega * r.uniform(-0.8, 0.4, 5000), r.uniform(-0.4, 0.4, 5000), r.uniform(-0.05, 0.05, 5000)), -1)
     states = v, r_omega, -r.uniform(0.0, 0.04, 5000)
-    exact = soil.axle_torque(*states, **WHEEL)
+    exact = soil.torque(*states, **WHEEL)
     # As far off as its forces are: a per cent of the largest, a third of that in the mean.
-    off = np.abs(table.axle_torque(*states) - exact) / np.abs(exact).max()
+    off = np.abs(table.torque(*states) - exact) / np.abs(exact).max()
     assert off.max() < 0.02
     assert np.sqrt(np.mean(off**2)) < 0.003
     with pytest.raises(SimulationError, match="made for a wheel radius"):
-        table.axle_torque(*state, radius=0.2)
+        table.torque(*state, radius=0.2)
 
 
 @law
@@ -188,22 +204,22 @@ def pulling(v, r_omega, dz):
 def test_a_force_at_one_point_turns_the_wheel_at_its_radius():
     state = ([-0.2, 0.1, 0.0], 1.0, -0.015)
     load = {"load": 100.0}
-    tyre = Pacejka().axle_torque(*state, **WHEEL, **load)
-    assert tyre == pytest.approx(R * Pacejka().force(*state, **WHEEL, **load)[0])
-    assert pulling.axle_torque(*state, radius=0.5) == pytest.approx(1.5)
+    tyre = Pacejka().torque(*state, **WHEEL, **load)
+    assert tyre == pytest.approx(-R * Pacejka().force(*state, **WHEEL, **load)[0])
+    assert pulling.torque(*state, radius=0.5) == pytest.approx(-1.5)
 
 
 def test_rolling_resistance_turns_a_wheel_back_without_pull():
     """Its force on the body is −C_rr Rω and its moment on the wheel R C_rr Rω more: the body's way pays it."""
     free, dragging = PiecewiseLinear(stiffness=1e4), PiecewiseLinear(stiffness=1e4, rolling_resistance=7.0)
     state = ([0.0, 0.0, 0.0], 2.0, -0.01)
-    assert free.axle_torque(*state, radius=R) == 0.0
+    assert free.torque(*state, radius=R) == 0.0
     assert dragging.force(*state, radius=R)[0] == pytest.approx(-14.0)
-    assert dragging.axle_torque(*state, radius=R) == pytest.approx(0.0)
+    assert dragging.torque(*state, radius=R) == pytest.approx(0.0)
 
 
 def test_a_torque_needs_a_radius():
     with pytest.raises(SimulationError, match="radius"):
-        PiecewiseLinear(stiffness=1e4).axle_torque([0, 0, 0], 1.0, -0.01)
+        PiecewiseLinear(stiffness=1e4).torque([0, 0, 0], 1.0, -0.01)
     with pytest.raises(SimulationError, match="no radius"):
-        Ishigami().axle_torque([0, 0, 0], 1.0, -0.01)
+        Ishigami().torque([0, 0, 0], 1.0, -0.01)

@@ -75,8 +75,7 @@ def test_the_jacobian_of_the_soil_is_its_derivative():
         h[k] = 1e-6
         ahead, behind = ((x + s * h) for s in (1.0, -1.0))
         sides = [
-            (*soil.force(y[:3], y[3], y[4], **WHEEL), -soil.axle_torque(y[:3], y[3], y[4], **WHEEL))
-            for y in (ahead, behind)
+            (*soil.force(y[:3], y[3], y[4], **WHEEL), soil.torque(y[:3], y[3], y[4], **WHEEL)) for y in (ahead, behind)
         ]
         slope = np.subtract(*sides) / 2e-6
         assert J[:3, k] == pytest.approx(slope[:3], rel=1e-5, abs=1e-5 * np.abs(J[:3]).max())

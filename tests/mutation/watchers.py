@@ -29,7 +29,7 @@ WATCHERS = {
     "actuation/": ["tests/actuation", "tests/dynamics", "tests/physics/test_own_functions.py"],
     "contact/search": [*CONTACT, *MOTION],
     "contact/geometry": [*CONTACT, *MOTION],
-    "contact/": ["tests/contact", "tests/traction/test_soil_work.py", *DYNAMICS],
+    "contact/": ["tests/contact", *DYNAMICS],
     "dynamics/": DYNAMICS,
     "fusion/": ["tests/fusion"],
     "gym/": ["tests/gym"],

@@ -78,7 +78,7 @@ def contacts() -> None:
     wheel = {"radius": 0.3, "width": 0.1, "load": 100.0}
     for model in models:
         model.jacobian([0.1, 0.0, 0.0], 1.0, -0.01, **wheel)
-        model.axle_torque([0.1, 0.0, 0.0], 1.0, -0.01, **wheel)
+        model.torque([0.1, 0.0, 0.0], 1.0, -0.01, **wheel)
     gr.contact.Table(models[-1], radius=0.3, width=0.1).force([0.1, 0.0, 0.0], 1.0, -0.01, **wheel)
 
 

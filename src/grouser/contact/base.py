@@ -85,13 +85,13 @@ class Contact(Parametric, ABC):
         """
         return self._evaluate(v, r_omega, dz, wheel)[0][..., :3]
 
-    def axle_torque(self, v: ArrayLike, r_omega: ArrayLike, dz: ArrayLike, **wheel: Unpack[Wheel]) -> FloatArray:
-        """Torque of the ground about the wheel's axle [N m], positive against spinning ahead, shape (…): −τ of the law.
+    def torque(self, v: ArrayLike, r_omega: ArrayLike, dz: ArrayLike, **wheel: Unpack[Wheel]) -> FloatArray:
+        """Moment τ of the ground on the wheel about its +y axle [N m], shape (…); negative against spinning ahead.
 
-        A force at the contact point gives R f_x, and rolling resistance R C_rr Rω; models whose stresses act along the
-        rim give theirs. Arguments as in `force`; the radius [m] is needed.
+        A force at the contact point gives −R f_x, and rolling resistance −R C_rr Rω more; models whose stresses act
+        along the rim give theirs. Arguments as in `force`; the radius [m] is needed.
         """
-        torque = -self._evaluate(v, r_omega, dz, wheel)[0][..., 3]
+        torque = self._evaluate(v, r_omega, dz, wheel)[0][..., 3]
         if np.isnan(torque).any() and wheel.get("radius") is None:
             raise SimulationError(f"{type(self).__name__}: a torque needs the wheel's radius; give it [m]")
         return torque
@@ -99,7 +99,7 @@ class Contact(Parametric, ABC):
     def jacobian(self, v: ArrayLike, r_omega: ArrayLike, dz: ArrayLike, **wheel: Unpack[Wheel]) -> FloatArray:
         """∂(f_x, f_y, f_z, τ)/∂(v_x, v_y, v_z, Rω, Δz), shape (…, 4, 5); arguments as in `force`.
 
-        τ is the moment of the ground on the wheel about its +y axle; its row is NaN where no radius is given.
+        τ as in `torque`; its row is NaN where no radius is given.
         """
         return self._evaluate(v, r_omega, dz, wheel)[1]
 

@@ -23,10 +23,11 @@ class Ishigami(Contact):
     Defaults are the lunar soil simulant of T Table C.2, in SI units. Sinkage is −Δz. Once the wheel is in to its
     axle, force grows in proportion to sinkage.
 
-    The torque about the axle is that of the shear stresses, R² b ∫ τ_x(θ) dθ against the spin; times ω it is the power
-    a motor needs: that of f_x at the axle's speed, and what compacts and shears the soil. In a run the force acts at
-    the contact point, T (C.1), and the motor feels R f_x alone: energy per metre of `run.power` comes out too low, on
-    level ground nearly zero. `grouser.traction.soil_work` adds what is missing.
+    f_x is the drawbar pull: thrust of the shear stresses less the horizontal part of the normal stresses, which is
+    Bekker's compaction resistance, and less the bow wave's. The torque about the axle is that of the shear stresses
+    alone, R² b ∫ τ_x(θ) dθ against the spin. Times ω it is the power a motor needs: that of f_x at the axle's speed,
+    and what compacts, shears and pushes the soil. Resistance thus reaches the axle without turning the wheel, so
+    τ ≠ −R f_x, a wheel without torque slows down, and a driven one needs torque on level ground.
     """
 
     law = laws.ishigami
@@ -60,6 +61,9 @@ class Ishigami(Contact):
     """Shear modulus K [m] of isotropic soil, which shears along the displacement (Jia et al.); None: k_x and k_y."""
     ploughing: bool = True
     """Whether soil pushed aside by the wheel's side resists (the bulldozing of (C.34))."""
+    bow_wave: float = quantity(0.0, "1", checks.not_negative)
+    """Share of b R_b(h), (C.34) over the wheel's width, with which soil pushed ahead resists travel, ≥ 0. T has none; L
+    §5.1 names it. With 0 the simulant carries a wheel on level ground at a slip of about zero, sand measures 0.1."""
     damping: float = quantity(2.5, "s/m", checks.not_negative)
     """[s/m], ≥ 0: force is multiplied by 1 − damping v_z, never below zero. Not in T; at its load a wheel has the
     K_d of the other models, and sand gives nothing back."""
@@ -99,8 +103,6 @@ class Ishigami(Contact):
         cot_c = 1.0 / math.tan(self.destructive_angle)
         D_1 = cot_c + math.tan(self.destructive_angle + self.friction_angle)
         D_2 = cot_c + cot_c * cot_c * tan_phi
-        if not self.ploughing:
-            D_1 = 0.0
         nodes, weights = np.polynomial.legendre.leggauss(self.points)
         header = np.zeros(laws.NODES)
         header[laws.RADIUS], header[laws.WIDTH] = R, b
@@ -110,8 +112,9 @@ class Ishigami(Contact):
         header[laws.K_X], header[laws.K_X_BETA] = self.shear_x
         header[laws.K_Y], header[laws.K_Y_BETA] = self.shear_y
         header[laws.ISOTROPIC] = self.isotropic_shear or 0.0
-        header[laws.PLOUGH_1] = D_1 * self.cohesion
-        header[laws.PLOUGH_2] = 0.5 * D_1 * D_2 * self.density * GRAVITY
+        resistance = D_1 * np.array([self.cohesion, 0.5 * D_2 * self.density * GRAVITY])
+        header[[laws.PLOUGH_1, laws.PLOUGH_2]] = resistance * self.ploughing
+        header[[laws.BOW_1, laws.BOW_2]] = resistance * self.bow_wave * b
         header[laws.DAMPING], header[laws.EPSILON] = self.damping, self.smoothing
         header[laws.DEEPEST] = R / max(1.0, self.sinkage_ratio)
         header[laws.POINTS] = self.points

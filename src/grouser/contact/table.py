@@ -22,7 +22,11 @@ OTHER_SPEEDS = (0.5, 2.0)
 
 @dataclass(frozen=True)
 class TableError:
-    """Difference between a table and its law at random states between the nodes, over the law's largest force."""
+    """Difference between a table and its law at random states between the nodes.
+
+    That of force is over the law's largest force, that of torque over this force times the radius. Both are largest
+    for a wheel that hardly turns and is dragged sideways.
+    """
 
     max: float
     """Largest, at the speed the table was made at, a ratio."""
@@ -32,6 +36,10 @@ class TableError:
     """Largest ratio at half to twice that speed, where the law may not depend on slip alone."""
     rms_other_speeds: float
     """Root mean square there, a ratio."""
+    torque_max: float
+    """Largest difference of the torque, at the speed the table was made at, a ratio."""
+    torque_rms: float
+    """Root mean square of it, a ratio."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -41,9 +49,9 @@ class Table(Contact):
     The table spans every direction of (V_x, v_y, Rω), so all of slip ratio and slip angle, forwards and in reverse,
     and penetration to a depth. Force and axle torque are sampled at one speed and taken to depend on slip, not on
     speed; below its smoothing speed the table is regular in the same way as the built-in laws. Vertical velocity
-    scales them by 1 − δ(Δz) v_z, with δ from the law; lateral force that has its full size at any slip angle is
-    tabulated apart. The law must be symmetric left to right and front to back. The error of all this is measured when
-    the table is made: `error`.
+    scales them by 1 − δ(Δz) v_z, with δ from the law; what has its full size at any slip, as soil pushed aside or ahead
+    resists, is tabulated apart. The law must be symmetric left to right and front to back. The error of all this is
+    measured when the table is made: `error`.
     """
 
     law = laws.table
@@ -88,7 +96,7 @@ class Table(Contact):
         speed: at which to sample the law [m/s]; what is usual for the vehicle.
         smoothing: ε [m/s]; the model's own if None, or 0.05.
         cells: of the table along slip, sideslip and penetration.
-        tolerance: of `error.max` and `error.rms_other_speeds`, above which the table is refused.
+        tolerance: of `error.max`, `error.rms_other_speeds` and `error.torque_rms`, above which the table is refused.
         """
         if not isinstance(model, Contact):
             raise SimulationError(f"Table: {model!r:.40} is not a contact model")
@@ -112,9 +120,10 @@ class Table(Contact):
             model=model, radius=R, width=width, load=load, depth=deepest, speed=at, par=par, _law_par=bound.parameters,
             slip_by_wheel_speed=model.slip_by_wheel_speed, fingerprint=hashlib.sha256(made_of).hexdigest()[:16],
         )  # fmt: skip
-        error = TableError(*self._compare(eps, (1.0, 1.0)), *self._compare(eps, OTHER_SPEEDS))
+        force, torque = self._compare(eps, (1.0, 1.0))
+        error = TableError(*force, *self._compare(eps, OTHER_SPEEDS)[0], *torque)
         self.__dict__["error"] = error
-        off = max(error.max, error.rms_other_speeds)
+        off = max(error.max, error.rms_other_speeds, error.torque_rms)
         if not off <= tolerance:
             raise SimulationError(
                 f"Table of {type(model).__name__}: off by {100 * off:.3g} % of the largest force, more than "
@@ -158,8 +167,8 @@ class Table(Contact):
         self.pack(radius, width, load)
         return {"radius": self.radius, "width": self.width, "load": self.load}
 
-    def _compare(self, epsilon: float, speeds: tuple[float, float]) -> tuple[float, float]:
-        """Largest and rms difference from the law: forwards and back, left and right, between the nodes."""
+    def _compare(self, epsilon: float, speeds: tuple[float, float]) -> list[tuple[float, float]]:
+        """Largest and rms difference from the law, of force and of torque: both ways, both sides, between the nodes."""
         random = np.random.default_rng(1)
         a, b, u = random.uniform(0.0, 1.0, (3, SAMPLES))
         speed = self.speed * random.uniform(*speeds, SAMPLES)
@@ -174,41 +183,46 @@ class Table(Contact):
         found, _ = sample(self.bind(None, None, None), x)
         peak = float(np.linalg.norm(wanted[:, :3], axis=1).max())
         if not np.isfinite(wanted).all() or peak == 0.0:
-            return np.inf, np.inf
-        off = np.linalg.norm((found - wanted)[:, :3], axis=1) / peak
-        return float(off.max()), float(np.sqrt(np.mean(off**2)))
+            return 2 * [(np.inf, np.inf)]
+        off = (found - wanted) / peak
+        sizes = np.linalg.norm(off[:, :3], axis=1), np.abs(off[:, 3]) / self.radius
+        return [(float(size.max()), float(np.sqrt(np.mean(size**2)))) for size in sizes]
 
 
 def _tabulate(law: BoundLaw, n: list[int], depth: float, epsilon: float, speed: float) -> FloatArray:
-    """The table as the law reads it: header, nodes, and δ over penetration."""
+    """The table as the law reads it: header, nodes, and over penetration δ and what stands apart."""
     count = (n[0] + 1) * (n[1] + 1) * (n[2] + 1)
     x = np.empty((count, 2, 5))
     laws.node_states(n[0], n[1], n[2], depth, epsilon, speed, x)
     out, _ = sample(law, x.reshape(-1, 5))
     rolling = np.ascontiguousarray(x[: n[2] + 1, 0])
-    ploughs = _ploughing(law, rolling, epsilon)
+    apart = np.stack((_turning(law, rolling, epsilon, 1)[:, 1], *_turning(law, rolling, epsilon, 0)[:, [0, 3]].T))
     nodes = np.empty((count, laws.WIDE))
-    laws.fill_table(x, out.reshape(count, 2, 4), epsilon, ploughs, nodes)
+    laws.fill_table(x, out.reshape(count, 2, 4), epsilon, apart, nodes)
     # The damping of a wheel that rolls without slip.
     f, f_x = sample(law, rolling)
     damping = np.divide(-f_x[:, 12], f[:, 2], out=np.zeros(n[2] + 1), where=f[:, 2] > 0.0)
     header = np.zeros(laws.NODES)
     header[laws.N_A], header[laws.N_B], header[laws.N_U] = n
     header[laws.DEEPEST], header[laws.EPSILON] = depth, epsilon
-    return np.concatenate((header, nodes.ravel(), damping, ploughs))
+    return np.concatenate((header, nodes.ravel(), damping, apart.ravel()))
 
 
-def _ploughing(law: BoundLaw, rolling: FloatArray, epsilon: float) -> FloatArray:
-    """Lateral force per penetration that has its full size at the smallest slip angle, at the penetrations given.
+def _turning(law: BoundLaw, rolling: FloatArray, epsilon: float, axis: int) -> FloatArray:
+    """(f_x, f_y, f_z, τ) per penetration that turn over with the sign of V_x (axis 0) or of v_y (1), shape (n, 4).
 
-    At ten thousand times ε sideslip of 30 ε is no angle yet; what is linear in it is taken off.
+    Sampled at the penetrations of `rolling`. At a rim speed of ten thousand times ε a travel or sideslip of 30 ε is no
+    slip yet; what is linear in it is taken off.
     """
-    aside = []
-    for sideslip in (30.0 * epsilon, 60.0 * epsilon):
-        x = rolling.copy()
-        x[:, 0] = 0.0
-        x[:, 1] = sideslip
-        x[:, 3] = 1e4 * epsilon
-        aside.append(sample(law, x)[0][:, 1])
-    force: FloatArray = (2.0 * aside[0] - aside[1]) / -rolling[:, 4]
+    halves = []
+    for speed in (30.0 * epsilon, 60.0 * epsilon):
+        sides = []
+        for v in (speed, -speed):
+            x = rolling.copy()
+            x[:, 3] = 1e4 * epsilon
+            x[:, 0] = v - x[:, 3] if axis == 0 else 0.0
+            x[:, 1] = v if axis == 1 else 0.0
+            sides.append(sample(law, x)[0])
+        halves.append(0.5 * (sides[0] - sides[1]))
+    force: FloatArray = (2.0 * halves[0] - halves[1]) / -rolling[:, 4:]
     return force

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from grouser.traction.mode_driver import JointCommand, ModeDriver
     from grouser.traction.path import Path, PurePursuit, ellipse
     from grouser.traction.slip_filter import SlipEstimate, SlipFilter, slip_vector
-    from grouser.traction.soil_work import SoilWork, soil_work
 
 __all__ = [
     "ClosedLoop",
@@ -34,7 +33,6 @@ __all__ = [
     "SlipEstimate",
     "SlipFilter",
     "SlipMeasure",
-    "SoilWork",
     "TractionControl",
     "TractionController",
     "TractionState",
@@ -42,7 +40,6 @@ __all__ = [
     "drive_loop",
     "ellipse",
     "slip_vector",
-    "soil_work",
 ]
 
 lazy(__name__)

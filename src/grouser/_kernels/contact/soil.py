@@ -4,6 +4,7 @@ x and out are those of `laws.py`.
 Angles θ run from the bottom of the wheel towards its front; the soil touches it from θ_r < 0 to θ_f > 0 and
 presses hardest at θ_m. Stresses are integrated by Gauss–Legendre over two panels that meet at θ_m. T (C.30)–(C.32) sum
 them to a force; their moment about the axle is R² b ∫ τ_x(θ) dθ against the spin, as normal stress points at the axle.
+The bow wave that the rim pushes ahead presses on it too: it resists travel and turns no wheel.
 """
 
 import math
@@ -19,7 +20,9 @@ K_X, K_X_BETA, K_Y, K_Y_BETA, ISOTROPIC = range(9, 14)
 """Shear moduli k_x = K_X + K_X_BETA |β|, k_y likewise; ISOTROPIC is the single modulus K, 0 for anisotropic soil."""
 PLOUGH_1, PLOUGH_2, DAMPING, EPSILON, DEEPEST, POINTS = range(14, 20)
 """D₁ c and D₁ D₂ ρ_d g/2 of (C.34); damping [s/m]; ε [m/s]; sinkage where growth becomes linear [m]; points a panel."""
-NODES = 20
+BOW_1, BOW_2 = range(20, 22)
+"""Of the bow wave: share × b × D₁ c and share × b × D₁ D₂ ρ_d g/2."""
+NODES = 22
 """From here on the nodes in (0, 1), then their weights."""
 
 
@@ -269,6 +272,7 @@ def ishigami(par, x, out, jac):
 
     The force of travel in +x and its mirror image are blended over speeds of order ε. Below DEEPEST the force of
     that sinkage grows in proportion to sinkage. A rising wheel presses less: all is multiplied by 1 − DAMPING v_z.
+    The bow wave's force is its share of b R_b(h), (C.34), against V_x.
     """
     no_force(out, jac)
     sinkage = -x[4]
@@ -291,6 +295,10 @@ def ishigami(par, x, out, jac):
     one_way(par, V, x[1], W, h, f)
     one_way(par, -V, x[1], -W, h, g)
     deeper = sinkage / h
+    bow = (par[BOW_1] + par[BOW_2] * h) * h
+    bow_h = par[BOW_1] + 2.0 * par[BOW_2] * h
+    travel = 1.0 / math.sqrt(V * V + par[EPSILON] * par[EPSILON])
+    way = V * travel
     for i in range(4):
         mirror = -1.0 if i == 0 or i == 3 else 1.0
         k = 4 + 4 * i
@@ -300,6 +308,10 @@ def ishigami(par, x, out, jac):
         by_y = forth * f[k + 1] + mirror * back * g[k + 1]
         by_W = forth * f[k + 2] - mirror * back * g[k + 2] + turned
         by_h = forth * f[k + 3] + mirror * back * g[k + 3]
+        if i == 0:
+            force -= bow * way
+            by_V -= bow * (1.0 - way * way) * travel
+            by_h -= bow_h * way
         if sinkage > h:
             by_h = force / h
         scale = factor * deeper

@@ -7,8 +7,8 @@ Mirrored left to right and front to back a wheel is the same wheel, which gives 
 Each node holds eight numbers [N/m, N]: (f_x, f_y, f_z, τ) per penetration, mean of travel ahead and back (E), and half
 their difference (O); f = h (1 − δ(u) v_z)₊ (E + d O), d = S/√(S² + ε²), everything interpolated linearly. Forces per
 penetration are smooth where forces are not: a force on soil starts as h^1.5, which is h u.
-Lateral force that has the sign of v_y at the smallest sideslip already (soil ploughed aside) turns over within ε at any
-speed, so it stands apart: h P(u) v_y/√(v_y² + ε²).
+What turns over within ε at any speed stands apart: lateral force with the sign of v_y (soil ploughed aside),
+h P(u) v_y/√(v_y² + ε²), and f_x and τ with the sign of V_x (soil pushed ahead), h Q(u) V_x/√(V_x² + ε²).
 """
 
 import math
@@ -22,7 +22,8 @@ from grouser._kernels.law import law, local_numbers
 N_A, N_B, N_U, DEEPEST, EPSILON = range(5)
 """Entries of par: cells along a, b, u; h_max [m]; ε [m/s]."""
 NODES = 8
-"""From here on the nodes, u fastest, WIDE numbers each (E_x, E_y, E_z, E_τ, then O), then δ [s/m], P [N/m] over u."""
+"""From here on the nodes, u fastest, WIDE numbers each (E_x, E_y, E_z, E_τ, then O), then over u δ [s/m], P [N/m],
+Q of f_x [N/m] and Q of τ [N]."""
 WIDE = 8
 ALONG = 0.15
 ACROSS = 0.2
@@ -117,11 +118,11 @@ def table(par, x, out, jac):
     # h ∂u/∂h, in cells; none past the last node.
     spread = 0.5 * n_u * u if h < par[DEEPEST] else 0.0
     lost = damping_u * x[2] * spread
-    plough = delta + n_u + 1
-    plough_u = par[plough + 1] - par[plough]
-    ploughs = par[plough] + u_cell * plough_u
     side_rate = 1.0 / math.sqrt(v_y * v_y + par[EPSILON] * par[EPSILON])
     side = x[1] * side_rate
+    travel = x[0] + x[3]
+    travel_rate = 1.0 / math.sqrt(travel * travel + par[EPSILON] * par[EPSILON])
+    way = travel * travel_rate
     damping = -(par[delta] + u_cell * damping_u) * h
     found = local_numbers(32)  # 4 WIDE
     lookup(par, c00, row, sheet, a_cell, b_cell, u_cell, found)
@@ -146,15 +147,24 @@ def table(par, x, out, jac):
         f_total = f_a * a_size + f_b * b_size + odd_d * o * d_total
         f_y = f_b * b_y
         f_u = even * found[3 * WIDE + m] + odd * found[3 * WIDE + 4 + m]
-        if m == 1:
-            f += ploughs * side
-            f_y += ploughs * (1.0 - side * side) * side_rate
-            f_u += plough_u * side
+        f_travel = 0.0
+        if m != 2:
+            at = delta + (n_u + 1) * (1 if m == 1 else 2 + m // 3)
+            apart_u = par[at + 1] - par[at]
+            apart = par[at] + u_cell * apart_u
+            if m == 1:
+                f += apart * side
+                f_y += apart * (1.0 - side * side) * side_rate
+                f_u += apart_u * side
+            else:
+                f += apart * way
+                f_travel = apart * (1.0 - way * way) * travel_rate
+                f_u += apart_u * way
         out[m] = scale * f
-        jac[5 * m] = scale * (f_a * a_x + f_b * b_x + f_total)
+        jac[5 * m] = scale * (f_a * a_x + f_b * b_x + f_total + f_travel)
         jac[5 * m + 1] = scale * f_y
         jac[5 * m + 2] = damping * f
-        jac[5 * m + 3] = 2.0 * scale * f_total
+        jac[5 * m + 3] = scale * (2.0 * f_total + f_travel)
         jac[5 * m + 4] = -(factor * (f + f_u * spread) - lost * f)
     if out[2] <= 0.0:
         no_force(out, jac)
@@ -190,20 +200,28 @@ def node_states(n_a, n_b, n_u, deepest, epsilon, speed, x):
 
 
 @entry
-def fill_table(x, out, epsilon, ploughs, nodes):
-    """Nodes (n, WIDE) from the law's out (n, 2, 4) at the states of `node_states`, less the lateral P (n_u + 1,)."""
+def fill_table(x, out, epsilon, apart, nodes):
+    """Nodes (n, WIDE) from the law's out (n, 2, 4) at the states of `node_states`, less what stands apart.
+
+    apart: P, Q of f_x and Q of τ, shape (3, n_u + 1).
+    """
     for i in range(x.shape[0]):
         h = -x[i, 0, 4]
         total = x[i, 0, 0] + 2.0 * x[i, 0, 3]
         d = total / np.sqrt(total * total + epsilon * epsilon)
+        k = i % apart.shape[1]
         for m in range(4):
             mirror = -1.0 if m == 0 or m == 3 else 1.0
             forth = out[i, 0, m]
             back = mirror * out[i, 1, m]
-            if m == 1:
-                v_y = x[i, 0, 1]
-                aside = ploughs[i % ploughs.size] * h * v_y / np.sqrt(v_y * v_y + epsilon * epsilon)
-                forth -= aside
-                back -= aside
+            if m != 2:
+                row = 0 if m == 1 else 1 + m // 3
+                for way in range(2):
+                    v = x[i, way, 1] if m == 1 else x[i, way, 0] + x[i, way, 3]
+                    aside = apart[row, k] * h * v / np.sqrt(v * v + epsilon * epsilon)
+                    if way == 0:
+                        forth -= aside
+                    else:
+                        back -= mirror * aside
             nodes[i, m] = 0.5 * (forth + back) / h
             nodes[i, 4 + m] = 0.5 * (forth - back) / (h * d)

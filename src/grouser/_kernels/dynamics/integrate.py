@@ -5,7 +5,7 @@ from grouser._kernels.rotation import add, cross, dot, exponential, product, put
 
 
 @kernel
-def integrate(q, v, u, dt, lead, out):
+def integrate(q, v, u, dt, lead, flies, out):
     """State `out` reached from q within dt, as the velocity goes from v to u; out may be q itself.
 
     Joints, orientation and origin move with u, or with the mean of v and u if `lead` is ½. The origin moves in a
@@ -14,7 +14,8 @@ def integrate(q, v, u, dt, lead, out):
     vehicle on a circle, counts half: the chord of an arc.
     """
     new = 1.0 - lead
-    turn = add(scale(dt * new, u), dt * lead, v)
+    old = 0.5 if flies else lead
+    turn = add(scale(dt * (1.0 - old), u), dt * old, v)
     rotation = exponential(turn)
     end = rotate(rotation, vector(u, 3))
     change = add(end, -1.0, vector(v, 3))

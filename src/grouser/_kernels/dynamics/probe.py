@@ -76,7 +76,7 @@ def forward(job):
         job.velocity[i] = d.u[i]
         job.acceleration[i] = (d.u[i] - job.v[i]) / job.dt
         job.residual[i] = d.residual[i]
-    integrate(job.q, job.v, job.velocity, job.dt, 0.0, job.state)
+    integrate(job.q, job.v, job.velocity, job.dt, 0.0, False, job.state)
     for w in range(vehicle.wheel.size):
         for i in range(3):
             job.force[w, i] = d.f[w, i]

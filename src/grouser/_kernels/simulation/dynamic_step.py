@@ -6,7 +6,7 @@ from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.integrate import integrate
-from grouser._kernels.dynamics.newton import solve_step
+from grouser._kernels.dynamics.newton import solve_step, touches
 from grouser._kernels.group import move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED, is_finite
@@ -66,7 +66,7 @@ def accelerate(job, n, dt, first, last):
 @inlined
 def finish(q, dt, s, d):
     """q and s.v move on to the end of the step, T (2.85), (2.86); actuator and joint laws remember."""
-    integrate(q, s.v, d.u, dt, d.lead[0], q)
+    integrate(q, s.v, d.u, dt, d.lead[0], not touches(d), q)
     for i in range(s.v.size):
         d.acceleration[i] = (d.u[i] - s.v[i]) / dt
         s.v[i] = d.u[i]
