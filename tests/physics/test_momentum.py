@@ -70,7 +70,7 @@ def test_sliding_without_friction_while_turning_keeps_its_speed_and_its_way(dt):
     speed = np.linalg.norm(np.diff(run.position[:, :2], axis=0), axis=1) / dt
     np.testing.assert_allclose(speed, speed[0], rtol=1e-3)
     assert np.linalg.norm(np.diff(run.position[:, :2], axis=0), axis=1).sum() == pytest.approx(15.0, rel=2e-3)
-    assert run.velocity[-1, 2] == pytest.approx(2.0, rel=1e-3)
+    assert run.velocity[-1, 2] == pytest.approx(2.0, rel=3e-3)  # it pitches on its springs a little
 
 
 def test_a_spinning_slide_with_little_friction_is_as_long_at_any_step():
@@ -83,25 +83,22 @@ def test_a_spinning_slide_with_little_friction_is_as_long_at_any_step():
         model = gr.Dynamics(vehicle, contact=gr.contact.PiecewiseLinear(friction=0.05, cone=True))
         run = gr.simulate(model, PLANE, gr.drive.constant(0.0), duration=14.0, dt=dt, velocity=v)
         ways[dt] = np.linalg.norm(run.position[-1] - run.position[0])
-        assert np.linalg.norm(run.velocity[-1]) < 1e-6
+        assert np.linalg.norm(run.velocity[-1]) < 1e-3
     assert ways[0.04] == pytest.approx(ways[0.004], rel=0.01)
     assert ways[0.1] == pytest.approx(ways[0.004], rel=0.02)
 
 
 @pytest.mark.parametrize("dt", [0.02, 0.1])
 @pytest.mark.parametrize("name", gr.vehicles.names())
-def test_vehicles_in_free_flight_keep_energy_and_the_size_of_momentum(name, dt):
-    """By construction, at any step; directions turn by no more than the order of the step, without a trend."""
+def test_vehicles_in_free_flight_keep_energy_and_momentum(name, dt):
+    """By construction, at any step, the direction of momentum included."""
     rng = np.random.default_rng(len(name))
     model, run = flight(held(gr.vehicle(name)), rng, dt)
     energy, linear, angular = kept(model, run, every=5)
     for values in (energy, np.linalg.norm(linear, axis=1), np.linalg.norm(angular, axis=1)):
         np.testing.assert_allclose(values, values[0], rtol=1e-9)
-    turn = np.linalg.norm(run.velocity[:, :3], axis=1).max() * dt
     for vectors in (linear, angular):
-        away = np.linalg.norm(vectors - vectors[0], axis=1) / np.linalg.norm(vectors[0])
-        assert away.max() < 1.5 * turn
-        assert away[len(away) // 2 :].max() < 2.0 * away[: len(away) // 2].max() + 1e-3 * turn
+        np.testing.assert_allclose(vectors, np.broadcast_to(vectors[0], vectors.shape), atol=1e-9 * abs(vectors).max())
 
 
 @pytest.mark.parametrize(("integrator", "order"), [("euler", 1), ("midpoint", 2)])
@@ -164,9 +161,9 @@ def euler_equations(omega, times):
     return found.y[:3].T, found.y[[4, 5, 6, 3]].T
 
 
-@pytest.mark.parametrize(("integrator", "order"), [("euler", 1), ("midpoint", 2)])
-def test_a_tumbling_body_follows_eulers_equations_at_the_stated_order(integrator, order):
-    """Body rates are of second order with both; orientation of first with euler, of second with midpoint."""
+@pytest.mark.parametrize("integrator", ["euler", "midpoint"])
+def test_a_tumbling_body_follows_eulers_equations_at_second_order(integrator):
+    """A rigid body that flies is of second order with both: M is constant and the mean velocity turns it."""
     omega = np.array([1.0, 0.7, -0.4])
     rates, turns = [], []
     for dt in (0.04, 0.02, 0.01):
@@ -177,8 +174,8 @@ def test_a_tumbling_body_follows_eulers_equations_at_the_stated_order(integrator
         turns.append(away.magnitude().max())
     print(f"\n{integrator}: rates {rates}, orientation {turns}")
     assert rates[1] / rates[2] == pytest.approx(4.0, rel=0.15)
-    assert turns[1] / turns[2] == pytest.approx(2.0**order, rel=0.15)
-    assert turns[2] < (0.02 if order == 1 else 2e-4)
+    assert turns[1] / turns[2] == pytest.approx(4.0, rel=0.15)
+    assert turns[2] < 2e-4
 
 
 def test_a_t_handle_flips_when_it_should_and_for_ever():
@@ -198,14 +195,14 @@ def test_a_heavy_top_precesses_at_its_weight_over_its_spin():
     """A rotor on a gimbal on a very heavy, carried base. Level, in steady precession: C s Ω = m g l."""
     mass, arm, C, A, s, g = 2.0, 0.2, 0.02, 0.012, 60.0, 9.81
     frames = [
-        Frame(name="base", mass=1e7, inertia=(1e7, 1e7, 1e7)),
+        Frame(name="base", mass=1e5, inertia=(1e5, 1e5, 1e5)),
         Frame(name="turn", parent="base", joint="RZ"),
         Frame(name="tilt", parent="turn", joint="RY"),
         Frame(name="rotor", parent="tilt", joint="RX", mass=mass, com=(arm, 0.0, 0.0), inertia=(C, A, A)),
         Frame(name="wheel", parent="base", joint="RY", xyz=(0.0, 0.0, -2.0), **WEIGHTLESS),
     ]
     top = Vehicle(name="top", frames=tuple(frames))
-    carry = gr.ExternalForce(frame="base", force=(0.0, 0.0, (1e7 + mass) * g))
+    carry = gr.ExternalForce(frame="base", force=(0.0, 0.0, (1e5 + mass) * g))
     precession = mass * g * arm / (C * s)
     v = np.zeros(6 + 4)
     v[6], v[8] = precession, s
@@ -228,7 +225,9 @@ def test_an_undamped_suspension_keeps_its_amplitude(dt, integrator):
         Frame(name="wheel", parent="base", joint="RY", xyz=(0.0, 0.0, -2.0), **WEIGHTLESS),
     ]
     rows = (Coupling(name="spring", joints={"slide": 1.0}, stiffness=800.0),)
-    model = gr.Dynamics(Vehicle(name="sprung", frames=tuple(frames), couplings=rows), gravity=0.0, integrator=integrator)
+    model = gr.Dynamics(
+        Vehicle(name="sprung", frames=tuple(frames), couplings=rows), gravity=0.0, integrator=integrator
+    )
     q = np.r_[1.0, np.zeros(5), HIGH, 0.1, 0.0]
     run = gr.simulate(model, PLANE, gr.drive.constant(0.0), duration=10.0, dt=dt, start=q, velocity=np.zeros(8))
     x = np.abs(run.joint("slide"))

@@ -172,12 +172,18 @@ def split_bias(v, d):
 
 @inlined
 def carry_momentum(v, dt, d):
-    """residual += V̄ ×_f h̄: the momentum of the mean velocity in turning axes; M (u − v)/dt is in d.rate.
+    """residual += κ V̄ ×_f h̄: the momentum of the mean velocity in turning axes; M (u − v)/dt is in d.rate.
 
-    Where M is constant this changes neither kinetic energy nor the size of linear and angular momentum, at any dt.
+    Where M is constant this changes neither kinetic energy nor the size of linear and angular momentum, at any dt: it
+    turns them about ω̄. κ = tan x/x, x = |ω̄| dt/2, makes the angle |ω̄| dt, that of the body: both stay in world axes.
     """
+    x = 0.0
+    for i in range(3):
+        x += (v[i] + d.u[i]) * (v[i] + d.u[i])
+    x *= dt * dt / 16.0
+    half = 0.5 * (1.0 + x * (1.0 / 3.0 + x * (2.0 / 15.0 + x * (17.0 / 315.0 + x * (62.0 / 2835.0)))))
     for i in range(6):
-        d.mean[i] = 0.5 * (v[i] + d.u[i])
+        d.mean[i] = half * (v[i] + d.u[i])
         d.mean_momentum[i] = d.momentum[0, i] + 0.5 * dt * d.rate[i]
     add_momentum_rate(d.mean, d.mean_momentum, d.residual)
 
