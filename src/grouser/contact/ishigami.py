@@ -61,9 +61,12 @@ class Ishigami(Contact):
     """Shear modulus K [m] of isotropic soil, which shears along the displacement (Jia et al.); None: k_x and k_y."""
     ploughing: bool = True
     """Whether soil pushed aside by the wheel's side resists (the bulldozing of (C.34))."""
-    bow_wave: float = quantity(0.0, "1", checks.not_negative)
-    """Share of b R_b(h), (C.34) over the wheel's width, with which soil pushed ahead resists travel, ≥ 0. T has none; L
-    §5.1 names it. With 0 the simulant carries a wheel on level ground at a slip of about zero, sand measures 0.1."""
+    bow_wave: float = quantity(0.15, "1", checks.not_negative)
+    """Share of b R_b(h), (C.34) over the wheel's width, with which soil pushed ahead resists travel, ≥ 0.
+
+    T has none, which is 0: then the simulant's rebound (λ = 1) pushes a wheel on level ground as much as compaction
+    holds it, at a slip of −0.008. L §5.1 names it without a number. 0.15 is an assumption: a little above the 0.09 at
+    which level slip turns positive. 0.4 to 0.67 give the slips that L measured (0.03 to 0.11 on the level)."""
     damping: float = quantity(2.5, "s/m", checks.not_negative)
     """[s/m], ≥ 0: force is multiplied by 1 − damping v_z, never below zero. Not in T; at its load a wheel has the
     K_d of the other models, and sand gives nothing back."""
