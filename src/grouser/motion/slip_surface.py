@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,13 +17,8 @@ from grouser.motion.planar import nominal_model
 from grouser.motion.velocity import Inputs, VelocityModel, rolling_speed
 from grouser.vehicles import Vehicle
 
-if TYPE_CHECKING:
-    from typing import Self
-
 NAMES = tuple(f"slip.a{i}" for i in range(1, 14))
 """Parameters of the slip surface, α₁…α₁₃ of P (13)."""
-GRAVITY_TERMS = [3, 7, 11, 12]
-"""Positions in α of those that multiply gravity."""
 ROWS = np.array([3, 4, 2])
 """Where δV_x, δV_y, δV_θ stand in a body velocity (ω, v)."""
 
@@ -124,10 +119,7 @@ def surface_terms(v_x: ArrayLike, v_theta: ArrayLike, g_x: ArrayLike, g_y: Array
     """What α multiplies in P (13), shape (…, 3, 13); rows are δV_x, δV_y, δV_θ."""
     v, w, x, y = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (v_x, v_theta, g_x, g_y)))
     out = np.zeros((*v.shape, 3, 13))
-    for i, term in enumerate((v, np.abs(w), v * np.abs(w), x)):
-        out[..., 0, i] = term
-    for i, term in enumerate((v, w, v * w, y)):
-        out[..., 1, 4 + i] = term
-    for i, term in enumerate((v, w, v * w, x, y)):
-        out[..., 2, 8 + i] = term
+    out[..., 0, :4] = np.stack((v, np.abs(w), v * np.abs(w), x), axis=-1)
+    out[..., 1, 4:8] = np.stack((v, w, v * w, y), axis=-1)
+    out[..., 2, 8:] = np.stack((v, w, v * w, x, y), axis=-1)
     return out
