@@ -41,8 +41,7 @@ class Errors:
     @property
     def position(self) -> FloatArray:
         """Distance of the predicted from the measured end [m], (I,)."""
-        result: FloatArray = np.hypot(self.error[:, 0], self.error[:, 1])
-        return result
+        return np.asarray(np.hypot(self.error[:, 0], self.error[:, 1]))
 
     @property
     def nees(self) -> FloatArray:

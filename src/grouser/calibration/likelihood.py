@@ -97,8 +97,7 @@ class _Form:
             density[self.chosen, self.chosen] = np.exp(x) * self.units[self.chosen] ** 2
             return density
         C = self._factor(x)
-        result: FloatArray = C @ C.T
-        return result
+        return np.asarray(C @ C.T)
 
     def slopes(self, x: FloatArray) -> FloatArray:
         """∂Q′/∂x, shape (free, nd, nd)."""

@@ -231,8 +231,7 @@ def upper_triangle(m: int) -> tuple[IntArray, IntArray]:
 def outer_product_covariance(R: FloatArray) -> FloatArray:
     """R_σ of T (3.36): covariance of the upper triangle of r rᵀ for r of zero mean and covariance R."""
     I, J = upper_triangle(len(R))
-    result: FloatArray = R[np.ix_(I, I)] * R[np.ix_(J, J)] + R[np.ix_(I, J)] * R[np.ix_(J, I)]
-    return result
+    return np.asarray(R[np.ix_(I, I)] * R[np.ix_(J, J)] + R[np.ix_(I, J)] * R[np.ix_(J, I)])
 
 
 def high_covariance(R: FloatArray, slopes: FloatArray, S: FloatArray) -> FloatArray:
@@ -243,5 +242,4 @@ def high_covariance(R: FloatArray, slopes: FloatArray, S: FloatArray) -> FloatAr
     """
     values, vectors = np.linalg.eigh(slopes)
     sizes = (vectors * np.abs(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    result: FloatArray = R + np.einsum("k,kij->ij", np.sqrt(np.maximum(np.diag(S), 0.0)), sizes)
-    return result
+    return np.asarray(R + np.einsum("k,kij->ij", np.sqrt(np.maximum(np.diag(S), 0.0)), sizes))

@@ -19,8 +19,7 @@ def nees(error: FloatArray, covariance: FloatArray, *, least: float = 0.0) -> Fl
     """
     values, vectors = np.linalg.eigh(covariance)
     along = (vectors.transpose(0, 2, 1) @ error[..., None])[..., 0]
-    result: FloatArray = np.mean(along**2 / np.maximum(values, least**2), axis=1)
-    return result
+    return np.asarray(np.mean(along**2 / np.maximum(values, least**2), axis=1))
 
 
 def nees_band(samples: int, dof: int = 3) -> tuple[float, float]:

@@ -54,8 +54,7 @@ class Intervals:
     @property
     def duration(self) -> FloatArray:
         """[s], (I,)."""
-        result: FloatArray = self.times[:, 1] - self.times[:, 0]
-        return result
+        return np.asarray(self.times[:, 1] - self.times[:, 0])
 
     def only(self, chosen: IntArray | slice) -> Intervals:
         """Some of them."""

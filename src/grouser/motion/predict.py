@@ -269,8 +269,7 @@ class LogProblem:
                 f"{self.log.name}: {len(lost)} of {poses.shape[-2]} predictions do not reach their end, the first from"
                 f" {t0:.2f} to {t1:.2f} s: it rolls over, diverges or leaves the ground; check model and ground"
             )
-        result: FloatArray = wrapped(self.intervals.measured[chosen] - poses)[..., self.rows]
-        return result
+        return np.asarray(wrapped(self.intervals.measured[chosen] - poses)[..., self.rows])
 
     def covariance(self, motion: MotionModel, predicted: Predicted, *, other_log: bool = False) -> FloatArray:
         """R_μ of T (3.21) of each interval, shape (I, m, m): process noise, and the sensor's at both ends."""

@@ -93,8 +93,7 @@ class Perturbative(VelocityModel):
     def twists(self, inputs: Inputs) -> FloatArray:
         """Body velocity (ω, v) at each sample, (n, 6), P (12)."""
         nominal, slopes = self.slip_terms(inputs)
-        out: FloatArray = nominal + slopes @ self.slip
-        return out
+        return np.asarray(nominal + slopes @ self.slip)
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -105,8 +104,7 @@ class Perturbative(VelocityModel):
         self, v_x: ArrayLike, v_theta: ArrayLike, g_x: ArrayLike = 0.0, g_y: ArrayLike = 0.0
     ) -> FloatArray:
         """δV_x, δV_y [m/s] and δV_θ [rad/s], shape (…, 3), over speed, turn rate and gravity, P Fig. 6."""
-        out: FloatArray = surface_terms(v_x, v_theta, g_x, g_y) @ self.slip
-        return out
+        return np.asarray(surface_terms(v_x, v_theta, g_x, g_y) @ self.slip)
 
 
 def gravity(attitude: FloatArray) -> tuple[FloatArray, FloatArray]:

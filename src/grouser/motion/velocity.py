@@ -216,5 +216,4 @@ def rim_speed(vehicle: Vehicle, rates: FloatArray) -> FloatArray:
     """
     rims = np.abs(rates[..., vehicle.arrays.wheel - 1]) * vehicle.arrays.radius
     measured = np.isfinite(rims)
-    result: FloatArray = np.where(measured, rims, 0.0).sum(axis=-1) / np.maximum(measured.sum(axis=-1), 1)
-    return result
+    return np.asarray(np.where(measured, rims, 0.0).sum(axis=-1) / np.maximum(measured.sum(axis=-1), 1))
