@@ -73,22 +73,27 @@ def check_file(path: str | os.PathLike[str], error: type[GrouserError]) -> None:
         raise error(f"{path}: is empty")
 
 
-def read_npz(path: str | os.PathLike[str], error: type[GrouserError]) -> dict[str, Any]:
-    """The arrays of a .npz file by name; none of them may run code."""
+def read_npz(
+    path: str | os.PathLike[str], error: type[GrouserError], *, data: bytes | None = None, most: int = MOST_BYTES
+) -> dict[str, Any]:
+    """The arrays of a .npz file by name; none of them may run code. With `data`, of its bytes, found at that path."""
+    import io
     import zipfile
 
     import numpy as np
 
-    check_file(path, error)
+    if data is None:
+        check_file(path, error)
+    source = path if data is None else io.BytesIO(data)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(source) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
-        if size <= MOST_BYTES:
-            with np.load(path, allow_pickle=False) as archive:
+        if size <= most:
+            with np.load(source, allow_pickle=False) as archive:
                 return {name: archive[name] for name in archive.files}
     except Exception as reason:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
         raise error(f"{path}: not a readable .npz file ({str(reason)[:100]})") from None
-    raise error(f"{path}: unpacks to more than {MOST_BYTES} bytes; not read")
+    raise error(f"{path}: unpacks to {size} bytes; at most {most} are read")
 
 
 def read_mesh(

@@ -16,7 +16,7 @@ from grouser.errors import LogError
 from grouser.logs import table
 from grouser.logs.report import Tally
 from grouser.motion import predict
-from grouser.motion.intervals import cut_log, intervals_of
+from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.slip_surface import Perturbative
 
@@ -167,6 +167,7 @@ def test_predictions_in_groups_are_those_of_the_whole(
 
 def test_intervals_do_not_depend_on_what_stands_before(tmp_path: Path) -> None:
     log = gr.read_log(write(tmp_path / "log.csv", rows(drive(20.0))), manifest=manifest())
-    cut = intervals_of(log, np.ones(len(log)), duration=1.0, stride=0.5)
+    motion = MotionModel(model=gr.Kinematics(gr.vehicle("warthog")), sensor=log.sensor)
+    cut = cut_log(log, motion, interval=1.0, stride=0.5)
     assert np.allclose(np.diff(cut.times[:, 0]), 0.5)
     assert np.allclose(cut.duration, 1.0, atol=0.051)

@@ -12,17 +12,8 @@ if TYPE_CHECKING:
     from grouser.motion.intervals import cut_log
 
 __all__ = [
-    "DEFAULTS",
-    "Errors",
-    "Evaluation",
-    "OnlineFilter",
-    "PerturbativeFilter",
-    "Update",
-    "calibrate",
-    "cut_log",
-    "evaluate",
-    "log_of_motion",
-    "log_of_run",
-]
+    "DEFAULTS", "Errors", "Evaluation", "OnlineFilter", "PerturbativeFilter", "Update", "calibrate", "cut_log",
+    "evaluate", "log_of_motion", "log_of_run",
+]  # fmt: skip
 
 lazy(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +51,6 @@ def gauss_newton(
     weights: FloatArray | None = None,
     covariance: FloatArray | None = None,
     centre: FloatArray | None = None,
-    progress: Callable[[str], None] | None = None,
 ) -> BatchResult:
     """Minimise Σ wₖ ρ(rₖᵀ Rₖ⁻¹ rₖ), T (3.44), by Levenberg–Marquardt; `rate` < 1 shortens steps, L (5.21).
 
@@ -88,14 +87,13 @@ def gauss_newton(
         robust = given * _weight(np.einsum("ij,ij->i", white, white), loss, m)
         return cost_of(p, r, L), L, robust, white, _whiten(L, H)
 
-    history = [p.copy()]
-    damping, converged, steps = 1e-6, False, 0
+    history = [p]
+    damping, converged = 1e-6, False
     cost, L, robust, white, slope = linearised(p)
-    while steps < iterations:
-        information = np.einsum("i,ija,ijb->ab", robust, slope, slope)
+    information = np.einsum("i,ija,ijb->ab", robust, slope, slope)
+    while len(history) <= iterations:
         gradient = np.einsum("i,ija,ij->a", robust, slope, white) - inverse_prior @ (p - p0)
         normal = information + inverse_prior
-        moved = False
         for _ in range(12):
             step = np.linalg.lstsq(normal + damping * np.diag(np.diag(normal) + 1e-12), gradient, rcond=None)[0]
             candidate = np.clip(p + rate * step, limits[:, 0], limits[:, 1])
@@ -103,32 +101,28 @@ def gauss_newton(
             whole = bool(np.isfinite(new_poses).all())
             new_cost = cost_of(candidate, problem.residuals(new_poses), L) if whole else np.inf
             if new_cost <= cost * (1.0 + 1e-12) + 1e-15:
-                moved = True
                 break
             damping = max(10.0 * damping, 1e-4)
-        if not moved:
+        else:
             converged = True
             break
         change = float(np.max(np.abs(candidate - p) / scale))
         sigma = np.sqrt(np.diag(np.linalg.pinv(normal, hermitian=True)))
         settled = bool(np.all(np.abs(candidate - p) <= sigma_tolerance * sigma))
         p = candidate
+        history.append(p)
         cost, L, robust, white, slope = linearised(p)
+        information = np.einsum("i,ija,ijb->ab", robust, slope, slope)
         damping = max(0.1 * damping, 1e-12)
-        steps += 1
-        history.append(p.copy())
-        if progress is not None:
-            progress(f"step {steps}: {np.sqrt(cost / max(n * m, 1)):.3f} sigma a residual")
         if change < tolerance * rate or settled:
             converged = True
             break
-    information = np.einsum("i,ija,ijb->ab", robust, slope, slope)
     return BatchResult(
         values=p,
         covariance=np.linalg.pinv(information + inverse_prior, hermitian=True),
         information=information,
         weights=robust,
-        iterations=steps,
+        iterations=len(history) - 1,
         converged=converged,
         history=np.array(history),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,22 +72,21 @@ def calibrate(
     checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
     motion = motion_model(model, log, ground=ground, sensor=sensor, noise=noise, powertrain=powertrain)
     chosen = order(resolve(motion, parameters))
-    cut = intervals
-    if cut is None:
-        cut = cut_log(log, motion, interval=interval, distance=distance, stride=stride)
-    problem = LogProblem(log, motion, cut, residual=residual)
     if not chosen:
         raise CalibrationError("no parameters to calibrate; name some, such as slip, sensor.x, noise")
+    if intervals is None:
+        intervals = cut_log(log, motion, interval=interval, distance=distance, stride=stride)
+    problem = LogProblem(log, motion, intervals, residual=residual)
+    length = {"interval": None if distance is not None else interval, "distance": distance}
+    progress = progress or (lambda done, total: None)
     if not online:
-        return _batch(problem, motion, chosen, interval, distance, loss=loss, prior=prior, progress=progress)
+        return _batch(problem, motion, chosen, length, loss=loss, prior=prior, progress=progress)
     learner = OnlineFilter(motion, chosen, gate=gate, noise_gate=noise_gate)
     updates = []
-    for k in range(len(cut)):
+    for k in range(len(intervals)):
         updates.append(learner.update(problem, k))
-        if progress is not None:
-            progress(k + 1, len(cut))
-    training = _training(problem, learner.calibrated, interval, distance, learner.rejected, "online")
-    return fit_of_filter(learner, training, updates)
+        progress(k + 1, len(intervals))
+    return fit_of_filter(learner, _training(problem, learner.calibrated, length, learner.rejected, "online"), updates)
 
 
 def motion_model(
@@ -120,10 +119,8 @@ def fit_of_filter(filter: OnlineFilter, training: Training, updates: Sequence[Up
     """The filter's present estimate as a fit, with the history of some updates."""
     prior = np.diag([1.0 / p.sigma**2 for p in filter.systematic])
     information: FloatArray = np.linalg.pinv(filter.P, hermitian=True).astype(np.float64) - prior
-    history = None
-    if updates:
-        columns = ("time", "values", "sigma", "residual", "distance", "accepted")
-        history = History(**{name: np.array([getattr(u, name) for u in updates]) for name in columns})
+    columns = [field.name for field in fields(History)]
+    history = {name: np.array([getattr(update, name) for update in updates]) for name in columns}
     return Fit(
         model=filter.calibrated,
         parameters=(*filter.systematic, *filter.stochastic),
@@ -132,7 +129,7 @@ def fit_of_filter(filter: OnlineFilter, training: Training, updates: Sequence[Up
         noise_covariance=filter.S.copy(),
         training=training,
         undetermined=tuple(undetermined(filter.systematic, information)) if filter.systematic else (),
-        history=history,
+        history=History(**history) if updates else None,
     )
 
 
@@ -140,12 +137,11 @@ def _batch(
     problem: LogProblem,
     motion: MotionModel,
     parameters: list[Parameter],
-    interval: float | None,
-    distance: float | None,
+    length: dict[str, float | None],
     *,
     loss: str,
     prior: bool,
-    progress: Callable[[int, int], None] | None,
+    progress: Callable[[int, int], None],
 ) -> Fit:
     """Alternates: parameters given the noise, then the most likely noise given the residuals."""
     systematic = [p for p in parameters if not is_noise(p.name)]
@@ -158,9 +154,7 @@ def _batch(
     for k in range(rounds):
         if systematic:
             # Later rounds continue from the last one; the prior does not change.
-            result = gauss_newton(
-                problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=SETTLED
-            )  # fmt: skip
+            result = gauss_newton(problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=SETTLED)
             histories.append(result.history)
             now = with_values(now, dict(zip(names, result.values.tolist(), strict=True)))
             change = np.abs(result.values - [p.value for p in start])
@@ -168,8 +162,7 @@ def _batch(
             start = [replace(p, value=float(v)) for p, v in zip(systematic, result.values, strict=True)]
         if stochastic:
             now, noise_covariance = likelihood.maximise(problem, now, names=[p.name for p in stochastic])
-        if progress is not None:
-            progress(k + 1, rounds)
+        progress(k + 1, rounds)
         if settled:
             break
     steps = np.concatenate(histories)
@@ -189,27 +182,21 @@ def _batch(
         vector=np.array([*([] if result is None else result.values), *(value_of(now, p.name) for p in stochastic)]),
         covariance=np.zeros((0, 0)) if result is None else result.covariance,
         noise_covariance=noise_covariance,
-        training=_training(problem, now, interval, distance, down, "batch"),
+        training=_training(problem, now, length, down, "batch"),
         undetermined=() if result is None else tuple(undetermined(systematic, result.information)),
         history=history,
     )
 
 
 def _training(
-    problem: LogProblem,
-    motion: MotionModel,
-    interval: float | None,
-    distance: float | None,
-    rejected: int,
-    method: str,
+    problem: LogProblem, motion: MotionModel, length: dict[str, float | None], rejected: int, method: str
 ) -> Training:
     error = wrapped(problem.intervals.measured - problem.poses([motion])[0])
     return Training(
         log=problem.log.name,
         samples=len(problem.log),
         intervals=len(problem.intervals),
-        interval=None if distance is not None else interval,
-        distance=distance,
+        **length,
         overlapping=problem.intervals.overlapping,
         rejected=rejected,
         position_rms=float(np.sqrt(np.mean(np.sum(error[:, :2] ** 2, axis=1)))),

@@ -56,8 +56,7 @@ def load_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None
 
 def _made_for(follower: LogFollower) -> dict[str, Any]:
     """What must be the same for a checkpoint to make sense."""
-    c = follower.calibrator
-    motion = c.motion
+    c, motion = follower.calibrator, follower.calibrator.motion
     train = {} if motion.powertrain is None else vars_of(motion.powertrain)
     parts = (model_tables(motion), vars_of(motion.sensor), vars_of(motion.noise), train)
     model = [toml_value(part) for part in parts]

@@ -41,8 +41,7 @@ class Errors:
     @property
     def position(self) -> FloatArray:
         """Distance of the predicted from the measured end [m], (I,)."""
-        result: FloatArray = np.hypot(self.error[:, 0], self.error[:, 1])
-        return result
+        return np.asarray(np.hypot(self.error[:, 0], self.error[:, 1]))
 
     @property
     def nees(self) -> FloatArray:
@@ -64,18 +63,12 @@ class Errors:
         from grouser.dataframe import Column, data_frame
 
         sigma = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
-        axes = (("x", "m"), ("y", "m"), ("yaw", "rad"))
-        return data_frame(
-            Column("start", "s", self.times[:, 0]),
-            [
-                Column("end", "s", self.times[:, 1]),
-                *(Column(f"error_{axis}", unit, self.error[:, i]) for i, (axis, unit) in enumerate(axes)),
-                *(Column(f"sigma_{axis}", unit, sigma[:, i]) for i, (axis, unit) in enumerate(axes)),
-                Column("position_error", "m", self.position),
-                Column("nees", "", self.nees),
-                Column("inside_95", "", self.inside),
-            ],
-        )
+        columns = [Column("end", "s", self.times[:, 1])]
+        for name, values in (("error", self.error), ("sigma", sigma)):
+            axes = zip(("x", "y", "yaw"), ("m", "m", "rad"), values.T, strict=True)
+            columns += [Column(f"{name}_{axis}", unit, column) for axis, unit, column in axes]
+        columns += [Column("position_error", "m", self.position), Column("nees", "", self.nees)]
+        return data_frame(Column("start", "s", self.times[:, 0]), [*columns, Column("inside_95", "", self.inside)])
 
     def summary(self, *, consistency: bool = True) -> dict[str, Any]:
         """Plain numbers, as JSON takes them; none of the intervals is left out."""
@@ -148,18 +141,14 @@ def evaluate(
             raise CalibrationError(
                 f"{log.name}: has {len(cut)} intervals, too few to find the lag of its sensor from half of them"
             )
-        halves = np.arange(len(cut)) < len(cut) // 2
-        found = [_lag(motion, log, cut.only(np.flatnonzero(half))) for half in (halves, ~halves)]
-        parts = []
-        for half, lag in ((halves, found[1]), (~halves, found[0])):
-            moved = motion.replace(sensor=replace(motion.sensor, lag=lag))
-            parts.append(errors_of(moved, log, cut.only(np.flatnonzero(half))))
-        relagged = Errors(
-            error=np.concatenate([p.error for p in parts]),
-            covariance=np.concatenate([p.covariance for p in parts]),
-            times=np.concatenate([p.times for p in parts]),
-        )
-        lags = (found[0], found[1])
+        first, second = (cut.only(half) for half in np.split(np.arange(len(cut)), [len(cut) // 2]))
+        lags = _lag(motion, log, first), _lag(motion, log, second)
+        parts = [
+            errors_of(motion.replace(sensor=replace(motion.sensor, lag=lag)), log, half)
+            for half, lag in ((first, lags[1]), (second, lags[0]))
+        ]
+        columns = ("error", "covariance", "times")
+        relagged = Errors(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns})
     return Evaluation(errors=errors, baseline=plain, relagged=relagged, lags=lags, trained_on_this=trained)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import io
 import itertools
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from grouser.calibration.stream import StreamingCalibrator
 from grouser.errors import LogError
 from grouser.logs import signals
 from grouser.logs.log import IntArray, Log
+from grouser.logs.manifest import Manifest
 from grouser.logs.plausible import check_joints, check_units, travelled
 from grouser.logs.raw import Raw, raw_csv
 from grouser.logs.read import log_of
@@ -26,9 +28,6 @@ from grouser.logs.report import Tally
 from grouser.logs.rows import STRAY, judge
 from grouser.logs.signals import default_gap
 from grouser.logs.table import LONGEST_LINE, is_row
-
-if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest
 
 FIRST_LINES = 50
 """Lines of the first block, from which the rate of the log follows."""
@@ -92,7 +91,7 @@ class LogFollower:
         """The file may still be empty, but must be there."""
         self.path = Path(path)
         self.calibrator = calibrator
-        self.calibrator.longest_gap = math.inf  # the follower ends stretches
+        calibrator.longest_gap = math.inf  # the follower ends stretches
         check_joints(manifest, calibrator.motion.vehicle)
         if not self.path.is_file():
             raise LogError(f"{self.path}: {'is not a file' if self.path.exists() else 'there is no such file'}")
@@ -101,6 +100,7 @@ class LogFollower:
         """Rows left out, by reason."""
         self.manifest = manifest
         """Which columns are which signals."""
+        self._lag = max((abs(signal.lag) for signal in manifest.signals().values()), default=0.0)
         self._blocks: list[Block] = []
         self._resumed = False
         self._size = 0
@@ -118,10 +118,7 @@ class LogFollower:
         """
         self._check_same()
         yield from self._resume()
-        while (block := self._read(self._lines_of_next())) is not None:
-            self._blocks.append(block)
-            if self.place.period == 0.0:
-                self._begin(block)
+        while self._read(self._lines_of_next()):
             yield from self._step(self._settled())
             self._forget()
             self._check_same()
@@ -131,15 +128,10 @@ class LogFollower:
 
         This one does not move, so that it can continue if the file grows.
         """
-        end = LogFollower(self.path, self.manifest, self.calibrator.copy())
-        end.place, end.rejected, end._blocks = self.place, dict(self.rejected), list(self._blocks)
-        end._resumed = self._resumed
+        end = copy.copy(self)
+        end.calibrator, end.rejected, end._blocks = self.calibrator.copy(), dict(self.rejected), list(self._blocks)
         learnt = list(end.advance())
-        rest = end._read(None)
-        if rest is not None:
-            end._blocks.append(rest)
-            if end.place.period == 0.0:
-                end._begin(rest)
+        end._read(None)
         learnt += list(end._step(end._last_line()))
         learnt += end.calibrator.end_stretch()
         if end.path.stat().st_size > (end._blocks[-1].end if end._blocks else 0):
@@ -168,15 +160,11 @@ class LogFollower:
         self._resumed = True
         if not self.place.ahead:
             return
-        if self.path.stat().st_size < self.place.offset:
-            raise LogError(f"{self.name}: is shorter than it was when the checkpoint was written")
         left = self.place.ahead
         while left > 0:
-            block = self._read(self._lines_of_next())
-            if block is None:
+            if not self._read(self._lines_of_next()):
                 raise LogError(f"{self.name}: is shorter than it was when the checkpoint was written")
-            self._blocks.append(block)
-            left -= block.lines
+            left -= self._blocks[-1].lines
         yield from self._step(self._settled())
         self._forget()
 
@@ -184,12 +172,6 @@ class LogFollower:
         """SHA-256 of the first block of the file as it is now; empty if it is not complete."""
         found = self._lines(0, FIRST_LINES + self._heading()[1])
         return "" if found is None else hashlib.sha256(b"".join(found)).hexdigest()
-
-    def _begin(self, block: Block) -> None:
-        steps = np.diff(block.raw.time) if block.raw is not None else np.zeros(0)
-        steps = steps[np.isfinite(steps) & (steps > 0.0)]
-        period = float(np.median(steps)) if steps.size else 1.0
-        self.place = replace(self.place, period=period, begun=self.fingerprint())
 
     def _rows(self, seconds: float) -> int:
         return math.ceil(seconds / max(self.place.period, 1e-4))
@@ -202,9 +184,7 @@ class LogFollower:
 
     def _settled(self) -> int:
         """Last line that what follows can no longer change."""
-        lags = [abs(s.lag) for s in self.manifest.signals().values()]
-        ahead = self._rows(AHEAD + max(lags, default=0.0)) + STRAY
-        return self._last_line() - ahead
+        return self._last_line() - self._rows(AHEAD + self._lag) - STRAY
 
     def _last_line(self) -> int:
         """The last line at hand."""
@@ -212,28 +192,24 @@ class LogFollower:
 
     def _forget(self) -> None:
         """Drop blocks that no line to come needs, and move the place on."""
-        lags = [abs(s.lag) for s in self.manifest.signals().values()]
-        back = max(min(self._rows(BACK), MOST_BACK), self._rows(2.0 + max(lags, default=0.0)))
-        end = self._last_line()
-        settled = self._settled()
-        while len(self._blocks) > 1 and self._blocks[1].first < settled - back:
+        back = max(min(self._rows(BACK), MOST_BACK), self._rows(2.0 + self._lag))
+        end, needed = self._last_line(), self._settled() - back
+        while len(self._blocks) > 1 and self._blocks[1].first < needed:
             del self._blocks[0]
         first = self._blocks[0]
         self.place = replace(self.place, offset=first.offset, line=first.first, ahead=end - first.first + 1)
 
     def _step(self, settled: int) -> Iterator[Update]:
         """Judge the lines at hand and hand those that are settled on."""
-        end = self._last_line()
-        self.place = replace(self.place, ahead=end - self.place.line + 1)
-        raw = _together([b.raw for b in self._blocks if b.raw is not None])
-        if raw is None:
+        self.place = replace(self.place, ahead=self._last_line() - self.place.line + 1)
+        raws = [block.raw for block in self._blocks if block.raw is not None]
+        if not raws:
             return
-        tally = _Lines(self.name)
+        raw, tally = _together(raws), _Lines(self.name)
         raw = replace(raw, tally=tally, signals={**raw.signals, LINE: raw.line.astype(np.float64)})
-        gap = self.manifest.segments.longest_gap or default_gap(self.place.period)
-        fixed = self.manifest.model_copy(
-            update={"segments": self.manifest.segments.model_copy(update={"longest_gap": gap})}
-        )
+        segments = self.manifest.segments
+        gap = segments.longest_gap or default_gap(self.place.period)
+        fixed = self.manifest.model_copy(update={"segments": segments.model_copy(update={"longest_gap": gap})})
         judged = judge(replace(raw, signals=dict(raw.signals), pose=dict(raw.pose)), fixed)  # which uses columns up
         log = log_of([judged], fixed)
         self._count(raw, log, tally, settled)
@@ -253,21 +229,19 @@ class LogFollower:
         """Samples and poses of the lines after the last one used, up to the settled one, in the order of the file."""
         if len(log) == 0:
             return
-        line = log.label["line"].astype(np.int64)
-        pose_line = _pose_lines(log, line)
+        line, pose_line = _lines_of(log)
         chosen = np.flatnonzero((line > self.place.used) & (line <= settled))
         begins = np.diff(log.segment, prepend=-1) != 0
         at = int(np.searchsorted(pose_line, self.place.used, side="right"))
         take = self.calibrator
         for k in chosen.tolist():
             learnt = take.end_stretch() if begins[k] else []
-            learnt += take.sample(
-                log.time[k],
-                {joint: column[k] for joint, column in log.rates.items()},
-                angles={joint: column[k] for joint, column in log.angles.items()},
-                attitude=None if log.attitude is None else log.attitude[k],
-                commands={joint: column[k] for joint, column in log.commands.items()},
+            rates, angles, commands = (
+                {joint: column[k] for joint, column in columns.items()}
+                for columns in (log.rates, log.angles, log.commands)
             )
+            attitude = None if log.attitude is None else log.attitude[k]
+            learnt += take.sample(log.time[k], rates, angles=angles, attitude=attitude, commands=commands)
             while at < len(pose_line) and pose_line[at] <= line[k]:
                 learnt += take.pose(log.poses.time[at], log.poses.position[at], log.poses.attitude[at])
                 at += 1
@@ -279,17 +253,15 @@ class LogFollower:
         low = self.place.counted
         if settled <= low:
             return
-        for reason, lines in tally.lines.items():
-            found = sum(1 for line in lines if low < line <= settled)
-            self._reject(reason, found)
-        short = sum(1 for block in self._blocks for line in block.short if low < line <= settled)
-        self._reject("the row has too few or too many columns", short)
+        left_out: dict[str, Iterable[int]] = dict(tally.lines)
+        left_out["the row has too few or too many columns"] = [n for block in self._blocks for n in block.short]
         if raw.pose and len(log):
             columns = [raw.pose["pose.fresh"]] if "pose.fresh" in raw.pose else list(raw.pose.values())
             fresh = set(raw.line[signals.changes(np.stack(columns, axis=1))].tolist())
-            kept = set(_pose_lines(log, log.label["line"].astype(np.int64)).tolist())
-            lost = sum(1 for line in fresh - kept if max(low, int(raw.line[0])) < line <= settled)
-            self._reject("poses that could not be used", lost)
+            lost = fresh - set(_lines_of(log)[1].tolist())
+            left_out["poses that could not be used"] = [n for n in lost if n > raw.line[0]]
+        for reason, lines in left_out.items():
+            self._reject(reason, sum(1 for n in lines if low < n <= settled))
         self.place = replace(self.place, counted=settled)
 
     def _reject(self, reason: str, count: int) -> None:
@@ -298,9 +270,7 @@ class LogFollower:
 
     def _heading(self) -> tuple[bytes, int]:
         """The text down to the heading, and how many lines that is."""
-        if not self.manifest.csv.header:
-            return b"", 0
-        return self._first_row()
+        return self._first_row() if self.manifest.csv.header else (b"", 0)
 
     def _first_row(self) -> tuple[bytes, int]:
         """The text down to the first line that is neither blank nor a remark, and how many lines that is."""
@@ -326,41 +296,34 @@ class LogFollower:
                 found.append(line)
         return found
 
-    def _read(self, count: int | None) -> Block | None:
-        """The block after the last one."""
-        if self._blocks:
-            last = self._blocks[-1]
-            offset, first = last.end, last.first + last.lines
-        else:
-            offset, first = self.place.offset, self.place.line
+    def _read(self, count: int | None) -> bool:
+        """Add the block after the last one; whether there is one. The first sets the rate of the log."""
+        offset = self._blocks[-1].end if self._blocks else self.place.offset
+        first = self._last_line() + 1
         lines = self._lines(offset, count)
         if lines is None:
-            return None
+            return False
         begin = self._heading()[1] if first == 1 else 0
         rows = [first + k for k, line in enumerate(lines) if k >= begin and is_row(line)]
-        raw = None
-        short: tuple[int, ...] = ()
-        if rows:
-            raw = self._parsed(b"".join(lines), first)
-            short = tuple(sorted(set(rows) - set(raw.line.tolist())))
+        raw = self._parsed(b"".join(lines), first) if rows else None
+        short = set(rows) - set([] if raw is None else raw.line.tolist())
         end = offset + sum(map(len, lines))
-        return Block(offset=offset, first=first, lines=len(lines), end=end, raw=raw, short=short)
+        self._blocks.append(
+            Block(offset=offset, first=first, lines=len(lines), end=end, raw=raw, short=tuple(sorted(short)))
+        )
+        if self.place.period == 0.0:
+            steps = np.diff(raw.time) if raw is not None else np.zeros(0)
+            steps = steps[np.isfinite(steps) & (steps > 0.0)]
+            period = float(np.median(steps)) if steps.size else 1.0
+            self.place = replace(self.place, period=period, begun=self.fingerprint())
+        return True
 
     def _parsed(self, text: bytes, first: int) -> Raw:
         """Lines as numbers; the file's first row is put above them, from which the number of columns follows."""
         head, above = (b"", 0) if first == 1 else self._first_row()
         raw = raw_csv(cast(Path, _Text(self.name, head + text)), self.manifest)
-        line = raw.line - above + first - 1
-        mine = np.flatnonzero(line >= first)
-        return replace(
-            raw,
-            line=line[mine],
-            time=raw.time[mine],
-            signals={key: column[mine] for key, column in raw.signals.items()},
-            pose_row=np.arange(len(mine), dtype=np.int64),
-            pose_time=raw.time[mine],
-            pose={key: column[mine] for key, column in raw.pose.items()},
-        )
+        raw = replace(raw, line=raw.line - above + first - 1)
+        return _together([raw], np.flatnonzero(raw.line >= first))
 
 
 class _Text:
@@ -384,33 +347,35 @@ class _Lines(Tally):
         """Count rows, given by their line numbers, under a reason; or cells of rows, as in any tally."""
         if cells:
             super().add(reason, lines, cells=True)
-            return
-        self.lines.setdefault(reason, []).extend(np.atleast_1d(np.asarray(lines, dtype=np.int64)).tolist())
+        else:
+            self.lines.setdefault(reason, []).extend(np.atleast_1d(np.asarray(lines, dtype=np.int64)).tolist())
 
 
-def _together(raws: list[Raw]) -> Raw | None:
-    """Blocks one after another."""
-    if not raws:
-        return None
-    signals = {key: np.concatenate([r.signals[key] for r in raws]) for key in raws[0].signals}
-    time = np.concatenate([r.time for r in raws])
+def _together(raws: list[Raw], rows: IntArray | slice = slice(None)) -> Raw:
+    """Blocks one after another, all rows of them or some."""
+    time = np.concatenate([raw.time for raw in raws])[rows]
+    signals, pose = (
+        {key: np.concatenate([getattr(raw, kind)[key] for raw in raws])[rows] for key in getattr(raws[0], kind)}
+        for kind in ("signals", "pose")
+    )
     return replace(
         raws[0],
-        rows=sum(r.rows for r in raws),
-        line=np.concatenate([r.line for r in raws]),
+        rows=sum(raw.rows for raw in raws),
+        line=np.concatenate([raw.line for raw in raws])[rows],
         time=time,
         signals=signals,
         pose_row=np.arange(len(time), dtype=np.int64),
         pose_time=time,
-        pose={key: np.concatenate([r.pose[key] for r in raws]) for key in raws[0].pose},
+        pose=pose,
     )
 
 
-def _pose_lines(log: Log, line: IntArray) -> IntArray:
-    """The line at or after which each pose stands: that of the sample with its time, or the next of its segment."""
+def _lines_of(log: Log) -> tuple[IntArray, IntArray]:
+    """The line of each sample, and that of each pose: of the sample with its time, or the next of its segment."""
+    line = log.label["line"].astype(np.int64)
     found = np.empty(len(log.poses), dtype=np.int64)
     for k, (low, high) in enumerate(itertools.pairwise(log.segment_bounds.tolist())):
         mine = log.poses.segment == k
         at = low + np.searchsorted(log.time[low:high], log.poses.time[mine])
         found[mine] = line[np.minimum(at, high - 1)]
-    return found
+    return line, found

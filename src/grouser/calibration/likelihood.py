@@ -10,7 +10,7 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
-from grouser.motion.predict import LogProblem, Predicted
+from grouser.motion.predict import LogProblem
 
 
 def log_likelihood(residuals: FloatArray, covariance: FloatArray) -> float:
@@ -59,17 +59,10 @@ def maximise(problem: LogProblem, motion: MotionModel, *, names: Sequence[str] =
     bounds = [(-14.0, 14.0)] * form.free + [(np.log(1e-5), np.log(10.0))] * len(sensor)
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
     best = unpack(found.x)
-    return best, fisher_covariance(problem, best, predicted, chosen)
-
-
-def fisher_covariance(
-    problem: LogProblem, motion: MotionModel, predicted: Predicted, names: Sequence[str]
-) -> FloatArray:
-    """Inverse Fisher information of noise parameters: F_kl = ½ Σ tr(R⁻¹ ∂R/∂s_k R⁻¹ ∂R/∂s_l)."""
-    R = problem.covariance(motion, predicted)
-    A = np.linalg.solve(R[:, None], problem.covariance_slopes(motion, predicted, names))
-    F = 0.5 * np.einsum("ikab,ilba->kl", A, A)
-    return np.linalg.pinv(F, hermitian=True)
+    # Inverse Fisher information: F_kl = ½ Σ tr(R⁻¹ ∂R/∂s_k R⁻¹ ∂R/∂s_l).
+    R = problem.covariance(best, predicted)
+    A = np.linalg.solve(R[:, None], problem.covariance_slopes(best, predicted, chosen))
+    return best, np.linalg.pinv(0.5 * np.einsum("ikab,ilba->kl", A, A), hermitian=True)
 
 
 class _Form:
@@ -104,8 +97,7 @@ class _Form:
             density[self.chosen, self.chosen] = np.exp(x) * self.units[self.chosen] ** 2
             return density
         C = self._factor(x)
-        result: FloatArray = C @ C.T
-        return result
+        return np.asarray(C @ C.T)
 
     def slopes(self, x: FloatArray) -> FloatArray:
         """∂Q′/∂x, shape (free, nd, nd)."""

@@ -79,8 +79,7 @@ class OnlineFilter:
         """The motion model given, with the present noise."""
         self.p, self.P = _prior(self.systematic)
         self.s, self.S = _prior(self.stochastic)
-        self.updates = 0
-        self.rejected = 0
+        self.updates = self.rejected = 0
 
     @property
     def values(self) -> FloatArray:
@@ -107,8 +106,7 @@ class OnlineFilter:
         R = problem.covariance(now, predicted)[0]
         innovation = H @ self.P @ H.T + R  # (3.51)
         distance = float(r @ np.linalg.solve(innovation, r))  # (3.68), a squared distance
-        accepted = bool(distance <= self.gate)
-        noise_accepted = bool(distance <= self.noise_gate)
+        accepted, noise_accepted = distance <= self.gate, distance <= self.noise_gate
         if accepted and self.systematic:
             self.p, self.P = kalman_update(self.p, self.P, r, H, R)
             self.p = np.array([q.clip(v) for q, v in zip(self.systematic, self.p, strict=True)])
@@ -187,7 +185,8 @@ class PerturbativeFilter(OnlineFilter):
         if not isinstance(motion.model, Perturbative):
             raise CalibrationError(f"the perturbative filter is for Perturbative, not {type(motion.model).__name__}")
         if parameters is None:
-            motion = motion.replace(noise=full_noise(motion.noise))
+            noise = motion.noise if motion.noise.components == COMPONENTS else Noise(grows=motion.noise.grows)
+            motion = motion.replace(noise=replace(noise, form="full"))
             parameters = resolve(motion, ["slip", "noise"])
         wrong = [q.name for q in parameters if q.name not in NAMES and q.name not in motion.noise.names]
         if wrong:
@@ -212,13 +211,6 @@ def _prior(parameters: Sequence[Parameter]) -> tuple[FloatArray, FloatArray]:
     return np.array([q.value for q in parameters]), np.diag(sigma**2).reshape(len(sigma), len(sigma))
 
 
-def full_noise(noise: Noise) -> Noise:
-    """Noise of δV_x, δV_y, δV_θ with all six elements of Ξ, P §4."""
-    if noise.components == COMPONENTS:
-        return replace(noise, form="full")
-    return Noise(components=COMPONENTS, form="full", grows=noise.grows)
-
-
 def kalman_update(
     x: FloatArray, P: FloatArray, y: FloatArray, H: FloatArray, R: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -233,15 +225,13 @@ def kalman_update(
 @lru_cache(maxsize=8)
 def upper_triangle(m: int) -> tuple[IntArray, IntArray]:
     """Rows and columns of the upper triangle of an (m, m) matrix."""
-    rows, columns = np.triu_indices(m)
-    return rows, columns
+    return np.triu_indices(m)
 
 
 def outer_product_covariance(R: FloatArray) -> FloatArray:
     """R_σ of T (3.36): covariance of the upper triangle of r rᵀ for r of zero mean and covariance R."""
     I, J = upper_triangle(len(R))
-    result: FloatArray = R[np.ix_(I, I)] * R[np.ix_(J, J)] + R[np.ix_(I, J)] * R[np.ix_(J, I)]
-    return result
+    return np.asarray(R[np.ix_(I, I)] * R[np.ix_(J, J)] + R[np.ix_(I, J)] * R[np.ix_(J, I)])
 
 
 def high_covariance(R: FloatArray, slopes: FloatArray, S: FloatArray) -> FloatArray:
@@ -252,5 +242,4 @@ def high_covariance(R: FloatArray, slopes: FloatArray, S: FloatArray) -> FloatAr
     """
     values, vectors = np.linalg.eigh(slopes)
     sizes = (vectors * np.abs(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    result: FloatArray = R + np.einsum("k,kij->ij", np.sqrt(np.maximum(np.diag(S), 0.0)), sizes)
-    return result
+    return np.asarray(R + np.einsum("k,kij->ij", np.sqrt(np.maximum(np.diag(S), 0.0)), sizes))

@@ -13,7 +13,7 @@ from grouser._kernels.motion import log_integral as kernels
 from grouser._kernels.motion.arc import Arc
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.logs.log import IntArray, Log, Poses, Sensor
+from grouser.logs.log import IntArray, Log, Poses, Sensor, period
 from grouser.logs.report import Report
 from grouser.motion.model import MotionModel
 from grouser.motion.velocity import Inputs, inputs_of, is_dynamic, rolling_speed, twists
@@ -50,31 +50,28 @@ def log_of_run(
     measured: joints whose rates are logged; None: the actuated ones. Angles of joints that are not wheels are always
     logged.
     """
-    runs = [run] if isinstance(run, Run) else list(checks.instance(run, Sequence, "run", FROM_SIMULATE))
-    for one in runs:
-        checks.instance(one, Run, "run", FROM_SIMULATE)
+    given = [run] if isinstance(run, Run) else list(checks.instance(run, Sequence, "run", FROM_SIMULATE))
+    runs = [checks.instance(one, Run, "run", FROM_SIMULATE) for one in given]
     if not runs or any(len(one.time) < 2 for one in runs):
         raise CalibrationError("a log of a simulated run needs at least one run of at least one step")
     vehicle = runs[0].vehicle
     rates_of = list(vehicle.actuated if measured is None else measured)
     angles_of = [joint for joint in vehicle.joints if joint not in vehicle.wheels]
-    stated = replace(
-        sensor or Sensor(),
-        position_noise=max(position_noise, LEAST_NOISE),
-        yaw_noise=max(yaw_noise, LEAST_NOISE),
-        attitude_noise=max(attitude_noise, LEAST_NOISE),
-    )
+    sigmas = {"position_noise": position_noise, "yaw_noise": yaw_noise, "attitude_noise": attitude_noise}
+    stated = replace(sensor or Sensor(), **{noise: max(sigma, LEAST_NOISE) for noise, sigma in sigmas.items()})
     random = np.random.default_rng(seed)
     parts = [_steps(one) for one in runs]
-    rates, angles, attitude = (
-        np.concatenate([getattr(p, name) for p in parts]) for name in ("rates", "angles", "attitude")
+    time, rates, angles, attitude = (
+        np.concatenate([getattr(part, column) for part in parts]) for column in ("time", "rates", "angles", "attitude")
     )
     commands = np.concatenate([_held(one.command[:-1]) for one in runs])
     noisy = {j: rates[:, vehicle.joint_index(j)] + rate_noise * random.standard_normal(len(rates)) for j in rates_of}
-    measured_poses = [_poses(one, stated, pose_rate, k) for k, one in enumerate(runs)]
+    measured_poses = []
+    for k, one in enumerate(runs):
+        every = slice(0, None, max(1, round(1.0 / (pose_rate * float(one.time[1] - one.time[0])))))
+        measured_poses.append(_mounted(one.time[every], one.position[every], one.rpy[every], stated, k))
     attitude = attitude + inclination_noise * random.standard_normal(attitude.shape)
     poses = _joined(measured_poses, (position_noise, attitude_noise, yaw_noise, stated.time_noise), random)
-    time = np.concatenate([p.time for p in parts])
     segment = np.repeat(np.arange(len(parts)), [len(p.time) for p in parts])
     return Log(
         name=name,
@@ -165,16 +162,14 @@ def dead_reckoning(inputs: Inputs, velocity: FloatArray, disturbance: FloatArray
 
 def _steps(run: Run) -> Inputs:
     """What a run's steps did: at its start, at the middle of every step, at its end."""
-    step = np.diff(run.time)[:, None]
-    middle = 0.5 * (run.time[1:] + run.time[:-1])
 
     def at_middles(values: FloatArray) -> FloatArray:
         return np.concatenate([values[:1], 0.5 * (values[1:] + values[:-1]), values[-1:]])
 
     return Inputs(
-        time=np.concatenate([run.time[:1], middle, run.time[-1:]]),
+        time=at_middles(run.time),
         attitude=at_middles(run.rpy[:, :2]),
-        rates=_held(np.diff(run.joints, axis=0) / step),
+        rates=_held(np.diff(run.joints, axis=0) / np.diff(run.time)[:, None]),
         angles=at_middles(run.joints),
     )
 
@@ -184,18 +179,10 @@ def _held(values: FloatArray) -> FloatArray:
     return np.concatenate([values[:1], values, values[-1:]])
 
 
-def _poses(run: Run, sensor: Sensor, rate: float, segment: int) -> Poses:
-    period = float(run.time[1] - run.time[0])
-    stride = max(1, round(1.0 / (rate * period)))
-    rows = np.arange(0, len(run.time), stride)
-    return _mounted(run.time[rows], run.position[rows], run.rpy[rows], sensor, segment)
-
-
 def _mounted(time: FloatArray, position: FloatArray, rpy: FloatArray, sensor: Sensor, segment: int) -> Poses:
     """What a sensor on a body that moves so would measure, without noise."""
     R_world_body = rotation.from_rpy(*rpy.T)
-    R_body_sensor = rotation.from_rpy(0.0, 0.0, sensor.yaw)
-    attitude = rotation.to_rpy(R_world_body @ R_body_sensor)
+    attitude = rotation.to_rpy(R_world_body @ rotation.from_rpy(0.0, 0.0, sensor.yaw))
     attitude[:, 2] = np.unwrap(attitude[:, 2])
     return Poses(
         time=time + sensor.lag,
@@ -230,12 +217,6 @@ def _report(name: str, time: FloatArray, segment: IntArray, poses: Poses) -> Rep
         samples=len(time),
         poses=len(poses),
         segments=int(segment[-1]) + 1,
-        period=_period(time, segment),
-        pose_period=_period(poses.time, poses.segment),
+        period=period(time, segment),
+        pose_period=period(poses.time, poses.segment),
     )
-
-
-def _period(time: FloatArray, segment: IntArray) -> float:
-    """Median time between neighbours of one stretch [s]; 0 if there are none."""
-    steps = np.diff(time)[np.diff(segment) == 0]
-    return float(np.median(steps)) if len(steps) else 0.0

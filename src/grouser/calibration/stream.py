@@ -8,10 +8,12 @@ import statistics
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
+from grouser import dynamics, kinematics
 from grouser.calibration.calibrate import DEFAULTS, fit_of_filter, order
 from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
@@ -25,10 +27,6 @@ from grouser.motion.parameters import Parameter, resolve
 from grouser.motion.predict import LogProblem
 from grouser.motion.velocity import VelocityModel, rim_speed
 
-if TYPE_CHECKING:
-    from grouser.dynamics import Dynamics
-    from grouser.kinematics import Kinematics
-
 AFTER = 1.0
 """An interval is used once the samples reach this far beyond its end [s]: the pose sensor may be early or late."""
 BEFORE = LATEST + AFTER
@@ -41,16 +39,8 @@ GAP = 0.5
 """A hole between samples that ends a stretch [s]."""
 
 Row = list[float]
-
-
-def at(row: Row) -> float:
-    """Time of a sample or pose [s]."""
-    return row[0]
-
-
-def driven(row: Row) -> float:
-    """Path until a sample or pose [m]."""
-    return row[1]
+at, driven = itemgetter(0), itemgetter(1)
+"""Time [s] and path [m] until a sample or pose."""
 
 
 class StreamingCalibrator:
@@ -67,7 +57,7 @@ class StreamingCalibrator:
 
     def __init__(
         self,
-        model: MotionModel | Kinematics | Dynamics | VelocityModel,
+        model: MotionModel | kinematics.Kinematics | dynamics.Dynamics | VelocityModel,
         parameters: Sequence[str | Parameter] = DEFAULTS,
         *,
         interval: float = 2.0,
@@ -101,8 +91,7 @@ class StreamingCalibrator:
         self._waiting: list[Row] = []
         """Poses ahead of the samples; their path is not known yet."""
         self._steps: list[float] = []
-        self._from = -math.inf
-        self._last_pose = -math.inf
+        self._from = self._last_pose = -math.inf
         self.counts = {"samples": 0, "samples_rejected": 0, "poses": 0, "poses_rejected": 0, "stretches": 0}
         """Numbers of samples and poses so far, of those that could not be used, and of stretches."""
         self.squares = [0.0, 0.0]
@@ -158,8 +147,8 @@ class StreamingCalibrator:
         row = [float(time), 0.0, *map(float, position), *map(float, attitude)]
         if len(row) != 8:
             raise CalibrationError(f"a pose at {time:g} s: needs x, y, z and roll, pitch, yaw")
-        after = not self._samples or row[0] >= self._samples[0][0]
-        if not all(map(math.isfinite, row)) or row[0] <= self._last_pose or not after:
+        before = self._samples and row[0] < self._samples[0][0]
+        if not all(map(math.isfinite, row)) or row[0] <= self._last_pose or before:
             self.counts["poses_rejected"] += 1
             return []
         self.counts["poses"] += 1
@@ -198,19 +187,9 @@ class StreamingCalibrator:
     @property
     def state(self) -> dict[str, Any]:
         """The whole state of the calibrator, as plain numbers; a copy."""
-        mine = {
-            "joints": self._joints,
-            "attitude": self._attitude,
-            "samples": self._samples,
-            "poses": self._poses,
-            "waiting": self._waiting,
-            "steps": self._steps,
-            "from": self._from,
-            "last_pose": self._last_pose,
-            "counts": self.counts,
-            "squares": self.squares,
-        }
-        return {"filter": self.filter.state, **copy.deepcopy(mine)}
+        private = ("joints", "attitude", "samples", "poses", "waiting", "steps", "from", "last_pose")
+        mine = {name: getattr(self, f"_{name}") for name in private}
+        return {"filter": self.filter.state, **copy.deepcopy({**mine, "counts": self.counts, "squares": self.squares})}
 
     @state.setter
     def state(self, state: Mapping[str, Any]) -> None:

@@ -17,24 +17,9 @@ if TYPE_CHECKING:
     from grouser.motion.velocity import VelocityModel
 
 __all__ = [
-    "Bicycle",
-    "DifferentialDrive",
-    "Fit",
-    "FourNumbers",
-    "History",
-    "Intervals",
-    "LogPrediction",
-    "LogProblem",
-    "MotionModel",
-    "Noise",
-    "Parameter",
-    "ParameterVector",
-    "Perturbative",
-    "Powertrain",
-    "Training",
-    "VelocityModel",
-    "available",
-    "resolve",
-]
+    "Bicycle", "DifferentialDrive", "Fit", "FourNumbers", "History", "Intervals", "LogPrediction", "LogProblem",
+    "MotionModel", "Noise", "Parameter", "ParameterVector", "Perturbative", "Powertrain", "Training", "VelocityModel",
+    "available", "resolve",
+]  # fmt: skip
 
 lazy(__name__)

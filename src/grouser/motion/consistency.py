@@ -19,8 +19,7 @@ def nees(error: FloatArray, covariance: FloatArray, *, least: float = 0.0) -> Fl
     """
     values, vectors = np.linalg.eigh(covariance)
     along = (vectors.transpose(0, 2, 1) @ error[..., None])[..., 0]
-    result: FloatArray = np.mean(along**2 / np.maximum(values, least**2), axis=1)
-    return result
+    return np.asarray(np.mean(along**2 / np.maximum(values, least**2), axis=1))
 
 
 def nees_band(samples: int, dof: int = 3) -> tuple[float, float]:
@@ -28,8 +27,7 @@ def nees_band(samples: int, dof: int = 3) -> tuple[float, float]:
     from scipy.special import gammaincinv
 
     half = 0.5 * dof * samples
-    low, high = (float(gammaincinv(half, p)) / half for p in (0.025, 0.975))
-    return low, high
+    return float(gammaincinv(half, 0.025)) / half, float(gammaincinv(half, 0.975)) / half
 
 
 def yaw_transition(moved: FloatArray) -> FloatArray:
@@ -52,8 +50,8 @@ def pose_noise(
     turn = yaw_transition(moved)
     result: FloatArray = single + turn @ single @ turn.transpose(0, 2, 1)
     spread = sensor.lag_spread if other_log else 0.0
-    if sensor.time_noise > 0.0 or spread > 0.0:
-        begun = (turn @ start[..., None])[..., 0]
-        for v, sigma in ((end, sensor.time_noise), (begun, sensor.time_noise), (end - begun, spread)):
+    begun = (turn @ start[..., None])[..., 0]
+    for v, sigma in ((end, sensor.time_noise), (begun, sensor.time_noise), (end - begun, spread)):
+        if sigma > 0.0:
             result = result + sigma**2 * v[:, :, None] * v[:, None, :]
     return result

@@ -15,12 +15,9 @@ from grouser.motion.parameters import Parameter
 from grouser.pictures import draw
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.figure import Figure
 
     from grouser.terrain import Terrain
-
 
 WEAK = 3.0
 """A direction counts as determined if the log shrinks its prior sigma at least by this factor."""
@@ -81,8 +78,7 @@ class Direction:
 
     def __str__(self) -> str:
         terms = [f"{'+' if c >= 0 else '−'}{abs(c):.2g} {name}" for name, c in self.parts.items()]
-        what = terms[0].lstrip("+") if len(terms) == 1 else " ".join(terms).lstrip("+")
-        return f"{what} (sigma only {self.shrinkage:.2g} times smaller than before)"
+        return f"{' '.join(terms).lstrip('+')} (sigma only {self.shrinkage:.2g} times smaller than before)"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -140,26 +136,19 @@ class Fit:
 
         return read_fit(path, ground=ground)
 
-    def plot(self, path: str | os.PathLike[str] | Path | None = None) -> Figure:
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Parameters over intervals with their sigmas (T Fig. 3.5), saved to a path."""
         figure: Figure = draw("fit", self, path)
         return figure
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, as JSON takes them."""
-        sigma = self.sigma
+        sigma, columns = self.sigma, ("log", "method", "intervals", "rejected", "overlapping", "position_rms")
+        shown = {name: getattr(self.training, name) for name in columns}
         return {
             "parameters": {n: {"value": v, "sigma": sigma[n]} for n, v in self.values.items()},
             "undetermined": [str(d) for d in self.undetermined],
-            "training": {
-                "log": self.training.log,
-                "method": self.training.method,
-                "intervals": self.training.intervals,
-                "rejected": self.training.rejected,
-                "overlapping": self.training.overlapping,
-                "position_rms": self.training.position_rms,
-                "yaw_rms_deg": float(np.degrees(self.training.yaw_rms)),
-            },
+            "training": {**shown, "yaw_rms_deg": float(np.degrees(self.training.yaw_rms))},
         }
 
     def __repr__(self) -> str:
@@ -178,11 +167,9 @@ def undetermined(parameters: Sequence[Parameter], information: FloatArray, weak:
     scaled = information * np.outer(sigma, sigma)
     values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
     found = []
-    for value, vector in zip(values, vectors.T, strict=True):
-        shrinkage = float(np.sqrt(1.0 + max(value, 0.0)))
-        if shrinkage >= weak:
-            continue
-        vector = vector / vector[np.argmax(np.abs(vector))]
-        parts = {p.name: float(c) for p, c in zip(parameters, vector, strict=True) if abs(c) > 0.2}
-        found.append(Direction(parts=parts, shrinkage=shrinkage))
+    for shrinkage, vector in zip(np.sqrt(1.0 + np.maximum(values, 0.0)).tolist(), vectors.T, strict=True):
+        if shrinkage < weak:
+            shares = zip(parameters, vector / vector[np.argmax(np.abs(vector))], strict=True)
+            parts = {p.name: float(c) for p, c in shares if abs(c) > 0.2}
+            found.append(Direction(parts=parts, shrinkage=shrinkage))
     return found

@@ -8,11 +8,11 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from grouser import actuation, contact, slip
+from grouser import actuation, contact, dynamics, kinematics, slip, terrain
 from grouser import motion as models
 from grouser._version import __version__
 from grouser.errors import CalibrationError, GrouserError
@@ -28,11 +28,6 @@ from grouser.vehicles import Vehicle
 from grouser.vehicles.toml import SCHEMA as VEHICLE_SCHEMA
 from grouser.vehicles.toml import to_toml, vehicle_of_tables
 
-if TYPE_CHECKING:
-    from grouser.dynamics import Dynamics
-    from grouser.kinematics import Kinematics
-    from grouser.terrain import Terrain
-
 SCHEMA = "grouser/fit@1"
 MAX_BYTES = 2_000_000
 CONTACTS = ("PiecewiseLinear", "Pacejka", "Ishigami", "ErpCfm")
@@ -41,19 +36,11 @@ ACTUATORS = ("PI", "DCMotor")
 VELOCITY_MODELS = ("DifferentialDrive", "Bicycle", "FourNumbers", "Perturbative")
 """Names of classes in their packages, which are loaded when a file has them."""
 OPTIONS = (
-    "newton",
-    "tolerance",
-    "max_iterations",
-    "fixed_inertia",
-    "single_body_bias",
-    "gravity",
-    "tip_angle",
+    "newton", "tolerance", "max_iterations", "fixed_inertia", "single_body_bias", "gravity", "tip_angle",
     "coupling_time_constant",
-)
+)  # fmt: skip
 """Plain fields of a `Dynamics`."""
 LEVEL = "plane"
-
-
 ROWS = {
     "prior": "value", "prior_sigma": "sigma", "lower": "lower", "upper": "upper", "scale": "scale", "drift": "drift",
 }  # fmt: skip
@@ -89,7 +76,7 @@ def fit_text(fit: Fit) -> str:
     return "\n".join(lines) + "\n[vehicle]\n" + to_toml(motion.vehicle)
 
 
-def read_fit(path: str | os.PathLike[str], *, ground: Terrain | None = None) -> Fit:
+def read_fit(path: str | os.PathLike[str], *, ground: terrain.Terrain | None = None) -> Fit:
     """Read a fit file; every fault is one sentence that names file and field."""
     where = Path(path)
     if not where.exists():
@@ -112,7 +99,7 @@ def whole(path: Path, what: str) -> Iterator[None]:
         raise CalibrationError(f"{path.name}: is not a whole {what}: {reason}") from None
 
 
-def _fit(tables: dict[str, Any], file: str, ground: Terrain | None) -> Fit:
+def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> Fit:
     shape = dict(tables["vehicle"])
     check_schema(shape.pop("schema", None), "table [vehicle]", VEHICLE_SCHEMA, CalibrationError)
     rows, noise, model = tables["parameters"], tables["noise"], tables["model"]
@@ -157,19 +144,15 @@ def model_tables(motion: MotionModel) -> dict[str, Any]:
         return {"kind": type(model).__name__, **model.spec, "parameters": model.parameters}
     if not is_dynamic(model):
         out: dict[str, Any] = {"kind": "Kinematics", "penetration": model.penetration, "integrator": model.integrator}
-        out["tip_angle"] = model.tip_angle
-        out["weights"] = dataclasses.asdict(model.weights)
+        out |= {"tip_angle": model.tip_angle, "weights": dataclasses.asdict(model.weights)}
         if model.time_constant is not None:
             out["time_constant"] = model.time_constant
-        if model.slip is None:
-            pass
-        elif isinstance(model.slip, slip.BodySlip):
-            names = ("lon", "lat", "ang", "up")
-            axes = dict(zip(names, model.slip.axes.tolist(), strict=True))
+        if isinstance(model.slip, slip.BodySlip):
+            axes = dict(zip(("lon", "lat", "ang", "up"), model.slip.axes.tolist(), strict=True))
             out["slip"] = {"parameters": model.slip.coefficients.tolist(), "apply": model.slip.apply, **axes}
             if type(model.slip) is not slip.BodySlip:  # without a kind it is BodySlip, as in files of older versions
                 out["slip"]["kind"] = type(model.slip).__name__
-        else:
+        elif model.slip is not None:
             raise CalibrationError("a slip law of your own cannot be written into a fit file; keep it in code")
     else:
         out = {"kind": "Dynamics", **_dynamics_tables(model)}
@@ -179,24 +162,23 @@ def model_tables(motion: MotionModel) -> dict[str, Any]:
     return out
 
 
-def _dynamics_tables(model: Dynamics) -> dict[str, Any]:
-    if type(model.contact).__name__ not in CONTACTS:
-        raise CalibrationError(f"a fit file can hold {', '.join(CONTACTS)}, not {type(model.contact).__name__}")
+def _dynamics_tables(model: dynamics.Dynamics) -> dict[str, Any]:
     if model.joints or model.external:
         raise CalibrationError("a fit file cannot hold joint models and external forces; keep them in code")
-    out: dict[str, Any] = {"contact": _plain(model.contact)}
+    out: dict[str, Any] = {"contact": _plain(model.contact, CONTACTS)}
     out |= {name: getattr(model, name) for name in OPTIONS if getattr(model, name) is not None}
     if model.actuator is not None:
-        if type(model.actuator).__name__ not in ACTUATORS:
-            raise CalibrationError(f"a fit file can hold {', '.join(ACTUATORS)}, not {type(model.actuator).__name__}")
-        out["actuator"] = _plain(model.actuator)
+        out["actuator"] = _plain(model.actuator, ACTUATORS)
     return out
 
 
-def _plain(value: Any) -> dict[str, Any]:
-    """A dataclass as plain values."""
+def _plain(value: Any, kinds: Sequence[str]) -> dict[str, Any]:
+    """A dataclass of one of the kinds as plain values."""
+    kind = type(value).__name__
+    if kind not in kinds:
+        raise CalibrationError(f"a fit file can hold {', '.join(kinds)}, not {kind}")
     fields = vars_of(value).items()
-    return {"kind": type(value).__name__, **{k: vars_of(v) if dataclasses.is_dataclass(v) else v for k, v in fields}}
+    return {"kind": kind, **{k: vars_of(v) if dataclasses.is_dataclass(v) else v for k, v in fields}}
 
 
 def vars_of(value: Any) -> dict[str, Any]:
@@ -205,60 +187,42 @@ def vars_of(value: Any) -> dict[str, Any]:
 
 
 def _rebuilt(data: dict[str, Any], package: Any, kinds: Sequence[str], what: str) -> Any:
-    fields = dict(data)
+    fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
     kind = fields.pop("kind", None)
     if kind not in kinds:
         raise CalibrationError(f"{what} {kind!r:.40} is not one of {', '.join(kinds)}")
-    for name, value in fields.items():
-        if isinstance(value, dict) and kind == "Pacejka":
-            fields[name] = contact.MagicFormula(**value)
-        elif isinstance(value, list):
-            fields[name] = tuple(value)
+    if kind == "Pacejka":
+        fields = {name: contact.MagicFormula(**v) if isinstance(v, dict) else v for name, v in fields.items()}
     return getattr(package, kind)(**fields)
 
 
-def _model(data: dict[str, Any], vehicle: Vehicle) -> Kinematics | Dynamics | VelocityModel:
-    data = dict(data)
-    kind = data.pop("kind")
-    for name in ("ground", "dt"):
-        data.pop(name, None)
+def _model(data: dict[str, Any], vehicle: Vehicle) -> Any:
+    kind, data = data["kind"], {name: v for name, v in data.items() if name not in ("kind", "ground", "dt")}
     if kind in VELOCITY_MODELS:
         parameters = data.pop("parameters")
-        model: VelocityModel = getattr(models, kind)(vehicle=vehicle, **data)
+        model = getattr(models, kind)(vehicle=vehicle, **data)
         return model.with_parameters({name: _number(value, name) for name, value in parameters.items()})
     if kind == "Kinematics":
-        from grouser.kinematics import Kinematics, Weights
-
-        given = data.pop("slip", None)
-        return Kinematics(
-            vehicle,
-            slip=None if given is None else _rebuilt({"kind": "BodySlip", **given}, slip, SLIPS, "slip"),
-            weights=Weights(**data.pop("weights")),
-            **data,
-        )
+        if "slip" in data:
+            data["slip"] = _rebuilt({"kind": "BodySlip", **data["slip"]}, slip, SLIPS, "slip")
+        return kinematics.Kinematics(vehicle, **{**data, "weights": kinematics.Weights(**data["weights"])})
     if kind == "Dynamics":
-        from grouser.dynamics import Dynamics
-
-        actuator = data.get("actuator")
-        return Dynamics(
-            vehicle,
-            contact=_rebuilt(data["contact"], contact, CONTACTS, "contact model"),
-            actuator=None if actuator is None else _rebuilt(actuator, actuation, ACTUATORS, "actuator"),
-            **{name: data[name] for name in OPTIONS if name in data},
-        )
+        options = {name: data[name] for name in OPTIONS if name in data}
+        if "actuator" in data:
+            options["actuator"] = _rebuilt(data["actuator"], actuation, ACTUATORS, "actuator")
+        options["contact"] = _rebuilt(data["contact"], contact, CONTACTS, "contact model")
+        return dynamics.Dynamics(vehicle, **options)
     raise CalibrationError(
         f"model kind {kind!r:.40} is not Kinematics, Dynamics or one of {', '.join(VELOCITY_MODELS)}"
     )
 
 
-def _ground(data: dict[str, Any], given: Terrain | None) -> Terrain | None:
+def _ground(data: dict[str, Any], given: terrain.Terrain | None) -> terrain.Terrain | None:
     stood_on = data.get("ground")
     if given is not None or stood_on is None:
         return given
     if stood_on == LEVEL:
-        from grouser.terrain import plane
-
-        return plane()
+        return terrain.plane()
     raise CalibrationError("the model was calibrated on a ground of its own, which is not in the file; give ground=…")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,21 +54,14 @@ class Intervals:
     @property
     def duration(self) -> FloatArray:
         """[s], (I,)."""
-        result: FloatArray = self.times[:, 1] - self.times[:, 0]
-        return result
+        return np.asarray(self.times[:, 1] - self.times[:, 0])
 
     def only(self, chosen: IntArray | slice) -> Intervals:
         """Some of them."""
-        return Intervals(
-            # A view of every second interval would be strided, and kernels compile again for strided arrays.
-            times=np.ascontiguousarray(self.times[chosen]),
-            ranges=np.ascontiguousarray(self.ranges[chosen]),
-            measured=self.measured[chosen],
-            start=self.start[chosen],
-            segment=self.segment[chosen],
-            velocity=None if self.velocity is None else self.velocity[chosen],
-            overlapping=self.overlapping,
-        )
+        # A view of every second interval would be strided, and kernels compile again for strided arrays.
+        arrays = ((name, value) for name, value in vars(self).items() if isinstance(value, np.ndarray))
+        some: dict[str, Any] = {name: np.ascontiguousarray(value[chosen]) for name, value in arrays}
+        return replace(self, **some)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,36 +125,23 @@ def cut_log(
     distance: float | None = None,
     stride: float | None = None,
 ) -> Intervals:
-    """Intervals of a log while the vehicle moves, by time [s] or, where given, by distance [m]."""
+    """Intervals of a log while the vehicle moves, by time [s] or, where given, by distance [m].
+
+    They follow one another; with None for both they are whole stretches. An interval ends at the first pose after its
+    duration or distance, and is taken if it moves fast enough on average and its end is not much later than asked. A
+    stride [s] shorter than the duration makes them overlap.
+    """
     checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
     checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
     speed = rolling_speed(inputs_of(log, motion.vehicle), motion.vehicle)
     duration = None if distance is not None else interval
     slowest = SLOWEST * float(motion.vehicle.arrays.radius.mean())
-    return intervals_of(log, speed, duration=duration, distance=distance, stride=stride, slowest=slowest)
-
-
-def intervals_of(
-    log: Log,
-    speed: FloatArray,
-    *,
-    duration: float | None = 2.0,
-    distance: float | None = None,
-    stride: float | None = None,
-    slowest: float = 0.1,
-) -> Intervals:
-    """Intervals of a duration [s] or a distance [m] driven, one after another; None for both: whole stretches.
-
-    An interval ends at the first pose after its duration or distance, and is taken if it moves faster than `slowest`
-    [m/s] on average and its end is not much later than asked. A stride [s] shorter than the duration makes them
-    overlap. `speed` is the rim speed at each sample [m/s].
-    """
     pairs: list[tuple[int, int, int, int]] = []
-    bounds, poses = log.segment_bounds, log.poses
+    poses = log.poses
     pose_bounds = np.searchsorted(poses.segment, np.arange(log.n_segments + 1))
     length = distance if duration is None else duration
-    for k in range(log.n_segments):
-        low, high = int(bounds[k]), int(bounds[k + 1])
+    period, by_distance = max(log.report.pose_period, 1e-3), duration is None
+    for k, (low, high) in enumerate(pairwise(log.segment_bounds.tolist())):
         samples = log.time[low:high]
         t = poses.time[pose_bounds[k] : pose_bounds[k + 1]]
         inside = np.flatnonzero((t >= samples[0]) & (t <= samples[-1])) if high - low > 1 else np.zeros(0, np.int64)
@@ -173,13 +154,7 @@ def intervals_of(
             moving = path[-1] - path[0] >= slowest * (t[-1] - t[0])
             chosen = [(0, len(t) - 1)] if moving else []
         else:
-            cutter = Cutter(
-                length=length,
-                by_distance=duration is None,
-                stride=stride,
-                slowest=slowest,
-                period=max(log.report.pose_period, 1e-3),
-            )
+            cutter = Cutter(length=length, by_distance=by_distance, stride=stride, slowest=slowest, period=period)
             chosen = cutter.pairs(t, path)
         first = inside + pose_bounds[k]
         pairs += [(int(first[i]), int(first[j]), low, high) for i, j in chosen]
@@ -204,10 +179,8 @@ def intervals_of(
 def relative_poses(before: FloatArray, after: FloatArray) -> FloatArray:
     """Poses (k, 6) in the heading frame of others, P (15) with the misprint mended: positions turn, yaws subtract."""
     c, s = np.cos(before[:, 5]), np.sin(before[:, 5])
-    d = after - before
-    return np.stack(
-        [c * d[:, 0] + s * d[:, 1], c * d[:, 1] - s * d[:, 0], d[:, 2], after[:, 3], after[:, 4], d[:, 5]], axis=1
-    )
+    (x, y, z, _, _, yaw), (roll, pitch) = (after - before).T, after.T[3:5]
+    return np.stack([c * x + s * y, c * y - s * x, z, roll, pitch, yaw], axis=1)
 
 
 def wrapped(poses: FloatArray) -> FloatArray:

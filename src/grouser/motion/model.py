@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from grouser import checks
+from grouser import checks, terrain
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor
 from grouser.model import Model
@@ -44,11 +44,8 @@ class MotionModel:
         checks.positive(self.dt, "dt")
         if not isinstance(self.model, (Model, VelocityModel)):
             raise CalibrationError(f"model: {self.model!r:.60} is not a motion model; use grouser.Kinematics(vehicle)")
-        if self.ground is not None:
-            from grouser.terrain import Terrain
-
-            if not isinstance(self.ground, Terrain):
-                raise CalibrationError(f"ground: {self.ground!r:.60} is not a terrain; use grouser.terrain.plane()")
+        if self.ground is not None and not isinstance(self.ground, terrain.Terrain):
+            raise CalibrationError(f"ground: {self.ground!r:.60} is not a terrain; use grouser.terrain.plane()")
         if self.ground is not None and self.powertrain is not None:
             raise CalibrationError("a powertrain is for models whose attitude is an input; leave it or the ground out")
         if self.ground is None and is_dynamic(self.model):

@@ -78,21 +78,22 @@ class Noise:
         """The parameters s, in their units."""
         matrix: FloatArray = self.density
         if self.form == "cholesky":
-            n = len(matrix)
-            regular = matrix + np.eye(n) * max(1e-12 * float(np.trace(matrix)), 1e-18)
+            regular = matrix + np.eye(len(matrix)) * max(1e-12 * float(np.trace(matrix)), 1e-18)
             matrix = np.linalg.cholesky(regular).T.astype(np.float64)
         return np.array([matrix[i, j] for i, j in self.pairs])
 
     def with_values(self, values: FloatArray) -> Noise:
         """The same noise with other parameters; Q′ is kept positive definite and within its bounds."""
-        n = len(self.components)
-        matrix = np.zeros((n, n))
+        upper = self._upper(values)
+        density = upper.T @ upper if self.form == "cholesky" else np.where(upper == 0.0, upper.T, upper)
+        return replace(self, density=bounded(density, self.LOWEST, self.HIGHEST))
+
+    def _upper(self, values: FloatArray) -> FloatArray:
+        """Parameters as the upper triangle of a matrix (nd, nd)."""
+        matrix = np.zeros_like(self.density)
         for (i, j), value in zip(self.pairs, values, strict=True):
             matrix[i, j] = value
-            if self.form != "cholesky":
-                matrix[j, i] = value
-        density = matrix.T @ matrix if self.form == "cholesky" else matrix
-        return replace(self, density=bounded(density, self.LOWEST, self.HIGHEST))
+        return matrix
 
     def with_value(self, name: str, value: float) -> Noise:
         """The same noise with one parameter changed, in its unit."""
@@ -102,18 +103,14 @@ class Noise:
 
     def slopes(self) -> FloatArray:
         """∂Q′/∂s, shape (ns, nd, nd)."""
-        n = len(self.components)
-        out = np.zeros((len(self.pairs), n, n))
-        if self.form == "cholesky":
-            U = np.zeros((n, n))
-            for (i, j), value in zip(self.pairs, self.values, strict=True):
-                U[i, j] = value
-            for k, (i, j) in enumerate(self.pairs):
+        out = np.zeros((len(self.pairs), *self.density.shape))
+        U = self._upper(self.values) if self.form == "cholesky" else None
+        for k, (i, j) in enumerate(self.pairs):
+            if U is not None:
                 # Q = Uᵀ U: ∂Q = eⱼ uᵢᵀ + uᵢ eⱼᵀ with uᵢ the i-th row of U.
                 out[k, j, :] += U[i]
                 out[k, :, j] += U[i]
-        else:
-            for k, (i, j) in enumerate(self.pairs):
+            else:
                 out[k, i, j] = out[k, j, i] = 1.0
         return out
 
@@ -121,7 +118,6 @@ class Noise:
 def bounded(density: FloatArray, lowest: float, highest: float) -> FloatArray:
     """The nearest symmetric matrix whose eigenvalues lie within bounds."""
     values, vectors = np.linalg.eigh(0.5 * (density + density.T))
-    if values[0] >= lowest and values[-1] <= highest:
-        return 0.5 * (density + density.T)
-    inside: FloatArray = (vectors * np.clip(values, lowest, highest)) @ vectors.T
-    return 0.5 * (inside + inside.T)
+    if values[0] < lowest or values[-1] > highest:
+        density = (vectors * np.clip(values, lowest, highest)) @ vectors.T
+    return 0.5 * (density + density.T)

@@ -56,6 +56,7 @@ def sensor_noise(value: float) -> tuple[float, float, float, float]:
 MOUNTED, SLIP, LAG = near(0.5, 5.0), within(0.5, -5.0, 5.0), within(0.1, -0.5, 0.5)
 TURN_SLIP = within(0.1, -5.0, 5.0)
 """Prior of a turn per distance [rad/m]: 0.1 is a turn of 6° a metre."""
+WAYS = {"x": "ahead", "y": "left", "z": "up"}
 TABLE = {
     "sensor.x": Row("pose sensor ahead of the body's origin", "m", MOUNTED),
     "sensor.y": Row("pose sensor to the left of it", "m", MOUNTED),
@@ -107,22 +108,13 @@ TABLE = {
     "vehicle.track": Row("distance of the sides", "m", length),
     "vehicle.wheelbase": Row("distance of the axles", "m", length),
     "vehicle.mass": Row("mass of the body", "kg", coefficient),
-    **{
-        f"vehicle.cg.{a}": Row(f"centre of gravity, {w}", "m", near(0.1))
-        for a, w in zip("xyz", ("ahead", "left", "up"), strict=True)
-    },
+    **{f"vehicle.cg.{a}": Row(f"centre of gravity, {w}", "m", near(0.1)) for a, w in WAYS.items()},
     # of every frame
     "vehicle.*.radius": Row("radius of {}", "m", length),
     "vehicle.*.mass": Row("mass of {}", "kg", coefficient),
-    **{
-        f"vehicle.*.{a}": Row(f"place of {{}}, {w}", "m", near(0.3))
-        for a, w in zip("xyz", ("ahead", "left", "up"), strict=True)
-    },
+    **{f"vehicle.*.{a}": Row(f"place of {{}}, {w}", "m", near(0.3)) for a, w in WAYS.items()},
     **{f"vehicle.*.{a}": Row(f"{a} of {{}}", "rad", near(0.3)) for a in ("roll", "pitch", "yaw")},
-    **{
-        f"vehicle.*.com_{a}": Row(f"centre of mass of {{}}, {w}", "m", near(0.3))
-        for a, w in zip("xyz", ("ahead", "left", "up"), strict=True)
-    },
+    **{f"vehicle.*.com_{a}": Row(f"centre of mass of {{}}, {w}", "m", near(0.3)) for a, w in WAYS.items()},
 }
 NOISY = {"v": ("speed", "m"), "w": ("turn rate", "rad")}
 
@@ -133,22 +125,17 @@ def row_of(name: str) -> Row:
         return TABLE[name]
     part, _, field = name.partition(".")
     frame, _, last = field.rpartition(".")
-    if part == "noise":
-        return _noise_row(field)
+    if part == "noise":  # a density vx, or a covariance vx_wz; it grows with distance
+        parts = field.split("_")
+        kinds = [NOISY.get(p[:1], ("velocity", "m")) for p in parts]
+        words = " and ".join(f"{word} {p[1:]}" for (word, _), p in zip(kinds, parts, strict=True))
+        unit = f"{kinds[0][1]}²/m" if len(set(kinds)) == 1 else f"{kinds[0][1]} {kinds[-1][1]}/m"
+        return Row(f"noise density of {words}", unit, near(1.0))
     of_frames = TABLE.get(f"vehicle.*.{last}") if part == "vehicle" else None
     if of_frames is not None:
         return of_frames._replace(meaning=of_frames.meaning.format(frame))
     prior = coefficient if part in ("contact", "actuator") else near(0.3)
     return Row(f"{last.replace('_', ' ')} of the {part}", "SI", prior)
-
-
-def _noise_row(field: str) -> Row:
-    """Row of a density vx, or of a covariance vx_wz; it grows with distance."""
-    parts = field.split("_")
-    kinds = [NOISY.get(p[:1], ("velocity", "m")) for p in parts]
-    words = " and ".join(f"{word} {p[1:]}" for (word, _), p in zip(kinds, parts, strict=True))
-    unit = f"{kinds[0][1]}²/m" if len(set(kinds)) == 1 else f"{kinds[0][1]} {kinds[-1][1]}/m"
-    return Row(f"noise density of {words}", unit, near(1.0))
 
 
 def meaning(name: str) -> str:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from grouser import checks
+from grouser import checks, contact, slip
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
+from grouser.law import OwnLaw
 from grouser.motion import vehicle_fields
 from grouser.motion.model import MotionModel
 from grouser.motion.parameter_table import TABLE, row_of
@@ -22,15 +23,9 @@ from grouser.motion.velocity import VelocityModel, is_dynamic, is_kinematic
 SENSOR = ("x", "y", "z", "yaw", "lag")
 SENSOR_NOISE = ("position_noise", "yaw_noise", "time_noise")
 CONTACT = (
-    "stiffness",
-    "damping",
-    "slip_stiffness_x",
-    "slip_stiffness_y",
-    "friction",
-    "rolling_resistance",
-    "longitudinal.B",
+    "stiffness", "damping", "slip_stiffness_x", "slip_stiffness_y", "friction", "rolling_resistance", "longitudinal.B",
     "lateral.B",
-)
+)  # fmt: skip
 """Numbers of contact laws that are offered for calibration."""
 OF_POSE = ("sensor", "noise")
 """Parts that the velocity of the vehicle does not depend on."""
@@ -65,7 +60,7 @@ class Part(NamedTuple):
 
     values: Mapping[str, float]
     """Present values by the rest of the name."""
-    changed: Callable[[MotionModel, Mapping[str, float]], dict[str, Any]]
+    changed: Callable[[Any, Mapping[str, float]], dict[str, Any]]
     """Fields of a motion model that differ once some of them are changed."""
     listed: Sequence[str] | None = None
     """Those that are offered for calibration, in order; None: all."""
@@ -77,6 +72,9 @@ class Part(NamedTuple):
     """Why there are no parameters."""
 
 
+NOTHING = Part({}, lambda m, v: {})
+
+
 def _sensor_part(motion: MotionModel) -> Part:
     values = {field: float(getattr(motion.sensor, field)) for field in SENSOR + SENSOR_NOISE}
     return Part(values, lambda m, v: {"sensor": replace(m.sensor, **v)}, SENSOR)
@@ -85,7 +83,7 @@ def _sensor_part(motion: MotionModel) -> Part:
 def _powertrain_part(motion: MotionModel) -> Part | None:
     if motion.powertrain is None:
         return None
-    return Part(vars(motion.powertrain), lambda m, v: {"powertrain": replace(m.powertrain, **v)})  # type: ignore[type-var]
+    return Part(vars(motion.powertrain), lambda m, v: {"powertrain": replace(m.powertrain, **v)})
 
 
 def _model_part(motion: MotionModel, part: str = "model") -> Part | None:
@@ -93,51 +91,33 @@ def _model_part(motion: MotionModel, part: str = "model") -> Part | None:
     if not isinstance(motion.model, VelocityModel):
         return None
     values = {n.partition(".")[2]: v for n, v in motion.model.parameters.items() if n.startswith(part + ".")}
-
-    def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
-        return {"model": m.model.with_parameters({f"{part}.{k}": v for k, v in values.items()})}  # type: ignore[union-attr]
-
-    return Part(values, changed)
+    return Part(values, lambda m, v: {"model": m.model.with_parameters({f"{part}.{k}": x for k, x in v.items()})})
 
 
 def _slip_part(motion: MotionModel) -> Part | None:
     """p₁, p₂, … of a body slip; without slip they are zero. Of a velocity model its own."""
     if not is_kinematic(motion.model):
         return _model_part(motion, "slip")
-    from grouser.slip import BodySlip
-
-    base = BodySlip(np.zeros(6)) if motion.model.slip is None else motion.model.slip
-    if not isinstance(base, BodySlip):
+    base = slip.BodySlip(np.zeros(6)) if motion.model.slip is None else motion.model.slip
+    if not isinstance(base, slip.BodySlip):
         return _law_part("slip", base)
-    numbers = base.coefficients
-    names = [f"p{i}" for i in range(1, len(numbers) + 1)]
-
-    def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
-        p = numbers.copy()
-        for name, value in values.items():
-            p[names.index(name)] = value
-        return {"model": m.model.replace(slip=base.with_parameters(p))}  # type: ignore[union-attr]
-
-    return Part(dict(zip(names, numbers.tolist(), strict=True)), changed)
+    values = {f"p{i}": p for i, p in enumerate(base.coefficients.tolist(), start=1)}
+    return Part(values, lambda m, v: {"model": m.model.replace(slip=base.with_parameters(_array({**values, **v})))})
 
 
 def _vehicle_part(motion: MotionModel) -> Part:
-    def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
-        return {"model": replace(m.model, vehicle=vehicle_fields.changed(m.vehicle, values))}  # type: ignore[type-var]
-
-    return Part(vehicle_fields.numbers(motion.vehicle), changed, vehicle_fields.listed(motion.vehicle))
+    values, listed = vehicle_fields.numbers(motion.vehicle), vehicle_fields.listed(motion.vehicle)
+    return Part(values, lambda m, v: {"model": replace(m.model, vehicle=vehicle_fields.changed(m.vehicle, v))}, listed)
 
 
 def _noise_part(motion: MotionModel) -> Part:
     names = [name.partition(".")[2] for name in motion.noise.names]
+    values = dict(zip(names, motion.noise.values.tolist(), strict=True))
+    return Part(values, lambda m, v: {"noise": m.noise.with_values(_array({**values, **v}))})
 
-    def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
-        s = m.noise.values
-        for name, value in values.items():
-            s[names.index(name)] = value
-        return {"noise": m.noise.with_values(s)}
 
-    return Part(dict(zip(names, motion.noise.values.tolist(), strict=True)), changed)
+def _array(values: Mapping[str, float]) -> FloatArray:
+    return np.array(list(values.values()), dtype=np.float64)
 
 
 def _actuator_part(motion: MotionModel) -> Part | None:
@@ -148,13 +128,12 @@ def _actuator_part(motion: MotionModel) -> Part | None:
 
 def _law_part(part: str, law: Any) -> Part:
     """Numbers that a contact, actuator or slip law declares, with their bounds."""
-
-    def changed(m: MotionModel, values: Mapping[str, float]) -> dict[str, Any]:
-        return {"model": m.model.replace(**{part: getattr(m.model, part).replace(**values)})}  # type: ignore[union-attr]
-
-    values = {p.name: float(p.value) for p in law.parameters}
-    bounds = {p.name: (float(p.low), float(p.high)) for p in law.parameters}
-    return Part(values, changed, bounds=bounds, units={p.name: p.unit for p in law.parameters})
+    return Part(
+        values={p.name: float(p.value) for p in law.parameters},
+        changed=lambda m, v: {"model": m.model.replace(**{part: getattr(m.model, part).replace(**v)})},
+        bounds={p.name: (float(p.low), float(p.high)) for p in law.parameters},
+        units={p.name: p.unit for p in law.parameters},
+    )
 
 
 def _contact_part(motion: MotionModel) -> Part | None:
@@ -162,22 +141,16 @@ def _contact_part(motion: MotionModel) -> Part | None:
     model = motion.model
     if not is_dynamic(model):
         return None
-    from grouser.contact import Contact
-    from grouser.law import OwnLaw
-
-    contact = model.contact
-    if not isinstance(contact, Contact):
-        return _nothing("contact parameters are of one contact model; this vehicle has one per wheel")
-    part = _law_part("contact", contact)
-    if isinstance(contact, OwnLaw):
+    law = model.contact
+    if not isinstance(law, contact.Contact):
+        why = "contact parameters are of one contact model; this vehicle has one per wheel"
+        return NOTHING._replace(none=why)
+    part = _law_part("contact", law)
+    if isinstance(law, OwnLaw):
         return part
     # What is not given follows from the load of a wheel.
-    values = {p.name: float(p.value) for p in contact.at_load(model.wheel_load).parameters}
+    values = {p.name: float(p.value) for p in law.at_load(model.wheel_load).parameters}
     return part._replace(values=values, bounds={}, listed=[name for name in CONTACT if name in values])
-
-
-def _nothing(why: str) -> Part:
-    return Part({}, lambda m, v: {}, none=why)
 
 
 PARTS: dict[str, Callable[[MotionModel], Part | None]] = {
@@ -193,6 +166,11 @@ PARTS: dict[str, Callable[[MotionModel], Part | None]] = {
 """What the first word of a name stands for, in the order in which parameters are listed."""
 
 
+def part_of(motion: MotionModel, name: str) -> Part:
+    """A part by its name; empty where the motion model has none."""
+    return (PARTS[name](motion) if name in PARTS else None) or NOTHING
+
+
 class ParameterVector:
     """Some parameters of a motion model as one flat vector; names are resolved once."""
 
@@ -204,7 +182,7 @@ class ParameterVector:
         for k, name in enumerate(self.names):
             part, _, field = name.partition(".")
             self._columns.setdefault(part, []).append((field, k))
-        self._parts = {part: PARTS[part](motion) if part in PARTS else None for part in self._columns}
+        self._parts = {part: part_of(motion, part) for part in self._columns}
         # Numbers of the vehicle first: they replace what the others then change.
         self._order = sorted(self._columns, key=lambda part: part != "vehicle")
         self._vehicle: tuple[dict[str, float], MotionModel] | None = None
@@ -215,9 +193,9 @@ class ParameterVector:
         """Values of another motion model, (n,)."""
         out = np.empty(len(self.names))
         for part, columns in self._columns.items():
-            own = self._parts[part] if motion is self.motion else PARTS[part](motion)
+            own = self._parts[part] if motion is self.motion else part_of(motion, part)
             for field, k in columns:
-                if own is None or field not in own.values:
+                if field not in own.values:
                     raise CalibrationError(_unknown(motion, self.names[k]))
                 out[k] = own.values[field]
         return out
@@ -229,10 +207,10 @@ class ParameterVector:
             values = {field: float(x[k]) for field, k in self._columns[part]}
             if part == "vehicle":
                 if self._vehicle is None or self._vehicle[0] != values:
-                    self._vehicle = (values, motion.replace(**self._part(part).changed(motion, values)))
+                    self._vehicle = (values, motion.replace(**self._parts[part].changed(motion, values)))
                 motion = self._vehicle[1]
             else:
-                motion = motion.replace(**self._part(part).changed(motion, values))
+                motion = motion.replace(**self._parts[part].changed(motion, values))
         return motion
 
     @cached_property
@@ -240,18 +218,13 @@ class ParameterVector:
         """The motion model with its present values; a model without slip has one of zero where slip is among them."""
         return self.model(self.values)
 
-    def _part(self, name: str) -> Part:
-        part = self._parts[name]
-        assert part is not None
-        return part
-
     @cached_property
     def slip(self) -> list[tuple[int, int]]:
         """(column, position in the slip parameters) where velocities along a log are affine in them."""
         shared = self.motion.velocity_driven and self.motion.powertrain is None and "vehicle" not in self._columns
         if not shared or "slip" not in self._columns:
             return []
-        order = list(self._part("slip").values)
+        order = list(self._parts["slip"].values)
         return [(k, order.index(field)) for field, k in self._columns["slip"]]
 
     @cached_property
@@ -286,17 +259,16 @@ def value_of(motion: MotionModel, name: str) -> float:
 
 def with_values(motion: MotionModel, values: Mapping[str, float]) -> MotionModel:
     """The motion model with some parameters changed."""
-    return ParameterVector(motion, values).model(np.array(list(values.values()), dtype=np.float64))
+    return ParameterVector(motion, values).model(_array(values))
 
 
 def available(motion: MotionModel) -> list[str]:
     """Names of all parameters of a motion model."""
     checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
     names = []
-    for part, made in PARTS.items():
-        own = made(motion)
-        if own is not None:
-            names += [f"{part}.{field}" for field in (own.values if own.listed is None else own.listed)]
+    for part in PARTS:
+        own = part_of(motion, part)
+        names += [f"{part}.{field}" for field in (own.values if own.listed is None else own.listed)]
     return names + [f"sensor.{field}" for field in SENSOR_NOISE]
 
 
@@ -308,9 +280,8 @@ def resolve(motion: MotionModel, names: Sequence[str | Parameter]) -> list[Param
         if isinstance(one, Parameter):
             value_of(motion, one.name)
             chosen[one.name] = one
-            continue
-        for name in _expand(motion, str(one), everything):
-            chosen[name] = default(motion, name)
+        else:
+            chosen |= {name: default(motion, name) for name in _expand(motion, str(one), everything)}
     _refuse_overlap(chosen)
     return list(chosen.values())
 
@@ -332,8 +303,7 @@ def _refuse_overlap(names: Iterable[str]) -> None:
     """Two names of one number cannot be distinguished, and the one that is set last would decide."""
     fields = [name.removeprefix("vehicle.") for name in names if name.startswith("vehicle.")]
     for whole, last in (("radius", "radius"), ("track", "y"), ("wheelbase", "x")):
-        parts = [f for f in fields if f.startswith(f"{whole}.") or (f.rpartition(".")[2] == last and "." in f)]
-        parts = [f for f in parts if not f.startswith("cg.")]
+        parts = [f for f in fields if f.startswith(f"{whole}.") or (f.endswith(f".{last}") and not f.startswith("cg."))]
         single = [f for f in parts if not f.startswith(f"{whole}.")]
         if parts and whole in fields:
             raise CalibrationError(f"vehicle.{whole} and vehicle.{parts[0]} set the same number; calibrate one")
@@ -347,39 +317,32 @@ def default(motion: MotionModel, name: str) -> Parameter:
     value = value_of(motion, name)
     part, _, field = name.partition(".")
     if part == "noise":
-        return _noise_parameter(motion, name, value)
+        noise = motion.noise
+        i, j = noise.pairs[noise.names.index(name)]
+        size = float(np.sqrt(noise.density[i, i] * noise.density[j, j]))
+        if noise.form == "cholesky":
+            root = math.sqrt(max(noise.density[j, j], noise.LOWEST))
+            return Parameter(name=name, value=value, sigma=2.0 * root, scale=root)
+        lower = noise.LOWEST if i == j else -math.inf
+        return Parameter(name=name, value=value, sigma=3.0 * size, lower=lower, upper=noise.HIGHEST, scale=size)
     if is_noise(name):
         value = value or 0.02
     sigma, lower, upper, scale = row_of(name).prior(value)
-    own = PARTS[part](motion)
-    if own is not None and field in own.bounds and name not in TABLE:
-        lower, upper = own.bounds[field]
+    if name not in TABLE:
+        lower, upper = part_of(motion, part).bounds.get(field, (lower, upper))
     return Parameter(name=name, value=value, sigma=sigma, lower=lower, upper=upper, scale=scale)
 
 
 def unit_of(motion: MotionModel, name: str) -> str:
     """Unit of a parameter, as its law declares it or else the table; "1" for a mere number."""
     part, _, field = name.partition(".")
-    own = PARTS[part](motion) if part in PARTS else None
-    return (own.units.get(field) if own is not None else None) or row_of(name).unit
-
-
-def _noise_parameter(motion: MotionModel, name: str, value: float) -> Parameter:
-    noise = motion.noise
-    i, j = noise.pairs[noise.names.index(name)]
-    size = float(np.sqrt(noise.density[i, i] * noise.density[j, j]))
-    if noise.form == "cholesky":
-        root = math.sqrt(max(noise.density[j, j], noise.LOWEST))
-        return Parameter(name=name, value=value, sigma=2.0 * root, scale=root)
-    lower = noise.LOWEST if i == j else -math.inf
-    return Parameter(name=name, value=value, sigma=3.0 * size, lower=lower, upper=noise.HIGHEST, scale=size)
+    return part_of(motion, part).units.get(field) or row_of(name).unit
 
 
 def _unknown(motion: MotionModel, name: str) -> str:
-    first = name.partition(".")[0]
-    own = PARTS[first](motion) if first in PARTS else None
-    if own is not None and own.none:
-        return own.none
+    why = part_of(motion, name.partition(".")[0]).none
+    if why:
+        return why
     names = available(motion)
     near = get_close_matches(name, names, 3, 0.4)
     hint = f"did you mean {', '.join(near)}" if near else f"there are {', '.join(names[:8])} …"

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from grouser import kinematics
 from grouser.logs import Log
 from grouser.motion.model import MotionModel
 from grouser.motion.planar import DifferentialDrive
 from grouser.vehicles.catalog import names, vehicle
-
-if TYPE_CHECKING:
-    from grouser.kinematics import Kinematics
-    from grouser.vehicles import Vehicle
 
 
 def plain_odometry(motion: MotionModel, log: Log) -> MotionModel:
@@ -21,12 +16,5 @@ def plain_odometry(motion: MotionModel, log: Log) -> MotionModel:
     shape = motion.vehicle if own else vehicle(str(log.vehicle))
     if shape.joints != motion.vehicle.joints:
         shape = motion.vehicle
-    return MotionModel(model=_model(shape), sensor=log.sensor, noise=motion.noise)
-
-
-def _model(shape: Vehicle) -> Kinematics | DifferentialDrive:
-    if not shape.steering:
-        return DifferentialDrive(vehicle=shape)
-    from grouser.kinematics import Kinematics
-
-    return Kinematics(shape)
+    model = kinematics.Kinematics(shape) if shape.steering else DifferentialDrive(vehicle=shape)
+    return MotionModel(model=model, sensor=log.sensor, noise=motion.noise)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.motion.velocity import Inputs, VelocityModel
 from grouser.vehicles import Vehicle
-
-if TYPE_CHECKING:
-    from typing import Self
 
 ASIDE = 1e-6
 """How far from the middle a wheel must be to belong to a side [m]."""
@@ -55,14 +52,26 @@ class TwoSided(Baseline):
 
     def _ahead_and_turn(self, inputs: Inputs) -> tuple[FloatArray, FloatArray]:
         """(v_l + v_r)/2 [m/s] and (v_r − v_l)/B [rad/s], (n,) each."""
-        left, right, track = side_speeds(self.vehicle, inputs, self.left, self.right)
-        return 0.5 * (left + right), (right - left) / track
+        name, g = self.vehicle.name, _geometry(self.vehicle)
+        speeds, places = [], []
+        for side, sign, names in (("left", 1.0, self.left), ("right", -1.0, self.right)):
+            wheels = [w for w in g.joint if sign * g.y[w] > ASIDE] if names is None else list(names)
+            unknown = [w for w in wheels if w not in g.joint]
+            if unknown:
+                raise CalibrationError(f"'{name}' has no wheel {unknown[0]!r:.40}; wheels are {', '.join(g.joint)}")
+            used = [w for w in wheels if g.joint[w] in inputs.measured]
+            if not used:
+                raise CalibrationError(
+                    f"the log measures no wheel on the {side} of '{name}'; differential drive needs both sides"
+                )
+            speeds.append(np.mean([inputs.rates[:, g.joint[w]] * g.radius[w] for w in used], axis=0))
+            places.append(np.mean([g.y[w] for w in used]))
+        return 0.5 * (speeds[0] + speeds[1]), (speeds[1] - speeds[0]) / (places[0] - places[1])
 
     @property
     def spec(self) -> dict[str, Any]:
         """Fields that a fit file holds besides parameters and vehicle."""
-        sides = (("left", self.left), ("right", self.right))
-        return {side: list(names) for side, names in sides if names is not None}
+        return {side: list(getattr(self, side)) for side in ("left", "right") if getattr(self, side) is not None}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -178,30 +187,6 @@ def planar(forward: FloatArray, turn: FloatArray, point: tuple[float, float]) ->
     return out
 
 
-def side_speeds(
-    vehicle: Vehicle, inputs: Inputs, left: tuple[str, ...] | None = None, right: tuple[str, ...] | None = None
-) -> tuple[FloatArray, FloatArray, float]:
-    """Mean rim speeds of the measured wheels of the left and the right [m/s], (n,) each, and the track [m]."""
-    g = _geometry(vehicle)
-    speeds, places = [], []
-    for side, names in ((1.0, left), (-1.0, right)):
-        wheels = [w for w in g.joint if side * g.y[w] > ASIDE] if names is None else list(names)
-        unknown = [w for w in wheels if w not in g.joint]
-        if unknown:
-            raise CalibrationError(
-                f"'{vehicle.name}' has no wheel {unknown[0]!r:.40}; wheels are {', '.join(vehicle.wheels)}"
-            )
-        used = [w for w in wheels if g.joint[w] in inputs.measured]
-        if not used:
-            raise CalibrationError(
-                f"the log measures no wheel on the {'left' if side > 0.0 else 'right'} of '{vehicle.name}';"
-                " differential drive needs both sides"
-            )
-        speeds.append(sum(inputs.rates[:, g.joint[w]] * g.radius[w] for w in used) / len(used))
-        places.append(sum(g.y[w] for w in used) / len(used))
-    return np.asarray(speeds[0]), np.asarray(speeds[1]), float(places[0] - places[1])
-
-
 class _Geometry(NamedTuple):
     """Numbers of a vehicle by wheel."""
 
@@ -223,15 +208,11 @@ class _Geometry(NamedTuple):
 @lru_cache(maxsize=64)
 def _geometry(vehicle: Vehicle) -> _Geometry:
     names, (x, y, _), point = vehicle.wheels, vehicle.wheel_positions.T, vehicle.drive_point
-    parent = {frame.name: frame.parent for frame in vehicle.frames}
+    turned_by: dict[str | None, str | None] = {None: None}
     turning = {one.joint for one in vehicle.steering}
-    steering = {}
-    for wheel in names:
-        at: str | None = wheel
-        while at is not None and at not in turning:
-            at = parent[at]
-        if at is not None:
-            steering[wheel] = vehicle.joint_index(at)
+    for frame in vehicle.frames:
+        turned_by[frame.name] = frame.name if frame.name in turning else turned_by[frame.parent]
+    steering = {wheel: vehicle.joint_index(joint) for wheel in names if (joint := turned_by[wheel]) is not None}
 
     def by_wheel(values: FloatArray) -> dict[str, float]:
         return dict(zip(names, values.tolist(), strict=True))

@@ -38,8 +38,7 @@ class Powertrain:
     ) -> FloatArray:
         """The same for several stretches, samples bounds[s] to bounds[s + 1] each, that begin at `initial` (k,)."""
         if self.delay == 0.0 and self.time_constant == 0.0:
-            at_once: FloatArray = self.gain * command
-            return at_once
+            return np.asarray(self.gain * command)
         from grouser._kernels.motion.powertrain import follow_commands
 
         out = np.empty(command.shape)

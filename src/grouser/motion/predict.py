@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,16 +19,7 @@ from grouser.motion.consistency import pose_noise
 from grouser.motion.intervals import Intervals, cut_log, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import SENSOR, ParameterVector
-from grouser.motion.velocity import (
-    Inputs,
-    SlipTwists,
-    VelocityModel,
-    inputs_of,
-    is_dynamic,
-    rolling_speed,
-    slip_of,
-    twists,
-)
+from grouser.motion.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, slip_of, twists
 from grouser.threads import in_slices, thread_count
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
@@ -137,11 +128,8 @@ class LogProblem:
             return rollout_poses(self, candidates, self.intervals.only(chosen))
         first, last, _ = chosen.indices(len(self.intervals))
         grouped = len(self.inputs.time) > MOST and last - first > FEW and motion.powertrain is None
-        found = []
-        for group in self._groups(first, last) if grouped else [chosen]:
-            part, samples = self._window(group, grouped)
-            stack = self._velocities(candidates, part)
-            found.append(self._integrate(part, samples, group, stack, candidates.mounting).poses)
+        groups = self._groups(first, last) if grouped else [chosen]
+        found = [self._integrate(candidates, group, narrow=grouped).poses for group in groups]
         return np.concatenate([poses.reshape(len(candidates.which), -1, 6) for poses in found], axis=1)
 
     def errors(self, motion: MotionModel, chosen: slice = slice(None), slopes: FloatArray | None = None) -> Predicted:
@@ -153,50 +141,39 @@ class LogProblem:
             from grouser.motion.rollouts import rollout_errors
 
             return rollout_errors(self, motion, self.intervals.only(chosen))
-        part, samples = self._window(chosen)
-        candidates = Candidates.of_motions([motion])
-        stack = self._velocities(candidates, part)
-        return self._integrate(part, samples, chosen, stack, candidates.mounting, motion, slopes)
+        return self._integrate(Candidates.of_motions([motion]), chosen, noisy=motion, slopes=slopes)
 
     def errors_at(self, vector: ParameterVector, x: FloatArray, chosen: slice = slice(None)) -> Predicted:
         """As `errors`, of slip parameters x (n,), with their slopes by the convolution integral, P (11), L (5.28)."""
-        part, samples = self._window(chosen)
-        shared = self._shared(vector.present, part)
+        shared = self._shared(vector.present, self._window(chosen)[0])
         assert shared is not None
         positions = [position for _, position in vector.slip]
         slopes = shared[0].slopes[shared[1]]
         if positions != list(range(slopes.shape[2])):
             slopes = slopes[:, :, positions]
-        candidates = Candidates.of_rows(vector, x[None])
-        stack = self._velocities(candidates, part)
-        return self._integrate(part, samples, chosen, stack, candidates.mounting, vector.motion, slopes)
+        return self._integrate(Candidates.of_rows(vector, x[None]), chosen, noisy=vector.motion, slopes=slopes)
 
     def _integrate(
         self,
-        part: slice,
-        samples: IntArray,
+        candidates: Candidates,
         chosen: slice,
-        stack: FloatArray,
-        mounting: FloatArray,
+        *,
+        narrow: bool = False,
         noisy: MotionModel | None = None,
         slopes: FloatArray | None = None,
     ) -> Predicted:
-        """Integrals over the chosen intervals of velocities (S, n, 6) at the samples of a part; rows s I + i."""
-        if slopes is None:
-            slopes = np.zeros((stack.shape[1], 6, 0))
-        noise = np.zeros(0, dtype=np.int64) if noisy is None else noisy.noise.indices
-        intensity = self._ones if noisy is None else self.intensity(noisy)
-        inputs, times = self.inputs, self.intervals.times[chosen]
+        """Integrals over the chosen intervals, rows s I + i; of noise and slopes where they are given."""
+        part, samples = self._window(chosen, narrow)
         return integrate_log(
-            time=inputs.time[part],
-            attitude=inputs.attitude[part],
-            twist=stack,
-            slope=slopes,
-            noise=noise,
-            intensity=intensity[part],
+            time=self.inputs.time[part],
+            attitude=self.inputs.attitude[part],
+            twist=self._velocities(candidates, part),
+            slope=np.zeros((part.stop - part.start, 6, 0)) if slopes is None else slopes,
+            noise=np.zeros(0, dtype=np.int64) if noisy is None else noisy.noise.indices,
+            intensity=(self._ones if noisy is None else self.intensity(noisy))[part],
             samples=samples,
-            times=times,
-            mounting=mounting,
+            times=self.intervals.times[chosen],
+            mounting=candidates.mounting,
         )
 
     def intensity(self, motion: MotionModel) -> FloatArray:
@@ -210,18 +187,16 @@ class LogProblem:
             return shared[0].twists(candidates.slip, shared[1])
         out = np.empty((len(candidates.which), part.stop - part.start, 6))
         for m, motion in enumerate(candidates.motions):
-            shared = self._shared(motion, part)
+            shared, mine = self._shared(motion, part), candidates.which == m
             if shared is None:
-                found = self._velocity(motion, part)
+                out[mine] = self._velocity(motion, part)
             else:
-                found = shared[0].twists(np.array([slip_of(motion.model)], dtype=np.float64), shared[1])
-            out[candidates.which == m] = found
+                out[mine] = shared[0].twists(np.array([slip_of(motion.model)], dtype=np.float64), shared[1])
         return out
 
     def _shared(self, motion: MotionModel, part: slice) -> tuple[SlipTwists, slice] | None:
         """What gives velocities for any slip parameters, and where the samples of a part stand in it; None: nothing."""
-        model = motion.model
-        assert not is_dynamic(model)
+        model: Any = motion.model  # no dynamics, where attitude is an input
         if motion.powertrain is not None or model.vehicle is not self._vehicle or slip_of(model) is None:
             return None
         if isinstance(model, VelocityModel) and len(self.inputs.time) > MOST:
@@ -233,8 +208,7 @@ class LogProblem:
 
     def _velocity(self, motion: MotionModel, part: slice) -> FloatArray:
         """Body velocities (n, 6) at the samples of a part."""
-        model = motion.model
-        assert not is_dynamic(model)
+        model: Any = motion.model
         if motion.powertrain is not None or part.stop - part.start < len(self.inputs.time):
             return twists(model, self._driven(motion).window(part.start, part.stop))
         if self._rolling is None or self._rolling[0] is not model:
@@ -295,13 +269,12 @@ class LogProblem:
                 f"{self.log.name}: {len(lost)} of {poses.shape[-2]} predictions do not reach their end, the first from"
                 f" {t0:.2f} to {t1:.2f} s: it rolls over, diverges or leaves the ground; check model and ground"
             )
-        result: FloatArray = wrapped(self.intervals.measured[chosen] - poses)[..., self.rows]
-        return result
+        return np.asarray(wrapped(self.intervals.measured[chosen] - poses)[..., self.rows])
 
     def covariance(self, motion: MotionModel, predicted: Predicted, *, other_log: bool = False) -> FloatArray:
         """R_μ of T (3.21) of each interval, shape (I, m, m): process noise, and the sensor's at both ends."""
         process = np.einsum("ab,iabjk->ijk", motion.noise.density, predicted.W)
-        sensor = pose_noise(motion.sensor, predicted.poses, *_ends(predicted), other_log=other_log)
+        sensor = pose_noise(motion.sensor, predicted.poses, *predicted.ends.swapaxes(0, 1), other_log=other_log)
         return self._selected(process + sensor, motion.sensor)
 
     def process_covariance(self, densities: FloatArray, predicted: Predicted) -> FloatArray:
@@ -319,14 +292,13 @@ class LogProblem:
                 columns.append(np.einsum("ab,iabjk->ijk", process[k], predicted.W))
             else:
                 field = name.partition(".")[2]
-                unit = pose_noise(replace(silent, **{field: 1.0}), predicted.poses, *_ends(predicted))
+                unit = pose_noise(replace(silent, **{field: 1.0}), predicted.poses, *predicted.ends.swapaxes(0, 1))
                 columns.append(2.0 * getattr(motion.sensor, field) * unit)
         return self._selected(np.stack(columns, axis=1), None)
 
     def _selected(self, four: FloatArray, sensor: Sensor | None) -> FloatArray:
         """Maps errors (x, y, z, yaw) to the residual's components."""
-        m = self.size
-        out = np.zeros((*four.shape[:-2], m, m))
+        out = np.zeros((*four.shape[:-2], self.size, self.size))
         for a, i in enumerate(self.rows):
             for b, j in enumerate(self.rows):
                 if i in ERRORS and j in ERRORS:
@@ -334,10 +306,6 @@ class LogProblem:
                 elif a == b and sensor is not None:
                     out[..., a, a] = 2.0 * sensor.attitude_noise**2
         return out
-
-
-def _ends(predicted: Predicted) -> tuple[FloatArray, FloatArray]:
-    return predicted.ends[:, 0], predicted.ends[:, 1]
 
 
 def integrate_log(*, mounting: FloatArray, **log: FloatArray | IntArray) -> Predicted:
@@ -349,8 +317,7 @@ def integrate_log(*, mounting: FloatArray, **log: FloatArray | IntArray) -> Pred
     integral = kernels.LogIntegral(lag=mounting[:, 4], sensor=mounting[:, :4], **log, **results)
 
     def some(_: int, first: int, last: int) -> None:
-        work = kernels.IntegralWork.zeros(arc=Arc.zeros())
-        kernels.integrate_log(integral, work, first, last)
+        kernels.integrate_log(integral, kernels.IntegralWork.zeros(arc=Arc.zeros()), first, last)
 
     in_slices(some, rows, threads=thread_count(None), size=MANY)
     return found

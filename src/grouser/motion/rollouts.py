@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,15 +13,12 @@ from grouser.errors import CalibrationError
 from grouser.model import Model
 from grouser.motion.intervals import Intervals, relative_poses, wrapped
 from grouser.motion.model import MotionModel
-from grouser.motion.predict import Candidates, Predicted, integrate_log
+from grouser.motion.predict import Candidates, LogProblem, Predicted, integrate_log
 from grouser.motion.velocity import rim_speed
 from grouser.simulation.engine import Records, launch
 from grouser.simulation.settle import settle
 from grouser.simulation.simulate import start_velocity
 from grouser.simulation.status import Status
-
-if TYPE_CHECKING:
-    from grouser.motion.predict import LogProblem
 
 
 def rollout_poses(problem: LogProblem, candidates: Candidates, intervals: Intervals) -> FloatArray:
@@ -76,9 +72,7 @@ def _launched(problem: LogProblem, motion: MotionModel, mounting: FloatArray, in
         problem.commands = {key: _commands(problem, motion, key[0], intervals, steps)}
     commands = problem.commands[key]
     n, _, na = commands.shape
-    pars = np.empty((n, 3 + steps * na))
-    pars[:, :3] = (steps, na, dt)
-    pars[:, 3:] = commands.reshape(n, -1)
+    pars = np.column_stack([np.tile([steps, na, dt], (n, 1)), commands.reshape(n, -1)])
     addresses = pars.ctypes.data + pars.strides[0] * np.arange(n, dtype=np.int64)
     drives = np.ascontiguousarray(np.column_stack([np.full(n, laws.table.address, dtype=np.int64), addresses]))
     starts = _starts(problem, motion, mounting, intervals)
@@ -123,7 +117,7 @@ def _starts(problem: LogProblem, motion: MotionModel, mounting: FloatArray, inte
     settled = settle(vehicle, ground, penetration=model.penetration).state if level else None
     arm_x, arm_y, _, mounted, lag = mounting
     for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
-        joints = vehicle.rest.copy()
+        joints = vehicle.rest
         for j in np.flatnonzero(moving):
             joints[j] = np.interp(t0 - lag, problem.inputs.time[low:high], angles[low:high, j])
         if settled is not None:
@@ -134,15 +128,8 @@ def _starts(problem: LogProblem, motion: MotionModel, mounting: FloatArray, inte
         yaw = intervals.start[i, 5] - mounted
         x -= math.cos(yaw) * arm_x - math.sin(yaw) * arm_y
         y -= math.sin(yaw) * arm_x + math.cos(yaw) * arm_y
-        out[i] = settle(
-            vehicle,
-            ground,
-            x=x,
-            y=y,
-            yaw=math.remainder(yaw, 2 * math.pi),
-            joints=joints,
-            penetration=model.penetration,
-        ).state
+        yaw = math.remainder(yaw, 2 * math.pi)
+        out[i] = settle(vehicle, ground, x=x, y=y, yaw=yaw, joints=joints, penetration=model.penetration).state
     return out
 
 
@@ -168,7 +155,5 @@ def _sensor_poses(records: Records, dt: float, mounting: FloatArray, durations: 
 def _orientations(states: FloatArray) -> FloatArray:
     """Body to world of states (n, nq), (n, 3, 3); the identity where a rollout ended before and left no state."""
     q = states[:, :4].copy()
-    size = np.linalg.norm(q, axis=1, keepdims=True)
-    empty = ~(np.isfinite(size[:, 0]) & (size[:, 0] > 0.0))
-    q[empty], size[empty] = (1.0, 0.0, 0.0, 0.0), 1.0
-    return rotation.from_quaternion(q / size)
+    q[~(np.isfinite(q).all(axis=1) & q.any(axis=1))] = (1.0, 0.0, 0.0, 0.0)
+    return rotation.from_quaternion(q)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from grouser.motion.intervals import wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import OF_POSE, Parameter, ParameterVector
 from grouser.motion.predict import LogProblem
-from grouser.motion.velocity import Inputs, is_dynamic, twists
+from grouser.motion.velocity import Inputs, twists
 
 STEP = 1e-4
 """Difference taken, as a share of a parameter's scale, of models that are smooth."""
@@ -49,10 +50,6 @@ def velocity_slope(motion: MotionModel, name: str, scale: float, inputs: Inputs)
     if name.split(".")[0] in OF_POSE:
         raise CalibrationError(f"{name} is no parameter of the velocity; take differences instead")
     vector, h = ParameterVector(motion, [name]), STEP * scale
-    ends = []
-    for sign in (1.0, -1.0):
-        model = vector.model(vector.values + sign * h).model
-        assert not is_dynamic(model)
-        ends.append(twists(model, inputs))
-    result: FloatArray = (ends[0] - ends[1]) / (2.0 * h)
-    return result
+    models: list[Any] = [vector.model(vector.values + step).model for step in (h, -h)]
+    above, below = (twists(model, inputs) for model in models)
+    return np.array((above - below) / (2.0 * h))

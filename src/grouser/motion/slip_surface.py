@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,13 +17,8 @@ from grouser.motion.planar import nominal_model
 from grouser.motion.velocity import Inputs, VelocityModel, rolling_speed
 from grouser.vehicles import Vehicle
 
-if TYPE_CHECKING:
-    from typing import Self
-
 NAMES = tuple(f"slip.a{i}" for i in range(1, 14))
 """Parameters of the slip surface, α₁…α₁₃ of P (13)."""
-GRAVITY_TERMS = [3, 7, 11, 12]
-"""Positions in α of those that multiply gravity."""
 ROWS = np.array([3, 4, 2])
 """Where δV_x, δV_y, δV_θ stand in a body velocity (ω, v)."""
 
@@ -98,8 +93,7 @@ class Perturbative(VelocityModel):
     def twists(self, inputs: Inputs) -> FloatArray:
         """Body velocity (ω, v) at each sample, (n, 6), P (12)."""
         nominal, slopes = self.slip_terms(inputs)
-        out: FloatArray = nominal + slopes @ self.slip
-        return out
+        return np.asarray(nominal + slopes @ self.slip)
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -110,8 +104,7 @@ class Perturbative(VelocityModel):
         self, v_x: ArrayLike, v_theta: ArrayLike, g_x: ArrayLike = 0.0, g_y: ArrayLike = 0.0
     ) -> FloatArray:
         """δV_x, δV_y [m/s] and δV_θ [rad/s], shape (…, 3), over speed, turn rate and gravity, P Fig. 6."""
-        out: FloatArray = surface_terms(v_x, v_theta, g_x, g_y) @ self.slip
-        return out
+        return np.asarray(surface_terms(v_x, v_theta, g_x, g_y) @ self.slip)
 
 
 def gravity(attitude: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -124,10 +117,7 @@ def surface_terms(v_x: ArrayLike, v_theta: ArrayLike, g_x: ArrayLike, g_y: Array
     """What α multiplies in P (13), shape (…, 3, 13); rows are δV_x, δV_y, δV_θ."""
     v, w, x, y = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (v_x, v_theta, g_x, g_y)))
     out = np.zeros((*v.shape, 3, 13))
-    for i, term in enumerate((v, np.abs(w), v * np.abs(w), x)):
-        out[..., 0, i] = term
-    for i, term in enumerate((v, w, v * w, y)):
-        out[..., 1, 4 + i] = term
-    for i, term in enumerate((v, w, v * w, x, y)):
-        out[..., 2, 8 + i] = term
+    out[..., 0, :4] = np.stack((v, np.abs(w), v * np.abs(w), x), axis=-1)
+    out[..., 1, 4:8] = np.stack((v, w, v * w, y), axis=-1)
+    out[..., 2, 8:] = np.stack((v, w, v * w, x, y), axis=-1)
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -43,12 +44,9 @@ def numbers(vehicle: Vehicle) -> Mapping[str, float]:
 @lru_cache(maxsize=64)
 def listed(vehicle: Vehicle) -> list[str]:
     """Names of all numbers but those of the mass of frames that have none."""
-    bare = {frame.name for frame in vehicle.frames[1:] if frame.mass <= 0.0}
-    return [
-        name
-        for name in numbers(vehicle)
-        if name.rpartition(".")[0] not in bare or not name.rpartition(".")[2].startswith(("mass", "com_"))
-    ]
+    bare = [frame.name for frame in vehicle.frames[1:] if frame.mass <= 0.0]
+    left_out = {f"{name}.{field}" for name in bare for field in ("mass", "com_x", "com_y", "com_z")}
+    return [name for name in numbers(vehicle) if name not in left_out]
 
 
 def changed(vehicle: Vehicle, values: Mapping[str, float]) -> Vehicle:
@@ -80,16 +78,15 @@ def changed(vehicle: Vehicle, values: Mapping[str, float]) -> Vehicle:
 
 
 def _get(frame: Frame, field: str) -> float:
-    if field in PARTS:
-        attribute, i = PARTS[field]
-        return float(getattr(frame, attribute)[i])
-    return float(getattr(frame, field))
+    attribute, i = PARTS.get(field, (field, None))
+    value = getattr(frame, attribute)
+    return float(value if i is None else value[i])
 
 
 def _put(frame: Frame, field: str, value: float) -> Frame:
-    if field in PARTS:
-        attribute, i = PARTS[field]
-        values = list(getattr(frame, attribute))
-        values[i] = value
-        return replace(frame, **{attribute: tuple(values)})  # type: ignore[arg-type]  # a field of that type
-    return replace(frame, **{field: value})  # type: ignore[arg-type]  # radius or mass
+    attribute, i = PARTS.get(field, (field, None))
+    whole: Any = value
+    if i is not None:
+        whole = list(getattr(frame, attribute))
+        whole[i] = value
+    return replace(frame, **{attribute: whole})

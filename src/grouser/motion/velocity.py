@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
+from grouser import slip as slips
 from grouser._kernels.motion import log_integral as kernels
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
@@ -20,13 +21,10 @@ from grouser.threads import in_slices, thread_count
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from typing_extensions import TypeIs
 
     from grouser.dynamics import Dynamics
     from grouser.kinematics import Kinematics
-
 
 BLOCK = 512
 """Samples that a thread takes at a time."""
@@ -49,10 +47,7 @@ class Inputs:
 
     def window(self, low: int, high: int) -> Inputs:
         """Samples low to high alone."""
-        part = slice(low, high)
-        return Inputs(
-            time=self.time[part], attitude=self.attitude[part], rates=self.rates[part], angles=self.angles[part]
-        )
+        return Inputs(**{field.name: getattr(self, field.name)[low:high] for field in fields(self)})
 
     @cached_property
     def quaternion(self) -> FloatArray:
@@ -142,12 +137,8 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
 
 def slip_of(model: object) -> FloatArray | None:
     """Slip parameters in which the velocity of a model is affine, (k,); None if it has no such slip."""
-    if is_kinematic(model):
-        if model.slip is None:
-            return None
-        from grouser.slip import BodySlip
-
-        return model.slip.coefficients if isinstance(model.slip, BodySlip) else None
+    if is_kinematic(model) and isinstance(model.slip, slips.BodySlip):
+        return model.slip.coefficients
     return model.affine_slip if isinstance(model, VelocityModel) else None
 
 
@@ -163,10 +154,7 @@ class SlipTwists:
         if isinstance(model, VelocityModel):
             self.none, self.slopes = model.slip_terms(inputs)
             return
-        from grouser.slip import BodySlip
-
-        slip = model.slip
-        assert isinstance(slip, BodySlip)
+        slip = cast(slips.BodySlip, model.slip)
         count = len(slip.coefficients)
         self.none = twists(model.replace(slip=slip.with_parameters(np.zeros(count))), inputs)
         self.slopes = np.empty((*self.none.shape, count))
@@ -182,12 +170,8 @@ class SlipTwists:
             return model.spec == mine.spec  # type: ignore[union-attr]  # of one type with mine
         if model.weights is not mine.weights or model.time_constant != mine.time_constant:
             return False
-        from grouser.slip import BodySlip
-
-        slip, own = model.slip, mine.slip
-        assert isinstance(slip, BodySlip)
-        assert isinstance(own, BodySlip)
-        keys = [(type(s), s.apply, len(s.coefficients), s.axes.tobytes()) for s in (slip, own)]
+        both = (cast(slips.BodySlip, one.slip) for one in (model, mine))
+        keys = [(type(slip), slip.apply, len(slip.coefficients), slip.axes.tobytes()) for slip in both]
         return keys[0] == keys[1]
 
     def twists(self, slip: FloatArray, part: slice = slice(None)) -> FloatArray:
@@ -208,20 +192,14 @@ class SlipTwists:
 
 def inputs_of(log: Any, vehicle: Vehicle) -> Inputs:
     """The inputs a log has for a vehicle."""
-    rates = log.rates_array(vehicle)
-    angles = log.angles_array(vehicle)
+    rates, angles = log.rates_array(vehicle), log.angles_array(vehicle)
     if not np.isfinite(rates).any():
         raise CalibrationError(
             f"{log.name}: measures the rate of no joint of '{vehicle.name}'; its manifest must map columns to"
             f" {', '.join(vehicle.wheels)} in [rates]"
         )
-    attitude = np.zeros((len(log), 2)) if log.attitude is None else _contiguous(log.attitude)
-    return Inputs(time=_contiguous(log.time), attitude=attitude, rates=rates, angles=angles)
-
-
-def _contiguous(values: Any) -> FloatArray:
-    """As kernels take them; the values themselves where they are so already."""
-    return np.ascontiguousarray(values, dtype=np.float64)
+    attitude = np.zeros((len(log), 2)) if log.attitude is None else np.ascontiguousarray(log.attitude, np.float64)
+    return Inputs(time=np.ascontiguousarray(log.time, np.float64), attitude=attitude, rates=rates, angles=angles)
 
 
 def rolling_speed(inputs: Inputs, vehicle: Vehicle) -> FloatArray:
@@ -238,5 +216,4 @@ def rim_speed(vehicle: Vehicle, rates: FloatArray) -> FloatArray:
     """
     rims = np.abs(rates[..., vehicle.arrays.wheel - 1]) * vehicle.arrays.radius
     measured = np.isfinite(rims)
-    result: FloatArray = np.where(measured, rims, 0.0).sum(axis=-1) / np.maximum(measured.sum(axis=-1), 1)
-    return result
+    return np.asarray(np.where(measured, rims, 0.0).sum(axis=-1) / np.maximum(measured.sum(axis=-1), 1))

@@ -15,20 +15,8 @@ if TYPE_CHECKING:
     from grouser.terrain.spec import parse
 
 __all__ = [
-    "GroundSample",
-    "Terrain",
-    "grid",
-    "law",
-    "mesh",
-    "moved",
-    "parse",
-    "plane",
-    "ramp",
-    "read",
-    "rough",
-    "slope",
-    "spline",
-    "stack",
-]
+    "GroundSample", "Terrain", "grid", "law", "mesh", "moved", "parse", "plane", "ramp", "read", "rough", "slope",
+    "spline", "stack",
+]  # fmt: skip
 
 lazy(__name__)

@@ -9,16 +9,15 @@ import inspect
 import io
 import json
 import os
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from grouser.checks import shown
 from grouser.errors import TerrainError
-from grouser.files import check_schema, write_whole
+from grouser.files import check_schema, read_npz, write_whole
 from grouser.terrain.grid import grid, spline
 from grouser.terrain.ground import Terrain
 from grouser.terrain.mesh import mesh
@@ -38,45 +37,25 @@ def save(terrain: Terrain, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.suffix.lower() != ".npz":
         raise TerrainError(f"{target}: a terrain is saved as .npz; name the file {target.stem}.npz")
-    require_settings(terrain)
-    write_whole(target, lambda file: _write(terrain, file), TerrainError)
+    write_whole(target, lambda file: file.write(pack(terrain)), TerrainError)
 
 
 def pack(terrain: Terrain) -> bytes:
     """What `save` writes; TerrainError for a ground that no file can hold, a user's function."""
     require_settings(terrain)
     stream = io.BytesIO()
-    _write(terrain, stream)
-    return stream.getvalue()
-
-
-def _write(terrain: Terrain, file: IO[bytes]) -> None:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     tree = json.dumps(_to_tree(terrain, arrays))
-    np.savez_compressed(file, schema=np.array(SCHEMA), terrain=np.array(tree), **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(stream, schema=np.array(SCHEMA), terrain=np.array(tree), **arrays)  # type: ignore[arg-type]
+    return stream.getvalue()
 
 
 def load(path: Path, data: bytes | None = None) -> Terrain:
     """Read a terrain that `save` wrote; with `data`, what `pack` made, out of a file of that path."""
-
-    def source() -> Path | io.BytesIO:
-        return path if data is None else io.BytesIO(data)
-
-    try:
-        with zipfile.ZipFile(source()) as archive:
-            unpacked = sum(entry.file_size for entry in archive.infolist())
-        if unpacked > MOST_BYTES:
-            raise TerrainError(f"{path}: unpacks to {unpacked} bytes; at most {MOST_BYTES} are read")
-        with np.load(source(), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except TerrainError:
-        raise
-    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
-        raise TerrainError(f"{path}: not a readable .npz file ({shown(str(error))})") from None
+    arrays = read_npz(path, TerrainError, data=data, most=MOST_BYTES)
     check_schema(str(arrays.pop("schema", "")), str(path), SCHEMA, TerrainError)
     try:
-        tree = json.loads(str(arrays.pop("terrain", "")))
-        return _from_tree(tree, arrays, depth=0)
+        return _from_tree(json.loads(str(arrays.pop("terrain", ""))), arrays, depth=0)
     except TerrainError as error:
         raise TerrainError(f"{path}: {error}") from None
     except (ValueError, RecursionError):
@@ -84,43 +63,29 @@ def load(path: Path, data: bytes | None = None) -> Terrain:
 
 
 def _to_tree(terrain: Terrain, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
-    for name, value in terrain.settings.items():
+    settings = dict(terrain.settings)
+    for name, value in settings.items():
         if isinstance(value, np.ndarray):
-            key = f"array_{len(arrays)}"
-            arrays[key] = value
-            settings[name] = {"array": key}
-        else:
-            settings[name] = value
-    return {
-        "kind": terrain.kind,
-        "description": terrain.description,
-        "settings": settings,
-        "children": [_to_tree(child, arrays) for child in terrain.children],
-    }
+            settings[name] = {"array": f"array_{len(arrays)}"}
+            arrays[f"array_{len(arrays)}"] = value
+    children = [_to_tree(child, arrays) for child in terrain.children]
+    return {"kind": terrain.kind, "description": terrain.description, "settings": settings, "children": children}
 
 
 def _from_tree(tree: Any, arrays: dict[str, Any], *, depth: int) -> Terrain:
     if depth > DEEPEST:
         raise TerrainError(f"terrains are nested more than {DEEPEST} deep")
     match tree:
-        case {
-            "kind": str(kind),
-            "description": str(description),
-            "settings": dict(settings),
-            "children": list(children),
-        }:
+        case {"kind": str(kind), "description": str(description), "settings": dict(values), "children": list(children)}:
             pass
         case _:
             raise TerrainError("a terrain in it lacks kind, description, settings or children; save it again")
-    values = {}
-    for name, value in settings.items():
+    for name, value in values.items():
         if isinstance(value, dict):
             key = value.get("array")
             if not isinstance(key, str) or key not in arrays:
                 raise TerrainError(f"setting '{name}' of {kind} names array {shown(key)}, which is not in the file")
-            value = arrays[key]
-        values[name] = value
+            values[name] = arrays[key]
     return rebuild(kind, values, [_from_tree(child, arrays, depth=depth + 1) for child in children], description)
 
 

@@ -68,16 +68,22 @@ def _load_asc(path: Path, interpolation: str) -> Terrain:
         raise TerrainError(f"{path}: byte {error.start} is not ASCII text; an ESRI grid is plain text") from None
     header, start = _asc_header(text, path)
     columns, rows = _count(header, "ncols", path), _count(header, "nrows", path)
-    if columns < 2 or rows < 2 or columns * rows > MOST_NODES:
-        raise TerrainError(f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {MOST_NODES} nodes are read")
+    _check_nodes(columns, rows, path)
     cell = checked.number(_field(header, "cellsize", path), f"{path}: cellsize", low=1e-6, high=1e6)
-    corner = [_corner(header, axis, cell, path) for axis in "xy"]
+    # The first node along each axis: given, or half a cell from the given corner.
+    first = [
+        _field(header, f"{axis}llcenter", path)
+        if f"{axis}llcenter" in header
+        else _field(header, f"{axis}llcorner", path) + 0.5 * cell
+        for axis in "xy"
+    ]
     values = _numbers(text[start:], path)
     if values.size != columns * rows:
         raise TerrainError(f"{path}: {values.size} heights; {columns} columns × {rows} rows need {columns * rows}")
     values[values == header.get("nodata_value", NO_DATA)] = np.nan
-    x = corner[0] + cell * np.arange(columns, dtype=np.float64)
-    y = corner[1] + cell * np.arange(rows, dtype=np.float64)
+    x, y = (
+        start + cell * np.arange(count, dtype=np.float64) for start, count in zip(first, (columns, rows), strict=True)
+    )
     return _north_up(values.reshape(rows, columns), x, y, interpolation, path)
 
 
@@ -94,10 +100,7 @@ def _load_geotiff(path: Path, interpolation: str) -> Terrain:
             with rasterio.open(path, driver="GTiff") as source:
                 columns, rows, place = source.width, source.height, source.transform
                 degrees = source.crs is not None and source.crs.is_geographic
-                if columns < 2 or rows < 2 or columns * rows > MOST_NODES:
-                    raise TerrainError(
-                        f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {MOST_NODES} nodes are read"
-                    )
+                _check_nodes(columns, rows, path)
                 if source.dtypes[0].startswith("complex"):
                     raise TerrainError(f"{path}: its first band is complex; heights must be real")
                 band = source.read(1, masked=True).astype(np.float64)
@@ -115,6 +118,11 @@ def _load_geotiff(path: Path, interpolation: str) -> Terrain:
     x = place.c + place.a * (np.arange(columns) + 0.5)
     y = place.f + place.e * (rows - 0.5 - np.arange(rows))
     return _north_up(np.ma.filled(band, np.nan), x, y, interpolation, path)
+
+
+def _check_nodes(columns: int, rows: int, path: Path) -> None:
+    if columns < 2 or rows < 2 or columns * rows > MOST_NODES:
+        raise TerrainError(f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {MOST_NODES} nodes are read")
 
 
 def _north_up(rows: FloatArray, x: FloatArray, y: FloatArray, interpolation: str, path: Path) -> Terrain:
@@ -158,13 +166,6 @@ def _count(header: dict[str, float], name: str, path: Path) -> int:
     if value != int(value):
         raise TerrainError(f"{path}: {name} is {value:g}; it must be a whole number")
     return int(value)
-
-
-def _corner(header: dict[str, float], axis: str, cell: float, path: Path) -> float:
-    """Coordinate of the first node along an axis."""
-    if f"{axis}llcenter" in header:
-        return _field(header, f"{axis}llcenter", path)
-    return _field(header, f"{axis}llcorner", path) + 0.5 * cell
 
 
 def _numbers(text: str, path: Path) -> FloatArray:

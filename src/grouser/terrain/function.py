@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from grouser.checks import shown
 from grouser.errors import TerrainError
 from grouser.law import Function, LawParameter, OwnLaw, decorated
 from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain, checked
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 class _Formula(OwnLaw):

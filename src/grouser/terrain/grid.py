@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grouser._kernels.law import Law
 from grouser._kernels.terrain import grid as kernels
 from grouser.checks import FloatArray
 from grouser.errors import TerrainError
@@ -55,22 +56,9 @@ def grid(
     else:
         node[..., 1] *= header[4]
         node[..., 2] *= header[5]
-    xmin, xmax, ymin, ymax = header[:4].tolist()
-    node.flags.writeable = False
-    return Terrain(
-        kind="grid",
-        law=kernels.bilinear if interpolation == "bilinear" else kernels.bicubic,
-        second_law=None if interpolation == "bilinear" else kernels.bicubic_second,
-        par=par,
-        bounds=(xmin, xmax, ymin, ymax),
-        description=description or f"{nx} × {ny} {interpolation} grid",
-        settings={
-            "heights": node[..., 0],
-            "x": np.linspace(xmin, xmax, nx),
-            "y": np.linspace(ymin, ymax, ny),
-            "interpolation": interpolation,
-        },
-    )
+    laws = (kernels.bilinear, None) if interpolation == "bilinear" else (kernels.bicubic, kernels.bicubic_second)
+    description = description or f"{nx} × {ny} {interpolation} grid"
+    return _terrain("grid", laws, par, node[..., 0], description, interpolation=interpolation)
 
 
 def spline(heights: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike, *, description: str = "") -> Terrain:
@@ -81,19 +69,20 @@ def spline(heights: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike, *, descri
     description: what it is, for people.
     """
     h = checked.array(heights, "heights", (None, None), most=MOST_SPLINE_NODES)
-    header = _header(h, x, y)
-    h.flags.writeable = False
-    nx, ny = h.shape
-    xmin, xmax, ymin, ymax = header[:4].tolist()
-    return Terrain(
-        kind="spline",
-        law=kernels.spline,
-        second_law=kernels.spline_second,
-        par=np.concatenate((header, _coefficients(_coefficients(h, 0), 1).ravel())),
-        bounds=(xmin, xmax, ymin, ymax),
-        description=description or f"{nx} × {ny} cubic spline",
-        settings={"heights": h, "x": np.linspace(xmin, xmax, nx), "y": np.linspace(ymin, ymax, ny)},
-    )
+    par = np.concatenate((_header(h, x, y), _coefficients(_coefficients(h, 0), 1).ravel()))
+    description = description or f"{h.shape[0]} × {h.shape[1]} cubic spline"
+    return _terrain("spline", (kernels.spline, kernels.spline_second), par, h, description)
+
+
+def _terrain(
+    kind: str, laws: tuple[Law, Law | None], par: FloatArray, heights: FloatArray, description: str, **settings: str
+) -> Terrain:
+    """The terrain of a grid law with these parameters, made again from its heights (nx, ny)."""
+    xmin, xmax, ymin, ymax = par[:4].tolist()
+    heights.flags.writeable = False
+    axes = {"x": np.linspace(xmin, xmax, len(heights)), "y": np.linspace(ymin, ymax, heights.shape[1])}
+    made_of = {"heights": heights, **axes, **settings}
+    return Terrain(kind, laws[0], par, (xmin, xmax, ymin, ymax), description, made_of, second_law=laws[1])
 
 
 def _header(heights: FloatArray, x: Any, y: Any) -> FloatArray:
@@ -128,15 +117,11 @@ def _ends(values: Any, name: str, count: int) -> tuple[float, float]:
 def _differences(values: FloatArray, axis: int) -> FloatArray:
     """Central differences per cell along an axis, one-sided at borders and next to missing nodes."""
     v = np.moveaxis(values, axis, 0)
-    out = np.zeros(v.shape)
-    step = np.diff(v, axis=0)
-    out[0] = step[0]
-    out[-1] = step[-1]
-    out[1:-1] = 0.5 * (v[2:] - v[:-2])
+    out = np.gradient(v, axis=0)
     missing = np.isnan(out)
     if missing.any():
-        after = np.concatenate((step, np.full((1, *v.shape[1:]), np.nan)))
-        before = np.concatenate((np.full((1, *v.shape[1:]), np.nan), step))
+        step, none = np.diff(v, axis=0), np.full((1, *v.shape[1:]), np.nan)
+        after, before = np.concatenate((step, none)), np.concatenate((none, step))
         one_sided = np.where(np.isnan(after), before, after)
         out = np.where(missing, np.where(np.isnan(one_sided), 0.0, one_sided), out)
     return np.moveaxis(out, 0, axis)

@@ -79,16 +79,8 @@ def _triangles(corner: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, 
     # Barycentric coordinates of corners 1 and 2, as linear functions of the place relative to corner 0.
     inverse = np.column_stack((e2[:, 1] / det, -e2[:, 0] / det, -e1[:, 1] / det, e1[:, 0] / det))
     steepest = np.hypot(inverse[:, 0], inverse[:, 1]) + np.hypot(inverse[:, 2], inverse[:, 3])
-    rows = np.column_stack(
-        (
-            corner[:, 0],
-            -normal[:, 0] / det,
-            -normal[:, 1] / det,
-            inverse,
-            1e-12 + reach * steepest,
-            corner[:, :, 2].max(axis=1),
-        )
-    )
+    slopes = -normal[:, :2] / det[:, None]
+    rows = np.column_stack((corner[:, 0], slopes, inverse, 1e-12 + reach * steepest, corner[:, :, 2].max(axis=1)))
     plan = corner[:, :, :2]
     return rows, plan.min(axis=1), plan.max(axis=1), reach
 

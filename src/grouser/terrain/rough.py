@@ -76,8 +76,7 @@ def _filtered_noise(seed: int, shape: list[int], steps: list[float], length: flo
     for axis, (n, step) in enumerate(zip(shape, steps, strict=True)):
         d = step * np.minimum(np.arange(n), n - np.arange(n))
         kernel = np.exp(-2.0 * (d / length) ** 2)
-        response = np.fft.fft(kernel)[:, None] if axis == 0 else np.fft.rfft(kernel)[None, :]
-        spectrum *= response
+        spectrum *= np.fft.fft(kernel)[:, None] if axis == 0 else np.fft.rfft(kernel)
     return np.fft.irfft2(spectrum, s=tuple(shape))
 
 

@@ -77,32 +77,22 @@ def ramp(
     base: whether it stands on level ground at z = 0; otherwise there is no ground around it, for `stack`.
     """
     height = checked.number(height, "height", low=1e-6, high=1e4)
-    down = checked.flag(down, "down")
-    base = checked.flag(base, "base")
+    down, base = checked.flag(down, "down"), checked.flag(base, "base")
     top = math.inf if top == math.inf and not down else checked.number(top, "top", low=0.0)
     width = math.inf if width == math.inf else checked.number(width, "width", low=1e-6)
-    x = checked.number(x, "x")
-    y = checked.number(y, "y")
+    x, y = checked.number(x, "x"), checked.number(y, "y")
     heading_deg = checked.number(heading_deg, "heading_deg", low=-360.0, high=360.0, unit="°")
     run = _run(height, deg, length, top, sides=2 if down else 1)
-    heading = math.radians(heading_deg)
-    c, s = math.cos(heading), math.sin(heading)
-    settings = {
-        "height": height,
-        "deg": None if deg is None else float(deg),
-        "top": top,
-        "width": width,
-        "x": x,
-        "y": y,
-    }
-    settings |= {"length": None if length is None else float(length), "heading_deg": heading_deg, "down": down}
+    c, s = math.cos(math.radians(heading_deg)), math.sin(math.radians(heading_deg))
+    sizes = {name: None if value is None else float(value) for name, value in (("deg", deg), ("length", length))}
+    settings = {**sizes, "height": height, "top": top, "width": width, "x": x, "y": y, "heading_deg": heading_deg}
     alone = Terrain(
         kind="ramp",
         law=kernels.ramp,
         par=np.array([x, y, c, s, height, run, top, 0.5 * width, float(down)]),
         bounds=_bounds((0.0, run * (2 if down else 1) + top, -0.5 * width, 0.5 * width), x, y, c, s),
         description=f"ramp {height:g} m high, {math.degrees(math.atan2(height, run)):.3g}°",
-        settings={**settings, "base": False},
+        settings={**settings, "down": down, "base": False},
     )
     return stack(alone, plane(), description=alone.description) if base else alone
 
@@ -129,14 +119,11 @@ def stack(*terrains: Terrain, description: str = "") -> Terrain:
         raise TerrainError(f"a stack of {len(terrains)} terrains; it must be made of 1 to {MOST_CHILDREN}")
     for i, terrain in enumerate(terrains):
         checked.instance(terrain, Terrain, f"terrain {i} of the stack", "use gr.terrain.plane() or another")
-    par = [float(len(terrains))]
-    for terrain in terrains:
-        par += map(float, terrain.bound.pair)
     bounds = np.array([terrain.bounds for terrain in terrains])
     return Terrain(
         kind="stack",
         law=kernels.stack,
-        par=np.array(par),
+        par=np.array([len(terrains), *(n for terrain in terrains for n in terrain.bound.pair)], dtype=np.float64),
         bounds=(bounds[:, 0].min(), bounds[:, 1].max(), bounds[:, 2].min(), bounds[:, 3].max()),
         description=description or "highest of: " + "; ".join(t.description for t in terrains),
         children=terrains,
@@ -144,13 +131,7 @@ def stack(*terrains: Terrain, description: str = "") -> Terrain:
 
 
 def moved(
-    ground: Terrain,
-    *,
-    x: float = 0.0,
-    y: float = 0.0,
-    z: float = 0.0,
-    yaw: float = 0.0,
-    mirror: bool = False,
+    ground: Terrain, *, x: float = 0.0, y: float = 0.0, z: float = 0.0, yaw: float = 0.0, mirror: bool = False
 ) -> Terrain:
     """The same ground mirrored, then turned about the origin, then shifted.
 

@@ -12,18 +12,8 @@ if TYPE_CHECKING:
     from grouser.vehicles.vehicle import Vehicle
 
 __all__ = [
-    "Coupling",
-    "Frame",
-    "Steering",
-    "Vehicle",
-    "box_inertia",
-    "names",
-    "read_toml",
-    "read_urdf",
-    "to_toml",
-    "vehicle",
-    "wheel_inertia",
-    "write_toml",
-]
+    "Coupling", "Frame", "Steering", "Vehicle", "box_inertia", "names", "read_toml", "read_urdf", "to_toml", "vehicle",
+    "wheel_inertia", "write_toml",
+]  # fmt: skip
 
 lazy(__name__)

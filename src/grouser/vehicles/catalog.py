@@ -10,8 +10,6 @@ from grouser.files import as_path
 from grouser.vehicles.toml import read_toml
 from grouser.vehicles.vehicle import Vehicle
 
-__all__ = ["names", "vehicle"]
-
 DATA = Path(__file__).with_name("data")
 
 

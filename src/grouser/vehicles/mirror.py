@@ -19,8 +19,7 @@ from grouser.vehicles.rows import Frame
 if TYPE_CHECKING:
     from grouser.vehicles.vehicle import Vehicle
 
-__all__ = ["mirror", "signs"]
-
+S = np.array([1.0, -1.0, 1.0])
 REVERSED = ("RX", "RZ", "PY")
 """Joint types whose displacement changes sign in the mirror."""
 
@@ -49,11 +48,6 @@ def _sign(frame: Frame) -> float:
 
 
 def _frame(frame: Frame) -> Frame:
-    x, y, z = frame.xyz
-    roll, pitch, yaw = frame.rpy
-    com_x, com_y, com_z = frame.com
-    inertia = frame.inertia_matrix
-    inertia[[0, 1, 1, 2], [1, 0, 2, 1]] *= -1.0
-    return dataclasses.replace(
-        frame, xyz=(x, -y, z), rpy=(-roll, pitch, -yaw), com=(com_x, -com_y, com_z), inertia=inertia
-    )
+    inertia = frame.inertia_matrix * np.outer(S, S)
+    xyz, rpy, com = tuple(S * frame.xyz), tuple(-S * frame.rpy), tuple(S * frame.com)
+    return dataclasses.replace(frame, xyz=xyz, rpy=rpy, com=com, inertia=inertia)

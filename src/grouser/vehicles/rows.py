@@ -14,8 +14,6 @@ from grouser import rotation
 from grouser.checks import Checker
 from grouser.errors import VehicleError
 
-__all__ = ["JOINTS", "Coupling", "Frame", "Steering", "box_inertia", "checked", "wheel_inertia"]
-
 checked = Checker(VehicleError, largest=1e12)
 
 Inertia = Sequence[float] | Sequence[Sequence[float]] | NDArray[np.float64]

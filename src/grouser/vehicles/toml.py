@@ -14,8 +14,6 @@ from grouser.errors import VehicleError
 from grouser.vehicles.rows import Coupling, Frame, Steering
 from grouser.vehicles.vehicle import Vehicle
 
-__all__ = ["parse_toml", "read_toml", "to_toml", "write_toml"]
-
 SCHEMA = "grouser/vehicle@1"
 MAX_ROWS = 500
 Kind = TypeVar("Kind")

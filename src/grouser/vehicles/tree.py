@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from grouser import rotation
 from grouser.checks import listed
 from grouser.errors import VehicleError
 from grouser.vehicles.rows import JOINTS, Frame
-
-__all__ = ["check_frames", "forward_kinematics", "sort_frames"]
 
 
 def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
@@ -31,37 +30,29 @@ def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
             raise VehicleError(
                 f"frame '{frame.name}', field parent: '{frame.parent}' is not a frame; frames are {listed(names)}"
             )
-    order: list[Frame] = []
-    placed: set[str | None] = {None}
-    waiting = list(frames)
-    while waiting:
-        ready = next((frame for frame in waiting if frame.parent in placed), None)
+    order: dict[str, Frame] = {}
+    while waiting := [frame for frame in frames if frame.name not in order]:
+        ready = next((frame for frame in waiting if frame.parent is None or frame.parent in order), None)
         if ready is None:
             lost = listed(frame.name for frame in waiting)
             raise VehicleError(
                 f"frames {lost}: their parents form a cycle, following parents must lead to '{roots[0]}'"
             )
-        waiting.remove(ready)
-        order.append(ready)
-        placed.add(ready.name)
-    return tuple(order)
+        order[ready.name] = ready
+    return tuple(order.values())
 
 
 def check_frames(frames: Sequence[Frame]) -> None:
     """Refuses sorted frames that cannot be a vehicle: what only shows with all rows in view."""
     body = frames[0]
+    where = f"frame '{body.name}', field"
     if body.joint is not None:
-        raise VehicleError(
-            f"frame '{body.name}', field joint: the body floats freely, so it has no joint; drop {body.joint}"
-        )
+        raise VehicleError(f"{where} joint: the body floats freely, so it has no joint; drop {body.joint}")
     if body.actuated:
-        raise VehicleError(f"frame '{body.name}', field actuated: the body has no joint to actuate")
+        raise VehicleError(f"{where} actuated: the body has no joint to actuate")
     for field in ("xyz", "rpy"):
         if any(getattr(body, field)):
-            raise VehicleError(
-                f"frame '{body.name}', field {field}: the body has no parent to be offset from; use zeros"
-            )
-    parents = {frame.parent for frame in frames}
+            raise VehicleError(f"{where} {field}: the body has no parent to be offset from; use zeros")
     branch_mass = {frame.name: frame.mass for frame in frames}
     for frame in reversed(frames[1:]):
         if frame.joint is None:
@@ -69,10 +60,10 @@ def check_frames(frames: Sequence[Frame]) -> None:
                 f"frame '{frame.name}', field joint: is missing, use one of {', '.join(JOINTS)};"
                 " a part that does not move belongs into its parent's mass"
             )
-        if frame.is_wheel and frame.name in parents:
+        carried = [f.name for f in frames if f.parent == frame.name]
+        if frame.is_wheel and carried:
             raise VehicleError(
-                f"frame '{frame.name}': a wheel carries no other frames, yet"
-                f" {listed(f.name for f in frames if f.parent == frame.name)} has it as parent"
+                f"frame '{frame.name}': a wheel carries no other frames, yet {listed(carried)} has it as parent"
             )
         if branch_mass[frame.name] == 0.0:
             raise VehicleError(
@@ -92,27 +83,14 @@ def forward_kinematics(
 
     T Algorithm 1. For set-up and for people; the engine has its own.
     """
-    theta = np.asarray(list(displacements), dtype=np.float64)
-    index = {frame.name: i for i, frame in enumerate(frames)}
-    R_body = np.empty((len(frames), 3, 3))
-    p_body = np.empty((len(frames), 3))
-    R_body[0], p_body[0] = np.eye(3), 0.0
-    for i, frame in enumerate(frames[1:], start=1):
-        assert frame.parent is not None
-        assert frame.joint is not None
-        up, axis = index[frame.parent], JOINTS.index(frame.joint)
+    names = [frame.name for frame in frames]
+    R_body, p_body = np.tile(np.eye(3), (len(frames), 1, 1)), np.zeros((len(frames), 3))
+    for i, (frame, theta) in enumerate(zip(frames[1:], displacements, strict=True), start=1):
+        up, axis = names.index(str(frame.parent)), JOINTS.index(str(frame.joint))
         R_body[i] = R_body[up] @ frame.rotation
         p_body[i] = p_body[up] + R_body[up] @ frame.xyz
         if axis >= 3:
-            p_body[i] += R_body[i][:, axis - 3] * theta[i - 1]
+            p_body[i] += R_body[i][:, axis - 3] * theta
         else:
-            R_body[i] = R_body[i] @ _turn(axis, theta[i - 1])
+            R_body[i] = R_body[i] @ rotation.from_rpy(*(theta * np.eye(3)[axis]))
     return R_body, p_body
-
-
-def _turn(axis: int, angle: float) -> NDArray[np.float64]:
-    c, s = np.cos(angle), np.sin(angle)
-    j, k = (axis + 1) % 3, (axis + 2) % 3
-    R = np.eye(3)
-    R[j, j], R[j, k], R[k, j], R[k, k] = c, -s, s, c
-    return R

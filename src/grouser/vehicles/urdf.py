@@ -28,9 +28,7 @@ from grouser.vehicles.toml import check_fields, made_rows
 from grouser.vehicles.vehicle import Vehicle
 
 if TYPE_CHECKING:
-    from grouser.vehicles.urdf_model import Inertial, Joint, Robot
-
-__all__ = ["read_urdf"]
+    from grouser.vehicles.urdf_model import Joint, Robot
 
 SCHEMA = "grouser/urdf@1"
 Array = NDArray[np.float64]
@@ -81,10 +79,10 @@ def read_urdf(path: str | os.PathLike[str], side_file: str | os.PathLike[str] | 
     side = _read_side(path, None if side_file is None else as_path(side_file, VehicleError))
     wheels = {wheel.joint: wheel for wheel in side.wheels}
     _check_names(robot, side, file)
-    with np.errstate(all="ignore"):  # what overflows is refused as not finite by Frame
-        parts = _parts(robot, wheels)
     try:
-        frames = tuple(_frame(part, wheels.get(part.name), part.name in side.actuated) for part in parts)
+        with np.errstate(all="ignore"):  # what overflows is refused as not finite by Frame
+            parts = _parts(robot, wheels)
+            frames = tuple(_frame(part, wheels.get(part.name), part.name in side.actuated) for part in parts)
         return Vehicle(
             name=robot.name,
             frames=frames,
@@ -142,7 +140,8 @@ def _parts(robot: Robot, wheels: dict[str, Wheel]) -> list[Part]:
         link, part, R_part_link, p_part_link = waiting.pop()
         inertial = robot.links[link]
         if inertial is not None:
-            part.pieces.append(_piece(inertial, R_part_link, p_part_link))
+            R = R_part_link @ inertial.R
+            part.pieces.append((inertial.mass, p_part_link + R_part_link @ inertial.p, R @ inertial.inertia @ R.T))
         for joint in reversed(children[link]):
             R_part_joint = R_part_link @ joint.R
             p_part_joint = p_part_link + R_part_link @ joint.p
@@ -174,20 +173,13 @@ def _turn_onto(axis: int, target: Array) -> Array:
     return R
 
 
-def _piece(inertial: Inertial, R_part_link: Array, p_part_link: Array) -> tuple[float, Array, Array]:
-    R = R_part_link @ inertial.R
-    return inertial.mass, p_part_link + R_part_link @ inertial.p, R @ inertial.inertia @ R.T
-
-
 def _merged(pieces: list[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
     """Mass [kg], centre [m] and inertia about that centre [kg m²] of joined pieces (parallel axes)."""
     if len(pieces) == 1:
         return pieces[0]
     mass = sum(piece[0] for piece in pieces)
-    centre = np.zeros(3)
+    centre = sum(((m / mass if mass > 0.0 else 0.0) * c for m, c, _ in pieces), start=np.zeros(3))
     inertia = np.zeros((3, 3))
-    for m, c, _ in pieces:
-        centre += (m / mass if mass > 0.0 else 0.0) * c
     for m, c, I in pieces:
         d = c - centre
         inertia += I + m * (float(d @ d) * np.eye(3) - np.outer(d, d))
@@ -195,20 +187,13 @@ def _merged(pieces: list[tuple[float, Array, Array]]) -> tuple[float, Array, Arr
 
 
 def _frame(part: Part, wheel: Wheel | None, actuated: bool) -> Frame:
-    with np.errstate(all="ignore"):
-        mass, centre, inertia = _merged(part.pieces)
-        rpy = rotation.to_rpy(part.R)
+    mass, centre, inertia = _merged(part.pieces)
+    xyz, rpy, com = tuple(part.p), tuple(rotation.to_rpy(part.R)), tuple(centre)
     size = {} if wheel is None else {k: getattr(wheel, k) for k in ("radius", "width", "tyre_radius")}
-    xyz, com = tuple(part.p), tuple(centre)
-    return Frame(part.name, part.parent, part.joint, actuated, xyz, tuple(rpy), mass, com, inertia, **size)
+    return Frame(part.name, part.parent, part.joint, actuated, xyz, rpy, mass, com, inertia, **size)
 
 
 def _mimics(robot: Robot) -> list[Coupling]:
     """θ_joint − multiplier·θ_other = offset for each joint that mimics another."""
-    couplings = []
-    for joint in robot.joints:
-        if joint.mimic is None or not joint.moves:
-            continue
-        other, multiplier, offset = joint.mimic
-        couplings.append(Coupling(f"{joint.name} mimics {other}", {joint.name: 1.0, other: -multiplier}, value=offset))
-    return couplings
+    mimics = [(joint.name, *joint.mimic) for joint in robot.joints if joint.mimic is not None and joint.moves]
+    return [Coupling(f"{name} mimics {other}", {name: 1.0, other: -k}, offset) for name, other, k, offset in mimics]

@@ -21,8 +21,6 @@ from grouser.errors import VehicleError
 from grouser.files import read_limited
 from grouser.vehicles.rows import checked
 
-__all__ = ["Inertial", "Joint", "Robot", "read_robot"]
-
 Array = NDArray[np.float64]
 MAX_BYTES = 4_000_000
 MAX_DEPTH = 50
@@ -208,25 +206,21 @@ def _joint(element: Element) -> Joint:
     if kind not in (*MOVING, "fixed"):
         raise VehicleError(f"{where}, field type: '{kind:.60}' cannot be used, use fixed, {', '.join(MOVING)}")
     R, p = _origin(element, where)
-    axis = np.array([1.0, 0.0, 0.0])
-    given = element.find("axis")
-    if given is not None and kind != "fixed":
-        axis = np.array(_floats(given.get("xyz", "1 0 0"), 3, f"{where}, field axis"))
-        length = float(np.linalg.norm(axis))
-        if length < 1e-6:
-            raise VehicleError(f"{where}, field axis: is zero, it must point along the joint")
-        axis = axis / length
+    given = None if kind == "fixed" else element.find("axis")
+    axis = np.array(_floats("1 0 0" if given is None else given.get("xyz", "1 0 0"), 3, f"{where}, field axis"))
+    length = float(np.linalg.norm(axis))
+    if length < 1e-6:
+        raise VehicleError(f"{where}, field axis: is zero, it must point along the joint")
     mimic = element.find("mimic")
+    ends = _end(element, "parent", where), _end(element, "child", where)
+    if mimic is None:
+        return Joint(name, kind, *ends, R, p, axis / length, None)
+    where = f"{where}, element <mimic>"
+    multiplier = _floats(mimic.get("multiplier", "1"), 1, f"{where}, field multiplier")[0]
+    offset = _floats(mimic.get("offset", "0"), 1, f"{where}, field offset")[0]
     return Joint(
-        name, kind, _end(element, "parent", where), _end(element, "child", where), R, p, axis,
-        None if mimic is None else _mimic(mimic, f"{where}, element <mimic>"),
-    )  # fmt: skip
-
-
-def _mimic(element: Element, where: str) -> tuple[str, float, float]:
-    multiplier = _floats(element.get("multiplier", "1"), 1, f"{where}, field multiplier")[0]
-    offset = _floats(element.get("offset", "0"), 1, f"{where}, field offset")[0]
-    return checked.name(element.get("joint", ""), where), multiplier, offset
+        name, kind, *ends, R, p, axis / length, (checked.name(mimic.get("joint", ""), where), multiplier, offset)
+    )
 
 
 def _end(element: Element, end: str, where: str) -> str:

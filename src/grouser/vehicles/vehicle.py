@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from grouser.errors import VehicleError
 from grouser.vehicles import tree
 from grouser.vehicles.rows import JOINTS, Coupling, Frame, Steering, checked
 
-__all__ = ["Vehicle"]
+COLUMNS = ("frame", "parent", "joint", "act.", "x y z [m]", "roll pitch yaw [rad]", "mass [kg]", "radius [m]")
+Row = TypeVar("Row", "Vehicle", Frame)
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,12 @@ class Vehicle:
 
     def __post_init__(self) -> None:
         checked.name(self.name, "vehicle")
-        for field in ("source", "description"):
-            _check_text(getattr(self, field), f"vehicle '{self.name}', field {field}")
+        for field, text in (("source", self.source), ("description", self.description)):
+            where = f"vehicle '{self.name}', field {field}"
+            if not isinstance(text, str):
+                raise VehicleError(f"{where}: {text!r:.60} is not text")
+            if any("\ud800" <= letter <= "\udfff" for letter in text):
+                raise VehicleError(f"{where}: holds a character that UTF-8 cannot store")
         frames = tree.sort_frames(checked.rows(self.frames, Frame, "field frames"))
         tree.check_frames(frames)
         object.__setattr__(self, "frames", frames)
@@ -59,22 +65,20 @@ class Vehicle:
             object.__setattr__(self, "drive_reference", point)
 
     def _check_couplings(self) -> None:
-        seen: set[str] = set()
-        for coupling in self.couplings:
-            if coupling.name in seen:
+        names = [coupling.name for coupling in self.couplings]
+        for i, coupling in enumerate(self.couplings):
+            if coupling.name in names[:i]:
                 raise VehicleError(f"coupling '{coupling.name}': two couplings have this name, names must differ")
-            seen.add(coupling.name)
             for joint in coupling.joints:
                 self._check_joint(joint, f"coupling '{coupling.name}', field joints")
 
     def _check_steering(self) -> None:
-        seen: set[str] = set()
-        for steering in self.steering:
+        joints = [steering.joint for steering in self.steering]
+        for i, steering in enumerate(self.steering):
             where = f"steering of '{steering.joint}', field joint"
             self._check_joint(steering.joint, where)
-            if steering.joint in seen:
+            if steering.joint in joints[:i]:
                 raise VehicleError(f"{where}: the joint is listed twice, once is enough")
-            seen.add(steering.joint)
             kind = self.frames[self.frame_index(steering.joint)].joint
             if kind != "RZ":
                 raise VehicleError(f"{where}: a steering joint turns about z, so it must be RZ, not {kind}")
@@ -167,17 +171,14 @@ class Vehicle:
             return np.zeros(self.n_joints)
         arrays = self.arrays
         size = np.max(np.abs(arrays.coupling), axis=1, keepdims=True)
-        solution: NDArray[np.float64] = np.linalg.lstsq(
-            arrays.coupling / size, arrays.coupling_value / size[:, 0], rcond=None
-        )[0]
-        return solution
+        found = np.linalg.lstsq(arrays.coupling / size, arrays.coupling_value / size[:, 0], rcond=None)
+        return np.array(found[0], dtype=np.float64)
 
     @property
     def wheel_positions(self) -> NDArray[np.float64]:
         """Wheel centres in the body frame with the joints at `rest`, shape (nw, 3) [m]."""
         _, p_body = tree.forward_kinematics(self.frames, self.rest)
-        positions: NDArray[np.float64] = p_body[self.arrays.wheel]
-        return positions
+        return np.array(p_body[self.arrays.wheel], dtype=np.float64)
 
     @property
     def steered(self) -> tuple[bool, ...]:
@@ -204,8 +205,7 @@ class Vehicle:
 
     def replace(self, **changes: Any) -> Vehicle:
         """A copy with some fields changed, checked like a new one."""
-        changed: Vehicle = _changed(self, changes, "vehicle")
-        return changed
+        return _changed(self, changes, "vehicle")
 
     def replace_frame(self, name: str, **changes: Any) -> Vehicle:
         """A copy with some fields of one frame changed: `zoe.replace_frame("body", com=(0, 0, 0.5))`."""
@@ -221,10 +221,27 @@ class Vehicle:
         return mirror(self)
 
     def summary(self) -> str:
-        """The frames as a text table, with couplings and steering below."""
-        from grouser.vehicles.summary import table
-
-        return table(self)
+        """Frames one per line as in T Table 2.2, then couplings, steering and the drive point, as text."""
+        rows = [COLUMNS]
+        for f in self.frames:
+            turn = _spaced(f.rpy) if any(f.rpy) else ""
+            size = f"{f.mass:.4g}", "" if f.radius is None else f"{f.radius:.4g}"
+            joint = f.joint or "free", "yes" if f.actuated else ""
+            rows.append((f.name, f.parent or "world", *joint, _spaced(f.xyz), turn, *size))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [repr(self)[1:-1], *filter(None, [self.description])]
+        lines += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        for one in self.couplings:
+            terms = " + ".join(name if k == 1.0 else f"{k:g}·{name}" for name, k in one.joints.items())
+            spring = "rigid" if one.is_rigid else f"stiffness {one.stiffness:g}, damping {one.damping or 0.0:g}"
+            lines.append(f"coupling {one.name}: {terms} = {one.value:g}, {spring}")
+        for steering in self.steering:
+            limit = "" if math.isinf(steering.limit) else f", limit {steering.limit:g}"
+            lines.append(f"steering {steering.joint}: gain {steering.gain:g}{limit}")
+        lines.append(f"drive point {_spaced(self.drive_point)} m")
+        if self.source:
+            lines.append(f"source: {self.source}")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         coupled = f"{len(self.couplings)} coupling{'' if len(self.couplings) == 1 else 's'}"
@@ -234,7 +251,7 @@ class Vehicle:
         )
 
 
-def _changed(one: Any, changes: dict[str, Any], what: str) -> Any:
+def _changed(one: Row, changes: dict[str, Any], what: str) -> Row:
     try:
         return dataclasses.replace(one, **changes)
     except TypeError:
@@ -242,15 +259,9 @@ def _changed(one: Any, changes: dict[str, Any], what: str) -> Any:
         raise VehicleError(f"{listed(changes)}: not all are fields of a {what}; fields are {fields}") from None
 
 
-def _check_text(value: Any, where: str) -> None:
-    """Refuse what is no text that a UTF-8 file can hold."""
-    if not isinstance(value, str):
-        raise VehicleError(f"{where}: {value!r:.60} is not text")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise VehicleError(f"{where}: holds a character that UTF-8 cannot store") from None
-
-
 def _integers(values: Iterable[int]) -> NDArray[np.int64]:
     return np.array(list(values), dtype=np.int64)
+
+
+def _spaced(values: Iterable[float]) -> str:
+    return " ".join(f"{value + 0.0:.4g}" for value in values)

@@ -30,19 +30,11 @@ class Arc(Struct):
 @inlined
 def level_axes(roll, pitch, R):
     """R = R_y(pitch) R_x(roll): body axes in the heading frame."""
-    sr = math.sin(roll)
-    cr = math.cos(roll)
-    sp = math.sin(pitch)
-    cp = math.cos(pitch)
-    R[0, 0] = cp
-    R[0, 1] = sp * sr
-    R[0, 2] = sp * cr
-    R[1, 0] = 0.0
-    R[1, 1] = cr
-    R[1, 2] = -sr
-    R[2, 0] = -sp
-    R[2, 1] = cp * sr
-    R[2, 2] = cp * cr
+    sr, cr = math.sin(roll), math.cos(roll)
+    sp, cp = math.sin(pitch), math.cos(pitch)
+    R[0, 0], R[0, 1], R[0, 2] = cp, sp * sr, sp * cr
+    R[1, 0], R[1, 1], R[1, 2] = 0.0, cr, -sr
+    R[2, 0], R[2, 1], R[2, 2] = -sp, cp * sr, cp * cr
 
 
 @inlined
@@ -51,9 +43,7 @@ def yaw_slopes(roll, pitch, out):
     cp = math.cos(pitch)
     if abs(cp) < LEAST_COSINE:
         cp = LEAST_COSINE
-    out[0] = 0.0
-    out[1] = math.sin(roll) / cp
-    out[2] = math.cos(roll) / cp
+    out[0], out[1], out[2] = 0.0, math.sin(roll) / cp, math.cos(roll) / cp
 
 
 @inlined
@@ -81,8 +71,7 @@ def turn_by_pitch(arc, h, pitched):
     cp = math.cos(arc.attitude[1])
     if abs(cp) < LEAST_COSINE:
         cp = LEAST_COSINE
-    arc.to_yaw[1] = 0.0
-    arc.to_yaw[2] = 1.0 / (cr * cp)
+    arc.to_yaw[1], arc.to_yaw[2] = 0.0, 1.0 / (cr * cp)
     return arc.to_yaw[2] * (h * arc.twist[2] + math.sin(arc.attitude[0]) * pitched)
 
 
@@ -93,13 +82,9 @@ def move_along(arc, h, yaw, turned):
     chord = 1.0 - half * half / 6.0
     if abs(half) > 1e-4:
         chord = math.sin(half) / half
-    c = chord * math.cos(yaw + half)
-    s = chord * math.sin(yaw + half)
-    R = arc.R_level_body
-    way = arc.way
-    dx = 0.0
-    dy = 0.0
-    dz = 0.0
+    c, s = chord * math.cos(yaw + half), chord * math.sin(yaw + half)
+    R, way = arc.R_level_body, arc.way
+    dx = dy = dz = 0.0
     for i in range(3):
         v = h * arc.twist[3 + i]
         way[0, i] = c * R[0, i] - s * R[1, i]
@@ -108,10 +93,7 @@ def move_along(arc, h, yaw, turned):
         dx += way[0, i] * v
         dy += way[1, i] * v
         dz += way[2, i] * v
-    arc.step[0] = dx
-    arc.step[1] = dy
-    arc.step[2] = dz
-    arc.step[3] = turned
+    arc.step[0], arc.step[1], arc.step[2], arc.step[3] = dx, dy, dz, turned
 
 
 @inlined
@@ -121,16 +103,10 @@ def velocity_gain(arc, i, out):
     A yaw error that grows over the step acts on half of the displacement; the change of the chord is left out.
     """
     if i >= 3:
-        out[0] = arc.way[0, i - 3]
-        out[1] = arc.way[1, i - 3]
-        out[2] = arc.way[2, i - 3]
-        out[3] = 0.0
+        out[0], out[1], out[2], out[3] = arc.way[0, i - 3], arc.way[1, i - 3], arc.way[2, i - 3], 0.0
     else:
         rate = arc.to_yaw[i]
-        out[0] = -0.5 * arc.step[1] * rate
-        out[1] = 0.5 * arc.step[0] * rate
-        out[2] = 0.0
-        out[3] = rate
+        out[0], out[1], out[2], out[3] = -0.5 * arc.step[1] * rate, 0.5 * arc.step[0] * rate, 0.0, rate
 
 
 @inlined
@@ -139,13 +115,9 @@ def attitude_gain(arc, h, by_roll, by_pitch):
 
     To first order in h: the turn's share of the displacement is left out.
     """
-    vx = h * arc.twist[3]
-    vy = h * arc.twist[4]
-    vz = h * arc.twist[5]
-    wy = h * arc.twist[1]
-    wz = h * arc.twist[2]
-    sr = math.sin(arc.attitude[0])
-    cr = math.cos(arc.attitude[0])
+    vx, vy, vz = h * arc.twist[3], h * arc.twist[4], h * arc.twist[5]
+    wy, wz = h * arc.twist[1], h * arc.twist[2]
+    sr, cr = math.sin(arc.attitude[0]), math.cos(arc.attitude[0])
     cp = math.cos(arc.attitude[1])
     if abs(cp) < LEAST_COSINE:
         cp = LEAST_COSINE

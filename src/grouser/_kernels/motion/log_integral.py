@@ -110,8 +110,7 @@ def share_of(time, a, b, t):
 @inlined
 def at_time(log, s, k, low, high, t, twist, attitude):
     """Velocity and attitude at time t, between samples k − 1 and k of the stretch."""
-    a = max(k - 1, low)
-    b = min(k, high - 1)
+    a, b = max(k - 1, low), min(k, high - 1)
     share = share_of(log.time, a, b, t)
     for i in range(6):
         twist[i] = log.twist[s, a, i] + share * (log.twist[s, b, i] - log.twist[s, a, i])
@@ -123,24 +122,19 @@ def at_time(log, s, k, low, high, t, twist, attitude):
 def turn_plane(matrix, columns, c, s):
     """Rows x, y of a matrix seen from axes turned by an angle of cosine c, sine s."""
     for j in range(columns):
-        first = matrix[0, j]
-        matrix[0, j] = c * first + s * matrix[1, j]
-        matrix[1, j] = c * matrix[1, j] - s * first
+        x, y = matrix[0, j], matrix[1, j]
+        matrix[0, j], matrix[1, j] = c * x + s * y, c * y - s * x
 
 
 @inlined
 def place_sensor(work, attitude, yaw, sensor):
     """Sensor's place relative to the body's origin, in the heading frame of the start, into work.arm; axes into R."""
-    R = work.R
-    arm = work.arm
+    R, arm = work.R, work.arm
     level_axes(attitude[0], attitude[1], R)
     for i in range(3):
         arm[i] = R[i, 0] * sensor[0] + R[i, 1] * sensor[1] + R[i, 2] * sensor[2]
-    c = math.cos(yaw)
-    s = math.sin(yaw)
-    x = arm[0]
-    arm[0] = c * x - s * arm[1]
-    arm[1] = s * x + c * arm[1]
+    c, s = math.cos(yaw), math.sin(yaw)
+    arm[0], arm[1] = c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]
 
 
 @inlined
@@ -148,8 +142,7 @@ def sensor_heading(attitude, mounted):
     """Yaw of a sensor mounted at a yaw on the body, relative to the body's: on a slope the two planes differ."""
     if mounted == 0.0:
         return 0.0
-    roll = attitude[0]
-    pitch = attitude[1]
+    roll, pitch = attitude[0], attitude[1]
     ahead = math.cos(pitch) * math.cos(mounted) + math.sin(pitch) * math.sin(roll) * math.sin(mounted)
     return math.atan2(math.cos(roll) * math.sin(mounted), ahead)
 
@@ -162,11 +155,10 @@ def pose_velocity(work, twist, attitude, yaw, out):
     rate = work.to_yaw[1] * twist[1] + work.to_yaw[2] * twist[2]
     for i in range(3):
         out[i] = R[i, 0] * twist[3] + R[i, 1] * twist[4] + R[i, 2] * twist[5]
-    c = math.cos(yaw)
-    s = math.sin(yaw)
-    x = out[0]
-    out[0] = c * x - s * out[1] - rate * work.arm[1]
-    out[1] = s * x + c * out[1] + rate * work.arm[0]
+    c, s = math.cos(yaw), math.sin(yaw)
+    x, y = out[0], out[1]
+    out[0] = c * x - s * y - rate * work.arm[1]
+    out[1] = s * x + c * y + rate * work.arm[0]
     out[3] = rate
 
 
@@ -195,12 +187,10 @@ def add_noise(log, m, k, low, high, h, arc, gain):
 @inlined
 def add_slopes(log, J, k, low, high, t, end, arc):
     """One step of the convolution integral: J += ∫ Γ ∂u/∂p over [t, end], between samples k − 1 and k."""
-    a = max(k - 1, low)
-    b = min(k, high - 1)
+    a, b = max(k - 1, low), min(k, high - 1)
     share = share_of(log.time, a, b, 0.5 * (t + end))
     h = end - t
-    slope = log.slope
-    way = arc.way
+    slope, way = log.slope, arc.way
     for j in range(J.shape[1]):
         yaw = h * (
             arc.to_yaw[1] * (slope[a, 1, j] + share * (slope[b, 1, j] - slope[a, 1, j]))
@@ -220,25 +210,15 @@ def add_slopes(log, J, k, low, high, t, end, arc):
 def integrate(log, s, n, work):
     """Pose of the sensor at the end of interval n for candidate s, with ends, into row s I + n; adds to J and W."""
     m = s * log.times.shape[0] + n
-    low = log.samples[n, 0]
-    high = log.samples[n, 1]
-    t = log.times[n, 0] - log.lag[s]
-    t1 = log.times[n, 1] - log.lag[s]
-    sensor = log.sensor[s]
-    arc = work.arc
-    twist = work.twist
-    attitude = work.attitude
-    pose = log.pose[m]
-    x = 0.0
-    y = 0.0
-    z = 0.0
-    yaw = 0.0
+    low, high = log.samples[n, 0], log.samples[n, 1]
+    t, t1 = log.times[n, 0] - log.lag[s], log.times[n, 1] - log.lag[s]
+    sensor, pose = log.sensor[s], log.pose[m]
+    arc, twist, attitude = work.arc, work.twist, work.attitude
+    x = y = z = yaw = 0.0
     k = next_sample(log.time, low, high, t)
     at_time(log, s, k, low, high, t, twist[0], attitude[0])
     place_sensor(work, attitude[0], 0.0, sensor)
-    x0 = work.arm[0]
-    y0 = work.arm[1]
-    z0 = work.arm[2]
+    x0, y0, z0 = work.arm[0], work.arm[1], work.arm[2]
     pose_velocity(work, twist[0], attitude[0], 0.0, log.ends[m, 0])
     heading = sensor_heading(attitude[0], sensor[3])
     while t < t1:
@@ -272,8 +252,7 @@ def integrate(log, s, n, work):
     pose[0] = x + work.arm[0] - x0
     pose[1] = y + work.arm[1] - y0
     pose[2] = z + work.arm[2] - z0
-    pose[3] = attitude[0, 0]
-    pose[4] = attitude[0, 1]
+    pose[3], pose[4] = attitude[0, 0], attitude[0, 1]
     pose[5] = yaw + sensor_heading(attitude[0], sensor[3]) - heading
     if heading != 0.0:
         see_from_heading(log, m, math.cos(heading), math.sin(heading))
@@ -302,8 +281,7 @@ def integrate_log(log, work, first, last):
 @entry
 def dead_reckon(time, attitude, twist, extra, arc, out):
     """Position and yaw (n, 4) from the origin; extra (n − 1, 6) is added to the mean velocity of each step."""
-    for k in range(4):
-        out[0, k] = 0.0
+    out[0] = 0.0
     for n in range(1, time.size):
         for i in range(6):
             arc.twist[i] = 0.5 * (twist[n - 1, i] + twist[n, i]) + extra[n - 1, i]
