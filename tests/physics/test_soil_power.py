@@ -11,7 +11,7 @@ from experiments.etna_soil import ETNA, measured_slip
 ROVER = gr.vehicle("lru2")
 WHEEL = next(frame for frame in ROVER.frames if frame.is_wheel)
 SPINS = [6 + ROVER.joint_index(name) for name in ROVER.wheels]
-SOIL = gr.contact.Ishigami()
+SOIL = gr.contact.Ishigami(bow_wave=0.0)
 SOFT = gr.Dynamics(ROVER, contact=SOIL)
 
 

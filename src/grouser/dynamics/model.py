@@ -66,7 +66,7 @@ class Dynamics(Model):
     """"full": iterate to the tolerance; "single": one Newton step a step, T §2.4.4.
 
     A single step that leaves more than a fiftieth of the weight unbalanced is iterated after all;
-    `run.solver.iterations` and `run.summary()` tell how often.
+    `run.solver.iterations` is above 1 there, and `run.summary()` counts them.
     """
     rest: bool = True
     """Whether contacts of wheels that do not turn hold where they stand, up to the law's friction limit. False: a
