@@ -25,7 +25,7 @@ PARTS = 2000
 A part is narrower than a dot, and every peak stays.
 """
 FINE = 10
-"""Factor of the number of parts for a path seen from above, where a part is wider than a dot."""
+"""Times as many parts for a path seen from above, where a part is wider than a dot."""
 DASHES = (0, (5, 2.5))
 MEASURED, ESTIMATED = style.BLACK, style.BLUE
 
@@ -50,18 +50,14 @@ def plot_odometry(
 
 
 def _draw_path(axes: Axes, judged: Judgement) -> None:
-    measured, estimate = (
-        way[shown(way[:, 0], way[:, 1], fine=FINE), :2].T for way in (judged.measured, judged.estimate)
-    )
-    axes.plot(*measured, color=MEASURED, lw=1.8, zorder=2)
-    axes.plot(*estimate, color=ESTIMATED, lw=1.6, ls=DASHES, zorder=3)
+    both = [way[shown(way[:, 0], way[:, 1], fine=FINE), :2].T for way in (judged.measured, judged.estimate)]
+    axes.plot(*both[0], color=MEASURED, lw=1.8, zorder=2)
+    axes.plot(*both[1], color=ESTIMATED, lw=1.6, ls=DASHES, zorder=3)
     axes.plot(*judged.measured[0, :2], marker="o", ms=6, mfc="white", mec=style.INK, zorder=5)
     for k in _evenly(judged.measured, ELLIPSES):
-        axes.add_patch(
-            style.ellipse(judged.covariance[k, :2, :2], judged.estimate[k, :2], edgecolor=ESTIMATED, lw=1.0, zorder=3)
-        )
-        both = np.stack([judged.estimate[k, :2], judged.measured[k, :2]])
-        axes.plot(*both.T, color=style.VERMILLION, lw=1.0, zorder=4)
+        here, covariance = judged.estimate[k, :2], judged.covariance[k, :2, :2]
+        axes.add_patch(style.ellipse(covariance, here, edgecolor=ESTIMATED, lw=1.0, zorder=3))
+        axes.plot(*zip(here, judged.measured[k, :2], strict=True), color=style.VERMILLION, lw=1.0, zorder=4)
     axes.autoscale_view()
     axes.set_aspect("equal", adjustable="datalim")
     words = f"{judged.distance:.0f} m, end error {judged.end_error:.2f} m"
@@ -69,12 +65,11 @@ def _draw_path(axes: Axes, judged: Judgement) -> None:
 
 
 def _draw_heights(axes: Axes, run: LogOdometry, judged: Judgement) -> None:
-    way = np.interp(judged.time, run.time, run.path)
-    sigma = np.sqrt(np.maximum(judged.covariance[:, 2, 2], 0.0))
-    z, measured = judged.estimate[:, 2], judged.measured[:, 2]
-    rows = shown(z, z - 2.0 * sigma, z + 2.0 * sigma, measured)
-    way, sigma, z, measured = way[rows], sigma[rows], z[rows], measured[rows]
-    axes.fill_between(way, z - 2.0 * sigma, z + 2.0 * sigma, color=ESTIMATED, alpha=0.18, lw=0)
+    way, z, measured = np.interp(judged.time, run.time, run.path), judged.estimate[:, 2], judged.measured[:, 2]
+    reach = 2.0 * np.sqrt(np.maximum(judged.covariance[:, 2, 2], 0.0))
+    rows = shown(z, z - reach, z + reach, measured)
+    way, reach, z, measured = way[rows], reach[rows], z[rows], measured[rows]
+    axes.fill_between(way, z - reach, z + reach, color=ESTIMATED, alpha=0.18, lw=0)
     axes.plot(way, z, color=ESTIMATED, lw=1.4, ls=DASHES)
     words = "Height: not in the poses"
     if judged.height_rms is not None:

@@ -19,11 +19,9 @@ from grouser.rolling.design import Design
 from grouser.rolling.measure import Measures, measure
 from grouser.simulation.run import Run
 from grouser.view import style, topview
+from grouser.view.scene_ground import surroundings
 
 Path = str | os.PathLike[str]
-
-LEAST_ERROR = 1e-16
-"""Where a logarithmic axis of errors begins."""
 
 
 def plot_rolling(run: Run, path: Path | None = None) -> Figure:
@@ -34,14 +32,11 @@ def plot_rolling(run: Run, path: Path | None = None) -> Figure:
     found = measure(run)
     if len(run.time) < 2:
         raise GrouserError(f"the run of '{run.vehicle.name}' has no rows to draw: {run.status.meaning}")
-    if path is not None:
-        style.picture_suffix(path)
     rolling = found.rolling
     wheels, joints = run.vehicle.wheels, run.vehicle.joints
     others = [name for name in joints if name not in wheels]
     rates = dict(zip(joints, run.joint_rates.T, strict=True))
-    with style.look():
-        figure = style.new_figure(13.0, 11.0)
+    with style.picture(path, 13.0, 11.0) as figure:
         grid = GridSpec(3, 4, figure=figure, height_ratios=[1.15, 1.0, 1.0])
         _draw_paths(figure.add_subplot(grid[0, :]), run)
         drives, moving, angles, freedoms, linear, turning, closure, residual = (
@@ -66,12 +61,8 @@ def plot_rolling(run: Run, path: Path | None = None) -> Figure:
             worst = found.rolling_residual.max(axis=1)
             _draw_error(residual, run.time[2 : 2 + len(worst)], worst, style.VERMILLION)
         style.label(residual, x="time [s]", y="speed [m/s]", title="Slip measured from poses")
-        figure.suptitle(
-            f"{run.vehicle.name} rolls {run.distance:.2f} m in {run.time[-1]:g} s, σ = {rolling.sigma:g} 1/s",
-            fontweight="bold",
-        )
-        if path is not None:
-            style.save(figure, path)
+        words = f"{run.vehicle.name} rolls {run.distance:.2f} m in {run.time[-1]:g} s, σ = {rolling.sigma:g} 1/s"
+        figure.suptitle(words, fontweight="bold")
     return figure
 
 
@@ -79,26 +70,19 @@ def plot_designs(designs: Mapping[str, Design], path: Path | None = None, *, tit
     """Designs led along one path: slip per metre, power lost, and slip speed over the distance."""
     if not designs:
         raise GrouserError("there are no designs to draw; give at least one")
-    if path is not None:
-        style.picture_suffix(path)
-    with style.look():
-        figure = style.new_figure(12.0, 7.4)
+    with style.picture(path, 12.0, 7.4) as figure:
         grid = GridSpec(2, 2, figure=figure)
-        names = list(designs)
-        bars, lost = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
-        along = figure.add_subplot(grid[1, :])
+        bars, lost, along = (figure.add_subplot(place) for place in (grid[0, 0], grid[0, 1], grid[1, :]))
         for i, (name, design) in enumerate(designs.items()):
-            colour = style.PALETTE[i % len(style.PALETTE)]
-            freedoms = int(design.rolling.degrees_of_freedom.min())
-            bars.barh(i, 1000.0 * design.slip_per_metre, color=colour)
-            bars.text(1300.0 * design.slip_per_metre, i, f"{1000 * design.slip_per_metre:.2g}", va="center", fontsize=9)
-            lost.barh(i, design.energy_per_metre, color=colour)
-            lost.text(1.3 * design.energy_per_metre, i, f"{design.energy_per_metre:.2g}", va="center", fontsize=9)
+            colour, freedoms = _colour(i), int(design.rolling.degrees_of_freedom.min())
+            for axes, length in ((bars, 1000.0 * design.slip_per_metre), (lost, design.energy_per_metre)):
+                axes.barh(i, length, color=colour)
+                axes.text(1.3 * length, i, f"{length:.2g}", va="center", fontsize=9)
             gone = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(design.run.position, axis=0), axis=1))))
             label = f"{name}, {freedoms} {'freedom' if freedoms == 1 else 'freedoms'}"
             along.semilogy(gone, np.maximum(1000.0 * design.slip_speed.sum(axis=1), 1e-7), color=colour, label=label)
         for axes in (bars, lost):
-            axes.set_yticks(range(len(names)), names)
+            axes.set_yticks(range(len(designs)), list(designs))
             axes.invert_yaxis()
             axes.set_xscale("log")
             axes.set_axisbelow(True)
@@ -113,8 +97,6 @@ def plot_designs(designs: Mapping[str, Design], path: Path | None = None, *, tit
         along.legend(ncols=3)
         if title:
             figure.suptitle(title, fontweight="bold")
-        if path is not None:
-            style.save(figure, path)
     return figure
 
 
@@ -122,10 +104,10 @@ def _draw_paths(axes: Axes, run: Run) -> None:
     """Paths of contact points and, dashed, of wheel centres, after R Fig. 16.13."""
     centres = frame_poses(run.vehicle, run.state)[1][:, run.vehicle.arrays.wheel]
     points = run.contact.point
-    topview.draw_ground(axes, run.ground, topview.surroundings([points[..., :2], centres[..., :2]]))
+    topview.draw_ground(axes, run.ground, surroundings([points, centres]))
     for w, name in enumerate(run.vehicle.wheels):
-        axes.plot(points[:, w, 0], points[:, w, 1], color=_colour(w), lw=1.2, label=f"contact of {name}")
-        axes.plot(centres[:, w, 0], centres[:, w, 1], color=_colour(w), lw=1.0, ls=(0, (4, 3)), alpha=0.8)
+        axes.plot(*points[:, w, :2].T, color=_colour(w), lw=1.2, label=f"contact of {name}")
+        axes.plot(*centres[:, w, :2].T, color=_colour(w), lw=1.0, ls=(0, (4, 3)), alpha=0.8)
     axes.plot([], [], color=style.INK, lw=1.0, ls=(0, (4, 3)), label="wheel centres")
     axes.legend(loc="upper left", ncols=4, frameon=True, framealpha=0.8, edgecolor="none")
     style.label(axes, x="x [m]", y="y [m]", title="Paths of contact points and wheel centres")
@@ -155,7 +137,7 @@ def _draw_freedoms(axes: Axes, found: Measures) -> None:
 
 
 def _draw_error(axes: Axes, time: FloatArray, error: FloatArray, colour: str) -> None:
-    axes.semilogy(time, np.maximum(error, LEAST_ERROR), color=colour, lw=1.0)
+    axes.semilogy(time, np.maximum(error, 1e-16), color=colour, lw=1.0)
     _plain(axes.yaxis)
 
 

@@ -96,10 +96,7 @@ def make_scene(
         ],
         "runs": [scene_run(run, name, origin, g, shapes) for run, name, g in zip(runs, called, of_run, strict=True)],
         "fan": None if fan is None else _fan(fan, origin),
-        "poses": [
-            _ellipses(one.name, position, covariance, time, origin)
-            for one, (position, covariance, time) in zip(sets, ellipses, strict=True)
-        ],
+        "poses": [_ellipses(one.name, *checked, origin) for one, checked in zip(sets, ellipses, strict=True)],
     }
 
 
@@ -110,9 +107,7 @@ def run_names(runs: Sequence[Run], names: Sequence[str] | None) -> list[str]:
             raise GrouserError(f"names: {names!r:.60} is not one name for each of the {len(runs)} runs")
         return list(names)
     plain = [run.vehicle.name for run in runs]
-    return [
-        name if plain.count(name) == 1 else f"{name} ({plain[: i + 1].count(name)})" for i, name in enumerate(plain)
-    ]
+    return [n if plain.count(n) == 1 else f"{n} ({plain[: i + 1].count(n)})" for i, n in enumerate(plain)]
 
 
 def _points_of(run: Run) -> FloatArray:
@@ -122,11 +117,9 @@ def _points_of(run: Run) -> FloatArray:
 
 def _origin(points: Iterable[FloatArray]) -> FloatArray:
     """A whole metre near the first point: float32 positions are relative to it."""
-    for one in points:
-        if len(one):
-            near: FloatArray = np.rint(np.append(one[0], 0.0)[:3])
-            return near
-    return np.zeros(3)
+    first = next((one[0] for one in points if len(one)), np.zeros(3))
+    near: FloatArray = np.rint(np.append(first, 0.0)[:3])
+    return near
 
 
 def _grounds(runs: Sequence[Run], given: Terrain | None) -> tuple[list[Terrain], list[int | None]]:
@@ -198,10 +191,9 @@ def _checked_poses(poses: Any) -> tuple[FloatArray, FloatArray, FloatArray | Non
     sides = np.shape(poses.covariance)
     k = sides[-1] if len(sides) == 3 and sides[-1] >= 2 else 2
     covariance = checks.array(poses.covariance, "poses.covariance", (len(position), k, k))[:, :2, :2]
-    symmetric = np.abs(covariance - covariance.swapaxes(1, 2)).max(initial=0.0) <= 1e-9 * np.abs(covariance).max(
-        initial=1e-300
-    )
-    if not symmetric or np.linalg.eigvalsh(covariance).min(initial=0.0) < -1e-9 * np.abs(covariance).max(initial=0.0):
+    near = 1e-9 * np.abs(covariance).max(initial=1e-300)
+    lopsided = np.abs(covariance - covariance.swapaxes(1, 2)).max(initial=0.0) > near
+    if lopsided or np.linalg.eigvalsh(covariance).min(initial=0.0) < -near:
         raise GrouserError("poses.covariance: a covariance is symmetric and has no negative variance; one here is not")
     if poses.time is None:
         return position, covariance, None

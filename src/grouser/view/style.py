@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import IO, Any
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -116,10 +116,6 @@ def plain(text: str) -> str:
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150.0) -> None:
     """Write a figure, whole or not at all; the same figure gives the same bytes."""
     kind = picture_suffix(path)[1:]
-    metadata = {"png": {"Software": "grouser"}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
-
-    def write(file: IO[bytes]) -> None:
-        figure.savefig(file, format=kind, dpi=dpi, metadata=metadata)
-
+    metadata: Any = {"png": {"Software": "grouser"}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
     with look():
-        write_whole(path, write, GrouserError)
+        write_whole(path, lambda file: figure.savefig(file, format=kind, dpi=dpi, metadata=metadata), GrouserError)
