@@ -11,10 +11,8 @@ from contextlib import suppress
 from grouser._compile import watch
 from grouser._compile.watch import Compilation
 
-PATIENCE = 1.0
-"""Seconds of compiling that need no explanation."""
-REDRAWN = 0.2
-"""Seconds between drawings of the line."""
+PATIENCE, REDRAWN = 1.0, 0.2
+"""Seconds of compiling that need no explanation, and between drawings of the line."""
 BAR = 10
 """Columns of the bar, where there is room."""
 
@@ -48,7 +46,10 @@ class ProgressLine:
                 self._spent += time.monotonic() - began
                 self._erase()
                 self._changed.notify()
-            self._show_trouble()
+            from grouser._compile.store import Counts
+
+            for trouble in filter(None, (Counts.refused, Counts.not_kept)):
+                self._show(f"grouser: {trouble}")
 
     def _watch(self) -> None:
         with self._changed:
@@ -60,28 +61,19 @@ class ProgressLine:
                     self._changed.wait(PATIENCE - waited)
                     continue
                 if _is_terminal():
-                    self._draw(line(compilation, elapsed, _columns() - 1))
+                    text = line(compilation, elapsed, _columns() - 1)
+                    _write("\r" + text.ljust(self._drawn))
+                    self._drawn = len(text)
                     self._changed.wait(REDRAWN)
                 else:
                     self._show(f"grouser: compiling {compilation.name}, once ({_kernels(compilation.kernels)})")
                     self._changed.wait()
             self._thread = None
 
-    def _draw(self, text: str) -> None:
-        _write("\r" + text.ljust(self._drawn))
-        self._drawn = len(text)
-
     def _erase(self) -> None:
         if self._drawn:
             _write("\r" + " " * self._drawn + "\r")
             self._drawn = 0
-
-    def _show_trouble(self) -> None:
-        from grouser._compile.store import Counts
-
-        for sentence in (Counts.refused, Counts.not_kept):
-            if sentence:
-                self._show(f"grouser: {sentence}")
 
     def _show(self, sentence: str) -> None:
         """Once."""

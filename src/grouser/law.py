@@ -86,9 +86,8 @@ def param(value: float, unit: str = "", *, low: float = -math.inf, high: float =
 def quantity(default: Any = dataclasses.MISSING, unit: str = "1", check: Any = checks.number, **bounds: float) -> Any:
     """A field of a `Parametric` model: its default, its unit, what it must be, and its bounds low and high."""
     low = bounds.get("low", -math.inf if check is checks.number else 0.0)
-    return dataclasses.field(
-        default=default, metadata={"check": check, "unit": unit, "low": low, "high": bounds.get("high", math.inf)}
-    )
+    metadata = {"check": check, "unit": unit, "low": low, "high": bounds.get("high", math.inf)}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 class Parametric:
@@ -186,10 +185,8 @@ class OwnLaw:
         return f"{self.name}({', '.join(f'{p.name}={p.value!r}' for p in self.parameters)})"
 
     def __reduce__(self) -> NoReturn:
-        raise SimulationError(
-            f"{self.kind} '{self.name}' was compiled from a function in this process and cannot be pickled; "
-            "make it again in the other process"
-        )
+        what = "was compiled from a function in this process and cannot be pickled"
+        raise SimulationError(f"{self.kind} '{self.name}' {what}; make it again in the other process")
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # immutable, and its code is alive as long as it is
@@ -254,10 +251,9 @@ class OwnLaw:
             raise self.error(f"{self.kind}: {checks.shown(function)} is not a Python function of ({', '.join(wanted)})")
         leading = [p for p in inspect.signature(plain).parameters.values() if p.kind is not p.KEYWORD_ONLY]
         if len(leading) != len(wanted) or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in leading):
-            raise self.error(
-                f"{self.kind} '{plain.__name__}' takes ({', '.join(p.name for p in leading)}), and must take "
-                f"({', '.join(wanted)}) and after a * its parameters"
-            )
+            takes, must = ", ".join(p.name for p in leading), ", ".join(wanted)
+            words = f"takes ({takes}), and must take ({must}) and after a * its parameters"
+            raise self.error(f"{self.kind} '{plain.__name__}' {words}")
         return plain
 
     def _within(self, parameter: LawParameter, value: Any) -> LawParameter:
@@ -283,11 +279,8 @@ def decorated(kind: Callable[..., Any], function: Function | None, **options: An
 def _positional(function: FunctionType) -> FunctionType:
     """The function with its keyword-only arguments behind the others, as Numba takes them."""
     code = function.__code__
-    arguments = code.co_argcount + code.co_kwonlyargcount
-    return FunctionType(
-        code.replace(co_argcount=arguments, co_kwonlyargcount=0),
-        function.__globals__, function.__name__, None, function.__closure__,
-    )  # fmt: skip
+    code = code.replace(co_argcount=code.co_argcount + code.co_kwonlyargcount, co_kwonlyargcount=0)
+    return FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
 
 
 def _keywords(function: FunctionType | None) -> tuple[str, ...]:

@@ -30,11 +30,8 @@ class _LazyPackage(ModuleType):
         if name.startswith("__") or name not in self.__all__:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         module, original = _homes(self)[name]
-        value = (
-            import_module(f"{module}.{original}")
-            if module == self.__name__
-            else getattr(import_module(module), original)
-        )
+        own = module == self.__name__
+        value = import_module(f"{module}.{original}") if own else getattr(import_module(module), original)
         self.__dict__[name] = value
         return value
 

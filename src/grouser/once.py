@@ -42,12 +42,12 @@ class Pool(Generic[T]):
         """One that no other caller has."""
         try:
             return self._free[id(owner)].pop()
-        except IndexError:
-            return self._make(owner, *more)
         except KeyError:
             self._free[id(owner)] = []
             weakref.finalize(owner, self._free.pop, id(owner), None)  # the number may be given to another object
-            return self._make(owner, *more)
+        except IndexError:
+            pass
+        return self._make(owner, *more)
 
     def give(self, owner: Any, one: T) -> None:
         """Make it available to the next caller. After an error it may be dropped."""

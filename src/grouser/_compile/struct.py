@@ -65,9 +65,7 @@ def record_type(**fields: int | tuple[int, ...] | type[int]) -> np.dtype[Any]:
     """
     for name in fields:
         if hasattr(np.record, name):  # Python would find the method, compiled code the field
-            raise TypeError(
-                f"a field of a record cannot be called {name!r}, which is an attribute of all NumPy records"
-            )
+            raise TypeError(f"a field of a record cannot be called {name!r}, an attribute of all NumPy records")
     entries = [(name, "i8", ()) if shape is int else (name, "f8", shape) for name, shape in fields.items()]
     return np.dtype(entries, align=True)
 
@@ -204,7 +202,7 @@ class Struct:
         return (getattr(self, name) for name in self._fields)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), {name: getattr(self, name) for name in self._fields})
+        return type(self), tuple(self)
 
 
 def _seen_as(part: Any, shape: tuple[int, ...], kind: Any) -> Any:
@@ -213,10 +211,6 @@ def _seen_as(part: Any, shape: tuple[int, ...], kind: Any) -> Any:
         records = part.view(kind).view(np.recarray)
         return records.reshape(shape) if shape else records[0]
     return part.reshape(shape).view(np.int64)
-
-
-def _rebuild(cls: type[Struct], values: dict[str, Any]) -> Struct:
-    return cls(**values)
 
 
 class _Layout(NamedTuple):
@@ -229,11 +223,6 @@ class _Layout(NamedTuple):
     arrays: dict[str, Any]  # of each its start and end in the block, shape and kind
 
 
-def _words_of(kind: Any) -> int:
-    """64-bit words of one entry."""
-    return kind.itemsize // 8 if isinstance(kind, np.dtype) else 1
-
-
 @lru_cache(maxsize=512)
 def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> _Layout:
     known = dict(given)
@@ -242,7 +231,8 @@ def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> _Layout:
         for name, field in cls._fields.items()
         if (field.shape and field.shape != ("block",)) or isinstance(field.kind, np.dtype)
     }
-    length = {name: prod(shape) * _words_of(cls._fields[name].kind) for name, shape in shapes.items()}
+    # In 64-bit words: a record has several, its kind an itemsize.
+    length = {n: prod(shape) * (getattr(cls._fields[n].kind, "itemsize", 8) // 8) for n, shape in shapes.items()}
     total = sum(length.values())
     words, places, numbers, arrays, at = [], [], {}, {}, 0
     for name, (kind, declared) in cls._fields.items():
