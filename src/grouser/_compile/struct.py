@@ -63,9 +63,8 @@ def record_type(**fields: int | tuple[int, ...] | type[int]) -> np.dtype[Any]:
 
     >>> pose = record_type(time=(), position=3, covariance=(6, 6), samples=int)
     """
-    for name in fields:
-        if hasattr(np.record, name):  # Python would find the method, compiled code the field
-            raise TypeError(f"a field of a record cannot be called {name!r}, an attribute of all NumPy records")
+    for name in (one for one in fields if hasattr(np.record, one)):  # Python would find the method, kernels the field
+        raise TypeError(f"a field of a record cannot be called {name!r}, which is an attribute of all NumPy records")
     entries = [(name, "i8", ()) if shape is int else (name, "f8", shape) for name, shape in fields.items()]
     return np.dtype(entries, align=True)
 

@@ -39,9 +39,8 @@ class Course:
         if made is None:
             made = _rough_for(vehicle, high)
         elif not isinstance(made, Terrain) and not callable(made):
-            raise SimulationError(
-                f"terrain: {made!r:.60} is not a Terrain, a line such as rough:rms=.1,length=1,seed=1, or a function"
-            )
+            wanted = "a Terrain, a line such as rough:rms=.1,length=1,seed=1, or a function"
+            raise SimulationError(f"terrain: {made!r:.60} is not {wanted}")
         self.terrain: Terrain | MakeTerrain = made
         """The ground, or what makes one for each episode."""
         self.start = None if start is None else checks.array(start, "start", (3,))
@@ -61,7 +60,9 @@ class Course:
         heading = rng.uniform(-math.pi, math.pi)
         start = self.start if start is None else start
         if start is None:
-            start = np.array([*_middle(ground), heading])
+            xmin, xmax, ymin, ymax = ground.bounds
+            middle = [0.5 * (xmin + xmax), 0.5 * (ymin + ymax)]
+            start = np.array([*(x if math.isfinite(x) else 0.0 for x in middle), heading])
         goal = self.goal if goal is None else goal
         return ground, start, self._goal(rng, ground, start) if goal is None else goal
 
@@ -90,15 +91,4 @@ def _rough_for(vehicle: Vehicle, farthest: float) -> MakeTerrain:
     """Bumps the wheels can climb: RMS a quarter of their radius, correlated over four radii."""
     radius = float(vehicle.arrays.radius.mean())
     size = 2.0 * (farthest + 2.0 * vehicle_reach(vehicle))
-
-    def make(rng: np.random.Generator) -> Terrain:
-        return rough(0.25 * radius, 4.0 * radius, int(rng.integers(2**31)), size=size)
-
-    return make
-
-
-def _middle(ground: Terrain) -> tuple[float, float]:
-    """Middle of the map; the origin where it does not end."""
-    xmin, xmax, ymin, ymax = ground.bounds
-    x, y = 0.5 * (xmin + xmax), 0.5 * (ymin + ymax)
-    return (x if math.isfinite(x) else 0.0), (y if math.isfinite(y) else 0.0)
+    return lambda rng: rough(0.25 * radius, 4.0 * radius, int(rng.integers(2**31)), size=size)

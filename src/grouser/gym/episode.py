@@ -65,8 +65,7 @@ class Episode(Mover):
         return self._seen[self._rows - 1]
 
     def drive(self, rates: list[float]) -> None:
-        """Take the steps with rates of the actuated joints [rad/s or m/s]; after an early end the state is the last
-        good one."""
+        """Take the steps with rates of the actuated joints [rad/s or m/s]; an early end leaves the last good state."""
         self._room.command[:] = rates
         self._move()
 
