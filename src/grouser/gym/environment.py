@@ -125,7 +125,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         )
         self.observation_space = spaces
         self._action_shape = (2 if self._steers else len(self.vehicle.actuated),)
-        self.action_space = box(1.0, *self._action_shape)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, self._action_shape, np.float32)
         self._episode: Episode | None = None
         self._distance, self._taken, self._over = 0.0, 0, True
 

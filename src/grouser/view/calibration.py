@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 
 import numpy as np
@@ -11,25 +10,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from grouser.calibration.evaluate import Errors, Evaluation
+from grouser.calibration.evaluate import Errors, Evaluation, errors_of
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.logs import Log
 from grouser.motion.fit import WEAK, Fit, History
-from grouser.motion.intervals import Intervals
+from grouser.motion.intervals import Intervals, cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter, unit_of
 from grouser.motion.predict import LogProblem
 from grouser.view import style
 
-Path = str | os.PathLike[str]
 SAMPLE, PREDICTED, POINTS = style.VERMILLION, style.BLUE, style.SLATE
 DASHES = (0, (5, 2.5))
 MOST_PANELS = 30
 """Parameters drawn; of more, the first."""
 
 
-def plot_evaluation(evaluation: Evaluation, path: Path | None = None, *, title: str = "") -> Figure:
+def plot_evaluation(evaluation: Evaluation, path: style.File = None, *, title: str = "") -> Figure:
     """A fit evaluated on a log: position errors with ellipses, and yaw errors, of plain and of calibrated odometry."""
     sets = [("plain odometry", evaluation.baseline, False), ("calibrated", evaluation.errors, True)]
     with style.picture(path, 11.0, 9.4, title=title) as figure:
@@ -41,7 +39,7 @@ def plot_evaluation(evaluation: Evaluation, path: Path | None = None, *, title: 
     return figure
 
 
-def plot_errors(sets: dict[str, Errors], path: Path | None = None, *, same_scale: bool = True) -> Figure:
+def plot_errors(sets: dict[str, Errors], path: style.File = None, *, same_scale: bool = True) -> Figure:
     """Position errors at the ends of intervals with sample and mean predicted ellipses, T Fig. 3.6 and 3.8.
 
     One panel for each named set; `same_scale` draws all to the scale of the largest.
@@ -59,7 +57,7 @@ def plot_errors(sets: dict[str, Errors], path: Path | None = None, *, same_scale
     return figure
 
 
-def plot_history(fit: Fit, path: Path | None = None) -> Figure:
+def plot_history(fit: Fit, path: style.File = None) -> Figure:
     """Parameters with one-sigma bands over the intervals of an online fit (T Fig. 3.5) or the steps of a batch fit."""
     history = fit.history
     if history is None or len(history.time) == 0:
@@ -87,7 +85,7 @@ def plot_history(fit: Fit, path: Path | None = None) -> Figure:
     return figure
 
 
-def plot_certainty(fit: Fit, path: Path | None = None) -> Figure:
+def plot_certainty(fit: Fit, path: style.File = None) -> Figure:
     """Prior sigma over sigma (left) and correlations (right) of the systematic parameters."""
     names = [style.plain(p.name) for p in fit.systematic][:MOST_PANELS]
     if not names:
@@ -124,17 +122,9 @@ def correlation(fit: Fit) -> FloatArray:
 
 
 def plot_segments(
-    fit: Fit | MotionModel,
-    log: Log,
-    path: Path | None = None,
-    *,
-    interval: float = 10.0,
-    first: int = 0,
-    count: int = 6,
+    fit: Fit | MotionModel, log: Log, path: style.File = None, *, interval: float = 10.0, first: int = 0, count: int = 6
 ) -> Figure:
     """Predicted and measured paths over some intervals [s] of a log, each with its predicted ellipses, T Fig. 3.7."""
-    from grouser.calibration.evaluate import errors_of
-    from grouser.motion.intervals import cut_log
 
     motion = fit.model if isinstance(fit, Fit) else fit
     cut = cut_log(log, motion, interval=interval)

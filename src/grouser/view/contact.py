@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,13 @@ from grouser.checks import FloatArray
 from grouser.contact.base import Contact
 from grouser.view import style
 
-Path = str | os.PathLike[str] | None
-
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 """Dashes by curve, for readers who do not see its colour."""
 SPEED = 1.0
 """Speed of travel in a plot, or of the rim for models whose slip ratio is over rim speed [m/s]."""
 
 
-def plot_slip_velocity(contact: Contact, dz: float, wheel: dict[str, Any], path: Path) -> Figure:
+def plot_slip_velocity(contact: Contact, dz: float, wheel: dict[str, Any], path: style.File) -> Figure:
     """f_x/f_z over v_x and f_y/f_z over v_y, the other at rest."""
     with style.picture(path, 5.0, 4.0) as figure:
         axes = figure.add_subplot()
@@ -35,7 +32,7 @@ def plot_slip_velocity(contact: Contact, dz: float, wheel: dict[str, Any], path:
     return figure
 
 
-def plot_slip(contact: Contact, dz: float, wheel: dict[str, Any], path: Path) -> Figure:
+def plot_slip(contact: Contact, dz: float, wheel: dict[str, Any], path: style.File) -> Figure:
     """f_x/f_z over slip ratio, f_y/f_z over slip angle, and f_z over slip ratio."""
     with style.picture(path, 15.0, 4.0) as figure:
         left, middle, right = figure.subplots(1, 3)

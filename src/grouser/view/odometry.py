@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from itertools import pairwise
 
 import numpy as np
@@ -30,9 +29,7 @@ DASHES = (0, (5, 2.5))
 MEASURED, ESTIMATED = style.BLACK, style.BLUE
 
 
-def plot_odometry(
-    run: LogOdometry, judged: Judgement, path: str | os.PathLike[str] | None = None, *, title: str = ""
-) -> Figure:
+def plot_odometry(run: LogOdometry, judged: Judgement, path: style.File = None, *, title: str = "") -> Figure:
     """Paths of odometry and poses from above, with 95 % ellipses; height along the path; yaw error over time."""
     with style.picture(path, 11.0, 9.0, title=title) as figure:
         grid = figure.add_gridspec(2, 2, height_ratios=[2.1, 1.0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -25,8 +24,6 @@ from grouser.view import arrays, colours, style, topview
 from grouser.view.account import Account
 from grouser.view.scene_ground import Box, surroundings
 
-Path = str | os.PathLike[str]
-
 DASHES = (0, (5, 4))
 LEAST_SLIP, LEAST_ANGLE, LEAST_HEIGHT = 0.1, 0.2, 0.2
 """Smallest range of slip speed [cm/s], angle [°] and height error [mm] in a picture: rounding errors stay flat."""
@@ -34,7 +31,7 @@ MOST_PATHS = 2000
 """Paths of a fan that are drawn; of more, evenly chosen ones."""
 
 
-def plot_run(run: Run, path: Path | None = None, *, commanded: Run | None = None) -> Figure:
+def plot_run(run: Run, path: style.File = None, *, commanded: Run | None = None) -> Figure:
     """One run: top view with ground and contact tracks; slip, attitude and height errors over time.
 
     `commanded` is the same command on flat ground, drawn dashed. Saved if a path is given (.png, .svg or .pdf).
@@ -67,7 +64,7 @@ def plot_run(run: Run, path: Path | None = None, *, commanded: Run | None = None
 
 def plot_runs(
     runs: Sequence[Run],
-    path: Path | None = None,
+    path: style.File = None,
     *,
     commanded: Sequence[Run | None] | None = None,
     accounts: Sequence[Account | None] | None = None,
@@ -98,7 +95,7 @@ def plot_runs(
     return figure
 
 
-def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path | None = None) -> Figure:
+def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: style.File = None) -> Figure:
     """A fan of rollouts seen from above, coloured by how each ended; needs recorded states (`every=…`)."""
     if rollouts.state.shape[1] < 2:
         raise GrouserError("these rollouts kept only their last states; roll out with every=… to draw their paths")
@@ -131,7 +128,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
     return figure
 
 
-def plot_forces(run: Run, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_forces(run: Run, path: style.File = None) -> Figure:
     """Normal and tangential forces on the wheels, power of actuators and ground, energy; saved if a path is given."""
     force, solver, power = run.contact.force, run.solver, run.power
     if force is None or solver is None or power is None or len(run.time) == 0:

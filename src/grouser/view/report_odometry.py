@@ -48,6 +48,9 @@ def report_odometry(
         "faults": run.faults,
         "trained_on_this_log": found.trained,
     }
+    remarks = [f"{count} samples with a fault: {kind}." for kind, count in run.faults.items()]
+    if run.drive[-1] > 0:
+        remarks.append(f"Gaps break the log into {int(run.drive[-1]) + 1} drives; the longest is evaluated.")
     words = f"{name.capitalize()}, aligned with the poses at the first of them."
     pictures, other = [Picture(plot_odometry(run, judged), words)], None
     if fit is not None or gyro:
@@ -59,7 +62,7 @@ def report_odometry(
         question=question or f"How large are the errors of {name} on {log.name}, and do they fit its covariance?",
         answer=_answer(judged, other, found.trained),
         sections=(
-            Section("Numbers", (_table(judged, other, name), *_remarks(run))),
+            Section("Numbers", (_table(judged, other, name), *remarks)),
             Section("Pictures", tuple(pictures)),
             repeat_section(
                 _settings(log, fit, found.motion, run),
@@ -97,14 +100,6 @@ def _table(judged: Judgement, baseline: Judgement | None, name: str) -> Table:
         (said, *("–" if one[key] is None else number(one[key], digits=3) for key in keys)) for said, one in sets
     )
     return Table("Errors at the end of the drive", columns, rows, numeric=(1, 2, 3, 4, 5))
-
-
-def _remarks(run: LogOdometry) -> tuple[str, ...]:
-    out = [f"{count} samples with a fault: {kind}." for kind, count in run.faults.items()]
-    drives = int(run.drive[-1]) + 1
-    if drives > 1:
-        out.append(f"Gaps break the log into {drives} drives; the longest is evaluated.")
-    return tuple(out)
 
 
 def _settings(log: Log, fit: Fit | None, motion: MotionModel, run: LogOdometry) -> list[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -16,15 +15,13 @@ from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.kinematics import frame_poses
 from grouser.rolling.design import Design
-from grouser.rolling.measure import Measures, measure
+from grouser.rolling.measure import measure
 from grouser.simulation.run import Run
 from grouser.view import style, topview
 from grouser.view.scene_ground import surroundings
 
-Path = str | os.PathLike[str]
 
-
-def plot_rolling(run: Run, path: Path | None = None) -> Figure:
+def plot_rolling(run: Run, path: style.File = None) -> Figure:
     """One run: paths of contacts and wheel centres, joint angles and rates, platform velocities, constraint errors.
 
     After R Fig. 16.9 to 16.15. Saved if a path is given (.png, .svg or .pdf).
@@ -48,8 +45,16 @@ def plot_rolling(run: Run, path: Path | None = None) -> Figure:
         style.label(drives, x="time [s]", y="rate [rad/s]", title="Drive rates (dotted: desired)")
         _draw_lines(moving, run, ((name, rates[name]) for name in others))
         style.label(moving, x="time [s]", y="rate [rad/s or m/s]", title="Rates of the other joints")
-        _draw_angles(angles, run, others)
-        _draw_freedoms(freedoms, found)
+        slides = [run.vehicle.frames[run.vehicle.frame_index(name)].joint in ("PX", "PY", "PZ") for name in others]
+        for i, (name, slide) in enumerate(zip(others, slides, strict=True)):
+            angles.plot(run.time, 100.0 * run.joint(name) if slide else np.degrees(run.joint(name)), color=_colour(i))
+        unit = "[° or cm]" if any(slides) else "[°]"
+        style.label(angles, x="time [s]", y=f"displacement {unit}", title="Steering and passive joints")
+        freedoms.step(run.time, rolling.degrees_of_freedom, color=style.BLACK, where="post")
+        most = int(rolling.degrees_of_freedom.max())
+        freedoms.set_yticks(range(most + 2))
+        freedoms.set_ylim(0, most + 1)
+        style.label(freedoms, x="time [s]", title="Degrees of freedom")
         velocity = found.platform_velocity.T
         _draw_lines(linear, run, zip("xyz", velocity[:3], strict=True), ncols=3)
         style.label(linear, x="time [s]", y="velocity [m/s]", title="Platform, world axes")
@@ -66,7 +71,7 @@ def plot_rolling(run: Run, path: Path | None = None) -> Figure:
     return figure
 
 
-def plot_designs(designs: Mapping[str, Design], path: Path | None = None, *, title: str = "") -> Figure:
+def plot_designs(designs: Mapping[str, Design], path: style.File = None, *, title: str = "") -> Figure:
     """Designs led along one path: slip per metre, power lost, and slip speed over the distance."""
     if not designs:
         raise GrouserError("there are no designs to draw; give at least one")
@@ -117,23 +122,6 @@ def _draw_lines(axes: Axes, run: Run, curves: Iterable[tuple[str, FloatArray]], 
     for i, (name, values) in enumerate(curves):
         axes.plot(run.time, values, color=_colour(i), label=name)
     axes.legend(ncols=ncols, handlelength=1.2)
-
-
-def _draw_angles(axes: Axes, run: Run, names: list[str]) -> None:
-    slides = [run.vehicle.frames[run.vehicle.frame_index(name)].joint in ("PX", "PY", "PZ") for name in names]
-    for i, (name, slide) in enumerate(zip(names, slides, strict=True)):
-        axes.plot(run.time, 100.0 * run.joint(name) if slide else np.degrees(run.joint(name)), color=_colour(i))
-    unit = "[° or cm]" if any(slides) else "[°]"
-    style.label(axes, x="time [s]", y=f"displacement {unit}", title="Steering and passive joints")
-
-
-def _draw_freedoms(axes: Axes, found: Measures) -> None:
-    freedoms = found.rolling.degrees_of_freedom
-    most = int(freedoms.max())
-    axes.step(found.run.time, freedoms, color=style.BLACK, where="post")
-    axes.set_yticks(range(most + 2))
-    axes.set_ylim(0, most + 1)
-    style.label(axes, x="time [s]", title="Degrees of freedom")
 
 
 def _draw_error(axes: Axes, time: FloatArray, error: FloatArray, colour: str) -> None:

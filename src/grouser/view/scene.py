@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,11 +77,16 @@ def make_scene(
     shapes = _read_meshes(runs, meshes or {})
     grounds, of_run = _grounds(runs, ground)
     rest = 0 if grounds else None  # a fan and poses are on the ground given, or on that of the first run
-    drawn = [(g, _points_of(run)) for g, run in zip(of_run, runs, strict=True)]
+    drawn = []
+    for g, run in zip(of_run, runs, strict=True):
+        n = good_rows(run)
+        drawn.append((g, np.concatenate([run.position[:n], run.contact.point[:n].reshape(-1, 3)])))
     drawn += [(rest, position) for position, _, _ in ellipses]
     if fan is not None:
         drawn.append((rest, fan.state[:, :, 4:7].reshape(-1, 3)))
-    origin = _origin(points for _, points in drawn)
+    # A whole metre near the first point: float32 positions are relative to it.
+    first = next((points[0] for _, points in drawn if len(points)), np.zeros(3))
+    origin: FloatArray = np.rint(np.append(first, 0.0)[:3])
     size = max((vehicle_size(run.vehicle) for run in runs), default=1.0)
     return {
         "schema": SCHEMA,
@@ -110,32 +115,17 @@ def run_names(runs: Sequence[Run], names: Sequence[str] | None) -> list[str]:
     return [n if plain.count(n) == 1 else f"{n} ({plain[: i + 1].count(n)})" for i, n in enumerate(plain)]
 
 
-def _points_of(run: Run) -> FloatArray:
-    n = good_rows(run)
-    return np.concatenate([run.position[:n], run.contact.point[:n].reshape(-1, 3)])
-
-
-def _origin(points: Iterable[FloatArray]) -> FloatArray:
-    """A whole metre near the first point: float32 positions are relative to it."""
-    first = next((one[0] for one in points if len(one)), np.zeros(3))
-    near: FloatArray = np.rint(np.append(first, 0.0)[:3])
-    return near
-
-
 def _grounds(runs: Sequence[Run], given: Terrain | None) -> tuple[list[Terrain], list[int | None]]:
     """The grounds without repetition, and which one each run is on."""
-    grounds: list[Terrain] = []
+    grounds, of_run = [], []
     if given is not None:
         grounds.append(checks.instance(given, Terrain, "ground", "use grouser.terrain.plane() or another"))
-    of_run: list[int | None] = []
-    for run in runs:
-        if run.ground is None:
-            of_run.append(0 if given is not None else None)
-            continue
-        alike = [i for i, one in enumerate(grounds) if same_ground(one, run.ground)]
-        if not alike:
-            grounds.append(run.ground)
-        of_run.append(alike[0] if alike else len(grounds) - 1)
+    for ground in (given if run.ground is None else run.ground for run in runs):
+        alike = [i for i, one in enumerate(grounds) if ground is not None and same_ground(one, ground)]
+        if ground is not None and not alike:
+            alike = [len(grounds)]
+            grounds.append(ground)
+        of_run.append(alike[0] if alike else None)
     return grounds, of_run
 
 

@@ -16,7 +16,7 @@ from grouser.view import arrays
 from grouser.view.scene_vehicle import Shape, scene_vehicle
 
 MOST_ROWS = 12_000
-"""States of a run that go into a page; of more, every k-th and the last, and the page says so."""
+"""States of a run that go into a page; of more, evenly chosen ones, and the page says so."""
 
 
 def good_rows(run: Run) -> int:
@@ -28,7 +28,7 @@ def good_rows(run: Run) -> int:
 def scene_run(run: Run, name: str, origin: FloatArray, ground: int | None, meshes: dict[str, Shape]) -> dict[str, Any]:
     """A run as JSON types; without states it has a vehicle and a status only."""
     total = good_rows(run)
-    rows = _chosen_rows(total)
+    rows = arrays.evenly(total, MOST_ROWS)
     scene: dict[str, Any] = {
         "name": name,
         "vehicle": scene_vehicle(run.vehicle, meshes),
@@ -118,12 +118,6 @@ def _changing(values: FloatArray) -> arrays.Encoded:
     """Rows (n, k), or one (1, k) where all are equal: a turning joint keeps its place, a sliding one its rotation."""
     constant = np.ptp(values, axis=0).max() < 1e-12
     return arrays.single(values[:1] if constant else values)
-
-
-def _chosen_rows(total: int) -> arrays.Rows:
-    every = max(1, -(-total // MOST_ROWS))
-    rows = np.arange(0, total, every, dtype=np.int64)
-    return rows if total == 0 or rows[-1] == total - 1 else np.append(rows, total - 1)
 
 
 def plot(
