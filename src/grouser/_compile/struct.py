@@ -13,7 +13,7 @@ fields of a record: `s.state.time = t`, `s.state.position[2]`.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import Any, ClassVar, NamedTuple
 
@@ -33,29 +33,19 @@ class Field(NamedTuple):
     shape: tuple[int | str, ...]
 
 
-def array(*shape: int | str) -> Any:
-    """A C-contiguous array of float64."""
-    return Field("f", shape)
-
-
-def indices(*shape: int | str) -> Any:
-    """A C-contiguous array of int64."""
-    return Field("i", shape)
-
-
-def number() -> Any:
-    """A float64."""
-    return Field("f", ())
-
-
-def integer() -> Any:
-    """An int64, or a bool as one."""
-    return Field("i", ())
-
-
-def record(dtype: np.dtype[Any], *shape: int | str) -> Any:
+def record(kind: Any, *shape: int | str) -> Any:
     """A record with named fields of `record_type`, or a C-contiguous array of them."""
-    return Field(dtype, shape)
+    return Field(kind, shape)
+
+
+array, indices = partial(record, "f"), partial(record, "i")
+"""C-contiguous arrays of float64 and int64."""
+number, integer = array, indices
+"""A float64; an int64, or a bool as one: no axes."""
+struct = record
+"""Another struct, by its class."""
+block = partial(record, "f", "block")
+"""All arrays of a struct made by `zeros` as one."""
 
 
 def record_type(**fields: int | tuple[int, ...] | type[int]) -> np.dtype[Any]:
@@ -67,16 +57,6 @@ def record_type(**fields: int | tuple[int, ...] | type[int]) -> np.dtype[Any]:
         raise TypeError(f"a field of a record cannot be called {name!r}, which is an attribute of all NumPy records")
     entries = [(name, "i8", ()) if shape is int else (name, "f8", shape) for name, shape in fields.items()]
     return np.dtype(entries, align=True)
-
-
-def struct(kind: type[Struct]) -> Any:
-    """Another struct."""
-    return Field(kind, ())
-
-
-def block() -> Any:
-    """All arrays of a struct made by `zeros` as one."""
-    return Field("f", ("block",))
 
 
 class Struct:
@@ -105,10 +85,7 @@ class Struct:
             values |= zip(fields, ordered, strict=False)
         if values.keys() != fields.keys():
             raise TypeError(f"{type(self).__name__}: fields {sorted(values.keys() ^ fields.keys())} do not fit")
-        words: list[int] = []
-        for name in fields:
-            words += self._take(name, values[name])
-        self._words = np.array(words, dtype=np.int64)
+        self._words = np.array([word for name in fields for word in self._take(name, values[name])], dtype=np.int64)
         self._address = self._words.ctypes.data
 
     def _take(self, name: str, value: Any) -> tuple[int, ...]:

@@ -15,18 +15,24 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.lines import Line2D
+from matplotlib.patches import Polygon
 
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
+from grouser.kinematics import frame_poses
 from grouser.simulation import Rollouts, Run, Status
 from grouser.terrain import Terrain
-from grouser.view import arrays, colours, style, topview
+from grouser.view import arrays, colours, style
 from grouser.view.account import Account
 from grouser.view.scene_ground import Box, surroundings
 
 DASHES = (0, (5, 4))
 LEAST_SLIP, LEAST_ANGLE, LEAST_HEIGHT = 0.1, 0.2, 0.2
 """Smallest range of slip speed [cm/s], angle [°] and height error [mm] in a picture: rounding errors stay flat."""
+NODES = 360
+"""Ground samples along the longer side of a picture."""
+LIGHT = np.array([-0.5, 0.5, 0.7]) / math.sqrt(0.99)
+"""Where the light comes from: the upper left, as on maps."""
 MOST_PATHS = 2000
 """Paths of a fan that are drawn; of more, evenly chosen ones."""
 
@@ -106,7 +112,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: style
     tall = (box[3] - box[2]) / (box[1] - box[0])
     with style.picture(path, 1.6 + 8.0 / max(tall, 1.0), 0.9 + 8.0 * min(max(tall, 0.3), 1.0)) as figure:
         axes = figure.add_subplot()
-        image = topview.draw_ground(axes, ground, box)
+        image = draw_ground(axes, ground, box)
         counts = rollouts.counts()
         handles = []
         faint = min(0.8, max(0.12, 60.0 / len(chosen)))
@@ -156,8 +162,60 @@ def plot_forces(run: Run, path: style.File = None) -> Figure:
     return figure
 
 
+def draw_ground(axes: Axes, ground: Terrain | None, box: Box) -> Any:
+    """Shade the ground in a box, with contours; returns the image, or None where there is nothing to show."""
+    xmin, xmax, ymin, ymax = box
+    axes.set(xlim=(xmin, xmax), ylim=(ymin, ymax), aspect="equal")
+    axes.grid(False)
+    if ground is None:
+        return None
+    longest = max(xmax - xmin, ymax - ymin)
+    nx, ny = (max(int(NODES * side / longest), 24) for side in (xmax - xmin, ymax - ymin))
+    x, y = np.linspace(xmin, xmax, nx), np.linspace(ymin, ymax, ny)
+    sample = ground.sample(x[None, :], y[:, None])
+    height = np.ma.masked_where(~sample.inside, sample.height)
+    if height.count() == 0:
+        return None
+    low, high = float(height.min()), float(height.max())
+    look: dict[str, Any] = {"origin": "lower", "extent": box, "interpolation": "bilinear"}
+    image = axes.imshow(height, cmap=style.GROUND, norm=Normalize(low, max(high, low + 1e-3)), zorder=0, **look)
+    if high - low > 1e-6:
+        shadow = np.where(sample.inside, (LIGHT[2] - sample.normal @ LIGHT) / LIGHT[2], 0.0)
+        cover = np.where((shadow > 0.0)[..., None], (0.25, 0.21, 0.15, 0.0), (1.0, 1.0, 1.0, 0.0))
+        cover[..., 3] = np.clip(0.4 * np.abs(shadow), 0.0, 0.3)
+        axes.imshow(cover, zorder=0.1, **look)
+        axes.contour(x, y, height, levels=6, colors="#9C8F7C", linewidths=0.45, alpha=0.6, zorder=0.2)
+    return image
+
+
+def draw_bar(axes: Axes, source: Any, words: str) -> None:
+    """A colour bar exactly as tall as the view."""
+    bar = axes.figure.colorbar(source, cax=axes.inset_axes((1.012, 0.0, 0.011, 1.0)))
+    bar.ax.grid(False)
+    bar.set_label(words)
+    bar.outline.set_visible(False)
+
+
+def draw_vehicle(axes: Axes, run: Run, row: int, *, colour: str = style.INK, alpha: float = 1.0) -> None:
+    """The wheels of a vehicle as it stands, each turned as it is steered, and the lines that join them."""
+    vehicle = run.vehicle
+    R_world_frame, p_world_frame = frame_poses(vehicle, run.state[row])
+    body = p_world_frame[0, :2]
+    for frame in vehicle.arrays.wheel:
+        shape, centre = vehicle.frames[int(frame)], p_world_frame[frame, :2]
+        radius = shape.radius or 0.0
+        half_width = 0.5 * (shape.width or 0.4 * radius)
+        ahead = np.cross(R_world_frame[frame][:, 1], (0.0, 0.0, 1.0))[:2]
+        ahead = ahead / max(float(np.hypot(*ahead)), 1e-9)
+        along, across = radius * ahead, half_width * np.array([-ahead[1], ahead[0]])
+        corners = [centre + s * along + t * across for s, t in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
+        axes.plot(*np.stack([body, centre], axis=1), color=colour, lw=1.0, alpha=0.55 * alpha, zorder=5)
+        axes.add_patch(Polygon(corners, facecolor=colour, edgecolor="white", lw=0.5, alpha=alpha, zorder=6))
+    axes.plot(*body, marker="o", ms=3.5, color=colour, alpha=alpha, zorder=6)
+
+
 def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
-    image = topview.draw_ground(axes, run.ground, box)
+    image = draw_ground(axes, run.ground, box)
     for w, name in enumerate(run.vehicle.wheels):
         track = run.contact.point[:, w, :2].T
         axes.plot(*track, color=_wheel_colour(w), lw=1.1, label=style.plain(name), zorder=3)
@@ -165,8 +223,8 @@ def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
         path = commanded.position[:, :2].T
         axes.plot(*path, color=style.INK, ls=DASHES, lw=1.2, label="commanded, flat ground", zorder=4)
     axes.plot(*run.position[:, :2].T, color=style.BLACK, lw=2.0, label="body", zorder=4.5)
-    topview.draw_vehicle(axes, run, 0, colour=style.FAINT)
-    topview.draw_vehicle(axes, run, -1)
+    draw_vehicle(axes, run, 0, colour=style.FAINT)
+    draw_vehicle(axes, run, -1)
     ended = "" if run.status is Status.OK else f" · {str(run.status).replace('_', ' ')}: {run.status.meaning}"
     words = f"{run.vehicle.name} · {run.steps * run.dt:g} s · {run.distance:.2f} m driven{ended}"
     style.label(axes, x="x [m]", y="y [m]", title=words)
@@ -196,7 +254,7 @@ def _draw_curves(
 
 
 def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | None, box: Box) -> None:
-    image = topview.draw_ground(axes, run.ground, box)
+    image = draw_ground(axes, run.ground, box)
     slip = run.contact.slip_speed
     norm = Normalize(0.0, max(float(np.quantile(slip, 0.98)), 1e-3))
     points = run.contact.point[:, :, :2]
@@ -207,12 +265,12 @@ def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | 
         axes.add_collection(track)
     if commanded is not None:
         axes.plot(*commanded.position[:, :2].T, color=style.INK, ls=DASHES, lw=1.3, zorder=4)
-        topview.draw_vehicle(axes, commanded, -1, colour=style.FAINT, alpha=0.6)
+        draw_vehicle(axes, commanded, -1, colour=style.FAINT, alpha=0.6)
     axes.plot(*run.position[:, :2].T, color=style.BLACK, lw=2.0, zorder=4.5)
-    topview.draw_vehicle(axes, run, 0)
-    topview.draw_vehicle(axes, run, -1)
+    draw_vehicle(axes, run, 0)
+    draw_vehicle(axes, run, -1)
     style.label(axes, x="x [m]", y="y [m]")
-    topview.draw_bar(axes, ScalarMappable(norm, style.SLIP), "slip speed [m/s]")
+    draw_bar(axes, ScalarMappable(norm, style.SLIP), "slip speed [m/s]")
     aside: Any = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
     if tale is None:
         axes.set_title(style.plain(run.vehicle.name))
@@ -232,7 +290,7 @@ def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | 
 
 def _height_bar(axes: Axes, image: Any) -> None:
     if image is not None and np.ptp(image.get_clim()) > 2e-3:
-        topview.draw_bar(axes, image, "ground height [m]")
+        draw_bar(axes, image, "ground height [m]")
 
 
 def _drawn(run: Run, commanded: Run | None) -> list[FloatArray]:

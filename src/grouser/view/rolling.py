@@ -17,7 +17,8 @@ from grouser.kinematics import frame_poses
 from grouser.rolling.design import Design
 from grouser.rolling.measure import measure
 from grouser.simulation.run import Run
-from grouser.view import style, topview
+from grouser.view import style
+from grouser.view.plot import draw_ground
 from grouser.view.scene_ground import surroundings
 
 
@@ -109,7 +110,7 @@ def _draw_paths(axes: Axes, run: Run) -> None:
     """Paths of contact points and, dashed, of wheel centres, after R Fig. 16.13."""
     centres = frame_poses(run.vehicle, run.state)[1][:, run.vehicle.arrays.wheel]
     points = run.contact.point
-    topview.draw_ground(axes, run.ground, surroundings([points, centres]))
+    draw_ground(axes, run.ground, surroundings([points, centres]))
     for w, name in enumerate(run.vehicle.wheels):
         axes.plot(*points[:, w, :2].T, color=_colour(w), lw=1.2, label=f"contact of {name}")
         axes.plot(*centres[:, w, :2].T, color=_colour(w), lw=1.0, ls=(0, (4, 3)), alpha=0.8)
