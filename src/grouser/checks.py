@@ -200,17 +200,11 @@ class Checker:
         room[:] = value if self._is_plain(value, room.shape) else self.array(value, name, room.shape)
 
     def _is_plain(self, value: Any, shape: Shape) -> bool:
-        """Whether it is what nearly all callers give: a small float64 array of this very shape, of fair numbers.
-
-        Where the sum of their squares is at most largest², so is each square; NaN and infinity fail.
-        """
+        """Whether it is what nearly all callers give: a small float64 array of this very shape, of fair numbers."""
         if not (type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == shape and value.size <= FEW):
             return False
-        if len(shape) != 1:
-            if not value.flags.c_contiguous:
-                return False
-            value = value.reshape(-1)
-        return bool(value.dot(value) <= self.largest * self.largest)
+        flat = value if len(shape) == 1 else value.reshape(-1)
+        return bool(flat.dot(flat) <= self.largest * self.largest)  # so is each square; NaN and infinity fail
 
 
 def _a(kind: Any) -> str:

@@ -1,7 +1,5 @@
 """A notice on stderr while kernels are compiled, once per machine and version."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading
@@ -22,7 +20,7 @@ class ProgressLine:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._active: list[tuple[Compilation, float]] = []
+        self._active: dict[Compilation, float] = {}
         self._spent = 0.0
         self._thread: threading.Thread | None = None
         self._drawn = 0
@@ -31,7 +29,7 @@ class ProgressLine:
     def begin(self, compilation: Compilation) -> None:
         """Compiling begins."""
         with self._changed:
-            self._active.append((compilation, time.monotonic()))
+            self._active[compilation] = time.monotonic()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="grouser compiling", daemon=True)
                 self._thread.start()
@@ -40,8 +38,7 @@ class ProgressLine:
     def end(self, compilation: Compilation) -> None:
         """It ended: the line goes before the caller prints anything."""
         with self._changed:
-            began = next(t for one, t in self._active if one is compilation)
-            self._active = [one for one in self._active if one[0] is not compilation]
+            began = self._active.pop(compilation)
             if not self._active:
                 self._spent += time.monotonic() - began
                 self._erase()
@@ -54,7 +51,7 @@ class ProgressLine:
     def _watch(self) -> None:
         with self._changed:
             while self._active:
-                compilation, began = self._active[-1]
+                compilation, began = next(reversed(self._active.items()))
                 elapsed = time.monotonic() - began
                 waited = elapsed + (self._spent if _is_terminal() else 0.0)
                 if waited < PATIENCE:

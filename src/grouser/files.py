@@ -1,7 +1,5 @@
 """Files: written whole or not at all, refused in one sentence where they cannot be read; TOML with a schema line."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

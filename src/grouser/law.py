@@ -146,12 +146,10 @@ class OwnLaw:
         self._jacobian = None if jacobian is None else self._checked(jacobian)
         self._laws: dict[Any, Law] = {}
         defaults = self.function.__kwdefaults__ or {}
-        found = [defaults.get(name, LawParameter(name, math.nan)) for name in _keywords(self.function)]
-        declared = [p if isinstance(p, LawParameter) else LawParameter("", p) for p in found]
-        self._parameters = tuple(
-            self._within(p._replace(name=name), p.value)
-            for name, p in zip(_keywords(self.function), declared, strict=True)
-        )
+        found = {name: defaults.get(name, math.nan) for name in _keywords(self.function)}
+        declared = (p if isinstance(p, LawParameter) else LawParameter("", p) for p in found.values())
+        named = (p._replace(name=name) for name, p in zip(found, declared, strict=True))
+        self._parameters = tuple(self._within(p, p.value) for p in named)
         for name in set(_keywords(self._jacobian)) - {p.name for p in self.parameters}:
             raise self._wrong(f"takes '{name}', which the law does not have", self._jacobian)
 
@@ -194,10 +192,9 @@ class OwnLaw:
     def _law(
         self, key: Any, examples: Sequence[Any], build: Any, wanted: Mapping[int, Sequence[int]], offset: int = 0
     ) -> Law:
-        """The compiled law, kept under a key.
+        """The compiled law, kept under a key: `build` makes it of the adapted function, its count, and its Jacobian.
 
-        examples: arguments to try the function with. build: makes the law of the adapted function, how many numbers it
-        returns, and the adapted Jacobian or None. wanted: how many numbers the function may return, and how many the
+        examples: arguments to try the function with. wanted: how many numbers the function may return, and how many the
         Jacobian then. offset: where its parameters begin in par.
         """
         if key not in self._laws:

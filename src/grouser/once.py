@@ -14,8 +14,7 @@ T = TypeVar("T")
 def once_each(make: Callable[[Owner], T]) -> Callable[[Owner], T]:
     """Decorate a function of something immutable: what it returns is kept while that lives, and not to be changed.
 
-    It is found by identity: to compare or hash a vehicle takes longer than most of what is kept. What is kept must not
-    hold what it belongs to, or neither is ever freed.
+    By identity, as hashing a vehicle takes long. What is kept must not hold its owner, or neither is ever freed.
     """
     made: dict[int, T] = {}
 

@@ -19,9 +19,8 @@ _checked = Checker(GrouserError)
 
 def from_rpy(roll: ArrayLike, pitch: ArrayLike, yaw: ArrayLike) -> FloatArray:
     """Matrix of roll, pitch, yaw [rad]; shape (..., 3, 3), leading axes as the angles broadcast."""
-    roll, pitch, yaw = np.broadcast_arrays(
-        _checked.real(roll, "roll"), _checked.real(pitch, "pitch"), _checked.real(yaw, "yaw")
-    )
+    named = {"roll": roll, "pitch": pitch, "yaw": yaw}
+    roll, pitch, yaw = np.broadcast_arrays(*(_checked.real(angle, name) for name, angle in named.items()))
     (sr, sp, sy), (cr, cp, cy) = np.sin((roll, pitch, yaw)), np.cos((roll, pitch, yaw))
     rows = (
         (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),

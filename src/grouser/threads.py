@@ -3,8 +3,6 @@
 Each item is worked on alone and writes only what is its own, so results are the same bytes for any number of threads.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import threading
@@ -24,9 +22,8 @@ def thread_count(threads: int | None) -> int:
     if threads is None:
         return most
     if isinstance(threads, bool) or not isinstance(threads, Integral) or not 1 <= threads <= most:
-        raise SimulationError(
-            f"threads: {threads!r:.40} is not a whole number from 1 to {most}; NUMBA_NUM_THREADS raises the limit"
-        )
+        wanted = f"a whole number from 1 to {most}; NUMBA_NUM_THREADS raises the limit"
+        raise SimulationError(f"threads: {threads!r:.40} is not {wanted}")
     return int(threads)
 
 

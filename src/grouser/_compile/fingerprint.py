@@ -4,8 +4,6 @@ It holds no path, time or line number, so the same code has the same digest in a
 an edited callee, flag, constant or struct has another.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import types

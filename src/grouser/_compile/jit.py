@@ -4,8 +4,6 @@
 `exact_entry` are called from Python and become machine code, which is kept in files named by content (`store.py`).
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numba

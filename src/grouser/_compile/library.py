@@ -26,7 +26,7 @@ _UNUSED = {
     "LiteralPropagationSubPipelinePass", "LiteralUnroll", "MakeFunctionToJitFunction", "RewriteDynamicRaises",
     "WithLifting",
 }  # fmt: skip
-# What Numba finds out about calls on numbers and arrays, remembered while kernels are compiled. Type inference asks what
+# What Numba finds out about calls on numbers and arrays, remembered while kernels compile. Type inference asks what
 # float64 + float64 is at every such line and tries dozens of candidates each time, a third of all compiling. The answer
 # depends on the function, the types and the compiler's flags only.
 _PLAIN = (types.Number, types.Boolean, types.Array, types.RawPointer, types.CPointer, types.UniTuple, types.SliceType)

@@ -4,8 +4,6 @@ Looked for in the folder that came with the package (for a generic processor, `x
 that is wrong with a file is more than a reason to compile: one cut short, of another user, or not writable.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
@@ -146,10 +144,7 @@ def _mark_used(path: Path) -> None:
 
 
 def _prune(place: Path) -> None:
-    """Where files take more than 200 MB, remove those unused for 180 days.
-
-    A process that was about to read one compiles instead.
-    """
+    """Where files take more than 200 MB, remove those unused for 180 days; whoever is about to read one compiles."""
     with contextlib.suppress(OSError):
         files = {path: path.stat() for path in place.iterdir() if _OURS.fullmatch(path.name)}
         if sum(one.st_size for one in files.values()) > _MOST_BYTES:

@@ -1,13 +1,10 @@
 """Structs: many arrays, records and numbers behind one address.
 
-A kernel that takes fifty arrays by value passes four hundred words at every call, and compiles as many. A `Struct` is
-laid out once, by Python, as a row of 64-bit words, and kernels take its address: `s.field` reads the same as of a named
-tuple, in compiled code and with NUMBA_DISABLE_JIT=1.
-
+Fifty arrays by value are four hundred words at every call. A `Struct` is laid out once, by Python, as a row of 64-bit
+words, and kernels take its address: `s.field` reads the same in compiled code and with NUMBA_DISABLE_JIT=1.
 While a kernel runs fields never change, only what stands in the arrays and records does: compiled code may read each
 of them once and keep it. Between two calls their owner may `repoint` them elsewhere. Numbers that a kernel changes are
 fields of a record: `s.state.time = t`, `s.state.position[2]`.
-
 `struct_type.py` declares them to Numba; this module needs no Numba, so that a vehicle can be read without it.
 """
 
@@ -15,6 +12,7 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 from math import prod
+from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -189,18 +187,13 @@ def _seen_as(part: Any, shape: tuple[int, ...], kind: Any) -> Any:
     return part.reshape(shape).view(np.int64)
 
 
-class _Layout(NamedTuple):
-    """How a struct lies in memory that `zeros` makes."""
-
-    total: int  # length of the block
-    words: Any  # with places in the block in bytes
-    places: Any  # 1 where there is such a place
-    numbers: dict[str, Any]
-    arrays: dict[str, Any]  # of each its start and end in the block, shape and kind
-
-
 @lru_cache(maxsize=512)
-def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> _Layout:
+def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> SimpleNamespace:
+    """How a struct lies in memory that `zeros` makes.
+
+    Length of the block; words, with places in the block in bytes; 1 where there is such a place; the numbers; of each
+    array its start and end in the block, shape and kind.
+    """
     known = dict(given)
     shapes = {
         name: tuple(known[n] if isinstance(n, str) else n for n in field.shape)
@@ -228,4 +221,5 @@ def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> _Layout:
         else:
             numbers[name] = int(known[name])
             words.append(numbers[name])
-    return _Layout(total, np.array(words, dtype=np.int64), np.array(places, dtype=np.int64), numbers, arrays)
+    words, places = np.array([words, places], dtype=np.int64)
+    return SimpleNamespace(total=total, words=words, places=places, numbers=numbers, arrays=arrays)

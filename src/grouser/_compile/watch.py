@@ -1,7 +1,5 @@
 """Watchers of compilation: they are called when machine code is made. Kernels print nothing themselves."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

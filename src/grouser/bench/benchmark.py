@@ -1,7 +1,5 @@
 """The whole benchmark: all pieces of work are prepared first, then timed in turn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import count, islice
 from typing import Any
@@ -83,11 +81,7 @@ def _work(name: str, learner: OnlineFilter, problem: LogProblem) -> Work:
 
 
 def odometry_update() -> Work:
-    """Updates of the LRU that steers on a slope.
-
-    Rates and angles come as arrays. The model is that of a fit: body slip of six parameters and process noise.
-    `us_wall` is wall time: it includes whatever else the machine does.
-    """
+    """Updates of the LRU that steers on a slope, with the model of a fit. `us_wall` is wall time."""
     lru = vehicle("lru1")
     slip = BodySlip([-0.7457, -0.1093, -0.0303, -0.0187, -0.0062, -0.0627])
     odometry = Odometry(MotionModel(model=Kinematics(lru, slip=slip), noise=Noise()), noise=EncoderNoise.lru())

@@ -1,7 +1,5 @@
 """Speed of the models: CPU time of a step on one core, alone and from Python, and wall time of a batch."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re
@@ -75,10 +73,7 @@ ROLLOUTS = {0.04: 40, 0.01: 20}
 
 
 def prepare(*contacts: str) -> None:
-    """Compile what models with these contacts need, so that the notice comes before any progress bar.
-
-    Without any: kinematics and dynamics.
-    """
+    """Compile what models with these contacts need, or both kinds, so that the notice precedes any progress bar."""
     for contact in contacts or ("none", "piecewise-linear"):
         _batch(Case("zoe", 0.0, 1.0, 1.0, contact), rollouts=2, seconds=0.04, dt=0.04)(1)
 

@@ -38,11 +38,8 @@ class Spread(NamedTuple):
 
     def json(self, median: str, digits: int) -> dict[str, Any]:
         """As JSON, the median under a name of its own."""
-        return {
-            median: round(self.median, digits),
-            "quartiles": [round(self.lower, digits), round(self.upper, digits)],
-            "minimum": round(self.minimum, digits),
-        }
+        middle, lower, upper, minimum = (round(value, digits) for value in self)
+        return {median: middle, "quartiles": [lower, upper], "minimum": minimum}
 
 
 class Work(NamedTuple):

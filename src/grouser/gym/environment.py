@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -11,23 +12,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
 from grouser._kernels.gym.observation import Look, Seen, observe
+from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
-from grouser.gym.course import Course, MakeTerrain
 from grouser.gym.episode import Episode
 from grouser.kinematics import Kinematics
 from grouser.simulation import Run, Status
-from grouser.terrain import Terrain
+from grouser.terrain import Terrain, parse, rough
 from grouser.vehicles import Vehicle
 from grouser.vehicles.catalog import vehicle as vehicle_named
 
 Observation = dict[str, NDArray[np.float32]]
+MakeTerrain = Callable[[np.random.Generator], Terrain]
 
 ARRIVED, LOST, EACH_SECOND = 10.0, -10.0, -0.05
 """Rewards: for reaching the goal; for rolling over, leaving the map or a motion that cannot be solved; for time."""
 FARTHEST, LEANING, FASTEST, HIGHEST = 100.0, 3.2, 100.0, 10.0
 """Observations are clipped to these: goal [m], attitude [rad], velocity [rad/s, m/s] and joints, heights [m]."""
 ACTIONS = ("joints", "arc")
+TRIES = 1000
+"""Goals that are drawn before a map counts as too small."""
 
 
 class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
@@ -90,7 +94,16 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self.render_mode = None
         self.model = _model(vehicle, model)
         self.vehicle = self.model.vehicle
-        self.course = Course(self.vehicle, terrain, start, goal, goal_range)
+        low, high = self._goal_range = checks.array(goal_range, "goal_range", (2,)).tolist()
+        if not 0.0 < low <= high:
+            raise SimulationError(f"goal_range: {low:g} to {high:g} m is not a range of distances above zero")
+        self._terrain: Any = parse(terrain) if isinstance(terrain, str) else terrain
+        if terrain is not None and not isinstance(self._terrain, Terrain) and not callable(terrain):
+            wanted = "a Terrain, a line such as rough:rms=.1,length=1,seed=1, or a function"
+            raise SimulationError(f"terrain: {terrain!r:.60} is not {wanted}")
+        self._start, self._goal = _place(start, "start", 3), _place(goal, "goal", 2)
+        # Distance from the body frame to the farthest rim, in the plan [m].
+        self._reach = float(np.hypot(*self.vehicle.wheel_positions[:, :2].T).max() + self.vehicle.arrays.radius.max())
         self.goal_radius = checks.positive(goal_radius, "goal_radius")
         self.dt = checks.positive(dt, "dt")
         self.model.arrays(self.dt)  # refuses a step that is too long for it
@@ -135,17 +148,45 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         """Begin an episode; `options` may hold start (x, y, yaw) and goal (x, y), for this one only."""
         super().reset(seed=seed)
         given = dict(options or {})
-        start, goal = given.pop("start", None), given.pop("goal", None)
+        start, goal = _place(given.pop("start", None), "start", 3), _place(given.pop("goal", None), "goal", 2)
         if given:
             raise SimulationError(f"options: {', '.join(map(str, given))} is not known; give start or goal")
-        ground, begin, self._look.goal[:] = self.course.draw(
-            self.np_random,
-            None if start is None else checks.array(start, "start", (3,)),
-            None if goal is None else checks.array(goal, "goal", (2,)),
-        )
-        self._episode = Episode(self.model, ground, begin, dt=self.dt, steps=self.hold, steers=self._steers)
+        ground = self._ground()
+        heading = self.np_random.uniform(-math.pi, math.pi)
+        start = self._start if start is None else start
+        if start is None:  # the middle of the map, or the origin where it does not end
+            xmin, xmax, ymin, ymax = ground.bounds
+            middle = [0.5 * (xmin + xmax), 0.5 * (ymin + ymax)]
+            start = np.array([*(x if math.isfinite(x) else 0.0 for x in middle), heading])
+        goal = self._goal if goal is None else goal
+        self._look.goal[:] = self._drawn_goal(ground, start) if goal is None else goal
+        self._episode = Episode(self.model, ground, start, dt=self.dt, steps=self.hold, steers=self._steers)
         self._distance, self._taken, self._over = self._to_goal(self._episode), 0, False
         return self._observe(self._episode), self._info(self._episode)
+
+    def _ground(self) -> Terrain:
+        """The ground of an episode; bumps that the wheels can climb unless one is given."""
+        rng, ground = self.np_random, self._terrain
+        if ground is None:
+            radius, size = float(self.vehicle.arrays.radius.mean()), 2.0 * (self._goal_range[1] + 2.0 * self._reach)
+            return rough(0.25 * radius, 4.0 * radius, int(rng.integers(2**31)), size=size)
+        ground = ground if isinstance(ground, Terrain) else ground(rng)
+        return checks.instance(ground, Terrain, "terrain", "a function given as terrain returns a ground")
+
+    def _drawn_goal(self, ground: Terrain, start: FloatArray) -> FloatArray:
+        """A place on the map at a distance within the range."""
+        (low, high), reach, rng = self._goal_range, self._reach, self.np_random
+        xmin, xmax, ymin, ymax = ground.bounds
+        for _ in range(TRIES):
+            distance, direction = rng.uniform(low, high), rng.uniform(-math.pi, math.pi)
+            goal: FloatArray = start[:2] + distance * np.array([math.cos(direction), math.sin(direction)])
+            roomy = xmin + reach <= goal[0] <= xmax - reach and ymin + reach <= goal[1] <= ymax - reach
+            if roomy and bool(ground.sample(goal[0], goal[1]).inside):
+                return goal
+        raise SimulationError(
+            f"goal_range: the map of {ground.description or ground.kind} has no room for a goal {low:g} to {high:g} m"
+            f" from x = {start[0]:g}, y = {start[1]:g} m; use a larger map, or a nearer goal"
+        )
 
     def step(self, action: ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Drive on for `hold` steps."""
@@ -200,6 +241,10 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         if len(joints):
             shown["joints"] = joints
         return shown
+
+
+def _place(given: ArrayLike | None, name: str, size: int) -> FloatArray | None:
+    return None if given is None else checks.array(given, name, (size,))
 
 
 def _model(vehicle: str | Vehicle, model: str | Kinematics | Dynamics) -> Kinematics | Dynamics:

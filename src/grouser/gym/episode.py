@@ -1,7 +1,5 @@
 """One episode: the engine stepped under commands from outside, and what it leaves behind as a run."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

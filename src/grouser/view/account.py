@@ -1,7 +1,5 @@
 """Deviation of a run from its command, in numbers and in words."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 

@@ -1,7 +1,5 @@
 """Arrays in a scene: bytes in base64 with their type and shape, which a browser turns back without loss."""
 
-from __future__ import annotations
-
 import base64
 from functools import partial
 from typing import Any

@@ -1,8 +1,7 @@
 """Pictures of calibration: errors with ellipses, parameters over time, path segments."""
 
-from __future__ import annotations
-
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -238,15 +237,8 @@ def _draw_segment(axes: Axes, motion: MotionModel, log: Log, one: Intervals, cov
     axes.plot(*log.poses.position[inside, :2].T, color=style.BLACK, lw=1.8, zorder=2)
     n = 24
     ends = t0 + (t1 - t0) * np.arange(1, n + 1) / n
-    pieces = Intervals(
-        times=np.stack([np.full(n, t0), ends], axis=1),
-        ranges=np.repeat(one.ranges, n, axis=0),
-        measured=np.repeat(one.measured, n, axis=0),
-        start=np.repeat(one.start, n, axis=0),
-        segment=np.repeat(one.segment, n),
-        velocity=None if one.velocity is None else np.repeat(one.velocity, n, axis=0),
-        overlapping=True,
-    )
+    times = np.stack([np.full(n, t0), ends], axis=1)
+    pieces = replace(one.only(np.zeros(n, dtype=np.int64)), times=times, overlapping=True)
     poses = LogProblem(log, motion, pieces).poses([motion])[0]
     c, s = math.cos(one.start[0, 5]), math.sin(one.start[0, 5])
     R = np.array([[c, -s], [s, c]])  # of the yaw at the start

@@ -1,7 +1,5 @@
 """Pictures of a contact model, in the manner of T Fig. C.1–C.5."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -71,6 +69,5 @@ def _curve(axes: Axes, k: int, x: FloatArray, y: FloatArray, label: str) -> None
 
 
 def _finish(axes: Axes, x: str, y: str) -> None:
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
+    style.label(axes, x=x, y=y)
     axes.legend()

@@ -5,8 +5,6 @@ drawn touching straight below its hub, along the body's z axis, and joints that 
 ground is a plane fitted to the path.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import os
@@ -51,7 +49,7 @@ def odometry_scene(log: Log, compared: Compared, *, name: str = "odometry", titl
     """The scene of the page, as JSON types."""
     run, judged, vehicle = compared.run, compared.judged, compared.motion.vehicle
     drive = longest_drive(run)
-    rows = thinned(drive)
+    rows = drive[arrays.evenly(len(drive), MOST_ROWS)]
     wheels = wheels_of(log, vehicle, drive)
     names, odometries = [name], [run]
     if compared.plain is not None and not np.array_equal(compared.plain.position, run.position):
@@ -111,11 +109,6 @@ def longest_drive(run: LogOdometry) -> IntArray:
     return np.arange(drive.start, drive.stop, dtype=np.int64)
 
 
-def thinned(rows: IntArray) -> IntArray:
-    """Rows for a page: all, or evenly chosen ones with the first and the last."""
-    return rows[arrays.evenly(len(rows), MOST_ROWS)]
-
-
 def covariance_at(run: LogOdometry, rows: IntArray) -> FloatArray:
     """Covariance of x, y, z [m], yaw [rad] at some samples of one drive, its first included, (k, 4, 4)."""
     parts = []
@@ -173,7 +166,7 @@ def measured_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, judged: Jud
     if not judged.has_height:
         position[:, 2] = np.interp(t, run.time, run.position[:, 2])
 
-    rows = thinned(np.arange(len(t), dtype=np.int64))
+    rows = arrays.evenly(len(t), MOST_ROWS)
     at, R_world_body = t[rows], R_world_body[rows]
     before, after = np.maximum(at - 0.5 * CHORD, t[0]), np.minimum(at + 0.5 * CHORD, t[-1])
 
@@ -222,10 +215,7 @@ def _run(vehicle: Vehicle, time: FloatArray, state: FloatArray, twist: FloatArra
 
 
 def _contacts(vehicle: Vehicle, state: FloatArray, twist: FloatArray, rates: FloatArray) -> ContactRecord:
-    """Contacts below the hubs, and their slip: velocity of the body there less the rim speed.
-
-    Rates of steering and bogies are neglected.
-    """
+    """Contacts below the hubs, and their slip: body velocity less rim speed; rates of steering, bogies neglected."""
     hubs, radius = vehicle.arrays.wheel, vehicle.arrays.radius
     R_world_frame, p_world_frame = world_frames(vehicle, state)
     centre, axle = p_world_frame[:, hubs], R_world_frame[:, hubs][..., 1]

@@ -3,8 +3,6 @@
 Only the types that a run is written with. Lengths in metres, colours from 0 to 1, quaternions x y z w.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

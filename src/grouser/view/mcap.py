@@ -1,7 +1,5 @@
 """A run as an MCAP file: Foxglove's transforms, scene and pose, and plain JSON about wheels and joints."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -195,10 +193,7 @@ def _solid(place: Message, size: Any, rgb: tuple[float, float, float], **more: f
 
 
 def _ground_entity(run: Run, rows: int, stamp: Message, fixed: str) -> list[Message]:
-    """The ground under and around the path, as triangles that face up; none where the run has no ground.
-
-    Cells that the map does not cover are left out.
-    """
+    """The ground under and around the path, as triangles that face up, where the run has one and its map covers it."""
     if run.ground is None:
         return []
     margin = vehicle_size(run.vehicle)

@@ -1,7 +1,5 @@
 """Picture of odometry along a log: the path with ellipses, the heights, and the yaw error over time."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 
@@ -19,10 +17,7 @@ from grouser.view import style
 ELLIPSES = 12
 """Drawn along a path, evenly spaced."""
 PARTS = 2000
-"""A curve of more than 8 points per part is drawn by the first point and the extremes of each part.
-
-A part is narrower than a dot, and every peak stays.
-"""
+"""A curve of more than 8 points per part, each narrower than a dot, is drawn by its first point and its extremes."""
 FINE = 10
 """Times as many parts for a path seen from above, where a part is wider than a dot."""
 DASHES = (0, (5, 2.5))
@@ -88,10 +83,7 @@ def _draw_yaw(axes: Axes, judged: Judgement) -> None:
 
 
 def shown(*curves: FloatArray, fine: int = 1) -> IntArray:
-    """Which of n points are drawn, rising: all, or of many those where one of the curves, (n,) each, is extreme.
-
-    Extreme in one of `PARTS` equal parts, or `fine` times as many.
-    """
+    """Which of n points are drawn: all, or those where a curve (n,) is extreme in one of `fine` × `PARTS` parts."""
     n, parts = len(curves[0]), fine * PARTS
     if n <= 8 * parts:
         return np.arange(n, dtype=np.int64)

@@ -4,8 +4,6 @@ All is in one file: pictures inside it, no script, no network; it prints on A4 o
 `report_odometry` make the three kinds.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io
@@ -16,7 +14,7 @@ from dataclasses import dataclass, field
 from html import escape
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -35,8 +33,7 @@ DPI = 160.0
 PAGE, STYLE = (Path(__file__).with_name(f"report.{kind}").read_text(encoding="utf-8") for kind in ("html", "css"))
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Cells of text under a caption; units stand in the heading or in the cell."""
 
     caption: str
@@ -46,16 +43,14 @@ class Table:
     """Columns that are aligned right."""
 
 
-@dataclass(frozen=True, eq=False)
-class Picture:
+class Picture(NamedTuple):
     """A figure, and what it shows in a sentence."""
 
     figure: Figure
     caption: str
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(NamedTuple):
     """Lines to type, or a file; a folded one opens on a click."""
 
     caption: str
@@ -66,8 +61,7 @@ class Listing:
 Part = str | Table | Picture | Listing
 
 
-@dataclass(frozen=True, eq=False)
-class Section:
+class Section(NamedTuple):
     """A heading with paragraphs, tables, pictures and listings."""
 
     heading: str
@@ -95,15 +89,15 @@ class Report:
         return write_page(path, lambda: make_page(self), "report")
 
 
-def repeat_section(
+def repeat_sections(
     settings: Sequence[tuple[str, str]],
     *,
     command: str = "",
     files: Sequence[str | os.PathLike[str]] = (),
     listings: Sequence[Listing] = (),
     notes: Sequence[str] = (),
-) -> Section:
-    """How to repeat it: the command, the settings, the files with their hashes."""
+) -> tuple[Section, Section]:
+    """How to repeat it: the command, the settings, the files with their hashes; and the versions of what made it."""
     made = [Listing("This page was made by", command)] if command else []
     parts: list[Part] = [*made, *listings, Table("Settings", ("what", "value"), tuple(settings))]
     if files:
@@ -112,19 +106,15 @@ def repeat_section(
         single = [file for several in found for file in several if not file.is_dir()]
         rows = tuple((file.name, f"{file.stat().st_size:,} bytes", file_hash(file)) for file in single)
         parts.append(Table("Files that went in", ("file", "size", "SHA-256"), rows, numeric=(1,)))
-    return Section("To repeat it", (*parts, *notes))
-
-
-def versions_section() -> Section:
-    """Versions of what made the page."""
-    rows = (
+    made_with = (
         ("grouser", __version__),
         ("Python", platform.python_version()),
         *((name, metadata.version(name)) for name in PACKAGES),
         ("machine", f"{platform.machine()}, {os.cpu_count() or 1} cores"),
         ("system", platform.platform()),
     )
-    return Section("Versions", (Table("What this page was made with", ("what", "version"), rows),))
+    versions = Table("What this page was made with", ("what", "version"), made_with)
+    return Section("To repeat it", (*parts, *notes)), Section("Versions", (versions,))
 
 
 def file_hash(path: str | os.PathLike[str]) -> str:

@@ -1,7 +1,5 @@
 """Report of a calibration: parameters, their uncertainty, and errors of predictions of a log."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence
@@ -16,7 +14,7 @@ from grouser.motion.parameter_table import meaning
 from grouser.motion.parameters import unit_of
 from grouser.vehicles.toml import to_toml
 from grouser.view.calibration import plot_certainty, plot_evaluation, plot_history, plot_segments
-from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
+from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_sections
 from grouser.view.words import HELD_OUT, better_than, consistency
 
 SEGMENT = 10.0
@@ -54,7 +52,7 @@ def report_fit(
         title=title or f"Calibration of {name} from {source}",
         question=question or asked,
         answer=_answer(fit, judged, interval),
-        sections=(*sections, _repeat(fit, log, interval, files, command), versions_section()),
+        sections=(*sections, *_repeat(fit, log, interval, files, command)),
         numbers=numbers,
     )
 
@@ -124,7 +122,7 @@ def _pictures(fit: Fit, log: Log | None, judged: Evaluation | None, interval: fl
 
 def _repeat(
     fit: Fit, log: Log | None, interval: float, files: Sequence[str | os.PathLike[str]], command: str
-) -> Section:
+) -> tuple[Section, Section]:
     training, motion = fit.training, fit.model
     each = f"{training.interval:g} s" if training.interval is not None else f"{training.distance or 0.0:g} m"
     sensor = motion.sensor
@@ -147,4 +145,4 @@ def _repeat(
     if any(p.sigma <= 0.0 for p in fit.parameters):
         notes.append("Parameters with a prior sigma of zero were held.")
     vehicle = Listing("The vehicle as calibrated (.toml)", to_toml(motion.vehicle), folded=True)
-    return repeat_section(settings, command=command, files=files, listings=[vehicle], notes=notes)
+    return repeat_sections(settings, command=command, files=files, listings=[vehicle], notes=notes)

@@ -1,7 +1,5 @@
 """Report of an odometry evaluation: wheel odometry along a log, compared with the log's poses."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence
@@ -15,7 +13,7 @@ from grouser.odometry.compare import compare
 from grouser.odometry.judge import STRETCH, Judgement
 from grouser.odometry.log import LogOdometry, Progress
 from grouser.view.odometry import plot_odometry
-from grouser.view.report import Picture, Report, Section, Table, number, repeat_section, versions_section
+from grouser.view.report import Picture, Report, Section, Table, number, repeat_sections
 from grouser.view.words import HELD_OUT, better_than, consistency, odometry_name
 
 
@@ -64,13 +62,12 @@ def report_odometry(
         sections=(
             Section("Numbers", (_table(judged, other, name), *remarks)),
             Section("Pictures", tuple(pictures)),
-            repeat_section(
+            *repeat_sections(
                 _settings(log, fit, found.motion, run),
                 command=command,
                 files=files,
                 notes=["Odometry does not use the poses of the log. Nothing in it is random."],
             ),
-            versions_section(),
         ),
         numbers=numbers,
     )

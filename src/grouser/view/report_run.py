@@ -1,7 +1,5 @@
 """Report of a simulation: the path of the vehicle, slip and load of its wheels."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence
@@ -16,15 +14,10 @@ from grouser.terrain import plane
 from grouser.vehicles.toml import to_toml
 from grouser.view.account import account
 from grouser.view.plot import plot_forces, plot_run
-from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
+from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_sections
 
-HELD = (
-    "The run's file holds vehicle, ground, commands and every recorded state; see it in 3D with: grouser view RUN.npz"
-)
-NOT_HELD = (
-    "It does not hold the parameters of slip, contact and actuators, nor the integrator: those are in the command or "
-    "program that made it."
-)
+HELD = "The run's file holds vehicle, ground, commands and every recorded state; see it in 3D with: "
+NOT_HELD = "It does not hold the parameters of slip, contact and actuators, nor the integrator: "
 
 
 def report_run(
@@ -48,7 +41,7 @@ def report_run(
         title=title or f"{name} on {ground}",
         question=question or asked + "and how do its wheels slip?",
         answer=_answer(run, commanded),
-        sections=(*sections, _repeat(run, ground, files, command), versions_section()),
+        sections=(*sections, *_repeat(run, ground, files, command)),
         numbers=numbers,
     )
 
@@ -77,14 +70,12 @@ def run_numbers(run: Run) -> dict[str, Any]:
 
 
 def _as_commanded(run: Run) -> Run | None:
-    """The same commanded rates on flat ground, wheels rolling without slip; None where that would mislead.
-
-    That is where not every step was recorded, and where wheels steer a passive joint (Zoë's axles): there the rates
-    depend on this ground.
-    """
+    """The same commanded rates on flat ground, wheels rolling without slip; None where that would mislead."""
     rows = len(run.time)
+    # Where wheels steer a passive joint (Zoë's axles), the rates depend on this ground.
     if any(steering.joint not in run.vehicle.actuated for steering in run.vehicle.steering):
         return None
+    # Not every step was recorded.
     if rows < 2 or abs(float(run.time[1] - run.time[0]) - run.dt) > 1e-9 or run.steps != rows - 1:
         return None
     # The level of the ground below the start, so that both runs are seen at one height.
@@ -156,7 +147,7 @@ def _pictures(run: Run, commanded: Run | None) -> Section:
     return Section("Pictures", tuple(out))
 
 
-def _repeat(run: Run, ground: str, files: Sequence[str | os.PathLike[str]], command: str) -> Section:
+def _repeat(run: Run, ground: str, files: Sequence[str | os.PathLike[str]], command: str) -> tuple[Section, Section]:
     forced = run.solver is not None
     settings = [
         ("vehicle", f"{run.vehicle.name}, {run.vehicle.n_wheels} wheels, {number(run.vehicle.mass, 'kg')}"),
@@ -176,12 +167,12 @@ def _repeat(run: Run, ground: str, files: Sequence[str | os.PathLike[str]], comm
         settings.append(("start", f"x {x} m, y {y} m, z {z} m, yaw {yaw}°"))
         settings += [(f"command to {name}", _commanded(run, a)) for a, name in enumerate(run.vehicle.actuated)]
     listings = [Listing("The vehicle as it drove (.toml)", to_toml(run.vehicle), folded=True)]
-    notes = [HELD]
+    notes = [HELD + "grouser view RUN.npz"]
     if run.model:
         settings.insert(2, ("its settings", run.model))
     else:
-        notes.append(NOT_HELD)
-    return repeat_section(settings, command=command, files=files, listings=listings, notes=notes)
+        notes.append(NOT_HELD + "those are in the command or program that made it.")
+    return repeat_sections(settings, command=command, files=files, listings=listings, notes=notes)
 
 
 def _commanded(run: Run, actuator: int) -> str:

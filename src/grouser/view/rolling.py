@@ -1,7 +1,5 @@
 """Pictures of rolling vehicles: the chapter's figures of one run, and designs side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

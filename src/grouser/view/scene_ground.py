@@ -1,7 +1,5 @@
 """The ground of a scene: heights on a grid around what is drawn, and how far apart its contours are."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """One run as a scene: poses of its frames, contacts with forces and slip in world axes, curves over time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

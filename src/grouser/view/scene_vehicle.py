@@ -1,7 +1,5 @@
 """A vehicle as shapes: a box for every mass, beams between frames, wheels, and meshes where they are given."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from itertools import pairwise
@@ -60,9 +58,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Shape:
     file = Path(path)
     if file.suffix.lower() not in MESHES:
         raise GrouserError(f"{file}: a mesh file ends in one of {', '.join(MESHES)}")
-    corners, triangles = files.read_mesh(file, GrouserError, limit=LARGEST_MESH, most_triangles=MOST_TRIANGLES)
-    vertices = np.asarray(corners, dtype=np.float64).reshape(-1, 3)
-    faces = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
+    vertices, faces = files.read_mesh(file, GrouserError, limit=LARGEST_MESH, most_triangles=MOST_TRIANGLES)
     if not len(faces):
         raise GrouserError(f"{file}: has no triangles")
     if not np.isfinite(vertices).all() or faces.min() < 0 or faces.max() >= len(vertices):

@@ -1,7 +1,5 @@
 """One look for every picture: colours that the colour-blind can distinguish, units on axes, nothing else."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator

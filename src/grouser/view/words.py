@@ -1,7 +1,5 @@
 """Sentences about errors that stand in reports and on the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 HELD_OUT = "The fit was made from this log, so these errors are not held out; evaluate it on another log."
