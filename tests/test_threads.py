@@ -1,16 +1,18 @@
 """Slices of work on threads: each item once, errors come out, and nothing waits for ever."""
 
 import multiprocessing
+from functools import cache
 
 import numpy as np
 import pytest
 
+from grouser import threads
 from grouser.threads import in_slices
 
 
 @pytest.fixture
 def three_cores(monkeypatch):
-    monkeypatch.setattr("grouser.threads._pool", None)
+    monkeypatch.setattr(threads, "_pool", cache(threads._pool.__wrapped__))
     monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", 3)
 
 

@@ -4,8 +4,7 @@
 >>> run = gr.simulate(gr.Kinematics(gr.vehicle("zoe")), gr.terrain.plane(), gr.drive.arc(1.0), duration=1.0)
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from grouser import compiling as _compiling  # noqa: F401  it shows on stderr what is being compiled
 from grouser import pictures as _pictures
@@ -13,28 +12,10 @@ from grouser._version import __version__
 from grouser.lazy import lazy as _lazy
 
 if TYPE_CHECKING:
-    from grouser import (
-        actuation,
-        calibration,
-        collision,
-        contact,
-        dynamics,
-        errors,
-        fusion,
-        gym,
-        joints,
-        kinematics,
-        law,
-        logs,
-        motion,
-        odometry,
-        rolling,
-        rotation,
-        slip,
-        terrain,
-        traction,
-        vehicles,
-    )
+    from grouser import (  # isort: skip
+        actuation, calibration, collision, contact, dynamics, errors, fusion, gym, joints, kinematics, law,
+        logs, motion, odometry, rolling, rotation, slip, terrain, traction, vehicles,
+    )  # fmt: skip
     from grouser.calibration.calibrate import calibrate
     from grouser.calibration.evaluate import evaluate
     from grouser.dynamics import Dynamics, ExternalForce
@@ -58,73 +39,20 @@ if TYPE_CHECKING:
     from grouser.vehicles.vehicle import Vehicle
 
 __all__ = [
-    "Dynamics",
-    "ExternalForce",
-    "Fit",
-    "GrouserError",
-    "Kinematics",
-    "Log",
-    "MotionModel",
-    "Noise",
-    "Odometry",
-    "Parameter",
-    "Rollouts",
-    "Run",
-    "Settled",
-    "Status",
-    "Stepper",
-    "Vehicle",
-    "__version__",
-    "actuate",
-    "actuation",
-    "calibrate",
-    "calibration",
-    "collision",
-    "contact",
-    "drive",
-    "dynamics",
-    "errors",
-    "evaluate",
-    "fusion",
-    "gym",
-    "joints",
-    "kinematics",
-    "law",
-    "logs",
-    "motion",
-    "odometry",
-    "param",
-    "read_log",
-    "rolling",
-    "rollout",
-    "rotation",
-    "settle",
-    "simulate",
-    "slip",
-    "terrain",
-    "traction",
-    "vehicle",
-    "vehicles",
-]
+    "Dynamics", "ExternalForce", "Fit", "GrouserError", "Kinematics", "Log", "MotionModel", "Noise", "Odometry",
+    "Parameter", "Rollouts", "Run", "Settled", "Status", "Stepper", "Vehicle", "__version__", "actuate",
+    "actuation", "calibrate", "calibration", "collision", "contact", "drive", "dynamics", "errors", "evaluate",
+    "fusion", "gym", "joints", "kinematics", "law", "logs", "motion", "odometry", "param", "read_log", "rolling",
+    "rollout", "rotation", "settle", "simulate", "slip", "terrain", "traction", "vehicle", "vehicles",
+]  # fmt: skip
 
-_PAINTERS = {
-    "contact over slip": ("contact", "plot_slip"),
-    "contact over slip velocity": ("contact", "plot_slip_velocity"),
-    "fit": ("calibration", "plot_history"),
-    "rolling": ("rolling", "plot_rolling"),
-    "run": ("plot", "plot_run"),
-    "run as page": ("page", "view_runs"),
-    "run as mcap": ("mcap", "write_mcap"),
+_pictures.PAINTERS |= {
+    "contact over slip": "grouser.view.contact:plot_slip",
+    "contact over slip velocity": "grouser.view.contact:plot_slip_velocity",
+    "fit": "grouser.view.calibration:plot_history",
+    "rolling": "grouser.view.rolling:plot_rolling",
+    "run": "grouser.view.plot:plot_run",
+    "run as page": "grouser.view.page:view_runs",
+    "run as mcap": "grouser.view.mcap:write_mcap",
 }
-"""Module and function of `view` that draw what the classes below it offer; loaded when something is drawn."""
-
-
-def _painter(module: str, function: str) -> Any:
-    return lambda *args, **options: getattr(import_module(f"grouser.view.{module}"), function)(*args, **options)
-
-
-for _what, (_module, _function) in _PAINTERS.items():
-    _pictures.painted_by(_what, _painter(_module, _function))
-
-
 _lazy(__name__)

@@ -128,24 +128,21 @@ class Checker:
         if not isinstance(value, str):
             raise self.error(f"{what}: the name {shown(value)} is not text")
         if not value.strip() or not value.isprintable() or len(value) > LONGEST_NAME:
-            raise self.error(
-                f"{what}: the name {shown(value)} must be 1 to {LONGEST_NAME} printable characters, not all blank"
-            )
+            wanted = f"1 to {LONGEST_NAME} printable characters, not all blank"
+            raise self.error(f"{what}: the name {shown(value)} must be {wanted}")
         return value
 
     def numbers(self, value: Any, count: int, name: str) -> tuple[float, ...]:
         """Exactly `count` finite floats."""
-        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-            raise self.error(f"{name}: {shown(value)} is not a list of {count} numbers")
-        entries = list(value)
+        entries = self.rows(value, object, name, f"{count} numbers")
         if len(entries) != count:
             raise self.error(f"{name}: has {len(entries)} entries, needs {count}")
         return tuple(self.number(entry, name) for entry in entries)
 
-    def rows(self, value: Any, kind: type[T], name: str) -> tuple[T, ...]:
+    def rows(self, value: Any, kind: type[T], name: str, what: str = "") -> tuple[T, ...]:
         """A tuple of things of one kind."""
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-            raise self.error(f"{name}: {shown(value)} is not a list of {kind.__name__}")
+            raise self.error(f"{name}: {shown(value)} is not a list of {what or kind.__name__}")
         entries = tuple(value)
         for i, entry in enumerate(entries):
             if not isinstance(entry, kind):
@@ -173,8 +170,7 @@ class Checker:
 
         most: entries beyond which it is refused before it is copied.
         """
-        flat = _flat(value, shape)
-        if flat is not None and flat.dot(flat) <= self.largest * self.largest:
+        if self._is_plain(value, shape):
             plain: FloatArray = value.copy()  # type: ignore[union-attr]
             return plain
         given = self.real(value, name)
@@ -196,32 +192,24 @@ class Checker:
             raise self.error(f"{name}: {entry} {self._unfit(values[at])}")
 
     def _unfit(self, value: float) -> str:
-        if math.isfinite(value):
-            return f"too large; magnitudes up to {self.largest:g} are accepted"
-        return "not a finite number"
+        too_large = f"too large; magnitudes up to {self.largest:g} are accepted"
+        return too_large if math.isfinite(value) else "not a finite number"
 
     def fill(self, room: FloatArray, value: ArrayLike, name: str) -> None:
         """Copy an array of finite numbers into one of the same shape."""
-        flat = _flat(value, room.shape)
-        fair = flat is not None and flat.dot(flat) <= self.largest * self.largest
-        room[:] = value if fair else self.array(value, name, room.shape)
+        room[:] = value if self._is_plain(value, room.shape) else self.array(value, name, room.shape)
+
+    def _is_plain(self, value: Any, shape: Shape) -> bool:
+        """Whether it is what nearly all callers give: a small float64 array of this very shape, of fair numbers."""
+        if not (type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == shape and value.size <= FEW):
+            return False
+        flat = value if len(shape) == 1 else value.reshape(-1)
+        return bool(flat.dot(flat) <= self.largest * self.largest)  # so is each square; NaN and infinity fail
 
 
 def _a(kind: Any) -> str:
     """A class with its article."""
     return f"{'an' if kind.__name__[0] in 'AEIOUaeiou' else 'a'} {kind.__name__}"
-
-
-def _flat(value: Any, shape: Shape) -> FloatArray | None:
-    """The entries in a row, if it is what nearly all callers give: a small float64 array of this very shape.
-
-    Where the sum of their squares is at most largest², so is each square; NaN and infinity fail.
-    """
-    if not (type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == shape and value.size <= FEW):
-        return None
-    if len(shape) == 1:
-        return value
-    return value.reshape(-1) if value.flags.c_contiguous else None
 
 
 _simulation = Checker(SimulationError)

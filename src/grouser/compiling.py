@@ -1,7 +1,5 @@
 """A notice on stderr while kernels are compiled, once per machine and version."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading
@@ -11,10 +9,8 @@ from contextlib import suppress
 from grouser._compile import watch
 from grouser._compile.watch import Compilation
 
-PATIENCE = 1.0
-"""Seconds of compiling that need no explanation."""
-REDRAWN = 0.2
-"""Seconds between drawings of the line."""
+PATIENCE, REDRAWN = 1.0, 0.2
+"""Seconds of compiling that need no explanation, and between drawings of the line."""
 BAR = 10
 """Columns of the bar, where there is room."""
 
@@ -24,7 +20,7 @@ class ProgressLine:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._active: list[tuple[Compilation, float]] = []
+        self._active: dict[Compilation, float] = {}
         self._spent = 0.0
         self._thread: threading.Thread | None = None
         self._drawn = 0
@@ -33,7 +29,7 @@ class ProgressLine:
     def begin(self, compilation: Compilation) -> None:
         """Compiling begins."""
         with self._changed:
-            self._active.append((compilation, time.monotonic()))
+            self._active[compilation] = time.monotonic()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="grouser compiling", daemon=True)
                 self._thread.start()
@@ -42,46 +38,39 @@ class ProgressLine:
     def end(self, compilation: Compilation) -> None:
         """It ended: the line goes before the caller prints anything."""
         with self._changed:
-            began = next(t for one, t in self._active if one is compilation)
-            self._active = [one for one in self._active if one[0] is not compilation]
+            began = self._active.pop(compilation)
             if not self._active:
                 self._spent += time.monotonic() - began
                 self._erase()
                 self._changed.notify()
-            self._show_trouble()
+            from grouser._compile.store import Counts
+
+            for trouble in filter(None, (Counts.refused, Counts.not_kept)):
+                self._show(f"grouser: {trouble}")
 
     def _watch(self) -> None:
         with self._changed:
             while self._active:
-                compilation, began = self._active[-1]
+                compilation, began = next(reversed(self._active.items()))
                 elapsed = time.monotonic() - began
                 waited = elapsed + (self._spent if _is_terminal() else 0.0)
                 if waited < PATIENCE:
                     self._changed.wait(PATIENCE - waited)
                     continue
                 if _is_terminal():
-                    self._draw(line(compilation, elapsed, _columns() - 1))
+                    text = line(compilation, elapsed, _columns() - 1)
+                    _write("\r" + text.ljust(self._drawn))
+                    self._drawn = len(text)
                     self._changed.wait(REDRAWN)
                 else:
                     self._show(f"grouser: compiling {compilation.name}, once ({_kernels(compilation.kernels)})")
                     self._changed.wait()
             self._thread = None
 
-    def _draw(self, text: str) -> None:
-        _write("\r" + text.ljust(self._drawn))
-        self._drawn = len(text)
-
     def _erase(self) -> None:
         if self._drawn:
             _write("\r" + " " * self._drawn + "\r")
             self._drawn = 0
-
-    def _show_trouble(self) -> None:
-        from grouser._compile.store import Counts
-
-        for sentence in (Counts.refused, Counts.not_kept):
-            if sentence:
-                self._show(f"grouser: {sentence}")
 
     def _show(self, sentence: str) -> None:
         """Once."""

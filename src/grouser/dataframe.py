@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,14 +13,11 @@ from grouser.errors import GrouserError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Column", "data_frame"]
-
 
 class Column(NamedTuple):
     """One column of a table."""
 
     name: str
-    """What it is called."""
     unit: str
     """SI unit of its numbers; "" for what has none."""
     values: NDArray[Any]
@@ -33,11 +30,9 @@ def data_frame(index: Column, columns: Iterable[Column]) -> DataFrame:
         import pandas
     except ImportError:
         raise GrouserError("a table for pandas needs pandas; run: pip install grouser[pandas]") from None
-    several: Sequence[Column] = list(columns)
+    several = list(columns)
     # Copies, so that writing into the table never changes the run or log it came from.
-    table = pandas.DataFrame(
-        {name: np.array(values) for name, _, values in several},
-        index=pandas.Index(np.array(index.values), name=index.name),
-    )
+    rows = pandas.Index(np.array(index.values), name=index.name)
+    table = pandas.DataFrame({name: np.array(values) for name, _, values in several}, index=rows)
     table.attrs["units"] = {name: unit for name, unit, _ in (index, *several)}
     return table

@@ -1,7 +1,5 @@
 """Errors. Each message is one sentence: what is wrong, where, and what would be right."""
 
-from __future__ import annotations
-
 import re
 
 

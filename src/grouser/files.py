@@ -1,7 +1,5 @@
 """Files: written whole or not at all, refused in one sentence where they cannot be read; TOML with a schema line."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -21,15 +19,14 @@ LONG_KEY = re.compile(r"""(?:^|[{,\[])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object], error: type[GrouserError]) -> None:
     """Let `write` fill another file in the folder, then rename it to `path`, so that no reader ever sees half of it."""
     try:
-        target = Path(path)
-        part = _beside(target)
+        part = _beside(path)
         try:
             with part.open("xb") as stream:
                 write(stream)
                 # A disk that is full, or a server that is gone, may say so only here; the old file still stands then.
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.replace(part, target)
+            os.replace(part, path)
         finally:
             part.unlink(missing_ok=True)
     except (OSError, ValueError, TypeError) as reason:
@@ -39,10 +36,9 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], objec
 def check_target(path: str | os.PathLike[str], error: type[GrouserError]) -> None:
     """Refuse a place where nothing can be written, before the work whose result would be lost."""
     try:
-        target = Path(path)
-        if target.is_dir():
+        if Path(path).is_dir():
             raise error(f"{path}: is a folder, not a file")
-        part = _beside(target)
+        part = _beside(path)
         part.open("xb").close()
         part.unlink()
     except (OSError, ValueError) as reason:
@@ -53,9 +49,9 @@ def _cannot(be: str, path: Any, reason: Exception, error: type[GrouserError]) ->
     return error(f"{path!s:.200}: cannot be {be} ({getattr(reason, 'strerror', None) or reason})")
 
 
-def _beside(target: Path) -> Path:
+def _beside(path: str | os.PathLike[str]) -> Path:
     """A name of its own in the folder of a file."""
-    return target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
+    return Path(path).with_name(f".{Path(path).name}.{os.urandom(4).hex()}.part")
 
 
 def check_file(path: str | os.PathLike[str], error: type[GrouserError]) -> None:
@@ -184,9 +180,8 @@ def check_schema(given: Any, file: str, schema: str, error: type[GrouserError]) 
     kind, _, version = schema.partition("@")
     match = re.fullmatch(rf"{re.escape(kind)}@([1-9][0-9]{{0,8}})", given, re.ASCII) if isinstance(given, str) else None
     if match and int(match[1]) > int(version):
-        raise error(
-            f"{file}, field schema: '{given}' was written by a newer Grouser, this one reads '{schema}'; update Grouser"
-        )
+        newer = f"'{given}' was written by a newer Grouser, this one reads '{schema}'; update Grouser"
+        raise error(f"{file}, field schema: {newer}")
     raise error(f"{file}, field schema: {given!r:.60} is not a schema read here, expected '{schema}'")
 
 

@@ -86,9 +86,8 @@ def param(value: float, unit: str = "", *, low: float = -math.inf, high: float =
 def quantity(default: Any = dataclasses.MISSING, unit: str = "1", check: Any = checks.number, **bounds: float) -> Any:
     """A field of a `Parametric` model: its default, its unit, what it must be, and its bounds low and high."""
     low = bounds.get("low", -math.inf if check is checks.number else 0.0)
-    return dataclasses.field(
-        default=default, metadata={"check": check, "unit": unit, "low": low, "high": bounds.get("high", math.inf)}
-    )
+    metadata = {"check": check, "unit": unit, "low": low, "high": bounds.get("high", math.inf)}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 class Parametric:
@@ -147,12 +146,10 @@ class OwnLaw:
         self._jacobian = None if jacobian is None else self._checked(jacobian)
         self._laws: dict[Any, Law] = {}
         defaults = self.function.__kwdefaults__ or {}
-        found = [defaults.get(name, LawParameter(name, math.nan)) for name in _keywords(self.function)]
-        declared = [p if isinstance(p, LawParameter) else LawParameter("", p) for p in found]
-        self._parameters = tuple(
-            self._within(p._replace(name=name), p.value)
-            for name, p in zip(_keywords(self.function), declared, strict=True)
-        )
+        found = {name: defaults.get(name, math.nan) for name in _keywords(self.function)}
+        declared = (p if isinstance(p, LawParameter) else LawParameter("", p) for p in found.values())
+        named = (p._replace(name=name) for name, p in zip(found, declared, strict=True))
+        self._parameters = tuple(self._within(p, p.value) for p in named)
         for name in set(_keywords(self._jacobian)) - {p.name for p in self.parameters}:
             raise self._wrong(f"takes '{name}', which the law does not have", self._jacobian)
 
@@ -186,10 +183,8 @@ class OwnLaw:
         return f"{self.name}({', '.join(f'{p.name}={p.value!r}' for p in self.parameters)})"
 
     def __reduce__(self) -> NoReturn:
-        raise SimulationError(
-            f"{self.kind} '{self.name}' was compiled from a function in this process and cannot be pickled; "
-            "make it again in the other process"
-        )
+        what = "was compiled from a function in this process and cannot be pickled"
+        raise SimulationError(f"{self.kind} '{self.name}' {what}; make it again in the other process")
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # immutable, and its code is alive as long as it is
@@ -197,10 +192,9 @@ class OwnLaw:
     def _law(
         self, key: Any, examples: Sequence[Any], build: Any, wanted: Mapping[int, Sequence[int]], offset: int = 0
     ) -> Law:
-        """The compiled law, kept under a key.
+        """The compiled law, kept under a key: `build` makes it of the adapted function, its count, and its Jacobian.
 
-        examples: arguments to try the function with. build: makes the law of the adapted function, how many numbers it
-        returns, and the adapted Jacobian or None. wanted: how many numbers the function may return, and how many the
+        examples: arguments to try the function with. wanted: how many numbers the function may return, and how many the
         Jacobian then. offset: where its parameters begin in par.
         """
         if key not in self._laws:
@@ -254,10 +248,9 @@ class OwnLaw:
             raise self.error(f"{self.kind}: {checks.shown(function)} is not a Python function of ({', '.join(wanted)})")
         leading = [p for p in inspect.signature(plain).parameters.values() if p.kind is not p.KEYWORD_ONLY]
         if len(leading) != len(wanted) or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in leading):
-            raise self.error(
-                f"{self.kind} '{plain.__name__}' takes ({', '.join(p.name for p in leading)}), and must take "
-                f"({', '.join(wanted)}) and after a * its parameters"
-            )
+            takes, must = ", ".join(p.name for p in leading), ", ".join(wanted)
+            words = f"takes ({takes}), and must take ({must}) and after a * its parameters"
+            raise self.error(f"{self.kind} '{plain.__name__}' {words}")
         return plain
 
     def _within(self, parameter: LawParameter, value: Any) -> LawParameter:
@@ -283,11 +276,8 @@ def decorated(kind: Callable[..., Any], function: Function | None, **options: An
 def _positional(function: FunctionType) -> FunctionType:
     """The function with its keyword-only arguments behind the others, as Numba takes them."""
     code = function.__code__
-    arguments = code.co_argcount + code.co_kwonlyargcount
-    return FunctionType(
-        code.replace(co_argcount=arguments, co_kwonlyargcount=0),
-        function.__globals__, function.__name__, None, function.__closure__,
-    )  # fmt: skip
+    code = code.replace(co_argcount=code.co_argcount + code.co_kwonlyargcount, co_kwonlyargcount=0)
+    return FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
 
 
 def _keywords(function: FunctionType | None) -> tuple[str, ...]:

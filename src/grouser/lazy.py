@@ -1,15 +1,8 @@
 """Packages whose names are imported when first used, so that a program loads only the modules it needs.
 
-    if TYPE_CHECKING:
-        from grouser.contact.pacejka import Pacejka
-
-    __all__ = ["Pacejka"]
-    lazy(__name__)
-
-The block that type checkers read is the one place that says where a name lives.
+`lazy(__name__)` at the end of a package that has `__all__`, and imports below `if TYPE_CHECKING:`: the block that type
+checkers read is the one place that says where a name lives.
 """
-
-from __future__ import annotations
 
 import ast
 import sys
@@ -19,7 +12,7 @@ from typing import Any
 
 
 def lazy(name: str) -> None:
-    """Make the package of this name lazy: it has `__all__`, and imports below `if TYPE_CHECKING:`."""
+    """Make the package of this name lazy."""
     sys.modules[name].__class__ = _LazyPackage
 
 
@@ -30,11 +23,8 @@ class _LazyPackage(ModuleType):
         if name.startswith("__") or name not in self.__all__:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         module, original = _homes(self)[name]
-        value = (
-            import_module(f"{module}.{original}")
-            if module == self.__name__
-            else getattr(import_module(module), original)
-        )
+        own = module == self.__name__
+        value = import_module(f"{module}.{original}") if own else getattr(import_module(module), original)
         self.__dict__[name] = value
         return value
 

@@ -14,8 +14,7 @@ T = TypeVar("T")
 def once_each(make: Callable[[Owner], T]) -> Callable[[Owner], T]:
     """Decorate a function of something immutable: what it returns is kept while that lives, and not to be changed.
 
-    It is found by identity: to compare or hash a vehicle takes longer than most of what is kept. What is kept must not
-    hold what it belongs to, or neither is ever freed.
+    By identity, as hashing a vehicle takes long. What is kept must not hold its owner, or neither is ever freed.
     """
     made: dict[int, T] = {}
 
@@ -42,12 +41,12 @@ class Pool(Generic[T]):
         """One that no other caller has."""
         try:
             return self._free[id(owner)].pop()
-        except IndexError:
-            return self._make(owner, *more)
         except KeyError:
             self._free[id(owner)] = []
             weakref.finalize(owner, self._free.pop, id(owner), None)  # the number may be given to another object
-            return self._make(owner, *more)
+        except IndexError:
+            pass
+        return self._make(owner, *more)
 
     def give(self, owner: Any, one: T) -> None:
         """Make it available to the next caller. After an error it may be dropped."""

@@ -1,27 +1,20 @@
-"""Pictures and pages of results. `view` draws them; the package registers which function draws what.
-
-A lower layer asks for a picture by name and does not import the layer above it.
-"""
+"""Pictures and pages of results: a lower layer asks for one by name and does not import the layer that draws it."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from grouser.errors import GrouserError
 
 SUFFIXES = (".png", ".svg", ".pdf")
-_painters: dict[str, Callable[..., Any]] = {}
-
-
-def painted_by(what: str, painter: Callable[..., Any]) -> None:
-    """Register the function that draws a kind of picture."""
-    _painters[what] = painter
+PAINTERS: dict[str, str] = {}
+"""Module and function that draw a kind of picture, registered by the package; loaded when something is drawn."""
 
 
 def draw(what: str, *args: Any, **options: Any) -> Any:
     """Draw a kind of picture."""
-    return _painters[what](*args, **options)
+    return resolve_name(PAINTERS[what])(*args, **options)
 
 
 def picture_suffix(path: str | os.PathLike[str]) -> str:

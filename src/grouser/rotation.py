@@ -19,23 +19,15 @@ _checked = Checker(GrouserError)
 
 def from_rpy(roll: ArrayLike, pitch: ArrayLike, yaw: ArrayLike) -> FloatArray:
     """Matrix of roll, pitch, yaw [rad]; shape (..., 3, 3), leading axes as the angles broadcast."""
-    roll, pitch, yaw = np.broadcast_arrays(
-        _checked.real(roll, "roll"), _checked.real(pitch, "pitch"), _checked.real(yaw, "yaw")
+    named = {"roll": roll, "pitch": pitch, "yaw": yaw}
+    roll, pitch, yaw = np.broadcast_arrays(*(_checked.real(angle, name) for name, angle in named.items()))
+    (sr, sp, sy), (cr, cp, cy) = np.sin((roll, pitch, yaw)), np.cos((roll, pitch, yaw))
+    rows = (
+        (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+        (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),  # (A.9) prints −sψ sφ in the last entry
+        (-sp, cp * sr, cp * cr),
     )
-    sr, cr = np.sin(roll), np.cos(roll)
-    sp, cp = np.sin(pitch), np.cos(pitch)
-    sy, cy = np.sin(yaw), np.cos(yaw)
-    R = np.empty((*roll.shape, 3, 3))
-    R[..., 0, 0] = cy * cp
-    R[..., 0, 1] = cy * sp * sr - sy * cr
-    R[..., 0, 2] = cy * sp * cr + sy * sr
-    R[..., 1, 0] = sy * cp
-    R[..., 1, 1] = sy * sp * sr + cy * cr
-    R[..., 1, 2] = sy * sp * cr - cy * sr  # (A.9) prints −sψ sφ here
-    R[..., 2, 0] = -sp
-    R[..., 2, 1] = cp * sr
-    R[..., 2, 2] = cp * cr
-    return R
+    return _matrix(rows)
 
 
 def to_rpy(R: ArrayLike) -> FloatArray:
@@ -62,18 +54,13 @@ def from_quaternion(quaternion: ArrayLike) -> FloatArray:
         raise GrouserError("a quaternion must be finite and not all zeros")
     q = q / largest  # squares of very large or very small entries would overflow or vanish
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
-    R = np.empty((*q.shape[:-1], 3, 3))
-    R[..., 0, 0] = 1.0 - 2.0 * (y * y + z * z)
-    R[..., 0, 1] = 2.0 * (x * y - w * z)
-    R[..., 0, 2] = 2.0 * (x * z + w * y)
-    R[..., 1, 0] = 2.0 * (x * y + w * z)
-    R[..., 1, 1] = 1.0 - 2.0 * (x * x + z * z)
-    R[..., 1, 2] = 2.0 * (y * z - w * x)
-    R[..., 2, 0] = 2.0 * (x * z - w * y)
-    R[..., 2, 1] = 2.0 * (y * z + w * x)
-    R[..., 2, 2] = 1.0 - 2.0 * (x * x + y * y)
-    return R
+    w, x, y, z = np.moveaxis(q, -1, 0)
+    rows = (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
+        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
+        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
+    )
+    return _matrix(rows)
 
 
 def to_quaternion(R: ArrayLike) -> FloatArray:
@@ -86,20 +73,24 @@ def to_quaternion(R: ArrayLike) -> FloatArray:
     x_w, y_w, z_w = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
     x_y, x_z, y_z = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
     # Row k is 4 q_k q: proportional to q, and longest where q_k is largest.
-    rows = np.stack(
-        [
-            np.stack([1.0 + a + b + c, x_w, y_w, z_w], axis=-1),
-            np.stack([x_w, 1.0 + a - b - c, x_y, x_z], axis=-1),
-            np.stack([y_w, x_y, 1.0 - a + b - c, y_z], axis=-1),
-            np.stack([z_w, x_z, y_z, 1.0 - a - b + c], axis=-1),
-        ],
-        axis=-2,
+    rows = _matrix(
+        (
+            (1.0 + a + b + c, x_w, y_w, z_w),
+            (x_w, 1.0 + a - b - c, x_y, x_z),
+            (y_w, x_y, 1.0 - a + b - c, y_z),
+            (z_w, x_z, y_z, 1.0 - a - b + c),
+        )
     )
     best = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
     q = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     positive: FloatArray = np.where(q[..., :1] < 0.0, -q, q)
     return positive
+
+
+def _matrix(rows: tuple[tuple[FloatArray, ...], ...]) -> FloatArray:
+    """Matrices (..., n, n) from rows of entries (...)."""
+    return np.ascontiguousarray(np.moveaxis(np.array(rows), (0, 1), (-2, -1)))
 
 
 def _matrices(R: ArrayLike) -> FloatArray:

@@ -3,20 +3,17 @@
 Each item is worked on alone and writes only what is its own, so results are the same bytes for any number of threads.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from numbers import Integral
 
 import numba
 
 from grouser.errors import SimulationError
-
-_pool: ThreadPoolExecutor | None = None
 
 
 def thread_count(threads: int | None) -> int:
@@ -25,9 +22,8 @@ def thread_count(threads: int | None) -> int:
     if threads is None:
         return most
     if isinstance(threads, bool) or not isinstance(threads, Integral) or not 1 <= threads <= most:
-        raise SimulationError(
-            f"threads: {threads!r:.40} is not a whole number from 1 to {most}; NUMBA_NUM_THREADS raises the limit"
-        )
+        wanted = f"a whole number from 1 to {most}; NUMBA_NUM_THREADS raises the limit"
+        raise SimulationError(f"threads: {threads!r:.40} is not {wanted}")
     return int(threads)
 
 
@@ -49,30 +45,19 @@ def in_slices(work: Callable[[int, int, int], None], items: int, *, threads: int
             stopped.set()
             raise
 
-    others = [_workers().submit(take, worker) for worker in range(1, workers)]
+    others = [_pool().submit(take, worker) for worker in range(1, workers)]
     try:
         take(0)
     finally:
-        _finish(others)
+        # One that has not begun by now has no work left.
+        errors = [error for one in others if not one.cancel() and (error := one.exception()) is not None]
+        if errors:
+            raise errors[0]
 
 
-def _finish(others: list[Future[None]]) -> None:
-    """Wait for the workers; one that has not begun by now has no work left."""
-    errors = [error for one in others if not one.cancel() and (error := one.exception()) is not None]
-    if errors:
-        raise errors[0]
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(int(numba.config.NUMBA_NUM_THREADS) - 1, 1), thread_name_prefix="grouser")
 
 
-def _workers() -> ThreadPoolExecutor:
-    global _pool
-    if _pool is None:
-        _pool = ThreadPoolExecutor(max(int(numba.config.NUMBA_NUM_THREADS) - 1, 1), thread_name_prefix="grouser")
-    return _pool
-
-
-def _forget_pool() -> None:
-    global _pool
-    _pool = None  # threads do not live on in a forked process
-
-
-os.register_at_fork(after_in_child=_forget_pool)
+os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on in a forked process

@@ -4,8 +4,6 @@ It holds no path, time or line number, so the same code has the same digest in a
 an edited callee, flag, constant or struct has another.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import types
@@ -48,11 +46,8 @@ def name_of(signature: Any) -> str:
 
 
 def _fields(kinds: Any) -> list[Any]:
-    found = []
-    for kind in kinds:
-        if isinstance(kind, BaseTuple):
-            found += [getattr(kind, "fields", ()), *_fields(kind.types)]
-    return found
+    tuples = (kind for kind in kinds if isinstance(kind, BaseTuple))
+    return [one for kind in tuples for one in (getattr(kind, "fields", ()), *_fields(kind.types))]
 
 
 @cache
@@ -69,11 +64,10 @@ class CallTree:
         self._seen: dict[int, Any] = {}
         self.kernels: list[Any] = []
         """Dispatchers of the inner kernels in it."""
-        digest = hashlib.sha256(_machinery())
-        self._digest = digest
+        self._digest = hashlib.sha256(_machinery())
         self._add(flags)
         self._add(function)
-        self.digest = digest.digest()
+        self.digest = self._digest.digest()
 
     def _put(self, *parts: object) -> None:
         for part in parts:
@@ -97,12 +91,9 @@ class CallTree:
             self._add_object(value)
 
     def _add_object(self, value: Any) -> None:
-        if isinstance(value, list):
-            self._put("list", len(value))
-            for one in value:
-                self._add(one)
-        elif isinstance(value, dict):
-            self._add(sorted(value.items()))
+        if isinstance(value, (list, dict)):
+            self._put(type(value).__name__)
+            self._add(tuple(value if isinstance(value, list) else sorted(value.items())))
         elif isinstance(value, np.ndarray):
             self._put("array", value.dtype.str, value.shape)
             self._digest.update(value.tobytes())
@@ -111,12 +102,10 @@ class CallTree:
             self._put("kernel")
             self._add(value.targetoptions)
             self._add_function(value.py_func)
-        elif isinstance(value, types.FunctionType):
-            self._add_function(value)
+        elif isinstance(value, types.FunctionType) or hasattr(value, "_defn"):  # an intrinsic has _defn
+            self._add_function(getattr(value, "_defn", value))
         elif isinstance(value, types.CodeType):
             self._add_code(value)
-        elif hasattr(value, "_defn"):  # an intrinsic
-            self._add_function(value._defn)
         elif isinstance(value, type) and issubclass(value, Struct):
             self._put("struct", type_of(value).name)
         elif isinstance(value, type):
@@ -134,32 +123,24 @@ class CallTree:
         for cell in function.__closure__ or ():
             self._add(cell.cell_contents)
         self._add_code(function.__code__)
-        for name in sorted(_names(function.__code__)):
-            if name in function.__globals__:
-                value = function.__globals__[name]
-                self._put(name)
-                self._add(value)
-                if isinstance(value, types.ModuleType) and value.__name__.startswith("grouser."):
-                    for attribute in sorted(_names(function.__code__)):
-                        if hasattr(value, attribute):
-                            self._put(attribute)
-                            self._add(getattr(value, attribute))
+        names = sorted(_names(function.__code__))
+        for name in filter(function.__globals__.__contains__, names):
+            value = function.__globals__[name]
+            self._put(name)
+            self._add(value)
+            if isinstance(value, types.ModuleType) and value.__name__.startswith("grouser."):
+                for attribute in (one for one in names if hasattr(value, one)):
+                    self._put(attribute)
+                    self._add(getattr(value, attribute))
 
     def _add_code(self, code: types.CodeType) -> None:
         self._digest.update(code.co_code)
         self._put(code.co_names, code.co_varnames, code.co_freevars, code.co_argcount, code.co_flags)
         first = 1 if code.co_consts and isinstance(code.co_consts[0], str) else 0  # a docstring changes nothing
         for one in code.co_consts[first:]:
-            if isinstance(one, types.CodeType):
-                self._add_code(one)
-            else:
-                self._add(one)
+            self._add(one)
 
 
 def _names(code: types.CodeType) -> set[str]:
     """Names that a function and those inside it look up."""
-    found = set(code.co_names)
-    for one in code.co_consts:
-        if isinstance(one, types.CodeType):
-            found |= _names(one)
-    return found
+    return set(code.co_names).union(*(_names(one) for one in code.co_consts if isinstance(one, types.CodeType)))

@@ -4,7 +4,7 @@
 `exact_entry` are called from Python and become machine code, which is kept in files named by content (`store.py`).
 """
 
-from __future__ import annotations
+from functools import partial
 
 import numba
 from numba.core import sigutils
@@ -43,46 +43,35 @@ class EntryKernel(CPUDispatcher):
         raise TypingError(f"{name} is an entry, which kernels cannot call; make the shared part a kernel")
 
 
-def _made(kind, compiler, function, options):
-    if numba.config.DISABLE_JIT:
-        return function
-    made = kind(function, targetoptions=options, pipeline_class=compiler)
-    if kind is EntryKernel:
-        made._cache = ContentCache(function, options)
-    return made
+def _decorator(kind, compiler, options):
+    def decorate(function):
+        if numba.config.DISABLE_JIT:
+            return function
+        made = kind(function, targetoptions=options, pipeline_class=compiler)
+        if kind is EntryKernel:
+            made._cache = ContentCache(function, options)
+        return made
+
+    return decorate
 
 
-def kernel(function):
-    """Compile a function called from other kernels. It cannot allocate.
+_inner = partial(_decorator, InnerKernel, InnerCompiler)
+_outer = partial(_decorator, EntryKernel, OuterCompiler)
+allocating = _inner({**_INNER, **FLAGS})
+"""Compile a function called from entries that makes arrays."""
+kernel = _inner({"_nrt": False, **_INNER, **FLAGS})
+"""Compile a function called from other kernels. It cannot allocate.
 
-    Without Numba's reference counts: a function with branches would count every array up and down at every call.
-    """
-    return _made(InnerKernel, InnerCompiler, function, {"_nrt": False, **_INNER, **FLAGS})
-
-
-def exact_kernel(function):
-    """As `kernel`, without the liberties that `FLAGS` gives the compiler: for where the last bit counts."""
-    return _made(InnerKernel, InnerCompiler, function, {"_nrt": False, **_INNER, **EXACT})
-
-
-def inlined(function):
-    """As `kernel`, compiled into its callers."""
-    return _made(InnerKernel, InnerCompiler, function, {"_nrt": False, "forceinline": True, **_INNER, **FLAGS})
-
-
-def allocating(function):
-    """Compile a function called from entries that makes arrays."""
-    return _made(InnerKernel, InnerCompiler, function, {**_INNER, **FLAGS})
-
-
-def entry(function):
-    """Compile a function called from Python; the GIL is released while it runs."""
-    return _made(EntryKernel, OuterCompiler, function, {**_OUTER, **FLAGS})
-
-
-def exact_entry(function):
-    """As `entry`, without the liberties of the other kernels."""
-    return _made(EntryKernel, OuterCompiler, function, {**_OUTER, **EXACT})
+Without Numba's reference counts: a function with branches would count every array up and down at every call.
+"""
+exact_kernel = _inner({"_nrt": False, **_INNER, **EXACT})
+"""As `kernel`, without the liberties that `FLAGS` gives the compiler: for where the last bit counts."""
+inlined = _inner({"_nrt": False, "forceinline": True, **_INNER, **FLAGS})
+"""As `kernel`, compiled into its callers."""
+entry = _outer({**_OUTER, **FLAGS})
+"""Compile a function called from Python; the GIL is released while it runs."""
+exact_entry = _outer({**_OUTER, **EXACT})
+"""As `entry`, without the liberties of the other kernels."""
 
 
 def compile_law(function, signature, *, cached: bool):

@@ -4,8 +4,6 @@ Looked for in the folder that came with the package (for a generic processor, `x
 that is wrong with a file is more than a reason to compile: one cut short, of another user, or not writable.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
@@ -14,7 +12,7 @@ import platform
 import re
 import time
 import uuid
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -73,14 +71,6 @@ def why_not_shipped() -> str:
     return ""
 
 
-def _writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK)
-
-
 @cache
 def folder() -> Path:
     """Where this user's machine code is kept; $GROUSER_CACHE_DIR moves it. It may be missing or read-only."""
@@ -88,8 +78,10 @@ def folder() -> Path:
     roots = [os.path.expanduser(os.environ.get("GROUSER_CACHE_DIR", "")), os.path.join(home, "grouser")]
     places = [Path(root).absolute() / "kernels" for root in roots if root and not root.startswith("~")]
     for place in places:
-        if _writable(place):
-            return place
+        with contextlib.suppress(OSError):
+            place.mkdir(parents=True, exist_ok=True)
+            if os.access(place, os.W_OK):
+                return place
     places.append(Path(os.devnull) / "kernels")  # for a user without a home
     Counts.not_kept = f"compiled kernels cannot be kept, as {places[0]} is not writable; every process compiles again"
     # Code that cannot be written can still be read, as from a layer of a container.
@@ -111,17 +103,12 @@ class Counts:
     """Why a file was not used, in a sentence."""
 
 
-def _trusted(status: os.stat_result, owners: tuple[int, ...]) -> bool:
-    """Whether only these users can have written a file."""
-    return status.st_uid in owners and not status.st_mode & 0o002
-
-
 def _read(path: Path, *owners: int) -> memoryview | None:
     """What `_write` wrote, or None; it must belong to this user, root or one of the owners."""
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
-            if not _trusted(status, (os.getuid(), 0, *owners)):
+            if status.st_uid not in (os.getuid(), 0, *owners) or status.st_mode & 0o002:
                 Counts.refused = f"{path} belongs to another user or is writable by all, and is not used"
                 return None
             data = file.read()
@@ -157,10 +144,7 @@ def _mark_used(path: Path) -> None:
 
 
 def _prune(place: Path) -> None:
-    """Where files take more than 200 MB, remove those unused for 180 days.
-
-    A process that was about to read one compiles instead.
-    """
+    """Where files take more than 200 MB, remove those unused for 180 days; whoever is about to read one compiles."""
     with contextlib.suppress(OSError):
         files = {path: path.stat() for path in place.iterdir() if _OURS.fullmatch(path.name)}
         if sum(one.st_size for one in files.values()) > _MOST_BYTES:
@@ -188,14 +172,11 @@ class ContentCache:
 
     def __init__(self, function: Any, flags: object, *, kept: bool = True) -> None:
         self._function, self._flags, self._kept = function, flags, kept
-        self._tree: CallTree | None = None
 
-    @property
+    @cached_property
     def tree(self) -> CallTree:
         """The function with all it calls."""
-        if self._tree is None:
-            self._tree = CallTree(self._function, self._flags)
-        return self._tree
+        return CallTree(self._function, self._flags)
 
     def _name(self, signature: Any, made_for: str) -> str:
         parts = (self.tree.digest, name_of(signature).encode(), made_for.encode(), versions().encode())
@@ -233,9 +214,6 @@ class ContentCache:
             _prune(path.parent)
 
     def flush(self) -> None:
-        """Numba's way to forget; files named by content need not be."""
+        """Numba's ways to forget and to switch: files named by content stay right, and the cache is always on."""
 
-    def enable(self) -> None:
-        """Numba's switch; this cache is always on."""
-
-    disable = enable
+    enable = disable = flush

@@ -1,20 +1,18 @@
 """Structs: many arrays, records and numbers behind one address.
 
-A kernel that takes fifty arrays by value passes four hundred words at every call, and compiles as many. A `Struct` is
-laid out once, by Python, as a row of 64-bit words, and kernels take its address: `s.field` reads the same as of a named
-tuple, in compiled code and with NUMBA_DISABLE_JIT=1.
-
+Fifty arrays by value are four hundred words at every call. A `Struct` is laid out once, by Python, as a row of 64-bit
+words, and kernels take its address: `s.field` reads the same in compiled code and with NUMBA_DISABLE_JIT=1.
 While a kernel runs fields never change, only what stands in the arrays and records does: compiled code may read each
 of them once and keep it. Between two calls their owner may `repoint` them elsewhere. Numbers that a kernel changes are
 fields of a record: `s.state.time = t`, `s.state.position[2]`.
-
 `struct_type.py` declares them to Numba; this module needs no Numba, so that a vehicle can be read without it.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
+from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,29 +31,19 @@ class Field(NamedTuple):
     shape: tuple[int | str, ...]
 
 
-def array(*shape: int | str) -> Any:
-    """A C-contiguous array of float64."""
-    return Field("f", shape)
-
-
-def indices(*shape: int | str) -> Any:
-    """A C-contiguous array of int64."""
-    return Field("i", shape)
-
-
-def number() -> Any:
-    """A float64."""
-    return Field("f", ())
-
-
-def integer() -> Any:
-    """An int64, or a bool as one."""
-    return Field("i", ())
-
-
-def record(dtype: np.dtype[Any], *shape: int | str) -> Any:
+def record(kind: Any, *shape: int | str) -> Any:
     """A record with named fields of `record_type`, or a C-contiguous array of them."""
-    return Field(dtype, shape)
+    return Field(kind, shape)
+
+
+array, indices = partial(record, "f"), partial(record, "i")
+"""C-contiguous arrays of float64 and int64."""
+number, integer = array, indices
+"""A float64; an int64, or a bool as one: no axes."""
+struct = record
+"""Another struct, by its class."""
+block = partial(record, "f", "block")
+"""All arrays of a struct made by `zeros` as one."""
 
 
 def record_type(**fields: int | tuple[int, ...] | type[int]) -> np.dtype[Any]:
@@ -63,23 +51,10 @@ def record_type(**fields: int | tuple[int, ...] | type[int]) -> np.dtype[Any]:
 
     >>> pose = record_type(time=(), position=3, covariance=(6, 6), samples=int)
     """
-    for name in fields:
-        if hasattr(np.record, name):  # Python would find the method, compiled code the field
-            raise TypeError(
-                f"a field of a record cannot be called {name!r}, which is an attribute of all NumPy records"
-            )
+    for name in (one for one in fields if hasattr(np.record, one)):  # Python would find the method, kernels the field
+        raise TypeError(f"a field of a record cannot be called {name!r}, which is an attribute of all NumPy records")
     entries = [(name, "i8", ()) if shape is int else (name, "f8", shape) for name, shape in fields.items()]
     return np.dtype(entries, align=True)
-
-
-def struct(kind: type[Struct]) -> Any:
-    """Another struct."""
-    return Field(kind, ())
-
-
-def block() -> Any:
-    """All arrays of a struct made by `zeros` as one."""
-    return Field("f", ("block",))
 
 
 class Struct:
@@ -108,10 +83,7 @@ class Struct:
             values |= zip(fields, ordered, strict=False)
         if values.keys() != fields.keys():
             raise TypeError(f"{type(self).__name__}: fields {sorted(values.keys() ^ fields.keys())} do not fit")
-        words: list[int] = []
-        for name in fields:
-            words += self._take(name, values[name])
-        self._words = np.array(words, dtype=np.int64)
+        self._words = np.array([word for name in fields for word in self._take(name, values[name])], dtype=np.int64)
         self._address = self._words.ctypes.data
 
     def _take(self, name: str, value: Any) -> tuple[int, ...]:
@@ -204,7 +176,7 @@ class Struct:
         return (getattr(self, name) for name in self._fields)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), {name: getattr(self, name) for name in self._fields})
+        return type(self), tuple(self)
 
 
 def _seen_as(part: Any, shape: tuple[int, ...], kind: Any) -> Any:
@@ -215,34 +187,21 @@ def _seen_as(part: Any, shape: tuple[int, ...], kind: Any) -> Any:
     return part.reshape(shape).view(np.int64)
 
 
-def _rebuild(cls: type[Struct], values: dict[str, Any]) -> Struct:
-    return cls(**values)
-
-
-class _Layout(NamedTuple):
-    """How a struct lies in memory that `zeros` makes."""
-
-    total: int  # length of the block
-    words: Any  # with places in the block in bytes
-    places: Any  # 1 where there is such a place
-    numbers: dict[str, Any]
-    arrays: dict[str, Any]  # of each its start and end in the block, shape and kind
-
-
-def _words_of(kind: Any) -> int:
-    """64-bit words of one entry."""
-    return kind.itemsize // 8 if isinstance(kind, np.dtype) else 1
-
-
 @lru_cache(maxsize=512)
-def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> _Layout:
+def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> SimpleNamespace:
+    """How a struct lies in memory that `zeros` makes.
+
+    Length of the block; words, with places in the block in bytes; 1 where there is such a place; the numbers; of each
+    array its start and end in the block, shape and kind.
+    """
     known = dict(given)
     shapes = {
         name: tuple(known[n] if isinstance(n, str) else n for n in field.shape)
         for name, field in cls._fields.items()
         if (field.shape and field.shape != ("block",)) or isinstance(field.kind, np.dtype)
     }
-    length = {name: prod(shape) * _words_of(cls._fields[name].kind) for name, shape in shapes.items()}
+    # In 64-bit words: a record has several, its kind an itemsize.
+    length = {n: prod(shape) * (getattr(cls._fields[n].kind, "itemsize", 8) // 8) for n, shape in shapes.items()}
     total = sum(length.values())
     words, places, numbers, arrays, at = [], [], {}, {}, 0
     for name, (kind, declared) in cls._fields.items():
@@ -262,4 +221,5 @@ def _layout(cls: type[Struct], given: tuple[tuple[str, Any], ...]) -> _Layout:
         else:
             numbers[name] = int(known[name])
             words.append(numbers[name])
-    return _Layout(total, np.array(words, dtype=np.int64), np.array(places, dtype=np.int64), numbers, arrays)
+    words, places = np.array([words, places], dtype=np.int64)
+    return SimpleNamespace(total=total, words=words, places=places, numbers=numbers, arrays=arrays)

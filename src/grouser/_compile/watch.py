@@ -1,11 +1,9 @@
 """Watchers of compilation: they are called when machine code is made. Kernels print nothing themselves."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 
 class Compilation:
@@ -26,52 +24,40 @@ class Compilation:
         return sum(1 for one in self._missing if one.overloads)
 
 
-class Watcher(Protocol):
-    """Called on the thread that compiles."""
-
-    def begin(self, compilation: Compilation) -> None:
-        """Compiling begins."""
-
-    def end(self, compilation: Compilation) -> None:
-        """It ended, well or not."""
+watchers: list[Any] = []
+"""Their begin(compilation) and, ended well or not, end(compilation) are called on the thread that compiles."""
+_open = threading.local()
 
 
-watchers: list[Watcher] = []
-"""All watchers."""
-
-
-class _Open(threading.local):
+def _stack() -> list[Compilation]:
     """What this thread compiles, the innermost last."""
-
-    def __init__(self) -> None:
-        self.stack: list[Compilation] = []
-
-
-_open = _Open()
+    found: list[Compilation] = _open.__dict__.setdefault("stack", [])
+    return found
 
 
 def begin(name: str, kernels: Sequence[Any]) -> None:
     """An entry or law with these kernels in its call tree is compiled next; ends with `until_compiled`."""
     compilation = Compilation(name, kernels)
-    _open.stack.append(compilation)
+    _stack().append(compilation)
     for one in watchers:
         one.begin(compilation)
 
 
 def optimising() -> None:
     """The inner kernels are done; the rest of the time is LLVM's."""
-    if _open.stack:
-        _open.stack[-1].optimising = True
+    if _stack():
+        _stack()[-1].optimising = True
 
 
 @contextmanager
 def until_compiled() -> Iterator[None]:
     """Around what may compile: whatever began inside ends here, also if it failed."""
-    depth = len(_open.stack)
+    stack = _stack()
+    depth = len(stack)
     try:
         yield
     finally:
-        while len(_open.stack) > depth:
-            compilation = _open.stack.pop()
+        while len(stack) > depth:
+            compilation = stack.pop()
             for one in watchers:
                 one.end(compilation)

@@ -1,14 +1,12 @@
 """The whole benchmark: all pieces of work are prepared first, then timed in turn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
 
-from grouser.bench.engine import batches, machine, stepped, steps
+from grouser.bench.engine import BATCHES, CASES, ROLLOUTS, batches, machine, stepped, steps
 from grouser.bench.rounds import Spread, Work, interleave, report_of
 from grouser.calibration import OnlineFilter, PerturbativeFilter, cut_log, log_of_motion
 from grouser.calibration.calibrate import order
@@ -22,22 +20,18 @@ from grouser.vehicles import vehicle
 ROUNDS, QUICK_ROUNDS = 50, 10
 INTERVALS = 150
 """Two-second intervals at 20 Hz of the simulated log; after the last one the filters continue with the first."""
-WARM = 5
-"""Updates before the timed ones: the first compile and fill caches."""
-TOGETHER = 5
-"""Updates in one timing, about 4 to 10 ms."""
-BATCH = 400
-"""Updates of odometry in one timing, about 5 ms."""
+TOGETHER, BATCH = 5, 400
+"""Updates of a filter in one timing, about 4 to 10 ms, and of odometry, about 5 ms; one timing warms up."""
 
 
 def measure(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
     """All cases, with the machine they ran on; JSON types only."""
     groups = {
-        "cases": steps(),
-        "batch": batches(),
-        "calibration": filter_updates(),
+        "cases": [steps(case, dt) for case in CASES for dt in ROLLOUTS],
+        "batch": [work for case in BATCHES for work in batches(case)],
+        "calibration": [_kinematic(), _perturbative()],
         "odometry": [odometry_update()],
-        "stepper": stepped(),
+        "stepper": [stepped(case) for case in BATCHES],
     }
     works = [work for group in groups.values() for work in group]
     samples = iter(interleave(works, QUICK_ROUNDS if quick else ROUNDS, progress=progress))
@@ -45,16 +39,10 @@ def measure(*, quick: bool = False, progress: Callable[[int, int], None] | None 
     return {"machine": machine(), **reports, "odometry": reports["odometry"][0]}
 
 
-def filter_updates() -> list[Work]:
-    """CPU time of one update by a two-second interval: the six-parameter and the perturbative filter."""
-    return [_kinematic(), _perturbative()]
-
-
 def _problem(motion: MotionModel) -> LogProblem:
     """A Warthog that weaves over a hilly field for five minutes, simulated by the motion model."""
     t = np.arange(0.0, 2.0 * INTERVALS + 1.0, 0.05)
-    left = 3.0 + 2.0 * np.sin(0.31 * t)
-    right = 3.0 + 2.0 * np.sin(0.43 * t + 1.0)
+    left, right = 3.0 + 2.0 * np.sin(0.31 * t), 3.0 + 2.0 * np.sin(0.43 * t + 1.0)
     attitude = np.stack([0.1 * np.sin(0.11 * t), 0.15 * np.sin(0.07 * t)], axis=1)
     rates = {"FL": left, "BL": left, "FR": right, "BR": right}
     log = log_of_motion(motion, t, rates, attitude=attitude, poses_every=2)
@@ -76,31 +64,28 @@ def _perturbative() -> Work:
 
 
 def _work(name: str, learner: OnlineFilter, problem: LogProblem) -> Work:
+    """CPU time of one update of a filter by a two-second interval."""
     intervals = count()
 
     def update(updates: int) -> int:
-        for _ in range(updates):
-            learner.update(problem, next(intervals) % INTERVALS)
+        for k in islice(intervals, updates):
+            learner.update(problem, k % INTERVALS)
         return updates
 
     def more(spread: Spread, samples: Any) -> dict[str, Any]:
         return {"ms_fastest": round(spread.minimum, 3), "updates": TOGETHER * len(samples)}
 
-    update(WARM)
+    update(TOGETHER)
     about = {"filter": name, "parameters": len(learner.names), "interval": 2.0}
     return Work(lambda: update(TOGETHER), report_of(about, "ms_per_update", 3, scale=1e3, more=more))
 
 
 def odometry_update() -> Work:
-    """Updates of the LRU that steers on a slope.
-
-    Rates and angles come as arrays. The model is that of a fit: body slip of six parameters and process noise.
-    `us_wall` is wall time: it includes whatever else the machine does.
-    """
+    """Updates of the LRU that steers on a slope, with the model of a fit. `us_wall` is wall time."""
     lru = vehicle("lru1")
     slip = BodySlip([-0.7457, -0.1093, -0.0303, -0.0187, -0.0062, -0.0627])
     odometry = Odometry(MotionModel(model=Kinematics(lru, slip=slip), noise=Noise()), noise=EncoderNoise.lru())
-    rates, angles = np.zeros((200, lru.n_joints)), np.zeros((200, lru.n_joints))
+    rates, angles = np.zeros((2, 200, lru.n_joints))
     phase = np.linspace(0.0, 2.0 * np.pi, 200)
     for wheel in lru.wheels:
         rates[:, lru.joint_index(wheel)] = 4.0 + np.sin(phase)
@@ -111,8 +96,7 @@ def odometry_update() -> Work:
     samples_in = count()
 
     def update() -> int:
-        for _ in range(BATCH):
-            i = next(samples_in)
+        for i in islice(samples_in, BATCH):
             row = i % 200
             odometry.update(0.01 * i, rates[row], angles[row], attitude[row])
         return BATCH

@@ -1,10 +1,10 @@
 """Speed of the models: CPU time of a step on one core, alone and from Python, and wall time of a batch."""
 
-from __future__ import annotations
-
 import os
 import platform
+import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ class Case(NamedTuple):
         return Dynamics(rover, contact=contact_named(self.contact, rover, speed=self.speed))
 
     def ground(self) -> Terrain:
-        """Rough ground, RMS and correlation length [m], always the same."""
+        """Rough ground of this RMS and correlation length [m], always the same."""
         return terrain.rough(rms=self.rms, length=self.length, seed=1)
 
 
@@ -73,10 +73,7 @@ ROLLOUTS = {0.04: 40, 0.01: 20}
 
 
 def prepare(*contacts: str) -> None:
-    """Compile what models with these contacts need, so that the notice comes before any progress bar.
-
-    Without any: kinematics and dynamics.
-    """
+    """Compile what models with these contacts need, or both kinds, so that the notice precedes any progress bar."""
     for contact in contacts or ("none", "piecewise-linear"):
         _batch(Case("zoe", 0.0, 1.0, 1.0, contact), rollouts=2, seconds=0.04, dt=0.04)(1)
 
@@ -94,24 +91,8 @@ def machine() -> dict[str, Any]:
     }
 
 
-def steps() -> list[Work]:
-    """Steps of each case at each time step, on one thread."""
-    return [_steps(case, dt) for case in CASES for dt in ROLLOUTS]
-
-
-def batches() -> list[Work]:
-    """Batches of 1000 rollouts of 10 s on one, two and all threads."""
-    threads = sorted({1, min(2, thread_count(None)), thread_count(None)})
-    return [work for case in BATCHES for work in _batches(case, threads)]
-
-
-def stepped() -> list[Work]:
-    """Steps of a `Stepper` from Python: Zoë, kinematic and with piecewise-linear contact."""
-    return [_stepped(case) for case in BATCHES]
-
-
-def _steps(case: Case, dt: float) -> Work:
-    """CPU time per completed step."""
+def steps(case: Case, dt: float) -> Work:
+    """CPU time per completed step, on one thread."""
     launch_once = _batch(case, rollouts=ROLLOUTS[dt], seconds=SECONDS, dt=dt)
     launch_once(1)
 
@@ -122,11 +103,12 @@ def _steps(case: Case, dt: float) -> Work:
     return Work(lambda: int(launch_once(1).steps.sum()), report)
 
 
-def _batches(case: Case, threads: Sequence[int]) -> list[Work]:
-    """Wall time of a batch at dt 0.04 by number of threads; one warm-up with all of them."""
+def batches(case: Case) -> list[Work]:
+    """Wall time of a batch of 1000 rollouts of 10 s on one, two and all threads; one warm-up with all of them."""
+    threads = sorted({1, min(2, thread_count(None)), thread_count(None)})
     about = {**case.about(), "rollouts": 1000, "seconds_simulated": 10.0, "dt": 0.04}
     launch_once = _batch(case, rollouts=1000, seconds=10.0, dt=0.04)
-    launch_once(max(threads))
+    launch_once(threads[-1])
 
     def work(n: int) -> Work:
         def more(spread: Spread, samples: Sequence[Sample]) -> dict[str, Any]:
@@ -139,7 +121,8 @@ def _batches(case: Case, threads: Sequence[int]) -> list[Work]:
     return [work(n) for n in threads]
 
 
-def _stepped(case: Case) -> Work:
+def stepped(case: Case) -> Work:
+    """CPU time per step of a `Stepper` from Python."""
     model, ground = case.model(), case.ground()
     run = simulate(model, ground, drive.arc(case.speed), duration=SECONDS, dt=0.04)
     commands, rover = list(run.command[:-1]), Stepper(model, ground, dt=0.04)
@@ -157,13 +140,11 @@ def _stepped(case: Case) -> Work:
 def _batch(case: Case, *, rollouts: int, seconds: float, dt: float) -> Callable[[int], Records]:
     """A launch that only needs the number of threads: all else is made ready, outside what is timed."""
     model, ground = case.model(), case.ground()
-    depth = model.penetration
-    starts = np.array(
-        [
-            settle(model.vehicle, ground, x=float(x), y=float(y), yaw=float(yaw), penetration=depth).state
-            for x, y, yaw in np.random.default_rng(0).uniform((-3.0, -3.0, -3.1), (3.0, 3.0, 3.1), (STARTS, 3))
-        ]
-    )[np.arange(rollouts) % STARTS]
+    places = np.random.default_rng(0).uniform((-3.0, -3.0, -3.1), (3.0, 3.0, 3.1), (STARTS, 3)).tolist()
+    at_rest = [
+        settle(model.vehicle, ground, x=x, y=y, yaw=yaw, penetration=model.penetration).state for x, y, yaw in places
+    ]
+    starts = np.array(at_rest)[np.arange(rollouts) % STARTS]
     drives = [drive.arc(case.speed).bind(model.vehicle, dt)] * rollouts
     steps = round(seconds / dt)
     velocities = start_velocity(model, ground, drives, starts, None, dt)
@@ -174,10 +155,8 @@ def _batch(case: Case, *, rollouts: int, seconds: float, dt: float) -> Callable[
 
 
 def _cpu() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
+    with suppress(OSError):
+        found = re.search(r"^model name\s*: *(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        if found:
+            return found[1].strip()
     return platform.processor() or "unknown"

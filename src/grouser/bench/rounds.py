@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Clocks = Callable[[], tuple[float, float]]
-
 REST = 0.05
 """Pause after work on several threads [s], untimed. The threads of a pool may spin for a while after their work
 (OpenMP's took 5 to 11 ms of CPU time), and the CPU time of what follows would include it."""
@@ -40,11 +38,8 @@ class Spread(NamedTuple):
 
     def json(self, median: str, digits: int) -> dict[str, Any]:
         """As JSON, the median under a name of its own."""
-        return {
-            median: round(self.median, digits),
-            "quartiles": [round(self.lower, digits), round(self.upper, digits)],
-            "minimum": round(self.minimum, digits),
-        }
+        middle, lower, upper, minimum = (round(value, digits) for value in self)
+        return {median: middle, "quartiles": [lower, upper], "minimum": minimum}
 
 
 class Work(NamedTuple):
@@ -83,23 +78,20 @@ def interleave(
     rounds: int,
     *,
     progress: Callable[[int, int], None] | None = None,
-    clocks: Clocks | None = None,
+    clocks: Callable[[], tuple[float, float]] = lambda: (time.process_time(), time.perf_counter()),
     rest: Callable[[float], None] = time.sleep,
 ) -> list[list[Sample]]:
     """Time each piece of work once a round, in the given order; the samples of each, round by round.
 
-    `progress(done, total)` is called after each timing. `clocks` reads CPU and wall time [s].
+    `progress(done, total)` is called after each timing. `clocks` reads CPU and wall time [s]: of the process, not of
+    the thread, as the engine may work on another thread even where it uses only one.
     """
-    read = clocks or _clocks
     samples: list[list[Sample]] = [[] for _ in works]
     order = list(schedule([work.every for work in works], rounds))
     for done, i in enumerate(order, start=1):
-        work = works[i]
-        began = read()
-        units = work.run()
-        ended = read()
+        began, units, ended = clocks(), works[i].run(), clocks()
         samples[i].append(Sample((ended[0] - began[0]) / units, (ended[1] - began[1]) / units))
-        if work.threads > 1:
+        if works[i].threads > 1:
             rest(REST)
         if progress is not None:
             progress(done, len(order))
@@ -110,8 +102,3 @@ def schedule(every: Sequence[int], rounds: int) -> Iterator[int]:
     """Which piece of work is timed, one after another; `every` says in how many rounds each takes part once."""
     for k in range(rounds):
         yield from (i for i, stride in enumerate(every) if k % stride == 0)
-
-
-def _clocks() -> tuple[float, float]:
-    # CPU time of the process, not of the thread: the engine may work on another thread even where it uses only one.
-    return time.process_time(), time.perf_counter()

@@ -1,7 +1,5 @@
 """One episode: the engine stepped under commands from outside, and what it leaves behind as a run."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -65,8 +63,7 @@ class Episode(Mover):
         return self._seen[self._rows - 1]
 
     def drive(self, rates: list[float]) -> None:
-        """Take the steps with rates of the actuated joints [rad/s or m/s]; after an early end the state is the last
-        good one."""
+        """Take the steps with rates of the actuated joints [rad/s or m/s]; an early end leaves the last good state."""
         self._room.command[:] = rates
         self._move()
 

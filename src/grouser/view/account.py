@@ -1,7 +1,5 @@
 """Deviation of a run from its command, in numbers and in words."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 
@@ -51,8 +49,8 @@ class Account:
     def headline(self) -> str:
         """Where it ended."""
         return (
-            f"{self.vehicle}: commanded {self.commanded:.2f} m; ended {_sideways(self.left)}, "
-            f"{_along(self.ahead)}, yaw {math.degrees(self.yaw):+.1f}°"
+            f"{self.vehicle}: commanded {self.commanded:.2f} m; ended {_said(self.left)}, "
+            f"{_said(self.ahead, 'too far', 'short')}, yaw {math.degrees(self.yaw):+.1f}°"
         ).replace("-", "−")
 
     def reasons(self) -> list[str]:
@@ -76,10 +74,8 @@ class Account:
         elif abs(self.yaw) > math.radians(0.5):
             clauses.append("bumps under single wheels turned it")
         if abs(self.left) > SMALL:
-            clauses.append(
-                f"heading off course moved it {_sideways(self.from_heading)}, sliding and leaning "
-                f"{_sideways(self.from_sliding)}"
-            )
+            slid = f"sliding and leaning {_said(self.from_sliding)}"
+            clauses.append(f"heading off course moved it {_said(self.from_heading)}, {slid}")
         return clauses
 
     def sentence(self) -> str:
@@ -90,11 +86,10 @@ class Account:
 
 def account(run: Run, commanded: Run) -> Account:
     """Compare a run with the same command on flat ground; both start at the same place and yaw."""
-    if len(run.time) < 2 or len(commanded.time) < 2:
-        raise GrouserError(
-            f"the run of '{run.vehicle.name}' ended before its first step, so there is nothing to compare"
-        )
     end = min(len(run.time), len(commanded.time)) - 1
+    if end < 1:
+        name = run.vehicle.name
+        raise GrouserError(f"the run of '{name}' ended before its first step, so there is nothing to compare")
     seconds = np.diff(run.time)
     yaw_goal = float(commanded.yaw[end])
     R_world_body = rotation.from_quaternion(run.quaternion)
@@ -121,7 +116,7 @@ def account(run: Run, commanded: Run) -> Account:
 
 
 def _headway_lost(run: Run, seconds: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """To slopes and to slip, per wheel [m]."""
+    """To slopes and to slip, per wheel, (nw,) [m]."""
     arrays = run.vehicle.arrays
     rolling = run.velocity[:-1, 5 + arrays.wheel] * arrays.radius
     heading = np.column_stack([np.cos(run.yaw), np.sin(run.yaw), np.zeros(len(run.yaw))])[:-1]
@@ -135,9 +130,5 @@ def _mean(values: FloatArray) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _sideways(distance: float) -> str:
-    return f"{abs(distance):.2f} m {'left' if distance >= 0.0 else 'right'}"
-
-
-def _along(distance: float) -> str:
-    return f"{abs(distance):.2f} m {'too far' if distance >= 0.0 else 'short'}"
+def _said(distance: float, ahead: str = "left", behind: str = "right") -> str:
+    return f"{abs(distance):.2f} m {ahead if distance >= 0.0 else behind}"

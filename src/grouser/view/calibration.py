@@ -1,9 +1,7 @@
 """Pictures of calibration: errors with ellipses, parameters over time, path segments."""
 
-from __future__ import annotations
-
 import math
-import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,18 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from grouser.calibration.evaluate import Errors, Evaluation
+from grouser.calibration.evaluate import Errors, Evaluation, errors_of
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.logs import Log
 from grouser.motion.fit import WEAK, Fit, History
-from grouser.motion.intervals import Intervals
+from grouser.motion.intervals import Intervals, cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter, unit_of
 from grouser.motion.predict import LogProblem
 from grouser.view import style
-
-Path = str | os.PathLike[str]
 
 SAMPLE, PREDICTED, POINTS = style.VERMILLION, style.BLUE, style.SLATE
 DASHES = (0, (5, 2.5))
@@ -30,7 +26,7 @@ MOST_PANELS = 30
 """Parameters drawn; of more, the first."""
 
 
-def plot_evaluation(evaluation: Evaluation, path: Path | None = None, *, title: str = "") -> Figure:
+def plot_evaluation(evaluation: Evaluation, path: style.File = None, *, title: str = "") -> Figure:
     """A fit evaluated on a log: position errors with ellipses, and yaw errors, of plain and of calibrated odometry."""
     sets = [("plain odometry", evaluation.baseline, False), ("calibrated", evaluation.errors, True)]
     with style.picture(path, 11.0, 9.4, title=title) as figure:
@@ -42,7 +38,7 @@ def plot_evaluation(evaluation: Evaluation, path: Path | None = None, *, title: 
     return figure
 
 
-def plot_errors(sets: dict[str, Errors], path: Path | None = None, *, same_scale: bool = True) -> Figure:
+def plot_errors(sets: dict[str, Errors], path: style.File = None, *, same_scale: bool = True) -> Figure:
     """Position errors at the ends of intervals with sample and mean predicted ellipses, T Fig. 3.6 and 3.8.
 
     One panel for each named set; `same_scale` draws all to the scale of the largest.
@@ -60,12 +56,12 @@ def plot_errors(sets: dict[str, Errors], path: Path | None = None, *, same_scale
     return figure
 
 
-def plot_history(fit: Fit, path: Path | None = None) -> Figure:
+def plot_history(fit: Fit, path: style.File = None) -> Figure:
     """Parameters with one-sigma bands over the intervals of an online fit (T Fig. 3.5) or the steps of a batch fit."""
     history = fit.history
     if history is None or len(history.time) == 0:
         raise GrouserError("this fit has no history to draw: it was read from a file, or has no steps")
-    shown = [k for k, p in enumerate(fit.parameters) if np.isfinite(history.values[:, k]).any()][:MOST_PANELS]
+    shown = np.flatnonzero(np.isfinite(history.values).any(axis=0))[:MOST_PANELS].tolist()
     columns = min(3, len(shown))
     rows = math.ceil(len(shown) / columns)
     online = len(history.accepted) > 0
@@ -74,25 +70,23 @@ def plot_history(fit: Fit, path: Path | None = None) -> Figure:
         for axes in panels[len(shown) :]:
             axes.remove()
         for axes, k in zip(panels, shown, strict=False):
-            _draw_parameter(axes, history, fit.parameters[k], k)
-            axes.set_ylabel(f"[{unit_of(fit.model, fit.parameters[k].name)}]")
-        below = [panels[i] for i in range(len(shown)) if i + columns >= len(shown)]
-        for axes in below:
+            _draw_parameter(axes, history, fit.parameters[k], k, unit_of(fit.model, fit.parameters[k].name))
+        for axes in panels[max(len(shown) - columns, 0) : len(shown)]:
             axes.set_xlabel("time since the first interval [s]" if online else "step of the fit [1]")
             axes.tick_params(labelbottom=True)
         handles = [Line2D([], [], color=style.BLUE, lw=1.6, label="estimate")]
         if online:
             handles.append(Line2D([], [], color=style.BLUE, lw=7, alpha=0.22, label="±1σ"))
         handles.append(Line2D([], [], color=style.FAINT, ls=DASHES, lw=1.0, label="prior"))
-        if online and not history.accepted.all():
+        if not history.accepted.all():
             handles.append(Line2D([], [], color=style.VERMILLION, marker="|", ls="", label="interval rejected"))
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure
 
 
-def plot_certainty(fit: Fit, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_certainty(fit: Fit, path: style.File = None) -> Figure:
     """Prior sigma over sigma (left) and correlations (right) of the systematic parameters."""
-    names = [p.name for p in fit.systematic][:MOST_PANELS]
+    names = [style.plain(p.name) for p in fit.systematic][:MOST_PANELS]
     if not names:
         raise GrouserError("this fit has no systematic parameters to draw: only noise was calibrated")
     n = len(names)
@@ -101,19 +95,18 @@ def plot_certainty(fit: Fit, path: str | os.PathLike[str] | None = None) -> Figu
     with style.picture(path, 12.0, max(4.2, 2.2 + 0.32 * n)) as figure:
         bars, square = figure.subplots(1, 2, width_ratios=[1.0, 1.1])
         narrowed = np.maximum(before / after, 1.0)
-        colours = [style.VERMILLION if x < WEAK else style.BLUE for x in narrowed]
-        bars.barh(range(n), narrowed, color=colours, height=0.7)
+        bars.barh(range(n), narrowed, color=np.where(narrowed < WEAK, style.VERMILLION, style.BLUE), height=0.7)
         bars.axvline(WEAK, color=style.FAINT, lw=1.0, ls="--")
         bars.set_xscale("log")
         bars.set_xlim(0.9, max(2.0 * float(narrowed.max()), 10.0))
         bars.xaxis.set_major_formatter("{x:g}")
-        bars.set_yticks(range(n), [style.plain(name) for name in names])
+        bars.set_yticks(range(n), names)
         bars.invert_yaxis()
         bars.grid(visible=False, axis="y")
         style.label(bars, x="prior sigma over sigma [1]", title=f"Information from the log (dashed: {WEAK:g}, weak)")
         image = square.imshow(correlation(fit)[:n, :n], cmap=style.SIGNED, vmin=-1.0, vmax=1.0)
-        square.set_xticks(range(n), [style.plain(name) for name in names], rotation=90)
-        square.set_yticks(range(n), [style.plain(name) for name in names])
+        square.set_xticks(range(n), names, rotation=90)
+        square.set_yticks(range(n), names)
         square.grid(visible=False)
         style.label(square, title="Correlation of parameters")
         figure.colorbar(image, ax=square, shrink=0.9).set_label("correlation [1]")
@@ -128,17 +121,9 @@ def correlation(fit: Fit) -> FloatArray:
 
 
 def plot_segments(
-    fit: Fit | MotionModel,
-    log: Log,
-    path: Path | None = None,
-    *,
-    interval: float = 10.0,
-    first: int = 0,
-    count: int = 6,
+    fit: Fit | MotionModel, log: Log, path: style.File = None, *, interval: float = 10.0, first: int = 0, count: int = 6
 ) -> Figure:
     """Predicted and measured paths over some intervals [s] of a log, each with its predicted ellipses, T Fig. 3.7."""
-    from grouser.calibration.evaluate import errors_of
-    from grouser.motion.intervals import cut_log
 
     motion = fit.model if isinstance(fit, Fit) else fit
     cut = cut_log(log, motion, interval=interval)
@@ -169,12 +154,10 @@ def _scatter(axes: Axes, errors: Errors, name: str, predicted: bool) -> None:
     axes.axvline(0.0, color=style.FAINT, lw=0.6)
     axes.scatter(xy[:, 0], xy[:, 1], s=size, color=POINTS, alpha=0.55, lw=0, zorder=2)
     spread = np.cov(xy.T) if len(xy) > 1 else np.zeros((2, 2))
-    drawn: list[tuple[FloatArray, FloatArray, str, Any]] = [(spread, xy.mean(axis=0), SAMPLE, "-")]
+    _ellipses(axes, spread, xy.mean(axis=0), edgecolor=SAMPLE)
     if predicted:
-        drawn.append((errors.covariance[:, :2, :2].mean(axis=0), np.zeros(2), PREDICTED, DASHES))
-    for covariance, centre, colour, dashes in drawn:
-        for factor, width in ((style.SIGMAS_95, 1.7), (3.0, 0.8)):
-            axes.add_patch(style.ellipse(covariance, centre, factor, edgecolor=colour, lw=width, ls=dashes, zorder=3))
+        mean = errors.covariance[:, :2, :2].mean(axis=0)
+        _ellipses(axes, mean, np.zeros(2), edgecolor=PREDICTED, ls=DASHES)
     axes.autoscale_view()
     axes.set_aspect("equal", adjustable="datalim")
     rms = float(np.sqrt(np.mean(errors.position**2)))
@@ -182,6 +165,14 @@ def _scatter(axes: Axes, errors: Errors, name: str, predicted: bool) -> None:
         held = f"{100.0 * float(np.mean(errors.inside)):.0f} % of {len(xy)} in their predicted 95 % ellipse"
         axes.annotate(held, (0.02, 0.98), xycoords="axes fraction", fontsize=8.5, va="top", color=style.INK)
     style.label(axes, x="error ahead [m]", y="error to the left [m]", title=f"{name}: rms {rms:.3f} m")
+
+
+def _ellipses(
+    axes: Axes, covariance: FloatArray, centre: FloatArray, thin: Any = (1.7, 0.8, None), **look: Any
+) -> None:
+    """The 95 % and the 3σ ellipse of a covariance (2, 2) [m²]; `thin`: their widths and the opacity of the second."""
+    for factor, width, alpha in ((style.SIGMAS_95, thin[0], None), (3.0, thin[1], thin[2])):
+        axes.add_patch(style.ellipse(covariance, centre, factor, lw=width, alpha=alpha, zorder=3, **look))
 
 
 def _histogram(axes: Axes, errors: Errors, name: str, predicted: bool) -> None:
@@ -218,30 +209,25 @@ def _ellipse_legend(figure: Figure) -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=5)
 
 
-def _draw_parameter(axes: Axes, history: History, parameter: Parameter, k: int) -> None:
+def _draw_parameter(axes: Axes, history: History, parameter: Parameter, k: int, unit: str) -> None:
     time, value, sigma = history.time, history.values[:, k], history.sigma[:, k]
     online = len(history.accepted) > 0
     shown = time - time[0] if online else time
     axes.axhline(parameter.value, color=style.FAINT, ls=DASHES, lw=1.0)
     if np.isfinite(sigma).any():
         axes.fill_between(shown, value - sigma, value + sigma, color=style.BLUE, alpha=0.22, lw=0)
-        low, high = _settled_range(value, sigma, parameter.value)
-        axes.set_ylim(low, high)
+        # Without the first updates, whose bands are as wide as the prior.
+        late = slice(min(len(value) // 20, len(value) - 1), None)
+        low = min(float(np.min(value[late] - sigma[late])), float(value.min()), parameter.value)
+        high = max(float(np.max(value[late] + sigma[late])), float(value.max()), parameter.value)
+        margin = 0.05 * max(high - low, 1e-12)
+        axes.set_ylim(low - margin, high + margin)
     axes.plot(shown, value, color=style.BLUE, lw=1.5, marker="" if online else "o", ms=3)
     if online:
         for t in shown[~history.accepted]:
             axes.axvline(t, ymax=0.06, color=style.VERMILLION, lw=1.0)
     axes.set_xlim(float(shown[0]), float(max(shown[-1], shown[0] + 1e-9)))
-    axes.set_title(style.plain(parameter.name))
-
-
-def _settled_range(value: FloatArray, sigma: FloatArray, prior: float) -> tuple[float, float]:
-    """Range of an estimate without its first updates, whose bands are as wide as the prior."""
-    late = slice(min(len(value) // 20, len(value) - 1), None)
-    low = min(float(np.min(value[late] - sigma[late])), float(value.min()), prior)
-    high = max(float(np.max(value[late] + sigma[late])), float(value.max()), prior)
-    margin = 0.05 * max(high - low, 1e-12)
-    return low - margin, high + margin
+    style.label(axes, y=f"[{unit}]", title=parameter.name)
 
 
 def _draw_segment(axes: Axes, motion: MotionModel, log: Log, one: Intervals, covariance: FloatArray) -> None:
@@ -251,22 +237,12 @@ def _draw_segment(axes: Axes, motion: MotionModel, log: Log, one: Intervals, cov
     axes.plot(*log.poses.position[inside, :2].T, color=style.BLACK, lw=1.8, zorder=2)
     n = 24
     ends = t0 + (t1 - t0) * np.arange(1, n + 1) / n
-    pieces = Intervals(
-        times=np.stack([np.full(n, t0), ends], axis=1),
-        ranges=np.repeat(one.ranges, n, axis=0),
-        measured=np.repeat(one.measured, n, axis=0),
-        start=np.repeat(one.start, n, axis=0),
-        segment=np.repeat(one.segment, n),
-        velocity=None if one.velocity is None else np.repeat(one.velocity, n, axis=0),
-        overlapping=True,
-    )
+    times = np.stack([np.full(n, t0), ends], axis=1)
+    pieces = replace(one.only(np.zeros(n, dtype=np.int64)), times=times, overlapping=True)
     poses = LogProblem(log, motion, pieces).poses([motion])[0]
     c, s = math.cos(one.start[0, 5]), math.sin(one.start[0, 5])
-    R = np.array([[c, -s], [s, c]])
+    R = np.array([[c, -s], [s, c]])  # of the yaw at the start
     path = one.start[0, :2] + np.concatenate([np.zeros((1, 2)), poses[:, :2]]) @ R.T
     axes.plot(*path.T, color=PREDICTED, lw=1.6, ls=DASHES, zorder=3)
     axes.plot(*path[0], marker="o", ms=5, mfc="white", mec=style.INK, zorder=4)
-    for factor, width, alpha in ((style.SIGMAS_95, 1.2, 1.0), (3.0, 0.7, 0.7)):
-        axes.add_patch(
-            style.ellipse(R @ covariance @ R.T, path[-1], factor, edgecolor=PREDICTED, lw=width, alpha=alpha, zorder=3)
-        )
+    _ellipses(axes, R @ covariance @ R.T, path[-1], (1.2, 0.7, 0.7), edgecolor=PREDICTED)

@@ -1,10 +1,5 @@
 """Pictures of a contact model, in the manner of T Fig. C.1–C.5."""
 
-from __future__ import annotations
-
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,17 +10,16 @@ from grouser.checks import FloatArray
 from grouser.contact.base import Contact
 from grouser.view import style
 
-Path = str | os.PathLike[str] | None
-
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 """Dashes by curve, for readers who do not see its colour."""
 SPEED = 1.0
 """Speed of travel in a plot, or of the rim for models whose slip ratio is over rim speed [m/s]."""
 
 
-def plot_slip_velocity(contact: Contact, dz: float, wheel: dict[str, Any], path: Path) -> Figure:
+def plot_slip_velocity(contact: Contact, dz: float, wheel: dict[str, Any], path: style.File) -> Figure:
     """f_x/f_z over v_x and f_y/f_z over v_y, the other at rest."""
-    with _picture(path, 1) as (figure, (axes,)):
+    with style.picture(path, 5.0, 4.0) as figure:
+        axes = figure.add_subplot()
         v = np.linspace(-0.4, 0.4, 401)
         for axis, name in enumerate("xy"):
             velocity = np.zeros((len(v), 3))
@@ -36,9 +30,10 @@ def plot_slip_velocity(contact: Contact, dz: float, wheel: dict[str, Any], path:
     return figure
 
 
-def plot_slip(contact: Contact, dz: float, wheel: dict[str, Any], path: Path) -> Figure:
+def plot_slip(contact: Contact, dz: float, wheel: dict[str, Any], path: style.File) -> Figure:
     """f_x/f_z over slip ratio, f_y/f_z over slip angle, and f_z over slip ratio."""
-    with _picture(path, 3) as (figure, (left, middle, right)):
+    with style.picture(path, 15.0, 4.0) as figure:
+        left, middle, right = figure.subplots(1, 3)
         over = "Rω" if contact.slip_by_wheel_speed else "V_x"
         s = np.linspace(-1.0, 1.0, 401)
         for k, degrees in enumerate((0.0, 5.0, 10.0, 20.0, 40.0)):
@@ -58,12 +53,9 @@ def plot_slip(contact: Contact, dz: float, wheel: dict[str, Any], path: Path) ->
 
 def _force_at(contact: Contact, s: FloatArray, angle: FloatArray, dz: float, wheel: dict[str, Any]) -> FloatArray:
     """Force at slip ratios and slip angles, travelling ahead."""
+    r_omega, travel = SPEED * (1.0 + s), np.full_like(s, SPEED)
     if contact.slip_by_wheel_speed:
-        r_omega = np.full_like(s, SPEED)
-        travel = SPEED * (1.0 - s)
-    else:
-        travel = np.full_like(s, SPEED)
-        r_omega = SPEED * (1.0 + s)
+        r_omega, travel = np.full_like(s, SPEED), SPEED * (1.0 - s)
     v = np.stack((travel - r_omega, travel * np.tan(angle), np.zeros_like(s)), axis=-1)
     return contact.force(v, r_omega, dz, **wheel)
 
@@ -72,18 +64,10 @@ def _over(force: FloatArray, normal: FloatArray) -> FloatArray:
     return np.divide(force, normal, out=np.zeros_like(force), where=normal > 0.0)
 
 
-@contextmanager
-def _picture(path: Path, panels: int) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Panels side by side in the look of all pictures."""
-    with style.picture(path, 5.0 * panels, 4.0) as figure:
-        yield figure, [figure.add_subplot(1, panels, 1 + i) for i in range(panels)]
-
-
 def _curve(axes: Axes, k: int, x: FloatArray, y: FloatArray, label: str) -> None:
     axes.plot(x, y, color=style.PALETTE[k], linestyle=STYLES[k], label=label)
 
 
 def _finish(axes: Axes, x: str, y: str) -> None:
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
+    style.label(axes, x=x, y=y)
     axes.legend()

@@ -5,8 +5,6 @@ drawn touching straight below its hub, along the body's z axis, and joints that 
 ground is a plane fitted to the path.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import os
@@ -27,9 +25,9 @@ from grouser.terrain.ground import Terrain
 from grouser.terrain.shapes import plane, slope
 from grouser.vehicles.vehicle import Vehicle
 from grouser.view import arrays
-from grouser.view.page import write_page
+from grouser.view.page import make_page, write_page
 from grouser.view.scene import CHI_SQUARE_95, UncertainPoses, make_scene
-from grouser.view.scene_run import MOST_ROWS, world_frames
+from grouser.view.scene_run import MOST_ROWS, ground_axes, plot, world_frames
 
 PLAIN, MEASURED = "plain odometry", "measured poses"
 MOST_RELIEF = 0.5
@@ -44,51 +42,41 @@ def view_odometry(
     compared: from `grouser.odometry.compare.compare(log, fit)`. name: of its odometry in the legend.
     The world is that of the odometry: it begins at the origin, along x. Of several drives the longest is shown.
     """
-    return write_page(path, lambda: odometry_scene(log, compared, name=name, title=title))
+    return write_page(path, lambda: make_page(odometry_scene(log, compared, name=name, title=title)))
 
 
 def odometry_scene(log: Log, compared: Compared, *, name: str = "odometry", title: str = "") -> dict[str, Any]:
     """The scene of the page, as JSON types."""
     run, judged, vehicle = compared.run, compared.judged, compared.motion.vehicle
     drive = longest_drive(run)
-    rows = thinned(drive)
+    rows = drive[arrays.evenly(len(drive), MOST_ROWS)]
     wheels = wheels_of(log, vehicle, drive)
-    followed = odometry_run(run, vehicle, wheels, rows)
-    runs, names, samples, ways = [followed], [name], [len(drive)], [float(run.path[drive[-1]])]
+    names, odometries = [name], [run]
     if compared.plain is not None and not np.array_equal(compared.plain.position, run.position):
-        runs.append(odometry_run(compared.plain, vehicle, wheels, rows))
-        names.append(PLAIN)
-        samples.append(len(drive))
-        ways.append(float(compared.plain.path[drive[-1]]))
-    odometries = len(runs)
+        names, odometries = [name, PLAIN], [run, compared.plain]
+    runs = [odometry_run(one, vehicle, wheels, rows) for one in odometries]
+    # Samples and length [m] of the whole log, of which some are drawn.
+    about = [(len(drive), float(one.path[drive[-1]])) for one in odometries]
+    followed = runs[0]
     if judged is not None:
-        runs.append(measured_run(run, vehicle, wheels, judged, compared.motion.sensor))
         names.append(MEASURED if judged.has_height else "measured x, y, yaw")
-        samples.append(len(judged.time))
-        ways.append(judged.distance)
+        runs.append(measured_run(run, vehicle, wheels, judged, compared.motion.sensor))
+        about.append((len(judged.time), judged.distance))
 
-    ground = fitted_ground(followed)
-    covariance = covariance_at(run, rows)
-    places = _places(followed, on_plane=ground.kind == "slope")
+    ground, covariance, places = fitted_ground(followed), covariance_at(run, rows), followed.position[:, :2]
+    if ground.kind != "slope":  # far below the wheels: ellipses are drawn where those touch
+        places = np.column_stack([places, followed.contact.point[:, :, 2].mean(axis=1)])
     ellipses = UncertainPoses(places, covariance, name, followed.time)
     drives = int(run.drive[-1]) + 1
     which = f", longest of {drives} drives, from {wheels.time[0]:.0f} s on" if drives > 1 else ""
     title = title or f"{log.name}: {name}{which}"
     scene = make_scene(runs, names=names, ground=ground, poses=ellipses, title=title)
     scene["poses"][0]["total"] = len(drive)
-    for one, known, way in zip(scene["runs"], samples, ways, strict=True):
-        one["rows"], one["distance"] = known, way  # those of the whole log, of which some are drawn
-    if judged is not None:
-        for one, drawn in zip(scene["runs"][:odometries], runs, strict=False):
+    for one, drawn, (samples, length) in zip(scene["runs"], runs, about, strict=True):
+        one |= {"rows": samples, "distance": length}
+        if judged is not None and drawn is not runs[-1]:
             one["plots"].insert(0, _apart(drawn, runs[-1], covariance if drawn is followed else None))
     return scene
-
-
-def _places(run: Run, *, on_plane: bool) -> FloatArray:
-    """Where ellipses are drawn: on the plane, (n, 2), or, if that is far below, where the wheels touch, (n, 3)."""
-    if on_plane:
-        return run.position[:, :2]
-    return np.column_stack([run.position[:, :2], run.contact.point[:, :, 2].mean(axis=1)])
 
 
 def _apart(run: Run, measured: Run, covariance: FloatArray | None) -> dict[str, Any]:
@@ -100,16 +88,8 @@ def _apart(run: Run, measured: Run, covariance: FloatArray | None) -> dict[str, 
     if covariance is not None:
         names.append("half axis of the ellipse")
         curves.append(np.sqrt(CHI_SQUARE_95 * np.linalg.eigvalsh(covariance[:, :2, :2])[:, 1]))
-    return {
-        "key": "apart",
-        "title": "Distance from the measured poses",
-        "unit": "m",
-        "least": 0.01,
-        "names": names,
-        "curves": arrays.single(np.array(curves)),
-        "wholeName": "distance",
-        "whole": arrays.single(distance),
-    }
+    title = "Distance from the measured poses"
+    return plot("apart", title, "m", 0.01, names, np.array(curves), "distance", distance)
 
 
 class Wheels(NamedTuple):
@@ -127,11 +107,6 @@ def longest_drive(run: LogOdometry) -> IntArray:
     """The samples of the drive in which the vehicle went farthest, which is the one that is judged."""
     drive = run.longest_drive
     return np.arange(drive.start, drive.stop, dtype=np.int64)
-
-
-def thinned(rows: IntArray) -> IntArray:
-    """Rows for a page: all, or evenly chosen ones with the first and the last."""
-    return rows[arrays.evenly(len(rows), MOST_ROWS)]
 
 
 def covariance_at(run: LogOdometry, rows: IntArray) -> FloatArray:
@@ -164,11 +139,9 @@ def odometry_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, rows: IntAr
     """The vehicle at the odometry's poses; rows: chosen ones of the drive, its first included."""
     near = rows - rows[0]
     roll, pitch = run.attitude[rows].T
-    R_world_body = from_rpy(roll, pitch, run.yaw[rows])
-    return _run(
-        vehicle, run.time[rows] - wheels.time[0], to_quaternion(R_world_body), run.position[rows], run.twist[rows],
-        wheels.joints[near], wheels.rates[near],
-    )  # fmt: skip
+    turned = to_quaternion(from_rpy(roll, pitch, run.yaw[rows]))
+    state = np.concatenate([turned, run.position[rows], wheels.joints[near]], axis=1)
+    return _run(vehicle, run.time[rows] - wheels.time[0], state, run.twist[rows], wheels.rates[near])
 
 
 def measured_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, judged: Judgement, sensor: Sensor) -> Run:
@@ -193,7 +166,7 @@ def measured_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, judged: Jud
     if not judged.has_height:
         position[:, 2] = np.interp(t, run.time, run.position[:, 2])
 
-    rows = thinned(np.arange(len(t), dtype=np.int64))
+    rows = arrays.evenly(len(t), MOST_ROWS)
     at, R_world_body = t[rows], R_world_body[rows]
     before, after = np.maximum(at - 0.5 * CHORD, t[0]), np.minimum(at + 0.5 * CHORD, t[-1])
 
@@ -205,8 +178,9 @@ def measured_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, judged: Jud
     twist = np.zeros((len(at), 6))
     twist[:, 2] = per_second(t, yaw[:, None])[:, 0]
     twist[:, 3:] = np.einsum("tji,tj->ti", R_world_body, per_second(t, position))
-    joints, rates = _between(at, wheels.time, wheels.joints), per_second(wheels.time, wheels.joints)
-    return _run(vehicle, at - wheels.time[0], to_quaternion(R_world_body), position[rows], twist, joints, rates)
+    joints = _between(at, wheels.time, wheels.joints)
+    state = np.concatenate([to_quaternion(R_world_body), position[rows], joints], axis=1)
+    return _run(vehicle, at - wheels.time[0], state, twist, per_second(wheels.time, wheels.joints))
 
 
 def fitted_ground(run: Run) -> Terrain:
@@ -232,39 +206,25 @@ def _between(t: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:
     return np.stack([np.interp(t, time, column) for column in values.T], axis=1)
 
 
-def _run(
-    vehicle: Vehicle,
-    time: FloatArray,
-    quaternion: FloatArray,
-    position: FloatArray,
-    twist: FloatArray,
-    joints: FloatArray,
-    rates: FloatArray,
-) -> Run:
-    state = np.concatenate([quaternion, position, joints], axis=1)
-    contact = _contacts(vehicle, state, twist, rates)
+def _run(vehicle: Vehicle, time: FloatArray, state: FloatArray, twist: FloatArray, rates: FloatArray) -> Run:
     return Run(
         vehicle=vehicle, time=time, state=state, velocity=np.concatenate([twist, rates], axis=1),
-        command=rates[:, vehicle.arrays.actuated], contact=contact, status=Status.OK, steps=len(time) - 1,
-        dt=float(time[-1] - time[0]) / max(len(time) - 1, 1), model="read from a log, not simulated",
+        command=rates[:, vehicle.arrays.actuated], contact=_contacts(vehicle, state, twist, rates), status=Status.OK,
+        steps=len(time) - 1, dt=float(np.ptp(time)) / max(len(time) - 1, 1), model="read from a log, not simulated",
     )  # fmt: skip
 
 
 def _contacts(vehicle: Vehicle, state: FloatArray, twist: FloatArray, rates: FloatArray) -> ContactRecord:
-    """Contacts below the hubs, and their slip: velocity of the body there less the rim speed.
-
-    Rates of steering and bogies are neglected.
-    """
+    """Contacts below the hubs, and their slip: body velocity less rim speed; rates of steering, bogies neglected."""
     hubs, radius = vehicle.arrays.wheel, vehicle.arrays.radius
     R_world_frame, p_world_frame = world_frames(vehicle, state)
     centre, axle = p_world_frame[:, hubs], R_world_frame[:, hubs][..., 1]
     R_world_body = from_quaternion(state[:, :4])
     normal = np.repeat(R_world_body[:, None, :, 2], len(hubs), axis=1)
-    ahead = np.cross(axle, normal)
-    ahead /= np.maximum(np.linalg.norm(ahead, axis=-1, keepdims=True), 1e-12)
+    R_world_contact = ground_axes(axle, normal)
     point = centre - radius[:, None] * normal
     omega, v = (np.einsum("tij,tj->ti", R_world_body, part)[:, None] for part in (twist[:, :3], twist[:, 3:]))
-    moved = v + np.cross(omega, point - state[:, None, 4:7]) - (radius * rates[:, hubs - 1])[..., None] * ahead
-    axes = np.stack([ahead, np.cross(normal, ahead), normal], axis=-2)
+    rim = (radius * rates[:, hubs - 1])[..., None] * R_world_contact[..., 0]
+    moved = v + np.cross(omega, point - state[:, None, 4:7]) - rim
     nothing = np.zeros(point.shape[:2])
-    return ContactRecord(point, normal, np.einsum("twij,twj->twi", axes, moved), nothing, nothing)
+    return ContactRecord(point, normal, np.einsum("twji,twj->twi", R_world_contact, moved), nothing, nothing)

@@ -3,8 +3,6 @@
 Only the types that a run is written with. Lengths in metres, colours from 0 to 1, quaternions x y z w.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -82,14 +80,8 @@ def schema(kind: str, more: dict[str, str] | None = None) -> Schema:
 def entity(stamp: Message, frame: str, name: str, *, locked: bool = False, **shapes: list[Message]) -> Message:
     """An entity of a scene, with all of Foxglove's fields; it stays until the next of its name."""
     kinds = ("metadata", "arrows", "cubes", "spheres", "cylinders", "lines", "triangles", "texts", "models")
-    return {
-        "timestamp": stamp,
-        "frame_id": frame,
-        "id": name,
-        "lifetime": {"sec": 0, "nsec": 0},
-        "frame_locked": locked,
-        **{kind: shapes.get(kind, []) for kind in kinds},
-    }
+    about = {"timestamp": stamp, "frame_id": frame, "id": name, "lifetime": {"sec": 0, "nsec": 0}}
+    return {**about, "frame_locked": locked, **{kind: shapes.get(kind, []) for kind in kinds}}
 
 
 def towards(vector: FloatArray) -> Message:
@@ -108,16 +100,15 @@ def pose(position: Any, R: FloatArray) -> Message:
 
 def xyz(values: Any) -> Message:
     """Three numbers by name."""
-    x, y, z = (float(v) for v in values)
-    return {"x": x, "y": y, "z": z}
+    return dict(zip("xyz", map(float, values), strict=True))
 
 
 def quaternion(values: Any) -> Message:
     """w x y z, by name."""
-    w, x, y, z = (float(v) for v in values)
-    return {"x": x, "y": y, "z": z, "w": w}
+    w, *xyz = map(float, values)
+    return dict(zip("xyzw", (*xyz, w), strict=True))
 
 
 def color(rgb: tuple[float, float, float]) -> Message:
     """Red, green and blue by name; opaque."""
-    return {"r": rgb[0], "g": rgb[1], "b": rgb[2], "a": 1.0}
+    return dict(zip("rgba", (*rgb, 1.0), strict=True))

@@ -1,12 +1,10 @@
 """A run as an MCAP file: Foxglove's transforms, scene and pose, and plain JSON about wheels and joints."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 
@@ -38,15 +36,12 @@ OWN = {
 }
 """Types of wheels and joints; fields that the model or the wheel does not have are left out."""
 CHANNELS: dict[str, Schema] = {
-    topic: schema(kind, OWN)
-    for topic, kind in {
-        "/tf": "foxglove.FrameTransforms",
-        "/scene": "foxglove.SceneUpdate",
-        "/contacts": "foxglove.SceneUpdate",
-        "/pose": "foxglove.PoseInFrame",
-        "/wheels": "grouser.Wheels",
-        "/joints": "grouser.Joints",
-    }.items()
+    "/tf": schema("foxglove.FrameTransforms"),
+    "/scene": schema("foxglove.SceneUpdate"),
+    "/contacts": schema("foxglove.SceneUpdate"),
+    "/pose": schema("foxglove.PoseInFrame"),
+    "/wheels": schema("grouser.Wheels", OWN),
+    "/joints": schema("grouser.Joints", OWN),
 }
 """Topic → type of its messages.
 
@@ -60,23 +55,11 @@ NODES = 10_000
 """Heights of the patch of ground."""
 SHORTEST = 1e-4
 """Arrows shorter than this [m] are left out."""
-BODY = (0.90, 0.62, 0.0)
-LINK = (0.34, 0.36, 0.40)
-TYRE = (0.13, 0.13, 0.14)
-SPOKE = (0.94, 0.89, 0.26)
-GROUND = (0.85, 0.82, 0.78)
-FORCE = (0.0, 0.45, 0.70)
-SLIP = (0.84, 0.37, 0.0)
-
+BODY, LINK, TYRE, SPOKE = (0.90, 0.62, 0.0), (0.34, 0.36, 0.40), (0.13, 0.13, 0.14), (0.94, 0.89, 0.26)
+GROUND, FORCE, SLIP = (0.85, 0.82, 0.78), (0.0, 0.45, 0.70), (0.84, 0.37, 0.0)
 # A cylinder of Foxglove stands along z; a wheel's axle is y. Rx(−90°) turns z into y.
 R_WHEEL_CYLINDER = rotation.from_rpy(-0.5 * math.pi, 0.0, 0.0)
-
-
-class _Stamped(NamedTuple):
-    topic: str
-    time: int
-    """[ns]."""
-    message: Message
+HERE = pose((0.0, 0.0, 0.0), np.eye(3))
 
 
 def write_mcap(run: Run, path: str | os.PathLike[str], *, start: float = 0.0) -> None:
@@ -87,7 +70,6 @@ def write_mcap(run: Run, path: str | os.PathLike[str], *, start: float = 0.0) ->
     """
     if not isinstance(start, (int, float)) or not 0.0 <= start <= LATEST:
         raise SimulationError(f"start: {start!r:.60} is not between 0 and {LATEST:g} s, counted from 1970")
-    begin = float(start)
     try:
         from mcap.writer import Writer
     except ImportError:
@@ -101,7 +83,7 @@ def write_mcap(run: Run, path: str | os.PathLike[str], *, start: float = 0.0) ->
         channels = {topic: writer.register_channel(topic, "json", known[s["title"]]) for topic, s in CHANNELS.items()}
         about = {"vehicle": run.vehicle.name, "status": str(run.status), "steps": str(run.steps), "dt": repr(run.dt)}
         writer.add_metadata("grouser", {**about, "version": __version__})
-        for topic, time, message in _messages(run, begin):
+        for topic, time, message in _messages(run, float(start)):
             writer.add_message(channels[topic], time, _bytes(message), time)
         writer.finish()
 
@@ -112,19 +94,21 @@ def _bytes(value: Message) -> bytes:
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _messages(run: Run, start: float) -> Iterator[_Stamped]:
-    """State by state; what the vehicle and the ground look like comes before the first."""
+def _messages(run: Run, start: float) -> Iterator[tuple[str, int, Message]]:
+    """Topic, time [ns] and message, state by state; how vehicle and ground look comes before the first."""
     rows = good_rows(run)
     if rows == 0:
         return
     times = [round(start * 1e9) + round(float(t) * 1e9) for t in run.time[:rows]]
     stamps = [{"sec": t // 10**9, "nsec": t % 10**9} for t in times]
-    fixed = _fixed_frame(run)
+    fixed = "world"
+    while any(frame.name == fixed for frame in run.vehicle.frames):
+        fixed = f"fixed_{fixed}"
     R_world_frame, p_world_frame = world_frames(run.vehicle, run.state[:rows])
     rotations, translations = frames_in_parents(run.vehicle, R_world_frame, p_world_frame)
     arrows = _contact_entities(run, R_world_frame, stamps, fixed)
     still = _vehicle_entities(run.vehicle, stamps[0]) + _ground_entity(run, rows, stamps[0], fixed)
-    yield _Stamped("/scene", times[0], {"deletions": [], "entities": still})
+    yield "/scene", times[0], {"deletions": [], "entities": still}
     for t, (time, stamp) in enumerate(zip(times, stamps, strict=True)):
         moved = [
             {
@@ -136,21 +120,13 @@ def _messages(run: Run, start: float) -> Iterator[_Stamped]:
             }
             for i, frame in enumerate(run.vehicle.frames)
         ]
-        yield _Stamped("/tf", time, {"transforms": moved})
-        yield _Stamped("/contacts", time, {"deletions": [], "entities": next(arrows)})
-        yield _Stamped("/wheels", time, {"timestamp": stamp, "wheels": _wheels(run, t)})
-        yield _Stamped("/joints", time, {"timestamp": stamp, "joints": _joints(run, t)})
+        yield "/tf", time, {"transforms": moved}
+        yield "/contacts", time, {"deletions": [], "entities": next(arrows)}
+        yield "/wheels", time, {"timestamp": stamp, "wheels": _wheels(run, t)}
+        yield "/joints", time, {"timestamp": stamp, "joints": _joints(run, t)}
         # After the joints: a reader of logs assigns a pose to the sample before it.
         pose = {"position": moved[0]["translation"], "orientation": moved[0]["rotation"]}
-        yield _Stamped("/pose", time, {"timestamp": stamp, "frame_id": fixed, "pose": pose})
-
-
-def _fixed_frame(run: Run) -> str:
-    """What the fixed frame is called: world, unless the vehicle has a frame of that name."""
-    name = "world"
-    while any(frame.name == name for frame in run.vehicle.frames):
-        name = f"fixed_{name}"
-    return name
+        yield "/pose", time, {"timestamp": stamp, "frame_id": fixed, "pose": pose}
 
 
 def _wheels(run: Run, t: int) -> list[Message]:
@@ -172,15 +148,8 @@ def _wheels(run: Run, t: int) -> list[Message]:
 
 
 def _joints(run: Run, t: int) -> list[Message]:
-    return [
-        {
-            "name": name,
-            "position": float(run.joints[t, j]),
-            "rate": float(run.velocity[t, 6 + j]),
-            **_driven(run, t, name),
-        }
-        for j, name in enumerate(run.vehicle.joints)
-    ]
+    found = zip(run.vehicle.joints, run.joints[t].tolist(), run.joint_rates[t].tolist(), strict=True)
+    return [{"name": name, "position": x, "rate": rate, **_driven(run, t, name)} for name, x, rate in found]
 
 
 def _driven(run: Run, t: int, name: str) -> Message:
@@ -199,70 +168,51 @@ def _vehicle_entities(vehicle: Vehicle, stamp: Message) -> list[Message]:
         cubes, cylinders = [], []
         for shape in frame["shapes"]:
             if shape["kind"] == "wheel":
-                cylinders.append(_wheel(shape))
-                cubes.append(_spoke(shape))
+                radius, width = shape["radius"], shape["width"]
+                size = (2.0 * radius, 2.0 * radius, width)
+                tyre = _solid(pose((0.0, 0.0, 0.0), R_WHEEL_CYLINDER), size, TYRE, bottom_scale=1.0, top_scale=1.0)
+                cylinders.append(tyre)
+                # A bar across a wheel, a little wider than it, by which its spin is seen.
+                cubes.append(_solid(HERE, (1.6 * radius, 1.04 * width, 0.15 * radius), SPOKE))
             elif shape["kind"] == "beam":
-                cubes.append(_beam(shape))
+                start, end = np.array(shape["from"]), np.array(shape["to"])
+                middle = {"position": xyz(0.5 * (start + end)), "orientation": foxglove.towards(end - start)}
+                length, thickness = np.linalg.norm(end - start), shape["thickness"]
+                cubes.append(_solid(middle, (length, thickness, thickness), LINK))
             else:
-                color = BODY if shape["kind"] == "body" else LINK
-                axes = np.reshape(shape["axes"], (3, 3))
-                cubes.append(
-                    {"pose": pose(shape["centre"], axes), "size": xyz(shape["size"]), "color": foxglove.color(color)}
-                )
+                place = pose(shape["centre"], np.reshape(shape["axes"], (3, 3)))
+                cubes.append(_solid(place, shape["size"], BODY if shape["kind"] == "body" else LINK))
         if cubes or cylinders:
-            entities.append(
-                entity(stamp, frame["name"], f"frame {frame['name']}", locked=True, cubes=cubes, cylinders=cylinders)
-            )
+            name = frame["name"]
+            entities.append(entity(stamp, name, f"frame {name}", locked=True, cubes=cubes, cylinders=cylinders))
     return entities
 
 
-def _wheel(shape: Message) -> Message:
-    across = 2.0 * shape["radius"]
-    return {
-        "pose": pose((0.0, 0.0, 0.0), R_WHEEL_CYLINDER),
-        "size": xyz((across, across, shape["width"])),
-        "bottom_scale": 1.0,
-        "top_scale": 1.0,
-        "color": foxglove.color(TYRE),
-    }
-
-
-def _spoke(shape: Message) -> Message:
-    """A bar across a wheel, a little wider than it, by which its spin is seen."""
-    size = (1.6 * shape["radius"], 1.04 * shape["width"], 0.15 * shape["radius"])
-    return {"pose": pose((0.0, 0.0, 0.0), np.eye(3)), "size": xyz(size), "color": foxglove.color(SPOKE)}
-
-
-def _beam(shape: Message) -> Message:
-    start, end = np.array(shape["from"]), np.array(shape["to"])
-    size = (float(np.linalg.norm(end - start)), shape["thickness"], shape["thickness"])
-    middle = {"position": xyz(0.5 * (start + end)), "orientation": foxglove.towards(end - start)}
-    return {"pose": middle, "size": xyz(size), "color": foxglove.color(LINK)}
+def _solid(place: Message, size: Any, rgb: tuple[float, float, float], **more: float) -> Message:
+    return {"pose": place, "size": xyz(size), **more, "color": foxglove.color(rgb)}
 
 
 def _ground_entity(run: Run, rows: int, stamp: Message, fixed: str) -> list[Message]:
-    """The ground under and around the path, as triangles that face up; none where the run has no ground.
-
-    Cells that the map does not cover are left out.
-    """
+    """The ground under and around the path, as triangles that face up, where the run has one and its map covers it."""
     if run.ground is None:
         return []
     margin = vehicle_size(run.vehicle)
     points = run.contact.point[:rows].reshape(-1, 3)
-    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
-    patch = sample_patch(run.ground, (float(low[0]), float(high[0]), float(low[1]), float(high[1])), NODES)
+    (xmin, ymin, _), (xmax, ymax, _) = (points.min(axis=0) - margin).tolist(), (points.max(axis=0) + margin).tolist()
+    patch = sample_patch(run.ground, (xmin, xmax, ymin, ymax), NODES)
     if patch is None:
         return []
-    corner = np.arange(patch.sample.height.size).reshape(patch.sample.height.shape)
+    along, across, sample = patch
+    corner = np.arange(sample.height.size).reshape(sample.height.shape)
     a, b, c, d = (part.ravel() for part in (corner[:-1, :-1], corner[:-1, 1:], corner[1:, :-1], corner[1:, 1:]))
-    inside = patch.sample.inside.ravel()
+    inside = sample.inside.ravel()
     whole = inside[a] & inside[b] & inside[c] & inside[d]
     if not whole.any():
         return []
-    x, y = np.meshgrid(patch.x, patch.y)
+    x, y = np.meshgrid(along, across)
     triangles = {
-        "pose": pose((0.0, 0.0, 0.0), np.eye(3)),
-        "points": [xyz(p) for p in np.stack([x, y, patch.sample.height], axis=-1).reshape(-1, 3)],
+        "pose": HERE,
+        "points": [xyz(p) for p in np.stack([x, y, sample.height], axis=-1).reshape(-1, 3)],
         "color": foxglove.color(GROUND),
         "colors": [],
         "indices": np.stack([a, b, c, c, b, d], axis=1)[whole].ravel().tolist(),
@@ -279,8 +229,7 @@ def _contact_entities(
     """
     rows = len(R_world_frame)
     R_world_contact = contact_axes(run, np.arange(rows, dtype=np.int64), R_world_frame)
-    radius = float(run.vehicle.arrays.radius.mean())
-    share = run.vehicle.mass * GRAVITY / run.vehicle.n_wheels
+    radius, share = float(run.vehicle.arrays.radius.mean()), run.vehicle.mass * GRAVITY / run.vehicle.n_wheels
     length = 2.0 * radius / share if share > 0.0 else 0.0
     slip = run.contact.velocity[:rows] * (1.0, 1.0, 0.0)  # in the ground plane
     groups = [("slip", SLIP, 1.0, "m/s", in_world(R_world_contact, slip))]

@@ -1,9 +1,6 @@
 """Picture of odometry along a log: the path with ellipses, the heights, and the yaw error over time."""
 
-from __future__ import annotations
-
 import math
-import os
 from itertools import pairwise
 
 import numpy as np
@@ -20,19 +17,14 @@ from grouser.view import style
 ELLIPSES = 12
 """Drawn along a path, evenly spaced."""
 PARTS = 2000
-"""A curve of more than 8 points per part is drawn by the first point and the extremes of each part.
-
-A part is narrower than a dot, and every peak stays.
-"""
+"""A curve of more than 8 points per part, each narrower than a dot, is drawn by its first point and its extremes."""
 FINE = 10
-"""Factor of the number of parts for a path seen from above, where a part is wider than a dot."""
+"""Times as many parts for a path seen from above, where a part is wider than a dot."""
 DASHES = (0, (5, 2.5))
 MEASURED, ESTIMATED = style.BLACK, style.BLUE
 
 
-def plot_odometry(
-    run: LogOdometry, judged: Judgement, path: str | os.PathLike[str] | None = None, *, title: str = ""
-) -> Figure:
+def plot_odometry(run: LogOdometry, judged: Judgement, path: style.File = None, *, title: str = "") -> Figure:
     """Paths of odometry and poses from above, with 95 % ellipses; height along the path; yaw error over time."""
     with style.picture(path, 11.0, 9.0, title=title) as figure:
         grid = figure.add_gridspec(2, 2, height_ratios=[2.1, 1.0])
@@ -50,18 +42,14 @@ def plot_odometry(
 
 
 def _draw_path(axes: Axes, judged: Judgement) -> None:
-    measured, estimate = (
-        way[shown(way[:, 0], way[:, 1], fine=FINE), :2].T for way in (judged.measured, judged.estimate)
-    )
-    axes.plot(*measured, color=MEASURED, lw=1.8, zorder=2)
-    axes.plot(*estimate, color=ESTIMATED, lw=1.6, ls=DASHES, zorder=3)
+    both = [way[shown(way[:, 0], way[:, 1], fine=FINE), :2].T for way in (judged.measured, judged.estimate)]
+    axes.plot(*both[0], color=MEASURED, lw=1.8, zorder=2)
+    axes.plot(*both[1], color=ESTIMATED, lw=1.6, ls=DASHES, zorder=3)
     axes.plot(*judged.measured[0, :2], marker="o", ms=6, mfc="white", mec=style.INK, zorder=5)
     for k in _evenly(judged.measured, ELLIPSES):
-        axes.add_patch(
-            style.ellipse(judged.covariance[k, :2, :2], judged.estimate[k, :2], edgecolor=ESTIMATED, lw=1.0, zorder=3)
-        )
-        both = np.stack([judged.estimate[k, :2], judged.measured[k, :2]])
-        axes.plot(*both.T, color=style.VERMILLION, lw=1.0, zorder=4)
+        here, covariance = judged.estimate[k, :2], judged.covariance[k, :2, :2]
+        axes.add_patch(style.ellipse(covariance, here, edgecolor=ESTIMATED, lw=1.0, zorder=3))
+        axes.plot(*zip(here, judged.measured[k, :2], strict=True), color=style.VERMILLION, lw=1.0, zorder=4)
     axes.autoscale_view()
     axes.set_aspect("equal", adjustable="datalim")
     words = f"{judged.distance:.0f} m, end error {judged.end_error:.2f} m"
@@ -69,12 +57,11 @@ def _draw_path(axes: Axes, judged: Judgement) -> None:
 
 
 def _draw_heights(axes: Axes, run: LogOdometry, judged: Judgement) -> None:
-    way = np.interp(judged.time, run.time, run.path)
-    sigma = np.sqrt(np.maximum(judged.covariance[:, 2, 2], 0.0))
-    z, measured = judged.estimate[:, 2], judged.measured[:, 2]
-    rows = shown(z, z - 2.0 * sigma, z + 2.0 * sigma, measured)
-    way, sigma, z, measured = way[rows], sigma[rows], z[rows], measured[rows]
-    axes.fill_between(way, z - 2.0 * sigma, z + 2.0 * sigma, color=ESTIMATED, alpha=0.18, lw=0)
+    way, z, measured = np.interp(judged.time, run.time, run.path), judged.estimate[:, 2], judged.measured[:, 2]
+    reach = 2.0 * np.sqrt(np.maximum(judged.covariance[:, 2, 2], 0.0))
+    rows = shown(z, z - reach, z + reach, measured)
+    way, reach, z, measured = way[rows], reach[rows], z[rows], measured[rows]
+    axes.fill_between(way, z - reach, z + reach, color=ESTIMATED, alpha=0.18, lw=0)
     axes.plot(way, z, color=ESTIMATED, lw=1.4, ls=DASHES)
     words = "Height: not in the poses"
     if judged.height_rms is not None:
@@ -96,10 +83,7 @@ def _draw_yaw(axes: Axes, judged: Judgement) -> None:
 
 
 def shown(*curves: FloatArray, fine: int = 1) -> IntArray:
-    """Which of n points are drawn, rising: all, or of many those where one of the curves, (n,) each, is extreme.
-
-    Extreme in one of `PARTS` equal parts, or `fine` times as many.
-    """
+    """Which of n points are drawn: all, or those where a curve (n,) is extreme in one of `fine` × `PARTS` parts."""
     n, parts = len(curves[0]), fine * PARTS
     if n <= 8 * parts:
         return np.arange(n, dtype=np.int64)

@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,16 +49,14 @@ def view_runs(
     for run in several:
         if not isinstance(run, Run):
             raise GrouserError(f"runs: {run!r:.60} is not a run; use what gr.simulate returns")
-    return write_page(
-        path,
-        lambda: make_scene(several, names=names, fan=fan, ground=ground, poses=poses, meshes=meshes, title=title),
-    )
+    look: Any = {"names": names, "fan": fan, "ground": ground, "poses": poses, "meshes": meshes, "title": title}
+    return write_page(path, lambda: make_page(make_scene(several, **look)))
 
 
-def write_page(path: str | os.PathLike[str], scene: Callable[[], Mapping[str, Any]]) -> Path:
-    """Write the page of a scene, whole or not at all; the scene is made after the name is checked."""
-    check_page(path)
-    text = make_page(scene())
+def write_page(path: str | os.PathLike[str], make: Callable[[], str], what: str = "page to view") -> Path:
+    """Write a page, whole or not at all; it is made after its name is checked."""
+    check_page(path, what)
+    text = make()
     write_whole(path, lambda file: file.write(text.encode()), GrouserError)
     return Path(path)
 
@@ -76,27 +75,20 @@ def make_page(scene: Mapping[str, Any]) -> str:
     """
     script, style = _part("viewer.js"), _part("viewer.css")
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:; "
+        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    parts = {
-        "policy": policy,
-        "title": html.escape(str(scene["title"])),
-        "style": style,
-        "scene": _json(scene),
-        "script": script,
-    }
+    # JSON that cannot end the element it stands in, whatever the names are.
+    text = json.dumps(scene, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    text = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    title = html.escape(str(scene["title"]))
+    parts = {"policy": policy, "title": title, "style": style, "scene": text, "script": script}
     page = _part("page.html")
     for name in parts:
         if page.count(f"{{{{{name}}}}}") != 1:
             raise GrouserError(f"the viewer's page.html has no place for {name}; run: make viewer")
     # One pass over the template: inserted text is not searched for places.
-    pieces = page.split("{{")
-    filled = [pieces[0]]
-    for piece in pieces[1:]:
-        name, _, rest = piece.partition("}}")
-        filled += [parts[name], rest]
-    return "".join(filled)
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], page)
 
 
 def _part(name: str) -> str:
@@ -106,11 +98,6 @@ def _part(name: str) -> str:
         raise GrouserError(f"{VIEWER / name}: is missing; build the viewer with: make viewer") from None
 
 
-def _hash(text: str) -> str:
+def digest(text: str) -> str:
+    """A text as a page's policy names it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
-
-
-def _json(scene: Mapping[str, Any]) -> str:
-    """JSON that cannot end the element it stands in, whatever the names are."""
-    text = json.dumps(scene, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -11,31 +10,34 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.lines import Line2D
+from matplotlib.patches import Polygon
 
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
+from grouser.kinematics import frame_poses
 from grouser.simulation import Rollouts, Run, Status
 from grouser.terrain import Terrain
-from grouser.view import arrays, colours, style, topview
+from grouser.view import arrays, colours, style
 from grouser.view.account import Account
 from grouser.view.scene_ground import Box, surroundings
 
-Path = str | os.PathLike[str]
-
 DASHES = (0, (5, 4))
-LEAST_SLIP = 0.1
+LEAST_SLIP, LEAST_ANGLE, LEAST_HEIGHT = 0.1, 0.2, 0.2
 """Smallest range of slip speed [cm/s], angle [°] and height error [mm] in a picture: rounding errors stay flat."""
-LEAST_ANGLE = 0.2
-LEAST_HEIGHT = 0.2
+NODES = 360
+"""Ground samples along the longer side of a picture."""
+LIGHT = np.array([-0.5, 0.5, 0.7]) / math.sqrt(0.99)
+"""Where the light comes from: the upper left, as on maps."""
 MOST_PATHS = 2000
 """Paths of a fan that are drawn; of more, evenly chosen ones."""
 
 
-def plot_run(run: Run, path: Path | None = None, *, commanded: Run | None = None) -> Figure:
+def plot_run(run: Run, path: style.File = None, *, commanded: Run | None = None) -> Figure:
     """One run: top view with ground and contact tracks; slip, attitude and height errors over time.
 
     `commanded` is the same command on flat ground, drawn dashed. Saved if a path is given (.png, .svg or .pdf).
@@ -48,21 +50,27 @@ def plot_run(run: Run, path: Path | None = None, *, commanded: Run | None = None
     with style.picture(path, 13.0, top + 3.4 if wide else 7.6) as figure:
         if wide:
             grid = GridSpec(2, 3, figure=figure, height_ratios=[top, 2.9])
-            places = [grid[0, :], grid[1, 0], grid[1, 1], grid[1, 2]]
+            places = [grid[0, :], *(grid[1, i] for i in range(3))]
         else:
             grid = GridSpec(3, 2, figure=figure, width_ratios=[1.25, 1.0])
-            places = [grid[:, 0], grid[0, 1], grid[1, 1], grid[2, 1]]
+            places = [grid[:, 0], *(grid[i, 1] for i in range(3))]
         above, slip, attitude, height = (figure.add_subplot(place) for place in places)
         _draw_run(above, run, commanded, box)
-        _draw_slip(slip, run)
-        _draw_attitude(attitude, run)
-        _draw_height_error(height, run)
+        _draw_curves(slip, run, 100.0 * run.contact.slip_speed)
+        slip.set_ylim(0.0, max(slip.get_ylim()[1], LEAST_SLIP))
+        style.label(slip, x="time [s]", y="slip speed [cm/s]", title="Slip at the wheels")
+        _draw_curves(attitude, run, np.degrees(run.rpy), LEAST_ANGLE, (style.BLUE, style.ORANGE, style.BLACK), 1.4)
+        labels = ("roll", "pitch", "yaw")
+        attitude.legend(attitude.lines, labels, ncols=3, loc="best", handlelength=1.2, columnspacing=1.0)
+        style.label(attitude, x="time [s]", y="angle [°]", title="Attitude")
+        _draw_curves(height, run, 1000.0 * run.contact.height_error, LEAST_HEIGHT)
+        style.label(height, x="time [s]", y="Δz [mm]", title="Height error (below 0 is in the ground)")
     return figure
 
 
 def plot_runs(
     runs: Sequence[Run],
-    path: Path | None = None,
+    path: style.File = None,
     *,
     commanded: Sequence[Run | None] | None = None,
     accounts: Sequence[Account | None] | None = None,
@@ -85,11 +93,15 @@ def plot_runs(
         grid = GridSpec(len(runs), 1, figure=figure, height_ratios=heights)
         for i, (run, goal, tale, box) in enumerate(zip(runs, wanted, told, boxes, strict=True)):
             _draw_slipping(figure.add_subplot(grid[i]), run, goal, tale, box)
-        figure.legend(handles=_slipping_legend(any(wanted)), loc="outside lower center", ncols=4, handlelength=2.6)
+        handles = [Line2D([], [], color=style.BLACK, lw=2.0, label="path of the body")]
+        if any(wanted):
+            handles.append(Line2D([], [], color=style.INK, ls=DASHES, lw=1.3, label="as commanded, on flat ground"))
+        handles.append(Line2D([], [], color=style.SLIP(0.35), lw=2.0, label="contact tracks, coloured by slip"))
+        figure.legend(handles=handles, loc="outside lower center", ncols=4, handlelength=2.6)
     return figure
 
 
-def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path | None = None) -> Figure:
+def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: style.File = None) -> Figure:
     """A fan of rollouts seen from above, coloured by how each ended; needs recorded states (`every=…`)."""
     if rollouts.state.shape[1] < 2:
         raise GrouserError("these rollouts kept only their last states; roll out with every=… to draw their paths")
@@ -100,7 +112,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
     tall = (box[3] - box[2]) / (box[1] - box[0])
     with style.picture(path, 1.6 + 8.0 / max(tall, 1.0), 0.9 + 8.0 * min(max(tall, 0.3), 1.0)) as figure:
         axes = figure.add_subplot()
-        image = topview.draw_ground(axes, ground, box)
+        image = draw_ground(axes, ground, box)
         counts = rollouts.counts()
         handles = []
         faint = min(0.8, max(0.12, 60.0 / len(chosen)))
@@ -122,7 +134,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
     return figure
 
 
-def plot_forces(run: Run, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_forces(run: Run, path: style.File = None) -> Figure:
     """Normal and tangential forces on the wheels, power of actuators and ground, energy; saved if a path is given."""
     force, solver, power = run.contact.force, run.solver, run.power
     if force is None or solver is None or power is None or len(run.time) == 0:
@@ -130,14 +142,13 @@ def plot_forces(run: Run, path: str | os.PathLike[str] | None = None) -> Figure:
     with style.picture(path, 12.0, 6.6) as figure:
         (normal, along), (powers, energy) = figure.subplots(2, 2, sharex=True)
         for w, name in enumerate(run.vehicle.wheels):
-            colour = style.PALETTE[w % len(style.PALETTE)]
+            colour = _wheel_colour(w)
             normal.plot(run.time, force[:, w, 2], color=colour, lw=1.1, label=style.plain(name))
             along.plot(run.time, np.hypot(force[:, w, 0], force[:, w, 1]), color=colour, lw=1.1)
         powers.plot(run.time, power.sum(axis=1), color=style.BLUE, label="of the actuators")
         if run.contact.power is not None:
-            powers.plot(
-                run.time, run.contact.power.sum(axis=1), color=style.VERMILLION, label="of the ground on wheels"
-            )
+            taken = run.contact.power.sum(axis=1)
+            powers.plot(run.time, taken, color=style.VERMILLION, label="of the ground on wheels")
         energy.plot(run.time, solver.kinetic, color=style.BLUE, label="kinetic")
         raised = solver.potential - solver.potential[0]
         energy.plot(run.time, raised, color=style.ORANGE, ls="--", label="potential, since the start")
@@ -147,35 +158,76 @@ def plot_forces(run: Run, path: str | os.PathLike[str] | None = None) -> Figure:
         style.label(energy, x="time [s]", y="energy [J]", title="Energy")
         for axes in (powers, energy):
             axes.legend()
-        _wheel_legend(figure, normal)
+        figure.legend(handles=normal.lines, loc="outside lower center", ncols=min(len(normal.lines), 8))
     return figure
 
 
-def _wheel_legend(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 8))
+def draw_ground(axes: Axes, ground: Terrain | None, box: Box) -> Any:
+    """Shade the ground in a box, with contours; returns the image, or None where there is nothing to show."""
+    xmin, xmax, ymin, ymax = box
+    axes.set(xlim=(xmin, xmax), ylim=(ymin, ymax), aspect="equal")
+    axes.grid(False)
+    if ground is None:
+        return None
+    longest = max(xmax - xmin, ymax - ymin)
+    nx, ny = (max(int(NODES * side / longest), 24) for side in (xmax - xmin, ymax - ymin))
+    x, y = np.linspace(xmin, xmax, nx), np.linspace(ymin, ymax, ny)
+    sample = ground.sample(x[None, :], y[:, None])
+    height = np.ma.masked_where(~sample.inside, sample.height)
+    if height.count() == 0:
+        return None
+    low, high = float(height.min()), float(height.max())
+    look: dict[str, Any] = {"origin": "lower", "extent": box, "interpolation": "bilinear"}
+    image = axes.imshow(height, cmap=style.GROUND, norm=Normalize(low, max(high, low + 1e-3)), zorder=0, **look)
+    if high - low > 1e-6:
+        shadow = np.where(sample.inside, (LIGHT[2] - sample.normal @ LIGHT) / LIGHT[2], 0.0)
+        cover = np.where((shadow > 0.0)[..., None], (0.25, 0.21, 0.15, 0.0), (1.0, 1.0, 1.0, 0.0))
+        cover[..., 3] = np.clip(0.4 * np.abs(shadow), 0.0, 0.3)
+        axes.imshow(cover, zorder=0.1, **look)
+        axes.contour(x, y, height, levels=6, colors="#9C8F7C", linewidths=0.45, alpha=0.6, zorder=0.2)
+    return image
+
+
+def draw_bar(axes: Axes, source: Any, words: str) -> None:
+    """A colour bar exactly as tall as the view."""
+    bar = axes.figure.colorbar(source, cax=axes.inset_axes((1.012, 0.0, 0.011, 1.0)))
+    bar.ax.grid(False)
+    bar.set_label(words)
+    bar.outline.set_visible(False)
+
+
+def draw_vehicle(axes: Axes, run: Run, row: int, *, colour: str = style.INK, alpha: float = 1.0) -> None:
+    """The wheels of a vehicle as it stands, each turned as it is steered, and the lines that join them."""
+    vehicle = run.vehicle
+    R_world_frame, p_world_frame = frame_poses(vehicle, run.state[row])
+    body = p_world_frame[0, :2]
+    for frame in vehicle.arrays.wheel:
+        shape, centre = vehicle.frames[int(frame)], p_world_frame[frame, :2]
+        radius = shape.radius or 0.0
+        half_width = 0.5 * (shape.width or 0.4 * radius)
+        ahead = np.cross(R_world_frame[frame][:, 1], (0.0, 0.0, 1.0))[:2]
+        ahead = ahead / max(float(np.hypot(*ahead)), 1e-9)
+        along, across = radius * ahead, half_width * np.array([-ahead[1], ahead[0]])
+        corners = [centre + s * along + t * across for s, t in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
+        axes.plot(*np.stack([body, centre], axis=1), color=colour, lw=1.0, alpha=0.55 * alpha, zorder=5)
+        axes.add_patch(Polygon(corners, facecolor=colour, edgecolor="white", lw=0.5, alpha=alpha, zorder=6))
+    axes.plot(*body, marker="o", ms=3.5, color=colour, alpha=alpha, zorder=6)
 
 
 def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
-    image = topview.draw_ground(axes, run.ground, box)
+    image = draw_ground(axes, run.ground, box)
     for w, name in enumerate(run.vehicle.wheels):
-        topview.draw_path(
-            axes, run.contact.point[:, w], color=_wheel_colour(w), lw=1.1, label=style.plain(name), zorder=3
-        )
+        track = run.contact.point[:, w, :2].T
+        axes.plot(*track, color=_wheel_colour(w), lw=1.1, label=style.plain(name), zorder=3)
     if commanded is not None:
-        topview.draw_path(
-            axes, commanded.position, color=style.INK, ls=DASHES, lw=1.2, label="commanded, flat ground", zorder=4
-        )
-    topview.draw_path(axes, run.position, color=style.BLACK, lw=2.0, label="body", zorder=4.5)
-    topview.draw_vehicle(axes, run, 0, colour=style.FAINT)
-    topview.draw_vehicle(axes, run, -1)
+        path = commanded.position[:, :2].T
+        axes.plot(*path, color=style.INK, ls=DASHES, lw=1.2, label="commanded, flat ground", zorder=4)
+    axes.plot(*run.position[:, :2].T, color=style.BLACK, lw=2.0, label="body", zorder=4.5)
+    draw_vehicle(axes, run, 0, colour=style.FAINT)
+    draw_vehicle(axes, run, -1)
     ended = "" if run.status is Status.OK else f" · {str(run.status).replace('_', ' ')}: {run.status.meaning}"
-    style.label(
-        axes,
-        x="x [m]",
-        y="y [m]",
-        title=f"{run.vehicle.name} · {run.steps * run.dt:g} s · {run.distance:.2f} m driven{ended}",
-    )
+    words = f"{run.vehicle.name} · {run.steps * run.dt:g} s · {run.distance:.2f} m driven{ended}"
+    style.label(axes, x="x [m]", y="y [m]", title=words)
     # Below the axis label, whose distance is in points whatever the shape of the view.
     axes.legend(
         loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=4.0, ncols=9, columnspacing=1.2, handlelength=1.6
@@ -183,97 +235,67 @@ def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
     _height_bar(axes, image)
 
 
-def _draw_slip(axes: Axes, run: Run) -> None:
-    for w, name in enumerate(run.vehicle.wheels):
-        axes.plot(
-            run.time, 100.0 * run.contact.slip_speed[:, w], color=_wheel_colour(w), lw=1.1, label=style.plain(name)
-        )
-    _time_axis(axes, run)
-    axes.set_ylim(0.0, max(axes.get_ylim()[1], LEAST_SLIP))
-    style.label(axes, x="time [s]", y="slip speed [cm/s]", title="Slip at the wheels")
-
-
-def _draw_attitude(axes: Axes, run: Run) -> None:
-    angles = np.degrees(run.rpy)
-    for i, (name, colour) in enumerate((("roll", style.BLUE), ("pitch", style.ORANGE), ("yaw", style.BLACK))):
-        axes.plot(run.time, angles[:, i], color=colour, label=name)
-    _time_axis(axes, run)
-    _span_at_least(axes, LEAST_ANGLE)
-    axes.legend(ncols=3, loc="best", handlelength=1.2, columnspacing=1.0)
-    style.label(axes, x="time [s]", y="angle [°]", title="Attitude")
-
-
-def _draw_height_error(axes: Axes, run: Run) -> None:
-    for w in range(run.vehicle.n_wheels):
-        axes.plot(run.time, 1000.0 * run.contact.height_error[:, w], color=_wheel_colour(w), lw=1.1)
-    _time_axis(axes, run)
-    _span_at_least(axes, LEAST_HEIGHT)
-    style.label(axes, x="time [s]", y="Δz [mm]", title="Height error (below 0 is in the ground)")
+def _draw_curves(
+    axes: Axes,
+    run: Run,
+    curves: FloatArray,
+    least: float = 0.0,
+    colours: Sequence[str] = style.PALETTE,
+    lw: float = 1.1,
+) -> None:
+    """Curves (T, k) over time. The vertical axis spans at least `least`: rounding errors of a constant stay flat."""
+    for i, curve in enumerate(curves.T):
+        axes.plot(run.time, curve, color=colours[i % len(colours)], lw=lw)
+    axes.set_xlim(0.0, max(float(run.time[-1]), 1e-9))
+    axes.margins(y=0.08)
+    low, high = axes.get_ylim()
+    more = max(0.0, least - (high - low))
+    axes.set_ylim(low - 0.5 * more, high + 0.5 * more)
 
 
 def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | None, box: Box) -> None:
-    image = topview.draw_ground(axes, run.ground, box)
+    image = draw_ground(axes, run.ground, box)
     slip = run.contact.slip_speed
     norm = Normalize(0.0, max(float(np.quantile(slip, 0.98)), 1e-3))
+    points = run.contact.point[:, :, :2]
     for w in range(run.vehicle.n_wheels):
-        topview.draw_slip_track(axes, run.contact.point[:, w], slip[:, w], norm)
+        pieces = list(np.stack([points[:-1, w], points[1:, w]], axis=1))
+        track = LineCollection(pieces, cmap=style.SLIP, norm=norm, linewidths=2.0, zorder=3, capstyle="round")
+        track.set_array(0.5 * (slip[1:, w] + slip[:-1, w]))
+        axes.add_collection(track)
     if commanded is not None:
-        topview.draw_path(axes, commanded.position, color=style.INK, ls=DASHES, lw=1.3, zorder=4)
-        topview.draw_vehicle(axes, commanded, -1, colour=style.FAINT, alpha=0.6)
-    topview.draw_path(axes, run.position, color=style.BLACK, lw=2.0, zorder=4.5)
-    topview.draw_vehicle(axes, run, 0)
-    topview.draw_vehicle(axes, run, -1)
+        axes.plot(*commanded.position[:, :2].T, color=style.INK, ls=DASHES, lw=1.3, zorder=4)
+        draw_vehicle(axes, commanded, -1, colour=style.FAINT, alpha=0.6)
+    axes.plot(*run.position[:, :2].T, color=style.BLACK, lw=2.0, zorder=4.5)
+    draw_vehicle(axes, run, 0)
+    draw_vehicle(axes, run, -1)
     style.label(axes, x="x [m]", y="y [m]")
-    topview.draw_bar(axes, ScalarMappable(norm, style.SLIP), "slip speed [m/s]")
+    draw_bar(axes, ScalarMappable(norm, style.SLIP), "slip speed [m/s]")
+    aside: Any = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
     if tale is None:
         axes.set_title(style.plain(run.vehicle.name))
     else:
         why = textwrap.fill("because " + "; ".join(tale.reasons()), 165) if tale.reasons() else ""
         lines = why.count("\n") + 1 if why else 0
         axes.set_title(style.plain(tale.headline()), pad=6 + 13 * lines)
-        note = axes.annotate(
-            style.plain(why), (0.0, 1.0), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize=9,
-            va="bottom",
-        )  # fmt: skip
+        note = axes.annotate(style.plain(why), (0.0, 1.0), (0, 5), fontsize=9, **aside)
         note.set_in_layout(False)  # or a long line would squeeze the view
     if image is not None and run.ground is not None:
         low, high = image.get_clim()
-        axes.annotate(
-            style.plain(f"{run.ground.description}; here {low:+.2f} to {high:+.2f} m".replace("-", "−")),
-            (1.0, 0.0), (-5, 5), xycoords="axes fraction", textcoords="offset points",
-            fontsize=8, color="#5C5243", ha="right", va="bottom", zorder=7,
-            bbox={"facecolor": "white", "alpha": 0.7, "lw": 0, "pad": 1.5},
-        )  # fmt: skip
-
-
-def _slipping_legend(with_commanded: bool) -> list[Line2D]:
-    handles = [Line2D([], [], color=style.BLACK, lw=2.0, label="path of the body")]
-    if with_commanded:
-        handles.append(Line2D([], [], color=style.INK, ls=DASHES, lw=1.3, label="as commanded, on flat ground"))
-    handles.append(Line2D([], [], color=style.SLIP(0.35), lw=2.0, label="contact tracks, coloured by slip"))
-    return handles
+        words = f"{run.ground.description}; here {low:+.2f} to {high:+.2f} m".replace("-", "−")
+        box_look = {"facecolor": "white", "alpha": 0.7, "lw": 0, "pad": 1.5}
+        look: Any = {"fontsize": 8, "color": "#5C5243", "ha": "right", "zorder": 7, "bbox": box_look, **aside}
+        axes.annotate(style.plain(words), (1.0, 0.0), (-5, 5), **look)
 
 
 def _height_bar(axes: Axes, image: Any) -> None:
     if image is not None and np.ptp(image.get_clim()) > 2e-3:
-        topview.draw_bar(axes, image, "ground height [m]")
+        draw_bar(axes, image, "ground height [m]")
 
 
 def _drawn(run: Run, commanded: Run | None) -> list[FloatArray]:
     """All points that a view of a run must show."""
     return [p for r in (run, commanded) if r is not None for p in (r.contact.point, r.position)]
-
-
-def _time_axis(axes: Axes, run: Run) -> None:
-    axes.set_xlim(0.0, max(float(run.time[-1]), 1e-9))
-    axes.margins(y=0.08)
-
-
-def _span_at_least(axes: Axes, least: float) -> None:
-    """Widen the vertical axis about its middle: rounding errors of a constant must not fill it."""
-    low, high = axes.get_ylim()
-    more = max(0.0, least - (high - low))
-    axes.set_ylim(low - 0.5 * more, high + 0.5 * more)
 
 
 def _wheel_colour(wheel: int) -> str:
@@ -282,6 +304,5 @@ def _wheel_colour(wheel: int) -> str:
 
 def _has_states(run: Run) -> None:
     if len(run.time) == 0 or not math.isfinite(float(run.state.sum())):
-        raise GrouserError(
-            f"the run of '{run.vehicle.name}' has no states to draw: {run.status.meaning} in its first step"
-        )
+        name, why = run.vehicle.name, run.status.meaning
+        raise GrouserError(f"the run of '{name}' has no states to draw: {why} in its first step")

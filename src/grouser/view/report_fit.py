@@ -1,13 +1,10 @@
 """Report of a calibration: parameters, their uncertainty, and errors of predictions of a log."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
-
-import numpy as np
 
 from grouser.calibration.evaluate import Evaluation, evaluate
 from grouser.errors import CalibrationError
@@ -17,7 +14,7 @@ from grouser.motion.parameter_table import meaning
 from grouser.motion.parameters import unit_of
 from grouser.vehicles.toml import to_toml
 from grouser.view.calibration import plot_certainty, plot_evaluation, plot_history, plot_segments
-from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
+from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_sections
 from grouser.view.words import HELD_OUT, better_than, consistency
 
 SEGMENT = 10.0
@@ -40,10 +37,13 @@ def report_fit(
     asked = f"Which motion parameters of {name} does the log {source} give, and how uncertain are they?"
     if log is not None:
         asked += f" How large are the errors of predictions of {log.name} over {interval:g} s?"
-    sections = [Section("Numbers", (*_judged_table(judged, interval), _parameters(fit), *_undetermined(fit)))]
+    table = [] if judged is None else _judged_table(judged, interval)
+    weak = "; ".join(str(d) for d in fit.undetermined)
+    hardly = [f"Hardly determined by the log: {weak}."] if weak else []
+    sections = [Section("Numbers", (*table, _parameters(fit), *hardly))]
     pictures = _pictures(fit, log, judged, interval)
     if pictures:
-        sections.append(Section("Pictures", pictures))
+        sections.append(Section("Pictures", tuple(pictures)))
     numbers: dict[str, Any] = fit.summary()
     if judged is not None and log is not None:
         numbers |= {"evaluation": judged.summary(), "log": log.name, "interval": interval}
@@ -52,7 +52,7 @@ def report_fit(
         title=title or f"Calibration of {name} from {source}",
         question=question or asked,
         answer=_answer(fit, judged, interval),
-        sections=(*sections, _repeat(fit, log, interval, files, command), versions_section()),
+        sections=(*sections, *_repeat(fit, log, interval, files, command)),
         numbers=numbers,
     )
 
@@ -80,23 +80,17 @@ def _answer(fit: Fit, judged: Evaluation | None, interval: float) -> tuple[str, 
     return tuple(lines)
 
 
-def _judged_table(judged: Evaluation | None, interval: float) -> tuple[Table | str, ...]:
-    if judged is None:
-        return ()
-    mine = judged.errors.summary()
+def _judged_table(judged: Evaluation, interval: float) -> list[Table | str]:
+    mine, plain = judged.errors.summary(), judged.baseline.summary(consistency=False)
+    digits = {"position_rms": 3, "position_median": 3, "yaw_rms_deg": 2, "yaw_median_deg": 2}
     rows = tuple(
-        (
-            name, f"{one['position_rms']:.3f}", f"{one['position_median']:.3f}", f"{one['yaw_rms_deg']:.2f}",
-            f"{one['yaw_median_deg']:.2f}",
-        )
-        for name, one in (("plain odometry", judged.baseline.summary(consistency=False)), ("calibrated", mine))
-    )  # fmt: skip
-    columns = ("", "position rms [m]", "median [m]", "yaw rms [°]", "median [°]")
-    known = consistency(mine["nees"], mine["nees_band"], "the model")
-    return (
-        Table(f"Errors of {mine['n']} predictions of {interval:g} s", columns, rows, numeric=(1, 2, 3, 4)),
-        f"NEES of x, y and yaw (1 is consistent): {known}.",
+        (name, *(f"{one[key]:.{n}f}" for key, n in digits.items()))
+        for name, one in (("plain odometry", plain), ("calibrated", mine))
     )
+    columns = ("", "position rms [m]", "median [m]", "yaw rms [°]", "median [°]")
+    table = Table(f"Errors of {mine['n']} predictions of {interval:g} s", columns, rows, numeric=(1, 2, 3, 4))
+    known = consistency(mine["nees"], mine["nees_band"], "the model")
+    return [table, f"NEES of x, y and yaw (1 is consistent): {known}."]
 
 
 def _parameters(fit: Fit) -> Table:
@@ -110,37 +104,29 @@ def _parameters(fit: Fit) -> Table:
     return Table("Parameters", columns, rows, numeric=(2, 3, 4, 5))
 
 
-def _undetermined(fit: Fit) -> tuple[str, ...]:
-    if not fit.undetermined:
-        return ()
-    return ("Hardly determined by the log: " + "; ".join(str(d) for d in fit.undetermined) + ".",)
-
-
-def _pictures(fit: Fit, log: Log | None, judged: Evaluation | None, interval: float) -> tuple[Picture, ...]:
+def _pictures(fit: Fit, log: Log | None, judged: Evaluation | None, interval: float) -> list[Picture]:
     out = []
     if judged is not None and log is not None:
         words = f"Errors after {interval:g} s, plain odometry and calibrated: positions with ellipses, and yaw."
         out.append(Picture(plot_evaluation(judged), words))
-        try:
-            pieces = plot_segments(fit, log, interval=SEGMENT)
-        except CalibrationError:  # no part of the log is so long
-            pieces = None
-        if pieces is not None:
-            words = f"Pieces of the path of {log.name}, {SEGMENT:g} s each: measured and predicted, with ellipses."
-            out.append(Picture(pieces, words))
+        words = f"Pieces of the path of {log.name}, {SEGMENT:g} s each: measured and predicted, with ellipses."
+        with suppress(CalibrationError):  # no part of the log is so long
+            out.append(Picture(plot_segments(fit, log, interval=SEGMENT), words))
     if len(fit.covariance):
         words = "How far the log narrowed each parameter, and the correlations of parameters."
         out.append(Picture(plot_certainty(fit), words))
     if fit.history is not None and len(fit.history.time):
         out.append(Picture(plot_history(fit), "Parameters during the fit, with one-sigma bands."))
-    return tuple(out)
+    return out
 
 
 def _repeat(
     fit: Fit, log: Log | None, interval: float, files: Sequence[str | os.PathLike[str]], command: str
-) -> Section:
+) -> tuple[Section, Section]:
     training, motion = fit.training, fit.model
     each = f"{training.interval:g} s" if training.interval is not None else f"{training.distance or 0.0:g} m"
+    sensor = motion.sensor
+    place = ", ".join(number(v) for v in (sensor.x, sensor.y, sensor.z))
     settings = [
         ("vehicle", motion.vehicle.name),
         ("model", type(motion.model).__name__),
@@ -148,21 +134,15 @@ def _repeat(
         ("method", training.method),
         ("intervals", f"{training.intervals} of {each}{', overlapping' if training.overlapping else ''}"),
         ("noise", f"{', '.join(motion.noise.components)}, {motion.noise.form}, grows with {motion.noise.grows}"),
-        ("pose sensor", _sensor(fit)),
+        ("pose sensor", f"at {place} m, yaw {number(math.degrees(sensor.yaw))}°, lag {number(sensor.lag)} s"),
     ]
     if motion.ground is not None:
-        settings.append(("ground", motion.ground.description or motion.ground.kind))
-        settings.append(("step", number(motion.dt, "s")))
+        ground = motion.ground.description or motion.ground.kind
+        settings += [("ground", ground), ("step", number(motion.dt, "s"))]
     if log is not None:
         settings.append(("evaluated on", f"{log.name}, {len(log)} samples, {log.duration:.0f} s, {interval:g} s ahead"))
     notes = ["Nothing in a calibration is random: the same log and settings give the same parameters."]
-    if np.any([p.sigma <= 0.0 for p in fit.parameters]):
+    if any(p.sigma <= 0.0 for p in fit.parameters):
         notes.append("Parameters with a prior sigma of zero were held.")
     vehicle = Listing("The vehicle as calibrated (.toml)", to_toml(motion.vehicle), folded=True)
-    return repeat_section(settings, command=command, files=files, listings=[vehicle], notes=notes)
-
-
-def _sensor(fit: Fit) -> str:
-    sensor = fit.model.sensor
-    place = ", ".join(number(v) for v in (sensor.x, sensor.y, sensor.z))
-    return f"at {place} m, yaw {number(math.degrees(sensor.yaw))}°, lag {number(sensor.lag)} s"
+    return repeat_sections(settings, command=command, files=files, listings=[vehicle], notes=notes)

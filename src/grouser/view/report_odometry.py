@@ -1,7 +1,5 @@
 """Report of an odometry evaluation: wheel odometry along a log, compared with the log's poses."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence
@@ -15,7 +13,7 @@ from grouser.odometry.compare import compare
 from grouser.odometry.judge import STRETCH, Judgement
 from grouser.odometry.log import LogOdometry, Progress
 from grouser.view.odometry import plot_odometry
-from grouser.view.report import Picture, Report, Section, Table, number, repeat_section, versions_section
+from grouser.view.report import Picture, Report, Section, Table, number, repeat_sections
 from grouser.view.words import HELD_OUT, better_than, consistency, odometry_name
 
 
@@ -37,11 +35,8 @@ def report_odometry(
     if len(log.poses) < 2:
         raise GrouserError(f"{log.name}: has no poses to compare odometry with; name them in its manifest under [pose]")
     found = compare(log, fit, gyro=gyro, progress=progress)
-    motion, run, trained = found.motion, found.run, found.trained
-    plain, judged, baseline = found.plain, found.judged, found.baseline
-    assert plain is not None
-    assert judged is not None
-    assert baseline is not None
+    run, plain, judged, baseline = found.run, found.plain, found.judged, found.baseline
+    assert plain is not None and judged is not None and baseline is not None  # noqa: PT018  it has poses
     name = odometry_name(fit is not None, gyro)
     numbers: dict[str, Any] = {
         **judged.summary(),
@@ -49,24 +44,30 @@ def report_odometry(
         "log": log.name,
         "gyro": gyro,
         "faults": run.faults,
-        "trained_on_this_log": trained,
+        "trained_on_this_log": found.trained,
     }
-    pictures: list[Picture] = [
-        Picture(plot_odometry(run, judged), f"{name.capitalize()}, aligned with the poses at the first of them.")
-    ]
-    compared = fit is not None or gyro
-    if compared:
+    remarks = [f"{count} samples with a fault: {kind}." for kind, count in run.faults.items()]
+    if run.drive[-1] > 0:
+        remarks.append(f"Gaps break the log into {int(run.drive[-1]) + 1} drives; the longest is evaluated.")
+    words = f"{name.capitalize()}, aligned with the poses at the first of them."
+    pictures, other = [Picture(plot_odometry(run, judged), words)], None
+    if fit is not None or gyro:
         pictures.append(Picture(plot_odometry(plain, baseline), "Plain odometry of the same log."))
+        other = baseline
     return Report(
         kind="odometry",
         title=title or f"{log.name}: {name}",
         question=question or f"How large are the errors of {name} on {log.name}, and do they fit its covariance?",
-        answer=_answer(judged, baseline if compared else None, trained),
+        answer=_answer(judged, other, found.trained),
         sections=(
-            Section("Numbers", (_table(judged, baseline if compared else None, name), *_remarks(run))),
+            Section("Numbers", (_table(judged, other, name), *remarks)),
             Section("Pictures", tuple(pictures)),
-            _repeat(log, fit, motion, run, files, command),
-            versions_section(),
+            *repeat_sections(
+                _settings(log, fit, found.motion, run),
+                command=command,
+                files=files,
+                notes=["Odometry does not use the poses of the log. Nothing in it is random."],
+            ),
         ),
         numbers=numbers,
     )
@@ -90,33 +91,15 @@ def _answer(judged: Judgement, baseline: Judgement | None, trained: bool) -> tup
 
 def _table(judged: Judgement, baseline: Judgement | None, name: str) -> Table:
     columns = ("", "end error [m]", "of the path [%]", "yaw error [°]", "of the turning [%]", "height rms [m]")
-    sets = [(name, judged)] if baseline is None else [("plain odometry", baseline), (name, judged)]
-    rows = tuple((said, *_row(one)) for said, one in sets)
+    keys = ("end_error", "end_error_percent", "yaw_error_deg", "yaw_error_percent", "height_rms")
+    sets = [(said, one.summary()) for said, one in (("plain odometry", baseline), (name, judged)) if one is not None]
+    rows = tuple(
+        (said, *("–" if one[key] is None else number(one[key], digits=3) for key in keys)) for said, one in sets
+    )
     return Table("Errors at the end of the drive", columns, rows, numeric=(1, 2, 3, 4, 5))
 
 
-def _row(judged: Judgement) -> tuple[str, ...]:
-    one = judged.summary()
-    keys = ("end_error", "end_error_percent", "yaw_error_deg", "yaw_error_percent", "height_rms")
-    return tuple("–" if one[key] is None else number(one[key], digits=3) for key in keys)
-
-
-def _remarks(run: LogOdometry) -> tuple[str, ...]:
-    out = [f"{count} samples with a fault: {kind}." for kind, count in run.faults.items()]
-    drives = int(run.drive[-1]) + 1
-    if drives > 1:
-        out.append(f"Gaps break the log into {drives} drives; the longest is evaluated.")
-    return tuple(out)
-
-
-def _repeat(
-    log: Log,
-    fit: Fit | None,
-    motion: MotionModel,
-    run: LogOdometry,
-    files: Sequence[str | os.PathLike[str]],
-    command: str,
-) -> Section:
+def _settings(log: Log, fit: Fit | None, motion: MotionModel, run: LogOdometry) -> list[tuple[str, str]]:
     settings = [
         ("log", f"{log.name}, {len(log)} samples, {log.duration:.0f} s, {len(log.poses)} poses"),
         ("vehicle", motion.vehicle.name),
@@ -129,5 +112,4 @@ def _repeat(
         late = "not estimated" if run.gyro.lag is None else number(run.gyro.lag, "s")
         settings.append(("lag of the gyro beyond the manifest's", late))
         settings.append(("bias of the gyro about z", number(float(run.gyro.bias[2]), "rad/s")))
-    notes = ["Odometry does not use the poses of the log. Nothing in it is random."]
-    return repeat_section(settings, command=command, files=files, notes=notes)
+    return settings

@@ -1,7 +1,5 @@
 """Report of a simulation: the path of the vehicle, slip and load of its wheels."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence
@@ -16,7 +14,10 @@ from grouser.terrain import plane
 from grouser.vehicles.toml import to_toml
 from grouser.view.account import account
 from grouser.view.plot import plot_forces, plot_run
-from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_section, versions_section
+from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_sections
+
+HELD = "The run's file holds vehicle, ground, commands and every recorded state; see it in 3D with: "
+NOT_HELD = "It does not hold the parameters of slip, contact and actuators, nor the integrator: "
 
 
 def report_run(
@@ -28,24 +29,19 @@ def report_run(
     question: str = "",
 ) -> Report:
     """A report of a run; `files` it came from are named with their hashes, `command` is how the page was made."""
-    name = run.vehicle.name
+    name, numbers = run.vehicle.name, run_numbers(run)
     ground = "its ground" if run.ground is None else run.ground.description or run.ground.kind
+    asked = f"Where does {name} go when it is driven as commanded on {ground} for {numbers['seconds']:g} s, "
     commanded = _as_commanded(run)
-    numbers = run_numbers(run)
-    pictures = _pictures(run, commanded)
+    sections = [Section("Numbers", (_table(run, numbers),))]
+    if len(run.time):
+        sections = [Section("Numbers", (_table(run, numbers), _wheel_table(run))), _pictures(run, commanded)]
     return Report(
         kind="simulation",
         title=title or f"{name} on {ground}",
-        question=question
-        or f"Where does {name} go when it is driven as commanded on {ground} for {numbers['seconds']:g} s, "
-        "and how do its wheels slip?",
+        question=question or asked + "and how do its wheels slip?",
         answer=_answer(run, commanded),
-        sections=(
-            Section("Numbers", (_table(run, numbers), *_wheel_table(run))),
-            *((Section("Pictures", pictures),) if pictures else ()),
-            _repeat(run, ground, files, command),
-            versions_section(),
-        ),
+        sections=(*sections, *_repeat(run, ground, files, command)),
         numbers=numbers,
     )
 
@@ -74,27 +70,19 @@ def run_numbers(run: Run) -> dict[str, Any]:
 
 
 def _as_commanded(run: Run) -> Run | None:
-    """The same commanded rates on flat ground, wheels rolling without slip; None where that would mislead.
-
-    That is where not every step was recorded, and where wheels steer a passive joint (Zoë's axles): there the rates
-    depend on this ground.
-    """
+    """The same commanded rates on flat ground, wheels rolling without slip; None where that would mislead."""
     rows = len(run.time)
+    # Where wheels steer a passive joint (Zoë's axles), the rates depend on this ground.
     if any(steering.joint not in run.vehicle.actuated for steering in run.vehicle.steering):
         return None
+    # Not every step was recorded.
     if rows < 2 or abs(float(run.time[1] - run.time[0]) - run.dt) > 1e-9 or run.steps != rows - 1:
         return None
-    x, y, yaw = float(run.position[0, 0]), float(run.position[0, 1]), float(run.yaw[0])
     # The level of the ground below the start, so that both runs are seen at one height.
-    level = float(run.contact.point[0, :, 2].mean())
-    commanded = simulate(
-        Kinematics(run.vehicle),
-        plane(height=level),
-        run.command[:-1],
-        duration=run.steps * run.dt,
-        dt=run.dt,
-        start=(x, y, yaw),
-    )
+    level = plane(height=float(run.contact.point[0, :, 2].mean()))
+    start = (*run.position[0, :2].tolist(), float(run.yaw[0]))
+    model, seconds = Kinematics(run.vehicle), run.steps * run.dt
+    commanded = simulate(model, level, run.command[:-1], duration=seconds, dt=run.dt, start=start)
     return commanded if commanded.status is Status.OK else None
 
 
@@ -136,9 +124,7 @@ def _table(run: Run, numbers: dict[str, Any]) -> Table:
     return Table("The run", ("what", "value"), tuple(rows))
 
 
-def _wheel_table(run: Run) -> tuple[Table, ...]:
-    if len(run.time) == 0:
-        return ()
+def _wheel_table(run: Run) -> Table:
     columns = ["wheel", "mean slip [m/s]", "largest slip [m/s]", "mean height error [mm]"]
     slip, height = run.contact.slip_speed, 1000.0 * run.contact.height_error
     values = [slip.mean(axis=0), slip.max(axis=0), height.mean(axis=0)]
@@ -149,25 +135,19 @@ def _wheel_table(run: Run) -> tuple[Table, ...]:
         columns.append("mean power of the ground [W]")
         values.append(run.contact.power.mean(axis=0))
     rows = tuple((name, *(number(float(value[w])) for value in values)) for w, name in enumerate(run.vehicle.wheels))
-    return (Table("The wheels", tuple(columns), rows, numeric=tuple(range(1, len(columns)))),)
+    return Table("The wheels", tuple(columns), rows, numeric=tuple(range(1, len(columns))))
 
 
-def _pictures(run: Run, commanded: Run | None) -> tuple[Picture, ...]:
-    if len(run.time) == 0:
-        return ()
-    dashed = "" if commanded is None else " Dashed: the same commanded rates on flat ground."
-    out = [
-        Picture(
-            plot_run(run, commanded=commanded),
-            "From above, with the tracks of the wheels; slip speed, attitude and height errors over time." + dashed,
-        )
-    ]
+def _pictures(run: Run, commanded: Run | None) -> Section:
+    words = "From above, with the tracks of the wheels; slip speed, attitude and height errors over time."
+    words += "" if commanded is None else " Dashed: the same commanded rates on flat ground."
+    out = [Picture(plot_run(run, commanded=commanded), words)]
     if run.contact.force is not None and run.solver is not None:
         out.append(Picture(plot_forces(run), "Forces on the wheels, power and energy over time."))
-    return tuple(out)
+    return Section("Pictures", tuple(out))
 
 
-def _repeat(run: Run, ground: str, files: Sequence[str | os.PathLike[str]], command: str) -> Section:
+def _repeat(run: Run, ground: str, files: Sequence[str | os.PathLike[str]], command: str) -> tuple[Section, Section]:
     forced = run.solver is not None
     settings = [
         ("vehicle", f"{run.vehicle.name}, {run.vehicle.n_wheels} wheels, {number(run.vehicle.mass, 'kg')}"),
@@ -187,18 +167,12 @@ def _repeat(run: Run, ground: str, files: Sequence[str | os.PathLike[str]], comm
         settings.append(("start", f"x {x} m, y {y} m, z {z} m, yaw {yaw}°"))
         settings += [(f"command to {name}", _commanded(run, a)) for a, name in enumerate(run.vehicle.actuated)]
     listings = [Listing("The vehicle as it drove (.toml)", to_toml(run.vehicle), folded=True)]
-    notes = [
-        "The run's file holds vehicle, ground, commands and every recorded state; "
-        "see it in 3D with: grouser view RUN.npz",
-    ]
+    notes = [HELD + "grouser view RUN.npz"]
     if run.model:
         settings.insert(2, ("its settings", run.model))
     else:
-        notes.append(
-            "It does not hold the parameters of slip, contact and actuators, nor the integrator: "
-            "those are in the command or program that made it."
-        )
-    return repeat_section(settings, command=command, files=files, listings=listings, notes=notes)
+        notes.append(NOT_HELD + "those are in the command or program that made it.")
+    return repeat_sections(settings, command=command, files=files, listings=listings, notes=notes)
 
 
 def _commanded(run: Run, actuator: int) -> str:

@@ -1,8 +1,5 @@
 """Pictures of rolling vehicles: the chapter's figures of one run, and designs side by side."""
 
-from __future__ import annotations
-
-import os
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -16,17 +13,14 @@ from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.kinematics import frame_poses
 from grouser.rolling.design import Design
-from grouser.rolling.measure import Measures, measure
+from grouser.rolling.measure import measure
 from grouser.simulation.run import Run
-from grouser.view import style, topview
-
-Path = str | os.PathLike[str]
-
-LEAST_ERROR = 1e-16
-"""Where a logarithmic axis of errors begins."""
+from grouser.view import style
+from grouser.view.plot import draw_ground
+from grouser.view.scene_ground import surroundings
 
 
-def plot_rolling(run: Run, path: Path | None = None) -> Figure:
+def plot_rolling(run: Run, path: style.File = None) -> Figure:
     """One run: paths of contacts and wheel centres, joint angles and rates, platform velocities, constraint errors.
 
     After R Fig. 16.9 to 16.15. Saved if a path is given (.png, .svg or .pdf).
@@ -34,14 +28,11 @@ def plot_rolling(run: Run, path: Path | None = None) -> Figure:
     found = measure(run)
     if len(run.time) < 2:
         raise GrouserError(f"the run of '{run.vehicle.name}' has no rows to draw: {run.status.meaning}")
-    if path is not None:
-        style.picture_suffix(path)
     rolling = found.rolling
     wheels, joints = run.vehicle.wheels, run.vehicle.joints
     others = [name for name in joints if name not in wheels]
     rates = dict(zip(joints, run.joint_rates.T, strict=True))
-    with style.look():
-        figure = style.new_figure(13.0, 11.0)
+    with style.picture(path, 13.0, 11.0) as figure:
         grid = GridSpec(3, 4, figure=figure, height_ratios=[1.15, 1.0, 1.0])
         _draw_paths(figure.add_subplot(grid[0, :]), run)
         drives, moving, angles, freedoms, linear, turning, closure, residual = (
@@ -53,8 +44,16 @@ def plot_rolling(run: Run, path: Path | None = None) -> Figure:
         style.label(drives, x="time [s]", y="rate [rad/s]", title="Drive rates (dotted: desired)")
         _draw_lines(moving, run, ((name, rates[name]) for name in others))
         style.label(moving, x="time [s]", y="rate [rad/s or m/s]", title="Rates of the other joints")
-        _draw_angles(angles, run, others)
-        _draw_freedoms(freedoms, found)
+        slides = [run.vehicle.frames[run.vehicle.frame_index(name)].joint in ("PX", "PY", "PZ") for name in others]
+        for i, (name, slide) in enumerate(zip(others, slides, strict=True)):
+            angles.plot(run.time, 100.0 * run.joint(name) if slide else np.degrees(run.joint(name)), color=_colour(i))
+        unit = "[° or cm]" if any(slides) else "[°]"
+        style.label(angles, x="time [s]", y=f"displacement {unit}", title="Steering and passive joints")
+        freedoms.step(run.time, rolling.degrees_of_freedom, color=style.BLACK, where="post")
+        most = int(rolling.degrees_of_freedom.max())
+        freedoms.set_yticks(range(most + 2))
+        freedoms.set_ylim(0, most + 1)
+        style.label(freedoms, x="time [s]", title="Degrees of freedom")
         velocity = found.platform_velocity.T
         _draw_lines(linear, run, zip("xyz", velocity[:3], strict=True), ncols=3)
         style.label(linear, x="time [s]", y="velocity [m/s]", title="Platform, world axes")
@@ -66,39 +65,28 @@ def plot_rolling(run: Run, path: Path | None = None) -> Figure:
             worst = found.rolling_residual.max(axis=1)
             _draw_error(residual, run.time[2 : 2 + len(worst)], worst, style.VERMILLION)
         style.label(residual, x="time [s]", y="speed [m/s]", title="Slip measured from poses")
-        figure.suptitle(
-            f"{run.vehicle.name} rolls {run.distance:.2f} m in {run.time[-1]:g} s, σ = {rolling.sigma:g} 1/s",
-            fontweight="bold",
-        )
-        if path is not None:
-            style.save(figure, path)
+        words = f"{run.vehicle.name} rolls {run.distance:.2f} m in {run.time[-1]:g} s, σ = {rolling.sigma:g} 1/s"
+        figure.suptitle(words, fontweight="bold")
     return figure
 
 
-def plot_designs(designs: Mapping[str, Design], path: Path | None = None, *, title: str = "") -> Figure:
+def plot_designs(designs: Mapping[str, Design], path: style.File = None, *, title: str = "") -> Figure:
     """Designs led along one path: slip per metre, power lost, and slip speed over the distance."""
     if not designs:
         raise GrouserError("there are no designs to draw; give at least one")
-    if path is not None:
-        style.picture_suffix(path)
-    with style.look():
-        figure = style.new_figure(12.0, 7.4)
+    with style.picture(path, 12.0, 7.4) as figure:
         grid = GridSpec(2, 2, figure=figure)
-        names = list(designs)
-        bars, lost = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
-        along = figure.add_subplot(grid[1, :])
+        bars, lost, along = (figure.add_subplot(place) for place in (grid[0, 0], grid[0, 1], grid[1, :]))
         for i, (name, design) in enumerate(designs.items()):
-            colour = style.PALETTE[i % len(style.PALETTE)]
-            freedoms = int(design.rolling.degrees_of_freedom.min())
-            bars.barh(i, 1000.0 * design.slip_per_metre, color=colour)
-            bars.text(1300.0 * design.slip_per_metre, i, f"{1000 * design.slip_per_metre:.2g}", va="center", fontsize=9)
-            lost.barh(i, design.energy_per_metre, color=colour)
-            lost.text(1.3 * design.energy_per_metre, i, f"{design.energy_per_metre:.2g}", va="center", fontsize=9)
+            colour, freedoms = _colour(i), int(design.rolling.degrees_of_freedom.min())
+            for axes, length in ((bars, 1000.0 * design.slip_per_metre), (lost, design.energy_per_metre)):
+                axes.barh(i, length, color=colour)
+                axes.text(1.3 * length, i, f"{length:.2g}", va="center", fontsize=9)
             gone = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(design.run.position, axis=0), axis=1))))
             label = f"{name}, {freedoms} {'freedom' if freedoms == 1 else 'freedoms'}"
             along.semilogy(gone, np.maximum(1000.0 * design.slip_speed.sum(axis=1), 1e-7), color=colour, label=label)
         for axes in (bars, lost):
-            axes.set_yticks(range(len(names)), names)
+            axes.set_yticks(range(len(designs)), list(designs))
             axes.invert_yaxis()
             axes.set_xscale("log")
             axes.set_axisbelow(True)
@@ -113,8 +101,6 @@ def plot_designs(designs: Mapping[str, Design], path: Path | None = None, *, tit
         along.legend(ncols=3)
         if title:
             figure.suptitle(title, fontweight="bold")
-        if path is not None:
-            style.save(figure, path)
     return figure
 
 
@@ -122,10 +108,10 @@ def _draw_paths(axes: Axes, run: Run) -> None:
     """Paths of contact points and, dashed, of wheel centres, after R Fig. 16.13."""
     centres = frame_poses(run.vehicle, run.state)[1][:, run.vehicle.arrays.wheel]
     points = run.contact.point
-    topview.draw_ground(axes, run.ground, topview.surroundings([points[..., :2], centres[..., :2]]))
+    draw_ground(axes, run.ground, surroundings([points, centres]))
     for w, name in enumerate(run.vehicle.wheels):
-        axes.plot(points[:, w, 0], points[:, w, 1], color=_colour(w), lw=1.2, label=f"contact of {name}")
-        axes.plot(centres[:, w, 0], centres[:, w, 1], color=_colour(w), lw=1.0, ls=(0, (4, 3)), alpha=0.8)
+        axes.plot(*points[:, w, :2].T, color=_colour(w), lw=1.2, label=f"contact of {name}")
+        axes.plot(*centres[:, w, :2].T, color=_colour(w), lw=1.0, ls=(0, (4, 3)), alpha=0.8)
     axes.plot([], [], color=style.INK, lw=1.0, ls=(0, (4, 3)), label="wheel centres")
     axes.legend(loc="upper left", ncols=4, frameon=True, framealpha=0.8, edgecolor="none")
     style.label(axes, x="x [m]", y="y [m]", title="Paths of contact points and wheel centres")
@@ -137,25 +123,8 @@ def _draw_lines(axes: Axes, run: Run, curves: Iterable[tuple[str, FloatArray]], 
     axes.legend(ncols=ncols, handlelength=1.2)
 
 
-def _draw_angles(axes: Axes, run: Run, names: list[str]) -> None:
-    slides = [run.vehicle.frames[run.vehicle.frame_index(name)].joint in ("PX", "PY", "PZ") for name in names]
-    for i, (name, slide) in enumerate(zip(names, slides, strict=True)):
-        axes.plot(run.time, 100.0 * run.joint(name) if slide else np.degrees(run.joint(name)), color=_colour(i))
-    unit = "[° or cm]" if any(slides) else "[°]"
-    style.label(axes, x="time [s]", y=f"displacement {unit}", title="Steering and passive joints")
-
-
-def _draw_freedoms(axes: Axes, found: Measures) -> None:
-    freedoms = found.rolling.degrees_of_freedom
-    most = int(freedoms.max())
-    axes.step(found.run.time, freedoms, color=style.BLACK, where="post")
-    axes.set_yticks(range(most + 2))
-    axes.set_ylim(0, most + 1)
-    style.label(axes, x="time [s]", title="Degrees of freedom")
-
-
 def _draw_error(axes: Axes, time: FloatArray, error: FloatArray, colour: str) -> None:
-    axes.semilogy(time, np.maximum(error, LEAST_ERROR), color=colour, lw=1.0)
+    axes.semilogy(time, np.maximum(error, 1e-16), color=colour, lw=1.0)
     _plain(axes.yaxis)
 
 

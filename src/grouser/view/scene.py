@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,11 +77,16 @@ def make_scene(
     shapes = _read_meshes(runs, meshes or {})
     grounds, of_run = _grounds(runs, ground)
     rest = 0 if grounds else None  # a fan and poses are on the ground given, or on that of the first run
-    drawn = [(g, _points_of(run)) for g, run in zip(of_run, runs, strict=True)]
+    drawn = []
+    for g, run in zip(of_run, runs, strict=True):
+        n = good_rows(run)
+        drawn.append((g, np.concatenate([run.position[:n], run.contact.point[:n].reshape(-1, 3)])))
     drawn += [(rest, position) for position, _, _ in ellipses]
     if fan is not None:
         drawn.append((rest, fan.state[:, :, 4:7].reshape(-1, 3)))
-    origin = _origin(points for _, points in drawn)
+    # A whole metre near the first point: float32 positions are relative to it.
+    first = next((points[0] for _, points in drawn if len(points)), np.zeros(3))
+    origin: FloatArray = np.rint(np.append(first, 0.0)[:3])
     size = max((vehicle_size(run.vehicle) for run in runs), default=1.0)
     return {
         "schema": SCHEMA,
@@ -96,10 +101,7 @@ def make_scene(
         ],
         "runs": [scene_run(run, name, origin, g, shapes) for run, name, g in zip(runs, called, of_run, strict=True)],
         "fan": None if fan is None else _fan(fan, origin),
-        "poses": [
-            _ellipses(one.name, position, covariance, time, origin)
-            for one, (position, covariance, time) in zip(sets, ellipses, strict=True)
-        ],
+        "poses": [_ellipses(one.name, *checked, origin) for one, checked in zip(sets, ellipses, strict=True)],
     }
 
 
@@ -110,39 +112,20 @@ def run_names(runs: Sequence[Run], names: Sequence[str] | None) -> list[str]:
             raise GrouserError(f"names: {names!r:.60} is not one name for each of the {len(runs)} runs")
         return list(names)
     plain = [run.vehicle.name for run in runs]
-    return [
-        name if plain.count(name) == 1 else f"{name} ({plain[: i + 1].count(name)})" for i, name in enumerate(plain)
-    ]
-
-
-def _points_of(run: Run) -> FloatArray:
-    n = good_rows(run)
-    return np.concatenate([run.position[:n], run.contact.point[:n].reshape(-1, 3)])
-
-
-def _origin(points: Iterable[FloatArray]) -> FloatArray:
-    """A whole metre near the first point: float32 positions are relative to it."""
-    for one in points:
-        if len(one):
-            near: FloatArray = np.rint(np.append(one[0], 0.0)[:3])
-            return near
-    return np.zeros(3)
+    return [n if plain.count(n) == 1 else f"{n} ({plain[: i + 1].count(n)})" for i, n in enumerate(plain)]
 
 
 def _grounds(runs: Sequence[Run], given: Terrain | None) -> tuple[list[Terrain], list[int | None]]:
     """The grounds without repetition, and which one each run is on."""
-    grounds: list[Terrain] = []
+    grounds, of_run = [], []
     if given is not None:
         grounds.append(checks.instance(given, Terrain, "ground", "use grouser.terrain.plane() or another"))
-    of_run: list[int | None] = []
-    for run in runs:
-        if run.ground is None:
-            of_run.append(0 if given is not None else None)
-            continue
-        alike = [i for i, one in enumerate(grounds) if same_ground(one, run.ground)]
-        if not alike:
-            grounds.append(run.ground)
-        of_run.append(alike[0] if alike else len(grounds) - 1)
+    for ground in (given if run.ground is None else run.ground for run in runs):
+        alike = [i for i, one in enumerate(grounds) if ground is not None and same_ground(one, ground)]
+        if ground is not None and not alike:
+            alike = [len(grounds)]
+            grounds.append(ground)
+        of_run.append(alike[0] if alike else None)
     return grounds, of_run
 
 
@@ -198,10 +181,9 @@ def _checked_poses(poses: Any) -> tuple[FloatArray, FloatArray, FloatArray | Non
     sides = np.shape(poses.covariance)
     k = sides[-1] if len(sides) == 3 and sides[-1] >= 2 else 2
     covariance = checks.array(poses.covariance, "poses.covariance", (len(position), k, k))[:, :2, :2]
-    symmetric = np.abs(covariance - covariance.swapaxes(1, 2)).max(initial=0.0) <= 1e-9 * np.abs(covariance).max(
-        initial=1e-300
-    )
-    if not symmetric or np.linalg.eigvalsh(covariance).min(initial=0.0) < -1e-9 * np.abs(covariance).max(initial=0.0):
+    near = 1e-9 * np.abs(covariance).max(initial=1e-300)
+    lopsided = np.abs(covariance - covariance.swapaxes(1, 2)).max(initial=0.0) > near
+    if lopsided or np.linalg.eigvalsh(covariance).min(initial=0.0) < -near:
         raise GrouserError("poses.covariance: a covariance is symmetric and has no negative variance; one here is not")
     if poses.time is None:
         return position, covariance, None

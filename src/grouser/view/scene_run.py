@@ -1,7 +1,5 @@
 """One run as a scene: poses of its frames, contacts with forces and slip in world axes, curves over time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,9 +14,7 @@ from grouser.view import arrays
 from grouser.view.scene_vehicle import Shape, scene_vehicle
 
 MOST_ROWS = 12_000
-"""States of a run that go into a page; of more, every k-th and the last, and the page says so."""
-LEAST = {"slip": 1e-3, "force": 1.0, "energy": 0.1, "attitude": 0.2}
-"""Smallest range of a plot, in its unit: rounding errors of a constant must not fill it."""
+"""States of a run that go into a page; of more, evenly chosen ones, and the page says so."""
 
 
 def good_rows(run: Run) -> int:
@@ -30,7 +26,7 @@ def good_rows(run: Run) -> int:
 def scene_run(run: Run, name: str, origin: FloatArray, ground: int | None, meshes: dict[str, Shape]) -> dict[str, Any]:
     """A run as JSON types; without states it has a vehicle and a status only."""
     total = good_rows(run)
-    rows = _chosen_rows(total)
+    rows = arrays.evenly(total, MOST_ROWS)
     scene: dict[str, Any] = {
         "name": name,
         "vehicle": scene_vehicle(run.vehicle, meshes),
@@ -66,7 +62,7 @@ def scene_run(run: Run, name: str, origin: FloatArray, ground: int | None, meshe
         "slip": arrays.single(in_world(R_world_contact, slip)),
         "force": None if force is None else arrays.single(in_world(R_world_contact, force[rows])),
     }
-    scene["plots"] = _curves(run, rows)
+    scene["plots"] = _plots(run, rows)
     return scene
 
 
@@ -87,9 +83,12 @@ def frames_in_parents(vehicle: Vehicle, R: FloatArray, p: FloatArray) -> tuple[F
 
 
 def contact_axes(run: Run, rows: arrays.Rows, R_world_frame: FloatArray) -> FloatArray:
-    """R_world_contact at some rows, (rows, nw, 3, 3): columns ahead, left, normal; T Fig. 2.3."""
-    axle = R_world_frame[:, run.vehicle.arrays.wheel][..., 1]
-    normal = run.contact.normal[rows]
+    """R_world_contact at some rows, (rows, nw, 3, 3)."""
+    return ground_axes(R_world_frame[:, run.vehicle.arrays.wheel][..., 1], run.contact.normal[rows])
+
+
+def ground_axes(axle: FloatArray, normal: FloatArray) -> FloatArray:
+    """R_world_contact (..., 3, 3) of axles and ground normals (..., 3): columns ahead, left, normal; T Fig. 2.3."""
     ahead = np.cross(axle, normal)
     ahead /= np.maximum(np.linalg.norm(ahead, axis=-1, keepdims=True), 1e-12)
     axes: FloatArray = np.stack([ahead, np.cross(normal, ahead), normal], axis=-1)
@@ -119,51 +118,31 @@ def _changing(values: FloatArray) -> arrays.Encoded:
     return arrays.single(values[:1] if constant else values)
 
 
-def _chosen_rows(total: int) -> arrays.Rows:
-    every = max(1, -(-total // MOST_ROWS))
-    rows = np.arange(0, total, every, dtype=np.int64)
-    return rows if total == 0 or rows[-1] == total - 1 else np.append(rows, total - 1)
+def plot(
+    key: str, title: str, unit: str, least: float, names: Sequence[str], curves: FloatArray, whole: str, of: FloatArray
+) -> dict[str, Any]:
+    """A plot of curves (k, n) and of their whole (n,). `least` is its smallest range: rounding errors stay flat."""
+    about = {"key": key, "title": title, "unit": unit, "least": least, "names": list(names)}
+    return {**about, "curves": arrays.single(curves), "wholeName": whole, "whole": arrays.single(of)}
 
 
-def _curves(run: Run, rows: arrays.Rows) -> list[dict[str, Any]]:
+def _plots(run: Run, rows: arrays.Rows) -> list[dict[str, Any]]:
     """Plots of a run at the chosen rows; a kinematic run has neither forces nor energy."""
-    wheels, slip = run.vehicle.wheels, run.contact.slip_speed
-
-    def plot(
-        key: str, title: str, unit: str, names: Sequence[str], curves: FloatArray, whole_name: str, whole: FloatArray
-    ) -> dict[str, Any]:
-        return {
-            "key": key,
-            "title": title,
-            "unit": unit,
-            "least": LEAST[key],
-            "names": list(names),
-            "curves": arrays.single(curves[rows].T),
-            "wholeName": whole_name,
-            "whole": arrays.single(whole[rows]),
-        }
-
-    plots = [plot("slip", "Slip speed", "m/s", wheels, slip, "mean of the wheels", slip.mean(axis=1))]
+    wheels, slip = run.vehicle.wheels, run.contact.slip_speed[rows].T
+    plots = [plot("slip", "Slip speed", "m/s", 1e-3, wheels, slip, "mean of the wheels", slip.mean(axis=0))]
     if run.contact.force is not None:
-        load = run.contact.force[..., 2]
-        plots.append(plot("force", "Normal force", "N", wheels, load, "sum of the wheels", load.sum(axis=1)))
+        load = run.contact.force[rows, :, 2].T
+        plots.append(plot("force", "Normal force", "N", 1.0, wheels, load, "sum of the wheels", load.sum(axis=0)))
     if run.solver is not None:
-        names, energies = _energies(run)
-        total = energies[:, 0] + energies[:, 1]
-        plots.append(plot("energy", "Energy", "J", names, energies, "kinetic and potential", total))
-    tilt = np.degrees(np.arccos(np.clip(np.cos(run.roll) * np.cos(run.pitch), -1.0, 1.0)))
-    plots.append(plot("attitude", "Attitude", "°", ("roll", "pitch"), np.degrees(run.rpy)[:, :2], "tilt", tilt))
+        energies = {"kinetic": run.solver.kinetic, "potential": run.solver.potential - run.solver.potential[0]}
+        for name, power in (("motors", run.power), ("ground", run.contact.power)):
+            if power is not None:
+                # Their work so far: a recorded power is the mean of the step that begins there.
+                energies[name] = np.append(0.0, np.cumsum(power[:-1].sum(axis=1) * np.diff(run.time)))
+        curves = np.array(list(energies.values()))[:, rows]
+        total = curves[0] + curves[1]
+        plots.append(plot("energy", "Energy", "J", 0.1, list(energies), curves, "kinetic and potential", total))
+    tilt = np.degrees(np.arccos(np.clip(np.cos(run.roll) * np.cos(run.pitch), -1.0, 1.0)))[rows]
+    angles = np.degrees(run.rpy)[rows, :2].T
+    plots.append(plot("attitude", "Attitude", "°", 0.2, ("roll", "pitch"), angles, "tilt", tilt))
     return plots
-
-
-def _energies(run: Run) -> tuple[list[str], FloatArray]:
-    """Kinetic, potential since the start, and the work of motors and ground so far [J], shape (T, 2 to 4)."""
-    assert run.solver is not None
-    names = ["kinetic", "potential"]
-    curves = [run.solver.kinetic, run.solver.potential - run.solver.potential[0]]
-    for name, power in (("motors", run.power), ("ground", run.contact.power)):
-        if power is not None:
-            # A recorded power is the mean of the step that begins there.
-            names.append(name)
-            curves.append(np.concatenate([[0.0], np.cumsum(power[:-1].sum(axis=1) * np.diff(run.time))]))
-    return names, np.column_stack(curves)

@@ -1,7 +1,5 @@
 """A vehicle as shapes: a box for every mass, beams between frames, wheels, and meshes where they are given."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from itertools import pairwise
@@ -60,28 +58,20 @@ def read_mesh(path: str | os.PathLike[str]) -> Shape:
     file = Path(path)
     if file.suffix.lower() not in MESHES:
         raise GrouserError(f"{file}: a mesh file ends in one of {', '.join(MESHES)}")
-    corners, triangles = files.read_mesh(file, GrouserError, limit=LARGEST_MESH, most_triangles=MOST_TRIANGLES)
-    vertices = np.asarray(corners, dtype=np.float64).reshape(-1, 3)
-    faces = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
+    vertices, faces = files.read_mesh(file, GrouserError, limit=LARGEST_MESH, most_triangles=MOST_TRIANGLES)
     if not len(faces):
         raise GrouserError(f"{file}: has no triangles")
     if not np.isfinite(vertices).all() or faces.min() < 0 or faces.max() >= len(vertices):
         raise GrouserError(f"{file}: has corners that are not finite numbers, or triangles without corners")
-    return {"kind": "mesh", "vertices": arrays.single(vertices), "faces": arrays.whole(faces)}
+    return {"kind": "mesh", "vertices": arrays.single(vertices), "faces": arrays.encoded(faces, "u4")}
 
 
 def _shapes(vehicle: Vehicle, i: int) -> list[Shape]:
     frame = vehicle.frames[i]
     if frame.is_wheel:
         assert frame.radius is not None
-        return [
-            {
-                "kind": "wheel",
-                "radius": frame.radius,
-                "width": frame.width or WIDTH * frame.radius,
-                "tyre": frame.tyre_radius,
-            }
-        ]
+        width = frame.width or WIDTH * frame.radius
+        return [{"kind": "wheel", "radius": frame.radius, "width": width, "tyre": frame.tyre_radius}]
     shapes = [_body_box(vehicle)] if i == 0 else _link_box(frame)
     return shapes + _beams(vehicle, i)
 
@@ -95,7 +85,7 @@ def _body_box(vehicle: Vehicle) -> Shape:
     middle = 0.5 * (wheels.min(axis=0) + wheels.max(axis=0))
     middle[2] += radius
     size = np.maximum(0.7 * np.ptp(wheels, axis=0), radius)
-    return {"kind": "body", "size": _floats(size), "centre": _floats(middle), "axes": _EYE}
+    return {"kind": "body", "size": _floats(size), "centre": _floats(middle), "axes": _floats(np.eye(3))}
 
 
 def _link_box(frame: Frame) -> list[Shape]:
@@ -105,15 +95,14 @@ def _link_box(frame: Frame) -> list[Shape]:
     moments, axes = _principal(frame.inertia_matrix)
     # I_x = m (y² + z²) / 12 and its turns, solved for the sides.
     sides = np.sqrt(np.maximum(6.0 * (moments.sum() - 2.0 * moments) / frame.mass, 0.0))
-    longest = float(sides.max())
-    if longest <= 0.0:
+    if sides.max() <= 0.0:
         return []
-    sides = np.maximum(sides, 0.02 * longest)
+    sides = np.maximum(sides, 0.02 * sides.max())
     return [{"kind": "box", "size": _floats(sides), "centre": _floats(frame.com), "axes": _floats(axes)}]
 
 
 def _principal(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Principal moments and axes (columns, right-handed); the frame's own where it has no products of inertia."""
+    """Moments and axes (columns, right-handed); the frame's own where it has no products of inertia."""
     diagonal = np.diag(inertia)
     if np.abs(inertia - np.diag(diagonal)).max() <= 1e-9 * max(float(diagonal.max()), 1e-300):
         return diagonal, np.eye(3)
@@ -125,11 +114,8 @@ def _principal(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _beams(vehicle: Vehicle, i: int) -> list[Shape]:
     """From a frame to each that hangs from it; to a wheel first along the frame, then along the axle."""
     thickness = BEAM * float(vehicle.arrays.radius.mean())
-    name = vehicle.frames[i].name
     beams = []
-    for child in vehicle.frames:
-        if child.parent != name:
-            continue
+    for child in (frame for frame in vehicle.frames if frame.parent == vehicle.frames[i].name):
         end = np.array(child.xyz)
         corners = [np.zeros(3), end]
         if child.is_wheel:
@@ -142,6 +128,3 @@ def _beams(vehicle: Vehicle, i: int) -> list[Shape]:
 
 def _floats(values: Any) -> list[float]:
     return [float(x) for x in np.asarray(values, dtype=np.float64).ravel()]
-
-
-_EYE = _floats(np.eye(3))

@@ -1,12 +1,11 @@
 """One look for every picture: colours that the colour-blind can distinguish, units on axes, nothing else."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import IO, Any
+from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -21,7 +20,6 @@ from grouser.errors import GrouserError
 from grouser.files import write_whole
 from grouser.pictures import picture_suffix as picture_suffix
 from grouser.view.colours import *  # noqa: F403  colours are part of the look
-from grouser.view.colours import FAINT, INK
 
 GROUND = LinearSegmentedColormap.from_list("ground", ["#D9D2C6", "#EDE9E1", "#FBFAF7"])
 """Pale sand: low is darker. Pale, so that lines on it stay readable."""
@@ -32,41 +30,14 @@ SIGMAS_95 = math.sqrt(-2.0 * math.log(0.05))
 SIGNED = "PuOr_r"
 """Matplotlib's map for values of both signs: purple below zero, orange above, white between."""
 
-_LOOK: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10.0,
-    "axes.titlesize": 11.0,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": 10.0,
-    "axes.edgecolor": FAINT,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.7,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelsize": 9.0,
-    "ytick.labelsize": 9.0,
-    "legend.fontsize": 9.0,
-    "legend.frameon": False,
-    "lines.linewidth": 1.4,
-    "lines.solid_capstyle": "round",
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "figure.constrained_layout.h_pad": 0.09,
-    "figure.constrained_layout.w_pad": 0.09,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "grouser",
-}
+_LOOK = matplotlib.rc_params_from_file(Path(__file__).with_name("look.mplstyle"), use_default_template=False)
+File = str | os.PathLike[str] | None
+"""Where a picture is written: .png, .svg or .pdf; None, nowhere."""
 
 
 def look() -> AbstractContextManager[None]:
     """The look, for as long as a picture is being made; the user's own settings come back afterwards."""
-    return matplotlib.rc_context(_LOOK)  # type: ignore[arg-type,unused-ignore]
+    return matplotlib.rc_context(_LOOK)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -77,9 +48,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 @contextmanager
-def picture(
-    path: str | os.PathLike[str] | None, width: float, height: float, *, title: str = "", dpi: float = 150.0
-) -> Iterator[Figure]:
+def picture(path: File, width: float, height: float, *, title: str = "", dpi: float = 150.0) -> Iterator[Figure]:
     """A new figure [inch] in the look, written where a path is given; a name of another kind is refused first."""
     if path is not None:
         picture_suffix(path)
@@ -116,10 +85,6 @@ def plain(text: str) -> str:
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 150.0) -> None:
     """Write a figure, whole or not at all; the same figure gives the same bytes."""
     kind = picture_suffix(path)[1:]
-    metadata = {"png": {"Software": "grouser"}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
-
-    def write(file: IO[bytes]) -> None:
-        figure.savefig(file, format=kind, dpi=dpi, metadata=metadata)
-
+    metadata: Any = {"png": {"Software": "grouser"}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
     with look():
-        write_whole(path, write, GrouserError)
+        write_whole(path, lambda file: figure.savefig(file, format=kind, dpi=dpi, metadata=metadata), GrouserError)
