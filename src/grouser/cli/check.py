@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import grouser as gr
 from grouser.cli import console
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
     from grouser.logs.assess import Assessment
-    from grouser.logs.log import Log
-    from grouser.terrain import Terrain
-
 
 EXAMPLES = ("my-rover.toml", "run.npz --json", "drive.csv --manifest log.toml", "--installation")
 Found = tuple[str, str, dict[str, Any]]
@@ -59,13 +58,12 @@ def check(
         raise GrouserError(f"{len(files)} files are given; several files must be parts of one log, with --manifest")
     else:
         kind, words, numbers = _look(file)
-    result = {"file": str(file), "kind": kind, **numbers}
+    result = {"file": file, "kind": kind, **numbers}
     console.emit(result, as_json, lambda _: typer.echo(f"{file}: a {kind}, no errors\n{words}"))
 
 
 def _look(file: Path) -> Found:
     """Any file but a log with its manifest."""
-    import grouser as gr
     from grouser.logs.raw import is_bag
     from grouser.terrain.files import SUFFIXES
 
@@ -101,9 +99,7 @@ def _holds_terrain(file: Path) -> bool:
         return False
 
 
-def _terrain(ground: Terrain) -> Found:
-    import math
-
+def _terrain(ground: gr.terrain.Terrain) -> Found:
     box = [None if math.isinf(value) else float(value) for value in ground.bounds]
     names = ("xmin", "xmax", "ymin", "ymax")
     edges = " ".join("endless" if v is None else f"{name} {v:g} m" for name, v in zip(names, box, strict=True))
@@ -168,7 +164,7 @@ def _unread(file: Path) -> Found:
     return "table", words, numbers
 
 
-def _pairs(log: Log, found: Assessment) -> list[tuple[str, str]]:
+def _pairs(log: gr.Log, found: Assessment) -> list[tuple[str, str]]:
     report = log.report
     pairs = [
         ("duration", f"{found.duration:.1f} s in {log.n_segments} segment{'' if log.n_segments == 1 else 's'}"),
@@ -193,10 +189,8 @@ def _pairs(log: Log, found: Assessment) -> list[tuple[str, str]]:
     return pairs
 
 
-def _signals(log: Log) -> list[str]:
-    given = [f"rates {' '.join(log.rates)}"] if log.rates else []
-    given += [f"angles {' '.join(log.angles)}"] if log.angles else []
-    given += [f"commands {' '.join(log.commands)}"] if log.commands else []
-    for name in ("attitude", "gyro", "acceleration", "body_command"):
-        given += [name] if getattr(log, name) is not None else []
+def _signals(log: gr.Log) -> list[str]:
+    groups = {"rates": log.rates, "angles": log.angles, "commands": log.commands}
+    given = [f"{name} {' '.join(group)}" for name, group in groups.items() if group]
+    given += [name for name in ("attitude", "gyro", "acceleration", "body_command") if getattr(log, name) is not None]
     return given + [f"labels {' '.join(log.label)}"] * bool(log.label)

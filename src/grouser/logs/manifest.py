@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from grouser.checks import nearest
 from grouser.errors import LogError
 from grouser.files import check_schema, read_toml
+from grouser.logs.log import Sensor
 
 __all__ = ["Manifest", "Signal", "load_manifest"]
 
@@ -279,6 +280,10 @@ class Manifest(Table):
 
     file: str = "the manifest"
     """Name for messages; set by `load_manifest`."""
+
+    def mounting(self) -> Sensor:
+        """The pose sensor."""
+        return Sensor(**self.sensor.model_dump())
 
     def signals(self) -> dict[str, Signal]:
         """Every signal but those of the pose, by key: "rates.FL", "attitude.roll", "segments.column"."""

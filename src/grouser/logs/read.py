@@ -13,7 +13,7 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import report as reports
-from grouser.logs.log import IntArray, Log, Poses, Sensor, period
+from grouser.logs.log import IntArray, Log, Poses, period
 from grouser.logs.raw import Raw, is_bag, raw_csv
 from grouser.logs.rows import Judged, judge
 
@@ -167,7 +167,7 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
             attitude=_joined([part.poses.attitude for part in parts]),
             segment=pose_segment,
         ),
-        sensor=Sensor(**manifest.sensor.model_dump()),
+        sensor=manifest.mounting(),
         vehicle=manifest.vehicle,
         report=report,
     )
