@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -138,7 +139,7 @@ def _log(files: Sequence[Path], manifest: Path) -> Found:
     words += [f"  {line}" for line in log.report.lines()[1:]]
     words.append("can be calibrated" if found.can_calibrate else "cannot be calibrated")
     words += [f"  cannot determine {line}" for line in found.cannot_determine]
-    return "log", "\n".join(words), {**found.as_dict(), "vehicle": log.vehicle, "report": log.report.as_dict()}
+    return "log", "\n".join(words), {**asdict(found), "vehicle": log.vehicle, "report": log.report.as_dict()}
 
 
 def _unread(file: Path) -> Found:

@@ -27,8 +27,6 @@ from grouser.logs.signals import default_gap
 if TYPE_CHECKING:
     from grouser.logs.manifest import Manifest, Signal
 
-__all__ = ["messages", "raw_bag", "topics"]
-
 Message = tuple[str, float, Any]
 """Topic, time of recording [s], and the message: an object or a dictionary."""
 SELDOM = 1000
@@ -151,16 +149,19 @@ def _is_json(path: Path) -> bool:
 def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | None = None) -> Raw:
     """The topics of a bag that the manifest names, message by message; `progress` gets the bytes read so far."""
     signals, poses = manifest.signals(), manifest.pose_signals()
+    readers: dict[str, _Reader] = {}
+    by_topic: dict[str, list[_Reader]] = {}
     for key, signal in {**signals, **poses}.items():
         if signal.topic is None:
             table, name = key.split(".", 1)
             raise LogError(f"{manifest.file}, table [{table}], {name}: names a column, but {path.name} is a bag")
-    base = _base_topic(manifest)
-    pose_topic = _pose_topic(manifest)
-    readers = {key: _Reader(key, signal, path.name) for key, signal in {**signals, **poses}.items()}
-    by_topic: dict[str, list[_Reader]] = {}
-    for reader in readers.values():
-        by_topic.setdefault(str(reader.signal.topic), []).append(reader)
+        readers[key] = _Reader(key, signal, path.name)
+        by_topic.setdefault(signal.topic, []).append(readers[key])
+    base, pose_topics = _base_topic(manifest), {signal.topic for signal in poses.values()}
+    if len(pose_topics) > 1:
+        said = f"names {len(pose_topics)} topics; a pose is one message of one topic"
+        raise LogError(f"{manifest.file}, table [pose]: {said}")
+    pose_topic = next(iter(pose_topics), None)
     # Arrays of plain numbers: a list would hold an object for each, four times as large.
     times = {topic: array("d") for topic in by_topic}
     pose_row = array("q")
@@ -241,32 +242,21 @@ class _Reader:
 
 def _stamp(message: Any, recorded: float) -> float:
     """The stamp in a message's header [s], or the time of recording if it has none."""
-    header = message.get("header") if isinstance(message, dict) else getattr(message, "header", None)
-    stamp = header.get("stamp") if isinstance(header, dict) else getattr(header, "stamp", None)
-    if stamp is None:
-        return recorded
+
+    def part(value: Any, name: str, default: Any = None) -> Any:
+        return value.get(name, default) if isinstance(value, dict) else getattr(value, name, default)
+
+    stamp = part(part(message, "header"), "stamp")
     try:
-        if isinstance(stamp, dict):
-            nanoseconds: Any = stamp.get("nanosec", stamp.get("nsec", 0))
-            return float(stamp["sec"]) + 1e-9 * float(nanoseconds)
-        return float(stamp.sec) + 1e-9 * float(stamp.nanosec)
-    except (KeyError, TypeError, ValueError, AttributeError):
+        return float(part(stamp, "sec")) + 1e-9 * float(part(stamp, "nanosec", part(stamp, "nsec", 0)))
+    except (TypeError, ValueError):
         return recorded
 
 
 def _base_topic(manifest: Manifest) -> str:
-    first = next(iter([*manifest.rates.values(), *manifest.commands.values()]), None)
-    if first is None and manifest.body_command is not None:
-        first = manifest.body_command.speed
-    assert first is not None  # load_manifest asks for one of them
-    return str(first.topic)
-
-
-def _pose_topic(manifest: Manifest) -> str | None:
-    topics = {signal.topic for signal in manifest.pose_signals().values()}
-    if len(topics) > 1:
-        raise LogError(f"{manifest.file}, table [pose]: names {len(topics)} topics; a pose is one message of one topic")
-    return next(iter(topics), None)
+    signals = manifest.signals()
+    tables = ("rates", "commands", "body_command")  # load_manifest asks for one of them
+    return next(str(signals[key].topic) for table in tables for key in signals if key.startswith(f"{table}."))
 
 
 def _at(

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from grouser.vehicles.vehicle import Vehicle
 
-__all__ = ["BoolArray", "IntArray", "Log", "Poses", "Sensor", "period"]
-
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 COLUMNS = {

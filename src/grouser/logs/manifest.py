@@ -18,8 +18,6 @@ from grouser.errors import LogError
 from grouser.files import check_schema, read_toml
 from grouser.logs.log import Sensor
 
-__all__ = ["Manifest", "Signal", "load_manifest"]
-
 SCHEMA = "grouser/log@1"
 MAX_BYTES = 200_000
 DEGREE = math.pi / 180.0

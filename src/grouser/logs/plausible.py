@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,8 +14,6 @@ from grouser.logs.log import IntArray, Log
 if TYPE_CHECKING:
     from grouser.logs.manifest import Manifest
     from grouser.vehicles.vehicle import Vehicle
-
-__all__ = ["Travel", "check_joints", "check_units", "chords", "integral", "travelled"]
 
 FACTOR = 6.0
 """Slip changes a wheel's travel by two or three; rpm taken for rad/s by 9.5, degrees by 57, milli by 1000."""
@@ -64,15 +61,15 @@ def check_units(log: Log, manifest: Manifest, vehicle: Vehicle) -> None:
         return
     columns = " and ".join(dict.fromkeys(manifest.rates[wheel].source for wheel in wheels))
     hint = _hint(ratio, len(wheels) == len(drive.rim), manifest)
+    times = f"{ratio:.3g} times" if ratio > 1.0 else f"1/{1.0 / ratio:.3g}"
     raise LogError(
         f"{log.name}, {columns}: by its rates wheel {wheels[0]} would roll {rolled:.3g} m where the poses move"
-        f" {moved:.3g} m, {_times(ratio)}; {hint} Set unit or scale in {manifest.file}, or check_units = false in its"
+        f" {moved:.3g} m, {times} as far; {hint} Set unit or scale in {manifest.file}, or check_units = false in its"
         f" table [limits] if the wheels did spin in place or the vehicle was carried"
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Travel:
+class Travel(NamedTuple):
     """How far things went [m], added up over displacements of about a second."""
 
     rim: dict[str, float]
@@ -156,7 +153,3 @@ def _hint(ratio: float, every: bool, manifest: Manifest) -> str:
     if units and every and manifest.pose is not None:
         return f"is the pose ({manifest.pose.x.source} and {manifest.pose.y.source}) in {units[0]}?"
     return "is the unit or the scale of the rates wrong?"
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.3g} times as far" if ratio > 1.0 else f"1/{1.0 / ratio:.3g} as far"

@@ -18,8 +18,6 @@ from grouser.logs.table import read_table
 if TYPE_CHECKING:
     from grouser.logs.manifest import Manifest, Signal
 
-__all__ = ["TIME", "Raw", "bounded", "is_bag", "raw_csv"]
-
 BAGS = (".bag", ".db3", ".mcap")
 """Suffixes of bags."""
 TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}

@@ -13,8 +13,6 @@ from grouser.files import toml_key, toml_value
 from grouser.logs.bags import messages
 from grouser.logs.table import column_names, is_number
 
-__all__ = ["Layout", "bag_skeleton", "layout", "skeleton"]
-
 SCHEMA = "grouser/log@1"
 HEAD = [f'schema = "{SCHEMA}"', 'vehicle = "FILL IN"  # a name from `grouser vehicles`, or a file', ""]
 
