@@ -181,16 +181,11 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
             other = bounded(np.array(times[str(signal.topic)]), LATEST)
             columns[key] = _at(time, other, columns[key], key, signal, manifest)
     return Raw(
-        file=path.name,
-        rows=len(time),
-        line=np.arange(1, len(time) + 1, dtype=np.int64),
-        time=time,
-        signals={key: columns[key] for key in signals},
-        pose_row=np.array(pose_row, dtype=np.int64),
+        file=path.name, rows=len(time), line=np.arange(1, len(time) + 1, dtype=np.int64), time=time,
+        signals={key: columns[key] for key in signals}, tally=Tally(path.name, "message"),
+        pose_row=np.array(pose_row, dtype=np.int64), pose={key: columns[key] for key in poses},
         pose_time=bounded(np.array(times[pose_topic]), LATEST) if pose_topic else np.empty(0),
-        pose={key: columns[key] for key in poses},
-        tally=Tally(path.name, "message"),
-    )
+    )  # fmt: skip
 
 
 class _Reader:

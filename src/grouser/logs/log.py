@@ -153,14 +153,10 @@ class Log:
     def _zero(self) -> FloatArray:
         """The time stamp in each segment's own clock at which `elapsed` is zero, shape (n_segments,)."""
         starts, ends = self.time[self.segment_bounds[:-1]], self.time[self.segment_bounds[1:] - 1]
-        zero = np.empty(self.n_segments)
-        for k in range(self.n_segments):
-            if k == 0:
-                zero[k] = starts[0]
-            elif starts[k] > ends[k - 1]:
-                zero[k] = zero[k - 1]
-            else:
-                zero[k] = starts[k] - (ends[k - 1] - zero[k - 1] + self.report.period)
+        zero = starts.copy()
+        for k in range(1, self.n_segments):
+            restarts = starts[k] <= ends[k - 1]
+            zero[k] = starts[k] - (ends[k - 1] - zero[k - 1] + self.report.period) if restarts else zero[k - 1]
         return zero
 
     @property

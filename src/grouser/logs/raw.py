@@ -67,39 +67,24 @@ def raw_csv(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     """The columns of a CSV file that the manifest names; `progress` gets the bytes read so far."""
     if manifest.time.column is None:
         raise LogError(f'{manifest.file}, table [time], field column: is missing; it names the clock: column = "t"')
-    signals, pose = manifest.signals(), manifest.pose_signals()
     found: dict[str, Any] = {}
-    for key, signal in {**signals, **pose}.items():
+    for key, signal in {**manifest.signals(), **manifest.pose_signals()}.items():
         if signal.column is None:
             table, name = key.split(".", 1)
             raise LogError(f"{manifest.file}, table [{table}], {name}: names a topic, but {path.name} is a CSV")
         found[key] = signal.column
-    tally = Tally(path.name)
-    table_read = read_table(
-        path,
-        [manifest.time.column, *found.values()],
-        header=manifest.csv.header,
-        delimiter=manifest.csv.delimiter,
-        tally=tally,
-        progress=progress,
-    )
-    columns = {name: bounded(column) for name, column in table_read.columns.items()}
+    tally, wanted = Tally(path.name), [manifest.time.column, *found.values()]
+    read = read_table(path, wanted, **dict(manifest.csv), tally=tally, progress=progress)
+    columns = {name: bounded(column) for name, column in read.columns.items()}
     time = bounded(_times(columns[manifest.time.column], TIME[manifest.time.unit]), LATEST)
 
     def scaled(some: Mapping[str, Signal]) -> dict[str, FloatArray]:
         return {key: _times(columns[found[key]], signal.factor(key)) for key, signal in some.items()}
 
     return Raw(
-        file=path.name,
-        rows=table_read.rows,
-        line=table_read.line,
-        time=time,
-        signals=scaled(signals),
-        pose_row=np.arange(len(time), dtype=np.int64),
-        pose_time=time,
-        pose=scaled(pose),
-        tally=tally,
-    )
+        file=path.name, rows=read.rows, line=read.line, time=time, signals=scaled(manifest.signals()), tally=tally,
+        pose_row=np.arange(len(time), dtype=np.int64), pose_time=time, pose=scaled(manifest.pose_signals()),
+    )  # fmt: skip
 
 
 def _times(column: FloatArray, factor: float) -> FloatArray:

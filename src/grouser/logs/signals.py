@@ -10,14 +10,10 @@ from grouser.checks import FloatArray
 from grouser.logs.log import BoolArray, IntArray
 from grouser.rotation import from_quaternion, to_rpy
 
-PERIODS = 5.0
-SHORTEST_GAP = 0.25
-"""[s]"""
-
 
 def default_gap(period: float) -> float:
     """The longest hole that is not yet a gap [s]: 5 median periods, at least 0.25 s."""
-    return max(PERIODS * period, SHORTEST_GAP)
+    return max(5.0 * period, 0.25)
 
 
 def rates_from_increments(increment: FloatArray, time: FloatArray, segment: IntArray) -> FloatArray:
@@ -60,10 +56,8 @@ def unlag(signal: FloatArray, time: FloatArray, bounds: IntArray, lag: float) ->
     Linear between the samples of one segment; NaN where the value would lie outside the segment.
     """
     result = np.full_like(signal, np.nan)
-    for first, end in pairwise(bounds.tolist()):
-        if end > first:
-            part = slice(first, end)
-            result[part] = np.interp(time[part] + lag, time[part], signal[part], left=np.nan, right=np.nan)
+    for part in (slice(first, end) for first, end in pairwise(bounds.tolist()) if end > first):
+        result[part] = np.interp(time[part] + lag, time[part], signal[part], left=np.nan, right=np.nan)
     return result
 
 
