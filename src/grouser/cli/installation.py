@@ -7,30 +7,26 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
+import grouser as gr
+
 
 def describe() -> tuple[str, dict[str, Any]]:
     """Sentences for people, and the same as numbers."""
-    facts = _facts()
-    return _words(facts), facts
-
-
-def _facts() -> dict[str, Any]:
     import numba
     import numpy as np
 
-    import grouser
     from grouser._compile import store
     from grouser._compile.fingerprint import target
     from grouser.threads import thread_count
 
     folder = store.folder()
-    files = folder.iterdir() if folder.is_dir() else ()
-    sizes = [file.stat().st_size for file in files if file.is_file()]
-    why_not = store.why_not_shipped()
+    sizes = [file.stat().st_size for file in (folder.iterdir() if folder.is_dir() else ()) if file.is_file()]
+    why_not, not_kept = store.why_not_shipped(), store.Counts.not_kept
     generic, _ = store.GENERIC.get(platform.machine(), ("", ""))
-    return {
-        "grouser": grouser.__version__,
-        "folder": os.path.dirname(grouser.__file__),
+    has_generic, writable = bool(generic) and store.has_generic_features(), os.access(folder, os.W_OK)
+    facts: dict[str, Any] = {
+        "grouser": gr.__version__,
+        "folder": os.path.dirname(gr.__file__),
         "python": platform.python_version(),
         "numba": numba.__version__,
         "llvmlite": version("llvmlite"),
@@ -38,50 +34,35 @@ def _facts() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "processor": target().split(":")[0],
         "generic_processor": generic or None,
-        "has_generic_features": bool(generic) and store.has_generic_features(),
+        "has_generic_features": has_generic,
         "cores": os.cpu_count() or 1,
         "threads": thread_count(None),
         "cache": {
-            "folder": str(folder),
-            "writable": os.access(folder, os.W_OK),
-            "files": len(sizes),
-            "bytes": sum(sizes),
-            "not_kept": store.Counts.not_kept or None,
+            "folder": str(folder), "writable": writable, "files": len(sizes), "bytes": sum(sizes),
+            "not_kept": not_kept or None,
         },
         "shipped": {"used": not why_not, "why_not": why_not or None, "target": store.generic_target() or None},
         "compiles": not numba.config.DISABLE_JIT,
-    }
-
-
-def _words(facts: dict[str, Any]) -> str:
-    cache, shipped = facts["cache"], facts["shipped"]
+    }  # fmt: skip
+    features = f", {'with' if has_generic else 'without'} the features of {generic}" if generic else ""
     lines = [
-        f"grouser {facts['grouser']} in {facts['folder']}",
-        f"Python {facts['python']}, Numba {facts['numba']}, llvmlite {facts['llvmlite']}, NumPy {facts['numpy']}",
-        f"{facts['system']}, processor {facts['processor']}{_generic(facts)}",
+        "grouser {grouser} in {folder}".format(**facts),
+        "Python {python}, Numba {numba}, llvmlite {llvmlite}, NumPy {numpy}".format(**facts),
+        f"{facts['system']}, processor {facts['processor']}{features}",
         f"{_of(facts['cores'], 'core')}; batches run on {_of(facts['threads'], 'thread')}",
+        f"No compiled kernels that came with grouser are used: {why_not}."
+        if why_not
+        else f"Compiled kernels that came with grouser are used, for {generic}.",
+        f"Kernels compiled here are kept in {folder}: {_of(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB"
+        + ("." if writable else "; it is not writable."),
     ]
-    if shipped["used"]:
-        lines.append(f"Compiled kernels that came with grouser are used, for {facts['generic_processor']}.")
-    else:
-        lines.append(f"No compiled kernels that came with grouser are used: {shipped['why_not']}.")
-    lines.append(
-        f"Kernels compiled here are kept in {cache['folder']}: {_of(cache['files'], 'file')}, "
-        f"{cache['bytes'] / 1e6:.1f} MB{'' if cache['writable'] else '; it is not writable'}."
-    )
-    if cache["not_kept"]:
-        lines.append(f"But {cache['not_kept']}.")
+    if not_kept:
+        lines.append(f"But {not_kept}.")
     if not facts["compiles"]:
         lines.append("NUMBA_DISABLE_JIT is set: kernels run as plain Python, a thousand times slower.")
-    elif not shipped["used"] and not cache["files"]:
+    elif why_not and not sizes:
         lines.append("Nothing is compiled yet: each part compiles when it is first used; grouser warmup compiles all.")
-    return "\n".join(lines)
-
-
-def _generic(facts: dict[str, Any]) -> str:
-    if facts["generic_processor"] is None:
-        return ""
-    return f", {'with' if facts['has_generic_features'] else 'without'} the features of {facts['generic_processor']}"
+    return "\n".join(lines), facts
 
 
 def _of(n: int, noun: str) -> str:

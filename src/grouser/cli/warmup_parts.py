@@ -13,11 +13,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import numba
 import numpy as np
 
 import grouser as gr
-from grouser._compile import store, watch
 
 SHORT = 0.04
 """Seconds that runs last: one step."""
@@ -152,6 +150,8 @@ PARTS: dict[str, Callable[[], None]] = {part.__name__: part for family in FAMILI
 
 def main() -> None:
     """Compile until stdin ends."""
+    from grouser._compile import watch
+
     watch.watchers.clear()  # the parent shows progress
     before = dict.fromkeys(("compiled", "loaded", "cpu_seconds"), 0)  # imports count for the first part
     for line in sys.stdin:
@@ -162,6 +162,10 @@ def main() -> None:
 
 def build(part: str) -> dict[str, Any]:
     """Compile or load a part; returns what this process did so far, and where code is kept."""
+    import numba
+
+    from grouser._compile import store
+
     if numba.config.DISABLE_JIT:
         store.Counts.not_kept = "NUMBA_DISABLE_JIT is set, so nothing is compiled"
     else:

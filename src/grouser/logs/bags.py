@@ -13,19 +13,17 @@ from array import array
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from grouser.checks import FloatArray, listed, nearest
 from grouser.errors import LogError
 from grouser.files import check_file
+from grouser.logs.manifest import Manifest, Signal
 from grouser.logs.raw import LATEST, Raw, bounded
 from grouser.logs.report import Tally
 from grouser.logs.signals import default_gap
-
-if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest, Signal
 
 Message = tuple[str, float, Any]
 """Topic, time of recording [s], and the message: an object or a dictionary."""

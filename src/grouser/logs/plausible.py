@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs.log import IntArray, Log
-
-if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest
-    from grouser.vehicles.vehicle import Vehicle
+from grouser.logs.manifest import Manifest
+from grouser.vehicles.vehicle import Vehicle
 
 FACTOR = 6.0
 """Slip changes a wheel's travel by two or three; rpm taken for rad/s by 9.5, degrees by 57, milli by 1000."""

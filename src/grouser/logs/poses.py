@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from grouser.checks import FloatArray
 from grouser.logs import signals
 from grouser.logs.log import BoolArray, IntArray, Poses
+from grouser.logs.manifest import Manifest
 from grouser.logs.raw import Raw
 from grouser.logs.report import Tally
 
 if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest
     from grouser.logs.rows import Rows
 
 FARTHEST = 2e7

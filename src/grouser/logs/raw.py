@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs.log import IntArray
+from grouser.logs.manifest import Manifest, Signal
 from grouser.logs.report import Tally
 from grouser.logs.table import read_table
-
-if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest, Signal
 
 BAGS = (".bag", ".db3", ".mcap")
 """Suffixes of bags."""

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs.log import IntArray, Log, Poses, period
+from grouser.logs.manifest import Manifest, load_manifest
 from grouser.logs.raw import Raw, is_bag, raw_csv
 from grouser.logs.report import MOST_GAPS, Report, merged
 from grouser.logs.rows import Judged, judge
-
-if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest
 
 Name = str | os.PathLike[str]
 MOST_FILES = 10_000
@@ -36,8 +34,6 @@ def read_log(
     Files are read a piece at a time, and only the columns or fields that the manifest names are kept; `progress`
     gets the bytes read so far and those of all files.
     """
-    from grouser.logs.manifest import load_manifest
-
     given = load_manifest(manifest)
     files = _files(paths)
     sizes = [_size(path) for path in files]

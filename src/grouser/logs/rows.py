@@ -7,7 +7,6 @@ nothing was logged for too long, or where the log itself says so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +14,10 @@ from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import signals
 from grouser.logs.log import BoolArray, IntArray, Poses, period
+from grouser.logs.manifest import Manifest
 from grouser.logs.poses import fresh_poses, placed
 from grouser.logs.raw import TIME, Raw
 from grouser.logs.report import Gap, Tally
-
-if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest
 
 INPUTS = ("rates", "angles", "attitude")
 """Tables without which a sample cannot be used; in the others a missing value stays NaN."""
