@@ -10,9 +10,10 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from grouser._version import __version__
-from grouser.cli.help import Command, Group
+from grouser.cli.help import Command, TwoHelps
 from grouser.errors import GrouserError
 
 # Typer brings its own copy of Click or uses the installed one, by version; this is the root of its errors in both.
@@ -38,7 +39,7 @@ MOVED = {"reproduce": "python -m experiments", "gallery": "python -m experiments
 """Commands of earlier versions, and what does their work in a clone of the repository."""
 
 
-class Commands(Group):
+class Commands(TwoHelps, TyperGroup):
     """The commands by name."""
 
     def __init__(self, **settings: Any) -> None:

@@ -23,8 +23,7 @@ from grouser.calibration.checkpoint import load_checkpoint, save_checkpoint
 from grouser.calibration.follow import LogFollower
 from grouser.calibration.stream import StreamingCalibrator
 from grouser.cli import console
-from grouser.cli.calibrate import print_parameters
-from grouser.cli.motions import Wanted
+from grouser.cli.calibrate import Wanted, print_parameters
 from grouser.errors import GrouserError
 from grouser.logs.manifest import load_manifest
 from grouser.logs.raw import is_bag

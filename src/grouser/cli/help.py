@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 LINES = 23
 """Lines of a classic terminal, without the one where the prompt waits."""
@@ -34,7 +34,7 @@ _STYLES = {
 }
 
 
-class _TwoHelps:
+class TwoHelps:
     """`--help` and `--help-all` of a command or group."""
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -59,17 +59,13 @@ class _TwoHelps:
         return {}
 
 
-class Command(_TwoHelps, TyperCommand):
+class Command(TwoHelps, TyperCommand):
     """A command with both helps."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Arguments, then required options, then the rest."""
         must = [_label(one, ctx) for one in self.params if not _is_argument(one) and one.required]
         return [*(_argument(one, usage=True) for one in self.params if _is_argument(one)), *must, "[OPTIONS]"]
-
-
-class Group(_TwoHelps, TyperGroup):
-    """A command with others below it, with both helps."""
 
 
 def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:

@@ -95,9 +95,9 @@ def dynamics() -> None:
 def logs() -> None:
     """CSV files."""
     from grouser.logs.report import Tally
-    from grouser.logs.table import CompiledRows
+    from grouser.logs.table import compiled_rows
 
-    CompiledRows({0: 0}, 2, ",").numbers(0, b"1,2\n3,4", Tally("warmup"))
+    compiled_rows(0, b"1,2\n3,4", {0: 0}, 2, ",", Tally("warmup"))
 
 
 def calibration() -> None:

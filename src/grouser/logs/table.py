@@ -66,21 +66,15 @@ def read_table(
     places = {column: _index(column, names, path.name, header) for column in wanted}
     first = {at: column for column, at in reversed(places.items())}  # one may be asked for by name and by index
     index = {column: at for at, column in first.items()}
-    found, compiled = Growing(len(index)), CompiledRows(index, len(names), delimiter)
-    rows = done = 0
+    found, rows, done = Growing(len(index)), 0, 0
     for start, text, whole in blocks:
         if not whole:
             # It may end inside a number, so even a full row of it cannot be trusted.
             tally.add("cut off: the last line of the file does not end", [start])
             rows += 1
             continue
-        if done < LONG or delimiter == " ":
-            lines = text.split(b"\n")
-            place = np.arange(start, start + len(lines), dtype=np.int64)
-            cells, place, n = _rows(place, lines, len(names), delimiter, tally)
-            values = _numbers(cells, place, index, tally)
-        else:
-            values, place, n = compiled.numbers(start, text, tally)
+        read_rows = plain_rows if done < LONG or delimiter == " " else compiled_rows
+        values, place, n = read_rows(start, text, index, len(names), delimiter, tally)
         rows += n
         if rows > MOST_ROWS:
             raise LogError(f"{path.name}: has more than {MOST_ROWS} rows; split it into several files")
@@ -118,31 +112,37 @@ class Growing:
         return [array[: self._n] for array in self._arrays]
 
 
-class CompiledRows:
-    """Rows read by a kernel, and those that it leaves over by Python; the numbers are the same bit for bit."""
+Read = tuple[FloatArray, IntArray, int]
+"""Numbers of the full rows (wanted, rows), the lines they stand in, and how many rows there are, full or not."""
 
-    def __init__(self, index: Mapping[Column, int], width: int, delimiter: str) -> None:
-        self._index, self._delimiter = index, delimiter
-        self._slot = np.full(width, -1, dtype=np.int64)
-        self._slot[list(index.values())] = np.arange(len(index))
 
-    def numbers(self, start: int, text: bytes, tally: Tally) -> tuple[FloatArray, IntArray, int]:
-        """Numbers of the full rows (wanted, rows), the lines they stand in, and how many rows there are."""
-        from grouser._kernels.logs.csv_rows import parse_rows
+def plain_rows(start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally) -> Read:
+    """Rows of a block of lines, of which the first is number `start`."""
+    lines = text.split(b"\n")
+    return _rows(np.arange(start, start + len(lines), dtype=np.int64), lines, index, width, delimiter, tally)
 
-        n = text.count(b"\n") + 1
-        values, begin, hard = np.empty((len(self._index), n)), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
-        parse_rows(np.frombuffer(text, np.uint8), ord(self._delimiter), self._slot, values, begin, hard)
-        place = np.arange(start, start + n, dtype=np.int64)
-        if not hard.any():
-            return values, place, n
-        odd = np.flatnonzero(hard)
-        end = np.append(begin[1:] - 1, len(text))
-        lines = [text[i:j] for i, j in zip(begin[odd].tolist(), end[odd].tolist(), strict=True)]
-        cells, kept, rows = _rows(place[odd], lines, len(self._slot), self._delimiter, tally)
-        values[:, kept - start] = _numbers(cells, kept, self._index, tally)
-        hard[kept - start] = False
-        return values[:, ~hard], place[~hard], n - len(odd) + rows
+
+def compiled_rows(
+    start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally
+) -> Read:
+    """The same read by a kernel, and what that leaves over by Python; the numbers are the same bit for bit."""
+    from grouser._kernels.logs.csv_rows import parse_rows
+
+    n = text.count(b"\n") + 1
+    slot = np.full(width, -1, dtype=np.int64)
+    slot[list(index.values())] = np.arange(len(index))
+    values, begin, hard = np.empty((len(index), n)), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
+    parse_rows(np.frombuffer(text, np.uint8), ord(delimiter), slot, values, begin, hard)
+    place = np.arange(start, start + n, dtype=np.int64)
+    if not hard.any():
+        return values, place, n
+    odd = np.flatnonzero(hard)
+    end = np.append(begin[1:] - 1, len(text))
+    lines = [text[i:j] for i, j in zip(begin[odd].tolist(), end[odd].tolist(), strict=True)]
+    left, kept, rows = _rows(place[odd], lines, index, width, delimiter, tally)
+    values[:, kept - start] = left
+    hard[kept - start] = False
+    return values[:, ~hard], place[~hard], n - len(odd) + rows
 
 
 def column_names(path: Path, delimiter: str = ",") -> list[str]:
@@ -214,19 +214,15 @@ def _index(column: Column, names: Sequence[str], file: str, header: bool) -> int
 
 
 def _rows(
-    place: IntArray, lines: list[bytes], width: int, delimiter: str, tally: Tally
-) -> tuple[list[list[bytes]], IntArray, int]:
-    """The cells of the full ones of some lines, where those stand, and how many rows there are, full or not."""
+    place: IntArray, lines: list[bytes], index: Mapping[Column, int], width: int, delimiter: str, tally: Tally
+) -> Read:
+    """Lines that stand at some places of the file."""
     cells = [_split(line, delimiter) for line in lines]
     rows = np.array([is_row(line) for line in lines], dtype=np.bool_)
     full = np.array([len(row) == width for row in cells], dtype=np.bool_)
     tally.add("the row has too few or too many columns", place[rows & ~full])
-    good = rows & full
-    return [cells[i] for i in np.flatnonzero(good)], place[good], int(rows.sum())
-
-
-def _numbers(cells: list[list[bytes]], place: IntArray, index: Mapping[Column, int], tally: Tally) -> FloatArray:
-    """The numbers of the wanted columns, shape (wanted, rows); NaN for what is none."""
+    good = np.flatnonzero(rows & full)
+    cells, place = [cells[i] for i in good], place[good]
     result = np.full((len(index), len(cells)), np.nan)
     for out, (column, at) in zip(result, index.items(), strict=True):
         try:
@@ -240,7 +236,7 @@ def _numbers(cells: list[list[bytes]], place: IntArray, index: Mapping[Column, i
                 elif cell.lower() not in MISSING:
                     words.append(k)
             tally.add(f"text in number column {column}", place[words], cells=True)
-    return result
+    return result, place, int(rows.sum())
 
 
 def _split(line: bytes, delimiter: str) -> list[bytes]:
