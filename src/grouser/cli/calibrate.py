@@ -78,7 +78,6 @@ def calibrate(
         vehicle=vehicle, model=model, contact=contact, terrain=terrain, noise_form=noise_form, parameters=parameters,
         priors=tuple(prior or ()),
     )  # fmt: skip
-    given.check()
     if list_parameters:
         _list(given.candidates()[0], manifest, as_json)
         return
@@ -123,8 +122,12 @@ def calibrate(
     summary["training"] |= {"part": "the whole log", "segments": log.n_segments}
     note = f"fit to the first {100 * share:g} % of the log by time, judged on the rest"
     held_out = {**tried[chosen].summary(), "trained_on": share, "note": note} if tried else None
+    judged = {
+        name: {"log_likelihood": one.errors.log_likelihood, **one.errors.summary()} for name, one in tried.items()
+    }
+    keys = ("log_likelihood", "position_rms", "yaw_rms_deg", "nees")
     result = {
-        "model": chosen, "tried": {name: _judged(one) for name, one in tried.items()}, **summary,
+        "model": chosen, "tried": {name: {key: one[key] for key in keys} for name, one in judged.items()}, **summary,
         "held_out": held_out, "vehicle": fit.model.vehicle.name, "fit": out, "plot": plot,
     }  # fmt: skip
     console.emit(result, as_json, lambda _: _print(fit, chosen, tried, share, log), (out, plot))
@@ -193,13 +196,6 @@ def _list(given: Wanted, manifest: Path | None, as_json: bool) -> None:
     typer.echo(f"* calibrated by default; groups: {', '.join(groups)}; * stands for any text")
 
 
-def _judged(one: gr.calibration.Evaluation) -> dict[str, float]:
-    """The likelihood, which decides between models, and the errors."""
-    found = one.errors.summary()
-    names = ("position_rms", "yaw_rms_deg", "nees")
-    return {"log_likelihood": one.errors.log_likelihood, **{name: found[name] for name in names}}
-
-
 def _print(fit: gr.Fit, model: str, tried: dict[str, gr.calibration.Evaluation], share: float, log: gr.Log) -> None:
     t = fit.training
     each = f"{t.interval:g} s" if t.interval is not None else f"{t.distance:g} m"
@@ -258,7 +254,7 @@ class Wanted:
     parameters: str | None
     priors: tuple[str, ...]
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Refuses what needs no file to be seen wrong."""
         values.one_of(self.model, MODELS, "--model")
         values.one_of(self.contact or CONTACTS[0], CONTACTS, "--contact")

@@ -17,6 +17,7 @@ import grouser as gr
 from grouser.cli import console
 from grouser.cli.values import option
 from grouser.errors import GrouserError
+from grouser.files import read_limited
 
 if TYPE_CHECKING:
     from grouser.logs.assess import Assessment
@@ -74,7 +75,7 @@ def _look(file: Path) -> Found:
         return _unread(file)
     if not file.is_file():
         raise GrouserError(f"{file}: {'is a folder, not a file' if file.is_dir() else 'no such file'}")
-    if suffix == ".toml" and _is_manifest(file):
+    if suffix == ".toml" and b"grouser/log@" in read_limited(file, 1_000_000, GrouserError):
         return _manifest(file)
     if suffix in (".toml", ".urdf"):
         from grouser.cli.vehicles import summary
@@ -85,7 +86,12 @@ def _look(file: Path) -> Found:
         run = gr.Run.load(file)
         return "run", repr(run)[1:-1], run.summary()
     if suffix in SUFFIXES:
-        return _terrain(gr.terrain.read(file))
+        ground = gr.terrain.read(file)
+        box = [None if math.isinf(value) else float(value) for value in ground.bounds]
+        names = ("xmin", "xmax", "ymin", "ymax")
+        edges = " ".join("endless" if v is None else f"{name} {v:g} m" for name, v in zip(names, box, strict=True))
+        numbers = {"terrain": ground.kind, "description": ground.description, "bounds": box}
+        return "terrain", f"{ground.description}; {edges}", numbers
     known = ", ".join(dict.fromkeys((".toml", ".urdf", *SUFFIXES, ".csv", ".bag", ".db3", ".mcap")))
     raise GrouserError(f"{file}: is of no known kind; files that can be checked end in {known}")
 
@@ -101,33 +107,15 @@ def _holds_terrain(file: Path) -> bool:
         return False
 
 
-def _terrain(ground: gr.terrain.Terrain) -> Found:
-    box = [None if math.isinf(value) else float(value) for value in ground.bounds]
-    names = ("xmin", "xmax", "ymin", "ymax")
-    edges = " ".join("endless" if v is None else f"{name} {v:g} m" for name, v in zip(names, box, strict=True))
-    return "terrain", f"{ground.description}; {edges}", {
-        "terrain": ground.kind, "description": ground.description, "bounds": box,
-    }  # fmt: skip
-
-
-def _is_manifest(file: Path) -> bool:
-    """Whether a TOML file calls itself a log's manifest."""
-    try:
-        with file.open("rb") as stream:
-            return b"grouser/log@" in stream.read(100_000)
-    except OSError:
-        return False
-
-
 def _manifest(file: Path) -> Found:
     """The signals a manifest names."""
     from grouser.logs.manifest import load_manifest
 
     manifest = load_manifest(file)
     signals = {**manifest.signals(), **manifest.pose_signals()}
-    words = "\n".join(f"  {key:<22} {signal.source}" for key, signal in signals.items())
-    numbers = {"vehicle": manifest.vehicle, "signals": {key: signal.source for key, signal in signals.items()}}
-    return "log manifest", words, numbers
+    sources = {key: signal.source for key, signal in signals.items()}
+    words = "\n".join(f"  {key:<22} {source}" for key, source in sources.items())
+    return "log manifest", words, {"vehicle": manifest.vehicle, "signals": sources}
 
 
 def _log(files: Sequence[Path], manifest: Path) -> Found:
@@ -145,57 +133,47 @@ def _log(files: Sequence[Path], manifest: Path) -> Found:
 
 def _unread(file: Path) -> Found:
     """A log without a manifest: what it holds, and a manifest to start from."""
-    from grouser.logs.raw import is_bag
+    from grouser.logs import bags, raw, skeleton
 
-    if is_bag(file):
-        from grouser.logs import bags
-        from grouser.logs.skeleton import bag_skeleton
-
+    hint = "give them a meaning in a manifest, passed with --manifest; a draft:"
+    if raw.is_bag(file):
         topics = bags.topics(file)
         lines = [f"  {topic}  {kind}" for topic, kind in sorted(topics.items())]
-        text = bag_skeleton(file, topics)
-        hint = "give them a meaning in a manifest, passed with --manifest; a draft:"
+        text = skeleton.bag_skeleton(file, topics)
         return "bag", "\n".join(["topics:", *lines, hint, "", text]), {"topics": topics, "manifest": text}
-    from grouser.logs.skeleton import layout, skeleton
-
-    found = layout(file)
-    text = skeleton(found)
+    found = skeleton.layout(file)
+    text = skeleton.skeleton(found)
     said = ", ".join(found.names) if found.header else f"{len(found.names)} without a heading"
-    words = f"columns: {said}\ngive them a meaning in a manifest, passed with --manifest; a draft:\n\n{text}"
-    numbers = {"columns": list(found.names), "header": found.header, "delimiter": found.delimiter, "manifest": text}
-    return "table", words, numbers
+    return "table", f"columns: {said}\n{hint}\n\n{text}", {
+        "columns": list(found.names), "header": found.header, "delimiter": found.delimiter, "manifest": text
+    }  # fmt: skip
 
 
 def _pairs(log: gr.Log, found: Assessment) -> list[tuple[str, str]]:
     report = log.report
+    groups = {"rates": log.rates, "angles": log.angles, "commands": log.commands}
+    given = [f"{name} {' '.join(group)}" for name, group in groups.items() if group]
+    given += [name for name in ("attitude", "gyro", "acceleration", "body_command") if getattr(log, name) is not None]
+    given += [f"labels {' '.join(log.label)}"] * bool(log.label)
     pairs = [
         ("duration", f"{found.duration:.1f} s in {log.n_segments} segment{'' if log.n_segments == 1 else 's'}"),
         ("rows", f"{report.rows}, of which {report.samples} are samples and {report.n_rejected} rejected"),
-        ("signals", ", ".join(_signals(log))),
+        ("signals", ", ".join(given)),
     ]
     if found.sample_rate is not None:
         pairs.append(("sample rate", f"{found.sample_rate:.4g} Hz"))
     if found.pose_rate is not None:
         pairs.append(("poses", f"{report.poses}, {found.pose_rate:.3g} Hz"))
     if found.distance is not None:
-        pairs += [
-            ("driving", f"{found.moving:.1f} s, {found.distance:.1f} m, up to {found.top_speed:.2f} m/s"),
-            ("turning", f"left {found.turned_left:.0f}°, right {found.turned_right:.0f}°,"
-                        f" up to {found.top_turn_rate:.2f} rad/s"),
-        ]  # fmt: skip
+        turned = f"left {found.turned_left:.0f}°, right {found.turned_right:.0f}°"
+        pairs.append(("driving", f"{found.moving:.1f} s, {found.distance:.1f} m, up to {found.top_speed:.2f} m/s"))
+        pairs.append(("turning", f"{turned}, up to {found.top_turn_rate:.2f} rad/s"))
     for name, span in (("roll", found.roll), ("pitch", found.pitch)):
         if span is not None:
             pairs.append((name, f"{span[0]:.1f}° to {span[1]:.1f}° (5 to 95 %)"))
     if found.lag is not None:
         pairs.append(("pose lag", f"about {found.lag:.2f} s by this log, {log.sensor.lag:.2f} s by the manifest"))
     return pairs
-
-
-def _signals(log: gr.Log) -> list[str]:
-    groups = {"rates": log.rates, "angles": log.angles, "commands": log.commands}
-    given = [f"{name} {' '.join(group)}" for name, group in groups.items() if group]
-    given += [name for name in ("attitude", "gyro", "acceleration", "body_command") if getattr(log, name) is not None]
-    return given + [f"labels {' '.join(log.label)}"] * bool(log.label)
 
 
 def _installation() -> tuple[str, dict[str, Any]]:

@@ -12,8 +12,9 @@ import re
 from array import array
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from grouser.logs.signals import default_gap
 
 Message = tuple[str, float, Any]
 """Topic, time of recording [s], and the message: an object or a dictionary."""
+Bag = tuple[dict[str, tuple[str, int]], Callable[[Collection[str]], Iterator[Message]]]
+"""Type and number of the messages of each topic, and a function that gives those of some topics."""
 SELDOM = 1000
 """Messages from one report of progress to the next."""
 HELD = ("commands", "body_command", "labels", "segments")
@@ -37,8 +40,8 @@ _NONE = object()
 
 def topics(path: Path) -> dict[str, str]:
     """The topics of a bag and the type of their messages."""
-    with _opened(path) as bag:
-        return {topic: kind for topic, (kind, _) in bag.topics.items()}
+    with _opened(path) as (there, _):
+        return {topic: kind for topic, (kind, _) in there.items()}
 
 
 def messages(path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None) -> Iterator[Message]:
@@ -46,26 +49,17 @@ def messages(path: Path, topics: Collection[str], progress: Callable[[int], None
 
     `progress` gets about the number of bytes read so far.
     """
-    with _opened(path) as bag:
+    with _opened(path) as (there, read):
         for topic in topics:
-            if topic not in bag.topics:
-                hint, there = nearest(topic, list(bag.topics)), listed(sorted(bag.topics), most=40)
-                raise LogError(f"{path.name}: has no topic {topic!r:.80}; {hint}its topics are {there}")
+            if topic not in there:
+                hint, known = nearest(topic, list(there)), listed(sorted(there), most=40)
+                raise LogError(f"{path.name}: has no topic {topic!r:.80}; {hint}its topics are {known}")
         size = sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
-        total = sum(bag.topics[topic][1] for topic in topics)
-        for done, message in enumerate(bag.messages(topics)):
+        total = sum(there[topic][1] for topic in topics)
+        for done, message in enumerate(read(topics)):
             if progress is not None and done % SELDOM == 0 and total:
                 progress(size * min(done, total) // total)
             yield message
-
-
-class Bag(NamedTuple):
-    """An open bag."""
-
-    topics: dict[str, tuple[str, int]]
-    """Type of the messages of each topic, and how many there are."""
-    messages: Callable[[Collection[str]], Iterator[Message]]
-    """The messages of some topics."""
 
 
 @contextmanager
@@ -74,8 +68,7 @@ def _opened(path: Path) -> Iterator[Bag]:
     if not (path / "metadata.yaml").is_file():  # a folder is a bag only if rosbag2 wrote it
         check_file(path, LogError)
     try:
-        is_json = path.suffix.lower() == ".mcap" and path.is_file() and _is_json(path)
-        with _json_bag(path) if is_json else _ros_bag(path) as bag:
+        with _json_bag(path) if _is_json(path) else _ros_bag(path) as bag:
             yield bag
     except (LogError, MemoryError):
         raise
@@ -102,7 +95,7 @@ def _ros_bag(path: Path) -> Iterator[Bag]:
         found: dict[str, tuple[str, int]] = {}
         for one in reader.connections:
             found[one.topic] = str(one.msgtype), found.get(one.topic, ("", 0))[1] + int(one.msgcount)
-        yield Bag(found, messages)
+        yield found, messages
 
 
 @contextmanager
@@ -123,22 +116,20 @@ def _json_bag(path: Path) -> Iterator[Bag]:
         summary = reader.get_summary()
         channels = {} if summary is None else summary.channels
         counts = {} if summary is None or summary.statistics is None else summary.statistics.channel_message_counts
-        yield Bag({c.topic: (str(c.message_encoding), counts.get(k, 0)) for k, c in channels.items()}, messages)
+        yield {c.topic: (str(c.message_encoding), counts.get(k, 0)) for k, c in channels.items()}, messages
 
 
 def _is_json(path: Path) -> bool:
-    """Whether an MCAP file holds JSON messages; without the library it is taken for a ROS 2 bag."""
+    """Whether this is an MCAP file that holds JSON messages; without the library it is taken for a ROS 2 bag."""
+    if path.suffix.lower() != ".mcap" or not path.is_file():
+        return False
     try:
         from mcap.reader import make_reader
     except ImportError:
-        try:
-            import rosbags  # noqa: F401
-        except ImportError:
-            raise LogError(
-                f"{path.name}: reading MCAP needs mcap (JSON messages) or rosbags (ROS 2 messages); run:"
-                " pip install 'grouser[mcap,ros]'"
-            ) from None
-        return False
+        if find_spec("rosbags") is not None:
+            return False
+        needed = "mcap (JSON messages) or rosbags (ROS 2 messages); run: pip install 'grouser[mcap,ros]'"
+        raise LogError(f"{path.name}: reading MCAP needs {needed}") from None
     with path.open("rb") as stream:
         summary = make_reader(stream).get_summary()
     return summary is not None and any(c.message_encoding == "json" for c in summary.channels.values())

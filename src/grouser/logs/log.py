@@ -246,15 +246,9 @@ class Log:
         return self._joints(self.commands, vehicle, "commands")
 
     def _joints(self, values: Mapping[str, FloatArray], vehicle: Vehicle, table: str) -> FloatArray:
-        known = vehicle.joints
-        result = np.full((len(self), len(known)), np.nan)
+        result = np.full((len(self), len(vehicle.joints)), np.nan)
         for joint, column in values.items():
-            if joint not in known:
-                raise LogError(
-                    f"{self.name}, table [{table}] of its manifest: vehicle '{vehicle.name}' has no joint"
-                    f" {joint!r:.60}; joints are {', '.join(known)}"
-                )
-            result[:, known.index(joint)] = column
+            result[:, joint_index(vehicle, joint, f"{self.name}, table [{table}] of its manifest")] = column
         return result
 
     def __repr__(self) -> str:
@@ -262,6 +256,14 @@ class Log:
             f"<Log '{self.name}': {len(self)} samples, {len(self.poses)} poses,"
             f" {self.n_segments} segment{'' if self.n_segments == 1 else 's'}, {self.duration:.1f} s>"
         )
+
+
+def joint_index(vehicle: Vehicle, joint: str, where: str) -> int:
+    """Where a joint stands among those of a vehicle; LogError if it has no such joint."""
+    if joint not in vehicle.joints:
+        known = ", ".join(vehicle.joints)
+        raise LogError(f"{where}: vehicle '{vehicle.name}' has no joint {joint!r:.60}; joints are {known}")
+    return vehicle.joints.index(joint)
 
 
 def period(time: FloatArray, segment: IntArray) -> float:

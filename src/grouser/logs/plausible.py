@@ -9,7 +9,7 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
-from grouser.logs.log import IntArray, Log
+from grouser.logs.log import IntArray, Log, joint_index
 from grouser.logs.manifest import Manifest
 from grouser.vehicles.vehicle import Vehicle
 
@@ -27,11 +27,7 @@ def check_joints(manifest: Manifest, vehicle: Vehicle) -> None:
     """Refuses a joint that the vehicle does not have."""
     for table in ("rates", "angles", "commands"):
         for joint in getattr(manifest, table):
-            if joint not in vehicle.joints:
-                raise LogError(
-                    f"{manifest.file}, table [{table}]: vehicle '{vehicle.name}' has no joint {joint!r:.60}; joints are"
-                    f" {', '.join(vehicle.joints)}"
-                )
+            joint_index(vehicle, joint, f"{manifest.file}, table [{table}]")
 
 
 def check_units(log: Log, manifest: Manifest, vehicle: Vehicle) -> None:

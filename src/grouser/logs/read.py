@@ -111,8 +111,12 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
     numbered = list(zip(parts, offsets, strict=True))
     time = _joined([part.time for part in parts])
     segment: IntArray = _joined([part.segment + k if k else part.segment for part, k in numbered])
-    pose_segment: IntArray = _joined([part.poses.segment + k if k else part.poses.segment for part, k in numbered])
-    pose_time = _joined([part.poses.time for part in parts])
+    poses = Poses(
+        time=_joined([part.poses.time for part in parts]),
+        position=_joined([part.poses.position for part in parts]),
+        attitude=_joined([part.poses.attitude for part in parts]),
+        segment=_joined([part.poses.segment + k if k else part.poses.segment for part, k in numbered]),
+    )
     # Columns are taken out in place: a long log is held only once.
     found = {key: _joined([part.signals.pop(key) for part in parts]) for key in list(parts[0].signals)}
 
@@ -125,9 +129,9 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
         if not given:
             return None
         result = np.full((len(time), len(names)), missing)
-        for k, name in enumerate(names):
-            if name in given:
-                result[:, k] = given.pop(name)
+        while given:
+            name, column = given.popitem()
+            result[:, names.index(name)] = column
         return result
 
     gaps = [gap for part in parts for gap in part.gaps]
@@ -135,10 +139,10 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
         files=tuple(part.tally.file for part in parts),
         rows=sum(part.rows for part in parts),
         samples=len(time),
-        poses=len(pose_time),
+        poses=len(poses),
         segments=sum(part.n_segments for part in parts),
         period=period(time, segment),
-        pose_period=period(pose_time, pose_segment),
+        pose_period=period(poses.time, poses.segment),
         rejected=merged(part.tally for part in parts),
         rejected_poses=merged(part.pose_tally for part in parts),
         cells=merged((part.tally for part in parts), cells=True),
@@ -157,12 +161,7 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
         commands=group("commands"),
         body_command=stacked("body_command", ("speed", "turn"), np.nan),
         label=group("labels"),
-        poses=Poses(
-            time=pose_time,
-            position=_joined([part.poses.position for part in parts]),
-            attitude=_joined([part.poses.attitude for part in parts]),
-            segment=pose_segment,
-        ),
+        poses=poses,
         sensor=manifest.mounting(),
         vehicle=manifest.vehicle,
         report=report,
