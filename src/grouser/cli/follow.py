@@ -143,9 +143,9 @@ class Lines:
 
     def learnt(self, follower: LogFollower, update: Update) -> None:
         """Time, error of the prediction, and all parameters with their sigmas."""
-        names = follower.calibrator.filter.names
         position, yaw = errors(follower, update)
-        found = " ".join(f"{n}={v:.4g}±{s:.2g}" for n, v, s in zip(names, update.values, update.sigma, strict=True))
+        values = zip(follower.calibrator.filter.names, update.values, update.sigma, strict=True)
+        found = " ".join(f"{name}={value:.4g}±{sigma:.2g}" for name, value, sigma in values)
         said = "" if update.accepted else ", rejected"
         console.remark(f"t={update.time:.2f} s: off by {position:.3f} m, {yaw:.2f}°{said}; {found}")
 
@@ -161,8 +161,7 @@ class Screen:
         self._past: deque[tuple[float, float, bool]] = deque(maxlen=400)
         """Position error [m], yaw error [deg] and whether it was accepted, of the last intervals."""
         self._last: Update | None = None
-        self._waited = 0.0
-        self._drawn = 0.0
+        self._waited = self._drawn = 0.0
 
     def learnt(self, follower: LogFollower, update: Update) -> None:
         """An interval was used."""
@@ -189,12 +188,11 @@ class Screen:
     def _heading(self, follower: LogFollower) -> list[str]:
         """Rows read, errors of predictions, and the strongest correlation."""
         f = follower.calibrator.filter
-        rows = sum(follower.rejected.values())
         state = f"; nothing new for {self._waited:.0f} s" if self._waited >= 2.0 else ""
         if self._last is None:
-            read = follower.calibrator.counts["samples"]
-            return [f"{follower.name}: {read} rows used, no interval yet{state}"]
-        used = f"{f.updates} intervals, {f.rejected} rejected; {rows} rows not used{state}"
+            return [f"{follower.name}: {follower.calibrator.counts['samples']} rows used, no interval yet{state}"]
+        lost = sum(follower.rejected.values())
+        used = f"{f.updates} intervals, {f.rejected} rejected; {lost} rows not used{state}"
         last, recent = self._past[-1], list(self._past)[-RECENT:]
         rms = [math.sqrt(sum(one[k] ** 2 for one in recent) / len(recent)) for k in (0, 1)]
         off = f"prediction off by {last[0]:.3f} m, {last[1]:.2f}°{'' if last[2] else ', rejected'}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,8 +71,7 @@ def odometry(
     name = odometry_name(found is not None, gyro)
     if found is not None:
         _remark_other_vehicle(found, log)
-    # Without poses, errors are null.
-    result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, "nees", "baseline"))
+    result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, "nees", "baseline"))  # without poses
     not_judged = None if len(log.poses) > 1 else f"has {len(log.poses) or 'no'} poses, and errors need two"
     if judged is not None and baseline is not None:
         plain = baseline.summary()
@@ -111,14 +111,10 @@ def odometry(
 
 def _remark_other_vehicle(fit: gr.Fit, log: gr.Log) -> None:
     """A remark where the fit is of another vehicle than the manifest names: the fit's is used."""
-    if log.vehicle is None:
-        return
-    try:
-        named = gr.vehicle(log.vehicle).name
-    except GrouserError:
-        named = log.vehicle  # one that only its fit holds
-    used = fit.model.vehicle.name
-    if named != used:
+    named, used = log.vehicle, fit.model.vehicle.name
+    with suppress(GrouserError):  # of a vehicle that only its fit holds
+        named = named and gr.vehicle(named).name
+    if named not in (None, used):
         console.remark(f"grouser: the fit is of vehicle '{used}', which is used; the manifest names '{named}'")
 
 

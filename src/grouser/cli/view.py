@@ -49,15 +49,9 @@ def view(
     values.make_folder(page.parent)
     stems = [file.stem for file in files]  # with their folders where two are alike
     loaded = [gr.Run.load(file) for file in files]
-    view_runs(
-        loaded,
-        page,
-        names=stems if len(set(stems)) == len(stems) else [str(file.with_suffix("")) for file in files],
-        fan=None if fan is None else read_fan(fan),
-        ground=values.ground(terrain),
-        meshes=meshes,
-        title=title,
-    )
+    names = stems if len(set(stems)) == len(stems) else [str(file.with_suffix("")) for file in files]
+    rollouts = None if fan is None else read_fan(fan)
+    view_runs(loaded, page, names=names, fan=rollouts, ground=values.ground(terrain), meshes=meshes, title=title)
     size = page.stat().st_size
     summaries = [{"file": file, **run.summary()} for file, run in zip(files, loaded, strict=True)]
     console.emit(

@@ -83,16 +83,22 @@ def assess(log: Log) -> Assessment:
             "turned_left": float(np.degrees(np.sum(driven.turn[moves & (turn > 0.0)]))),
             "turned_right": float(np.degrees(-np.sum(driven.turn[moves & (turn < 0.0)]))),
         }
-        if values["moving"] < LEAST_MOVING:
-            missing.append(
-                f"much: the vehicle moves for {values['moving']:.1f} s, a first fit needs {LEAST_MOVING:g} s"
-            )
+        if (moving := values["moving"]) < LEAST_MOVING:
+            missing.append(f"much: the vehicle moves for {moving:.1f} s, a first fit needs {LEAST_MOVING:g} s")
         for side in ("left", "right"):
             if values[f"turned_{side}"] < LEAST_TURN:
                 missing.append(f"slip in {side} turns: it turns {side} by {values[f'turned_{side}']:.0f}° in all")
         if values["reverse"] < 0.02:
             missing.append("slip in reverse: it does not drive backward")
-    roll, pitch = _slopes(log, missing)
+    if log.attitude is None:
+        missing.append("slip on slopes: roll and pitch are not measured, level ground is assumed")
+        slopes: dict[str, Any] = {"roll": None, "pitch": None}
+    else:
+        spans = np.degrees(np.percentile(log.attitude, [5.0, 95.0], axis=0)).T.tolist()
+        slopes = {"roll": tuple(spans[0]), "pitch": tuple(spans[1])}
+        for name, span in slopes.items():
+            if (most := max(map(abs, span))) < LEAST_SLOPE:
+                missing.append(f"slip by {name}: it stays within {most:.1f}°")
     if not log.rates:
         missing.append("wheel slip: no rates are measured")
     enough = values["moving"] is not None and values["moving"] >= LEAST_MOVING and bool(log.rates)
@@ -100,24 +106,12 @@ def assess(log: Log) -> Assessment:
         duration=log.duration,
         sample_rate=1.0 / log.report.period if log.report.period > 0.0 else None,
         pose_rate=1.0 / log.report.pose_period if log.report.pose_period > 0.0 else None,
-        roll=roll,
-        pitch=pitch,
         lag=_lag(log),
         can_calibrate=enough,
         cannot_determine=tuple(missing),
+        **slopes,
         **values,
     )
-
-
-def _slopes(log: Log, missing: list[str]) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
-    if log.attitude is None:
-        missing.append("slip on slopes: roll and pitch are not measured, level ground is assumed")
-        return None, None
-    low, high = np.degrees(np.percentile(log.attitude, [5.0, 95.0], axis=0))
-    for axis, name in enumerate(("roll", "pitch")):
-        if max(abs(low[axis]), abs(high[axis])) < LEAST_SLOPE:
-            missing.append(f"slip by {name}: it stays within {max(abs(low[axis]), abs(high[axis])):.1f}°")
-    return (float(low[0]), float(high[0])), (float(low[1]), float(high[1]))
 
 
 def _enough_poses(log: Log) -> bool:

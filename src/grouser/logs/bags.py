@@ -12,7 +12,6 @@ import re
 from array import array
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +82,10 @@ def _ros_bag(path: Path) -> Iterator[Bag]:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
-        raise LogError(f"{path.name}: reading a ROS bag needs rosbags; run: pip install 'grouser[ros]'") from None
+        needs = "a ROS bag needs rosbags; run: pip install 'grouser[ros]'"
+        if path.suffix.lower() == ".mcap":
+            needs = "MCAP needs mcap (JSON messages) or rosbags (ROS 2 messages); run: pip install 'grouser[mcap,ros]'"
+        raise LogError(f"{path.name}: reading {needs}") from None
 
     def messages(topics: Collection[str]) -> Iterator[Message]:
         wanted = [one for one in reader.connections if one.topic in topics]
@@ -126,10 +128,7 @@ def _is_json(path: Path) -> bool:
     try:
         from mcap.reader import make_reader
     except ImportError:
-        if find_spec("rosbags") is not None:
-            return False
-        needed = "mcap (JSON messages) or rosbags (ROS 2 messages); run: pip install 'grouser[mcap,ros]'"
-        raise LogError(f"{path.name}: reading MCAP needs {needed}") from None
+        return False
     with path.open("rb") as stream:
         summary = make_reader(stream).get_summary()
     return summary is not None and any(c.message_encoding == "json" for c in summary.channels.values())
@@ -170,7 +169,7 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
             other = bounded(np.array(times[str(signal.topic)]), LATEST)
             columns[key] = _at(time, other, columns[key], key, signal, manifest)
     return Raw(
-        file=path.name, rows=len(time), line=np.arange(1, len(time) + 1, dtype=np.int64), time=time,
+        rows=len(time), line=np.arange(1, len(time) + 1, dtype=np.int64), time=time,
         signals={key: columns[key] for key in signals}, tally=Tally(path.name, "message"),
         pose_row=np.array(pose_row, dtype=np.int64), pose={key: columns[key] for key in poses},
         pose_time=bounded(np.array(times[pose_topic]), LATEST) if pose_topic else np.empty(0),
@@ -249,21 +248,16 @@ def _at(
     """Values of another topic at the times of the rows; NaN where that topic has a gap."""
     if signal.kind == "increment":
         raise LogError(f"{manifest.file}, {key}: counts must come in the topic of the rows, {_base_topic(manifest)}")
-    result = np.full(len(time), np.nan)
     known_at = np.isfinite(other)
     other, first = np.unique(other[known_at], return_index=True)
     values = values[known_at][first]
     if len(other) < 2:
-        return result
+        return np.full(len(time), np.nan)
     longest = manifest.segments.longest_gap or default_gap(float(np.median(np.diff(other))))
-    before = np.searchsorted(other, time, side="right") - 1
-    known = before >= 0
-    before = np.maximum(before, 0)
-    after = np.minimum(before + 1, len(other) - 1)
+    at = np.searchsorted(other, time, side="right") - 1
+    before, after = np.maximum(at, 0), np.minimum(at + 1, len(other) - 1)
     if key.split(".", 1)[0] in HELD:
-        result[known] = values[before[known]]
-        return result
+        return np.where(at >= 0, values[before], np.nan)
     between = (after > before) & (other[after] - other[before] <= longest)
-    good = known & (between | (time == other[before]))
-    result[good] = np.interp(time[good], other, values)
-    return result
+    good = (at >= 0) & (between | (time == other[before]))
+    return np.where(good, np.interp(time, other, values), np.nan)

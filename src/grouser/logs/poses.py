@@ -49,7 +49,7 @@ class Fresh(NamedTuple):
 
 def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
     """Poses that are new where they stand, finite, and within reach of the one before."""
-    tally = Tally(raw.file, raw.tally.what)
+    tally = Tally(raw.tally.file, raw.tally.what)
     if not raw.pose:
         none = np.empty(0, dtype=np.int64)
         return Fresh(none, np.empty(0), np.empty((0, 3)), np.empty((0, 3)), none, tally)

@@ -35,8 +35,6 @@ def is_bag(path: Path) -> bool:
 class Raw:
     """What a file holds, in SI units and in its own order."""
 
-    file: str
-    """Name for messages."""
     rows: int
     """Rows in the file, unreadable ones included."""
     line: IntArray
@@ -52,7 +50,7 @@ class Raw:
     pose: dict[str, FloatArray]
     """Key of the manifest ("pose.x") → numbers, shape (m,)."""
     tally: Tally
-    """What was rejected so far."""
+    """What was rejected so far, and the name of the file."""
 
 
 def bounded(values: FloatArray, largest: float = LARGEST) -> FloatArray:
@@ -80,7 +78,7 @@ def raw_csv(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
         return {key: _times(columns[found[key]], signal.factor(key)) for key, signal in some.items()}
 
     return Raw(
-        file=path.name, rows=read.rows, line=read.line, time=time, signals=scaled(manifest.signals()), tally=tally,
+        rows=read.rows, line=read.line, time=time, signals=scaled(manifest.signals()), tally=tally,
         pose_row=np.arange(len(time), dtype=np.int64), pose_time=time, pose=scaled(manifest.pose_signals()),
     )  # fmt: skip
 

@@ -154,10 +154,9 @@ def _period(rows: Rows) -> float:
         clock = rows.manifest.time
         fits = [unit for unit in TIME if 2e-3 <= found * TIME[unit] / TIME[clock.unit] <= 2.0]
         hint = f"; is its unit {' or '.join(fits)}?" if fits else ";"
-        raise LogError(
-            f"{rows.raw.file}: the rows come {found:g} s apart by time column {clock.column!r} in {clock.unit}, which"
-            f" no log of a drive does{hint} set unit in table [time] of {rows.manifest.file}"
-        )
+        by = f"by time column {clock.column!r} in {clock.unit}, which no log of a drive does{hint}"
+        said = f"the rows come {found:g} s apart {by} set unit in table [time] of {rows.manifest.file}"
+        raise LogError(f"{rows.raw.tally.file}: {said}")
     return found
 
 
