@@ -42,6 +42,8 @@ MOVED = {"reproduce": "python -m experiments", "gallery": "python -m experiments
 class Commands(TwoHelps, TyperGroup):
     """The commands by name."""
 
+    summaries = COMMANDS
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # imported when asked for
@@ -51,10 +53,6 @@ class Commands(TwoHelps, TyperGroup):
         if cmd_name in MOVED:
             raise GrouserError(f"{cmd_name}: has left the package; in a clone of the repository run: {MOVED[cmd_name]}")
         return load(cmd_name) if cmd_name in COMMANDS else None
-
-    def summaries(self) -> dict[str, str]:
-        """Name and first sentence of each."""
-        return COMMANDS
 
 
 def load(name: str) -> Any:

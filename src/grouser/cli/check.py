@@ -183,6 +183,7 @@ def _installation() -> tuple[str, dict[str, Any]]:
 
     from grouser._compile import store
     from grouser._compile.fingerprint import target
+    from grouser.logs.report import counted
     from grouser.threads import thread_count
 
     folder = store.folder()
@@ -215,11 +216,11 @@ def _installation() -> tuple[str, dict[str, Any]]:
         "grouser {grouser} in {folder}".format(**facts),
         "Python {python}, Numba {numba}, llvmlite {llvmlite}, NumPy {numpy}".format(**facts),
         f"{facts['system']}, processor {facts['processor']}{features}",
-        f"{_of(facts['cores'], 'core')}; batches run on {_of(facts['threads'], 'thread')}",
+        f"{counted(facts['cores'], 'core')}; batches run on {counted(facts['threads'], 'thread')}",
         f"No compiled kernels that came with grouser are used: {why_not}."
         if why_not
         else f"Compiled kernels that came with grouser are used, for {generic}.",
-        f"Kernels compiled here are kept in {folder}: {_of(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB"
+        f"Kernels compiled here are kept in {folder}: {counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB"
         + ("." if writable else "; it is not writable."),
     ]
     if not_kept:
@@ -229,7 +230,3 @@ def _installation() -> tuple[str, dict[str, Any]]:
     elif why_not and not sizes:
         lines.append("Nothing is compiled yet: each part compiles when it is first used; grouser warmup compiles all.")
     return "\n".join(lines), facts
-
-
-def _of(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

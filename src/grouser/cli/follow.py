@@ -38,17 +38,9 @@ LEVELS = "▁▂▃▄▅▆▇█"
 
 
 def follow(
-    logs: Sequence[Path],
-    manifest: Path,
-    given: Wanted,
-    cut: dict[str, Any],
-    *,
-    checkpoint: Path | None,
-    out: Path | None,
-    poll: float,
-    idle_exit: float | None,
-    as_json: bool,
-) -> None:
+    logs: Sequence[Path], manifest: Path, given: Wanted, cut: dict[str, Any], *, checkpoint: Path | None,
+    out: Path | None, poll: float, idle_exit: float | None, as_json: bool,
+) -> None:  # fmt: skip
     """Follow one log until it stops growing, or Ctrl-C; `cut` holds intervals and gates."""
     if len(logs) != 1:
         raise GrouserError(f"--follow: one log is followed at a time, not {len(logs)}")

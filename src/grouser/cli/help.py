@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
@@ -37,6 +37,9 @@ _STYLES = {
 class TwoHelps:
     """`--help` and `--help-all` of a command or group."""
 
+    summaries: Mapping[str, str] = {}
+    """First sentences of the commands below it, by name."""
+
     def get_params(self, ctx: Any) -> list[Any]:
         """All parameters, and `--help-all`.
 
@@ -54,10 +57,6 @@ class TwoHelps:
         """What `--help` shows."""
         formatter.write(_painted(help_text(self, ctx, _width())))
 
-    def summaries(self) -> dict[str, str]:
-        """First sentences of the commands below it, by name."""
-        return {}
-
 
 class Command(TwoHelps, TyperCommand):
     """A command with both helps."""
@@ -71,7 +70,7 @@ class Command(TwoHelps, TyperCommand):
 def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:
     """Usage, what it does, commands or arguments, options by panel, examples; in lines of a given width."""
     shown = [one for one in command.get_params(ctx) if not getattr(one, "hidden", False)]
-    below: list[Row] = [(name, text, "") for name, text in command.summaries().items()]
+    below: list[Row] = [(name, text, "") for name, text in command.summaries.items()]
     arguments: list[Row] = [(_argument(one), one.help, "") for one in shown if _is_argument(one)]
     panels: dict[str, list[Row]] = {"": []}
     for one in shown:

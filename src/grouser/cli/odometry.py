@@ -91,20 +91,12 @@ def odometry(
         values.make_folder(view.parent)
         view_odometry(log, both, view, name=name)
     result |= {
-        "log": log.name,
-        "vehicle": both.motion.vehicle.name,
-        "not_judged": not_judged,
-        "fit": fit,
+        "log": log.name, "vehicle": both.motion.vehicle.name, "not_judged": not_judged, "fit": fit,
         "gyro": None if run.gyro is None else {
             "lag": run.gyro.lag, "bias": run.gyro.bias.tolist(), "rest": run.gyro.rest, "noise": run.gyro.noise
         },
-        "drives": int(run.drive[-1]) + 1,
-        "samples": len(log),
-        "faults": run.faults,
-        "trained_on_this_log": both.trained,
-        "out": out,
-        "plot": plot,
-        "view": view,
+        "drives": int(run.drive[-1]) + 1, "samples": len(log), "faults": run.faults,
+        "trained_on_this_log": both.trained, "out": out, "plot": plot, "view": view,
     }  # fmt: skip
     console.emit(result, as_json, lambda one: _print(one, name), (out, plot, view))
 

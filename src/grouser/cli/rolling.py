@@ -99,13 +99,10 @@ def rolling(
         "singular_values": found.singular_values.tolist(),
         "rank_gap": found.gap,
         "rank_is_sure": found.is_sure,
-        "terrain": terrain,
-        "sigma": sigma,
-        "dt": dt,
-        "seconds": round(seconds, 4),
+        "terrain": terrain, "sigma": sigma, "dt": dt, "seconds": round(seconds, 4),
         "designs": [design.summary() for design in designs.values()],
         "files": files,
-    }
+    }  # fmt: skip
     console.emit(result, as_json, _print, files)
     console.check_status(run)
 
@@ -131,14 +128,13 @@ def _print(result: dict[str, Any]) -> None:
         ("rolled", f"{result['distance']:.3f} m in {result['seconds_simulated']:g} s"),
         ("ended at", console.place(result["final_position"])),
     ]
-    for name, key, unit in (
+    bounds = (
         ("closure error", "closure_error_max", ""),
         ("contact points apart", "contact_gap_max", " m"),
         ("normals from opposite", "normal_error_max", " rad"),
         ("slip measured from poses", "rolling_residual_max", " m/s"),
-    ):
-        if result.get(key) is not None:
-            pairs.append((name, f"at most {result[key]:.1e}{unit}"))
+    )
+    pairs += [(n, f"at most {result[key]:.1e}{unit}") for n, key, unit in bounds if result.get(key) is not None]
     pairs.append(("took", f"{result['seconds']:.3f} s"))
     console.print_pairs(f"{result['vehicle']} rolls on {result['terrain']}", pairs)
     if result["designs"]:

@@ -70,16 +70,12 @@ def rollout(
         numbers = arcs.run(threads=threads, every=every or 0, out=out, progress=report)
     seconds = time.perf_counter() - began
     result = {
-        "vehicle": model.vehicle.name,
-        "rollouts": rollouts,
-        "seconds_simulated": duration,
-        "dt": dt,
-        "seed": seed,
+        "vehicle": model.vehicle.name, "rollouts": rollouts, "seconds_simulated": duration, "dt": dt, "seed": seed,
         "steps_per_second": round(numbers.pop("steps") / seconds, 1),
         **numbers,
         "seconds": round(seconds, 4),
         "file": out,
-    }
+    }  # fmt: skip
     console.emit(result, as_json, _print, [out])
     if result["status"]["ok"] == 0:
         console.fail("no rollout reached its full duration")

@@ -33,11 +33,4 @@ def vehicles(
 
 def summary(vehicle: gr.Vehicle) -> dict[str, Any]:
     """A vehicle in a few values."""
-    return {
-        "name": vehicle.name,
-        "wheels": list(vehicle.wheels),
-        "actuated": list(vehicle.actuated),
-        "mass": vehicle.mass,
-        "description": vehicle.description,
-        "source": vehicle.source,
-    }
+    return {key: getattr(vehicle, key) for key in ("name", "wheels", "actuated", "mass", "description", "source")}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
-from grouser.logs.report import Report
+from grouser.logs.report import Report, counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -252,10 +252,8 @@ class Log:
         return result
 
     def __repr__(self) -> str:
-        return (
-            f"<Log '{self.name}': {len(self)} samples, {len(self.poses)} poses,"
-            f" {self.n_segments} segment{'' if self.n_segments == 1 else 's'}, {self.duration:.1f} s>"
-        )
+        size = f"{len(self)} samples, {len(self.poses)} poses, {counted(self.n_segments, 'segment')}"
+        return f"<Log '{self.name}': {size}, {self.duration:.1f} s>"
 
 
 def joint_index(vehicle: Vehicle, joint: str, where: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -115,9 +114,8 @@ def placed(fresh: Fresh, rows: Rows) -> Poses:
 def _rising(time: FloatArray, segment: IntArray) -> BoolArray:
     """Poses later than all before them in their segment."""
     rising = np.ones(len(time), np.bool_)
-    bounds = np.flatnonzero(np.diff(segment, prepend=-1, append=-1)).tolist()
-    for first, end in pairwise(bounds):
-        rising[first + 1 : end] = time[first + 1 : end] > np.maximum.accumulate(time[first:end])[:-1]
+    for part in signals.pieces(segment):
+        rising[part][1:] = time[part][1:] > np.maximum.accumulate(time[part])[:-1]
     return rising
 
 

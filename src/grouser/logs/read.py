@@ -51,10 +51,9 @@ def read_log(
         log = log_of(parts, given)
     except MemoryError:
         name = files[0].name if len(files) == 1 else f"{len(files)} files"
-        raise LogError(
-            f"{name} ({total / 1e6:.0f} MB): the numbers asked for do not fit in memory; name fewer columns in"
-            f" {given.file}, or read a part of the log"
-        ) from None
+        remedy = f"name fewer columns in {given.file}, or read a part of the log"
+        said = f"the numbers asked for do not fit in memory; {remedy}"
+        raise LogError(f"{name} ({total / 1e6:.0f} MB): {said}") from None
     if len(log) == 0:
         why = "; ".join(f"{one.count} rows: {reason}" for reason, one in log.report.rejected.items())
         raise LogError(f"{log.name}: none of its {log.report.rows} rows can be used ({why})")
@@ -150,22 +149,14 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
         n_gaps=len(gaps),
     )
     return Log(
-        name=report.files[0],
-        time=time,
-        segment=segment,
-        rates=group("rates"),
-        angles=group("angles"),
+        name=report.files[0], vehicle=manifest.vehicle, sensor=manifest.mounting(), report=report,
+        time=time, segment=segment, poses=poses,
+        rates=group("rates"), angles=group("angles"), commands=group("commands"), label=group("labels"),
         attitude=stacked("attitude", ("roll", "pitch"), 0.0),
         gyro=stacked("gyro", "xyz", np.nan),
         acceleration=stacked("acceleration", "xyz", np.nan),
-        commands=group("commands"),
         body_command=stacked("body_command", ("speed", "turn"), np.nan),
-        label=group("labels"),
-        poses=poses,
-        sensor=manifest.mounting(),
-        vehicle=manifest.vehicle,
-        report=report,
-    )
+    )  # fmt: skip
 
 
 def _joined(arrays: list[Any]) -> Any:

@@ -73,11 +73,11 @@ class Report:
 
     def lines(self) -> list[str]:
         """The findings for people, one a line."""
-        lines = [f"{self.rows} rows read, {self.samples} samples in {_count(self.segments, 'segment')}"]
+        lines = [f"{self.rows} rows read, {self.samples} samples in {counted(self.segments, 'segment')}"]
         groups = {"cell": self.cells, "sample": self.rejected, "pose": self.rejected_poses}
         for what, group in groups.items():
             word = "unreadable" if what == "cell" else "rejected"
-            lines += [f"{_count(one.count, what)} {word}: {why} ({_places(one)})" for why, one in group.items()]
+            lines += [f"{counted(one.count, what)} {word}: {why} ({_places(one)})" for why, one in group.items()]
         lines += [f"gap after t = {gap.start:.3f} s: {gap.duration:.3f} s ({gap.reason})" for gap in self.gaps[:5]]
         if self.n_gaps > 5:
             lines.append(f"{self.n_gaps} gaps in all")
@@ -132,5 +132,6 @@ def _places(one: Rejection) -> str:
     return ", ".join(said) + (", …" if one.count > len(one.first) else "")
 
 
-def _count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """A number of things, for people."""
     return f"{number} {what}{'' if number == 1 else 's'}"

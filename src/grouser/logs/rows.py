@@ -101,11 +101,6 @@ class Rows:
         new[1:] = (np.diff(self.segment) != 0) | (np.diff(self.time) > longest_gap)
         self.segment = np.cumsum(new, dtype=np.int64)
 
-    @property
-    def bounds(self) -> IntArray:
-        """First row of each segment, and the number of rows at the end."""
-        return np.flatnonzero(np.diff(self.segment, prepend=-1, append=-1)).astype(np.int64)
-
     def inputs(self) -> dict[str, FloatArray]:
         """The signals a sample must have."""
         return {key: column for key, column in self.values.items() if key.split(".", 1)[0] in INPUTS}
@@ -128,8 +123,7 @@ def usable_rows(raw: Raw, manifest: Manifest, pose_jumps: IntArray) -> Rows:
     _take_out_outages(rows)
     rows.number_segments(longest)
     _take_out_lags(rows)
-    length = np.diff(rows.bounds)
-    rows.drop(np.repeat(length < 2, length), "alone: a gap before it and a gap after it")
+    rows.drop(np.bincount(rows.segment)[rows.segment] < 2, "alone: a gap before it and a gap after it")
     rows.number_segments(longest)
     return rows
 
@@ -162,10 +156,8 @@ def _period(rows: Rows) -> float:
 
 def _make_rates(rows: Rows) -> None:
     for key, signal in rows.manifest.signals().items():
-        if signal.kind == "increment":
-            rows.values[key] = signals.rates_from_increments(rows.values[key], rows.time, rows.segment)
-        elif signal.kind == "position":
-            rows.values[key] = signals.rates_from_positions(rows.values[key], rows.time, rows.segment)
+        if signal.kind in ("increment", "position"):
+            rows.values[key] = signals.differenced(rows.values[key], rows.time, rows.segment, signal.kind)
 
 
 def _drop_unusable(rows: Rows) -> None:
@@ -201,9 +193,8 @@ def _take_out_outages(rows: Rows) -> None:
 
 def _take_out_lags(rows: Rows) -> None:
     lagging = {key: s for key, s in rows.manifest.signals().items() if s.lag and key in rows.values}
-    bounds = rows.bounds
     for key, signal in lagging.items():
-        rows.values[key] = signals.unlag(rows.values[key], rows.time, bounds, signal.lag)
+        rows.values[key] = signals.unlag(rows.values[key], rows.time, rows.segment, signal.lag)
     for key, signal in lagging.items():
         if key in rows.inputs():
             reason = f"{_name(rows, key)} has no sample at t − lag, {signal.lag:g} s: its segment begins later or ends"

@@ -47,14 +47,9 @@ class Table(NamedTuple):
 
 
 def read_table(
-    path: Path,
-    wanted: Iterable[Column],
-    *,
-    header: bool,
-    delimiter: str,
-    tally: Tally,
+    path: Path, wanted: Iterable[Column], *, header: bool, delimiter: str, tally: Tally,
     progress: Callable[[int], None] | None = None,
-) -> Table:
+) -> Table:  # fmt: skip
     """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`.
 
     `progress` gets the bytes read so far.
