@@ -96,7 +96,7 @@ class Rows:
         self.segment = self.segment + np.cumsum(new, dtype=np.int64)
 
     def number_segments(self, longest_gap: float) -> None:
-        """Number them anew: one begins where it did and where the hole in time [s] is longer than allowed."""
+        """Number segments again; one also begins where the hole in time [s] is longer than allowed."""
         new = np.zeros(len(self.time), np.bool_)
         new[1:] = (np.diff(self.segment) != 0) | (np.diff(self.time) > longest_gap)
         self.segment = np.cumsum(new, dtype=np.int64)
