@@ -11,7 +11,7 @@ from log_drives import RADIUS, drive, manifest, rows, write
 
 import grouser as gr
 from grouser.errors import LogError
-from grouser.logs.signals import rates_from_increments, unlag
+from grouser.logs.signals import differenced, unlag
 
 
 def read(tmp_path: Path, columns: dict[str, np.ndarray], **changes: Any) -> gr.Log:
@@ -73,7 +73,7 @@ def test_missing_count_spoils_its_two_neighbours_only() -> None:
     time, segment = np.arange(8) * 0.1, np.zeros(8, dtype=np.int64)
     increment = np.full(8, 0.2)
     increment[4] = np.nan
-    rate = rates_from_increments(increment, time, segment)
+    rate = differenced(increment, time, segment, "increment")
     assert np.flatnonzero(np.isnan(rate)).tolist() == [3, 4]
     np.testing.assert_allclose(rate[~np.isnan(rate)], 2.0)
 
@@ -100,7 +100,7 @@ def test_late_signal_is_put_back_and_the_ends_without_a_value_are_dropped(tmp_pa
 def test_lag_is_never_taken_out_across_segments() -> None:
     time = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
     signal = np.array([0.0, 1.0, 2.0, 50.0, 51.0, 52.0])
-    shifted = unlag(signal, time, np.array([0, 3, 6]), 0.1)
+    shifted = unlag(signal, time, np.array([0, 0, 0, 1, 1, 1]), 0.1)
     np.testing.assert_allclose(shifted, [1.0, 2.0, np.nan, 51.0, 52.0, np.nan])
 
 

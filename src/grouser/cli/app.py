@@ -10,9 +10,10 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from grouser._version import __version__
-from grouser.cli.help import Command, Group
+from grouser.cli.help import Command, TwoHelps
 from grouser.errors import GrouserError
 
 # Typer brings its own copy of Click or uses the installed one, by version; this is the root of its errors in both.
@@ -38,8 +39,10 @@ MOVED = {"reproduce": "python -m experiments", "gallery": "python -m experiments
 """Commands of earlier versions, and what does their work in a clone of the repository."""
 
 
-class Commands(Group):
+class Commands(TwoHelps, TyperGroup):
     """The commands by name."""
+
+    summaries = COMMANDS
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -50,10 +53,6 @@ class Commands(Group):
         if cmd_name in MOVED:
             raise GrouserError(f"{cmd_name}: has left the package; in a clone of the repository run: {MOVED[cmd_name]}")
         return load(cmd_name) if cmd_name in COMMANDS else None
-
-    def summaries(self) -> dict[str, str]:
-        """Name and first sentence of each."""
-        return COMMANDS
 
 
 def load(name: str) -> Any:
@@ -66,13 +65,9 @@ def load(name: str) -> Any:
 
 
 app = typer.Typer(
-    name="grouser",
-    cls=Commands,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: grouser demo",
-)
+    name="grouser", cls=Commands, add_completion=False, pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]}, epilog="Start with: grouser demo",
+)  # fmt: skip
 
 
 @app.callback(invoke_without_command=True)
@@ -81,11 +76,8 @@ def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     """Predict how wheeled robots move on rough ground."""
-    if version:
-        typer.echo(f"grouser {__version__}")
-        raise typer.Exit
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+    if version or context.invoked_subcommand is None:
+        typer.echo(f"grouser {__version__}" if version else context.get_help())
         raise typer.Exit
 
 
@@ -108,15 +100,17 @@ def run_app(app: typer.Typer, arguments: Sequence[str], *, name: str) -> int:
     except GrouserError as error:
         return _mistake(str(error))
     except _UsageError as error:
-        return _mistake(_usage(error))
-    except BrokenPipeError:
-        _silence()
-        return 141
+        message = str(getattr(error, "format_message", error.__str__)()).rstrip(".")
+        context = getattr(error, "ctx", None)
+        return _mistake(f"{message}; see: {'grouser' if context is None else context.command_path} --help")
+    except (BrokenPipeError, SystemExit) as end:  # SystemExit is Typer's own answer to a broken pipe
+        # What is still buffered goes nowhere, instead of raising at exit.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = getattr(end, "code", 141)
+        return code if isinstance(code, int) else 1
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except SystemExit as end:  # Typer's own answer to a broken pipe
-        _silence()
-        return end.code if isinstance(end.code, int) else 1
     except MemoryError:
         return _mistake("this does not fit in memory; ask for fewer rollouts, steps or recorded rows")
     except OSError as error:
@@ -127,17 +121,3 @@ def run_app(app: typer.Typer, arguments: Sequence[str], *, name: str) -> int:
 def _mistake(message: str) -> int:
     print(f"grouser: {' '.join(message.split())}", file=sys.stderr)
     return 2
-
-
-def _usage(error: Exception) -> str:
-    """Click's message, and how to see the help."""
-    message = str(getattr(error, "format_message", lambda: str(error))()).rstrip(".")
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "grouser"
-    return f"{message}; see: {command} --help"
-
-
-def _silence() -> None:
-    """Stdout is closed at its other end: send what is still buffered nowhere, instead of raising at exit."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -33,17 +33,9 @@ class RandomArcs:
     """N arcs from one start: speeds uniform in 0 … max_speed [m/s], curvatures in ± max_curvature [1/m]."""
 
     def __init__(
-        self,
-        model: Kinematics,
-        ground: Terrain,
-        *,
-        rollouts: int,
-        steps: int,
-        dt: float,
-        seed: int,
-        max_speed: float,
-        max_curvature: float,
-    ) -> None:
+        self, model: Kinematics, ground: Terrain, *, rollouts: int, steps: int, dt: float, seed: int,
+        max_speed: float, max_curvature: float,
+    ) -> None:  # fmt: skip
         self.model, self.ground, self.steps, self.dt = model, ground, steps, checks.positive(dt, "dt")
         model.gain(self.dt)
         draws = np.random.default_rng(seed).random((rollouts, 2))
@@ -69,13 +61,15 @@ class RandomArcs:
         final, status = np.empty((n, nq)), np.empty(n, dtype="<U11")
         done, deficient = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
 
-        def blocks(keep: Callable[[FloatArray], object]) -> None:
+        def blocks(keep: Callable[[FloatArray], object] = lambda _: None) -> None:
             for low in range(0, n, block):
                 high = min(low + block, n)
                 records = self._launch(low, high, steps=self.steps, every=every, threads=threads)
                 final[low:high], status[low:high] = records.final, [str(s) for s in records.status]
                 done[low:high], deficient[low:high] = records.steps, records.deficient
-                keep(_filled(records))
+                for state, rows, last in zip(records.state, records.rows, records.final, strict=True):
+                    state[rows:] = last  # after an early end
+                keep(records.state)
                 progress(high, n)
 
         def write(stream: IO[bytes]) -> None:
@@ -89,38 +83,30 @@ class RandomArcs:
                         blocks(lambda states: file.write(states.tobytes()))
                     arrays["time"] = self.dt * every * np.arange(rows)
                 else:
-                    blocks(lambda _: None)
+                    blocks()
                 for name, array in arrays.items():
                     with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                         np.lib.format.write_array(file, array, allow_pickle=False)
 
         if out is None:
-            blocks(lambda _: None)
+            blocks()
         else:
             write_whole(out, write, SimulationError)
         yaw = rotation.to_rpy(rotation.from_quaternion(final[:, :4]))[:, 2]
+        length = np.clip(np.abs(np.exp(1j * yaw).mean()), 1e-12, 1.0)  # of the mean direction
         return {
             "status": {str(s): int(np.count_nonzero(status == str(s))) for s in OF_ROLLOUT},
             "final_position_mean": final[:, 4:7].mean(axis=0).tolist(),
             "final_position_std": final[:, 4:7].std(axis=0).tolist(),
-            "final_yaw_std": _circular_std(yaw),
+            "final_yaw_std": float(np.sqrt(-2.0 * np.log(length))),
             "underdetermined_steps": int(deficient.sum()),
             "steps": int(done.sum()),
         }
 
     def _launch(self, low: int, high: int, *, steps: int, every: int, threads: int | None) -> Records:
-        bounds = [self._bound(i) for i in range(low, high)]
-        return launch(
-            self.model,
-            self.ground,
-            bounds,
-            np.tile(self.start, (high - low, 1)),
-            dt=self.dt,
-            steps=steps,
-            every=every,
-            detailed=False,
-            threads=threads,
-        )
+        drives, start = [self._bound(i) for i in range(low, high)], np.tile(self.start, (high - low, 1))
+        options: dict[str, Any] = {"dt": self.dt, "steps": steps, "every": every, "threads": threads}
+        return launch(self.model, self.ground, drives, start, detailed=False, **options)
 
     def _bound(self, i: int) -> BoundLaw:
         """An arc: that of unit speed, its wheel rates scaled. Steering angles depend on the curvature alone."""
@@ -131,19 +117,6 @@ class RandomArcs:
         par = unit.parameters.copy()
         par[3::5] *= self.speed[i]  # (segments, actuators, start, then rate gain joint target limit of each actuator)
         return BoundLaw(unit.address, par)
-
-
-def _filled(records: Records) -> FloatArray:
-    """Recorded states, those after an early end repeating the last good one."""
-    for state, rows, final in zip(records.state, records.rows, records.final, strict=True):
-        state[rows:] = final
-    return records.state
-
-
-def _circular_std(yaw: FloatArray) -> float:
-    """Spread of angles [rad], the same wherever ±π lies."""
-    length = float(np.abs(np.exp(1j * yaw).mean()))
-    return float(np.sqrt(max(0.0, -2.0 * np.log(max(length, 1e-12)))))
 
 
 def read_fan(path: Path) -> Rollouts:

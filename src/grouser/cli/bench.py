@@ -28,14 +28,12 @@ def bench(
     prepare()
     with console.progress("measuring") as report:
         result = measure(quick=quick, progress=report)
-    if as_json:
-        console.print_json(result)
-        return
-    machine = result["machine"]
-    typer.echo(
-        f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, Numba {machine['numba']}, "
-        f"Grouser {machine['grouser']}"
-    )
+    console.emit(result, as_json, _print)
+
+
+def _print(result: dict[str, Any]) -> None:
+    machine = "{cpu}, {cores} cores, Python {python}, Numba {numba}, Grouser {grouser}"
+    typer.echo(machine.format(**result["machine"]))
     console.print_table(
         "One core, CPU time per step in µs",
         ("vehicle", "model", "contact", "dt [s]", *SPREAD, "× real time"),
@@ -62,18 +60,13 @@ def bench(
         [(c["filter"], str(c["parameters"]), *_spread(c, "ms_per_update", 2)) for c in result["calibration"]],
         right=(1, 2, 3, 4),
     )
+    took = "from Python{} takes {} µs (quartiles {}, minimum {})"
     odometry = result["odometry"]
-    median, quartiles, minimum = _spread(odometry, "us_per_update", 1)
-    typer.echo(
-        f"\nstreaming odometry of {odometry['vehicle']} with {odometry['model']}: one update from Python takes "
-        f"{median} µs (quartiles {quartiles}, minimum {minimum})"
-    )
+    said = f"\nstreaming odometry of {odometry['vehicle']} with {odometry['model']}: one update"
+    typer.echo(f"{said} {took.format('', *_spread(odometry, 'us_per_update', 1))}")
     for one in result["stepper"]:
-        median, quartiles, minimum = _spread(one, "us_per_step", 1)
-        typer.echo(
-            f"one {one['model']} step of {one['vehicle']} from Python (Stepper) takes {median} µs "
-            f"(quartiles {quartiles}, minimum {minimum})"
-        )
+        spread = took.format(" (Stepper)", *_spread(one, "us_per_step", 1))
+        typer.echo(f"one {one['model']} step of {one['vehicle']} {spread}")
 
 
 def _spread(row: dict[str, Any], median: str, digits: int) -> tuple[str, str, str]:

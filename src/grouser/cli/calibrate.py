@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from grouser.cli import console, motions, values
+import grouser as gr
+from grouser.cli import console, values
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 from grouser.pictures import picture_suffix
-
-if TYPE_CHECKING:
-    from grouser.calibration.evaluate import Evaluation
-    from grouser.logs import Log
-    from grouser.motion.fit import Fit
-    from grouser.motion.model import MotionModel
-    from grouser.motion.parameters import Parameter
 
 EXAMPLES = (
     "drive.csv --manifest log.toml --out fit.toml",
@@ -25,8 +22,13 @@ EXAMPLES = (
     "growing.csv --manifest log.toml --follow --checkpoint state.toml --out fit.toml",
     "--list-parameters --manifest log.toml",
 )
-MODEL, FITTING, FOLLOWING = "Model", "Fitting", "Following"
-"""Panels of `--help-all`; `--help` only names what is in them."""
+MODELS = ("best", "kinematic", "perturbative", "diff-drive", "four-number", "bicycle", "dynamic")
+CANDIDATES = ("kinematic", "perturbative")
+"""The best of these is the one under which the held-out part of a log is most probable."""
+CONTACTS = ("piecewise-linear", "pacejka")
+GROUPS = ("slip", "sensor", "noise", "model", "contact", "actuator", "powertrain")
+FORMS = ("diagonal", "full", "cholesky")
+modelling, fitting, followed = (partial(option, panel=name) for name in ("Model", "Fitting", "Following"))
 
 
 def calibrate(
@@ -34,49 +36,36 @@ def calibrate(
         list[Path] | None, typer.Argument(metavar="LOG...", help="Driving logs: .csv, or a ROS bag or .mcap.")
     ] = None,
     manifest: Annotated[Path | None, option("Meaning of columns (.toml); `grouser check LOG` drafts it.")] = None,
-    vehicle: Annotated[str | None, option("A shipped vehicle or a file; default: the manifest's.", panel=MODEL)] = None,
+    vehicle: Annotated[str | None, modelling("A shipped vehicle or a file; default: the manifest's.")] = None,
     model: Annotated[
         str,
         option(
             "best of several (default), kinematic, dynamic or another. "
-            f"All are {', '.join(motions.MODELS)}; best keeps the one with the highest held-out likelihood.",
-            show_default=False,
+            f"All are {', '.join(MODELS)}; best keeps the one with the highest held-out likelihood."
         ),
-    ] = motions.MODELS[0],
-    contact: Annotated[str | None, option("Dynamic: piecewise-linear (default) or pacejka.", panel=MODEL)] = None,
-    terrain: Annotated[
-        str | None, option("The ground, if attitude is not measured; dynamic: default flat.", panel=MODEL)
-    ] = None,
+    ] = MODELS[0],
+    contact: Annotated[str | None, modelling("Dynamic: piecewise-linear (default) or pacejka.")] = None,
+    terrain: Annotated[str | None, modelling("The ground, if attitude is not measured; dynamic: default flat.")] = None,
     parameters: Annotated[str | None, option("Names or groups, with commas; default: a first fit's.")] = None,
     interval: values.Interval = None,
-    distance: Annotated[float | None, option("Length of predictions, m; instead of --interval.", panel=FITTING)] = None,
-    stride: Annotated[
-        float | None, option("From start to start, s; less than --interval overlaps.", panel=FITTING)
-    ] = None,
-    online: Annotated[
-        bool, option("Filter interval by interval; default: least squares on all.", "--online", panel=FITTING)
-    ] = False,
-    loss: Annotated[str, option("Least squares: huber or cauchy weigh outliers less; none.", panel=FITTING)] = "huber",
-    noise_form: Annotated[str, option("Process noise: diagonal, full or cholesky.", panel=MODEL)] = "diagonal",
-    gate: Annotated[float, option("Online: squared Mahalanobis distance of an outlier.", panel=FITTING)] = 90.0,
-    noise_gate: Annotated[float, option("The same for noise parameters.", panel=FITTING)] = 1000.0,
-    prior: Annotated[
-        list[str] | None, option("name=value:sigma, prior of a parameter; may be repeated.", panel=MODEL)
-    ] = None,
-    split: Annotated[
-        float | None, option("Share of the log to train on for held-out errors; 1 skips them.", panel=FITTING)
-    ] = None,
+    distance: Annotated[float | None, fitting("Length of predictions, m; instead of --interval.")] = None,
+    stride: Annotated[float | None, fitting("From start to start, s; less than --interval overlaps.")] = None,
+    online: Annotated[bool, fitting("Filter interval by interval; default: least squares on all.", "--online")] = False,
+    loss: Annotated[str, fitting("Least squares: huber or cauchy weigh outliers less; none.")] = "huber",
+    noise_form: Annotated[str, modelling("Process noise: diagonal, full or cholesky.")] = "diagonal",
+    gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.")] = 90.0,
+    noise_gate: Annotated[float, fitting("The same for noise parameters.")] = 1000.0,
+    prior: Annotated[list[str] | None, modelling("name=value:sigma, prior of a parameter; may be repeated.")] = None,
+    split: Annotated[float | None, fitting("Share of the log to train on for held-out errors; 1 skips them.")] = None,
     out: Annotated[Path | None, option("File for the fit (.toml).")] = None,
     plot: Annotated[Path | None, option("Parameters over time, into a .png, .svg or .pdf file.")] = None,
     list_parameters: Annotated[
         bool, option("Print the parameters that can be calibrated, and stop.", "--list-parameters")
     ] = False,
     following: Annotated[bool, option("Calibrate while the log is being written; Ctrl-C ends it.", "--follow")] = False,
-    checkpoint: Annotated[Path | None, option("State to continue from after a stop (.toml).", panel=FOLLOWING)] = None,
-    poll: Annotated[float, option("Seconds between looks at the file.", panel=FOLLOWING)] = 0.5,
-    idle_exit: Annotated[
-        float | None, option("End when the file has not grown for this time, s.", panel=FOLLOWING)
-    ] = None,
+    checkpoint: Annotated[Path | None, followed("State to continue from after a stop (.toml).")] = None,
+    poll: Annotated[float, followed("Seconds between looks at the file.")] = 0.5,
+    idle_exit: Annotated[float | None, followed("End when the file has not grown for this time, s.")] = None,
     as_json: console.Json = False,
 ) -> None:
     """Fit the parameters of a motion model to a driving log.
@@ -85,11 +74,10 @@ def calibrate(
     """
     if manifest is None and not (list_parameters and vehicle is not None):
         raise GrouserError("--manifest: is missing; it names the columns, and `grouser check LOG` drafts one")
-    given = motions.Wanted(
+    given = Wanted(
         vehicle=vehicle, model=model, contact=contact, terrain=terrain, noise_form=noise_form, parameters=parameters,
         priors=tuple(prior or ()),
     )  # fmt: skip
-    given.check()
     if list_parameters:
         _list(given.candidates()[0], manifest, as_json)
         return
@@ -112,140 +100,103 @@ def calibrate(
     if following:
         from grouser.cli.follow import follow
 
+        values.refuse({"--plot": plot, "--split": split}, "is not for --follow; leave it out")
         follow(
             logs, manifest, given, cut, checkpoint=checkpoint, out=out, poll=values.positive(poll, "--poll"),
-            idle_exit=idle_exit, as_json=as_json, refused={"--plot": plot, "--split": split},
+            idle_exit=idle_exit, as_json=as_json,
         )  # fmt: skip
         return
-    for name, unused in (("--checkpoint", checkpoint), ("--idle-exit", idle_exit)):
-        if unused is not None:
-            raise GrouserError(f"{name}: is for --follow; add it, or leave {name} out")
-    share = _share(split, len(logs))
+    values.refuse({"--checkpoint": checkpoint, "--idle-exit": idle_exit}, "is for --follow; add it, or leave this out")
+    share = split if split is not None else 0.7 if len(logs) == 1 else 1.0  # of several logs, none is held out
+    if not 0.0 < share <= 1.0:
+        raise GrouserError(f"--split: {share:g} is not above 0 and at most 1")
     log = console.read_log(logs, manifest)
     fit, chosen, tried = _best(given, log, share, {**cut, "online": online, "loss": loss})
     if out is not None:
         fit.save(out)
     if plot is not None:
         fit.plot(plot)
-    if as_json:
-        judged = {"model": chosen, "tried": {name: _judged(one) for name, one in tried.items()}}
-        console.print_json({**judged, **_as_json(fit, tried.get(chosen), share, log, out, plot)})
-    else:
-        _print(fit, chosen, tried, share, log)
-        for file in (out, plot):
-            if file is not None:
-                typer.echo(f"wrote {file}")
+    summary = fit.summary()
+    for p in fit.parameters:
+        summary["parameters"][p.name] |= {"prior": p.value, "prior_sigma": p.sigma}
+    summary["training"] |= {"part": "the whole log", "segments": log.n_segments}
+    note = f"fit to the first {100 * share:g} % of the log by time, judged on the rest"
+    held_out = {**tried[chosen].summary(), "trained_on": share, "note": note} if tried else None
+    judged = {
+        name: {"log_likelihood": one.errors.log_likelihood, **one.errors.summary()} for name, one in tried.items()
+    }
+    keys = ("log_likelihood", "position_rms", "yaw_rms_deg", "nees")
+    result = {
+        "model": chosen, "tried": {name: {key: one[key] for key in keys} for name, one in judged.items()}, **summary,
+        "held_out": held_out, "vehicle": fit.model.vehicle.name, "fit": out, "plot": plot,
+    }  # fmt: skip
+    console.emit(result, as_json, lambda _: _print(fit, chosen, tried, share, log), (out, plot))
+    if not as_json:
         again = f"calibrate {logs[0]} --manifest {manifest} --out fit.toml"
         then = f"evaluate ANOTHER_LOG --manifest {manifest} --fit {out}"
         typer.echo(f"next: grouser {again if out is None else then}")
 
 
 def _best(
-    given: motions.Wanted, log: Log, share: float, options: dict[str, Any]
-) -> tuple[Fit, str, dict[str, Evaluation]]:
+    given: Wanted, log: gr.Log, share: float, options: dict[str, Any]
+) -> tuple[gr.Fit, str, dict[str, gr.calibration.Evaluation]]:
     """The fit to the whole log of the model with the highest held-out likelihood, its name, and all evaluations.
 
     Models are compared on the last part of the log, fitted to the first `share` of it; with a share of 1 none is.
     """
+
+    def fit(one: Wanted, to: gr.Log, part: str) -> gr.Fit:
+        motion = one.motion(log.vehicle, log.sensor)
+        with console.progress(f"calibrating, {one.model} model, {part}") as report:
+            return gr.calibrate(motion, to, one.chosen(motion), progress=report, **options)
+
     wanted, tried = given.candidates(), dict[str, Any]()
     if share < 1.0:
-        from grouser.calibration.evaluate import evaluate
-
         train, test = log.split(share)
+        cut = {name: options[name] for name in ("interval", "distance")}
         for one in wanted:
-            motion = one.motion(log.vehicle, log.sensor)
-            part = _fit(f"{one.model} model, training part", motion, train, one.chosen(motion), options)
-            tried[one.model] = evaluate(
-                part, test, interval=options["interval"], distance=options["distance"], same_drive=True
-            )
+            tried[one.model] = gr.evaluate(fit(one, train, "training part"), test, same_drive=True, **cut)
         wanted.sort(key=lambda one: -tried[one.model].errors.log_likelihood)
-    best = wanted[0]
-    motion = best.motion(log.vehicle, log.sensor)
-    what = f"{best.model} model, {'whole log' if tried else 'log'}"
-    return _fit(what, motion, log, best.chosen(motion), options), best.model, tried
+    return fit(wanted[0], log, "whole log" if tried else "log"), wanted[0].model, tried
 
 
-def _fit(what: str, motion: MotionModel, log: Log, chosen: list[Parameter], options: dict[str, Any]) -> Fit:
-    from grouser.calibration.calibrate import calibrate as fit_to
-
-    with console.progress(f"calibrating, {what}") as report:
-        return fit_to(motion, log, chosen, progress=report, **options)
-
-
-def _share(split: float | None, logs: int) -> float:
-    """The share to train on: 70 % of one log; of several, all."""
-    if split is None:
-        return 0.7 if logs == 1 else 1.0
-    if not 0.0 < split <= 1.0:
-        raise GrouserError(f"--split: {split:g} is not above 0 and at most 1")
-    return split
-
-
-def _list(given: motions.Wanted, manifest: Path | None, as_json: bool) -> None:
-    from grouser.logs.log import Sensor
+def _list(given: Wanted, manifest: Path | None, as_json: bool) -> None:
     from grouser.logs.manifest import load_manifest
     from grouser.motion.parameter_table import meaning
-    from grouser.motion.parameters import available, default, unit_of
+    from grouser.motion.parameters import default, unit_of
 
     read = None if manifest is None else load_manifest(manifest)
-    sensor = Sensor() if read is None else Sensor(**read.sensor.model_dump())
-    motion = given.motion(None if read is None else read.vehicle, sensor)
+    motion = given.motion(read.vehicle if read else None, read.mounting() if read else gr.logs.Sensor())
     first = {p.name for p in given.chosen(motion)}
-    found = [default(motion, name) for name in available(motion)]
+    rows: list[dict[str, Any]] = [
+        {
+            "name": p.name, "value": p.value, "sigma": p.sigma, "lower": p.lower, "upper": p.upper,
+            "unit": unit_of(motion, p.name), "meaning": meaning(p.name), "default": p.name in first,
+        }
+        for p in (default(motion, name) for name in gr.motion.available(motion))
+    ]  # fmt: skip
     if as_json:
-        rows = [
-            {
-                "name": p.name, "value": p.value, "sigma": p.sigma,
-                "lower": _finite(p.lower), "upper": _finite(p.upper), "unit": unit_of(motion, p.name),
-                "meaning": meaning(p.name), "default": p.name in first,
-            }
-            for p in found
-        ]  # fmt: skip
+        for row in rows:  # JSON has no infinity
+            row |= {bound: row[bound] if abs(row[bound]) < math.inf else None for bound in ("lower", "upper")}
         console.print_json({"vehicle": motion.vehicle.name, "model": given.model, "parameters": rows})
         return
     console.print_table(
         f"{given.model} model of {motion.vehicle.name}",
         ("", "name", "value", "prior ±", "from", "to", "unit", "meaning"),
         [
-            (
-                "*" if p.name in first else "", p.name, f"{p.value:.4g}", f"{p.sigma:.3g}", f"{p.lower:.3g}",
-                f"{p.upper:.3g}", unit_of(motion, p.name), meaning(p.name),
-            )
-            for p in found
+            ("*" if row["default"] else "", row["name"], f"{row['value']:.4g}",
+             *(f"{row[key]:.3g}" for key in ("sigma", "lower", "upper")), row["unit"], row["meaning"])
+            for row in rows
         ],
         right=(2, 3, 4, 5),
     )  # fmt: skip
-    groups = [g for g in motions.GROUPS if any(p.name.startswith(g + ".") for p in found)]
+    groups = [g for g in GROUPS if any(row["name"].startswith(g + ".") for row in rows)]
     if not given.from_commands:
         typer.echo("--parameters powertrain,… predicts from commands, and adds powertrain.gain, .delay, .time_constant")
     typer.echo(f"* calibrated by default; groups: {', '.join(groups)}; * stands for any text")
 
 
-def _finite(value: float) -> float | None:
-    return value if abs(value) < float("inf") else None
-
-
-def _as_json(
-    fit: Fit, held_out: Evaluation | None, share: float, log: Log, out: Path | None, plot: Path | None
-) -> dict[str, Any]:
-    summary = fit.summary()
-    for p in fit.parameters:
-        summary["parameters"][p.name] |= {"prior": p.value, "prior_sigma": p.sigma}
-    summary["training"] |= {"part": "the whole log", "segments": log.n_segments}
-    note = f"fit to the first {100 * share:g} % of the log by time, judged on the rest"
-    judged = None if held_out is None else {**held_out.summary(), "trained_on": share, "note": note}
-    files = {"fit": console.path_of(out), "plot": console.path_of(plot)}
-    return {**summary, "held_out": judged, "vehicle": fit.model.vehicle.name, **files}
-
-
-def _judged(one: Evaluation) -> dict[str, float]:
-    """The likelihood, which decides between models, and the errors."""
-    found = one.errors.summary()
-    names = ("position_rms", "yaw_rms_deg", "nees")
-    return {"log_likelihood": one.errors.log_likelihood, **{name: found[name] for name in names}}
-
-
-def _print(fit: Fit, model: str, tried: dict[str, Evaluation], share: float, log: Log) -> None:
+def _print(fit: gr.Fit, model: str, tried: dict[str, gr.calibration.Evaluation], share: float, log: gr.Log) -> None:
     t = fit.training
     each = f"{t.interval:g} s" if t.interval is not None else f"{t.distance:g} m"
     how = "filtered online" if t.method == "online" else "least squares"
@@ -261,24 +212,28 @@ def _print(fit: Fit, model: str, tried: dict[str, Evaluation], share: float, log
         typer.echo("intervals overlap, so the uncertainties above are too small")
     for line in log.report.lines()[1:]:
         typer.echo(line)
-    if tried:
-        _print_held_out(tried, model, share)
-        typer.echo("the fit itself is made from the whole log")
-    else:
+    if not tried:
         typer.echo(f"errors on the log it was fitted to: {t.position_rms:.3f} m rms; no part was held out")
+        return
+    part = f"fitted to the first {100 * share:g} % of the log, judged on the rest"
+    typer.echo(f"held-out errors of {tried[model].errors.summary()['n']} intervals, {part}:")
+    rows = [("plain odometry", tried[model].baseline.summary(consistency=False))]
+    rows += [(name, one.errors.summary()) for name, one in tried.items()]
+    for name, one in rows:
+        kept = " (kept: highest likelihood)" if name == model and len(tried) > 1 else ""
+        typer.echo(f"  {name:<15} {one['position_rms']:.3f} m, {one['yaw_rms_deg']:.2f}° rms{kept}")
+    typer.echo("the fit itself is made from the whole log")
 
 
-def print_parameters(fit: Fit, title: str) -> None:
+def print_parameters(fit: gr.Fit, title: str) -> None:
     """A table of the parameters found."""
     from grouser.motion.parameter_table import meaning
     from grouser.motion.parameters import unit_of
 
     sigma = fit.sigma
     rows = [
-        (
-            p.name, f"{v:.5g}", f"± {sigma[p.name]:.2g}", f"{p.value:.4g} ± {p.sigma:.2g}",
-            unit_of(fit.model, p.name), meaning(p.name),
-        )
+        (p.name, f"{v:.5g}", f"± {sigma[p.name]:.2g}", f"{p.value:.4g} ± {p.sigma:.2g}", unit_of(fit.model, p.name),
+         meaning(p.name))
         for p, v in zip(fit.parameters, fit.vector.tolist(), strict=True)
     ]  # fmt: skip
     typer.echo(title)
@@ -287,12 +242,109 @@ def print_parameters(fit: Fit, title: str) -> None:
     console.print_table("", columns[:shown], [row[:shown] for row in rows], right=(1,))
 
 
-def _print_held_out(tried: dict[str, Evaluation], model: str, share: float) -> None:
-    held_out = tried[model]
-    part = f"fitted to the first {100 * share:g} % of the log, judged on the rest"
-    typer.echo(f"held-out errors of {held_out.errors.summary()['n']} intervals, {part}:")
-    rows = [("plain odometry", held_out.baseline.summary(consistency=False))]
-    rows += [(name, one.errors.summary()) for name, one in tried.items()]
-    for name, one in rows:
-        chosen = " (kept: highest likelihood)" if name == model and len(tried) > 1 else ""
-        typer.echo(f"  {name:<15} {one['position_rms']:.3f} m, {one['yaw_rms_deg']:.2f}° rms{chosen}")
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Options of a command that calibrates."""
+
+    vehicle: str | None
+    model: str
+    contact: str | None
+    terrain: str | None
+    noise_form: str
+    parameters: str | None
+    priors: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuses what needs no file to be seen wrong."""
+        values.one_of(self.model, MODELS, "--model")
+        values.one_of(self.contact or CONTACTS[0], CONTACTS, "--contact")
+        values.one_of(self.noise_form, FORMS, "--noise-form")
+        if self.contact is not None and self.model != "dynamic":
+            raise GrouserError("--contact: is for the dynamic model; add --model dynamic, or leave it out")
+        if self.terrain is not None and self.model not in ("best", "kinematic", "dynamic"):
+            raise GrouserError(f"--terrain: the {self.model} model takes its attitude from the log; leave it out")
+        for text in self.priors:
+            _prior(text)
+
+    def candidates(self) -> list[Wanted]:
+        """The models among which held-out errors decide; one, if a model or what belongs to one was asked for."""
+        if self.model != "best":
+            return [self]
+        open_ = self.parameters is None and not self.priors and self.terrain is None
+        return [replace(self, model=name) for name in (CANDIDATES if open_ else CANDIDATES[:1])]
+
+    def motion(self, vehicle: str | None, sensor: gr.logs.Sensor) -> gr.MotionModel:
+        """The model before calibration; the vehicle is that of the log unless one was asked for."""
+        name = self.vehicle or vehicle
+        if name is None:
+            raise GrouserError("--vehicle: is missing, and the manifest names none")
+        ground = self.terrain or ("flat" if self.model == "dynamic" else None)
+        return gr.MotionModel(
+            model=self._model(gr.vehicle(name)),
+            sensor=sensor,
+            noise=gr.Noise(form=self.noise_form),
+            powertrain=gr.motion.Powertrain() if self.from_commands else None,
+            ground=values.ground(ground),
+        )
+
+    @property
+    def from_commands(self) -> bool:
+        """Whether predictions start from the log's commands: only then has the powertrain anything to do."""
+        return any(name.strip().startswith("powertrain") for name in (self.parameters or "").split(","))
+
+    def chosen(self, motion: gr.MotionModel) -> list[gr.Parameter]:
+        """The parameters to calibrate, with priors as asked for."""
+        names = self._first(motion)
+        if self.parameters is not None:
+            names = [name.strip() for name in self.parameters.split(",") if name.strip()]
+            if not names:
+                raise GrouserError(f"--parameters: {self.parameters!r:.60} names none, such as slip,sensor.x,noise")
+        found = {p.name: p for p in gr.motion.resolve(motion, names)}
+        for text in self.priors:
+            name, value, sigma = _prior(text)
+            if name not in found:
+                raise GrouserError(f"--prior: {name!r:.60} is not calibrated; calibrated are {', '.join(found)}")
+            p = found[name]
+            if not p.lower <= value <= p.upper:
+                raise GrouserError(f"--prior: {name} = {value:g} is not between {p.lower:g} and {p.upper:g}")
+            found[name] = replace(p, value=value, sigma=sigma)
+        return list(found.values())
+
+    def _model(self, vehicle: gr.Vehicle) -> gr.Kinematics | gr.Dynamics | gr.motion.VelocityModel:
+        if self.model == "kinematic":
+            return gr.Kinematics(vehicle)
+        if self.model == "dynamic":
+            kind = gr.contact.Pacejka if self.contact == "pacejka" else gr.contact.PiecewiseLinear
+            return gr.Dynamics(vehicle, contact=kind())
+        if self.model == "perturbative":
+            # Logs hold stops, and slow and fast driving: gravity slides a vehicle only as its wheels roll.
+            return gr.motion.Perturbative(vehicle=vehicle, gravity_grows="distance")
+        if self.model == "diff-drive":
+            return gr.motion.DifferentialDrive(vehicle=vehicle)
+        if self.model == "four-number":
+            return gr.motion.FourNumbers(vehicle=vehicle)
+        if all(vehicle.steered) or not any(vehicle.steered):
+            raise GrouserError(f"--model: a bicycle steers some of its wheels and not others, unlike '{vehicle.name}'")
+        return gr.motion.Bicycle(vehicle=vehicle)
+
+    def _first(self, motion: gr.MotionModel) -> list[str]:
+        """What a first fit of this model calibrates."""
+        first = list(gr.calibration.DEFAULTS)
+        if self.model == "kinematic":
+            return first
+        if self.model == "perturbative":  # its α₆ and the sensor's place ahead cannot be distinguished
+            return [name for name in first if name != "sensor.x"]
+        instead = ["model"]
+        if self.model == "dynamic":
+            wanted = ("contact.friction", "contact.slip_stiffness_x", "contact.slip_stiffness_y")
+            instead = [name for name in gr.motion.available(motion) if name in wanted]
+        return [*instead, *(name for name in first if name != "slip")]
+
+
+def _prior(text: str) -> tuple[str, float, float]:
+    name, _, rest = text.partition("=")
+    value, _, sigma = rest.partition(":")
+    mean, spread = values.number(value), values.number(sigma)
+    if not (name and math.isfinite(mean) and math.isfinite(spread) and spread > 0.0):
+        raise GrouserError(f"--prior: {text!r:.60} is not name=value:sigma, such as slip.p2=-0.05:0.1")
+    return name.strip(), mean, spread

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
+import os
+import platform
 from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import grouser as gr
 from grouser.cli import console
 from grouser.cli.values import option
 from grouser.errors import GrouserError
+from grouser.files import read_limited
 
 if TYPE_CHECKING:
     from grouser.logs.assess import Assessment
-    from grouser.logs.log import Log
-    from grouser.terrain import Terrain
-
 
 EXAMPLES = ("my-rover.toml", "run.npz --json", "drive.csv --manifest log.toml", "--installation")
 Found = tuple[str, str, dict[str, Any]]
@@ -43,11 +47,9 @@ def check(
     Several files are the parts of one log.
     """
     if installation:
-        from grouser.cli.installation import describe
-
         if files or manifest is not None:
             raise GrouserError("--installation: takes no file; leave FILE and --manifest out")
-        words, facts = describe()
+        words, facts = _installation()
         console.emit(facts, as_json, lambda _: typer.echo(words))
         return
     if not files:
@@ -59,13 +61,12 @@ def check(
         raise GrouserError(f"{len(files)} files are given; several files must be parts of one log, with --manifest")
     else:
         kind, words, numbers = _look(file)
-    result = {"file": str(file), "kind": kind, **numbers}
+    result = {"file": file, "kind": kind, **numbers}
     console.emit(result, as_json, lambda _: typer.echo(f"{file}: a {kind}, no errors\n{words}"))
 
 
 def _look(file: Path) -> Found:
     """Any file but a log with its manifest."""
-    import grouser as gr
     from grouser.logs.raw import is_bag
     from grouser.terrain.files import SUFFIXES
 
@@ -74,7 +75,7 @@ def _look(file: Path) -> Found:
         return _unread(file)
     if not file.is_file():
         raise GrouserError(f"{file}: {'is a folder, not a file' if file.is_dir() else 'no such file'}")
-    if suffix == ".toml" and _is_manifest(file):
+    if suffix == ".toml" and b"grouser/log@" in read_limited(file, 1_000_000, GrouserError):
         return _manifest(file)
     if suffix in (".toml", ".urdf"):
         from grouser.cli.vehicles import summary
@@ -85,7 +86,12 @@ def _look(file: Path) -> Found:
         run = gr.Run.load(file)
         return "run", repr(run)[1:-1], run.summary()
     if suffix in SUFFIXES:
-        return _terrain(gr.terrain.read(file))
+        ground = gr.terrain.read(file)
+        box = [None if math.isinf(value) else float(value) for value in ground.bounds]
+        names = ("xmin", "xmax", "ymin", "ymax")
+        edges = " ".join("endless" if v is None else f"{name} {v:g} m" for name, v in zip(names, box, strict=True))
+        numbers = {"terrain": ground.kind, "description": ground.description, "bounds": box}
+        return "terrain", f"{ground.description}; {edges}", numbers
     known = ", ".join(dict.fromkeys((".toml", ".urdf", *SUFFIXES, ".csv", ".bag", ".db3", ".mcap")))
     raise GrouserError(f"{file}: is of no known kind; files that can be checked end in {known}")
 
@@ -101,35 +107,15 @@ def _holds_terrain(file: Path) -> bool:
         return False
 
 
-def _terrain(ground: Terrain) -> Found:
-    import math
-
-    box = [None if math.isinf(value) else float(value) for value in ground.bounds]
-    names = ("xmin", "xmax", "ymin", "ymax")
-    edges = " ".join("endless" if v is None else f"{name} {v:g} m" for name, v in zip(names, box, strict=True))
-    return "terrain", f"{ground.description}; {edges}", {
-        "terrain": ground.kind, "description": ground.description, "bounds": box,
-    }  # fmt: skip
-
-
-def _is_manifest(file: Path) -> bool:
-    """Whether a TOML file calls itself a log's manifest."""
-    try:
-        with file.open("rb") as stream:
-            return b"grouser/log@" in stream.read(100_000)
-    except OSError:
-        return False
-
-
 def _manifest(file: Path) -> Found:
     """The signals a manifest names."""
     from grouser.logs.manifest import load_manifest
 
     manifest = load_manifest(file)
     signals = {**manifest.signals(), **manifest.pose_signals()}
-    words = "\n".join(f"  {key:<22} {signal.source}" for key, signal in signals.items())
-    numbers = {"vehicle": manifest.vehicle, "signals": {key: signal.source for key, signal in signals.items()}}
-    return "log manifest", words, numbers
+    sources = {key: signal.source for key, signal in signals.items()}
+    words = "\n".join(f"  {key:<22} {source}" for key, source in sources.items())
+    return "log manifest", words, {"vehicle": manifest.vehicle, "signals": sources}
 
 
 def _log(files: Sequence[Path], manifest: Path) -> Found:
@@ -142,49 +128,46 @@ def _log(files: Sequence[Path], manifest: Path) -> Found:
     words += [f"  {line}" for line in log.report.lines()[1:]]
     words.append("can be calibrated" if found.can_calibrate else "cannot be calibrated")
     words += [f"  cannot determine {line}" for line in found.cannot_determine]
-    return "log", "\n".join(words), {**found.as_dict(), "vehicle": log.vehicle, "report": log.report.as_dict()}
+    return "log", "\n".join(words), {**asdict(found), "vehicle": log.vehicle, "report": log.report.as_dict()}
 
 
 def _unread(file: Path) -> Found:
     """A log without a manifest: what it holds, and a manifest to start from."""
-    from grouser.logs.raw import is_bag
+    from grouser.logs import bags, raw, skeleton
 
-    if is_bag(file):
-        from grouser.logs import bags
-        from grouser.logs.skeleton import bag_skeleton
-
+    hint = "give them a meaning in a manifest, passed with --manifest; a draft:"
+    if raw.is_bag(file):
         topics = bags.topics(file)
         lines = [f"  {topic}  {kind}" for topic, kind in sorted(topics.items())]
-        text = bag_skeleton(file, topics)
-        hint = "give them a meaning in a manifest, passed with --manifest; a draft:"
+        text = skeleton.bag_skeleton(file, topics)
         return "bag", "\n".join(["topics:", *lines, hint, "", text]), {"topics": topics, "manifest": text}
-    from grouser.logs.skeleton import layout, skeleton
-
-    found = layout(file)
-    text = skeleton(found)
+    found = skeleton.layout(file)
+    text = skeleton.skeleton(found)
     said = ", ".join(found.names) if found.header else f"{len(found.names)} without a heading"
-    words = f"columns: {said}\ngive them a meaning in a manifest, passed with --manifest; a draft:\n\n{text}"
-    numbers = {"columns": list(found.names), "header": found.header, "delimiter": found.delimiter, "manifest": text}
-    return "table", words, numbers
+    return "table", f"columns: {said}\n{hint}\n\n{text}", {
+        "columns": list(found.names), "header": found.header, "delimiter": found.delimiter, "manifest": text
+    }  # fmt: skip
 
 
-def _pairs(log: Log, found: Assessment) -> list[tuple[str, str]]:
+def _pairs(log: gr.Log, found: Assessment) -> list[tuple[str, str]]:
     report = log.report
+    groups = {"rates": log.rates, "angles": log.angles, "commands": log.commands}
+    given = [f"{name} {' '.join(group)}" for name, group in groups.items() if group]
+    given += [name for name in ("attitude", "gyro", "acceleration", "body_command") if getattr(log, name) is not None]
+    given += [f"labels {' '.join(log.label)}"] * bool(log.label)
     pairs = [
         ("duration", f"{found.duration:.1f} s in {log.n_segments} segment{'' if log.n_segments == 1 else 's'}"),
         ("rows", f"{report.rows}, of which {report.samples} are samples and {report.n_rejected} rejected"),
-        ("signals", ", ".join(_signals(log))),
+        ("signals", ", ".join(given)),
     ]
     if found.sample_rate is not None:
         pairs.append(("sample rate", f"{found.sample_rate:.4g} Hz"))
     if found.pose_rate is not None:
         pairs.append(("poses", f"{report.poses}, {found.pose_rate:.3g} Hz"))
     if found.distance is not None:
-        pairs += [
-            ("driving", f"{found.moving:.1f} s, {found.distance:.1f} m, up to {found.top_speed:.2f} m/s"),
-            ("turning", f"left {found.turned_left:.0f}°, right {found.turned_right:.0f}°,"
-                        f" up to {found.top_turn_rate:.2f} rad/s"),
-        ]  # fmt: skip
+        turned = f"left {found.turned_left:.0f}°, right {found.turned_right:.0f}°"
+        pairs.append(("driving", f"{found.moving:.1f} s, {found.distance:.1f} m, up to {found.top_speed:.2f} m/s"))
+        pairs.append(("turning", f"{turned}, up to {found.top_turn_rate:.2f} rad/s"))
     for name, span in (("roll", found.roll), ("pitch", found.pitch)):
         if span is not None:
             pairs.append((name, f"{span[0]:.1f}° to {span[1]:.1f}° (5 to 95 %)"))
@@ -193,10 +176,57 @@ def _pairs(log: Log, found: Assessment) -> list[tuple[str, str]]:
     return pairs
 
 
-def _signals(log: Log) -> list[str]:
-    given = [f"rates {' '.join(log.rates)}"] if log.rates else []
-    given += [f"angles {' '.join(log.angles)}"] if log.angles else []
-    given += [f"commands {' '.join(log.commands)}"] if log.commands else []
-    for name in ("attitude", "gyro", "acceleration", "body_command"):
-        given += [name] if getattr(log, name) is not None else []
-    return given + [f"labels {' '.join(log.label)}"] * bool(log.label)
+def _installation() -> tuple[str, dict[str, Any]]:
+    """Sentences for people, and the same as numbers."""
+    import numba
+    import numpy as np
+
+    from grouser._compile import store
+    from grouser._compile.fingerprint import target
+    from grouser.logs.report import counted
+    from grouser.threads import thread_count
+
+    folder = store.folder()
+    sizes = [file.stat().st_size for file in (folder.iterdir() if folder.is_dir() else ()) if file.is_file()]
+    why_not, not_kept = store.why_not_shipped(), store.Counts.not_kept
+    generic, _ = store.GENERIC.get(platform.machine(), ("", ""))
+    has_generic, writable = bool(generic) and store.has_generic_features(), os.access(folder, os.W_OK)
+    facts: dict[str, Any] = {
+        "grouser": gr.__version__,
+        "folder": os.path.dirname(gr.__file__),
+        "python": platform.python_version(),
+        "numba": numba.__version__,
+        "llvmlite": version("llvmlite"),
+        "numpy": np.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": target().split(":")[0],
+        "generic_processor": generic or None,
+        "has_generic_features": has_generic,
+        "cores": os.cpu_count() or 1,
+        "threads": thread_count(None),
+        "cache": {
+            "folder": str(folder), "writable": writable, "files": len(sizes), "bytes": sum(sizes),
+            "not_kept": not_kept or None,
+        },
+        "shipped": {"used": not why_not, "why_not": why_not or None, "target": store.generic_target() or None},
+        "compiles": not numba.config.DISABLE_JIT,
+    }  # fmt: skip
+    features = f", {'with' if has_generic else 'without'} the features of {generic}" if generic else ""
+    lines = [
+        "grouser {grouser} in {folder}".format(**facts),
+        "Python {python}, Numba {numba}, llvmlite {llvmlite}, NumPy {numpy}".format(**facts),
+        f"{facts['system']}, processor {facts['processor']}{features}",
+        f"{counted(facts['cores'], 'core')}; batches run on {counted(facts['threads'], 'thread')}",
+        f"No compiled kernels that came with grouser are used: {why_not}."
+        if why_not
+        else f"Compiled kernels that came with grouser are used, for {generic}.",
+        f"Kernels compiled here are kept in {folder}: {counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB"
+        + ("." if writable else "; it is not writable."),
+    ]
+    if not_kept:
+        lines.append(f"But {not_kept}.")
+    if not facts["compiles"]:
+        lines.append("NUMBA_DISABLE_JIT is set: kernels run as plain Python, a thousand times slower.")
+    elif why_not and not sizes:
+        lines.append("Nothing is compiled yet: each part compiles when it is first used; grouser warmup compiles all.")
+    return "\n".join(lines), facts

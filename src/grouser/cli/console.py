@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-if TYPE_CHECKING:
-    from grouser.logs import Log
+import grouser as gr
 
 Progress = Callable[[int, int], None]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
@@ -27,30 +27,38 @@ SPARSE = 5.0
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on stdout; NaN and infinity are refused."""
-    typer.echo(json.dumps(value, allow_nan=False, indent=2, ensure_ascii=False))
+    """One JSON object on stdout, paths as text; NaN and infinity are refused."""
+    typer.echo(json.dumps(value, allow_nan=False, indent=2, ensure_ascii=False, default=os.fspath))
 
 
-def emit(result: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:
-    """A result as JSON, or shown to people; `files` it names are listed below."""
+def emit(
+    result: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], object], files: Iterable[Path | None] = ()
+) -> None:
+    """A result as JSON, or shown to people, with the files that were written."""
     if as_json:
         print_json(result)
         return
     show(result)
-    for file in result.get("files", ()):
-        typer.echo(f"wrote {file}")
+    for file in files:
+        if file is not None:
+            typer.echo(f"wrote {file}")
 
 
-def path_of(path: Path | None) -> str | None:
-    """A path as JSON takes it."""
-    return None if path is None else str(path)
-
-
-def check_status(status: Any, seconds: float) -> None:
+def check_status(run: gr.Run) -> None:
     """Exit with 1 and a sentence where a run ended early."""
-    if status != "ok":
-        remark(f"grouser: the run ended after {seconds:g} s: {status.meaning}")
-        raise typer.Exit(1)
+    if run.status != "ok":
+        fail(f"the run ended after {run.steps * run.dt:g} s: {run.status.meaning}")
+
+
+def fail(message: str) -> NoReturn:
+    """Exit with 1 and a sentence."""
+    remark(f"grouser: {message}")
+    raise typer.Exit(1)
+
+
+def place(position: Sequence[float]) -> str:
+    """Coordinates [m] for people."""
+    return " ".join(f"{name} {value:+.3f}" for name, value in zip("xyz", position, strict=False)) + " m"
 
 
 def remark(message: str) -> None:
@@ -99,9 +107,8 @@ def progress(what: str) -> Iterator[Progress]:
         yield report or _lines(what, lambda done, total, _: f"{done} of {total}")
 
 
-def read_log(paths: Sequence[Path], manifest: Path) -> Log:
+def read_log(paths: Sequence[Path], manifest: Path) -> gr.Log:
     """The log in some files; progress and speed [MB/s] on stderr, if reading takes a while."""
-    import grouser as gr
 
     def words(done: int, total: int, seconds: float) -> str:
         return f"{done / 1e6:.0f} of {total / 1e6:.0f} MB, {done / 1e6 / seconds:.0f} MB/s"
@@ -122,23 +129,18 @@ def _bar(what: str, patience: float, *columns: str) -> Iterator[Progress | None]
     from rich.console import Console
 
     kinds = [getattr(rich, name)() for name in columns]
-    bar = rich.Progress(
-        rich.TextColumn("{task.description}"), *kinds, console=Console(stderr=True), transient=True
-    )  # fmt: skip
-    task, began = bar.add_task(what, total=None), time.monotonic()
+    with ExitStack() as shown:
+        bar = rich.Progress(rich.TextColumn("{task.description}"), *kinds, console=Console(stderr=True), transient=True)
+        task, began = bar.add_task(what, total=None), time.monotonic()
 
-    def draw(done: int, total: int) -> None:
-        if not bar.live.is_started and time.monotonic() - began >= patience:
-            bar.start()
-        bar.update(task, completed=done, total=total)
+        def draw(done: int, total: int) -> None:
+            if not bar.live.is_started and time.monotonic() - began >= patience:
+                shown.enter_context(bar)
+            bar.update(task, completed=done, total=total)
 
-    try:
         if patience == 0.0:
-            bar.start()
+            shown.enter_context(bar)
         yield draw
-    finally:
-        if bar.live.is_started:
-            bar.stop()
 
 
 def _lines(what: str, words: Callable[[int, int, float], str]) -> Progress:

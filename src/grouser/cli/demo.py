@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+import grouser as gr
 from grouser.cli import console, values
 from grouser.cli.values import option
 
 if TYPE_CHECKING:
-    from grouser.simulation.run import Run
     from grouser.view.account import Account
 
 
@@ -51,48 +51,41 @@ def demo(
     from grouser.bench import prepare
 
     prepare(*(("none", "piecewise-linear") if forces else ("none",)))
-    runs, goals, accounts = [], [], []
+    driven = []
     total = len(SCENES) + (0 if no_picture else 2)
     with console.progress("demo") as report:
-        for i, scene in enumerate(SCENES):
-            run, goal, account = drive_scene(scene, seed)
-            runs.append(run)
-            goals.append(goal)
-            accounts.append(account)
-            report(i + 1, total)
-        files = []
-        for run in runs:
-            files += [out / f"{run.vehicle.name}.csv", out / f"{run.vehicle.name}.tum"]
-            run.to_csv(files[-2])
-            run.to_tum(files[-1])
+        for scene in SCENES:
+            driven.append(drive_scene(scene, seed))
+            report(len(driven), total)
+        runs, goals, accounts = (list(kind) for kind in zip(*driven, strict=True))
+        files = [out / f"{run.vehicle.name}{suffix}" for run in runs for suffix in (".csv", ".tum")]
+        for k, file in enumerate(files):
+            runs[k // 2].write(file)
         if not no_picture:
             from grouser.view import plot_runs
 
-            files.insert(0, out / "demo.png")
+            pages = [out / f"{run.vehicle.name}.html" for run in runs]
+            files = [out / "demo.png", *pages, *files]
             plot_runs(runs, files[0], commanded=goals, accounts=accounts)
             report(total - 1, total)
-            for i, (scene, run, goal) in enumerate(zip(SCENES, runs, goals, strict=True), start=1):
-                files.insert(i, out / f"{run.vehicle.name}.html")
-                _view(scene, run, goal, files[i], forces=forces)
+            for scene, run, goal, page in zip(SCENES, runs, goals, pages, strict=True):
+                _view(scene, run, goal, page, forces=forces)
             report(total, total)
-    seconds = time.monotonic() - began
     pairs = list(zip(runs, accounts, strict=True))
     result = {
         "runs": [{**run.summary(), "account": one.to_json(), "words": one.sentence()} for run, one in pairs],
-        "files": [str(file) for file in files],
-        "seconds": round(seconds, 2),
+        "files": files,
+        "seconds": round(time.monotonic() - began, 2),
     }
-    console.emit(result, as_json, lambda _: _show(pairs))
+    console.emit(result, as_json, lambda _: _show(pairs), files)
     if not as_json and not no_picture:
         typer.echo(f"\nopen {out / SCENES[0].vehicle}.html in a browser to see the drive in 3D; it needs no network")
     if any(run.status != "ok" for run in runs):
-        console.remark("grouser: a run ended early; see its status above")
-        raise typer.Exit(1)
+        console.fail("a run ended early; see its status above")
 
 
-def drive_scene(scene: Scene, seed: int | None) -> tuple[Run, Run, Account]:
+def drive_scene(scene: Scene, seed: int | None) -> tuple[gr.Run, gr.Run, Account]:
     """The run on rough ground, the same command on flat ground, and the comparison."""
-    import grouser as gr
     from grouser.view.account import account
 
     model = gr.Kinematics(gr.vehicle(scene.vehicle))
@@ -103,10 +96,8 @@ def drive_scene(scene: Scene, seed: int | None) -> tuple[Run, Run, Account]:
     return run, goal, account(run, goal)
 
 
-def _view(scene: Scene, run: Run, goal: Run, page: Path, *, forces: bool) -> None:
+def _view(scene: Scene, run: gr.Run, goal: gr.Run, page: Path, *, forces: bool) -> None:
     """A page that plays the run, the commanded one, and if asked for the run with masses and forces."""
-    import grouser as gr
-
     assert run.ground is not None
     name = run.vehicle.name
     runs = {f"{name}, kinematic" if forces else name: run, "as commanded, on flat ground": goal}
@@ -118,7 +109,7 @@ def _view(scene: Scene, run: Run, goal: Run, page: Path, *, forces: bool) -> Non
     first.view(page, *others, names=list(runs), title=f"{name} commanded straight over rough ground")
 
 
-def _show(pairs: list[tuple[Run, Account]]) -> None:
+def _show(pairs: list[tuple[gr.Run, Account]]) -> None:
     for run, account in pairs:
         ground = run.ground.description if run.ground is not None else ""
         typer.echo(account.headline())

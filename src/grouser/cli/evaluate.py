@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+import grouser as gr
 from grouser.cli import console, values
 from grouser.cli.values import option
 from grouser.pictures import picture_suffix
@@ -39,21 +40,16 @@ def evaluate(
     length, far = values.prediction(interval, distance)
     if plot is not None:
         picture_suffix(plot)
-
-    import grouser as gr
-    from grouser.calibration.evaluate import evaluate as judge
-    from grouser.motion.fit import Fit
-
-    found = Fit.load(fit, ground=None if terrain is None else gr.terrain.parse(terrain))
+    found = gr.Fit.load(fit, ground=values.ground(terrain))
     log = console.read_log(logs, manifest)
-    judged = judge(found, log, interval=length, distance=far, own_lag=own_lag)
+    judged = gr.evaluate(found, log, interval=length, distance=far, own_lag=own_lag)
     each = f"{length:g} s" if far is None else f"{far:g} m"
     if plot is not None:
         from grouser.view.calibration import plot_evaluation
 
         plot_evaluation(judged, plot, title=f"{log.name}: errors after {each}, {fit.name}")
-    result = {**judged.summary(), "log": log.name, "fit": str(fit), "plot": console.path_of(plot)}
-    console.emit(result, as_json, lambda one: _print(one, each))
+    result = {**judged.summary(), "log": log.name, "fit": fit, "plot": plot}
+    console.emit(result, as_json, lambda one: _print(one, each), [plot])
 
 
 def _print(summary: dict[str, Any], each: str) -> None:
@@ -76,5 +72,3 @@ def _print(summary: dict[str, Any], each: str) -> None:
         typer.echo(f"pose lag {first:.3f} s in the first half of the log, {second:.3f} s in the second")
     if summary["trained_on_this_log"]:
         typer.echo(HELD_OUT)
-    if summary["plot"] is not None:
-        typer.echo(f"wrote {summary['plot']}")

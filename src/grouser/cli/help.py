@@ -10,11 +10,11 @@ from __future__ import annotations
 import copy
 import re
 import textwrap
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 LINES = 23
 """Lines of a classic terminal, without the one where the prompt waits."""
@@ -26,29 +26,39 @@ KINDS = {"STR": "TEXT", "INTEGER": "INT"}
 HELP = "Show this; --help-all explains everything."
 HELP_OF_ALL = "Show what fits on one screen; --help-all shows this."
 
+Row = tuple[str, str | None, str]
+"""An option with what it takes, its text, its default."""
 _STYLES = {
     r"(?m)^[A-Z][\w ,-]*:": "bold",  # headings
     r"(?<![\w-])--?[a-z][\w-]*": "cyan",  # options
 }
 
 
-class _TwoHelps:
+class TwoHelps:
     """`--help` and `--help-all` of a command or group."""
 
+    summaries: Mapping[str, str] = {}
+    """First sentences of the commands below it, by name."""
+
     def get_params(self, ctx: Any) -> list[Any]:
-        """All parameters, `--help-all` among them."""
-        return _with_help_all(self, super().get_params(ctx), ctx)  # type: ignore[misc]
+        """All parameters, and `--help-all`.
+
+        It is a copy of `--help` with another name and action: how an option is made differs between versions of Typer.
+        """
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        plain = self.get_help_option(ctx)  # type: ignore[attr-defined]
+        if plain is None:
+            return parameters
+        option = copy.copy(plain)
+        option.name, option.opts, option.callback = "help_all", ["--help-all"], _print_all
+        return [*(one for one in parameters if one.name != plain.name), option, plain]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """What `--help` shows."""
         formatter.write(_painted(help_text(self, ctx, _width())))
 
-    def summaries(self) -> dict[str, str]:
-        """First sentences of the commands below it, by name."""
-        return {}
 
-
-class Command(_TwoHelps, TyperCommand):
+class Command(TwoHelps, TyperCommand):
     """A command with both helps."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -57,21 +67,17 @@ class Command(_TwoHelps, TyperCommand):
         return [*(_argument(one, usage=True) for one in self.params if _is_argument(one)), *must, "[OPTIONS]"]
 
 
-class Group(_TwoHelps, TyperGroup):
-    """A command with others below it, with both helps."""
-
-
 def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:
     """Usage, what it does, commands or arguments, options by panel, examples; in lines of a given width."""
     shown = [one for one in command.get_params(ctx) if not getattr(one, "hidden", False)]
-    below = [Row(name, text) for name, text in command.summaries().items()]
-    arguments = [Row(_argument(one), one.help) for one in shown if _is_argument(one)]
+    below: list[Row] = [(name, text, "") for name, text in command.summaries.items()]
+    arguments: list[Row] = [(_argument(one), one.help, "") for one in shown if _is_argument(one)]
     panels: dict[str, list[Row]] = {"": []}
     for one in shown:
         if not _is_argument(one) and "--help-all" not in one.opts:  # the text of --help speaks of it
             panel = getattr(one, "rich_help_panel", None) or ""
             text = one.help if "--help" not in one.opts else HELP_OF_ALL if full else HELP
-            panels.setdefault(panel, []).append(Row(_label(one, ctx), text, _default(one)))
+            panels.setdefault(panel, []).append((_label(one, ctx), text, _default(one)))
     options = panels.pop("")
     examples = (command.epilog or "").split("\n\n")
 
@@ -86,7 +92,7 @@ def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:
     lines = [command.get_usage(ctx), "", *textwrap.wrap(_sentences(command.help, width) + ".", width)]
     lines += _blocks([("", below), ("", arguments), ("", options)], width)
     if panels:
-        names = [Row(f"{panel}:", " ".join(one.label.split()[0] for one in rows)) for panel, rows in panels.items()]
+        names = [(f"{panel}:", " ".join(row[0].split()[0] for row in rows), "") for panel, rows in panels.items()]
         lines += _blocks([("More, explained by --help-all", names)], width)
     lines += ["", examples[0]]
     for other in examples[1:]:
@@ -96,17 +102,9 @@ def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:
     return "\n".join([*lines, ""])
 
 
-class Row(NamedTuple):
-    """A row of help: an option, its text, its default."""
-
-    label: str
-    text: str | None
-    default: str = ""
-
-
 def _blocks(blocks: Sequence[tuple[str, Sequence[Row]]], width: int, *, full: bool = False) -> list[str]:
     """Lines in two columns, the same in all blocks; a blank line and maybe a heading above each."""
-    left = max(len(row.label) for _, rows in blocks for row in rows) + 4
+    left = max(len(label) for _, rows in blocks for label, _, _ in rows) + 4
     lines = []
     for heading, rows in blocks:
         lines += [""] if rows else []
@@ -160,19 +158,6 @@ def _default(option: Any) -> str:
         return ""
     default = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)
     return f" [default: {default}]"
-
-
-def _with_help_all(command: Any, parameters: list[Any], ctx: Any) -> list[Any]:
-    """Adds the option `--help-all`: `--help` with another name and action.
-
-    It is copied, because how an option is made differs between versions of Typer.
-    """
-    plain = command.get_help_option(ctx)
-    if plain is None:
-        return parameters
-    option = copy.copy(plain)
-    option.name, option.opts, option.callback = "help_all", ["--help-all"], _print_all
-    return [*(one for one in parameters if one.name != plain.name), option, plain]
 
 
 def _print_all(ctx: Any, parameter: Any, value: bool) -> None:

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+import grouser as gr
 from grouser.cli import console, values
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 from grouser.pictures import picture_suffix
 from grouser.view.words import HELD_OUT, consistency, odometry_name
 
-if TYPE_CHECKING:
-    from grouser.logs import Log
-    from grouser.motion.fit import Fit
-    from grouser.odometry.estimate import Estimate
-    from grouser.odometry.log import LogOdometry
-
 OUTPUTS = (".tum", ".csv")
 SEEN = 1000
 """Estimates from one report of progress to the next."""
 ERRORS = ("end_error", "end_error_percent", "yaw_error_deg", "yaw_error_percent", "height_rms")
-
 
 EXAMPLES = (
     "drive.csv --manifest log.toml --fit fit.toml --gyro",
@@ -66,26 +61,25 @@ def odometry(
     if out is not None and out.suffix.lower() not in OUTPUTS:
         raise GrouserError(f"{out}: odometry is written into a file that ends in {' or '.join(OUTPUTS)}")
 
-    from grouser.motion.fit import Fit
     from grouser.odometry.compare import compare
 
-    found = None if fit is None else Fit.load(fit)
+    found = None if fit is None else gr.Fit.load(fit)
     log = console.read_log(logs, manifest)
     with console.progress("odometry, %") as report:
         both = compare(log, found, gyro=gyro, same_ground=same_ground, progress=report)
     run, judged, baseline = both.run, both.judged, both.baseline
     name = odometry_name(found is not None, gyro)
     if found is not None:
-        _same_vehicle(found, log)
-    # Without poses, errors are null.
-    result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, "nees", "baseline"))
+        _remark_other_vehicle(found, log)
+    result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, "nees", "baseline"))  # without poses
     not_judged = None if len(log.poses) > 1 else f"has {len(log.poses) or 'no'} poses, and errors need two"
     if judged is not None and baseline is not None:
         plain = baseline.summary()
         result = {**judged.summary(), "baseline": {key: plain[key] for key in ERRORS}}
     elif plot is not None:
         raise GrouserError(f"{log.name}: {not_judged}, so there is no picture; leave --plot out")
-    _write(run, out)
+    if out is not None:
+        _write(run, out)
     if plot is not None and judged is not None:
         from grouser.view.odometry import plot_odometry
 
@@ -97,56 +91,37 @@ def odometry(
         values.make_folder(view.parent)
         view_odometry(log, both, view, name=name)
     result |= {
-        "log": log.name,
-        "vehicle": both.motion.vehicle.name,
-        "not_judged": not_judged,
-        "fit": console.path_of(fit),
+        "log": log.name, "vehicle": both.motion.vehicle.name, "not_judged": not_judged, "fit": fit,
         "gyro": None if run.gyro is None else {
             "lag": run.gyro.lag, "bias": run.gyro.bias.tolist(), "rest": run.gyro.rest, "noise": run.gyro.noise
         },
-        "drives": int(run.drive[-1]) + 1,
-        "samples": len(log),
-        "faults": run.faults,
-        "trained_on_this_log": both.trained,
-        "out": console.path_of(out),
-        "plot": console.path_of(plot),
-        "view": console.path_of(view),
+        "drives": int(run.drive[-1]) + 1, "samples": len(log), "faults": run.faults,
+        "trained_on_this_log": both.trained, "out": out, "plot": plot, "view": view,
     }  # fmt: skip
-    console.emit(result, as_json, lambda one: _print(one, name))
+    console.emit(result, as_json, lambda one: _print(one, name), (out, plot, view))
 
 
-def _same_vehicle(fit: Fit, log: Log) -> None:
+def _remark_other_vehicle(fit: gr.Fit, log: gr.Log) -> None:
     """A remark where the fit is of another vehicle than the manifest names: the fit's is used."""
-    import grouser as gr
-
-    if log.vehicle is None:
-        return
-    try:
-        named = gr.vehicle(log.vehicle).name
-    except GrouserError:
-        named = log.vehicle  # one that only its fit holds
-    if named != fit.model.vehicle.name:
-        console.remark(
-            f"grouser: the fit is of vehicle '{fit.model.vehicle.name}', which is used; the manifest names '{named}'"
-        )
+    named, used = log.vehicle, fit.model.vehicle.name
+    with suppress(GrouserError):  # of a vehicle that only its fit holds
+        named = named and gr.vehicle(named).name
+    if named not in (None, used):
+        console.remark(f"grouser: the fit is of vehicle '{used}', which is used; the manifest names '{named}'")
 
 
-def _write(run: LogOdometry, out: Path | None) -> None:
-    if out is None:
-        return
-    from grouser.odometry.output import write_csv, write_tum
-
+def _write(run: gr.odometry.LogOdometry, out: Path) -> None:
     values.make_folder(out.parent)
     poses = out.suffix.lower() == ".tum"
     with console.progress(f"writing {out.name}") as report:
 
-        def each() -> Iterator[Estimate]:
+        def each() -> Iterator[gr.odometry.Estimate]:
             for k, one in enumerate(run.each_estimate(systematic=not poses)):
                 if k % SEEN == 0:
                     report(k, len(run.drive))
                 yield one
 
-        (write_tum if poses else write_csv)(out, each())
+        (gr.odometry.write_tum if poses else gr.odometry.write_csv)(out, each())
 
 
 def _print(result: dict[str, Any], name: str) -> None:
@@ -154,10 +129,8 @@ def _print(result: dict[str, Any], name: str) -> None:
         rows = [_row(name, result)]
         if name != "plain odometry":
             rows.insert(0, _row("plain odometry", result["baseline"]))
-        typer.echo(
-            f"{result['log']}: {result['distance']:.1f} m driven, {result['turning_deg']:.0f}° turned in all;"
-            " errors at the end"
-        )
+        driven = f"{result['distance']:.1f} m driven, {result['turning_deg']:.0f}° turned in all"
+        typer.echo(f"{result['log']}: {driven}; errors at the end")
         columns = ("", "position", "of the path", "yaw", "of the turning", "height rms")
         console.print_table("", columns, rows, right=range(1, 6))
         typer.echo("")
@@ -168,17 +141,20 @@ def _print(result: dict[str, Any], name: str) -> None:
         typer.echo(f"NEES since the start {since}")
     else:
         typer.echo(f"{result['log']}: {result['not_judged']}")
-    if result["gyro"] is not None:
-        _print_gyro(result["gyro"])
+    if (gyro := result["gyro"]) is not None:
+        lag = "the lag cannot be estimated from this log; the manifest's is used"
+        if gyro["lag"] is not None:
+            lag = f"lag {gyro['lag']:+.3f} s beyond the manifest's, estimated from the turn rate of the wheels"
+        bias = "too short a standstill to estimate the bias, which is taken as zero"
+        if gyro["rest"] >= 2.0:
+            bias = f"bias {gyro['bias'][2]:.2e} rad/s about z, from {gyro['rest']:.0f} s at rest"
+        typer.echo(f"gyro: {lag}\ngyro: {bias}")
     if result["drives"] > 1:
         typer.echo(f"gaps break the log into {result['drives']} drives; the longest is evaluated")
     for kind, count in result["faults"].items():
         typer.echo(f"{count} samples with a fault: {kind}")
     if result["trained_on_this_log"]:
         typer.echo(HELD_OUT)
-    for key in ("out", "plot", "view"):
-        if result[key] is not None:
-            typer.echo(f"wrote {result[key]}")
 
 
 def _row(name: str, one: dict[str, Any]) -> tuple[str, ...]:
@@ -190,14 +166,3 @@ def _row(name: str, one: dict[str, Any]) -> tuple[str, ...]:
         name, f"{one['end_error']:.2f} m", share(one["end_error_percent"]), f"{one['yaw_error_deg']:.1f}°",
         share(one["yaw_error_percent"]), height,
     )  # fmt: skip
-
-
-def _print_gyro(gyro: dict[str, Any]) -> None:
-    if gyro["lag"] is None:
-        typer.echo("gyro: the lag cannot be estimated from this log; the manifest's is used")
-    else:
-        typer.echo(f"gyro: lag {gyro['lag']:+.3f} s beyond the manifest's, estimated from the turn rate of the wheels")
-    if gyro["rest"] < 2.0:
-        typer.echo("gyro: too short a standstill to estimate the bias, which is taken as zero")
-    else:
-        typer.echo(f"gyro: bias {gyro['bias'][2]:.2e} rad/s about z, from {gyro['rest']:.0f} s at rest")

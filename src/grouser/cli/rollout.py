@@ -6,15 +6,12 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+import grouser as gr
 from grouser.cli import console, values
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 
 MOST_ROLLOUTS = 10_000_000
-
-
 EXAMPLES = (
     "zoe --terrain rough:rms=.15,length=.8,seed=1 --seed 7",
     "husky --rollouts 100000 --every 25 --out fan.npz --json",
@@ -42,23 +39,22 @@ def rollout(
     values.whole(rollouts, 1, MOST_ROLLOUTS, "--rollouts")
     values.whole(seed, 0, 2**63 - 1, "--seed")
     values.positive(max_speed, "--max-speed")
-    values.not_negative(max_curvature, "--max-curvature")
+    values.positive(max_curvature, "--max-curvature", or_zero=True)
     if out is not None and out.suffix.lower() != ".npz":
         raise GrouserError(f"--out: {out} must end in .npz")
     if every is not None and out is None:
         raise GrouserError("--every: states are kept in a file; add --out FILE.npz")
 
-    import grouser as gr
     from grouser.cli.arcs import RandomArcs
     from grouser.simulation.simulate import step_count
 
-    model = gr.Kinematics(gr.vehicle(vehicle))
+    model, ground = gr.Kinematics(gr.vehicle(vehicle)), gr.terrain.parse(terrain)
     steps = step_count(values.positive(duration, "--duration"), values.positive(dt, "--dt"))
     if every is not None:
         values.whole(every, 1, steps, "--every")
     arcs = RandomArcs(
         model,
-        gr.terrain.parse(terrain),
+        ground,
         rollouts=rollouts,
         steps=steps,
         dt=dt,
@@ -74,20 +70,15 @@ def rollout(
         numbers = arcs.run(threads=threads, every=every or 0, out=out, progress=report)
     seconds = time.perf_counter() - began
     result = {
-        "vehicle": model.vehicle.name,
-        "rollouts": rollouts,
-        "seconds_simulated": duration,
-        "dt": dt,
-        "seed": seed,
+        "vehicle": model.vehicle.name, "rollouts": rollouts, "seconds_simulated": duration, "dt": dt, "seed": seed,
         "steps_per_second": round(numbers.pop("steps") / seconds, 1),
         **numbers,
         "seconds": round(seconds, 4),
-        "file": console.path_of(out),
-    }
-    console.emit(result, as_json, _print)
+        "file": out,
+    }  # fmt: skip
+    console.emit(result, as_json, _print, [out])
     if result["status"]["ok"] == 0:
-        console.remark("grouser: no rollout reached its full duration")
-        raise typer.Exit(1)
+        console.fail("no rollout reached its full duration")
 
 
 def _print(result: dict[str, Any]) -> None:
@@ -99,8 +90,5 @@ def _print(result: dict[str, Any]) -> None:
         ("final yaw", f"± {result['final_yaw_std']:.2f} rad"),
         ("took", f"{result['seconds']:.2f} s: {result['steps_per_second']:,.0f} steps/s, {simulated:,.0f} × real time"),
     ]
-    console.print_pairs(
-        f"{result['rollouts']} rollouts of {result['seconds_simulated']:g} s, {result['vehicle']}", pairs
-    )
-    if result["file"]:
-        typer.echo(f"wrote {result['file']}")
+    title = f"{result['rollouts']} rollouts of {result['seconds_simulated']:g} s, {result['vehicle']}"
+    console.print_pairs(title, pairs)

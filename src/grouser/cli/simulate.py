@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import grouser as gr
 from grouser.cli import console, values
-from grouser.cli.values import STEPS, option
+from grouser.cli.values import option, steps
 from grouser.errors import GrouserError
 from grouser.pictures import SUFFIXES as PICTURES
-
-if TYPE_CHECKING:
-    from grouser.dynamics import Dynamics
-    from grouser.simulation.run import Run
-    from grouser.vehicles import Vehicle
 
 EXAMPLES = (
     "zoe --terrain rough:rms=.15,length=.8,seed=1",
@@ -22,14 +19,8 @@ EXAMPLES = (
     "rocky7 --curvature 0.3 --out results --view run.html --json",
     "landtamer --model dynamic --contact pacejka --friction 0.6 --actuator-gain 2000",
 )
-WRITTEN = ("run.npz", "run.csv", "run.tum", "run.png")
-"""Files written into a folder given to --out."""
-WRITERS = {".npz": "save", ".csv": "to_csv", ".tum": "to_tum", ".kitti": "to_kitti", ".mcap": "to_mcap"}
-"""Method of a run that writes each kind of file."""
-SUFFIXES = (*WRITERS, *PICTURES)
-PAGES = (".html", ".htm")
-KINEMATIC, DYNAMIC = "Kinematic model", "Dynamic model"
-"""Panels of `--help-all`; `--help` only names what is in them."""
+kinematic = partial(option, panel="Kinematic model")
+dynamic = partial(option, panel="Dynamic model")
 
 
 def simulate(
@@ -38,39 +29,29 @@ def simulate(
         str,
         option(
             "flat (default), slope:deg=10, ramp:…, rough:…, or a file. In full ramp:height=1.5,deg=20 and "
-            "rough:rms=.15,length=.8,seed=1; a file is .npz .asc .tif .stl .obj or .ply.",
-            show_default=False,
+            "rough:rms=.15,length=.8,seed=1; a file is .npz .asc .tif .stl .obj or .ply."
         ),
     ] = "flat",
     speed: Annotated[float, option("Commanded speed, m/s; negative is backwards.")] = 1.0,
     curvature: Annotated[float, option("Commanded curvature, 1/m, left positive.")] = 0.0,
     duration: Annotated[float, option("Duration of the drive, s.")] = 10.0,
-    dt: Annotated[float, option("Step, s.", panel=STEPS)] = 0.04,
+    dt: Annotated[float, steps("Step, s.")] = 0.04,
     start: values.Start = "0,0,0",
     model: Annotated[
         str,
         option(
             "kinematic (default): wheels roll; dynamic: masses, forces. The kinematic model has no forces; the "
-            "dynamic one has masses, contact forces and actuators.",
-            show_default=False,
+            "dynamic one has masses, contact forces and actuators."
         ),
     ] = "kinematic",
     integrator: Annotated[
-        str | None, option("euler (default); rk4 for the kinematic, midpoint for the dynamic model.", panel=STEPS)
+        str | None, steps("euler (default); rk4 for the kinematic, midpoint for the dynamic model.")
     ] = None,
-    slip: Annotated[
-        str | None, option("Body slip p1,…,p6 (thesis section 2.3); others: in Python.", panel=KINEMATIC)
-    ] = None,
-    contact: Annotated[
-        str | None, option("piecewise-linear (default), pacejka or terramechanics.", panel=DYNAMIC)
-    ] = None,
-    friction: Annotated[
-        float | None, option("Coefficient of friction; default 1; not for terramechanics.", panel=DYNAMIC)
-    ] = None,
-    actuator_gain: Annotated[
-        float | None, option("Torque per rate error, N m/(rad/s); default: exact rates.", panel=DYNAMIC)
-    ] = None,
-    torque_limit: Annotated[float | None, option("Largest torque, N m; needs a gain.", panel=DYNAMIC)] = None,
+    slip: Annotated[str | None, kinematic("Body slip p1,…,p6 (thesis section 2.3); others: in Python.")] = None,
+    contact: Annotated[str | None, dynamic("piecewise-linear (default), pacejka or terramechanics.")] = None,
+    friction: Annotated[float | None, dynamic("Coefficient of friction; default 1; not for terramechanics.")] = None,
+    actuator_gain: Annotated[float | None, dynamic("Torque per rate error, N m/(rad/s); default: exact rates.")] = None,
+    torque_limit: Annotated[float | None, dynamic("Largest torque, N m; needs a gain.")] = None,
     out: Annotated[
         list[Path] | None, option("Folder or file: .npz .csv .tum .kitti .mcap .png .svg .pdf. May be repeated.")
     ] = None,
@@ -78,14 +59,14 @@ def simulate(
     as_json: console.Json = False,
 ) -> None:
     """Drive one vehicle over one ground and print where it went."""
-    targets = [file for path in out or [] for file in _files(path)]
-    targets += [] if view is None else [_page(view)]
-    pose = values.start_pose(start)
-    dynamic = {"--contact": contact, "--friction": friction, "--actuator-gain": actuator_gain,
-               "--torque-limit": torque_limit}  # fmt: skip
-    _refuse_others(model, {"--slip": slip}, dynamic)
-
-    import grouser as gr
+    targets = values.run_files(out, view)
+    place = values.start_pose(start)
+    values.one_of(model, ("kinematic", "dynamic"), "--model")
+    others: dict[str, Any] = {"--slip": slip} if model == "dynamic" else {
+        "--contact": contact, "--friction": friction, "--actuator-gain": actuator_gain, "--torque-limit": torque_limit
+    }  # fmt: skip
+    other = "kinematic" if model == "dynamic" else "dynamic"
+    values.refuse(others, f"is for the {other} model; add --model {other}, or leave it out")
 
     drive = gr.drive.arc(speed, curvature)
     ground = gr.terrain.parse(terrain)
@@ -97,103 +78,68 @@ def simulate(
         moving = moving.replace(integrator=integrator or "euler")
     elif slip is not None:
         moving = flat.replace(slip=gr.slip.BodySlip(values.numbers(slip, 6, "--slip", "-0.1,0,-0.1,0,0,-0.1")))
-    run = gr.simulate(moving, ground, drive, duration=duration, dt=dt, start=pose)
-    commanded = None
-    if any(file.suffix.lower() in PICTURES for file in targets):
-        commanded = gr.simulate(flat, gr.terrain.plane(), drive, duration=duration, dt=dt, start=pose)
-    written = [str(file) for file in targets if _write(run, commanded, file)]
+    run = gr.simulate(moving, ground, drive, duration=duration, dt=dt, start=place)
+    pictures = [file for file in targets if file.suffix.lower() in PICTURES]
+    for file in targets:
+        if file not in pictures:
+            run.write(file)
+    if pictures and len(run.time) > 0:
+        from grouser.view.plot import plot_run
+
+        commanded = gr.simulate(flat, gr.terrain.plane(), drive, duration=duration, dt=dt, start=place)
+        for file in pictures:
+            plot_run(run, file, commanded=commanded if len(commanded.time) else None)
+    written = [file for file in targets if file not in pictures or len(run.time) > 0]
     result: dict[str, Any] = {**run.summary(), "model": model, **_forces(run), "files": written}
-    console.emit(result, as_json, lambda one: _print(one, terrain))
-    console.check_status(run.status, run.steps * run.dt)
-
-
-def _refuse_others(model: str, kinematic: dict[str, Any], dynamic: dict[str, Any]) -> None:
-    """Refuses options of the other model."""
-    values.one_of(model, ("kinematic", "dynamic"), "--model")
-    other, others = ("dynamic", dynamic) if model == "kinematic" else ("kinematic", kinematic)
-    for name, value in others.items():
-        if value is not None:
-            raise GrouserError(f"{name}: is for the {other} model; add --model {other}, or leave it out")
+    console.emit(result, as_json, lambda one: _print(one, terrain), written)
+    console.check_status(run)
 
 
 def _dynamics(
-    rover: Vehicle, contact: str, friction: float | None, gain: float | None, limit: float | None, speed: float
-) -> Dynamics:
-    import grouser as gr
+    rover: gr.Vehicle, contact: str, friction: float | None, gain: float | None, limit: float | None, speed: float
+) -> gr.Dynamics:
     from grouser.contact.named import contact_named
 
     if limit is not None and gain is None:
         raise GrouserError("--torque-limit: exact rates have no torque limit; add --actuator-gain")
     actuator = None
     if gain is not None:
-        values.not_negative(gain, "--actuator-gain")
+        values.positive(gain, "--actuator-gain", or_zero=True)
         most = math.inf if limit is None else values.positive(limit, "--torque-limit")
         actuator = gr.actuation.PI(gain=gain, limit=most)
     named = contact_named(contact, rover, friction=friction, speed=max(abs(speed), 0.1))
     return gr.Dynamics(rover, contact=named, actuator=actuator)
 
 
-def _forces(run: Run) -> dict[str, Any]:
+def _forces(run: gr.Run) -> dict[str, Any]:
     """Forces, power and iterations of a dynamic run, in a few numbers."""
     if run.contact.force is None or run.solver is None or len(run.time) == 0:
         return {}
     power, on_wheels = run.power, run.contact.power
     return {
-        "mean_wheel_load": [float(f) for f in run.contact.force[..., 2].mean(axis=0)],
+        "mean_wheel_load": run.contact.force[..., 2].mean(axis=0).tolist(),
         "newton_iterations": float(run.solver.iterations.mean()),
         "halved_steps": run.halved_steps,
         "mean_power": None if power is None else float(power.sum(axis=1).mean()),
-        "mean_contact_power": None if on_wheels is None else [float(p) for p in on_wheels.mean(axis=0)],
+        "mean_contact_power": None if on_wheels is None else on_wheels.mean(axis=0).tolist(),
     }
 
 
-def _page(path: Path) -> Path:
-    if path.suffix.lower() not in PAGES:
-        raise GrouserError(f"--view: {path} must end in .html")
-    values.make_folder(path.parent)
-    return path
-
-
-def _files(path: Path) -> list[Path]:
-    suffix = path.suffix.lower()
-    if suffix in SUFFIXES and not path.is_dir():
-        values.make_folder(path.parent)
-        return [path]
-    if suffix and not path.is_dir():
-        raise GrouserError(f"--out: {path} ends in {suffix}; give a folder, or a file ending in {', '.join(SUFFIXES)}")
-    return [values.make_folder(path) / name for name in WRITTEN]
-
-
-def _write(run: Run, commanded: Run | None, file: Path) -> bool:
-    """Write one file; False where there is nothing to draw."""
-    suffix = file.suffix.lower()
-    if suffix in WRITERS:
-        getattr(run, WRITERS[suffix])(file)
-    elif suffix in PAGES:
-        run.view(file)
-    elif len(run.time) == 0:
-        return False
-    else:
-        from grouser.view.plot import plot_run
-
-        plot_run(run, file, commanded=commanded if commanded is not None and len(commanded.time) else None)
-    return True
-
-
 def _print(result: dict[str, Any], terrain: str) -> None:
-    position = result["final_position"]
     pairs = [
         ("status", str(result["status"])),
         ("drove", f"{result['distance']:.3f} m in {result['seconds']:g} s"),
-        ("ended at", " ".join(f"{name} {v:+.3f}" for name, v in zip("xyz", position, strict=False)) + " m"),
+        ("ended at", console.place(result["final_position"])),
         ("final yaw", f"{math.degrees(result['final_yaw']):+.2f}°"),
         ("mean contact speed", f"{result['mean_contact_speed']:.4f} m/s"),
     ]
     if "mean_wheel_load" in result:
-        pairs.append(("mean wheel load", " ".join(f"{f:.1f}" for f in result["mean_wheel_load"]) + " N"))
-        pairs.append(("mean power", f"{result['mean_power']:.2f} W"))
-        pairs.append(("power on the wheels", " ".join(f"{p:.2f}" for p in result["mean_contact_power"]) + " W"))
-        pairs.append(("Newton iterations", f"{result['newton_iterations']:.2f} per step"))
+        pairs += [
+            ("mean wheel load", " ".join(f"{f:.1f}" for f in result["mean_wheel_load"]) + " N"),
+            ("mean power", f"{result['mean_power']:.2f} W"),
+            ("power on the wheels", " ".join(f"{p:.2f}" for p in result["mean_contact_power"]) + " W"),
+            ("Newton iterations", f"{result['newton_iterations']:.2f} per step"),
+        ]
     if result["deficient_steps"]:
         pairs.append(("underdetermined steps", str(result["deficient_steps"])))
     console.print_pairs(f"{result['vehicle']} on {terrain}", pairs)

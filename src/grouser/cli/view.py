@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+import grouser as gr
 from grouser.cli import console, values
 from grouser.cli.values import option
 from grouser.errors import GrouserError
@@ -41,37 +42,23 @@ def view(
     if not files and (fan is None or terrain is None):
         raise GrouserError("give a run, or a fan of rollouts with --fan and its ground with --terrain")
     page = [*files, *([fan] if fan else [])][0].with_suffix(".html") if out is None else out
+    from grouser.cli.arcs import read_fan
     from grouser.view.page import check_page, view_runs
 
     check_page(page)
     values.make_folder(page.parent)
-
-    import grouser as gr
-    from grouser.cli.arcs import read_fan
-
+    stems = [file.stem for file in files]  # with their folders where two are alike
     loaded = [gr.Run.load(file) for file in files]
-    view_runs(
-        loaded,
-        page,
-        names=_names(files),
-        fan=None if fan is None else read_fan(fan),
-        ground=None if terrain is None else gr.terrain.parse(terrain),
-        meshes=meshes,
-        title=title,
-    )
+    names = stems if len(set(stems)) == len(stems) else [str(file.with_suffix("")) for file in files]
+    rollouts = None if fan is None else read_fan(fan)
+    view_runs(loaded, page, names=names, fan=rollouts, ground=values.ground(terrain), meshes=meshes, title=title)
     size = page.stat().st_size
-    summaries = [{"file": str(file), **run.summary()} for file, run in zip(files, loaded, strict=True)]
+    summaries = [{"file": file, **run.summary()} for file, run in zip(files, loaded, strict=True)]
     console.emit(
-        {"file": str(page), "bytes": size, "runs": summaries},
+        {"file": page, "bytes": size, "runs": summaries},
         as_json,
         lambda _: typer.echo(f"wrote {page} ({size / 1e6:.1f} MB); open it in a browser"),
     )
-
-
-def _names(files: list[Path]) -> list[str]:
-    """File names without suffix; with their folders where two are alike."""
-    stems = [file.stem for file in files]
-    return stems if len(set(stems)) == len(stems) else [str(file.with_suffix("")) for file in files]
 
 
 def _meshes(given: list[str]) -> dict[str, Path]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from tempfile import TemporaryFile
 from typing import Annotated, Any
 
@@ -20,12 +21,6 @@ from grouser.errors import GrouserError
 
 WORKER = (sys.executable, "-P", "-m", "grouser.cli.warmup_parts")
 """The command of a process that compiles; -P, as it must not import what lies in the folder it is called from."""
-
-
-class WorkerError(Exception):
-    """A process that compiles ended early; the message is a sentence."""
-
-
 EXAMPLES = ("", "--part kinematics --part dynamics --json")
 
 
@@ -42,53 +37,50 @@ def warmup(
     Once per machine and version is enough: compiled kernels are kept, also for other clones and environments.
     """
     began = time.monotonic()
-    wanted = _wanted(part)
+    for name in part or ():
+        if name not in PARTS:
+            raise GrouserError(f"--part: no part {name!r:.40}; parts are {', '.join(PARTS)}")
+    wanted = [name for name in PARTS if not part or name in part]
     if jobs is not None and jobs < 1:
         raise GrouserError(f"--jobs: {jobs} is not a whole number above 0")
     try:
         parts = _build(wanted, min(jobs or os.cpu_count() or 1, len(wanted)))
     except WorkerError as error:
-        console.remark(f"grouser: {error}")
-        raise typer.Exit(1) from None
-    result = _summary(parts, time.monotonic() - began)
+        console.fail(str(error))
+    numbers = ("cpu_seconds", "compiled", "loaded")
+    result = {
+        "parts": [{"name": one["name"], **{key: round(one[key], 2) for key in numbers}} for one in parts],
+        "cpu_seconds": round(sum(os.times()[:4]), 2),
+        "seconds": round(time.monotonic() - began, 2),
+        "cache": parts[0]["cache"],
+        "compiled": sum(one["compiled"] for one in parts),
+        "loaded": sum(one["loaded"] for one in parts),
+        "shipped": parts[0]["shipped"],
+        **{key: next((one[key] for one in parts if one[key]), None) for key in ("not_kept", "refused")},
+    }
     console.emit(result, as_json, _print)
-
-
-def _wanted(names: list[str] | None) -> list[str]:
-    """Parts by name, in the order in which they are built."""
-    for name in names or ():
-        if name not in PARTS:
-            raise GrouserError(f"--part: no part {name!r:.40}; parts are {', '.join(PARTS)}")
-    return [name for name in PARTS if not names or name in names]
 
 
 def _build(wanted: list[str], jobs: int) -> list[dict[str, Any]]:
     """Each process takes the next part until none is left; what they answered, in the order of `wanted`."""
-    plan, failures = Plan(wanted), list[str]()
-    done: dict[str, dict[str, Any]] = {}
+    plan, done = Plan(wanted), dict[str, dict[str, Any]]()
+    workers = [Worker() for _ in range(jobs)]
 
     def work(worker: Worker) -> None:
         mine: set[int] = set()
-        while not failures and (part := plan.take(mine)) is not None:
-            try:
-                done[part] = worker.build(part)
-            except WorkerError as error:
-                failures.append(str(error))
-                return
-            console.remark(f"{len(done)} of {len(wanted)}: {_line(done[part])}")
+        while (part := plan.take(mine)) is not None:
+            done[part] = one = worker.build(part)
+            said = f"{part}, {one['cpu_seconds']:.1f} CPU s" if one["compiled"] else f"{part}: compiled before"
+            console.remark(f"{len(done)} of {len(wanted)}: {said}")
 
-    workers = [Worker() for _ in range(jobs)]
-    try:
-        threads = [threading.Thread(target=work, args=(worker,), daemon=True) for worker in workers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        for worker in workers:
-            worker.stop()
-    if failures:
-        raise WorkerError(failures[0])
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            ended, _ = wait([pool.submit(work, worker) for worker in workers], return_when=FIRST_EXCEPTION)
+            for one in ended:
+                one.result()
+        finally:
+            for worker in workers:
+                worker.stop()
     return [done[name] for name in wanted]
 
 
@@ -112,15 +104,17 @@ class Plan:
             return self._families[k].pop(0)
 
 
+class WorkerError(Exception):
+    """A process that compiles ended early; the message is a sentence."""
+
+
 class Worker:
     """A process that compiles parts."""
 
     def __init__(self) -> None:
         self._errors = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  it lives as long as the process
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(
-            WORKER, stdin=pipe, stdout=pipe, stderr=self._errors, text=True, encoding="utf-8"
-        )
+        self._process = subprocess.Popen(WORKER, stdin=pipe, stdout=pipe, stderr=self._errors, encoding="utf-8")
 
     def build(self, part: str) -> dict[str, Any]:
         """Have a part compiled."""
@@ -142,36 +136,6 @@ class Worker:
         self._process.kill()
         self._process.communicate()
         self._errors.close()
-
-
-def _summary(parts: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
-    """What `--json` prints."""
-    numbers = ("name", "cpu_seconds", "compiled", "loaded")
-    return {
-        "parts": [{key: _rounded(one[key]) for key in numbers} for one in parts],
-        "cpu_seconds": _rounded(sum(os.times()[:4])),
-        "seconds": _rounded(seconds),
-        "cache": parts[0]["cache"],
-        "compiled": sum(one["compiled"] for one in parts),
-        "loaded": sum(one["loaded"] for one in parts),
-        "shipped": parts[0]["shipped"],
-        "not_kept": _first(parts, "not_kept"),
-        "refused": _first(parts, "refused"),
-    }
-
-
-def _first(parts: list[dict[str, Any]], key: str) -> str | None:
-    return next((one[key] for one in parts if one[key]), None)
-
-
-def _rounded(value: Any) -> Any:
-    return round(value, 2) if isinstance(value, float) else value
-
-
-def _line(one: dict[str, Any]) -> str:
-    if not one["compiled"]:
-        return f"{one['name']}: compiled before"
-    return f"{one['name']}, {one['cpu_seconds']:.1f} CPU s"
 
 
 def _print(result: dict[str, Any]) -> None:

@@ -10,10 +10,12 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
-if TYPE_CHECKING:
-    from grouser.terrain import Terrain
+import numpy as np
+
+import grouser as gr
 
 SHORT = 0.04
 """Seconds that runs last: one step."""
@@ -21,10 +23,6 @@ SHORT = 0.04
 
 def grounds() -> None:
     """Every kind of ground, and second derivatives where it has them."""
-    import numpy as np
-
-    import grouser as gr
-
     nodes, level = np.linspace(-9.0, 9.0, 19), np.zeros((19, 19))
     corners = np.array([[-9.0, -9.0, 0.0], [9.0, -9.0, 0.0], [9.0, 9.0, 0.0], [-9.0, 9.0, 0.0]])
     smooth = [
@@ -48,32 +46,24 @@ def grounds() -> None:
 
 def kinematics() -> None:
     """Settling, runs and rollouts, slip, contacts, velocities, frames, rollover, inverse kinematics."""
-    import numpy as np
-
-    import grouser as gr
-    from grouser.collision import contacts
-    from grouser.kinematics import InverseKinematics, frame_jacobian, frame_poses
-
-    zoe, flat = gr.vehicle("zoe"), _flat()
+    zoe, flat = gr.vehicle("zoe"), gr.terrain.plane()
     model = gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6)))
     gr.simulate(model, flat, gr.drive.arc(1.0, 0.1), duration=SHORT).rollover_margin()
     gr.simulate(gr.Kinematics(zoe, slip=gr.slip.DriveFrameSlip(np.zeros(7))), flat, np.zeros((1, 4)), duration=SHORT)
     gr.rollout(model, flat, np.zeros((2, 1, 4)))
     state = gr.settle(zoe, flat).state
-    contacts(zoe, state, flat)
-    frame_poses(zoe, state)
-    frame_jacobian(zoe, state, "FL")
+    gr.collision.contacts(zoe, state, flat)
+    gr.kinematics.frame_poses(zoe, state)
+    gr.kinematics.frame_jacobian(zoe, state, "FL")
     model.velocity(state, np.zeros(4), flat)
     model.velocity(state, np.zeros(4), angles=np.zeros(4))
     model.estimate(state, np.zeros(zoe.n_joints), flat)
-    inverse = InverseKinematics(gr.vehicle("husky"))
+    inverse = gr.kinematics.InverseKinematics(gr.vehicle("husky"))
     inverse.wheel_rates(np.zeros(3), inverse.solve(0.5).steering)
 
 
 def contacts() -> None:
     """Contact models: piecewise linear, Pacejka, soil, tables."""
-    import grouser as gr
-
     models = (gr.contact.PiecewiseLinear(), gr.contact.Pacejka(), gr.contact.Ishigami())
     wheel = {"radius": 0.3, "width": 0.1, "load": 100.0}
     for model in models:
@@ -84,11 +74,7 @@ def contacts() -> None:
 
 def dynamics() -> None:
     """Runs and rollouts with forces, actuators, joint models, single steps."""
-    import numpy as np
-
-    import grouser as gr
-
-    zoe, flat = gr.vehicle("zoe"), _flat()
+    zoe, flat = gr.vehicle("zoe"), gr.terrain.plane()
     joint = zoe.joints[0]
     models = [
         gr.Dynamics(zoe),
@@ -109,17 +95,13 @@ def dynamics() -> None:
 def logs() -> None:
     """CSV files."""
     from grouser.logs.report import Tally
-    from grouser.logs.table import CompiledRows
+    from grouser.logs.table import compiled_rows
 
-    CompiledRows({0: 0}, 2, ",").numbers(0, b"1,2\n3,4", Tally("warmup"))
+    compiled_rows(0, b"1,2\n3,4", {0: 0}, 2, ",", Tally("warmup"))
 
 
 def calibration() -> None:
     """Predictions along logs, and a powertrain."""
-    import numpy as np
-
-    import grouser as gr
-
     t = np.arange(0.0, 4.0, 0.1)
     motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky"), slip=gr.slip.BodySlip(np.zeros(6))))
     log = gr.calibration.log_of_motion(motion, t, dict.fromkeys(motion.vehicle.wheels, 1.0 + 0.0 * t))
@@ -130,10 +112,6 @@ def calibration() -> None:
 
 def odometry() -> None:
     """Odometry and contact angles."""
-    import numpy as np
-
-    import grouser as gr
-
     zoe = gr.vehicle("zoe")
     still = np.zeros(zoe.n_joints)
     odometry = gr.Odometry(gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6))))
@@ -143,31 +121,22 @@ def odometry() -> None:
 
 def fusion() -> None:
     """Fusion of wheels, IMU and poses."""
-    import grouser as gr
-
     gr.fusion.Fusion()
 
 
 def rolling() -> None:
     """Pure rolling of wheels and vehicles."""
-    import numpy as np
-
-    import grouser as gr
-
     upright, wheel = (np.pi, 0.0, 0.0, 0.0, np.pi), gr.rolling.Torus(0.5, 0.15)
-    gr.rolling.roll_wheel(wheel, _flat(), (0.0, 1.0, 0.0), start=upright, duration=0.01)
-    gr.rolling.measure(gr.rolling.roll(gr.vehicle("pvc"), _flat(), rates={"alpha1": 1.0}, duration=0.05)).summary()
+    gr.rolling.roll_wheel(wheel, gr.terrain.plane(), (0.0, 1.0, 0.0), start=upright, duration=0.01)
+    gr.rolling.measure(
+        gr.rolling.roll(gr.vehicle("pvc"), gr.terrain.plane(), rates={"alpha1": 1.0}, duration=0.05)
+    ).summary()
 
 
 def gym() -> None:
     """What a Gymnasium environment observes; nothing where Gymnasium is missing."""
-    from grouser.errors import GrouserError
-
-    try:
-        from grouser.gym import RoughTerrainEnv
-    except GrouserError:
-        return
-    RoughTerrainEnv("zoe", _flat()).reset(seed=0)
+    with suppress(gr.GrouserError):
+        gr.gym.RoughTerrainEnv("zoe", gr.terrain.plane()).reset(seed=0)
 
 
 FAMILIES: tuple[tuple[Callable[[], None], ...], ...] = (
@@ -179,24 +148,16 @@ PARTS: dict[str, Callable[[], None]] = {part.__name__: part for family in FAMILI
 """All parts by name."""
 
 
-def _flat() -> Terrain:
-    from grouser.terrain import plane
-
-    return plane()
-
-
 def main() -> None:
     """Compile until stdin ends."""
     from grouser._compile import watch
 
     watch.watchers.clear()  # the parent shows progress
-    spent, compiled, loaded = 0.0, 0, 0  # imports count for the first part
+    before = dict.fromkeys(("compiled", "loaded", "cpu_seconds"), 0)  # imports count for the first part
     for line in sys.stdin:
         done = build(line.strip())
-        done["compiled"], compiled = done["compiled"] - compiled, done["compiled"]
-        done["loaded"], loaded = done["loaded"] - loaded, done["loaded"]
-        done["cpu_seconds"], spent = done["cpu_seconds"] - spent, done["cpu_seconds"]
-        print(json.dumps(done), flush=True)
+        print(json.dumps({**done, **{key: done[key] - before[key] for key in before}}), flush=True)
+        before = {key: done[key] for key in before}
 
 
 def build(part: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,6 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.logs.log import IntArray, Log
 from grouser.logs.plausible import chords, integral
-
-__all__ = ["Assessment", "assess"]
 
 WINDOW = 0.5
 """Time over which a speed is measured [s]."""
@@ -60,20 +58,16 @@ class Assessment:
     cannot_determine: tuple[str, ...]
     """One sentence for each thing that cannot be determined from this log."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, as JSON takes them."""
-        return asdict(self)
-
 
 def assess(log: Log) -> Assessment:
     """Measure a log."""
     missing: list[str] = []
     names = ("moving", "distance", "top_speed", "reverse", "top_turn_rate", "turned_left", "turned_right")
     values: dict[str, Any] = dict.fromkeys(names)
-    driven = chords(log, WINDOW)
     if not _enough_poses(log):
         missing.append("anything: there are too few poses to compare a prediction with")
     else:
+        driven = chords(log, WINDOW)
         step = log.poses.time[driven.stop] - log.poses.time[driven.start]
         speed, turn = driven.length / step, driven.turn / step
         top = float(np.percentile(speed, 99.5))
@@ -89,8 +83,22 @@ def assess(log: Log) -> Assessment:
             "turned_left": float(np.degrees(np.sum(driven.turn[moves & (turn > 0.0)]))),
             "turned_right": float(np.degrees(-np.sum(driven.turn[moves & (turn < 0.0)]))),
         }
-        missing += _gaps_in_driving(values)
-    roll, pitch = _slopes(log, missing)
+        if (moving := values["moving"]) < LEAST_MOVING:
+            missing.append(f"much: the vehicle moves for {moving:.1f} s, a first fit needs {LEAST_MOVING:g} s")
+        for side in ("left", "right"):
+            if values[f"turned_{side}"] < LEAST_TURN:
+                missing.append(f"slip in {side} turns: it turns {side} by {values[f'turned_{side}']:.0f}° in all")
+        if values["reverse"] < 0.02:
+            missing.append("slip in reverse: it does not drive backward")
+    if log.attitude is None:
+        missing.append("slip on slopes: roll and pitch are not measured, level ground is assumed")
+        slopes: dict[str, Any] = {"roll": None, "pitch": None}
+    else:
+        spans = np.degrees(np.percentile(log.attitude, [5.0, 95.0], axis=0)).T.tolist()
+        slopes = {"roll": tuple(spans[0]), "pitch": tuple(spans[1])}
+        for name, span in slopes.items():
+            if (most := max(map(abs, span))) < LEAST_SLOPE:
+                missing.append(f"slip by {name}: it stays within {most:.1f}°")
     if not log.rates:
         missing.append("wheel slip: no rates are measured")
     enough = values["moving"] is not None and values["moving"] >= LEAST_MOVING and bool(log.rates)
@@ -98,36 +106,12 @@ def assess(log: Log) -> Assessment:
         duration=log.duration,
         sample_rate=1.0 / log.report.period if log.report.period > 0.0 else None,
         pose_rate=1.0 / log.report.pose_period if log.report.pose_period > 0.0 else None,
-        roll=roll,
-        pitch=pitch,
         lag=_lag(log),
         can_calibrate=enough,
         cannot_determine=tuple(missing),
+        **slopes,
         **values,
     )
-
-
-def _gaps_in_driving(values: dict[str, Any]) -> list[str]:
-    missing = []
-    if values["moving"] < LEAST_MOVING:
-        missing.append(f"much: the vehicle moves for {values['moving']:.1f} s, a first fit needs {LEAST_MOVING:g} s")
-    for side in ("left", "right"):
-        if values[f"turned_{side}"] < LEAST_TURN:
-            missing.append(f"slip in {side} turns: it turns {side} by {values[f'turned_{side}']:.0f}° in all")
-    if values["reverse"] < 0.02:
-        missing.append("slip in reverse: it does not drive backward")
-    return missing
-
-
-def _slopes(log: Log, missing: list[str]) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
-    if log.attitude is None:
-        missing.append("slip on slopes: roll and pitch are not measured, level ground is assumed")
-        return None, None
-    low, high = np.degrees(np.percentile(log.attitude, [5.0, 95.0], axis=0))
-    for axis, name in enumerate(("roll", "pitch")):
-        if max(abs(low[axis]), abs(high[axis])) < LEAST_SLOPE:
-            missing.append(f"slip by {name}: it stays within {max(abs(low[axis]), abs(high[axis])):.1f}°")
-    return (float(low[0]), float(high[0])), (float(low[1]), float(high[1]))
 
 
 def _enough_poses(log: Log) -> bool:
@@ -148,14 +132,12 @@ def _lag(log: Log) -> float | None:
     begin_rows, end_rows = _span(log.segment, clock, log.n_segments)
     first, last = np.maximum(begin, begin_rows)[log.segment], np.minimum(end, end_rows)[log.segment]
     at = clock[(clock - margin >= first) & (clock + margin <= last)][:: max(1, len(clock) // 20000)]
-    if len(at) < 50:
-        # Short windows leave no room for long delays.
+    if len(at) < 50:  # short windows leave no room for long delays
         margin, tries = half + 0.4, np.arange(-0.4, 0.4001, 0.05)
         at = clock[(clock - margin >= first) & (clock + margin <= last)]
-        if len(at) < 50:
-            return None
-    turned = [integral(rate, log) for rate in log.rates.values()]
-    A = np.stack([np.interp(at + half, clock, c) - np.interp(at - half, clock, c) for c in turned], axis=1)
+    if len(at) < 50:
+        return None
+    A = np.stack([_change(integral(rate, log), clock, at, half) for rate in log.rates.values()], axis=1)
     if np.max(np.abs(A)) < 1e-6:
         return None
     U, size, _ = np.linalg.svd(A, full_matrices=False)
@@ -163,18 +145,20 @@ def _lag(log: Log) -> float | None:
     x, y, yaw = log.poses.position[:, 0], log.poses.position[:, 1], log.poses.attitude[:, 2]
     misfit = []
     for lag in tries:
-        before, after = at + lag - half, at + lag + half
         heading = np.interp(at + lag, pose_clock, yaw)
-        east = np.interp(after, pose_clock, x) - np.interp(before, pose_clock, x)
-        north = np.interp(after, pose_clock, y) - np.interp(before, pose_clock, y)
+        east, north, turn = (_change(column, pose_clock, at + lag, half) for column in (x, y, yaw))
         forward = np.cos(heading) * east + np.sin(heading) * north
-        turn = np.interp(after, pose_clock, yaw) - np.interp(before, pose_clock, yaw)
         misfit.append(sum(_unexplained(Q, signal) for signal in (forward, turn)))
     k = int(np.argmin(misfit))
     if not 0 < k < len(tries) - 1 or misfit[k] > 0.9 * max(misfit):
         return None
     left, middle, right = misfit[k - 1 : k + 2]
     return float(tries[k] + 0.05 * 0.5 * (left - right) / (left - 2.0 * middle + right))
+
+
+def _change(values: FloatArray, clock: FloatArray, at: FloatArray, half: float) -> FloatArray:
+    """How much a signal changes from `half` before some times [s] to `half` after them."""
+    return np.interp(at + half, clock, values) - np.interp(at - half, clock, values)
 
 
 def _unexplained(Q: FloatArray, signal: FloatArray) -> float:

@@ -13,24 +13,22 @@ from array import array
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from grouser.checks import FloatArray, listed, nearest
 from grouser.errors import LogError
 from grouser.files import check_file
+from grouser.logs.manifest import Manifest, Signal
 from grouser.logs.raw import LATEST, Raw, bounded
 from grouser.logs.report import Tally
 from grouser.logs.signals import default_gap
 
-if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest, Signal
-
-__all__ = ["messages", "raw_bag", "topics"]
-
 Message = tuple[str, float, Any]
 """Topic, time of recording [s], and the message: an object or a dictionary."""
+Bag = tuple[dict[str, tuple[str, int]], Callable[[Collection[str]], Iterator[Message]]]
+"""Type and number of the messages of each topic, and a function that gives those of some topics."""
 SELDOM = 1000
 """Messages from one report of progress to the next."""
 HELD = ("commands", "body_command", "labels", "segments")
@@ -41,8 +39,8 @@ _NONE = object()
 
 def topics(path: Path) -> dict[str, str]:
     """The topics of a bag and the type of their messages."""
-    with _opened(path) as bag:
-        return {topic: kind for topic, (kind, _) in bag.topics.items()}
+    with _opened(path) as (there, _):
+        return {topic: kind for topic, (kind, _) in there.items()}
 
 
 def messages(path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None) -> Iterator[Message]:
@@ -50,26 +48,17 @@ def messages(path: Path, topics: Collection[str], progress: Callable[[int], None
 
     `progress` gets about the number of bytes read so far.
     """
-    with _opened(path) as bag:
+    with _opened(path) as (there, read):
         for topic in topics:
-            if topic not in bag.topics:
-                hint, there = nearest(topic, list(bag.topics)), listed(sorted(bag.topics), most=40)
-                raise LogError(f"{path.name}: has no topic {topic!r:.80}; {hint}its topics are {there}")
+            if topic not in there:
+                hint, known = nearest(topic, list(there)), listed(sorted(there), most=40)
+                raise LogError(f"{path.name}: has no topic {topic!r:.80}; {hint}its topics are {known}")
         size = sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
-        total = sum(bag.topics[topic][1] for topic in topics)
-        for done, message in enumerate(bag.messages(topics)):
+        total = sum(there[topic][1] for topic in topics)
+        for done, message in enumerate(read(topics)):
             if progress is not None and done % SELDOM == 0 and total:
                 progress(size * min(done, total) // total)
             yield message
-
-
-class Bag(NamedTuple):
-    """An open bag."""
-
-    topics: dict[str, tuple[str, int]]
-    """Type of the messages of each topic, and how many there are."""
-    messages: Callable[[Collection[str]], Iterator[Message]]
-    """The messages of some topics."""
 
 
 @contextmanager
@@ -78,8 +67,7 @@ def _opened(path: Path) -> Iterator[Bag]:
     if not (path / "metadata.yaml").is_file():  # a folder is a bag only if rosbag2 wrote it
         check_file(path, LogError)
     try:
-        is_json = path.suffix.lower() == ".mcap" and path.is_file() and _is_json(path)
-        with _json_bag(path) if is_json else _ros_bag(path) as bag:
+        with _json_bag(path) if _is_json(path) else _ros_bag(path) as bag:
             yield bag
     except (LogError, MemoryError):
         raise
@@ -94,7 +82,10 @@ def _ros_bag(path: Path) -> Iterator[Bag]:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
-        raise LogError(f"{path.name}: reading a ROS bag needs rosbags; run: pip install 'grouser[ros]'") from None
+        needs = "a ROS bag needs rosbags; run: pip install 'grouser[ros]'"
+        if path.suffix.lower() == ".mcap":
+            needs = "MCAP needs mcap (JSON messages) or rosbags (ROS 2 messages); run: pip install 'grouser[mcap,ros]'"
+        raise LogError(f"{path.name}: reading {needs}") from None
 
     def messages(topics: Collection[str]) -> Iterator[Message]:
         wanted = [one for one in reader.connections if one.topic in topics]
@@ -106,7 +97,7 @@ def _ros_bag(path: Path) -> Iterator[Bag]:
         found: dict[str, tuple[str, int]] = {}
         for one in reader.connections:
             found[one.topic] = str(one.msgtype), found.get(one.topic, ("", 0))[1] + int(one.msgcount)
-        yield Bag(found, messages)
+        yield found, messages
 
 
 @contextmanager
@@ -127,21 +118,16 @@ def _json_bag(path: Path) -> Iterator[Bag]:
         summary = reader.get_summary()
         channels = {} if summary is None else summary.channels
         counts = {} if summary is None or summary.statistics is None else summary.statistics.channel_message_counts
-        yield Bag({c.topic: (str(c.message_encoding), counts.get(k, 0)) for k, c in channels.items()}, messages)
+        yield {c.topic: (str(c.message_encoding), counts.get(k, 0)) for k, c in channels.items()}, messages
 
 
 def _is_json(path: Path) -> bool:
-    """Whether an MCAP file holds JSON messages; without the library it is taken for a ROS 2 bag."""
+    """Whether this is an MCAP file that holds JSON messages; without the library it is taken for a ROS 2 bag."""
+    if path.suffix.lower() != ".mcap" or not path.is_file():
+        return False
     try:
         from mcap.reader import make_reader
     except ImportError:
-        try:
-            import rosbags  # noqa: F401
-        except ImportError:
-            raise LogError(
-                f"{path.name}: reading MCAP needs mcap (JSON messages) or rosbags (ROS 2 messages); run:"
-                " pip install 'grouser[mcap,ros]'"
-            ) from None
         return False
     with path.open("rb") as stream:
         summary = make_reader(stream).get_summary()
@@ -151,16 +137,19 @@ def _is_json(path: Path) -> bool:
 def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | None = None) -> Raw:
     """The topics of a bag that the manifest names, message by message; `progress` gets the bytes read so far."""
     signals, poses = manifest.signals(), manifest.pose_signals()
+    readers: dict[str, _Reader] = {}
+    by_topic: dict[str, list[_Reader]] = {}
     for key, signal in {**signals, **poses}.items():
         if signal.topic is None:
             table, name = key.split(".", 1)
             raise LogError(f"{manifest.file}, table [{table}], {name}: names a column, but {path.name} is a bag")
-    base = _base_topic(manifest)
-    pose_topic = _pose_topic(manifest)
-    readers = {key: _Reader(key, signal, path.name) for key, signal in {**signals, **poses}.items()}
-    by_topic: dict[str, list[_Reader]] = {}
-    for reader in readers.values():
-        by_topic.setdefault(str(reader.signal.topic), []).append(reader)
+        readers[key] = _Reader(key, signal, path.name)
+        by_topic.setdefault(signal.topic, []).append(readers[key])
+    base, pose_topics = _base_topic(manifest), {signal.topic for signal in poses.values()}
+    if len(pose_topics) > 1:
+        said = f"names {len(pose_topics)} topics; a pose is one message of one topic"
+        raise LogError(f"{manifest.file}, table [pose]: {said}")
+    pose_topic = next(iter(pose_topics), None)
     # Arrays of plain numbers: a list would hold an object for each, four times as large.
     times = {topic: array("d") for topic in by_topic}
     pose_row = array("q")
@@ -180,16 +169,11 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
             other = bounded(np.array(times[str(signal.topic)]), LATEST)
             columns[key] = _at(time, other, columns[key], key, signal, manifest)
     return Raw(
-        file=path.name,
-        rows=len(time),
-        line=np.arange(1, len(time) + 1, dtype=np.int64),
-        time=time,
-        signals={key: columns[key] for key in signals},
-        pose_row=np.array(pose_row, dtype=np.int64),
+        rows=len(time), line=np.arange(1, len(time) + 1, dtype=np.int64), time=time,
+        signals={key: columns[key] for key in signals}, tally=Tally(path.name, "message"),
+        pose_row=np.array(pose_row, dtype=np.int64), pose={key: columns[key] for key in poses},
         pose_time=bounded(np.array(times[pose_topic]), LATEST) if pose_topic else np.empty(0),
-        pose={key: columns[key] for key in poses},
-        tally=Tally(path.name, "message"),
-    )
+    )  # fmt: skip
 
 
 class _Reader:
@@ -241,32 +225,21 @@ class _Reader:
 
 def _stamp(message: Any, recorded: float) -> float:
     """The stamp in a message's header [s], or the time of recording if it has none."""
-    header = message.get("header") if isinstance(message, dict) else getattr(message, "header", None)
-    stamp = header.get("stamp") if isinstance(header, dict) else getattr(header, "stamp", None)
-    if stamp is None:
-        return recorded
+
+    def part(value: Any, name: str, default: Any = None) -> Any:
+        return value.get(name, default) if isinstance(value, dict) else getattr(value, name, default)
+
+    stamp = part(part(message, "header"), "stamp")
     try:
-        if isinstance(stamp, dict):
-            nanoseconds: Any = stamp.get("nanosec", stamp.get("nsec", 0))
-            return float(stamp["sec"]) + 1e-9 * float(nanoseconds)
-        return float(stamp.sec) + 1e-9 * float(stamp.nanosec)
-    except (KeyError, TypeError, ValueError, AttributeError):
+        return float(part(stamp, "sec")) + 1e-9 * float(part(stamp, "nanosec", part(stamp, "nsec", 0)))
+    except (TypeError, ValueError):
         return recorded
 
 
 def _base_topic(manifest: Manifest) -> str:
-    first = next(iter([*manifest.rates.values(), *manifest.commands.values()]), None)
-    if first is None and manifest.body_command is not None:
-        first = manifest.body_command.speed
-    assert first is not None  # load_manifest asks for one of them
-    return str(first.topic)
-
-
-def _pose_topic(manifest: Manifest) -> str | None:
-    topics = {signal.topic for signal in manifest.pose_signals().values()}
-    if len(topics) > 1:
-        raise LogError(f"{manifest.file}, table [pose]: names {len(topics)} topics; a pose is one message of one topic")
-    return next(iter(topics), None)
+    signals = manifest.signals()
+    tables = ("rates", "commands", "body_command")  # load_manifest asks for one of them
+    return next(str(signals[key].topic) for table in tables for key in signals if key.startswith(f"{table}."))
 
 
 def _at(
@@ -275,21 +248,16 @@ def _at(
     """Values of another topic at the times of the rows; NaN where that topic has a gap."""
     if signal.kind == "increment":
         raise LogError(f"{manifest.file}, {key}: counts must come in the topic of the rows, {_base_topic(manifest)}")
-    result = np.full(len(time), np.nan)
     known_at = np.isfinite(other)
     other, first = np.unique(other[known_at], return_index=True)
     values = values[known_at][first]
     if len(other) < 2:
-        return result
+        return np.full(len(time), np.nan)
     longest = manifest.segments.longest_gap or default_gap(float(np.median(np.diff(other))))
-    before = np.searchsorted(other, time, side="right") - 1
-    known = before >= 0
-    before = np.maximum(before, 0)
-    after = np.minimum(before + 1, len(other) - 1)
+    at = np.searchsorted(other, time, side="right") - 1
+    before, after = np.maximum(at, 0), np.minimum(at + 1, len(other) - 1)
     if key.split(".", 1)[0] in HELD:
-        result[known] = values[before[known]]
-        return result
+        return np.where(at >= 0, values[before], np.nan)
     between = (after > before) & (other[after] - other[before] <= longest)
-    good = known & (between | (time == other[before]))
-    result[good] = np.interp(time[good], other, values)
-    return result
+    good = (at >= 0) & (between | (time == other[before]))
+    return np.where(good, np.interp(time, other, values), np.nan)

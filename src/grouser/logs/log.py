@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
-from grouser.logs.report import Report
+from grouser.logs.report import Report, counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from grouser.vehicles.vehicle import Vehicle
-
-__all__ = ["BoolArray", "IntArray", "Log", "Poses", "Sensor", "period"]
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -155,14 +153,10 @@ class Log:
     def _zero(self) -> FloatArray:
         """The time stamp in each segment's own clock at which `elapsed` is zero, shape (n_segments,)."""
         starts, ends = self.time[self.segment_bounds[:-1]], self.time[self.segment_bounds[1:] - 1]
-        zero = np.empty(self.n_segments)
-        for k in range(self.n_segments):
-            if k == 0:
-                zero[k] = starts[0]
-            elif starts[k] > ends[k - 1]:
-                zero[k] = zero[k - 1]
-            else:
-                zero[k] = starts[k] - (ends[k - 1] - zero[k - 1] + self.report.period)
+        zero = starts.copy()
+        for k in range(1, self.n_segments):
+            restarts = starts[k] <= ends[k - 1]
+            zero[k] = starts[k] - (ends[k - 1] - zero[k - 1] + self.report.period) if restarts else zero[k - 1]
         return zero
 
     @property
@@ -252,22 +246,22 @@ class Log:
         return self._joints(self.commands, vehicle, "commands")
 
     def _joints(self, values: Mapping[str, FloatArray], vehicle: Vehicle, table: str) -> FloatArray:
-        known = vehicle.joints
-        result = np.full((len(self), len(known)), np.nan)
+        result = np.full((len(self), len(vehicle.joints)), np.nan)
         for joint, column in values.items():
-            if joint not in known:
-                raise LogError(
-                    f"{self.name}, table [{table}] of its manifest: vehicle '{vehicle.name}' has no joint"
-                    f" {joint!r:.60}; joints are {', '.join(known)}"
-                )
-            result[:, known.index(joint)] = column
+            result[:, joint_index(vehicle, joint, f"{self.name}, table [{table}] of its manifest")] = column
         return result
 
     def __repr__(self) -> str:
-        return (
-            f"<Log '{self.name}': {len(self)} samples, {len(self.poses)} poses,"
-            f" {self.n_segments} segment{'' if self.n_segments == 1 else 's'}, {self.duration:.1f} s>"
-        )
+        size = f"{len(self)} samples, {len(self.poses)} poses, {counted(self.n_segments, 'segment')}"
+        return f"<Log '{self.name}': {size}, {self.duration:.1f} s>"
+
+
+def joint_index(vehicle: Vehicle, joint: str, where: str) -> int:
+    """Where a joint stands among those of a vehicle; LogError if it has no such joint."""
+    if joint not in vehicle.joints:
+        known = ", ".join(vehicle.joints)
+        raise LogError(f"{where}: vehicle '{vehicle.name}' has no joint {joint!r:.60}; joints are {known}")
+    return vehicle.joints.index(joint)
 
 
 def period(time: FloatArray, segment: IntArray) -> float:

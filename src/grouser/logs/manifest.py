@@ -16,8 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from grouser.checks import nearest
 from grouser.errors import LogError
 from grouser.files import check_schema, read_toml
-
-__all__ = ["Manifest", "Signal", "load_manifest"]
+from grouser.logs.log import Sensor
 
 SCHEMA = "grouser/log@1"
 MAX_BYTES = 200_000
@@ -242,20 +241,6 @@ class Limits(Table):
     """Whether wheel rates that disagree with the poses by a factor of more than six are refused."""
 
 
-IN_TABLES = (
-    "rates",
-    "angles",
-    "commands",
-    "labels",
-    "attitude",
-    "gyro",
-    "acceleration",
-    "body_command",
-    "segments",
-)
-"""Tables of signals, the pose apart."""
-
-
 class Manifest(Table):
     """A manifest, `schema = "grouser/log@1"`."""
 
@@ -280,9 +265,24 @@ class Manifest(Table):
     file: str = "the manifest"
     """Name for messages; set by `load_manifest`."""
 
+    def mounting(self) -> Sensor:
+        """The pose sensor."""
+        return Sensor(**self.sensor.model_dump())
+
     def signals(self) -> dict[str, Signal]:
         """Every signal but those of the pose, by key: "rates.FL", "attitude.roll", "segments.column"."""
-        return {f"{table}.{name}": one for table in IN_TABLES for name, one in _given(getattr(self, table))}
+        tables = (
+            "rates",
+            "angles",
+            "commands",
+            "labels",
+            "attitude",
+            "gyro",
+            "acceleration",
+            "body_command",
+            "segments",
+        )
+        return {f"{table}.{name}": one for table in tables for name, one in _given(getattr(self, table))}
 
     def pose_signals(self) -> dict[str, Signal]:
         """The signals of the pose, by key: "pose.x", "pose.fresh"."""
@@ -306,22 +306,26 @@ def load_manifest(source: str | os.PathLike[str] | Mapping[str, Any] | Manifest)
     """The manifest in a TOML file, or made from its tables; every fault is a `LogError` that names the place."""
     if isinstance(source, Manifest):
         return source
-    folder = None
     if isinstance(source, Mapping):
         tables, file = dict(source), "the manifest"
         check_schema(tables.pop("schema", SCHEMA), file, SCHEMA, LogError)
     else:
-        tables = read_toml(source, SCHEMA, LogError, limit=MAX_BYTES)
-        file, folder = Path(source).name, Path(source).parent
+        tables, file = read_toml(source, SCHEMA, LogError, limit=MAX_BYTES), Path(source).name
     if "file" in tables:
         raise LogError(f"{file}, field file: {_unknown('file', ())}")
-    manifest = _validated({**tables, "file": file}, file)
+    try:
+        manifest = Manifest.model_validate({**tables, "file": file})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        raise LogError(f"{file}, {_place(first['loc'])}: {_sentence(first)}") from None
+    except (OverflowError, RecursionError, TypeError) as error:
+        raise LogError(f"{file}: cannot be read ({error!s:.200})") from None
     if not (manifest.rates or manifest.commands or manifest.body_command):
         raise LogError(f'{file}, table [rates]: is missing or empty; it says which column is which joint: FL = "wl"')
     _check_signals(manifest)
     name = manifest.vehicle
-    if folder is not None and name is not None and name.lower().endswith((".toml", ".urdf")):
-        manifest = manifest.model_copy(update={"vehicle": str((folder / name).absolute())})
+    if not isinstance(source, Mapping) and name is not None and name.lower().endswith((".toml", ".urdf")):
+        return manifest.model_copy(update={"vehicle": str((Path(source).parent / name).absolute())})
     return manifest
 
 
@@ -339,16 +343,6 @@ def _check_signals(manifest: Manifest) -> None:
             raise LogError(f"{where}, field scale: must not be zero")
         if table == "segments" and signal.lag:
             raise LogError(f"{where}, field lag: a segment's number has no lag")
-
-
-def _validated(tables: Mapping[str, Any], file: str) -> Manifest:
-    try:
-        return Manifest.model_validate(tables)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        raise LogError(f"{file}, {_place(first['loc'])}: {_sentence(first)}") from None
-    except (OverflowError, RecursionError, TypeError) as error:
-        raise LogError(f"{file}: cannot be read ({error!s:.200})") from None
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
@@ -373,11 +367,8 @@ def _sentence(error: Any) -> str:
 
 def _unknown(given: str, loc: tuple[int | str, ...]) -> str:
     """The message about a field that does not exist."""
-    if len(loc) <= 1:
-        model: type[BaseModel] = Manifest
-    elif len(loc) == 2 or loc[0] == "outages":
+    model: type[BaseModel] = Manifest if len(loc) <= 1 else Signal
+    if len(loc) == 2 or (loc and loc[0] == "outages"):
         model = HOMES.get(str(loc[0]), Signal)
-    else:
-        model = Signal
     names = [info.alias or name for name, info in model.model_fields.items() if name != "file"]
     return f"is not a field Grouser knows; {nearest(given, names)}fields here are {', '.join(names)}"

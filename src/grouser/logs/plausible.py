@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
-from grouser.logs.log import IntArray, Log
-
-if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest
-    from grouser.vehicles.vehicle import Vehicle
-
-__all__ = ["Travel", "check_joints", "check_units", "chords", "integral", "travelled"]
+from grouser.logs.log import IntArray, Log, joint_index
+from grouser.logs.manifest import Manifest
+from grouser.vehicles.vehicle import Vehicle
 
 FACTOR = 6.0
 """Slip changes a wheel's travel by two or three; rpm taken for rad/s by 9.5, degrees by 57, milli by 1000."""
@@ -32,11 +27,7 @@ def check_joints(manifest: Manifest, vehicle: Vehicle) -> None:
     """Refuses a joint that the vehicle does not have."""
     for table in ("rates", "angles", "commands"):
         for joint in getattr(manifest, table):
-            if joint not in vehicle.joints:
-                raise LogError(
-                    f"{manifest.file}, table [{table}]: vehicle '{vehicle.name}' has no joint {joint!r:.60}; joints are"
-                    f" {', '.join(vehicle.joints)}"
-                )
+            joint_index(vehicle, joint, f"{manifest.file}, table [{table}]")
 
 
 def check_units(log: Log, manifest: Manifest, vehicle: Vehicle) -> None:
@@ -64,15 +55,15 @@ def check_units(log: Log, manifest: Manifest, vehicle: Vehicle) -> None:
         return
     columns = " and ".join(dict.fromkeys(manifest.rates[wheel].source for wheel in wheels))
     hint = _hint(ratio, len(wheels) == len(drive.rim), manifest)
+    times = f"{ratio:.3g} times" if ratio > 1.0 else f"1/{1.0 / ratio:.3g}"
     raise LogError(
         f"{log.name}, {columns}: by its rates wheel {wheels[0]} would roll {rolled:.3g} m where the poses move"
-        f" {moved:.3g} m, {_times(ratio)}; {hint} Set unit or scale in {manifest.file}, or check_units = false in its"
+        f" {moved:.3g} m, {times} as far; {hint} Set unit or scale in {manifest.file}, or check_units = false in its"
         f" table [limits] if the wheels did spin in place or the vehicle was carried"
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Travel:
+class Travel(NamedTuple):
     """How far things went [m], added up over displacements of about a second."""
 
     rim: dict[str, float]
@@ -156,7 +147,3 @@ def _hint(ratio: float, every: bool, manifest: Manifest) -> str:
     if units and every and manifest.pose is not None:
         return f"is the pose ({manifest.pose.x.source} and {manifest.pose.y.source}) in {units[0]}?"
     return "is the unit or the scale of the rates wrong?"
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.3g} times as far" if ratio > 1.0 else f"1/{1.0 / ratio:.3g} as far"

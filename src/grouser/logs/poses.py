@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +10,12 @@ from numpy.typing import NDArray
 from grouser.checks import FloatArray
 from grouser.logs import signals
 from grouser.logs.log import BoolArray, IntArray, Poses
+from grouser.logs.manifest import Manifest
 from grouser.logs.raw import Raw
 from grouser.logs.report import Tally
 
 if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest
     from grouser.logs.rows import Rows
-
-__all__ = ["Fresh", "fresh_poses", "placed"]
 
 FARTHEST = 2e7
 """Coordinates [m] beyond this are no place on a map (UTM northings reach 1e7)."""
@@ -33,8 +29,7 @@ OFTEN = 0.05
 """Fraction of poses beyond which jumps are not removed."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Fresh:
+class Fresh(NamedTuple):
     """Fresh poses of a file, not yet in segments."""
 
     row: IntArray
@@ -53,19 +48,17 @@ class Fresh:
 
 def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
     """Poses that are new where they stand, finite, and within reach of the one before."""
-    tally = Tally(raw.file, raw.tally.what)
-    none = np.empty(0, dtype=np.int64)
+    tally = Tally(raw.tally.file, raw.tally.what)
     if not raw.pose:
-        return Fresh(
-            row=none, time=np.empty(0), position=np.empty((0, 3)), attitude=np.empty((0, 3)), jumps=none, tally=tally
-        )
+        none = np.empty(0, dtype=np.int64)
+        return Fresh(none, np.empty(0), np.empty((0, 3)), np.empty((0, 3)), none, tally)
     # Column by column, and tables only of the poses that are kept: a long log has room for its numbers, not for copies.
     position, attitude = [_column(raw, name) for name in "xyz"], _attitude(raw)
     good, window = np.arange(len(raw.pose_time)), _windows(raw)
 
     def drop(bad: BoolArray, reason: str) -> None:
         nonlocal good
-        tally.add(reason, _lines(raw, good[bad]))
+        tally.add(reason, _lines(raw.line, raw.pose_row[good[bad]]))
         good = good[~bad]
 
     finite = np.isfinite(raw.pose_time)
@@ -92,34 +85,27 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
     if manifest.pose is not None and manifest.pose.catches_up:
         late = _catching_up(raw.pose_time[good], window[good])
         drop(late, "late, the sensor was catching up after a hole in its stream")
-    return Fresh(
-        row=_some(raw.pose_row, good), time=_some(raw.pose_time, good), position=_rows(position, good),
-        attitude=_rows(attitude, good), jumps=jumps, tally=tally,
-    )  # fmt: skip
+    row, time = _some(raw.pose_row, good), _some(raw.pose_time, good)
+    return Fresh(row, time, _rows(position, good), _rows(attitude, good), jumps, tally)
 
 
 def placed(fresh: Fresh, rows: Rows) -> Poses:
     """The poses in the segments of the rows around them; a pose between two segments belongs to none."""
-    if len(rows.row) == 0 or len(fresh.row) == 0:
-        none = np.zeros(len(fresh.row), np.bool_)
-        keep, segment = none, np.empty(0, dtype=np.int64)
-    else:
-        last = len(rows.row) - 1
+    kept = segment = np.empty(0, dtype=np.int64)
+    if len(rows.row):
+        line, last = rows.raw.line, len(rows.row) - 1
         before = np.searchsorted(rows.row, fresh.row, side="right") - 1
         after = np.searchsorted(rows.row, fresh.row, side="left")
         inside = (before >= 0) & (after <= last)
-        np.maximum(before, 0, out=before)
-        np.minimum(after, last, out=after)
-        keep = inside & (rows.segment[before] == rows.segment[after])
-        fresh.tally.add("between two segments, where the inputs are missing", _rows_lines(rows, fresh, ~keep))
+        segment = rows.segment[np.maximum(before, 0)]
+        keep = inside & (segment == rows.segment[np.minimum(after, last)])
+        fresh.tally.add("between two segments, where the inputs are missing", _lines(line, fresh.row[~keep]))
         # A clock that stands still or runs back inside a segment makes a pose worthless.
-        segment = rows.segment[before]
-        order = np.flatnonzero(keep)
-        rising = _rising(fresh.time[order], segment[order])
-        fresh.tally.add("out of order or repeated", _rows_lines(rows, fresh, order[~rising]))
-        keep[order[~rising]] = False
-        segment = segment[keep]
-    kept = np.flatnonzero(keep)
+        kept = np.flatnonzero(keep)
+        rising = _rising(fresh.time[kept], segment[kept])
+        fresh.tally.add("out of order or repeated", _lines(line, fresh.row[kept[~rising]]))
+        kept = kept[rising]
+        segment = segment[kept]
     attitude = _some(fresh.attitude, kept)
     attitude[:, 2] = signals.unwrap(attitude[:, 2], segment)  # this array is ours alone
     return Poses(time=_some(fresh.time, kept), position=_some(fresh.position, kept), attitude=attitude, segment=segment)
@@ -128,9 +114,8 @@ def placed(fresh: Fresh, rows: Rows) -> Poses:
 def _rising(time: FloatArray, segment: IntArray) -> BoolArray:
     """Poses later than all before them in their segment."""
     rising = np.ones(len(time), np.bool_)
-    bounds = np.flatnonzero(np.diff(segment, prepend=-1, append=-1)).tolist()
-    for first, end in pairwise(bounds):
-        rising[first + 1 : end] = time[first + 1 : end] > np.maximum.accumulate(time[first:end])[:-1]
+    for part in signals.pieces(segment):
+        rising[part][1:] = time[part][1:] > np.maximum.accumulate(time[part])[:-1]
     return rising
 
 
@@ -198,10 +183,6 @@ def _catching_up(time: FloatArray, window: FloatArray) -> BoolArray:
     return late
 
 
-def _lines(raw: Raw, chosen: IntArray | BoolArray) -> IntArray:
-    row = np.clip(raw.pose_row[chosen], 0, max(len(raw.line) - 1, 0))
-    return raw.line[row] if len(raw.line) else row
-
-
-def _rows_lines(rows: Rows, fresh: Fresh, chosen: IntArray | BoolArray) -> IntArray:
-    return rows.raw.line[np.clip(fresh.row[chosen], 0, len(rows.raw.line) - 1)]
+def _lines(line: IntArray, row: IntArray) -> IntArray:
+    """Where rows stand, of which some come before the first or after the last; 0 in a file without rows."""
+    return line[np.clip(row, 0, len(line) - 1)] if len(line) else np.zeros_like(row)

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs.log import IntArray
+from grouser.logs.manifest import Manifest, Signal
 from grouser.logs.report import Tally
 from grouser.logs.table import read_table
-
-if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest, Signal
-
-__all__ = ["TIME", "Raw", "bounded", "is_bag", "raw_csv"]
 
 BAGS = (".bag", ".db3", ".mcap")
 """Suffixes of bags."""
@@ -39,8 +35,6 @@ def is_bag(path: Path) -> bool:
 class Raw:
     """What a file holds, in SI units and in its own order."""
 
-    file: str
-    """Name for messages."""
     rows: int
     """Rows in the file, unreadable ones included."""
     line: IntArray
@@ -56,7 +50,7 @@ class Raw:
     pose: dict[str, FloatArray]
     """Key of the manifest ("pose.x") → numbers, shape (m,)."""
     tally: Tally
-    """What was rejected so far."""
+    """What was rejected so far, and the name of the file."""
 
 
 def bounded(values: FloatArray, largest: float = LARGEST) -> FloatArray:
@@ -69,39 +63,24 @@ def raw_csv(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     """The columns of a CSV file that the manifest names; `progress` gets the bytes read so far."""
     if manifest.time.column is None:
         raise LogError(f'{manifest.file}, table [time], field column: is missing; it names the clock: column = "t"')
-    signals, pose = manifest.signals(), manifest.pose_signals()
     found: dict[str, Any] = {}
-    for key, signal in {**signals, **pose}.items():
+    for key, signal in {**manifest.signals(), **manifest.pose_signals()}.items():
         if signal.column is None:
             table, name = key.split(".", 1)
             raise LogError(f"{manifest.file}, table [{table}], {name}: names a topic, but {path.name} is a CSV")
         found[key] = signal.column
-    tally = Tally(path.name)
-    table_read = read_table(
-        path,
-        [manifest.time.column, *found.values()],
-        header=manifest.csv.header,
-        delimiter=manifest.csv.delimiter,
-        tally=tally,
-        progress=progress,
-    )
-    columns = {name: bounded(column) for name, column in table_read.columns.items()}
+    tally, wanted = Tally(path.name), [manifest.time.column, *found.values()]
+    read = read_table(path, wanted, **dict(manifest.csv), tally=tally, progress=progress)
+    columns = {name: bounded(column) for name, column in read.columns.items()}
     time = bounded(_times(columns[manifest.time.column], TIME[manifest.time.unit]), LATEST)
 
     def scaled(some: Mapping[str, Signal]) -> dict[str, FloatArray]:
         return {key: _times(columns[found[key]], signal.factor(key)) for key, signal in some.items()}
 
     return Raw(
-        file=path.name,
-        rows=table_read.rows,
-        line=table_read.line,
-        time=time,
-        signals=scaled(signals),
-        pose_row=np.arange(len(time), dtype=np.int64),
-        pose_time=time,
-        pose=scaled(pose),
-        tally=tally,
-    )
+        rows=read.rows, line=read.line, time=time, signals=scaled(manifest.signals()), tally=tally,
+        pose_row=np.arange(len(time), dtype=np.int64), pose_time=time, pose=scaled(manifest.pose_signals()),
+    )  # fmt: skip
 
 
 def _times(column: FloatArray, factor: float) -> FloatArray:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
-from grouser.logs import report as reports
-from grouser.logs.log import IntArray, Log, Poses, Sensor, period
+from grouser.logs.log import IntArray, Log, Poses, period
+from grouser.logs.manifest import Manifest, load_manifest
 from grouser.logs.raw import Raw, is_bag, raw_csv
+from grouser.logs.report import MOST_GAPS, Report, merged
 from grouser.logs.rows import Judged, judge
-
-if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest
-
-__all__ = ["read_log"]
 
 Name = str | os.PathLike[str]
 MOST_FILES = 10_000
@@ -39,40 +34,38 @@ def read_log(
     Files are read a piece at a time, and only the columns or fields that the manifest names are kept; `progress`
     gets the bytes read so far and those of all files.
     """
-    from grouser.logs.manifest import load_manifest
-
     given = load_manifest(manifest)
     files = _files(paths)
     sizes = [_size(path) for path in files]
+    before, total = 0, sum(sizes)
+
+    def within(done: int) -> None:
+        if progress is not None:
+            progress(min(before + done, total), total)
+
     parts: list[Judged] = []
     try:
-        for k, path in enumerate(files):
-            parts.append(judge(_raw(path, given, _within(progress, sum(sizes[:k]), sum(sizes))), given))
+        for path, size in zip(files, sizes, strict=True):
+            parts.append(judge(_raw(path, given, within), given))
+            before += size
         log = log_of(parts, given)
     except MemoryError:
         name = files[0].name if len(files) == 1 else f"{len(files)} files"
-        raise LogError(
-            f"{name} ({sum(sizes) / 1e6:.0f} MB): the numbers asked for do not fit in memory; name fewer columns in"
-            f" {given.file}, or read a part of the log"
-        ) from None
+        remedy = f"name fewer columns in {given.file}, or read a part of the log"
+        said = f"the numbers asked for do not fit in memory; {remedy}"
+        raise LogError(f"{name} ({total / 1e6:.0f} MB): {said}") from None
     if len(log) == 0:
         why = "; ".join(f"{one.count} rows: {reason}" for reason, one in log.report.rejected.items())
         raise LogError(f"{log.name}: none of its {log.report.rows} rows can be used ({why})")
-    if given.vehicle is not None:
-        _check_against_vehicle(log, given, given.vehicle)
+    if given.vehicle is not None:  # the one place where a log needs its vehicle
+        from grouser.logs.plausible import check_joints, check_units
+        from grouser.vehicles.catalog import vehicle
+
+        known = vehicle(given.vehicle)
+        check_joints(given, known)
+        if given.limits.check_units and len(log.poses) > 1:
+            check_units(log, given, known)
     return log
-
-
-def _check_against_vehicle(log: Log, manifest: Manifest, name: str) -> None:
-    """The joints exist, and the wheels rolled about as far as the poses moved."""
-    # The one place where a log needs its vehicle; vehicles do not depend on logs.
-    from grouser.logs.plausible import check_joints, check_units
-    from grouser.vehicles.catalog import vehicle
-
-    known = vehicle(name)
-    check_joints(manifest, known)
-    if manifest.limits.check_units and len(log.poses) > 1:
-        check_units(log, manifest, known)
 
 
 def _files(paths: Name | Iterable[Name]) -> list[Path]:
@@ -86,11 +79,6 @@ def _files(paths: Name | Iterable[Name]) -> list[Path]:
     return files
 
 
-def _within(progress: Callable[[int, int], None] | None, before: int, total: int) -> Callable[[int], None] | None:
-    """Progress within one file as progress within all of them."""
-    return None if progress is None else lambda done: progress(min(before + done, total), total)
-
-
 def _size(path: Path) -> int:
     """Bytes of a file, or of the files in a folder; 0 where there is none; reading it raises the error."""
     try:
@@ -99,7 +87,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _raw(path: Path, manifest: Manifest, progress: Callable[[int], None] | None) -> Raw:
+def _raw(path: Path, manifest: Manifest, progress: Callable[[int], None]) -> Raw:
     try:
         if not path.exists():
             raise LogError(f"{path}: there is no such file")
@@ -122,8 +110,12 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
     numbered = list(zip(parts, offsets, strict=True))
     time = _joined([part.time for part in parts])
     segment: IntArray = _joined([part.segment + k if k else part.segment for part, k in numbered])
-    pose_segment: IntArray = _joined([part.poses.segment + k if k else part.poses.segment for part, k in numbered])
-    pose_time = _joined([part.poses.time for part in parts])
+    poses = Poses(
+        time=_joined([part.poses.time for part in parts]),
+        position=_joined([part.poses.position for part in parts]),
+        attitude=_joined([part.poses.attitude for part in parts]),
+        segment=_joined([part.poses.segment + k if k else part.poses.segment for part, k in numbered]),
+    )
     # Columns are taken out in place: a long log is held only once.
     found = {key: _joined([part.signals.pop(key) for part in parts]) for key in list(parts[0].signals)}
 
@@ -136,41 +128,35 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
         if not given:
             return None
         result = np.full((len(time), len(names)), missing)
-        for k, name in enumerate(names):
-            if name in given:
-                result[:, k] = given.pop(name)
+        while given:
+            name, column = given.popitem()
+            result[:, names.index(name)] = column
         return result
 
-    report = replace(
-        reports.merged([part.report for part in parts]),
+    gaps = [gap for part in parts for gap in part.gaps]
+    report = Report(
+        files=tuple(part.tally.file for part in parts),
+        rows=sum(part.rows for part in parts),
         samples=len(time),
-        poses=len(pose_time),
-        segments=int(segment[-1]) + 1 if len(segment) else 0,
+        poses=len(poses),
+        segments=sum(part.n_segments for part in parts),
         period=period(time, segment),
-        pose_period=period(pose_time, pose_segment),
+        pose_period=period(poses.time, poses.segment),
+        rejected=merged(part.tally for part in parts),
+        rejected_poses=merged(part.pose_tally for part in parts),
+        cells=merged((part.tally for part in parts), cells=True),
+        gaps=tuple(gaps[:MOST_GAPS]),
+        n_gaps=len(gaps),
     )
     return Log(
-        name=report.files[0],
-        time=time,
-        segment=segment,
-        rates=group("rates"),
-        angles=group("angles"),
+        name=report.files[0], vehicle=manifest.vehicle, sensor=manifest.mounting(), report=report,
+        time=time, segment=segment, poses=poses,
+        rates=group("rates"), angles=group("angles"), commands=group("commands"), label=group("labels"),
         attitude=stacked("attitude", ("roll", "pitch"), 0.0),
         gyro=stacked("gyro", "xyz", np.nan),
         acceleration=stacked("acceleration", "xyz", np.nan),
-        commands=group("commands"),
         body_command=stacked("body_command", ("speed", "turn"), np.nan),
-        label=group("labels"),
-        poses=Poses(
-            time=pose_time,
-            position=_joined([part.poses.position for part in parts]),
-            attitude=_joined([part.poses.attitude for part in parts]),
-            segment=pose_segment,
-        ),
-        sensor=Sensor(**manifest.sensor.model_dump()),
-        vehicle=manifest.vehicle,
-        report=report,
-    )
+    )  # fmt: skip
 
 
 def _joined(arrays: list[Any]) -> Any:

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Gap", "Rejection", "Report", "merged"]
-
 MOST_PLACES = 5
 """Places kept per reason; the count is always complete."""
 MOST_GAPS = 100
@@ -75,14 +73,12 @@ class Report:
 
     def lines(self) -> list[str]:
         """The findings for people, one a line."""
-        lines = [f"{self.rows} rows read, {self.samples} samples in {_count(self.segments, 'segment')}"]
-        for reason, one in self.cells.items():
-            lines.append(f"{_count(one.count, 'cell')} unreadable: {reason} ({_places(one)})")
-        for what, group in (("sample", self.rejected), ("pose", self.rejected_poses)):
-            for reason, one in group.items():
-                lines.append(f"{_count(one.count, what)} rejected: {reason} ({_places(one)})")
-        for gap in self.gaps[:5]:
-            lines.append(f"gap after t = {gap.start:.3f} s: {gap.duration:.3f} s ({gap.reason})")
+        lines = [f"{self.rows} rows read, {self.samples} samples in {counted(self.segments, 'segment')}"]
+        groups = {"cell": self.cells, "sample": self.rejected, "pose": self.rejected_poses}
+        for what, group in groups.items():
+            word = "unreadable" if what == "cell" else "rejected"
+            lines += [f"{counted(one.count, what)} {word}: {why} ({_places(one)})" for why, one in group.items()]
+        lines += [f"gap after t = {gap.start:.3f} s: {gap.duration:.3f} s ({gap.reason})" for gap in self.gaps[:5]]
         if self.n_gaps > 5:
             lines.append(f"{self.n_gaps} gaps in all")
         return lines
@@ -92,52 +88,34 @@ class Report:
         return asdict(self)
 
 
-Counts = dict[str, tuple[int, list[int]]]
-"""Reason → how often, and the first lines."""
-
-
 class Tally:
     """Rejections of one file while it is being read."""
 
     def __init__(self, file: str, what: str = "line") -> None:
-        self.file = file
-        self.what = what
-        self._found: Counts = {}
-        self._cells: Counts = {}
+        self.file, self.what = file, what
+        self._found: dict[bool, dict[str, tuple[int, list[int]]]] = {False: {}, True: {}}
+        """Rows and cells: reason → how often, and the first lines."""
 
     def add(self, reason: str, lines: NDArray[np.int64] | Iterable[int], *, cells: bool = False) -> None:
         """Count rows, given by their line numbers, under a reason; or only `cells` of rows that may still be used."""
         lines = np.atleast_1d(np.asarray(lines, dtype=np.int64))
-        to = self._cells if cells else self._found
         if lines.size:
-            count, first = to.get(reason, (0, []))
-            to[reason] = (count + lines.size, (first + lines[:MOST_PLACES].tolist())[:MOST_PLACES])
+            count, first = self._found[cells].get(reason, (0, []))
+            self._found[cells][reason] = (count + lines.size, (first + lines[:MOST_PLACES].tolist())[:MOST_PLACES])
 
     def rejections(self, *, cells: bool = False) -> dict[str, Rejection]:
         """What was counted so far."""
         return {
             reason: Rejection(count=count, first=tuple(f"{self.file} {self.what} {line}" for line in first))
-            for reason, (count, first) in (self._cells if cells else self._found).items()
+            for reason, (count, first) in self._found[cells].items()
         }
 
 
-def merged(reports: list[Report]) -> Report:
-    """The findings in several files as one; samples, segments and periods are filled in by the log."""
-    return Report(
-        files=tuple(name for one in reports for name in one.files),
-        rows=sum(one.rows for one in reports),
-        rejected=_sum(one.rejected for one in reports),
-        rejected_poses=_sum(one.rejected_poses for one in reports),
-        cells=_sum(one.cells for one in reports),
-        gaps=tuple(gap for one in reports for gap in one.gaps)[:MOST_GAPS],
-        n_gaps=sum(one.n_gaps for one in reports),
-    )
-
-
-def _sum(groups: Iterable[dict[str, Rejection]]) -> dict[str, Rejection]:
+def merged(tallies: Iterable[Tally], *, cells: bool = False) -> dict[str, Rejection]:
+    """The rejections in several files as one."""
     total: dict[str, Rejection] = {}
-    for group in groups:
-        for reason, one in group.items():
+    for tally in tallies:
+        for reason, one in tally.rejections(cells=cells).items():
             so_far = total.get(reason, Rejection(count=0, first=()))
             first = (so_far.first + one.first)[:MOST_PLACES]
             total[reason] = Rejection(count=so_far.count + one.count, first=first)
@@ -154,5 +132,6 @@ def _places(one: Rejection) -> str:
     return ", ".join(said) + (", …" if one.count > len(one.first) else "")
 
 
-def _count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """A number of things, for people."""
     return f"{number} {what}{'' if number == 1 else 's'}"

@@ -7,7 +7,6 @@ nothing was logged for too long, or where the log itself says so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,14 +14,10 @@ from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import signals
 from grouser.logs.log import BoolArray, IntArray, Poses, period
+from grouser.logs.manifest import Manifest
 from grouser.logs.poses import fresh_poses, placed
 from grouser.logs.raw import TIME, Raw
-from grouser.logs.report import MOST_GAPS, Gap, Report
-
-if TYPE_CHECKING:
-    from grouser.logs.manifest import Manifest
-
-__all__ = ["Judged", "Rows", "judge", "usable_rows"]
+from grouser.logs.report import Gap, Tally
 
 INPUTS = ("rates", "angles", "attitude")
 """Tables without which a sample cannot be used; in the others a missing value stays NaN."""
@@ -36,11 +31,14 @@ STRAY = 10
 class Judged:
     """The usable part of one file; fields as in `Log`."""
 
+    rows: int
+    tally: Tally
+    pose_tally: Tally
     time: FloatArray
     segment: IntArray
     signals: dict[str, FloatArray]
     poses: Poses
-    report: Report
+    gaps: list[Gap]
 
     @property
     def n_segments(self) -> int:
@@ -56,18 +54,10 @@ def judge(raw: Raw, manifest: Manifest) -> Judged:
     fresh = fresh_poses(raw, manifest)
     raw.pose.clear()
     rows = usable_rows(raw, manifest, fresh.jumps)
-    poses = placed(fresh, rows)
-    gaps = _gaps(rows)
-    report = Report(
-        files=(raw.file,),
-        rows=raw.rows,
-        rejected=raw.tally.rejections(),
-        rejected_poses=fresh.tally.rejections(),
-        cells=raw.tally.rejections(cells=True),
-        gaps=tuple(gaps[:MOST_GAPS]),
-        n_gaps=len(gaps),
-    )
-    return Judged(time=rows.time, segment=rows.segment, signals=rows.values, poses=poses, report=report)
+    return Judged(
+        rows=raw.rows, tally=raw.tally, pose_tally=fresh.tally, time=rows.time, segment=rows.segment,
+        signals=rows.values, poses=placed(fresh, rows), gaps=_gaps(rows),
+    )  # fmt: skip
 
 
 class Rows:
@@ -105,10 +95,11 @@ class Rows:
         """Begin a new segment at some rows."""
         self.segment = self.segment + np.cumsum(new, dtype=np.int64)
 
-    @property
-    def bounds(self) -> IntArray:
-        """First row of each segment, and the number of rows at the end."""
-        return np.flatnonzero(np.diff(self.segment, prepend=-1, append=-1)).astype(np.int64)
+    def number_segments(self, longest_gap: float) -> None:
+        """Number segments again; one also begins where the hole in time [s] is longer than allowed."""
+        new = np.zeros(len(self.time), np.bool_)
+        new[1:] = (np.diff(self.segment) != 0) | (np.diff(self.time) > longest_gap)
+        self.segment = np.cumsum(new, dtype=np.int64)
 
     def inputs(self) -> dict[str, FloatArray]:
         """The signals a sample must have."""
@@ -121,18 +112,19 @@ def usable_rows(raw: Raw, manifest: Manifest, pose_jumps: IntArray) -> Rows:
     rows.drop(~np.isfinite(rows.time), "the time stamp is not a number")
     begins = _begin_anew(rows)
     rows.part(np.isin(rows.row, pose_jumps))
-    _put__in_order(rows, begins)
+    repeats, late, jumps = _in_order(rows.time, begins)
+    rows.part(jumps)
+    rows.drop(repeats, "the time stamp repeats that of the row above")
+    rows.drop(late[~repeats], "out of order: the time stamp lies before that of the row above")
     longest = manifest.segments.longest_gap or signals.default_gap(_period(rows))
-    rows.segment = _number_segments(rows.time, rows.segment, longest)
+    rows.number_segments(longest)
     _make_rates(rows)
-    _drop_incomplete(rows)
-    _drop_impossible(rows)
+    _drop_unusable(rows)
     _take_out_outages(rows)
-    rows.segment = _number_segments(rows.time, rows.segment, longest)
+    rows.number_segments(longest)
     _take_out_lags(rows)
-    length = np.diff(rows.bounds)
-    rows.drop(np.repeat(length < 2, length), "alone: a gap before it and a gap after it")
-    rows.segment = _number_segments(rows.time, rows.segment, longest)
+    rows.drop(np.bincount(rows.segment)[rows.segment] < 2, "alone: a gap before it and a gap after it")
+    rows.number_segments(longest)
     return rows
 
 
@@ -149,14 +141,6 @@ def _begin_anew(rows: Rows) -> BoolArray:
     return begins
 
 
-def _put__in_order(rows: Rows, begins: BoolArray) -> None:
-    repeats, late, jumps = _in_order(rows.time, begins)
-    rows.part(jumps)
-    late = late[~repeats]
-    rows.drop(repeats, "the time stamp repeats that of the row above")
-    rows.drop(late, "out of order: the time stamp lies before that of the row above")
-
-
 def _period(rows: Rows) -> float:
     """Median time between rows [s]; a clock in another unit shows here."""
     found = period(rows.time, rows.segment)
@@ -164,30 +148,24 @@ def _period(rows: Rows) -> float:
         clock = rows.manifest.time
         fits = [unit for unit in TIME if 2e-3 <= found * TIME[unit] / TIME[clock.unit] <= 2.0]
         hint = f"; is its unit {' or '.join(fits)}?" if fits else ";"
-        raise LogError(
-            f"{rows.raw.file}: the rows come {found:g} s apart by time column {clock.column!r} in {clock.unit}, which"
-            f" no log of a drive does{hint} set unit in table [time] of {rows.manifest.file}"
-        )
+        by = f"by time column {clock.column!r} in {clock.unit}, which no log of a drive does{hint}"
+        said = f"the rows come {found:g} s apart {by} set unit in table [time] of {rows.manifest.file}"
+        raise LogError(f"{rows.raw.tally.file}: {said}")
     return found
 
 
 def _make_rates(rows: Rows) -> None:
     for key, signal in rows.manifest.signals().items():
-        if signal.kind == "increment":
-            rows.values[key] = signals.rates_from_increments(rows.values[key], rows.time, rows.segment)
-        elif signal.kind == "position":
-            rows.values[key] = signals.rates_from_positions(rows.values[key], rows.time, rows.segment)
+        if signal.kind in ("increment", "position"):
+            rows.values[key] = signals.differenced(rows.values[key], rows.time, rows.segment, signal.kind)
 
 
-def _drop_incomplete(rows: Rows) -> None:
+def _drop_unusable(rows: Rows) -> None:
     for key in rows.inputs():
         rows.drop(~np.isfinite(rows.values[key]), f"{_name(rows, key)} is missing or not finite")
     for key, column in rows.values.items():
         if not np.all(np.isfinite(column)):
             rows.values[key] = np.where(np.isfinite(column), column, np.nan)
-
-
-def _drop_impossible(rows: Rows) -> None:
     limit = rows.manifest.limits.joint_rate
     for key in rows.inputs():
         if key.startswith("rates."):
@@ -215,9 +193,8 @@ def _take_out_outages(rows: Rows) -> None:
 
 def _take_out_lags(rows: Rows) -> None:
     lagging = {key: s for key, s in rows.manifest.signals().items() if s.lag and key in rows.values}
-    bounds = rows.bounds
     for key, signal in lagging.items():
-        rows.values[key] = signals.unlag(rows.values[key], rows.time, bounds, signal.lag)
+        rows.values[key] = signals.unlag(rows.values[key], rows.time, rows.segment, signal.lag)
     for key, signal in lagging.items():
         if key in rows.inputs():
             reason = f"{_name(rows, key)} has no sample at t − lag, {signal.lag:g} s: its segment begins later or ends"
@@ -257,19 +234,9 @@ def _in_order(time: FloatArray, begins: BoolArray) -> tuple[BoolArray, BoolArray
     return repeats, late, jumps
 
 
-def _number_segments(time: FloatArray, group: IntArray, longest_gap: float) -> IntArray:
-    """Segment of each sample: a new one where the group changes or the hole in time [s] is longer than allowed."""
-    if len(time) == 0:
-        return np.empty(0, dtype=np.int64)
-    new = np.zeros(len(time), np.bool_)
-    new[1:] = (np.diff(group) != 0) | (np.diff(time) > longest_gap)
-    return np.cumsum(new, dtype=np.int64)
-
-
 def _gaps(rows: Rows) -> list[Gap]:
     """The holes at which a segment ends, unless the log itself says that it does."""
-    gaps = []
-    window = rows.window
+    gaps, window = [], rows.window
     for k in np.flatnonzero(np.diff(rows.segment)):
         here, there = rows.row[k], rows.row[k + 1]
         if window is not None and window[here] != window[there]:

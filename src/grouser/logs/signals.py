@@ -10,60 +10,45 @@ from grouser.checks import FloatArray
 from grouser.logs.log import BoolArray, IntArray
 from grouser.rotation import from_quaternion, to_rpy
 
-PERIODS = 5.0
-SHORTEST_GAP = 0.25
-"""[s]"""
-
 
 def default_gap(period: float) -> float:
     """The longest hole that is not yet a gap [s]: 5 median periods, at least 0.25 s."""
-    return max(PERIODS * period, SHORTEST_GAP)
+    return max(5.0 * period, 0.25)
 
 
-def rates_from_increments(increment: FloatArray, time: FloatArray, segment: IntArray) -> FloatArray:
-    """Rate at each sample from what was counted since the one before, shape (n,).
+def differenced(values: FloatArray, time: FloatArray, segment: IntArray, kind: str) -> FloatArray:
+    """Rate at each sample from positions, or from increments: what was counted since the sample before; shape (n,).
 
     The mean over the two neighbouring periods, which is the rate at the sample to second order; at the ends of
     a segment the one period there is. A count that is missing spoils the two rates it enters, a lone sample has none.
     """
-    before, after = _neighbours(segment)
-    here = np.arange(len(time))
-    counted = np.where(before < here, increment, 0.0) + np.where(after > here, increment[after], 0.0)
-    return _per_time(counted, time, before, after)
-
-
-def rates_from_positions(position: FloatArray, time: FloatArray, segment: IntArray) -> FloatArray:
-    """Rate at each sample from the positions around it, shape (n,); a lone sample has none."""
-    before, after = _neighbours(segment)
-    return _per_time(position[after] - position[before], time, before, after)
-
-
-def _neighbours(segment: IntArray) -> tuple[IntArray, IntArray]:
-    """The samples before and after each; itself at the ends of a segment."""
-    before, after = np.arange(len(segment)), np.arange(len(segment))
-    same = np.diff(segment) == 0
+    here, same = np.arange(len(time)), np.diff(segment) == 0
+    before, after = here.copy(), here.copy()  # itself at the ends of a segment
     before[1:] -= same
     after[:-1] += same
-    return before, after
-
-
-def _per_time(moved: FloatArray, time: FloatArray, before: IntArray, after: IntArray) -> FloatArray:
+    moved = values[after] - values[before]
+    if kind == "increment":
+        moved = np.where(before < here, values, 0.0) + np.where(after > here, values[after], 0.0)
     span = time[after] - time[before]
     rate: FloatArray = np.full(len(time), np.nan)
     np.divide(moved, span, out=rate, where=span > 0.0)
     return rate
 
 
-def unlag(signal: FloatArray, time: FloatArray, bounds: IntArray, lag: float) -> FloatArray:
+def pieces(segment: IntArray) -> list[slice]:
+    """The samples of each segment."""
+    bounds = np.flatnonzero(np.diff(segment, prepend=-1, append=-1)).tolist()
+    return [slice(first, end) for first, end in pairwise(bounds)]
+
+
+def unlag(signal: FloatArray, time: FloatArray, segment: IntArray, lag: float) -> FloatArray:
     """The signal as it was at each sample, where a value stamped t was true at t − lag [s].
 
     Linear between the samples of one segment; NaN where the value would lie outside the segment.
     """
     result = np.full_like(signal, np.nan)
-    for first, end in pairwise(bounds.tolist()):
-        if end > first:
-            part = slice(first, end)
-            result[part] = np.interp(time[part] + lag, time[part], signal[part], left=np.nan, right=np.nan)
+    for part in pieces(segment):
+        result[part] = np.interp(time[part] + lag, time[part], signal[part], left=np.nan, right=np.nan)
     return result
 
 
@@ -77,9 +62,8 @@ def changes(values: FloatArray) -> BoolArray:
 def unwrap(angle: FloatArray, segment: IntArray) -> FloatArray:
     """The angle [rad] without jumps of 2π inside a segment; it begins within ±π in each."""
     result = angle.copy()
-    bounds = np.flatnonzero(np.diff(segment, prepend=-1, append=-1))
-    for first, end in pairwise(bounds.tolist()):
-        result[first:end] = np.unwrap(angle[first:end])
+    for part in pieces(segment):
+        result[part] = np.unwrap(angle[part])
     return result
 
 

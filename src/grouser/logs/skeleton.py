@@ -5,15 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from grouser.files import toml_key, toml_value
 from grouser.logs.bags import messages
 from grouser.logs.table import column_names, is_number
-
-__all__ = ["Layout", "bag_skeleton", "layout", "skeleton"]
 
 SCHEMA = "grouser/log@1"
 HEAD = [f'schema = "{SCHEMA}"', 'vehicle = "FILL IN"  # a name from `grouser vehicles`, or a file', ""]
@@ -37,14 +34,8 @@ POSE = (
     '# yaw = { column = "FILL IN", unit = "deg" }',
 )
 """Of a table whose columns do not look like poses."""
-SENSOR = (
-    "# Mounting of the pose sensor on the body [m, rad] and delay of its stamps [s].",
-    "[sensor]",
-    "x = 0.0",
-    "lag = 0.0",
-)
-
-
+MOUNTING = "# Mounting of the pose sensor on the body [m, rad] and delay of its stamps [s]."
+SENSOR = (MOUNTING, "[sensor]", "x = 0.0", "lag = 0.0")
 JOINTS = "sensor_msgs/msg/JointState"
 IMU = "sensor_msgs/msg/Imu"
 POSES = {
@@ -56,8 +47,7 @@ POSES = {
 """Types that say where something is, and in which fields."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layout:
+class Layout(NamedTuple):
     """How a CSV file seems to be laid out."""
 
     names: tuple[str, ...]
@@ -73,30 +63,25 @@ def layout(path: Path) -> Layout:
     cells, delimiter = max(((column_names(path, d), d) for d in ",;\t "), key=lambda found: len(found[0]))
     header = not all(is_number(cell) for cell in cells)
     names = cells if header else [str(k) for k in range(len(cells))]
-    return Layout(names=tuple(names), header=header, delimiter=delimiter)
+    return Layout(tuple(names), header, delimiter)
 
 
 def skeleton(found: Layout) -> str:
     """The text of a manifest in which what could not be guessed is marked."""
-    names = list(found.names)
-    lines = [*HEAD]
+    names, lines = list(found.names), [*HEAD]
     if not found.header or found.delimiter != ",":
         lines += ["[csv]", f"header = {toml_value(found.header)}", f"delimiter = {toml_value(found.delimiter)}", ""]
-
-    def column(name: str) -> str:
-        return toml_value(name) if found.header else name
-
     if not found.header:
         lines += [f"# Columns go by their index, 0 to {len(names) - 1}; the numbers below are only examples."]
         lines += ["[time]", "column = 0", 'unit = "s"', "", "[rates]", "FILL_IN_JOINT = 1", ""]
         lines += ["[pose]", "x = 2", "y = 3", "yaw = 4"]
         return "\n".join(lines) + "\n"
     clock = next((name for name in names if TIME.fullmatch(name)), names[0])
-    lines += ["[time]", f"column = {column(clock)}", f'unit = "{_unit(clock)}"  # s, ms, us or ns', ""]
+    lines += ["[time]", f"column = {toml_value(clock)}", f'unit = "{_unit(clock)}"  # s, ms, us or ns', ""]
     wheels = [name for name in names if WHEEL.fullmatch(name)]
     lines += ["# Joint of the vehicle = its column, which may serve several joints;"]
     lines += ['# or = { column = "…", unit = "deg/s", sign = -1, lag = 0.1 }', "[rates]"]
-    lines += [f"{toml_key(name)} = {_rate(name, column(name))}" for name in wheels] or ['FILL_IN_JOINT = "FILL IN"']
+    lines += [f"{toml_key(name)} = {_rate(name)}" for name in wheels] or ['FILL_IN_JOINT = "FILL IN"']
     for table, fields in TABLES.items():
         there = {field: name for field in fields for name in names if name.lower() == field}
         if there and (table != "pose" or {"x", "y"} <= set(there)):
@@ -104,7 +89,7 @@ def skeleton(found: Layout) -> str:
                 there = {field: name for field, name in there.items() if field not in ("roll", "pitch", "yaw")}
             keys = [field[-1] if table in ("gyro", "acceleration") else field for field in there]
             lines += ["", f"[{table}]"]
-            lines += [f"{key} = {column(name)}" for key, name in zip(keys, there.values(), strict=True)]
+            lines += [f"{key} = {toml_value(name)}" for key, name in zip(keys, there.values(), strict=True)]
     if "[pose]" not in lines:
         lines += ["", *POSE]
     return "\n".join([*lines, "", *SENSOR]) + "\n"
@@ -115,8 +100,9 @@ def _unit(clock: str) -> str:
     return next((unit for unit in ("ns", "us", "ms") if re.search(rf"(?:[_.\[( ]|^){unit}\b|{unit[0]}sec", name)), "s")
 
 
-def _rate(name: str, column: str) -> str:
+def _rate(name: str) -> str:
     """A column of rates, with the unit that its name says."""
+    column = toml_value(name)
     return f'{{ column = {column}, unit = "rpm" }}' if re.search(r"rpm\b", name, re.IGNORECASE) else column
 
 
@@ -128,12 +114,15 @@ def bag_skeleton(path: Path, topics: Mapping[str, str]) -> str:
 
     lines = [*HEAD, "[time]", 'stamp = "header"  # of the messages; "record" is when the bag got them', ""]
     lines += ["# Joint of the vehicle = where its rate stands; write your vehicle's joints on the left.", "[rates]"]
-    wheels = next((topic for topic, kind in sorted(topics.items()) if kind == JOINTS), None)
+    of_kind = {kind: topic for topic, kind in sorted(topics.items(), reverse=True)}  # the first of each kind
+    wheels, imu = of_kind.get(JOINTS), of_kind.get(IMU)
     if wheels is None:
         lines += ['FILL_IN_JOINT = { topic = "FILL IN", field = "FILL IN" }']
     else:
         where = f'topic = {toml_value(wheels)}, field = "velocity"'
-        lines += [f"{toml_key(name)} = {{ {where}, joint = {toml_value(name)} }}" for name in _joints(path, wheels)]
+        first: Any = next((message for _, _, message in messages(path, [wheels])), None)
+        names = [str(name) for name in getattr(first, "name", ())] or ["FILL IN"]
+        lines += [f"{toml_key(name)} = {{ {where}, joint = {toml_value(name)} }}" for name in names]
     found = [(topic, POSES[kind]) for topic, kind in sorted(topics.items()) if kind in POSES]
     lines += ["", "# Reference poses, not from wheel odometry."]
     if len(found) > 1:
@@ -142,14 +131,7 @@ def bag_skeleton(path: Path, topics: Mapping[str, str]) -> str:
     mark = "" if found else "# "
     lines += [f"{mark}[pose]", *(f"{mark}{k} = {field(topic, f'{place}.{k}')}" for k in "xyz")]
     lines += [f"{mark}q{k} = {field(topic, f'{turn}.{k}')}" for k in "wxyz"]
-    imu = next((topic for topic, kind in sorted(topics.items()) if kind == IMU), None)
     if imu is not None:
         lines += ["", "# In axes of the body.", "[gyro]"]
         lines += [f"{k} = {field(imu, f'angular_velocity.{k}')}" for k in "xyz"]
     return "\n".join([*lines, "", *SENSOR]) + "\n"
-
-
-def _joints(path: Path, topic: str) -> list[str]:
-    """The names in the first message of a topic."""
-    first: Any = next((message for _, _, message in messages(path, [topic])), None)
-    return [str(name) for name in getattr(first, "name", ())] or ["FILL IN"]

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grouser.checks import FloatArray, nearest
 from grouser.errors import LogError
 from grouser.logs.log import IntArray
 from grouser.logs.report import Tally
-
-__all__ = ["Column", "Table", "column_names", "read_table"]
 
 Column = str | int
 """A column by name, or by index from 0."""
@@ -39,8 +35,7 @@ MISSING = {b"", b"null", b"none", b"na", b"n/a", b"nan", b"-nan", b"-"}
 """Cells that say, in lower case, that there is no number."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Table:
+class Table(NamedTuple):
     """Some columns of a CSV file."""
 
     columns: dict[Column, FloatArray]
@@ -52,14 +47,9 @@ class Table:
 
 
 def read_table(
-    path: Path,
-    wanted: Iterable[Column],
-    *,
-    header: bool,
-    delimiter: str,
-    tally: Tally,
+    path: Path, wanted: Iterable[Column], *, header: bool, delimiter: str, tally: Tally,
     progress: Callable[[int], None] | None = None,
-) -> Table:
+) -> Table:  # fmt: skip
     """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`.
 
     `progress` gets the bytes read so far.
@@ -71,99 +61,83 @@ def read_table(
     places = {column: _index(column, names, path.name, header) for column in wanted}
     first = {at: column for column, at in reversed(places.items())}  # one may be asked for by name and by index
     index = {column: at for at, column in first.items()}
-    found = Growing(len(index))
-    compiled: CompiledRows | None = None
-    rows = done = 0
+    found, rows, done = Growing(len(index)), 0, 0
     for start, text, whole in blocks:
         if not whole:
             # It may end inside a number, so even a full row of it cannot be trusted.
             tally.add("cut off: the last line of the file does not end", [start])
             rows += 1
             continue
-        if done < LONG or delimiter == " ":
-            lines = text.split(b"\n")
-            place = np.arange(start, start + len(lines), dtype=np.int64)
-            cells, place, n = _rows(place, lines, len(names), delimiter, tally)
-            values = _numbers(cells, place, index, tally)
-        else:
-            compiled = compiled or CompiledRows(index, len(names), delimiter)
-            values, place, n = compiled.numbers(start, text, tally)
+        read_rows = plain_rows if done < LONG or delimiter == " " else compiled_rows
+        values, place, n = read_rows(start, text, index, len(names), delimiter, tally)
         rows += n
         if rows > MOST_ROWS:
             raise LogError(f"{path.name}: has more than {MOST_ROWS} rows; split it into several files")
-        found.append(values, place)
+        found.append(place, *values)
         done += len(text)
         if progress is not None:
             progress(done)
     if rows == 0:
         raise LogError(f"{path.name}: is empty{' except for its heading' if header else ''}")
-    read = dict(zip(first, found.columns(), strict=True))
-    return Table(columns={column: read[at] for column, at in places.items()}, line=found.line(), rows=rows)
+    line, *columns = found.filled()
+    read = dict(zip(first, columns, strict=True))
+    return Table({column: read[at] for column, at in places.items()}, line, rows)
 
 
 class Growing:
-    """Columns and the lines their rows stand in. Room that is not yet used costs no memory on Linux."""
+    """The lines that rows stand in, and columns. Room that is not yet used costs no memory on Linux."""
 
     def __init__(self, columns: int) -> None:
-        """Columns without rows."""
-        self._columns = [np.empty(FIRST) for _ in range(columns)]
-        self._line: IntArray = np.empty(FIRST, dtype=np.int64)
+        self._arrays: list[Any] = [np.empty(FIRST, dtype=np.int64), *(np.empty(FIRST) for _ in range(columns))]
         self._n = 0
 
-    def append(self, values: FloatArray, line: IntArray) -> None:
-        """Rows to come after those there are: values (columns, rows), line (rows,)."""
-        n, end = self._n, self._n + len(line)
-        if end > len(self._line):
-            room = max(end, 3 * len(self._line) // 2)
-            self._line = _moved(self._line, n, room)
-            for k in range(len(self._columns)):  # one after another: only one is ever held twice
-                self._columns[k] = _moved(self._columns[k], n, room)
-        self._line[n:end] = line
-        for column, part in zip(self._columns, values, strict=True):
-            column[n:end] = part
+    def append(self, *parts: Any) -> None:
+        """More rows: their lines, then their numbers in each column, shape (rows,) each."""
+        n, end = self._n, self._n + len(parts[0])
+        for k, part in enumerate(parts):  # one after another: only one is ever held twice
+            if end > len(self._arrays[k]):
+                moved = np.empty(max(end, 3 * len(self._arrays[k]) // 2), dtype=self._arrays[k].dtype)
+                moved[:n] = self._arrays[k][:n]
+                self._arrays[k] = moved
+            self._arrays[k][n:end] = part
         self._n = end
 
-    def columns(self) -> list[FloatArray]:
-        """The columns as far as they are filled, shape (n,) each."""
-        return [column[: self._n] for column in self._columns]
-
-    def line(self) -> IntArray:
-        """The line of each row, shape (n,)."""
-        return self._line[: self._n]
+    def filled(self) -> list[Any]:
+        """Lines and columns as far as they are filled, shape (n,) each."""
+        return [array[: self._n] for array in self._arrays]
 
 
-def _moved(values: NDArray[Any], n: int, room: int) -> NDArray[Any]:
-    """The first n values in an array that has more room."""
-    moved = np.empty(room, dtype=values.dtype)
-    moved[:n] = values[:n]
-    return moved
+Read = tuple[FloatArray, IntArray, int]
+"""Numbers of the full rows (wanted, rows), the lines they stand in, and how many rows there are, full or not."""
 
 
-class CompiledRows:
-    """Rows read by a kernel, and those that it leaves over by Python; the numbers are the same bit for bit."""
+def plain_rows(start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally) -> Read:
+    """Rows of a block of lines, of which the first is number `start`."""
+    lines = text.split(b"\n")
+    return _rows(np.arange(start, start + len(lines), dtype=np.int64), lines, index, width, delimiter, tally)
 
-    def __init__(self, index: Mapping[Column, int], width: int, delimiter: str) -> None:
-        self._index, self._delimiter = index, delimiter
-        self._slot = np.full(width, -1, dtype=np.int64)
-        self._slot[list(index.values())] = np.arange(len(index))
 
-    def numbers(self, start: int, text: bytes, tally: Tally) -> tuple[FloatArray, IntArray, int]:
-        """Numbers of the full rows (wanted, rows), the lines they stand in, and how many rows there are."""
-        from grouser._kernels.logs.csv_rows import parse_rows
+def compiled_rows(
+    start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally
+) -> Read:
+    """The same read by a kernel, and what that leaves over by Python; the numbers are the same bit for bit."""
+    from grouser._kernels.logs.csv_rows import parse_rows
 
-        n = text.count(b"\n") + 1
-        values, begin, hard = np.empty((len(self._index), n)), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
-        parse_rows(np.frombuffer(text, np.uint8), ord(self._delimiter), self._slot, values, begin, hard)
-        place = np.arange(start, start + n, dtype=np.int64)
-        if not hard.any():
-            return values, place, n
-        odd = np.flatnonzero(hard)
-        end = np.append(begin[1:] - 1, len(text))
-        lines = [text[i:j] for i, j in zip(begin[odd].tolist(), end[odd].tolist(), strict=True)]
-        cells, kept, rows = _rows(place[odd], lines, len(self._slot), self._delimiter, tally)
-        values[:, kept - start] = _numbers(cells, kept, self._index, tally)
-        hard[kept - start] = False
-        return values[:, ~hard], place[~hard], n - len(odd) + rows
+    n = text.count(b"\n") + 1
+    slot = np.full(width, -1, dtype=np.int64)
+    slot[list(index.values())] = np.arange(len(index))
+    values, begin, hard = np.empty((len(index), n)), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
+    parse_rows(np.frombuffer(text, np.uint8), ord(delimiter), slot, values, begin, hard)
+    place = np.arange(start, start + n, dtype=np.int64)
+    if not hard.any():
+        return values, place, n
+    odd = np.flatnonzero(hard)
+    end = np.append(begin[1:] - 1, len(text))
+    lines = [text[i:j] for i, j in zip(begin[odd].tolist(), end[odd].tolist(), strict=True)]
+    left, kept, rows = _rows(place[odd], lines, index, width, delimiter, tally)
+    values[:, kept - start] = left
+    hard[kept - start] = False
+    return values[:, ~hard], place[~hard], n - len(odd) + rows
 
 
 def column_names(path: Path, delimiter: str = ",") -> list[str]:
@@ -180,8 +154,8 @@ def _blocks(path: Path) -> Iterator[Block]:
     number, tail = 1, b""
     try:
         with path.open("rb") as stream:
-            tail = stream.read(3).removeprefix(b"\xef\xbb\xbf")
-            while data := stream.read(BLOCK):
+            first = stream.read(BLOCK).removeprefix(b"\xef\xbb\xbf")
+            for data in chain([first], iter(lambda: stream.read(BLOCK), b"")):
                 text, newline, tail = (tail + data).rpartition(b"\n")
                 if b"\0" in data:
                     raise LogError(f"{path.name}: is not text; a CSV file, a .bag, .db3 or .mcap is read")
@@ -190,10 +164,6 @@ def _blocks(path: Path) -> Iterator[Block]:
                 if newline:
                     yield number, text, True
                     number += text.count(b"\n") + 1
-            text, newline, tail = tail.rpartition(b"\n")
-            if newline:
-                yield number, text, True
-                number += text.count(b"\n") + 1
     except OSError as error:
         raise LogError(f"{path}: cannot be read ({error.strerror or error})") from None
     if tail.strip():
@@ -204,8 +174,8 @@ def _heading(file: str, blocks: Iterator[Block], header: bool, delimiter: str) -
     """Names of the columns, and what remains of the block they stood in."""
     for start, text, whole in blocks:
         lines = text.split(b"\n")
-        i = next((k for k, line in enumerate(lines) if is_row(line)), None)
-        if i is None:
+        i = next((k for k, line in enumerate(lines) if is_row(line)), -1)
+        if i < 0:
             continue
         cells = _split(lines[i], delimiter)
         if len(cells) > MOST_COLUMNS:
@@ -225,9 +195,8 @@ def _index(column: Column, names: Sequence[str], file: str, header: bool) -> int
             raise LogError(f"{file}: has no column {column}; it has {len(names)} columns, 0 to {len(names) - 1}")
         return column
     if not header:
-        raise LogError(
-            f"{file}: has no heading, so column {column!r:.60} must be given by its index, 0 to {len(names) - 1}"
-        )
+        said = f"has no heading, so column {column!r:.60} must be given by its index, 0 to {len(names) - 1}"
+        raise LogError(f"{file}: {said}")
     if names.count(column) > 1:
         raise LogError(f"{file}: has {names.count(column)} columns named {column!r:.60}; give the index of one, from 0")
     if column in names:
@@ -240,21 +209,15 @@ def _index(column: Column, names: Sequence[str], file: str, header: bool) -> int
 
 
 def _rows(
-    place: IntArray, lines: list[bytes], width: int, delimiter: str, tally: Tally
-) -> tuple[list[list[bytes]], IntArray, int]:
-    """The cells of the full ones of some lines, where those stand, and how many rows there are, full or not."""
+    place: IntArray, lines: list[bytes], index: Mapping[Column, int], width: int, delimiter: str, tally: Tally
+) -> Read:
+    """Lines that stand at some places of the file."""
     cells = [_split(line, delimiter) for line in lines]
-    if all(len(row) == width for row in cells) and all(map(is_row, lines)):
-        return cells, place, len(cells)
     rows = np.array([is_row(line) for line in lines], dtype=np.bool_)
     full = np.array([len(row) == width for row in cells], dtype=np.bool_)
     tally.add("the row has too few or too many columns", place[rows & ~full])
-    good = rows & full
-    return [cells[i] for i in np.flatnonzero(good)], place[good], int(rows.sum())
-
-
-def _numbers(cells: list[list[bytes]], place: IntArray, index: Mapping[Column, int], tally: Tally) -> FloatArray:
-    """The numbers of the wanted columns, shape (wanted, rows); NaN for what is none."""
+    good = np.flatnonzero(rows & full)
+    cells, place = [cells[i] for i in good], place[good]
     result = np.full((len(index), len(cells)), np.nan)
     for out, (column, at) in zip(result, index.items(), strict=True):
         try:
@@ -268,7 +231,7 @@ def _numbers(cells: list[list[bytes]], place: IntArray, index: Mapping[Column, i
                 elif cell.lower() not in MISSING:
                     words.append(k)
             tally.add(f"text in number column {column}", place[words], cells=True)
-    return result
+    return result, place, int(rows.sum())
 
 
 def _split(line: bytes, delimiter: str) -> list[bytes]:

@@ -9,6 +9,8 @@ import numpy as np
 from grouser._compile.jit import exact_entry, exact_kernel
 
 NEWLINE, QUOTE, REMARK = 10, 34, 35
+BLANKS = (32, 9, 13)
+"""Blank, tab, and the return before a newline."""
 EXACT = np.uint64(2**53)
 """Whole numbers up to here are doubles."""
 MOST_DIGITS = 19
@@ -58,9 +60,9 @@ def parse_rows(text, delimiter, slot, out, start, hard):
 @exact_kernel
 def number(text, i, end):
     """The number in text[i:end], and whether it is certain."""
-    while i < end and blank(text[i]):
+    while i < end and text[i] in BLANKS:
         i += 1
-    while i < end and blank(text[end - 1]):
+    while i < end and text[end - 1] in BLANKS:
         end -= 1
     if i == end:
         return np.nan, True
@@ -73,7 +75,7 @@ def number(text, i, end):
     digits, significant, ten = 0, 0, 0
     mantissa = np.uint64(0)
     point = False
-    while i < end and (digit(text[i]) or (text[i] == 46 and not point)):
+    while i < end and (48 <= text[i] <= 57 or (text[i] == 46 and not point)):
         if text[i] == 46:
             point = True
         else:
@@ -92,7 +94,7 @@ def number(text, i, end):
         if i < end and (down or text[i] == 43):
             i += 1
         first, exponent = i, 0
-        while i < end and digit(text[i]) and i < first + 4:
+        while i < end and 48 <= text[i] <= 57 and i < first + 4:
             exponent = 10 * exponent + int(text[i] - 48)
             i += 1
         if i == first:
@@ -102,18 +104,6 @@ def number(text, i, end):
         return np.nan, False
     value, sure = scaled(mantissa, ten)
     return (-value if negative else value), sure
-
-
-@exact_kernel
-def blank(c):
-    """Blank, tab or the return before a newline."""
-    return c == 32 or c == 9 or c == 13
-
-
-@exact_kernel
-def digit(c):
-    """0 to 9."""
-    return 48 <= c <= 57
 
 
 @exact_kernel
