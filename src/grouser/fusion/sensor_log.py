@@ -13,8 +13,7 @@ from grouser.checks import FloatArray
 from grouser.fusion.filter import OBSERVED, Fusion, Innovations
 from grouser.fusion.settings import FusionSettings, check
 
-RANK = np.zeros(4, dtype=np.int64)
-"""Order of events that arrive at the same time, by kind."""
+RANK = np.zeros(4, dtype=np.int64)  # Order of events that arrive at the same time, by kind
 RANK[[IMU, KEYFRAME, WHEELS, POSE]] = range(4)
 
 

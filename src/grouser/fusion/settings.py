@@ -21,12 +21,9 @@ check = Checker(FusionError)
 LOST_GYRO, LOST_ACCELERATION = 1.0, 0.1
 """Error of a saturated or interrupted sensor as a share of its range: all of it for a gyro in a long turn, a tenth for
 an accelerometer, whose last good reading is kept, because a shock changes the speed of a rover by no more."""
-LOST_TIME = 0.1
-"""Correlation time of that error [s]."""
-STILL_FACTOR = 4.0
-"""Variance of the IMU's samples, over that of its noise, up to which the vehicle may stand."""
-IN_RANGE = 0.995
-"""Share of its range above which a reading counts as saturated."""
+LOST_TIME = 0.1  # Correlation time of that error [s]
+STILL_FACTOR = 4.0  # Variance of the IMU's samples, over that of its noise, up to which the vehicle may stand
+IN_RANGE = 0.995  # Share of its range above which a reading counts as saturated
 AS_THEY_ARE = (
     *("rate", "gap", "gravity", "slip", "slip_length", "lasting_length", "slip_arm", "still_speed", "align"),
     *("distrust_after", "recover_after", "missing_after"),

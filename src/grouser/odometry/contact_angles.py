@@ -157,8 +157,7 @@ class ContactAngleEstimator:
     @property
     def sigma(self) -> FloatArray:
         """Standard deviation of each angle [rad], (nw,)."""
-        result: FloatArray = np.sqrt(np.diag(self._filter.P))
-        return result
+        return np.sqrt(np.diag(self._filter.P))
 
     def update(
         self,

@@ -142,5 +142,4 @@ class Encoders:
     @property
     def _frozen(self) -> BoolArray:
         most = np.array([max(FROZEN_BY_COMMAND, 5.0 * self.step), max(FROZEN_BY_OTHERS, 5.0 * self.step)])
-        result: BoolArray = np.any(self._unmoved > most[:, None], axis=0)
-        return result
+        return np.asarray(np.any(self._unmoved > most[:, None], axis=0))

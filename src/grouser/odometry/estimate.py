@@ -12,8 +12,7 @@ from grouser.checks import FloatArray
 
 COMPONENTS = ("wx", "wy", "wz", "vx", "vy", "vz")
 """Entries of a twist, in order: turn rates about, speeds along the body's x, y, z."""
-NOT_OBSERVED = 1e6
-"""Variance of a velocity that nothing measures [m²/s², rad²/s²], by which a message marks it."""
+NOT_OBSERVED = 1e6  # Variance of a velocity that nothing measures [m²/s², rad²/s²], by which a message marks it
 
 _LINEAR_FIRST = np.ix_([3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2])
 
@@ -26,8 +25,7 @@ def pose_rows(covariance: FloatArray, quaternion: FloatArray) -> FloatArray:
     R = rotation.from_quaternion(quaternion)
     both = np.zeros((6, 6))
     both[:3, :3] = both[3:, 3:] = R
-    rows: FloatArray = (both @ covariance @ both.T)[_LINEAR_FIRST].ravel()
-    return rows
+    return np.asarray((both @ covariance @ both.T)[_LINEAR_FIRST].ravel())
 
 
 def twist_rows(covariance: FloatArray, observed: np.ndarray | None = None) -> FloatArray:
@@ -35,8 +33,7 @@ def twist_rows(covariance: FloatArray, observed: np.ndarray | None = None) -> Fl
     matrix = covariance
     if observed is not None and not observed.all():
         matrix = np.where(np.outer(observed, observed), covariance, np.diag(np.full(6, NOT_OBSERVED)))
-    rows: FloatArray = matrix[_LINEAR_FIRST].ravel()
-    return rows
+    return np.asarray(matrix[_LINEAR_FIRST].ravel())
 
 
 class Estimate:
@@ -146,8 +143,7 @@ class Estimate:
         return pose_rows(self.pose_covariance, self.quaternion)
 
     def _copy(self, name: str) -> FloatArray:
-        part: FloatArray = self._values[name].copy()
-        return part
+        return np.asarray(self._values[name].copy())
 
     def __repr__(self) -> str:
         x, y, z = self.position

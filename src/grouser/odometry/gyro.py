@@ -20,28 +20,17 @@ from grouser.vehicles import Vehicle
 
 BoolArray = NDArray[np.bool_]
 
-STILL = 0.02
-"""Wheel rate below which a wheel stands [rad/s]."""
-REST = 1.0
-"""How long all wheels must stand for the vehicle to be at rest [s]."""
-SETTLING = 0.5
-"""Left out at both ends of a rest [s]: the body rocks after a stop, and clocks differ."""
-LEAST_REST = 2.0
-"""Shortest standstill that gives the bias [s]."""
-UNKNOWN_BIAS = 0.003
-"""One sigma of the bias after too short a standstill to estimate it [rad/s]; assumed."""
-UNKNOWN_NOISE = 0.005
-"""One sigma of a turn rate where the log is too short to estimate it [rad/s]."""
-LONGEST_LAG = 0.3
-"""Largest remaining lag that is looked for, either way [s]."""
-LEAST_TURN = 0.5
-"""Least turning from which a lag is estimated [rad]."""
-ALIKE = 0.5
-"""Share of the gyro's power that the wheels must explain for a lag to be accepted."""
-HOLE = 0.5
-"""Longest hole in the gyro's data that is filled by interpolation [s]."""
-SCALE = 0.003
-"""One sigma of the gyro's scale factor; assumed, not of any one sensor's data sheet."""
+STILL = 0.02  # Wheel rate below which a wheel stands [rad/s]
+REST = 1.0  # How long all wheels must stand for the vehicle to be at rest [s]
+SETTLING = 0.5  # Left out at both ends of a rest [s]: the body rocks after a stop, and clocks differ
+LEAST_REST = 2.0  # Shortest standstill that gives the bias [s]
+UNKNOWN_BIAS = 0.003  # One sigma of the bias after too short a standstill to estimate it [rad/s]; assumed
+UNKNOWN_NOISE = 0.005  # One sigma of a turn rate where the log is too short to estimate it [rad/s]
+LONGEST_LAG = 0.3  # Largest remaining lag that is looked for, either way [s]
+LEAST_TURN = 0.5  # Least turning from which a lag is estimated [rad]
+ALIKE = 0.5  # Share of the gyro's power that the wheels must explain for a lag to be accepted
+HOLE = 0.5  # Longest hole in the gyro's data that is filled by interpolation [s]
+SCALE = 0.003  # One sigma of the gyro's scale factor; assumed, not of any one sensor's data sheet
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

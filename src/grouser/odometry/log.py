@@ -40,13 +40,11 @@ from grouser.vehicles import Vehicle
 
 LONGEST_GAP = 2.0
 """Longest gap between segments that is driven through [s], velocity taken as steady; a longer one ends a drive."""
-ALL_KEPT = 256 * 2**20
-"""Estimates of a log are all kept if they take at most this much memory [bytes]."""
+ALL_KEPT = 256 * 2**20  # Estimates of a log are all kept if they take at most this much memory [bytes]
 KEPT = ("time", "position", "yaw", "attitude", "twist")
 """Fields of an estimate that are kept for every sample of a longer log."""
 
-Progress = Callable[[int, int], None]
-"""Is called with the numbers of samples done and of all."""
+Progress = Callable[[int, int], None]  # Is called with the numbers of samples done and of all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +64,7 @@ class GroundSpread:
     """Sigma of the turn rate, per speed [rad/m]: pull to one side."""
 
 
-SAME_GROUND = GroundSpread(speed=0.0, turn=0.0, drift=0.0)
-"""For a log of the day and the ground of the fit."""
+SAME_GROUND = GroundSpread(speed=0.0, turn=0.0, drift=0.0)  # For a log of the day and the ground of the fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +87,12 @@ class Piece:
         M = np.zeros((len(self.values), 4, 6))
         M[:, :3, 3:] = from_rpy(roll, pitch, self.values["yaw"])
         M[:, 3, 1], M[:, 3, 2] = np.sin(roll) / np.cos(pitch), np.cos(roll) / np.cos(pitch)
-        result: FloatArray = M @ self.values["pose_covariance"] @ M.transpose(0, 2, 1)
-        return result
+        return np.asarray(M @ self.values["pose_covariance"] @ M.transpose(0, 2, 1))
 
     @property
     def systematic(self) -> FloatArray:
         """Covariance of x, y, z [m], yaw [rad] by the parameters, (k, 4, 4)."""
-        result: FloatArray = self.slopes @ self.parameter_covariance @ self.slopes.transpose(0, 2, 1)
-        return result
+        return np.asarray(self.slopes @ self.parameter_covariance @ self.slopes.transpose(0, 2, 1))
 
     @property
     def covariance(self) -> FloatArray:
@@ -176,8 +171,7 @@ class LogOdometry:
     @cached_property
     def slip(self) -> FloatArray:
         """Slip in the twist [rad/s, m/s], (n, 6)."""
-        result: FloatArray = self.twist - self._gathered("odometry_twist")
-        return result
+        return np.asarray(self.twist - self._gathered("odometry_twist"))
 
     @cached_property
     def slopes(self) -> FloatArray:
@@ -199,8 +193,7 @@ class LogOdometry:
         """Way from the start of each drive to each sample, (n,) [m]."""
         steps = np.linalg.norm(np.diff(self.position, axis=0), axis=1)
         total = np.append(0.0, np.cumsum(np.where(np.diff(self.drive) == 0, steps, 0.0)))
-        result: FloatArray = total - total[self.drive_bounds[:-1]][self.drive]
-        return result
+        return np.asarray(total - total[self.drive_bounds[:-1]][self.drive])
 
     @property
     def drive_bounds(self) -> IntArray:
@@ -277,8 +270,7 @@ class LogOdometry:
         return S
 
     def _states(self, name: str) -> FloatArray:
-        result: FloatArray = self.states[name]
-        return result
+        return np.asarray(self.states[name])
 
     def _gathered(self, name: str) -> FloatArray:
         return np.concatenate([values[name] for _, values in self._values(0, len(self.drive))])

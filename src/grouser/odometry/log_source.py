@@ -20,8 +20,7 @@ from grouser.odometry.odometry import Odometry
 from grouser.rotation import from_rpy, to_quaternion
 from grouser.vehicles import Vehicle
 
-WINDOW = LONG
-"""Samples that are taken at once."""
+WINDOW = LONG  # Samples that are taken at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +54,7 @@ class Source:
     def clock(self) -> FloatArray:
         """Time of the odometry [s], (n,): that of the log less all waits before."""
         time = self.log.elapsed
-        result: FloatArray = time - np.cumsum(np.where(self.waits, np.diff(time, prepend=time[:1]), 0.0))
-        return result
+        return np.asarray(time - np.cumsum(np.where(self.waits, np.diff(time, prepend=time[:1]), 0.0)))
 
     def run(self, first: int, end: int, faults: FaultCounts) -> Iterator[tuple[int, np.ndarray]]:
         """Run along samples first, where a drive must begin, to end; yields first sample and estimates of pieces."""

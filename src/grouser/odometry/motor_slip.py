@@ -116,8 +116,7 @@ class MotorSlipDetector:
 
     @property
     def _ready(self) -> BoolArray:
-        result: BoolArray = self._seen >= 0.5 * self._memory
-        return result
+        return np.asarray(self._seen >= 0.5 * self._memory)
 
 
 class PassiveSchedule:

@@ -24,10 +24,8 @@ from grouser.odometry.rate_map import RateMap
 from grouser.terrain import Terrain, plane
 from grouser.vehicles import Vehicle, vehicle
 
-ATTITUDE_DRIFT = 0.1
-"""How fast roll and pitch may change while they are not seen, one sigma [rad/s]."""
-PITCH = 1
-"""Code of a joint that turns about y; those of 3 and more slide."""
+ATTITUDE_DRIFT = 0.1  # How fast roll and pitch may change while they are not seen, one sigma [rad/s]
+PITCH = 1  # Code of a joint that turns about y; those of 3 and more slide
 
 NOT_DYNAMIC = (
     "odometry takes what wheels measure, and a dynamic model predicts it; use grouser.Kinematics(vehicle), or the fit"

@@ -11,8 +11,7 @@ from grouser.errors import OdometryError
 from grouser.files import write_whole
 from grouser.odometry.estimate import COMPONENTS, Estimate
 
-POSE = ("x", "y", "z", "roll", "pitch", "yaw")
-"""REP-103 order of the rows of a ROS covariance, position first."""
+POSE = ("x", "y", "z", "roll", "pitch", "yaw")  # REP-103 order of the rows of a ROS covariance, position first
 COLUMNS = (
     "time",
     *("x", "y", "z", "qw", "qx", "qy", "qz", "yaw"),

@@ -21,8 +21,7 @@ from grouser.checks import FloatArray
 from grouser.errors import OdometryError
 from grouser.odometry.inputs import check
 
-THRESHOLD = 0.02
-"""Speed [m/s] at and below which there is no slip ratio, L (6.4)."""
+THRESHOLD = 0.02  # Speed [m/s] at and below which there is no slip ratio, L (6.4)
 
 
 def wheel_slip(rim_speed: ArrayLike, speed: ArrayLike, *, threshold: float = THRESHOLD) -> FloatArray:
@@ -33,8 +32,7 @@ def wheel_slip(rim_speed: ArrayLike, speed: ArrayLike, *, threshold: float = THR
     """
     rim, v = np.broadcast_arrays(np.asarray(rim_speed, dtype=np.float64), np.asarray(speed, dtype=np.float64))
     fast = np.abs(rim) > check.not_negative(threshold, "threshold")
-    result: FloatArray = np.where(fast, (rim - v) / np.where(fast, rim, 1.0), 0.0)
-    return result
+    return np.where(fast, (rim - v) / np.where(fast, rim, 1.0), 0.0)
 
 
 def body_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESHOLD) -> FloatArray:
@@ -44,8 +42,7 @@ def body_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESH
     """
     size, speed = _norms(slip, odometry)
     fast = speed > check.not_negative(threshold, "threshold")
-    result: FloatArray = np.where(fast, size / np.where(fast, speed, 1.0), 0.0)
-    return result
+    return np.where(fast, size / np.where(fast, speed, 1.0), 0.0)
 
 
 def travel_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESHOLD) -> FloatArray:
@@ -53,8 +50,7 @@ def travel_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRE
     s, v = check.real(slip, "slip"), check.real(odometry, "odometry")
     _, speed = _norms(s, v)
     fast = speed > check.not_negative(threshold, "threshold")
-    result: FloatArray = np.where(fast, -(s * v).sum(axis=-1) / np.where(fast, speed, 1.0) ** 2, 0.0)
-    return result
+    return np.where(fast, -(s * v).sum(axis=-1) / np.where(fast, speed, 1.0) ** 2, 0.0)
 
 
 def _norms(slip: ArrayLike, odometry: ArrayLike) -> tuple[FloatArray, FloatArray]:

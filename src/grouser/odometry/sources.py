@@ -144,5 +144,4 @@ def bogie_angle(
 
 
 def _near(angles: FloatArray) -> FloatArray:
-    result: FloatArray = (angles + math.pi) % (2.0 * math.pi) - math.pi
-    return result
+    return np.asarray((angles + math.pi) % (2.0 * math.pi) - math.pi)

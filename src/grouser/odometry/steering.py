@@ -12,8 +12,7 @@ from grouser.checks import FloatArray
 from grouser.errors import OdometryError
 from grouser.odometry.inputs import check
 
-LRU_RANGE = 10_000.0
-"""Values of the LRU's steering potentiometers over 360°, L §4.4.1."""
+LRU_RANGE = 10_000.0  # Values of the LRU's steering potentiometers over 360°, L §4.4.1
 
 
 @dataclass(frozen=True)
@@ -148,8 +147,7 @@ class SteeringElasticity:
     def true_angle(self, measured: ArrayLike, torque: ArrayLike) -> FloatArray:
         """The wheel's angle [rad] from its motor's [rad] and torque [N m]; without torque (NaN) it is stiff."""
         bent = np.nan_to_num(self.offset(torque), nan=0.0)
-        result: FloatArray = np.asarray(measured, dtype=np.float64) - bent
-        return result
+        return np.asarray(np.asarray(measured, dtype=np.float64) - bent)
 
     def torque(self, offset: ArrayLike) -> FloatArray:
         """The torque [N m] for a deflection [rad]; NaN at the limit and beyond, and for a rigid wheel."""

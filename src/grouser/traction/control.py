@@ -88,8 +88,7 @@ class TractionControl:
             if self.measure is SlipMeasure.FORWARD:
                 s = np.maximum(s, 0.0)
         # Bounded below too, or a signed slip would speed up without bound.
-        result: FloatArray = np.clip(s, -self.largest_slip, self.largest_slip)
-        return result
+        return np.clip(s, -self.largest_slip, self.largest_slip)
 
     def acceleration_limit(self, velocity: ArrayLike, slip: ArrayLike) -> float:
         """a_max of the body [m/s²], Algorithm 1: from its velocity with slip (3,) and s_control, (3,) or one number.
@@ -109,8 +108,7 @@ class TractionControl:
         subtracts p₆, which turns an understeering vehicle even less.
         """
         s = np.zeros(3) if self._slow(velocity) else self._bounded(slip)
-        scale: FloatArray = (1.0 - self.velocity_slope * s) / np.array([1.0, 1.0, 1.0 + self.turn_slip])
-        return scale
+        return np.asarray((1.0 - self.velocity_slope * s) / np.array([1.0, 1.0, 1.0 + self.turn_slip]))
 
     def _slow(self, velocity: ArrayLike) -> bool:
         v = checks.array(velocity, "velocity", (3,))
@@ -118,8 +116,7 @@ class TractionControl:
 
     def _bounded(self, slip: ArrayLike) -> FloatArray:
         s = np.full(3, checks.number(slip, "slip")) if np.ndim(slip) == 0 else checks.array(slip, "slip", (3,))
-        result: FloatArray = np.clip(s, -self.largest_slip, self.largest_slip)
-        return result
+        return np.clip(s, -self.largest_slip, self.largest_slip)
 
 
 class VelocityLimiter:

@@ -29,10 +29,8 @@ from grouser.traction.path import PurePursuit
 from grouser.traction.slip_filter import SlipFilter
 from grouser.vehicles import Vehicle
 
-SINKING = 3.0
-"""Time in which a rover comes to rest on its ground [s]."""
-PLANAR = [3, 4, 2]
-"""Where forward, left and turn stand in a velocity (ω, v)."""
+SINKING = 3.0  # Time in which a rover comes to rest on its ground [s]
+PLANAR = [3, 4, 2]  # Where forward, left and turn stand in a velocity (ω, v)
 
 
 @dataclass(frozen=True, kw_only=True)

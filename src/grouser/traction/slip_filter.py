@@ -95,5 +95,4 @@ def slip_vector(slip: ArrayLike, odometry: ArrayLike) -> FloatArray:
     """
     v_slip, v = checks.array(slip, "slip", (3,)), checks.array(odometry, "odometry", (3,))
     fast = np.abs(v) > np.array([THRESHOLD, THRESHOLD, SLOW_TURN])
-    result: FloatArray = np.where(fast, -v_slip / np.where(fast, v, 1.0), 0.0)
-    return result
+    return np.where(fast, -v_slip / np.where(fast, v, 1.0), 0.0)

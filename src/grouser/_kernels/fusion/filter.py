@@ -11,12 +11,9 @@ from grouser._kernels.fusion.predict import predict
 from grouser._kernels.fusion.still import align, end_standstill, watch_sample, watch_wheels
 from grouser._kernels.fusion.wheels import measure_wheels
 
-AHEAD = 1.0
-"""A measurement further ahead of the IMU [s] has a wrong time."""
-STALE = 0.5
-"""Age [s] after which the rolling speed of the wheels is no longer used."""
-DEGRADED = 1.0
-"""Time [s] for which a fault of the IMU counts."""
+AHEAD = 1.0  # A measurement further ahead of the IMU [s] has a wrong time
+STALE = 0.5  # Age [s] after which the rolling speed of the wheels is no longer used
+DEGRADED = 1.0  # Time [s] for which a fault of the IMU counts
 
 
 @entry

@@ -11,16 +11,11 @@ from grouser._compile.struct import Struct, array, indices, integer, record, rec
 
 # First rows of the blocks of three of the error in `covariance`
 ROTATION, VELOCITY, POSITION, GYRO_BIAS, ACCELERATION_BIAS, SLIP, LASTING = 0, 3, 6, 9, 12, 15, 18
-MOTION = 15
-"""Rows of the error of motion and biases; those of slip follow, …"""
-CORE = 21
-"""… and after all of the present state those of the clones."""
-CLONE = 6
-"""Rows of the error of a cloned pose: rotation, position."""
-MOST_WAITING = 64
-"""Measurements ahead of the IMU that are kept, at most."""
-SAME_TIME = 1e-4
-"""Time stamps closer than this [s] are one."""
+MOTION = 15  # Rows of the error of motion and biases; those of slip follow, …
+CORE = 21  # … and after all of the present state those of the clones
+CLONE = 6  # Rows of the error of a cloned pose: rotation, position
+MOST_WAITING = 64  # Measurements ahead of the IMU that are kept, at most
+SAME_TIME = 1e-4  # Time stamps closer than this [s] are one
 
 IMU, WHEELS, KEYFRAME, POSE = range(4)  # kinds of events
 WATCHED, LOOSE = 1, 2  # distrusted wheels: compared only, or used with a wide prior of slip
@@ -143,47 +138,34 @@ class FusionMemory(Struct):
 
     settings = record(SETTINGS)
     state = record(STATE)
-    correction = record(NAVIGATION)
-    """All corrections so far as one element of SE₂(3)."""
+    correction = record(NAVIGATION)  # all corrections so far as one element of SE₂(3)
     clock = record(CLOCK)
     imu = record(READINGS)
-    window = record(WINDOW)
-    """Sums of the standstill test."""
+    window = record(WINDOW)  # sums of the standstill test
     counts = record(COUNTS)
     faults = record(FAULTS)
     wheels = record(SOURCE)
     poses = record(SOURCE)
     standstill = record(SOURCE)
-    covariance = array("n", "n")
-    """Of the error of state and clones."""
-    clones = record(CLONED, "clones")
-    """Poses of the body's origin, oldest first."""
-    past = record(PAST, "past")
-    """Ring of recent states, without the corrections."""
-    waiting = record(EVENT, "waiting")
-    """Measurements ahead of the IMU."""
+    covariance = array("n", "n")  # of the error of state and clones
+    clones = record(CLONED, "clones")  # poses of the body's origin, oldest first
+    past = record(PAST, "past")  # ring of recent states, without the corrections
+    waiting = record(EVENT, "waiting")  # measurements ahead of the IMU
 
     # Scratch
-    then = record(PAST)
-    """State at the time of a measurement."""
-    predicted = array(6)
-    """Measurement that the state predicts."""
-    direction = array(3)
-    """∂(rolling speed)/∂ξ_v: direction of travel in world axes."""
+    then = record(PAST)  # state at the time of a measurement
+    predicted = array(6)  # measurement that the state predicts
+    direction = array(3)  # ∂(rolling speed)/∂ξ_v: direction of travel in world axes
     R = array(3, 3)
-    G = array(6, 3)
-    """How the gyro's noise enters."""
+    G = array(6, 3)  # how the gyro's noise enters
     J = array(MOTION, MOTION)
     product = array(MOTION, MOTION)
     H = array(6, CORE)
-    columns = indices(CORE)
-    """Rows of the covariance that the columns of H belong to."""
+    columns = indices(CORE)  # rows of the covariance that the columns of H belong to
     noise = array(6, 6)
     residual = array(6)
-    S = array(6, 6)
-    """L of the innovation's covariance L Lᵀ = H P Hᵀ + noise."""
-    gain = array(6, "n")
-    """L⁻¹ H P."""
+    S = array(6, 6)  # L of the innovation's covariance L Lᵀ = H P Hᵀ + noise
+    gain = array(6, "n")  # L⁻¹ H P
     change = array("n")
 
 

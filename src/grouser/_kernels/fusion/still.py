@@ -9,8 +9,7 @@ from grouser._kernels.fusion.pose import pose_rows
 from grouser._kernels.fusion.update import commit, count_used, drop_clone, innovate
 from grouser._kernels.rotation import matrix, put, put_quaternion, rotate, scale, set_attitude
 
-OUTLIERS = 0.25
-"""Share of the wheel measurements that may show motion while the vehicle stands."""
+OUTLIERS = 0.25  # Share of the wheel measurements that may show motion while the vehicle stands
 
 
 @kernel

@@ -19,10 +19,8 @@ from grouser._kernels.fusion.memory import (
 from grouser._kernels.fusion.update import commit, count_used, innovate
 from grouser._kernels.rotation import add, column, cross, dot, matrix, put, rotate_back, skew
 
-CALM = 2.0
-"""Distrusted wheels are trusted again after they have agreed with the other sensors for this time [s] …"""
-SET_BACK = 0.2
-"""… to which each refusal adds this [s]."""
+CALM = 2.0  # Distrusted wheels are trusted again after they have agreed with the other sensors for this time [s] …
+SET_BACK = 0.2  # … to which each refusal adds this [s]
 
 
 @kernel

@@ -8,18 +8,13 @@ from grouser._kernels.odometry.velocity import constraint_twist, factorise, find
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
 from grouser._kernels.rotation import set_attitude
 
-SLOWEST = 0.05
-"""Speed below which slip is not put in relation to it [m/s]."""
-STEP = 1e-4
-"""Of the differences that propagate noise of angles [rad]."""
-RATE_STEP = 1e-3
-"""Of those for rates, which enter linearly apart from slip [rad/s]."""
+SLOWEST = 0.05  # Speed below which slip is not put in relation to it [m/s]
+STEP = 1e-4  # Of the differences that propagate noise of angles [rad]
+RATE_STEP = 1e-3  # Of those for rates, which enter linearly apart from slip [rad/s]
 LOWEST_SHARE = 1e-3
 """Share of a component that may lie outside of what the wheels determine, for it to count as observed."""
-UNKNOWN_SPEED = 1.0
-"""One sigma of a velocity that nothing determines [m/s, rad/s]."""
-MISSING_LASTS = 1.0
-"""How long the error lasts, one way, that a missing wheel makes [s]; chosen, not measured."""
+UNKNOWN_SPEED = 1.0  # One sigma of a velocity that nothing determines [m/s, rad/s]
+MISSING_LASTS = 1.0  # How long the error lasts, one way, that a missing wheel makes [s]; chosen, not measured
 
 
 @kernel

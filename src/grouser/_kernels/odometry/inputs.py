@@ -16,12 +16,9 @@ from grouser._kernels.odometry.state import (
     LATEST,
 )
 
-LATE_MOST = 10
-"""Late samples in a row after which the clock itself is taken to have been set back."""
-UPRIGHT = 0.02
-"""Cosine of pitch below which roll and yaw are the same turn: such an attitude cannot be used."""
-UNSEEN_ANGLE = 0.5
-"""How fast a joint that is not seen may turn, one sigma [rad/s], and how far [rad]."""
+LATE_MOST = 10  # Late samples in a row after which the clock itself is taken to have been set back
+UPRIGHT = 0.02  # Cosine of pitch below which roll and yaw are the same turn: such an attitude cannot be used
+UNSEEN_ANGLE = 0.5  # How fast a joint that is not seen may turn, one sigma [rad/s], and how far [rad]
 
 
 @kernel

@@ -9,8 +9,7 @@ from grouser._kernels.scratch import Scratch, make_scratch
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
-LATEST = 1e12
-"""Time stamps are below this [s]."""
+LATEST = 1e12  # Time stamps are below this [s]
 LARGEST = 1e9
 """Rates and angles are smaller. NaN and infinity are not: isfinite(x) would be folded away by the compiler's flags."""
 

@@ -18,10 +18,8 @@ from grouser._kernels.odometry.pose import advance, carry_covariance, enlarge, k
 from grouser._kernels.odometry.state import FAULT_CLOCK, FAULT_GAP, FAULT_GROUND, FAULT_TIME
 from grouser._kernels.odometry.velocity import sample_twist
 
-LONGEST_STEADY = 10.0
-"""Longest gap through which motion continues [s]."""
-LONGEST_GAP = 3600.0
-"""A longer gap enlarges the covariance no further [s]."""
+LONGEST_STEADY = 10.0  # Longest gap through which motion continues [s]
+LONGEST_GAP = 3600.0  # A longer gap enlarges the covariance no further [s]
 
 
 @entry

@@ -15,8 +15,7 @@ from grouser._kernels.vehicles.frames import pose_frames
 
 SAFE_PIVOT = 1e-8
 """Part of a column that is its own, squared, above which a Cholesky factor is good for many right sides."""
-SAFE_SHARE = 1e-16
-"""The same part of the largest column. Both are stricter than those of `least_squares`."""
+SAFE_SHARE = 1e-16  # The same part of the largest column. Both are stricter than those of `least_squares`
 
 
 @kernel
