@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser._kernels.fusion import filter as kernels
-from grouser._kernels.fusion.memory import CLOCK, COUNTS, ESTIMATE, IMU, KEYFRAME, POSE, WHEELS, Drive
-from grouser._kernels.fusion.memory import FAULTS as FAULT_COUNTS
+from grouser._kernels.fusion.memory import CLOCK, COUNTS, ESTIMATE, FAULTS, IMU, KEYFRAME, POSE, WHEELS, Drive
 from grouser.checks import FloatArray
 from grouser.errors import FusionError
 from grouser.fusion.estimate import FusionEstimate
@@ -30,29 +29,6 @@ ESTIMATED = tuple(f.name for f in dataclasses.fields(FusionEstimate) if f.name n
 SOURCES = ("wheels", "poses", "standstill")
 OBSERVED = (False, False, True, True, True, False)
 """Entries of (ω, v) that the wheels of an LRU measure: yaw rate, forward and sideways speed."""
-FAULTS = {
-    "imu_not_finite": "an IMU sample is not finite and is left out",
-    "imu_time": "an IMU sample is not later than the one before and is left out",
-    "imu_gap": "the IMU was silent; the motion between is extrapolated with large noise",
-    "gyro_saturated": "the gyro is at the end of its range and counts with large noise",
-    "accelerometer_saturated": "the accelerometer is at the end of its range and counts with large noise",
-    "wheels_not_finite": "a wheel measurement is not finite and is left out",
-    "wheels_late": "a wheel measurement is older than the history and is left out",
-    "wheels_refused": "a wheel measurement contradicts the estimate and is left out",
-    "wheels_distrusted": "the wheels contradict the other sensors for long and are distrusted",
-    "wheels_missing": "no wheel measurement was used for some time; the covariance grows",
-    "pose_not_finite": "a relative pose is not finite and is left out",
-    "pose_late": "a relative pose begins or ends before the clones and the history; left out",
-    "pose_time": "a relative pose does not end after its beginning and is left out",
-    "pose_refused": "a relative pose contradicts the estimate and is left out",
-    "pose_readmitted": "poses were refused for long; the state is opened, or they count with the noise they show",
-    "poses_missing": "no relative pose was used for some time; the covariance grows",
-    "standstill_refused": "wheels and IMU are quiet but the estimate moves; left out",
-    "too_early": "a measurement is further ahead of the IMU than it can be, and is left out",
-    "moving_start": "the vehicle moved during alignment; it begins with large covariance",
-    "keyframe_late": "a key frame is older than the history and is left out",
-}
-"""Kind → what is wrong and what is done about it."""
 
 
 @dataclass(frozen=True)
@@ -207,8 +183,7 @@ class Fusion:
     @property
     def faults(self) -> dict[str, int]:
         """How often each kind of fault occurred."""
-        counts = dict(zip(FAULT_COUNTS.names or (), self._fault_counts.tolist(), strict=True))
-        return {kind: counts[kind] for kind in FAULTS if counts[kind]}
+        return {kind: n for kind, n in zip(FAULTS, self._fault_counts.tolist(), strict=True) if n}
 
     @property
     def nis(self) -> dict[str, Innovations]:

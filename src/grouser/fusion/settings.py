@@ -24,11 +24,6 @@ an accelerometer, whose last good reading is kept, because a shock changes the s
 LOST_TIME = 0.1  # Correlation time of that error [s]
 STILL_FACTOR = 4.0  # Variance of the IMU's samples, over that of its noise, up to which the vehicle may stand
 IN_RANGE = 0.995  # Share of its range above which a reading counts as saturated
-AS_THEY_ARE = (
-    *("rate", "gap", "gravity", "slip", "slip_length", "lasting_length", "slip_arm", "still_speed", "align"),
-    *("distrust_after", "recover_after", "missing_after"),
-)
-"""Settings that the kernels take unchanged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,4 +175,4 @@ class FusionSettings:
                 ]
             ),
             "yaw": yaw,
-        } | {name: getattr(self, name) for name in AS_THEY_ARE}
+        } | {name: getattr(self, name) for name in ("slip", *kernels.AS_GIVEN)}

@@ -6,32 +6,12 @@ dynamics, to first order and without the noise in between: accurate enough over 
 """
 
 from grouser._compile.jit import kernel
-from grouser._kernels.fusion.memory import (
-    ACCELERATION_BIAS,
-    CLONE,
-    CORE,
-    GYRO_BIAS,
-    MOTION,
-    POSITION,
-    ROTATION,
-    SAME_TIME,
-    VELOCITY,
-)
+from grouser._kernels import rotation
+from grouser._kernels.arrays import fill
+from grouser._kernels.fusion import memory as at
+from grouser._kernels.fusion.memory import CLONE, CORE, SAME_TIME
 from grouser._kernels.fusion.update import drop_clone, sparse_product
-from grouser._kernels.rotation import (
-    add,
-    column,
-    conjugate,
-    cross,
-    exponential,
-    matrix,
-    product,
-    put,
-    put_quaternion,
-    rotate,
-    rotate_back,
-    scale,
-)
+from grouser._kernels.rotation import add, product, put, put_quaternion, rotate, rotate_back, scale
 
 
 @kernel
@@ -41,7 +21,7 @@ def remember(m):
     c = m.correction
     row = m.past[m.counts.next_past]
     row.time = m.clock.now
-    put_quaternion(product(conjugate(c.quaternion), x.quaternion), row.quaternion)
+    put_quaternion(product(rotation.conjugate(c.quaternion), x.quaternion), row.quaternion)
     put(rotate_back(c.quaternion, add(x.velocity, -1.0, c.velocity)), row.velocity, 0)
     put(rotate_back(c.quaternion, add(x.position, -1.0, c.position)), row.position, 0)
     put(m.imu.now, row.gyro, 0)
@@ -69,7 +49,7 @@ def recall(m, time):
         row = m.past[(m.counts.next_past - back + m.past.size) % m.past.size]
         if row.time <= time + SAME_TIME:
             ahead = max(time - row.time, 0.0)
-            turn = exponential(scale(ahead, add(row.gyro, -1.0, x.gyro_bias)))
+            turn = rotation.exponential(scale(ahead, add(row.gyro, -1.0, x.gyro_bias)))
             put_quaternion(product(product(c.quaternion, row.quaternion), turn), then.quaternion)
             put(add(rotate(c.quaternion, row.velocity), 1.0, c.velocity), then.velocity, 0)
             position = add(rotate(c.quaternion, row.position), 1.0, c.position)
@@ -120,7 +100,7 @@ def clone_rows(m, n):
     for i in range(CLONE):
         for j in range(CLONE):
             total = 0.0
-            for k in range(MOTION):
+            for k in range(at.MOTION):
                 total += P[n + i, k] * J[j, k]
             P[n + i, n + j] = total
 
@@ -134,22 +114,17 @@ def past_jacobian(m, delay):
     """
     J = m.J
     R = m.R
-    matrix(m.then.quaternion, R)
-    for i in range(CLONE):
-        for k in range(MOTION):
-            J[i, k] = 0.0
+    rotation.matrix(m.then.quaternion, R)
+    fill(J[:CLONE], 0.0)
     half = 0.5 * delay * delay
     for i in range(3):
-        J[i, ROTATION + i] = 1.0
-        J[3 + i, POSITION + i] = 1.0
-        J[3 + i, VELOCITY + i] = -delay
-        axis = column(R, i)
-        swing = cross(m.then.position, axis)
+        J[i, at.ROTATION + i] = 1.0
+        J[3 + i, at.POSITION + i] = 1.0
+        J[3 + i, at.VELOCITY + i] = -delay
+        swing = rotation.cross(m.then.position, rotation.column(R, i))
         for j in range(3):
-            J[j, GYRO_BIAS + i] = delay * R[j, i]
-            J[3 + j, ACCELERATION_BIAS + i] = -half * R[j, i]
-        J[3, GYRO_BIAS + i] = delay * swing[0]
-        J[4, GYRO_BIAS + i] = delay * swing[1]
-        J[5, GYRO_BIAS + i] = delay * swing[2]
-    J[3, ROTATION + 1] = half * m.settings.gravity
-    J[4, ROTATION] = -half * m.settings.gravity
+            J[j, at.GYRO_BIAS + i] = delay * R[j, i]
+            J[3 + j, at.GYRO_BIAS + i] = delay * swing[j]
+            J[3 + j, at.ACCELERATION_BIAS + i] = -half * R[j, i]
+    J[3, at.ROTATION + 1] = half * m.settings.gravity
+    J[4, at.ROTATION] = -half * m.settings.gravity

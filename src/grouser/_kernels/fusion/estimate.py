@@ -1,6 +1,7 @@
 """The estimate of the fusion filter at the body's origin, with covariances in body axes."""
 
 from grouser._compile.jit import kernel
+from grouser._kernels.arrays import fill
 from grouser._kernels.fusion.memory import GYRO_BIAS, LASTING, MOTION, POSITION, ROTATION, SLIP, VELOCITY
 from grouser._kernels.fusion.update import sparse_product
 from grouser._kernels.rotation import add, column, cross, matrix, put, put_quaternion, rotate, rotate_back, skew
@@ -44,9 +45,9 @@ def body_jacobian(m, body):
     J = m.J
     R = m.R
     matrix(body.quaternion, R)
-    for i in range(MOTION):
-        for j in range(MOTION):
-            J[i, j] = 1.0 if i == j and i >= GYRO_BIAS else 0.0
+    fill(J, 0.0)
+    for i in range(GYRO_BIAS, MOTION):
+        J[i, i] = 1.0
     for i in range(3):
         axis = column(R, i)
         put(axis, J[ROTATION + i], ROTATION)
@@ -61,9 +62,7 @@ def body_jacobian(m, body):
 def twist_jacobian(m, twist):
     """m.J (6, 15) ← ∂(ω, v in body axes)/∂(error of the origin): δω = −δb_g; v = Rᵀ v_world, so δv = ν + v × θ."""
     J = m.J
-    for i in range(6):
-        for j in range(MOTION):
-            J[i, j] = 0.0
+    fill(J[:6], 0.0)
     for i in range(3):
         J[i, GYRO_BIAS + i] = -1.0
         J[3 + i, VELOCITY + i] = 1.0

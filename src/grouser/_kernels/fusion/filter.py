@@ -104,7 +104,12 @@ def admit_sample(m, event):
     clock.newest = event.time
     if clock.now - clock.rolling_time > STALE:
         clock.rolling_speed = 0.0
-    count_missing(m, event.time)
+    # Every time without wheels or poses counts when it begins.
+    limit = m.settings.missing_after
+    if clock.now <= clock.wheels + limit < event.time:
+        m.faults.wheels_missing += 1
+    if clock.now <= clock.poses + limit < event.time:
+        m.faults.poses_missing += 1
     return True
 
 
@@ -168,14 +173,3 @@ def advance(m, to):
         imu.now[i] = there
     predict(m, to - now)
     m.clock.now = to
-
-
-@kernel
-def count_missing(m, time):
-    """Count the beginning of every time without wheels or without poses."""
-    now = m.clock.now
-    limit = m.settings.missing_after
-    if now <= m.clock.wheels + limit < time:
-        m.faults.wheels_missing += 1
-    if now <= m.clock.poses + limit < time:
-        m.faults.poses_missing += 1

@@ -3,31 +3,26 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.fusion.memory import (
-    ACCELERATION_BIAS,
-    CLONE,
-    CORE,
-    GYRO_BIAS,
-    LASTING,
-    MOTION,
-    POSITION,
-    ROTATION,
-    SLIP,
-    VELOCITY,
-)
+from grouser._kernels.arrays import copy, fill
+from grouser._kernels.fusion import memory as at
+from grouser._kernels.fusion.memory import CLONE, CORE
 from grouser._kernels.rotation import add, exponential, left_jacobian, product, put, put_quaternion, rotate, vector
+
+
+@inlined
+def add_row(factor, row, n, out):
+    """out[:n] += factor row[:n]."""
+    for k in range(n):
+        out[k] += factor * row[k]
 
 
 @inlined
 def sparse_product(factors, P, n, out):
     """out[:n] ← factors P[:, :n] for a row of factors most of which are zero."""
-    for k in range(n):
-        out[k] = 0.0
-    for c in range(MOTION):
-        factor = factors[c]
-        if factor != 0.0:
-            for k in range(n):
-                out[k] += factor * P[c, k]
+    fill(out[:n], 0.0)
+    for c in range(at.MOTION):
+        if factors[c] != 0.0:
+            add_row(factors[c], P[c], n, out)
 
 
 @kernel
@@ -41,15 +36,10 @@ def innovate(m, rows, count):
     r = m.residual
     n = CORE + CLONE * m.counts.clones
     for j in range(rows):
-        row = m.gain[j]
-        for k in range(n):
-            row[k] = 0.0
+        fill(m.gain[j], 0.0)
         for c in range(count):
-            factor = m.H[j, c]
-            if factor != 0.0:
-                source = P[m.columns[c]]
-                for k in range(n):
-                    row[k] += factor * source[k]
+            if m.H[j, c] != 0.0:
+                add_row(m.H[j, c], P[m.columns[c]], n, m.gain[j])
     for i in range(rows):
         for j in range(i + 1):
             total = m.noise[i, j]
@@ -70,11 +60,8 @@ def innovate(m, rows, count):
                 S[i, i] = math.sqrt(total)
         row = m.gain[i]
         for j in range(i):
-            factor = S[i, j]
-            r[i] -= factor * r[j]
-            other = m.gain[j]
-            for k in range(n):
-                row[k] -= factor * other[k]
+            r[i] -= S[i, j] * r[j]
+            add_row(-S[i, j], m.gain[j], n, row)
         inverse = 1.0 / S[i, i]
         r[i] *= inverse
         for k in range(n):
@@ -89,39 +76,32 @@ def commit(m, rows):
     P = m.covariance
     n = CORE + CLONE * m.counts.clones
     change = m.change
-    for k in range(n):
-        change[k] = 0.0
+    fill(change, 0.0)
     for j in range(rows):
         row = m.gain[j]
-        factor = m.residual[j]
-        for k in range(n):
-            change[k] += factor * row[k]
+        add_row(m.residual[j], row, n, change)
         for i in range(n):
-            target = P[i]
-            size = row[i]
-            for k in range(n):
-                target[k] -= size * row[k]
+            add_row(-row[i], row, n, P[i])
     x = m.state
     correct(x.quaternion, x.velocity, x.position, change)
     correct(m.correction.quaternion, m.correction.velocity, m.correction.position, change)
     for i in range(3):
-        x.gyro_bias[i] += change[GYRO_BIAS + i]
-        x.acceleration_bias[i] += change[ACCELERATION_BIAS + i]
-        x.slip[i] += change[SLIP + i]
-        x.lasting[i] += change[LASTING + i]
+        x.gyro_bias[i] += change[at.GYRO_BIAS + i]
+        x.acceleration_bias[i] += change[at.ACCELERATION_BIAS + i]
+        x.slip[i] += change[at.SLIP + i]
+        x.lasting[i] += change[at.LASTING + i]
     for c in range(m.counts.clones):
-        at = CORE + CLONE * c
-        theta = vector(change, at)
-        shift(m.clones[c].position, theta, vector(change, at + 3))
+        theta = vector(change, CORE + CLONE * c)
+        shift(m.clones[c].position, theta, vector(change, CORE + CLONE * c + 3))
         turn(m.clones[c].quaternion, theta)
 
 
 @kernel
 def correct(quaternion, velocity, position, change):
     """χ ← Exp(ξ) χ of χ = (R, v, p)."""
-    theta = vector(change, ROTATION)
-    shift(velocity, theta, vector(change, VELOCITY))
-    shift(position, theta, vector(change, POSITION))
+    theta = vector(change, at.ROTATION)
+    shift(velocity, theta, vector(change, at.VELOCITY))
+    shift(position, theta, vector(change, at.POSITION))
     turn(quaternion, theta)
 
 
@@ -151,14 +131,12 @@ def drop_clone(m, index):
     P = m.covariance
     counts = m.counts
     n = CORE + CLONE * counts.clones
-    at = CORE + CLONE * index
+    first = CORE + CLONE * index
     for i in range(n):
-        row = P[i]
-        for k in range(at, n - CLONE):
-            row[k] = row[k + CLONE]
-    for i in range(at, n - CLONE):
-        for k in range(n):
-            P[i, k] = P[i + CLONE, k]
+        for k in range(first, n - CLONE):
+            P[i, k] = P[i, k + CLONE]
+    for i in range(first, n - CLONE):
+        copy(P[i + CLONE], P[i])
     for c in range(index, counts.clones - 1):
         m.clones[c] = m.clones[c + 1]
     counts.clones -= 1

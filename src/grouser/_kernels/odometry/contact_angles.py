@@ -3,6 +3,7 @@
 import math
 
 from grouser._compile.jit import entry, inlined, kernel
+from grouser._kernels.arrays import copy, fill
 from grouser._kernels.least_squares import cholesky_solve, solve_again
 from grouser._kernels.odometry.contact_rows import hub_jacobians, step_equations
 from grouser._kernels.vehicles.frames import pose_frames
@@ -24,8 +25,7 @@ def solve_contact_angles(f):
     n = f.sample.unknown
     nw = f.psi.size
     squares = 0.0
-    for w in range(nw):
-        f.found_psi[w] = f.mean[w]
+    copy(f.mean, f.found_psi)
     for _ in range(ITERATIONS):
         squares = step_equations(f)
         if not cholesky_solve(f.M, n + nw, 0.0, 0.0, f.g):
@@ -92,11 +92,11 @@ def contact_weights(f):
 def remember(f):
     """Prior from the memory: mean ψ and the inverse of P; False if P is not positive definite."""
     nw = f.psi.size
+    copy(f.psi, f.mean)
+    fill(f.prior, 0.0)
     for a in range(nw):
-        f.mean[a] = f.psi[a]
-        for b in range(nw):
-            f.M[a, b] = f.P[a, b]
-            f.prior[a, b] = 1.0 if a == b else 0.0
+        f.prior[a, a] = 1.0
+        copy(f.P[a], f.M[a, :nw])
     if not cholesky_solve(f.M, nw, 0.0, 0.0, f.prior[0]):
         return False
     for a in range(1, nw):
@@ -107,10 +107,10 @@ def remember(f):
 @kernel
 def forget(f):
     """Prior of a ground that is not known."""
+    fill(f.mean, 0.0)
+    fill(f.prior, 0.0)
     for a in range(f.psi.size):
-        f.mean[a] = 0.0
-        for b in range(f.psi.size):
-            f.prior[a, b] = 1.0 / f.noise.spread**2 if a == b else 0.0
+        f.prior[a, a] = 1.0 / f.noise.spread**2
 
 
 @kernel
@@ -119,15 +119,13 @@ def accept(f):
     n = f.sample.unknown
     nw = f.psi.size
     for a in range(nw):
-        for i in range(n + nw):
-            f.g[i] = 1.0 if i == n + a else 0.0
+        fill(f.g, 0.0)
+        f.g[n + a] = 1.0
         solve_again(f.M, n + nw, f.g)
-        for b in range(nw):
-            f.prior[a, b] = f.g[n + b]
-    for i in range(f.v.size):
-        f.v[i] = f.found_v[i]
+        copy(f.g[n:], f.prior[a])
+    copy(f.found_v, f.v)
+    copy(f.found_psi, f.psi)
     for w in range(nw):
-        f.psi[w] = f.found_psi[w]
         f.carrier_rate[w] = 0.0
         for k in range(f.v.size):
             if k != 5 + f.vehicle.wheel[w]:
@@ -143,9 +141,9 @@ def update_contact_angles(f):
     nw = f.psi.size
     rim_speeds(f.vehicle, f.rates, f.rim)
     fade(f)
+    fill(f.valid, 0)
     fastest = 0.0
     for w in range(nw):
-        f.valid[w] = 0
         fastest = max(fastest, f.rim[w])
     if fastest < SLOWEST or f.sample.turns == 0:
         return

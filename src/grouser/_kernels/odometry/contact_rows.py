@@ -8,6 +8,7 @@ import math
 
 from grouser._compile.jit import inlined, kernel
 from grouser._compile.struct import Struct, array, indices, record, record_type, struct
+from grouser._kernels.arrays import fill
 from grouser._kernels.kinematics.jacobian import point_jacobian
 from grouser._kernels.least_squares import normal_equations
 from grouser._kernels.scratch import Scratch
@@ -142,9 +143,7 @@ def fill_rows(f):
     n = f.sample.unknown
     nw = f.psi.size
     v = f.found_v
-    for i in range(n + nw):
-        for r in range(f.b.size):
-            f.B[i, r] = 0.0
+    fill(f.B, 0.0)
     for w in range(nw):
         contact_rows(f, w, 3 * w)
     at = 3 * nw

@@ -3,10 +3,11 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import fill
 from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, FAULT_GYRO, FAULT_UNOBSERVED, LARGEST
 from grouser._kernels.odometry.velocity import constraint_twist, factorise, find_contact_frames, moved_twist
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
-from grouser._kernels.rotation import set_attitude
+from grouser._kernels.rotation import put, set_attitude
 
 SLOWEST = 0.05  # Speed below which slip is not put in relation to it [m/s]
 STEP = 1e-4  # Of the differences that propagate noise of angles [rad]
@@ -58,8 +59,7 @@ def outside_share(store, normal_rows, level):
             else:
                 N[i, j] = total / N[j, j]
     share = store.work.share
-    for i in range(6):
-        share[i] = 0.0
+    fill(share, 0.0)
     y = s.x
     for c in range(n):
         if s.pivot[c] >= 6:
@@ -81,8 +81,8 @@ def observe(store, inside, rank, out):
     share = store.work.share
     known = settings.contacts_known == 1 and inside
     if settings.linear == 1:
+        fill(share, 0.0)
         for i in range(6):
-            share[i] = 0.0
             out.observed[i] = 1.0 if 2 <= i <= 4 else 0.0
         return
     outside_share(store, known, not known)
@@ -94,22 +94,18 @@ def observe(store, inside, rank, out):
     if rank < store.model.counts[1]:
         outside_share(store, True, False)
     else:
-        for i in range(6):
-            share[i] = 0.0
+        fill(share, 0.0)
 
 
 @kernel
 def determine_nothing(work, out):
     """Velocity of a sample whose wheels do not suffice."""
-    for i in range(6):
-        work.odometry[i] = 0.0
-        work.twist[i] = 0.0
-        work.share[i] = 1.0
-        out.observed[i] = 0.0
-        work.lean[0, i] = 0.0
-        work.lean[1, i] = 0.0
-        for k in range(6):
-            work.covariance[i, k] = 0.0
+    fill(work.odometry, 0.0)
+    fill(work.twist, 0.0)
+    fill(work.share, 1.0)
+    fill(out.observed, 0.0)
+    fill(work.lean, 0.0)
+    fill(work.covariance, 0.0)
 
 
 @inlined
@@ -132,9 +128,7 @@ def sample_covariance(store, factorised):
     settings = store.settings
     work = store.work
     given = store.given
-    for i in range(6):
-        for k in range(6):
-            work.covariance[i, k] = 0.0
+    fill(work.covariance, 0.0)
     for k in range(model.counts[0]):
         j = model.known[k] - 6
         if j < 0 or store.joints[j].rate_variance == 0.0:
@@ -224,11 +218,10 @@ def lean_slopes(store, factorised):
     """
     work = store.work
     R_world_body = store.s.R_world_body
+    fill(work.lean, 0.0)
+    if store.settings.linear == 0 and store.model.slip_mode == 0:
+        return
     for k in range(2):
-        for i in range(6):
-            work.lean[k, i] = 0.0
-        if store.settings.linear == 0 and store.model.slip_mode == 0:
-            continue
         work.attitude[k] += STEP
         set_attitude(work.quaternion, work.attitude[0], work.attitude[1], 0.0)
         rotation_of_quaternion(work.quaternion, R_world_body)
@@ -275,14 +268,11 @@ def take_gyro(store, sense):
     for i in range(3):
         if not (abs(sense.gyro[i]) < LARGEST):
             return FAULT_GYRO
+    put(sense.gyro, work.twist, 0)
     for i in range(3):
-        work.twist[i] = sense.gyro[i]
-        for k in range(2):
-            work.lean[k, i] = 0.0
-        for k in range(6):
-            work.covariance[i, k] = 0.0
-            work.covariance[k, i] = 0.0
-    for i in range(3):
+        fill(work.lean[:, i], 0.0)
+        fill(work.covariance[i], 0.0)
+        fill(work.covariance[:, i], 0.0)
         work.covariance[i, i] = store.settings.gyro_variance
     store.memory.gyro = 1
     return 0

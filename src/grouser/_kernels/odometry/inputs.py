@@ -3,18 +3,9 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.odometry.state import (
-    CONTACTS_BELOW_ARMS,
-    FAULT_ANGLE,
-    FAULT_ATTITUDE,
-    FAULT_CLOCK,
-    FAULT_GAP,
-    FAULT_RATE,
-    FAULT_STOP,
-    FAULT_TIME,
-    LARGEST,
-    LATEST,
-)
+from grouser._kernels.arrays import copy, fill
+from grouser._kernels.odometry import state
+from grouser._kernels.odometry.state import LARGEST, LATEST
 
 LATE_MOST = 10  # Late samples in a row after which the clock itself is taken to have been set back
 UPRIGHT = 0.02  # Cosine of pitch below which roll and yaw are the same turn: such an attitude cannot be used
@@ -25,16 +16,16 @@ UNSEEN_ANGLE = 0.5  # How fast a joint that is not seen may turn, one sigma [rad
 def check_time(settings, memory, t):
     """Fault bits of a time stamp; FAULT_TIME alone means that the sample is to be ignored."""
     if memory.started == 0:
-        return 0 if abs(t) < LATEST else FAULT_TIME
+        return 0 if abs(t) < LATEST else state.FAULT_TIME
     if not (memory.time < t < LATEST):
         memory.late += 1
         memory.lost = 1
         if memory.late > LATE_MOST and abs(t) < LATEST:
             memory.late = 0
-            return FAULT_TIME | FAULT_CLOCK
-        return FAULT_TIME
+            return state.FAULT_TIME | state.FAULT_CLOCK
+        return state.FAULT_TIME
     memory.late = 0
-    return FAULT_GAP if t - memory.time > settings.gap else 0
+    return state.FAULT_GAP if t - memory.time > settings.gap else 0
 
 
 @inlined
@@ -49,15 +40,13 @@ def check_angle(joint, angle, t):
         joint.angle_wanted = 1
         if excess > 0.0:
             joint.fault_sigma = excess
-            return angle, FAULT_STOP
+            return angle, state.FAULT_STOP
         return angle, 0
     if joint.angle_wanted == 0:
         return joint.last_angle, 0
-    since = 1.0
-    if not math.isnan(joint.angle_seen):
-        since = min(max(t - joint.angle_seen, 0.0), 1.0)
-    joint.fault_sigma = UNSEEN_ANGLE * since
-    return joint.last_angle, FAULT_ANGLE
+    unseen = 1.0 if math.isnan(joint.angle_seen) else min(max(t - joint.angle_seen, 0.0), 1.0)
+    joint.fault_sigma = UNSEEN_ANGLE * unseen
+    return joint.last_angle, state.FAULT_ANGLE
 
 
 @kernel
@@ -71,7 +60,7 @@ def check_joints(store, rates, angles, t, out):
         if abs(rates[j]) < LARGEST:
             joint.rate_wanted = 1
         elif joint.rate_wanted == 1:
-            faults |= FAULT_RATE
+            faults |= state.FAULT_RATE
             if out.rate_joint < 0:
                 out.rate_joint = j
         angle, bad = check_angle(joint, angles[j], t)
@@ -82,7 +71,7 @@ def check_joints(store, rates, angles, t, out):
         if store.settings.planar == 1 and joint.held == 1:
             angle = joint.rest
         store.q[7 + j] = angle
-    if store.settings.contacts == CONTACTS_BELOW_ARMS:
+    if store.settings.contacts == state.CONTACTS_BELOW_ARMS:
         for w in range(store.contact.size):
             below = 0.0  # an arm that swings nose down has its contact ahead
             for j in range(rates.size):
@@ -98,10 +87,8 @@ def check_attitude(settings, memory, sense, attitude):
     fault = 0
     sigma = settings.attitude_sigma
     ever = memory.attitude_seen != -math.inf
-    roll = sense.attitude[0]
-    pitch = sense.attitude[1]
-    good = sense.attitude_given == 1 and abs(roll) < 100.0 and abs(pitch) < 100.0
-    if good and abs(math.cos(pitch)) > UPRIGHT:
+    good = sense.attitude_given == 1 and abs(sense.attitude[0]) < 100.0 and abs(sense.attitude[1]) < 100.0
+    if good and abs(math.cos(sense.attitude[1])) > UPRIGHT:
         for i in range(2):
             attitude[i] = sense.attitude[i]
             if ever:  # angles continue past half a turn, so that means of neighbours are between them
@@ -111,14 +98,12 @@ def check_attitude(settings, memory, sense, attitude):
     else:
         # No angle is a fault only after one was given.
         if ever or sense.attitude_given == 1:
-            fault = FAULT_ATTITUDE
+            fault = state.FAULT_ATTITUDE
             since = min(t - memory.attitude_seen, 3.0) if ever else 1.0
             sigma = math.hypot(sigma, settings.attitude_drift * since)
-        attitude[0] = memory.attitude[0]
-        attitude[1] = memory.attitude[1]
+        copy(memory.attitude, attitude)
     if settings.planar == 1:
-        attitude[0] = 0.0
-        attitude[1] = 0.0
+        fill(attitude, 0.0)
         fault = 0
     memory.attitude_sigma = sigma
     return fault

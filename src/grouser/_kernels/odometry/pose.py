@@ -6,9 +6,10 @@ Roll and pitch are measured, yaw and position integrate, as in the prediction of
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import copy, fill
 from grouser._kernels.motion import arc as step
+from grouser._kernels.rotation import add, put, set_attitude
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
-from grouser._kernels.rotation import set_attitude
 
 
 @inlined
@@ -55,9 +56,7 @@ def carry_covariance(store, intensity, h):
             q = white * (memory.covariance[i, j] + work.covariance[i, j]) + noisy * settings.noise[i, j]
             if q != 0.0:
                 step.add_outer(P, q, gain[i], gain[j])
-    for k in range(2):
-        for a in range(4):
-            memory.cross[k, a] = 0.0
+    fill(memory.cross, 0.0)
     sigma = memory.attitude_sigma
     if sigma > 0.0 and h > 0.0:
         step.attitude_gain(arc, h, gain[6], gain[7])
@@ -80,25 +79,15 @@ def carry_covariance(store, intensity, h):
 
 
 @kernel
-def enlarge(P, acceleration, gap):
-    """Covariance of a gap [s]: with both end velocities known the way is off by at most a h²/4, uniformly."""
-    off = acceleration * gap * gap / (4.0 * math.sqrt(3.0))
-    for i in range(4):
-        P[i, i] += off * off
-
-
-@kernel
 def write_pose(store, out):
     """Take the step in store.arc and write the pose and its covariance into out."""
     memory = store.memory
     work = store.work
-    for i in range(3):
-        memory.position[i] += store.arc.step[i]
-        out.position[i] = memory.position[i]
+    put(add(memory.position, 1.0, store.arc.step), memory.position, 0)
+    copy(memory.position, out.position)
     memory.yaw += store.arc.step[3]
     out.yaw = memory.yaw
-    out.attitude[0] = work.attitude[0]
-    out.attitude[1] = work.attitude[1]
+    copy(work.attitude, out.attitude)
     set_attitude(out.quaternion, work.attitude[0], work.attitude[1], memory.yaw)
     R = store.s.R_world_body
     rotation_of_quaternion(out.quaternion, R)
@@ -154,11 +143,10 @@ def keep_sample(store, intensity, time, out):
             memory.covariance[i, j] = work.covariance[i, j]
         for k in range(2):
             memory.lean[k, i] = work.lean[k, i]
-        out.odometry_twist[i] = work.odometry[i]
-        out.twist[i] = work.twist[i]
-        memory.twist[i] = work.twist[i]
-    memory.attitude[0] = work.attitude[0]
-    memory.attitude[1] = work.attitude[1]
+    copy(work.odometry, out.odometry_twist)
+    copy(work.twist, out.twist)
+    copy(work.twist, memory.twist)
+    copy(work.attitude, memory.attitude)
     memory.intensity = intensity
     memory.time = time
     memory.started = 1

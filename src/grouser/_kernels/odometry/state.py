@@ -1,11 +1,9 @@
 """State of streaming odometry: records with named fields, all behind one address, so that an update costs one call."""
 
-import numpy as np
-
 from grouser._compile.struct import Struct, array, indices, record, record_type, struct
 from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.motion.arc import Arc
-from grouser._kernels.scratch import Scratch, make_scratch
+from grouser._kernels.scratch import Scratch
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
@@ -152,26 +150,3 @@ class Samples(Struct):
     last = record(ESTIMATE)  # the estimate before, and the last one after
     out = record(ESTIMATE, "kept")  # estimates; may have no rows
     faults = indices("n")
-
-
-def make_store(vehicle, model, ground, settings, joints, memory, contact, arms):
-    """A store with room of its own around what the caller keeps."""
-    nv = 5 + len(vehicle.parent)
-    none = np.zeros(nv, dtype=np.int64)
-    return OdometryStore(
-        vehicle=vehicle,
-        model=model.replace(known=none, unknown=none.copy(), counts=np.zeros(2, dtype=np.int64)),
-        ground=ground,
-        s=make_scratch(vehicle),
-        arc=Arc.zeros(),
-        settings=settings,
-        joints=joints,
-        memory=memory,
-        work=np.zeros((), WORK),
-        contact=contact,
-        arms=arms,
-        linear=np.zeros((6, nv - 6)),
-        q=np.zeros(nv + 1),
-        given=np.zeros(nv),
-        shares=np.zeros((nv, nv)),
-    )

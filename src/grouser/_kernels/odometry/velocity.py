@@ -3,6 +3,7 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import copy, fill
 from grouser._kernels.constants import GRAVITY
 from grouser._kernels.contact.geometry import contacts_at, find_contacts
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
@@ -89,14 +90,11 @@ def constraint_twist(store, factorised, odometry, twist):
     """
     s = store.s
     model = store.model
-    for i in range(store.given.size):
-        s.v[i] = store.given[i]
-    for r in range(s.rhs.size):
-        s.rhs[r] = 0.0
+    copy(store.given, s.v)
+    fill(s.rhs, 0.0)
     rank = solve_rows(store, factorised)
-    for i in range(6):
-        odometry[i] = s.v[i]
-        twist[i] = s.v[i]
+    copy(s.v, odometry)
+    copy(s.v, twist)
     if model.slip_mode != 0:
         body_slip(store.vehicle, model, s)
         if model.slip_mode == SLIP_ON_BODY:
@@ -108,8 +106,7 @@ def constraint_twist(store, factorised, odometry, twist):
                     for i in range(6):
                         s.rhs[r] += s.A[r, i] * s.slip_out[i]
             solve_rows(store, factorised)
-            for i in range(6):
-                twist[i] = s.v[i]
+            copy(s.v, twist)
     return rank
 
 
@@ -121,15 +118,13 @@ def linear_twist(store, odometry, twist):
         for j in range(store.given.size - 6):
             total += store.linear[i, j] * store.given[6 + j]
         odometry[i] = total
-        twist[i] = total
+    copy(odometry, twist)
     a = store.settings.surface
     roll = store.work.attitude[0]
     pitch = store.work.attitude[1]
     v = odometry[3]
     w = odometry[2]
-    g = GRAVITY
-    if store.settings.gravity_by_distance == 1:
-        g *= store.work.speed
+    g = GRAVITY * (store.work.speed if store.settings.gravity_by_distance == 1 else 1.0)
     gx = g * math.sin(pitch)
     gy = -g * math.cos(pitch) * math.sin(roll)
     twist[3] += a[0] * v + a[1] * abs(w) + a[2] * v * abs(w) + a[3] * gx
@@ -155,8 +150,7 @@ def sample_twist(store, h):
     """
     work = store.work
     q = store.q
-    for i in range(6):
-        work.twist[i] = store.memory.twist[i]
+    copy(store.memory.twist, work.twist)
     set_attitude(q, work.attitude[0], work.attitude[1], 0.0)
     if store.settings.linear == 1:
         linear_twist(store, work.odometry, work.twist)
