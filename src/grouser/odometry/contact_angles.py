@@ -48,11 +48,9 @@ def pair_angles(
     without pitch rate the triangle is a point or a line: nothing is determined, and both angles are zero. Speeds that
     close no triangle mean slip.
     """
-    v_r, v_f, rate = (
-        check.number(value, name)
-        for value, name in ((speed_rear, "speed_rear"), (speed_front, "speed_front"), (pitch_rate, "pitch_rate"))
-    )
-    dx, dz = check.number(ahead, "ahead"), check.number(above, "above")
+    given = {"speed_rear": speed_rear, "speed_front": speed_front, "pitch_rate": pitch_rate}
+    given |= {"ahead": ahead, "above": above}
+    v_r, v_f, rate, dx, dz = (check.number(value, name) for name, value in given.items())
     base = math.hypot(dx, dz)
     if base == 0.0:
         raise OdometryError("ahead, above: both wheels are in one place; contact angles need wheels that are apart")
@@ -195,9 +193,8 @@ class ContactAngleEstimator:
         """What is known about ω: rows (k, 3) and their values (k,), both in sigmas; k may be zero."""
         now = finite_row(attitude, "attitude", 2)
         turned = finite_row(gyro, "gyro", 3)
-        differences = False
+        differences = now is not None and self._attitude is not None and dt > 0.0
         if now is not None and self._attitude is not None and dt > 0.0:
-            differences = True
             share = -math.expm1(-dt / SMOOTHING)
             for k in range(2):
                 rate = _wrapped(float(now[k] - self._attitude[k])) / dt

@@ -101,12 +101,10 @@ class Encoders:
         if not math.isfinite(count):
             return
         if past:
-            gap = now - past[-1][0]
-            change = count - past[-1][1]
+            gap, change = now - past[-1][0], count - past[-1][1]
             if self._wrap is not None:
-                before = past[-1][1]
-                change = (count - before + 0.5 * self._wrap) % self._wrap - 0.5 * self._wrap
-                count = before + change  # unwrapped, so that differences over several samples are plain
+                change = (change + 0.5 * self._wrap) % self._wrap - 0.5 * self._wrap
+                count = past[-1][1] + change  # unwrapped, so that differences over several samples are plain
                 if gap * self._fastest >= 0.5 * self._wrap * self.step:
                     past.clear()  # it may have gone round once more: begin again
             if gap > self._longest or abs(change) * self.step > self._fastest * gap + self.step:
@@ -115,12 +113,10 @@ class Encoders:
             past.clear()
             count %= self._wrap
         past.append((now, count))
-        if len(past) < 2:
-            return
-        T = now - past[0][0]
-        rate[i] = (count - past[0][1]) * self.step / T
-        variance[i] = rate_variance(2.0 * math.pi / self.step, T)
-        period[i] = T
+        if len(past) > 1:
+            period[i] = now - past[0][0]
+            rate[i] = (count - past[0][1]) * self.step / period[i]
+            variance[i] = rate_variance(2.0 * math.pi / self.step, period[i])
 
     def _watch(self, dt: float, counts: FloatArray, rate: FloatArray, expected: FloatArray | None) -> None:
         """Count what each wheel should have turned since its encoder last moved: by command, and by the others."""
@@ -133,13 +129,12 @@ class Encoders:
                 continue
             others = np.abs(np.delete(rate, i))
             others = others[np.isfinite(others)]
-            commanded = math.nan if expected is None else expected[i]
-            if math.isfinite(commanded):
-                self._unmoved[0, i] += abs(commanded) * dt
+            if expected is not None and math.isfinite(expected[i]):
+                self._unmoved[0, i] += abs(expected[i]) * dt
             elif others.size:
                 self._unmoved[1, i] += float(np.median(others)) * dt
 
     @property
     def _frozen(self) -> BoolArray:
-        most = np.array([max(FROZEN_BY_COMMAND, 5.0 * self.step), max(FROZEN_BY_OTHERS, 5.0 * self.step)])
-        return np.asarray(np.any(self._unmoved > most[:, None], axis=0))
+        most = np.maximum([[FROZEN_BY_COMMAND], [FROZEN_BY_OTHERS]], 5.0 * self.step)
+        return np.asarray(np.any(self._unmoved > most, axis=0))

@@ -101,12 +101,7 @@ def _percent(part: float, whole: float) -> float | None:
 
 
 def judge(
-    run: LogOdometry,
-    log: Log,
-    sensor: Sensor,
-    *,
-    turns: LogOdometry | None = None,
-    progress: Progress | None = None,
+    run: LogOdometry, log: Log, sensor: Sensor, *, turns: LogOdometry | None = None, progress: Progress | None = None
 ) -> Judgement:
     """Compare odometry of a log with its poses, over the drive in which the vehicle went farthest.
 
@@ -144,16 +139,11 @@ def judge(
     C = growth.between(first, last, (noise[:-1], slopes[:-1]), (noise[1:], slopes[1:]))
     T = _about_z(-estimate[first, 3])
     return Judgement(
-        time=at,
-        estimate=aligned,
-        measured=measured,
-        covariance=covariance,
+        time=at, estimate=aligned, measured=measured, covariance=covariance, distance=distance, turning=turning,
         has_height=bool(np.ptp(measured[:, 2]) > 0.0),
-        distance=distance,
-        turning=turning,
         along=float(np.mean(_nees((aligned - measured)[every], covariance[every]))),
         stretches=_nees(motions[0] - motions[1], T @ C @ T.transpose(0, 2, 1)),
-    )
+    )  # fmt: skip
 
 
 def _nees(error: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -217,13 +207,11 @@ def _way(measured: FloatArray, reference: FloatArray, t: FloatArray, driven: Flo
         j = min(max(int(np.searchsorted(t, t[i] + CHORD)), i + 1), len(t) - 1)
         if t[j] - t[i] > HOLE:
             j = i + 1 if t[i + 1] - t[i] > HOLE else j - 1
+        x, y, z, yaw = measured[j] - measured[i]
+        way, turned = (math.hypot(x, y, z), abs(yaw)) if driven[j] > driven[i] else (0.0, 0.0)
         if t[j] - t[i] > HOLE:
-            distance += float(reference[j, 0] - reference[i, 0])
-            turning += float(reference[j, 1] - reference[i, 1])
-        elif driven[j] > driven[i]:
-            distance += float(np.linalg.norm(measured[j, :3] - measured[i, :3]))
-            turning += abs(float(measured[j, 3] - measured[i, 3]))
-        i = j
+            way, turned = reference[j] - reference[i]
+        distance, turning, i = distance + float(way), turning + float(turned), j
     return distance, turning
 
 
@@ -241,10 +229,8 @@ class _Growth:
     """Covariance of estimated less measured motion between two poses."""
 
     run: LogOdometry
-    body: IntArray
-    """Sample nearest to each pose, (m,)."""
-    estimate: FloatArray
-    """x, y, z, yaw of the sensor, (m, 4)."""
+    body: IntArray  # sample nearest to each pose, (m,)
+    estimate: FloatArray  # x, y, z, yaw of the sensor, (m, 4)
     sensor: Sensor
 
     def follow(

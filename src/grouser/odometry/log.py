@@ -71,14 +71,10 @@ SAME_GROUND = GroundSpread(speed=0.0, turn=0.0, drift=0.0)  # For a log of the d
 class Piece:
     """Consecutive samples of odometry along a log, with their covariance."""
 
-    first: int
-    """Number of the first sample in the log."""
-    values: np.ndarray = field(repr=False)
-    """Estimates of the odometry, structured array (k,); units as in `Estimate`."""
-    slopes: FloatArray = field(repr=False)
-    """∂(x, y, z, yaw)/∂parameters, (k, 4, np)."""
-    parameter_covariance: FloatArray = field(repr=False)
-    """(np, np)."""
+    first: int  # number of the first sample in the log
+    values: np.ndarray = field(repr=False)  # estimates, structured array (k,); units as in `Estimate`
+    slopes: FloatArray = field(repr=False)  # ∂(x, y, z, yaw)/∂parameters, (k, 4, np)
+    parameter_covariance: FloatArray = field(repr=False)  # (np, np)
 
     @cached_property
     def noise_covariance(self) -> FloatArray:
@@ -137,31 +133,22 @@ class LogOdometry:
     """Name and scale of those parameters that are the fit's, units as in `Fit`."""
     motion: MotionModel = field(repr=False)
     """The model whose parameters they are."""
+    position: FloatArray = field(init=False, repr=False)
+    """Position of the body, (n, 3) [m]."""
+    yaw: FloatArray = field(init=False, repr=False)
+    """Heading, full turns added up, (n,) [rad]."""
+    attitude: FloatArray = field(init=False, repr=False)
+    """Roll and pitch, (n, 2) [rad]."""
+    twist: FloatArray = field(init=False, repr=False)
+    """Velocity (ω, v) in body axes [rad/s, m/s], slip included, (n, 6)."""
+
+    def __post_init__(self) -> None:
+        self.__dict__.update({name: self.states[name] for name in KEPT[1:]})
 
     @property
     def time(self) -> FloatArray:
         """From the log's start [s], (n,)."""
         return self.source.log.elapsed
-
-    @property
-    def position(self) -> FloatArray:
-        """Position of the body, (n, 3) [m]."""
-        return self._states("position")
-
-    @property
-    def yaw(self) -> FloatArray:
-        """Heading, full turns added up, (n,) [rad]."""
-        return self._states("yaw")
-
-    @property
-    def attitude(self) -> FloatArray:
-        """Roll and pitch, (n, 2) [rad]."""
-        return self._states("attitude")
-
-    @property
-    def twist(self) -> FloatArray:
-        """Velocity (ω, v) in body axes [rad/s, m/s], slip included, (n, 6)."""
-        return self._states("twist")
 
     @cached_property
     def quaternion(self) -> FloatArray:
@@ -238,13 +225,9 @@ class LogOdometry:
 
     def _values(self, first: int, end: int) -> Iterator[tuple[int, np.ndarray]]:
         """Number of the first and all estimates of each piece: those that were kept, or run again."""
-        if self.states.dtype != ESTIMATE:
-            yield from self.source.run(first, end, FaultCounts.silent())
-            return
-        for low, high in windows(len(self.drive)):
-            low, high = max(low, first), min(high, end)
-            if low < high:
-                yield low, self.states[low:high]
+        if self.states.dtype == ESTIMATE:
+            return ((low, self.states[low:high]) for low, high in windows(first, end))
+        return self.source.run(first, end, FaultCounts.silent())
 
     def _velocity_slopes(self, start: int, twist: FloatArray) -> FloatArray:
         """∂(ω, v)/∂parameters at the samples of a piece, (k, 6, np)."""
@@ -253,9 +236,8 @@ class LogOdometry:
         low = start - start % log_source.WINDOW
         inside = slice(start - low, start - low + len(twist))
         if self.fitted:
-            inputs = inputs_between(
-                self.source.log, self.motion.vehicle, low, min(low + log_source.WINDOW, len(self.drive))
-            )
+            high = min(low + log_source.WINDOW, len(self.drive))
+            inputs = inputs_between(self.source.log, self.motion.vehicle, low, high)
             for k, (name, scale) in enumerate(self.fitted):
                 S[:, :, k] = velocity_slope(self.motion, name, scale, inputs)[inside]
         ahead, turning, pull = S[:, :, len(self.fitted) : len(self.fitted) + 3].transpose(2, 0, 1)
@@ -268,9 +250,6 @@ class LogOdometry:
             S[:, :3, -1] = twist[:, :3]  # scale
         S[self.rest[start : start + len(twist)]] = 0.0
         return S
-
-    def _states(self, name: str) -> FloatArray:
-        return np.asarray(self.states[name])
 
     def _gathered(self, name: str) -> FloatArray:
         return np.concatenate([values[name] for _, values in self._values(0, len(self.drive))])
@@ -330,7 +309,7 @@ def odometry_of(
 def _turn_rate(law: object, log: Log) -> FloatArray:
     """About the body's z axis by the wheels, (n,) [rad/s]."""
     assert isinstance(law, (Kinematics, VelocityModel))
-    parts = [twists(law, inputs_between(log, law.vehicle, low, high))[:, 2] for low, high in windows(len(log))]
+    parts = [twists(law, inputs_between(log, law.vehicle, low, high))[:, 2] for low, high in windows(0, len(log))]
     return np.concatenate(parts)
 
 
@@ -369,8 +348,7 @@ def _parameters(
     sigmas = {"ground.speed": ground.speed, "ground.turn": ground.turn, "ground.drift": ground.drift}
     if signal is not None:
         sigmas |= {"gyro.bias": signal.bias_sigma, "gyro.scale": SCALE}
-    n, count = len(fitted), len(fitted) + len(sigmas)
-    C = np.zeros((count, count))
+    n = len(fitted)
+    C = np.diag(np.append(np.zeros(n), np.square(list(sigmas.values()))))
     C[:n, :n] = covariance
-    C[range(n, count), range(n, count)] = np.square(list(sigmas.values()))
     return fitted, (*(name for name, _ in fitted), *sigmas), C

@@ -88,8 +88,7 @@ class MotorSlipDetector:
         sample = np.stack([sense * (rate - commanded), used])
         dt = 0.0 if self._time is None else now - self._time
         if self._time is not None and dt <= 0.0:
-            none = np.zeros(self.n, dtype=bool)
-            return MotorSlip(none, none, np.zeros(self.n), np.zeros(self.n), self._ready)
+            return MotorSlip(*np.zeros((2, self.n), bool), *np.zeros((2, self.n)), self._ready)
         self._time = now
         good = np.isfinite(sample).all(axis=0)
         deviation = sample - self._mean
@@ -107,10 +106,7 @@ class MotorSlipDetector:
         self._mean[:, new] = sample[:, new]
         old = use & ~new
         self._seen[use] += dt
-        if not old.any():
-            return
-        share = -math.expm1(-dt / self._memory)
-        g = np.maximum(share, dt / np.maximum(self._seen[old], dt))
+        g = np.maximum(-math.expm1(-dt / self._memory), dt / np.maximum(self._seen[old], dt))
         self._mean[:, old] += g * deviation[:, old]
         self._variance[:, old] = (1.0 - g) * (self._variance[:, old] + g * deviation[:, old] ** 2)
 
@@ -160,7 +156,7 @@ class PassiveWheelSlip:
         self._before = np.full(n, np.nan)  # of all wheels when one was switched off
         self._off: int | None = None
         self._since = 0.0
-        self._sum, self._middle, self._count = 0.0, 0.0, 0
+        self._free = np.zeros(3)  # sums of time and rate of the wheel that is off, and of samples
         self._time: float | None = None
         self._two: list[tuple[float, float]] = []  # the last two measurements (time, slip)
 
@@ -187,18 +183,14 @@ class PassiveWheelSlip:
             return None
         dt = 0.0 if self._time is None else now - self._time
         self._time = now
-        found = self._finish() if off != self._off else None
-        if off is not None and off != self._off:
-            self._since = now
-            self._sum, self._middle, self._count = 0.0, 0.0, 0
-            self._before = self._driven.copy()
-        self._off = off
-        if off is not None and now - self._since >= self._settle - 1e-9 and math.isfinite(rate[off]):
-            self._sum += float(rate[off])
-            self._middle += now
-            self._count += 1
+        found = None
+        if off != self._off:
+            found, self._off = self._finish(), off
+            self._since, self._before, self._free = now, self._driven, np.zeros(3)
         driving = np.isfinite(rate)
         if off is not None:
+            if now - self._since >= self._settle - 1e-9 and driving[off]:
+                self._free += (now, rate[off], 1.0)
             driving[off] = False
         share = -math.expm1(-dt / self._memory)
         usual = np.where(np.isnan(self._driven), rate, self._driven + share * (rate - self._driven))
@@ -208,17 +200,18 @@ class PassiveWheelSlip:
     def _finish(self) -> float | None:
         """The slip of the wheel that was off until now."""
         off = self._off
-        if off is None or not self._count:
+        if off is None or not self._free[2]:
             return None
+        middle, turned = (self._free[:2] / self._free[2]).tolist()
         others = np.arange(len(self._radius)) != off
         before, after = self._before[others], self._driven[others]
         known = np.isfinite(before) & np.isfinite(after)
         drove = float(np.abs(before[known]).sum())
         change = float(np.abs(after[known]).sum()) / drove if drove > 0.0 else 1.0
         driven = self._before[off] * change
-        rim, free = driven * self._radius[off], self._sum / self._count * self._radius[off]
+        rim, free = driven * self._radius[off], turned * self._radius[off]
         if not math.isfinite(rim) or abs(rim) <= self._threshold:
             return None
         slip = float(wheel_slip(rim, free, threshold=self._threshold))
-        self._two = [*self._two, (self._middle / self._count, slip)][-2:]
+        self._two = [*self._two, (middle, slip)][-2:]
         return slip
