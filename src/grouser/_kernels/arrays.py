@@ -15,3 +15,12 @@ def copy(values, out):
     """out (n,) ← the first n of values."""
     for i in range(out.size):
         out[i] = values[i]
+
+
+@inlined
+def inner(a, b):
+    """a · b over the length of a."""
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total

@@ -7,7 +7,7 @@ dynamics, to first order and without the noise in between: accurate enough over 
 
 from grouser._compile.jit import kernel
 from grouser._kernels import rotation
-from grouser._kernels.arrays import fill
+from grouser._kernels.arrays import fill, inner
 from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.memory import CLONE, CORE, SAME_TIME
 from grouser._kernels.fusion.update import drop_clone, sparse_product
@@ -99,10 +99,7 @@ def clone_rows(m, n):
             P[k, n + i] = row[k]
     for i in range(CLONE):
         for j in range(CLONE):
-            total = 0.0
-            for k in range(at.MOTION):
-                total += P[n + i, k] * J[j, k]
-            P[n + i, n + j] = total
+            P[n + i, n + j] = inner(J[j], P[n + i])
 
 
 @kernel

@@ -1,7 +1,7 @@
 """The estimate of the fusion filter at the body's origin, with covariances in body axes."""
 
 from grouser._compile.jit import kernel
-from grouser._kernels.arrays import fill
+from grouser._kernels.arrays import fill, inner
 from grouser._kernels.fusion.memory import GYRO_BIAS, LASTING, MOTION, POSITION, ROTATION, SLIP, VELOCITY
 from grouser._kernels.fusion.update import sparse_product
 from grouser._kernels.rotation import add, column, cross, matrix, put, put_quaternion, rotate, rotate_back, skew
@@ -77,8 +77,5 @@ def carry(m, rows, P, out):
         row = m.product[i]
         sparse_product(J[i], P, MOTION, row)
         for j in range(i + 1):
-            total = 0.0
-            for k in range(MOTION):
-                total += row[k] * J[j, k]
-            out[i, j] = total
-            out[j, i] = total
+            out[i, j] = inner(row, J[j])
+            out[j, i] = out[i, j]

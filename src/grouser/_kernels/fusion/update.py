@@ -3,7 +3,7 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import copy, fill
+from grouser._kernels.arrays import copy, fill, inner
 from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.memory import CLONE, CORE
 from grouser._kernels.rotation import add, exponential, left_jacobian, product, put, put_quaternion, rotate, vector
@@ -48,16 +48,12 @@ def innovate(m, rows, count):
             S[i, j] = total
     square = 0.0
     for i in range(rows):
-        for j in range(i + 1):
-            total = S[i, j]
-            for k in range(j):
-                total -= S[i, k] * S[j, k]
-            if j < i:
-                S[i, j] = total / S[j, j]
-            else:
-                if not total > 1e-14 * S[i, i]:
-                    return -1.0
-                S[i, i] = math.sqrt(total)
+        for j in range(i):
+            S[i, j] = (S[i, j] - inner(S[i, :j], S[j])) / S[j, j]
+        pivot = S[i, i] - inner(S[i, :i], S[i])
+        if not pivot > 1e-14 * S[i, i]:
+            return -1.0
+        S[i, i] = math.sqrt(pivot)
         row = m.gain[i]
         for j in range(i):
             r[i] -= S[i, j] * r[j]

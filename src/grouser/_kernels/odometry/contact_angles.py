@@ -3,7 +3,7 @@
 import math
 
 from grouser._compile.jit import entry, inlined, kernel
-from grouser._kernels.arrays import copy, fill
+from grouser._kernels.arrays import copy, fill, inner
 from grouser._kernels.least_squares import cholesky_solve, solve_again
 from grouser._kernels.odometry.contact_rows import hub_jacobians, step_equations
 from grouser._kernels.vehicles.frames import pose_frames
@@ -126,10 +126,8 @@ def accept(f):
     copy(f.found_v, f.v)
     copy(f.found_psi, f.psi)
     for w in range(nw):
-        f.carrier_rate[w] = 0.0
-        for k in range(f.v.size):
-            if k != 5 + f.vehicle.wheel[w]:
-                f.carrier_rate[w] += f.hub[w, 4, k] * f.v[k]
+        spin = 5 + f.vehicle.wheel[w]
+        f.carrier_rate[w] = inner(f.hub[w, 4], f.v) - f.hub[w, 4, spin] * f.v[spin]
         for k in range(nw):
             f.P[w, k] = 0.5 * (f.prior[w, k] + f.prior[k, w])
         f.valid[w] = 1 if math.sqrt(f.P[w, w]) <= f.noise.valid and f.rim[w] >= SLOWEST else 0

@@ -8,9 +8,10 @@ import math
 
 from grouser._compile.jit import inlined, kernel
 from grouser._compile.struct import Struct, array, indices, record, record_type, struct
-from grouser._kernels.arrays import fill
+from grouser._kernels.arrays import fill, inner
 from grouser._kernels.kinematics.jacobian import point_jacobian
 from grouser._kernels.least_squares import normal_equations
+from grouser._kernels.rotation import column, dot, put
 from grouser._kernels.scratch import Scratch
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
@@ -76,18 +77,14 @@ def hub_jacobians(f):
         axes = s.axes[w]
         hub = f.hub[w]
         for r in range(3):
-            for i in range(3):
-                axes[r, i] = s.R[frame, i, r]
-                hub[3 + r, i] = axes[r, i]
+            put(column(s.R[frame], r), axes[r], 0)
+            put(axes[r], hub[3 + r], 0)
         point_jacobian(vehicle, s, frame, s.p[frame], axes, hub)
         at = frame
         while at > 0:
-            axis = vehicle.joint[at]
-            if axis < 3:
+            if vehicle.joint[at] < 3:
                 for r in range(3):
-                    hub[3 + r, 5 + at] = 0.0
-                    for i in range(3):
-                        hub[3 + r, 5 + at] += axes[r, i] * s.R[at, i, axis]
+                    hub[3 + r, 5 + at] = dot(axes[r], column(s.R[at], vehicle.joint[at]))
             at = vehicle.parent[at]
 
 
@@ -124,9 +121,7 @@ def contact_rows(f, w, first):
     rolling = f.rolling
     set_rolling(rolling, f.found_psi[w], f.vehicle.radius[w])
     for i in range(6):
-        twist[i] = 0.0
-        for k in range(f.found_v.size):
-            twist[i] += hub[i, k] * f.found_v[k]
+        twist[i] = inner(hub[i], f.found_v)
     for r in range(3):
         weight = f.weight[w, r]
         f.b[first + r] = 0.0
@@ -148,15 +143,12 @@ def fill_rows(f):
         contact_rows(f, w, 3 * w)
     at = 3 * nw
     for t in range(f.sample.turns):
-        f.b[at] = f.sample.turn[t]
+        f.b[at] = f.sample.turn[t] - dot(f.sample.turn_rows[t], v)
         for i in range(3):
             f.B[i, at] = f.sample.turn_rows[t, i]
-            f.b[at] -= f.sample.turn_rows[t, i] * v[i]
         at += 1
     for c in range(f.coupling.shape[0]):
-        f.b[at] = 0.0
-        for j in range(v.size - 6):
-            f.b[at] -= f.coupling[c, j] * v[6 + j]
+        f.b[at] = -inner(f.coupling[c], v[6:])
         for i in range(6, n):
             f.B[i, at] = f.coupling[c, f.unknown[i] - 6]
         at += 1
@@ -170,9 +162,7 @@ def step_equations(f):
     nw = f.psi.size
     rows = fill_rows(f)
     normal_equations(f.B, f.b, rows, n + nw, f.M, f.g)
-    squares = 0.0
-    for r in range(rows):
-        squares += f.b[r] * f.b[r]
+    squares = inner(f.b[:rows], f.b)
     for i in range(n):
         loose = f.looseness[f.unknown[i]]
         f.M[i, i] += loose

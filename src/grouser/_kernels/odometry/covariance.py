@@ -3,11 +3,11 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import fill
+from grouser._kernels.arrays import fill, inner
 from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, FAULT_GYRO, FAULT_UNOBSERVED, LARGEST
 from grouser._kernels.odometry.velocity import constraint_twist, factorise, find_contact_frames, moved_twist
+from grouser._kernels.rotation import add, dot, put, set_attitude, vector
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
-from grouser._kernels.rotation import put, set_attitude
 
 SLOWEST = 0.05  # Speed below which slip is not put in relation to it [m/s]
 STEP = 1e-4  # Of the differences that propagate noise of angles [rad]
@@ -50,28 +50,18 @@ def outside_share(store, normal_rows, level):
     small = 1e-9 * largest + 1e-30
     for i in range(n):
         N[i, i] += small if s.pivot[i] < 6 else 1e-5 * small
-        for j in range(i + 1):
-            total = N[i, j]
-            for k in range(j):
-                total -= N[i, k] * N[j, k]
-            if i == j:
-                N[i, i] = math.sqrt(max(total, 1e-6 * small))
-            else:
-                N[i, j] = total / N[j, j]
+        for j in range(i):
+            N[i, j] = (N[i, j] - inner(N[i, :j], N[j])) / N[j, j]
+        N[i, i] = math.sqrt(max(N[i, i] - inner(N[i, :i], N[i]), 1e-6 * small))
     share = store.work.share
     fill(share, 0.0)
     y = s.x
     for c in range(n):
         if s.pivot[c] >= 6:
             continue
-        total = 0.0
         for i in range(c, n):
-            y[i] = 1.0 if i == c else 0.0
-            for k in range(c, i):
-                y[i] -= N[i, k] * y[k]
-            y[i] /= N[i, i]
-            total += y[i] * y[i]
-        share[s.pivot[c]] = min(small * total, 1.0)
+            y[i] = ((1.0 if i == c else 0.0) - inner(N[i, c:i], y[c:])) / N[i, i]
+        share[s.pivot[c]] = min(small * inner(y[c:n], y[c:]), 1.0)
 
 
 @kernel
@@ -130,13 +120,12 @@ def sample_covariance(store, factorised):
     given = store.given
     fill(work.covariance, 0.0)
     for k in range(model.counts[0]):
-        j = model.known[k] - 6
-        if j < 0 or store.joints[j].rate_variance == 0.0:
-            continue
-        given[6 + j] += RATE_STEP
-        moved_twist(store, factorised)
-        given[6 + j] -= RATE_STEP
-        add_square(work, work.twist, store.joints[j].rate_variance, RATE_STEP)
+        column = model.known[k]
+        if column >= 6 and store.joints[column - 6].rate_variance > 0.0:
+            given[column] += RATE_STEP
+            moved_twist(store, factorised)
+            given[column] -= RATE_STEP
+            add_square(work, work.twist, store.joints[column - 6].rate_variance, RATE_STEP)
     if settings.linear == 0:
         for j in range(given.size - 6):
             joint = store.joints[j]
@@ -148,9 +137,8 @@ def sample_covariance(store, factorised):
             for w in range(store.contact.size):
                 move_angle(store, store.contact, w, settings.contact_sigma**2)
     factor = slip_factor(settings.slip_scale, work)
-    for i in range(6):
-        for k in range(6):
-            work.covariance[i, k] *= factor
+    for i in range(36):
+        work.covariance.flat[i] *= factor
 
 
 @kernel
@@ -238,12 +226,9 @@ def slip_factor(scale, work):
 
     L leaves f open. With the default k = 10 a slip of a tenth doubles one sigma; this is a choice, not a measurement.
     """
-    slip = 0.0
-    speed = 0.0
-    for i in range(3, 6):
-        slip += (work.twist[i] - work.odometry[i]) ** 2
-        speed += work.odometry[i] ** 2
-    return (1.0 + scale * math.sqrt(slip) / max(math.sqrt(speed), SLOWEST)) ** 2
+    v = vector(work.odometry, 3)
+    slip = add(vector(work.twist, 3), -1.0, v)
+    return (1.0 + scale * math.sqrt(dot(slip, slip)) / max(math.sqrt(dot(v, v)), SLOWEST)) ** 2
 
 
 @kernel

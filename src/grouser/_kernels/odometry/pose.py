@@ -6,7 +6,7 @@ Roll and pitch are measured, yaw and position integrate, as in the prediction of
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import copy, fill
+from grouser._kernels.arrays import copy, fill, inner
 from grouser._kernels.motion import arc as step
 from grouser._kernels.rotation import add, put, set_attitude
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
@@ -102,11 +102,9 @@ def write_pose(store, out):
     C = out.pose_covariance
     for i in range(6):
         for j in range(6):
-            total = 0.0
+            C[i, j] = 0.0
             for a in range(4):
-                for b in range(4):
-                    total += M[i, a] * memory.pose[a, b] * M[j, b]
-            C[i, j] = total
+                C[i, j] += M[i, a] * inner(memory.pose[a], M[j])
     # Roll errors turn about the body's x, pitch errors about the y axis before roll.
     axes = work.axes
     axes[0, 0] = 1.0
@@ -118,9 +116,7 @@ def write_pose(store, out):
             for j in range(3):
                 C[i, j] += variance * axes[k, i] * axes[k, j]
         for j in range(6):
-            total = 0.0
-            for a in range(4):
-                total += M[j, a] * memory.cross[k, a]
+            total = inner(M[j], memory.cross[k])
             for i in range(3):
                 C[i, j] += axes[k, i] * total
                 C[j, i] += axes[k, i] * total

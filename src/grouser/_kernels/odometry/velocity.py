@@ -3,7 +3,7 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import copy, fill
+from grouser._kernels.arrays import copy, fill, inner
 from grouser._kernels.constants import GRAVITY
 from grouser._kernels.contact.geometry import contacts_at, find_contacts
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
@@ -40,12 +40,10 @@ def factorise(model, s):
     The whole least squares is then solved for every right side.
     """
     n = model.counts[1]
-    nr = s.rhs.size
     for i in range(n):
-        column = model.unknown[i]
-        for r in range(nr):
-            s.B[i, r] = s.A[r, column] * model.weight[r]
-    largest = normal_equations(s.B, s.row, nr, n, s.normal, s.x)
+        for r in range(s.rhs.size):
+            s.B[i, r] = s.A[r, model.unknown[i]] * model.weight[r]
+    largest = normal_equations(s.B, s.row, s.rhs.size, n, s.normal, s.x)
     return cholesky_solve(s.normal, n, SAFE_PIVOT, SAFE_SHARE * largest, s.x)
 
 
@@ -56,21 +54,13 @@ def solve_factorised(model, s, given):
     given (nv,) is zero where nothing is known: whole rows are faster than picked entries.
     """
     n = model.counts[1]
-    nr = s.rhs.size
-    x = s.x
-    for r in range(nr):
-        total = s.rhs[r]
-        for k in range(given.size):
-            total -= s.A[r, k] * given[k]
-        s.row[r] = total * model.weight[r]
+    for r in range(s.rhs.size):
+        s.row[r] = (s.rhs[r] - inner(s.A[r], given)) * model.weight[r]
     for i in range(n):
-        total = 0.0
-        for r in range(nr):
-            total += s.B[i, r] * s.row[r]
-        x[i] = total
-    solve_again(s.normal, n, x)
+        s.x[i] = inner(s.B[i], s.row)
+    solve_again(s.normal, n, s.x)
     for i in range(n):
-        s.v[model.unknown[i]] = x[i]
+        s.v[model.unknown[i]] = s.x[i]
 
 
 @inlined
@@ -103,8 +93,7 @@ def constraint_twist(store, factorised, odometry, twist):
         else:
             for w in range(store.vehicle.wheel.size):
                 for r in range(3 * w, 3 * w + 2):
-                    for i in range(6):
-                        s.rhs[r] += s.A[r, i] * s.slip_out[i]
+                    s.rhs[r] += inner(s.slip_out, s.A[r])
             solve_rows(store, factorised)
             copy(s.v, twist)
     return rank
@@ -114,16 +103,11 @@ def constraint_twist(store, factorised, odometry, twist):
 def linear_twist(store, odometry, twist):
     """Velocity of the simple odometries, linear in the rates, and the slip surface P (12), (13) on it."""
     for i in range(6):
-        total = 0.0
-        for j in range(store.given.size - 6):
-            total += store.linear[i, j] * store.given[6 + j]
-        odometry[i] = total
+        odometry[i] = inner(store.linear[i], store.given[6:])
     copy(odometry, twist)
     a = store.settings.surface
-    roll = store.work.attitude[0]
-    pitch = store.work.attitude[1]
-    v = odometry[3]
-    w = odometry[2]
+    roll, pitch = store.work.attitude[0], store.work.attitude[1]
+    v, w = odometry[3], odometry[2]
     g = GRAVITY * (store.work.speed if store.settings.gravity_by_distance == 1 else 1.0)
     gx = g * math.sin(pitch)
     gy = -g * math.cos(pitch) * math.sin(roll)
