@@ -102,9 +102,11 @@ def write_pose(store, out):
     C = out.pose_covariance
     for i in range(6):
         for j in range(6):
-            C[i, j] = 0.0
+            total = 0.0
             for a in range(4):
-                C[i, j] += M[i, a] * inner(memory.pose[a], M[j])
+                for b in range(4):
+                    total += M[i, a] * memory.pose[a, b] * M[j, b]
+            C[i, j] = total
     # Roll errors turn about the body's x, pitch errors about the y axis before roll.
     axes = work.axes
     axes[0, 0] = 1.0

@@ -40,10 +40,12 @@ def factorise(model, s):
     The whole least squares is then solved for every right side.
     """
     n = model.counts[1]
+    nr = s.rhs.size
     for i in range(n):
-        for r in range(s.rhs.size):
-            s.B[i, r] = s.A[r, model.unknown[i]] * model.weight[r]
-    largest = normal_equations(s.B, s.row, s.rhs.size, n, s.normal, s.x)
+        column = model.unknown[i]
+        for r in range(nr):
+            s.B[i, r] = s.A[r, column] * model.weight[r]
+    largest = normal_equations(s.B, s.row, nr, n, s.normal, s.x)
     return cholesky_solve(s.normal, n, SAFE_PIVOT, SAFE_SHARE * largest, s.x)
 
 
