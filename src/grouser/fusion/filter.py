@@ -65,9 +65,8 @@ class Fusion:
         self, settings: FusionSettings | None = None, *, position: ArrayLike = (0.0, 0.0, 0.0), yaw: float = 0.0
     ) -> None:
         """Start at a position [m] with a yaw [rad]."""
-        self.settings = check.instance(
-            FusionSettings() if settings is None else settings, FusionSettings, "settings", "use FusionSettings(…)"
-        )
+        given = FusionSettings() if settings is None else settings
+        self.settings = check.instance(given, FusionSettings, "settings", "use FusionSettings(…)")
         self._start = check.array(position, "position", (3,))
         self._memory = self.settings.memory(check.number(yaw, "yaw"))
         self._one = Drive.zeros(n=1, rows=1, every=0)
@@ -92,8 +91,7 @@ class Fusion:
     def imu(self, t: float, gyro: ArrayLike, acceleration: ArrayLike) -> None:
         """A sample at time t [s]: rates [rad/s] and specific force [m/s²] in body axes, (3,) each."""
         reading = self._event["imu"]
-        reading[:3] = _entries(gyro, "gyro", (3,))
-        reading[3:] = _entries(acceleration, "acceleration", (3,))
+        reading[:3], reading[3:] = _entries(gyro, "gyro", (3,)), _entries(acceleration, "acceleration", (3,))
         self._feed(IMU, _time(t))
 
     def wheels(self, t: float, twist: ArrayLike, covariance: ArrayLike, observed: ArrayLike = OBSERVED) -> None:
@@ -111,17 +109,15 @@ class Fusion:
         if not (np.isfinite(velocity).all() and np.isfinite(stamp) and _is_covariance(matrix)):
             self._count("wheels_not_finite")
             return
-        event = self._event
-        event["twist"][:], event["covariance"][:], event["observed"][:] = velocity, matrix, rows
-        self._feed(WHEELS, stamp)
+        self._feed(WHEELS, stamp, twist=velocity, covariance=matrix, observed=rows)
 
     def keyframe(self, t: float) -> None:
         """The pose at time t [s] will be measured later: clone it when the IMU gets there."""
         stamp = _time(t)
-        if not np.isfinite(stamp):
+        if np.isfinite(stamp):
+            self._feed(KEYFRAME, stamp)
+        else:
             self._count("pose_not_finite")
-            return
-        self._feed(KEYFRAME, stamp)
 
     def relative_pose(
         self, t_from: float, t_to: float, position: ArrayLike, quaternion: ArrayLike, covariance: ArrayLike
@@ -139,10 +135,7 @@ class Fusion:
         if not (finite and size > 1e-6 and _is_covariance(matrix)):
             self._count("pose_not_finite")
             return
-        event = self._event
-        event["start"][()], event["quaternion"][:], event["position"][:] = start, q / size, p
-        event["covariance"][:] = matrix
-        self._feed(POSE, end)
+        self._feed(POSE, end, start=start, quaternion=q / size, position=p, covariance=matrix)
 
     @property
     def ready(self) -> bool:
@@ -198,9 +191,9 @@ class Fusion:
         self._say()
         return drive.estimates[:written]
 
-    def _feed(self, kind: int, t: float) -> None:
-        self._event["kind"][()] = kind
-        self._event["time"][()] = t
+    def _feed(self, kind: int, t: float, **fields: ArrayLike) -> None:
+        for name, value in {"kind": kind, "time": t, **fields}.items():
+            self._event[name][...] = value
         kernels.feed(self._memory, self._one)
         self._say()
 
@@ -256,10 +249,5 @@ def _innovations(source: Any) -> Innovations:
     from grouser.motion.consistency import nees_band
 
     rows = int(source.rows)
-    band = nees_band(rows, 1) if rows else (np.nan, np.nan)
-    return Innovations(
-        used=int(source.used),
-        refused=int(source.refused),
-        mean=float(source.squares) / rows if rows else float("nan"),
-        band=band,
-    )
+    mean, band = (float(source.squares) / rows, nees_band(rows, 1)) if rows else (np.nan, (np.nan, np.nan))
+    return Innovations(used=int(source.used), refused=int(source.refused), mean=mean, band=band)

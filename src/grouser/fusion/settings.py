@@ -23,6 +23,7 @@ LOST_GYRO, LOST_ACCELERATION = 1.0, 0.1
 an accelerometer, whose last good reading is kept, because a shock changes the speed of a rover by no more."""
 LOST_TIME = 0.1  # Correlation time of that error [s]
 STILL_FACTOR = 4.0  # Variance of the IMU's samples, over that of its noise, up to which the vehicle may stand
+SQUARED = ("gyro_noise", "acceleration_noise", "gyro_walk", "acceleration_walk")  # densities, here of variances
 IN_RANGE = 0.995  # Share of its range above which a reading counts as saturated
 
 
@@ -146,12 +147,9 @@ class FusionSettings:
         """Fields of the kernels' record: variances and densities in place of sigmas where they are added to one."""
         imu = np.array(self.imu_position)
         velocity, position, rotation = self.still_noise
-        tilt, start = self.tilt, self.start_noise
+        start, yaw_sigma = self.start_noise
         return {
-            "gyro_noise": self.gyro_noise**2,
-            "acceleration_noise": self.acceleration_noise**2,
-            "gyro_walk": self.gyro_walk**2,
-            "acceleration_walk": self.acceleration_walk**2,
+            **{name: getattr(self, name) ** 2 for name in SQUARED},
             "gyro_range": IN_RANGE * self.gyro_range,
             "acceleration_range": IN_RANGE * self.acceleration_range,
             "gyro_lost": (LOST_GYRO * self.gyro_range) ** 2 * LOST_TIME,
@@ -166,13 +164,11 @@ class FusionSettings:
             "still_velocity": velocity,
             "still_position": position,
             "still_rotation": rotation,
-            "start": np.concatenate(
-                [
-                    (tilt, tilt, start[1]),
-                    np.repeat([velocity, start[0], self.gyro_bias, self.acceleration_bias], 3),
-                    self.slip,
-                    self.lasting_slip,
-                ]
-            ),
+            "start": [
+                *(self.tilt, self.tilt, yaw_sigma),
+                *np.repeat([velocity, start, self.gyro_bias, self.acceleration_bias], 3),
+                *self.slip,
+                *self.lasting_slip,
+            ],
             "yaw": yaw,
         } | {name: getattr(self, name) for name in ("slip", *kernels.AS_GIVEN)}

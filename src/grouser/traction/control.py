@@ -57,8 +57,7 @@ class TractionControl:
         for name in ("acceleration_share", "largest_slip", "motor_acceleration", "wheel_rate"):
             checks.positive(getattr(self, name), f"traction control {name}")
         for name in ("acceleration_slope", "velocity_slope", "threshold"):
-            if checks.number(getattr(self, name), f"traction control {name}") < 0.0:
-                raise SimulationError(f"traction control {name}: {getattr(self, name):g} is negative")
+            checks.not_negative(getattr(self, name), f"traction control {name}")
         for name in ("acceleration_share", "largest_slip"):
             if getattr(self, name) > 1.0:
                 raise SimulationError(f"traction control {name}: {getattr(self, name):g} is more than 1")
@@ -70,11 +69,8 @@ class TractionControl:
                 )
         if not -0.9 <= checks.number(self.turn_slip, "traction control turn_slip") <= 1.0:
             raise SimulationError(f"traction control turn_slip: {self.turn_slip:g} is not between -0.9 and 1")
-        if self.measure not in tuple(SlipMeasure):
-            raise SimulationError(
-                f"traction control measure: {self.measure!r:.40} is not one of {', '.join(SlipMeasure)}"
-            )
-        object.__setattr__(self, "measure", SlipMeasure(self.measure))
+        measure = checks.choice(self.measure, "traction control measure", tuple(SlipMeasure))
+        object.__setattr__(self, "measure", SlipMeasure(measure))
 
     def slip_for_control(self, slip: ArrayLike, odometry: ArrayLike) -> FloatArray:
         """s_control of forward, left and turn, shape (3,), within ±s_max: equal, unless the measure is the vector."""

@@ -41,8 +41,7 @@ class SlipFilter:
     def __post_init__(self) -> None:
         if not 0.0 <= checks.number(self.memory, "slip filter memory") < 1.0:
             raise SimulationError(f"slip filter memory: {self.memory:g} is not at least 0 and below 1")
-        if checks.number(self.trust, "slip filter trust") < 0.0:
-            raise SimulationError(f"slip filter trust: {self.trust:g} is negative")
+        checks.not_negative(self.trust, "slip filter trust")
         checks.positive(self.process, "slip filter process")
         checks.positive(self.measurement, "slip filter measurement")
 
