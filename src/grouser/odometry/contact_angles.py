@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser._kernels.odometry import contact_angles as kernels
-from grouser._kernels.odometry.contact_rows import CONTACT_NOISE, ContactFilter
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
@@ -118,7 +117,7 @@ class ContactAngleEstimator:
         self.vehicle = check.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
         self._turn_noise = check.positive(turn_noise, "turn_noise")
         self._attitude_rate_noise = check.positive(attitude_rate_noise, "attitude_rate_noise")
-        self._noise = np.zeros((), CONTACT_NOISE)
+        self._noise = np.zeros((), kernels.CONTACT_NOISE)
         for field, value, name in (
             ("rate", rate_noise, "rate_noise"), ("slip", slip, "slip"), ("sideslip", sideslip, "sideslip"),
             ("spread", spread, "spread"), ("valid", largest_sigma, "largest_sigma"),
@@ -135,7 +134,7 @@ class ContactAngleEstimator:
         coupling = arrays.coupling[[k for k, c in enumerate(vehicle.couplings) if c.is_rigid]] / COUPLING_RATE
         sizes = {"nw": nw, "nj": nj, "nv": 6 + nj, "nq": 7 + nj, "nx": 6 + nj + nw, "nc": len(coupling)}
         sizes["nr"] = 3 * nw + 3 + len(coupling)
-        f = self._filter = ContactFilter.zeros(vehicle=arrays, s=make_scratch(arrays), **sizes)
+        f = self._filter = kernels.ContactFilter.zeros(vehicle=arrays, s=make_scratch(arrays), **sizes)
         f.repoint(noise=self._noise)
         loose = np.full(6 + nj, JOINT_RATE)
         loose[:6], loose[5 + arrays.wheel] = OPEN_RATE, OPEN_SPIN

@@ -17,9 +17,7 @@ from grouser._kernels.rotation import add, product, put, put_quaternion, rotate,
 @kernel
 def remember(m):
     """Put the present state into the ring, without the corrections made so far: χ_ring = C⁻¹ χ."""
-    x = m.state
-    c = m.correction
-    row = m.past[m.counts.next_past]
+    x, c, row = m.state, m.correction, m.past[m.counts.next_past]
     row.time = m.clock.now
     put_quaternion(product(rotation.conjugate(c.quaternion), x.quaternion), row.quaternion)
     put(rotate_back(c.quaternion, add(x.velocity, -1.0, c.velocity)), row.velocity, 0)
@@ -35,9 +33,7 @@ def recall(m, time):
 
     Between two rows it moves from the earlier by that row's velocity and rate: they are one IMU step apart.
     """
-    then = m.then
-    x = m.state
-    c = m.correction
+    then, x, c = m.then, m.state, m.correction
     then.time = time
     if abs(time - m.clock.now) <= SAME_TIME:
         put_quaternion(x.quaternion, then.quaternion)
@@ -90,8 +86,7 @@ def clone(m, time):
 @kernel
 def clone_rows(m, n):
     """Rows and columns of P from n on for the error J ξ of a clone."""
-    P = m.covariance
-    J = m.J
+    P, J = m.covariance, m.J
     for i in range(CLONE):
         row = P[n + i]
         sparse_product(J[i], P, n, row)
@@ -109,8 +104,7 @@ def past_jacobian(m, delay):
     The inverse of the dynamics in `predict.py`: θ_then = θ + Δ R δb_g, ξ_p,then = ξ_p − Δ ξ_v + ½ Δ² (g × θ − R δb_a)
     + Δ p × R δb_g.
     """
-    J = m.J
-    R = m.R
+    J, R = m.J, m.R
     rotation.matrix(m.then.quaternion, R)
     fill(J[:CLONE], 0.0)
     half = 0.5 * delay * delay

@@ -10,9 +10,7 @@ from grouser._kernels.rotation import add, column, cross, matrix, put, put_quate
 @kernel
 def write_estimate(m, out):
     """The present estimate as a record; its rate is the gyro's without the bias."""
-    x = m.state
-    P = m.covariance
-    lever = m.settings.lever_body
+    x, P, lever = m.state, m.covariance, m.settings.lever_body
     rate = add(m.imu.now, -1.0, x.gyro_bias)
     out.time = m.clock.now
     out.distrusted = m.counts.distrusted
@@ -42,8 +40,7 @@ def body_jacobian(m, body):
     Every point of the body has the same ξ but for ω × lever, so δ = Ad(χ⁻¹) ξ with χ = (R, v, p) of the origin: rows
     Rᵀ θ, Rᵀ (ξ_v − v × θ) + lever × δb_g, Rᵀ (ξ_p − p × θ).
     """
-    J = m.J
-    R = m.R
+    J, R = m.J, m.R
     matrix(body.quaternion, R)
     fill(J, 0.0)
     for i in range(GYRO_BIAS, MOTION):

@@ -19,8 +19,7 @@ DEGRADED = 1.0  # Time [s] for which a fault of the IMU counts
 @entry
 def feed(m, drive):
     """Take the events of a drive; returns the number of estimates written."""
-    rows = 0
-    since = 0
+    rows = since = 0
     for i in range(drive.events.size):
         take(m, drive.events[i])
         if drive.events[i].kind == IMU and drive.every > 0:
@@ -162,8 +161,7 @@ def process_queue(m):
 @kernel
 def advance(m, to):
     """Move to a time between the last two samples, which are joined by a line."""
-    now = m.clock.now
-    imu = m.imu
+    now, imu = m.clock.now, m.imu
     if to - now <= 1e-9:
         return
     part = (to - now) / max(m.clock.newest - now, 1e-9)

@@ -115,19 +115,9 @@ EVENT = record_type(
     covariance=(6, 6),  # of the twist, or of the pose: rotation, position
 )
 ESTIMATE = record_type(
-    time=(),
-    quaternion=4,
-    velocity=3,
-    position=3,
-    twist=6,
-    gyro_bias=3,
-    acceleration_bias=3,
-    slip=3,
-    distrusted=int,
-    covariance=(MOTION, MOTION),
-    slip_covariance=(3, 3),
-    twist_covariance=(6, 6),
-)
+    time=(), quaternion=4, velocity=3, position=3, twist=6, gyro_bias=3, acceleration_bias=3, slip=3, distrusted=int,
+    covariance=(MOTION, MOTION), slip_covariance=(3, 3), twist_covariance=(6, 6),
+)  # fmt: skip
 
 
 class FusionMemory(Struct):

@@ -16,9 +16,7 @@ def pose_rows(m, first, second, quaternion, position):
 
     r = Ad(T_second⁻¹)(ξ_second − ξ_first): the noise is in the axes of the second pose. z: quaternion, position.
     """
-    a = m.clones[first]
-    b = m.clones[second]
-    r = m.residual
+    a, b, r = m.clones[first], m.clones[second], m.residual
     q_first_second = product(conjugate(a.quaternion), b.quaternion)
     p_first_second = rotate_back(a.quaternion, add(b.position, -1.0, a.position))
     theta = rotation.logarithm(product(conjugate(q_first_second), quaternion))

@@ -91,9 +91,7 @@ def carry_rows(m, columns, dt, velocity, position, keep, last):
 
     θ̇ = −R δb_g, ξ̇_v = g × θ − v × R δb_g − R δb_a, ξ̇_p = ξ_v − p × R δb_g; slip decays.
     """
-    P = m.covariance
-    R = m.R
-    g = m.settings.gravity
+    P, R, g = m.covariance, m.R, m.settings.gravity
     for k in range(columns):
         theta = block(P, ROTATION, k)
         xi_v = block(P, VELOCITY, k)
@@ -114,8 +112,7 @@ def add_noise(m, dt, velocity, position):
 
     The gyro's turns the whole error about the origin: G = (I, [v]×, [p]×) R, and R drops out of G Gᵀ.
     """
-    P = m.covariance
-    s = m.settings
+    P, s = m.covariance, m.settings
     gyro = dt * (s.gyro_lost if m.imu.step_without_gyro else s.gyro_noise)
     acceleration = dt * (s.acceleration_lost if m.imu.step_without_acceleration else s.acceleration_noise)
     # Two samples stand for the whole step; where some between them are missing, noise averages less.

@@ -147,9 +147,7 @@ def align(m, event):
 @kernel
 def begin(m):
     """First estimate: level, at the start, biases as seen at rest."""
-    now = m.clock.now
-    x = m.state
-    mean = m.imu.average
+    now, x, mean = m.clock.now, m.state, m.imu.average
     for i in range(6):
         mean[i] = m.window.total[i] / m.window.samples
     pitch = math.atan2(-mean[3], math.hypot(mean[4], mean[5]))
@@ -187,10 +185,7 @@ def measure_rest(m, seconds):
 
     f̂ = Rᵀ (0, 0, g) + b_a, and with R_true = Exp(θ) R its error is Rᵀ (e_z × θ) g + δb_a.
     """
-    x = m.state
-    H = m.H
-    R = m.R
-    g = m.settings.gravity
+    x, H, R, g = m.state, m.H, m.R, m.settings.gravity
     matrix(x.quaternion, R)
     fill(H, 0.0)
     fill(m.noise, 0.0)

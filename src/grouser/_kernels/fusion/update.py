@@ -31,9 +31,7 @@ def innovate(m, rows, count):
 
     Leaves L⁻¹ H P and L⁻¹ r, with L Lᵀ = H P Hᵀ + noise, for `commit`.
     """
-    P = m.covariance
-    S = m.S
-    r = m.residual
+    P, S, r = m.covariance, m.S, m.residual
     n = CORE + CLONE * m.counts.clones
     for j in range(rows):
         fill(m.gain[j], 0.0)
@@ -124,8 +122,7 @@ def count_used(source, square, rows):
 @kernel
 def drop_clone(m, index):
     """Forget a cloned pose."""
-    P = m.covariance
-    counts = m.counts
+    P, counts = m.covariance, m.counts
     n = CORE + CLONE * counts.clones
     first = CORE + CLONE * index
     for i in range(n):

@@ -58,8 +58,7 @@ def predict_wheels(m):
     changes with the ground, not white noise. The rolling speed is the filter's own, not the wheels': their noise in H
     would bias the slip.
     """
-    x = m.state
-    hat = m.predicted
+    x, hat = m.state, m.predicted
     rate = add(m.then.gyro, -1.0, x.gyro_bias)
     v_body = rotate_back(m.then.quaternion, m.then.velocity)
     put(rate, hat, 0)
@@ -78,10 +77,7 @@ def predict_wheels(m):
 @kernel
 def wheel_rows(m, delay, speed):
     """m.H (6, 21) ← ∂(predicted twist)/∂(error now), and m.G (6, 3) ← −∂(ω̂, v̂)/∂(gyro bias) of the present."""
-    H = m.H
-    R = m.R
-    G = m.G
-    g = m.settings.gravity
+    H, R, G, g = m.H, m.R, m.G, m.settings.gravity
     fill(G, 0.0)
     fill(H, 0.0)
     skew(scale(-1.0, m.settings.lever_wheels), G[3:6])  # ω × lever = −lever × ω

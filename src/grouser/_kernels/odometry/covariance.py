@@ -26,9 +26,7 @@ def outside_share(store, normal_rows, level):
     measure counts, not the contact angles that were assumed; `level` takes the turn rates about x, y as given. The
     factor is one of a matrix that may be singular: pivots have a floor. s.normal keeps the factor of the solution.
     """
-    model = store.model
-    s = store.s
-    N = store.shares
+    model, s, N = store.model, store.s, store.shares
     n = 0
     for body in range(2):  # joints first: they follow the body, and eliminating them loses no digits
         for i in range(model.counts[1]):
@@ -67,8 +65,7 @@ def outside_share(store, normal_rows, level):
 @kernel
 def observe(store, inside, rank, out):
     """Which velocities the wheels determine, and into work.share how much of each even assumed contacts leave open."""
-    settings = store.settings
-    share = store.work.share
+    settings, share = store.settings, store.work.share
     known = settings.contacts_known == 1 and inside
     if settings.linear == 1:
         fill(share, 0.0)
@@ -114,10 +111,7 @@ def sample_covariance(store, factorised):
     Each noisy input is changed a little and the velocity solved again, slip included. s holds the contacts, and their
     factor if they are `factorised`.
     """
-    model = store.model
-    settings = store.settings
-    work = store.work
-    given = store.given
+    model, settings, work, given = store.model, store.settings, store.work, store.given
     fill(work.covariance, 0.0)
     for k in range(model.counts[0]):
         column = model.known[k]
@@ -160,9 +154,7 @@ def missing_rates(store, rates, out):
     giving each missing wheel the rate that the others ask of it, and then another.
     The model's lists of known velocities are overwritten.
     """
-    vehicle = store.vehicle
-    model = store.model
-    work = store.work
+    vehicle, model, work = store.vehicle, store.model, store.work
     first = model.counts[0]
     nk = first
     for w in range(vehicle.wheel.size):
@@ -204,8 +196,7 @@ def lean_slopes(store, factorised):
 
     Contacts are fixed to the body.
     """
-    work = store.work
-    R_world_body = store.s.R_world_body
+    work, R_world_body = store.work, store.s.R_world_body
     fill(work.lean, 0.0)
     if store.settings.linear == 0 and store.model.slip_mode == 0:
         return

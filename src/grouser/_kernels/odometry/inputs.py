@@ -114,8 +114,7 @@ def choose_known(store, rates):
     """Entries of the joint-space velocity that are given, and the others, into the model."""
     model = store.model
     planar = store.settings.planar == 1
-    nk = 0
-    nu = 0
+    nk = nu = 0
     for i in range(store.given.size):
         rate = 0.0
         if i < 6:

@@ -22,9 +22,7 @@ def pitch_gives_turn(store):
 @kernel
 def advance(store, h):
     """The arc of a step of h [s] to a sample with work.twist and work.attitude."""
-    arc = store.arc
-    memory = store.memory
-    work = store.work
+    arc, memory, work = store.arc, store.memory, store.work
     for i in range(6):
         arc.twist[i] = 0.5 * (memory.twist[i] + work.twist[i])
     for i in range(2):
@@ -40,12 +38,8 @@ def advance(store, h):
 @kernel
 def carry_covariance(store, intensity, h):
     """Covariance of (x, y, z, yaw) over the step in store.arc; intensity: of the process noise at its end."""
-    arc = store.arc
-    memory = store.memory
-    settings = store.settings
-    work = store.work
-    gain = work.gain
-    P = memory.pose
+    arc, memory, settings, work = store.arc, store.memory, store.settings, store.work
+    gain, P = work.gain, memory.pose
     step.carry_both(P, arc.step[0], arc.step[1])
     for i in range(6):
         step.velocity_gain(arc, i, gain[i])
@@ -81,8 +75,7 @@ def carry_covariance(store, intensity, h):
 @kernel
 def write_pose(store, out):
     """Take the step in store.arc and write the pose and its covariance into out."""
-    memory = store.memory
-    work = store.work
+    memory, work = store.memory, store.work
     put(add(memory.position, 1.0, store.arc.step), memory.position, 0)
     copy(memory.position, out.position)
     memory.yaw += store.arc.step[3]
@@ -130,8 +123,7 @@ def keep_sample(store, intensity, time, out):
 
     The process noise of a fit enters as the variance of the mean velocity over a step, noise of attitude by its slip.
     """
-    memory = store.memory
-    work = store.work
+    memory, work = store.memory, store.work
     variance = memory.attitude_sigma**2
     for i in range(6):
         for j in range(6):

@@ -11,16 +11,8 @@ LATEST = 1e12  # Time stamps are below this [s]
 LARGEST = 1e9
 """Rates and angles are smaller. NaN and infinity are not: isfinite(x) would be folded away by the compiler's flags."""
 
-FAULT_TIME = 1
-FAULT_CLOCK = 2
-FAULT_GAP = 4
-FAULT_RATE = 8
-FAULT_STOP = 16
-FAULT_ANGLE = 32
-FAULT_ATTITUDE = 64
-FAULT_GYRO = 128
-FAULT_GROUND = 256
-FAULT_UNOBSERVED = 512
+FAULT_TIME, FAULT_CLOCK, FAULT_GAP, FAULT_RATE, FAULT_STOP = 1, 2, 4, 8, 16
+FAULT_ANGLE, FAULT_ATTITUDE, FAULT_GYRO, FAULT_GROUND, FAULT_UNOBSERVED = 32, 64, 128, 256, 512
 
 CONTACTS_GIVEN = 0  # at the angles in `contact`
 CONTACTS_ON_GROUND = 1  # found on a known ground
@@ -64,14 +56,8 @@ JOINT = record_type(
 )
 
 MEMORY = record_type(
-    time=(),
-    started=int,
-    position=3,
-    yaw=(),
-    twist=6,
-    attitude=2,
+    time=(), started=int, position=3, yaw=(), twist=6, attitude=2, attitude_sigma=(),
     attitude_seen=(),  # when [s]; −inf: never
-    attitude_sigma=(),
     intensity=(),  # of the process noise
     late=int,  # samples in a row that came too late
     lost=int,  # 1: samples were lost since the last one taken
@@ -80,7 +66,7 @@ MEMORY = record_type(
     pose=(4, 4),  # covariance of x, y, z, yaw
     lean=(2, 6),  # ∂twist/∂roll, ∂twist/∂pitch, by slip
     cross=(2, 4),  # covariance of the errors of roll, of pitch with x, y, z, yaw
-)
+)  # fmt: skip
 
 WORK = record_type(
     odometry=6,  # velocity of the sample by its wheels (ω, v)
@@ -101,21 +87,12 @@ WORK = record_type(
 )
 
 ESTIMATE = record_type(
-    time=(),
-    position=3,
-    quaternion=4,
-    yaw=(),
-    attitude=2,
-    twist=6,
-    odometry_twist=6,
-    twist_covariance=(6, 6),
-    pose_covariance=(6, 6),
+    time=(), position=3, quaternion=4, yaw=(), attitude=2, twist=6, odometry_twist=6,
+    twist_covariance=(6, 6), pose_covariance=(6, 6),
     observed=6,  # 1 for velocities that the wheels determine
-    faults=int,
-    rate_joint=int,  # first joint with such a fault, −1: none
-    angle_joint=int,
+    faults=int, rate_joint=int, angle_joint=int,  # first joint with such a fault, −1: none
     wheels=int,  # number of measured wheels
-)
+)  # fmt: skip
 
 SENSE = record_type(time=(), attitude=2, gyro=3, attitude_given=int, gyro_given=int)
 

@@ -29,12 +29,8 @@ def take_samples(store, samples):
 @kernel
 def take_sample(store, samples, k):
     """Take sample k; the estimate is in samples.last. Returns the fault bits."""
-    sense = samples.sense[k]
-    rates = samples.rates[k]
-    out = samples.last
-    settings = store.settings
-    memory = store.memory
-    work = store.work
+    sense, rates, out, settings = samples.sense[k], samples.rates[k], samples.last, store.settings
+    memory, work = store.memory, store.work
     faults = inputs.check_time(settings, memory, sense.time)
     if faults == FAULT_TIME:
         return faults

@@ -39,8 +39,7 @@ def factorise(model, s):
 
     The whole least squares is then solved for every right side.
     """
-    n = model.counts[1]
-    nr = s.rhs.size
+    n, nr = model.counts[1], s.rhs.size
     for i in range(n):
         column = model.unknown[i]
         for r in range(nr):
@@ -80,8 +79,7 @@ def constraint_twist(store, factorised, odometry, twist):
 
     Nothing is stabilised here: angles are measured, they need no pull towards the couplings.
     """
-    s = store.s
-    model = store.model
+    s, model = store.s, store.model
     copy(store.given, s.v)
     fill(s.rhs, 0.0)
     rank = solve_rows(store, factorised)
@@ -134,8 +132,7 @@ def sample_twist(store, h):
 
     Returns whether there is ground, the rank, and whether the contacts left in s are factorised.
     """
-    work = store.work
-    q = store.q
+    work, q = store.work, store.q
     copy(store.memory.twist, work.twist)
     set_attitude(q, work.attitude[0], work.attitude[1], 0.0)
     if store.settings.linear == 1:
