@@ -1,8 +1,7 @@
 """Fusion of IMU, wheel odometry and relative poses (visual odometry): an error-state Kalman filter.
 
-The architecture is that of L §2.3; the filter is the error-state filter with cloned poses that L's [35] describes, with
-a right-invariant error (see `_kernels/fusion/memory.py`) and slip as a state of its own: the slip that a slip model
-leaves is correlated along the way, and a filter that took it for white noise would be overconfident.
+The architecture is that of L §2.3, the filter that with cloned poses of L's [35], with a right-invariant error (see
+`_kernels/fusion/memory.py`) and slip as a state: what a slip model leaves is correlated along the way, no white noise.
 """
 
 from __future__ import annotations
@@ -24,11 +23,9 @@ from grouser.fusion.settings import FusionSettings, check
 
 logger = logging.getLogger("grouser.odometry")
 
-ESTIMATED = tuple(f.name for f in dataclasses.fields(FusionEstimate) if f.name not in ("time", "degraded"))
-"""Arrays of an estimate."""
+ESTIMATED = [field.name for field in dataclasses.fields(FusionEstimate)[1:-1]]  # arrays of an estimate
 SOURCES = ("wheels", "poses", "standstill")
-OBSERVED = (False, False, True, True, True, False)
-"""Entries of (ω, v) that the wheels of an LRU measure: yaw rate, forward and sideways speed."""
+OBSERVED = (False, False, True, True, True, False)  # by the wheels of an LRU: yaw rate, forward and sideways speed
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,5 @@ def fuse(
     fusion = Fusion(settings, position=position, yaw=yaw)
     rows = fusion.feed(log.events(), every)
     rows["position"] += position
-    kept = (field.name for field in dataclasses.fields(FusedPath)[:-3])
-    copies = (np.ascontiguousarray(rows[name]) for name in kept)
-    return FusedPath(*copies, rows["distrusted"] != 0, fusion.faults, fusion.nis)
+    path: dict[str, Any] = {field.name: rows[field.name].copy() for field in dataclasses.fields(FusedPath)[:-3]}
+    return FusedPath(**path, distrusted=rows["distrusted"] != 0, faults=fusion.faults, nis=fusion.nis)

@@ -2,11 +2,8 @@
 
 The idea is Iagnemma and Dubowsky's, T's reference [50]: wheels that roll without slip move along the ground, so the
 difference between the velocities of two wheels of one rigid body, which is pitch rate times distance, gives the
-directions of both. Angles are T's δ in the wheel's carrier [rad]: straight down is 0, a contact ahead is negative.
-L's ψ is −δ: climbing is positive.
-
-Nothing is observable at standstill; without turning of the body only that all wheels move equally, not in
-which direction. The estimate then returns to zero as the wheels roll on, and is marked as not valid.
+directions of both. Angles are T's δ in the wheel's carrier [rad]: straight down is 0, a contact ahead is negative; L's
+ψ is −δ. At standstill, or while the body does not turn, the estimate returns to zero and is marked as not valid.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Wheel rates from encoder positions, L (4.42), and the noise that counting whole steps puts into them.
 
-An encoder that counts steps of q [rad] gives the position rounded down. Over a time T a wheel at rate ω turns by ωT/q
-steps, of which the counter sees the whole number below or above: with f the fraction of a step, the difference has
-variance q² f (1 − f), which is q²/6 over all rates. The rate's variance is therefore q²/(6 T²): ten times the period
-gives a hundredth of it. What one difference adds the next takes back, so the angle never drifts.
-
-L's (4.43), .0076 to .0097 rad²/s² at T = 10 ms, is that of 2600 to 2940 steps per turn of the wheel. L reports about
-ten times more at 1 kHz, not the hundred times that counting alone gives.
+Over a time T a wheel at rate ω turns by ωT/q steps of q [rad], of which the counter sees the whole number below or
+above: with f the fraction of a step, the difference has variance q² f (1 − f), which is q²/6 over all rates, and the
+rate q²/(6 T²). What one difference adds the next takes back, so the angle never drifts. L's (4.43), .0076 to .0097
+rad²/s² at T = 10 ms, is that of 2600 to 2940 steps per turn; L reports about ten times more at 1 kHz, not a hundred.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The gyro of a log made ready for odometry: standstills of the vehicle, bias and lag of the gyro.
 
-All three come from the log's own sensors, never from its poses. While the wheels stand the body does not turn, so the
-reading of the gyro is its bias. The lag is the shift under which the turn rates of gyro and wheels agree best, in
-addition to the one in the manifest.
+They come from the log's own sensors, never from its poses. While the wheels stand the gyro reads its bias. The lag is
+the shift, in addition to the manifest's, under which the turn rates of gyro and wheels agree best.
 """
 
 from __future__ import annotations

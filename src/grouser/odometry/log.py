@@ -1,12 +1,9 @@
 """Odometry along a log: the streaming odometry fed with its samples, and how uncertain the whole drive is.
 
 The covariance has two parts. Noise is new from sample to sample and grows as the root of the way. Constant errors (of
-slip that the fit determines only so well and that differs from ground to ground, of the gyro's bias and scale) grow
-with the way itself: `slopes` is the sensitivity of the pose to each such parameter, `parameter_covariance` how
-uncertain they are.
-
-A log is run once and its estimates are kept. Those of a log of gigabytes would take more room than the log: then only
-poses and velocities are kept, and the rest is found again, piece by piece, when it is asked for.
+slip, which differs from ground to ground, of the gyro's bias and scale) grow with the way itself: `slopes` is the
+sensitivity of the pose to each such parameter. Of a log of gigabytes only poses and velocities are kept; the rest is
+found again, piece by piece, when it is asked for.
 """
 
 from __future__ import annotations
@@ -37,11 +34,9 @@ from grouser.odometry.odometry import Odometry
 from grouser.rotation import from_rpy
 from grouser.vehicles import Vehicle
 
-LONGEST_GAP = 2.0
-"""Longest gap between segments that is driven through [s], velocity taken as steady; a longer one ends a drive."""
+LONGEST_GAP = 2.0  # between segments [s] that is driven through, velocity taken as steady; a longer one ends a drive
 ALL_KEPT = 256 * 2**20  # Estimates of a log are all kept if they take at most this much memory [bytes]
-KEPT = ("time", "position", "yaw", "attitude", "twist")
-"""Fields of an estimate that are kept for every sample of a longer log."""
+KEPT = ("time", "position", "yaw", "attitude", "twist")  # of every estimate of a longer log
 
 Progress = Callable[[int, int], None]  # Is called with the numbers of samples done and of all
 
@@ -143,8 +138,7 @@ class Piece:
         roll, pitch = self.values["attitude"].T
         R = from_rpy(roll, pitch, self.values["yaw"])
         M = np.zeros((len(R), 6, 4))
-        M[:, :3, 3] = R[:, 2]
-        M[:, 3:, :3] = R.transpose(0, 2, 1)
+        M[:, :3, 3], M[:, 3:, :3] = R[:, 2], R.transpose(0, 2, 1)
         rows = self.values.copy()
         rows["pose_covariance"] += M @ self.systematic @ M.transpose(0, 2, 1)
         return Estimate.rows(rows)
@@ -233,9 +227,9 @@ class LogOdometry:
     @property
     def longest_drive(self) -> slice:
         """Samples of the drive of the longest way."""
-        bounds = self.drive_bounds
+        bounds = self.drive_bounds.tolist()
         longest = int(np.argmax(np.maximum.reduceat(self.path, bounds[:-1])))
-        return slice(int(bounds[longest]), int(bounds[longest + 1]))
+        return slice(*bounds[longest : longest + 2])
 
     @cached_property
     def estimates(self) -> list[Estimate]:
@@ -369,10 +363,8 @@ def _noise(motion: object, log: Log, signal: GyroSignal | None) -> EncoderNoise:
 def _without_turning(noise: Noise) -> Noise:
     """Process noise of the speeds alone: turn rates are measured."""
     keep = [k for k, name in enumerate(noise.components) if name.startswith("v")]
-    if not keep:
-        return Noise(components=("vx",), density=np.zeros((1, 1)), grows=noise.grows)
-    names = tuple(noise.components[k] for k in keep)
-    return replace(noise, components=names, density=noise.density[np.ix_(keep, keep)])
+    names = tuple(noise.components[k] for k in keep) or ("vx",)
+    return replace(noise, components=names, density=noise.density[np.ix_(keep, keep)] if keep else np.zeros((1, 1)))
 
 
 def _parameters(

@@ -1,13 +1,11 @@
 """Slip seen in the motors, L §5.1: a wheel that loses its grip speeds up at the same power, or needs less at its speed.
 
-The first is L's [18] for torque-controlled wheels. The second is L's own idea for wheels whose controllers hold the
-speed, as the LRU's do. L warns that body oscillations make motor torques noisy: the scatter is therefore learned while
-driving, and changes are measured in its sigmas.
+The first is L's [18] for torque-controlled wheels, the second L's own for wheels whose controllers hold the speed. Body
+oscillations make motor torques noisy: the scatter is learned while driving, and changes are measured in its sigmas.
 
 Slip measured with passive wheels, L §5.2.1: a wheel without torque turns with the ground and shows its true speed.
 Wheels are switched off one after another in random order, each for 100 ms, with 500 ms between in which all drive. L
-dropped it for the LRU, whose elastic bogies swing when a motor lets go, and recommends it for stiffer rovers: the
-first part of each pause is therefore left out.
+recommends it for rovers stiffer than the LRU, whose bogies swing when a motor lets go: the first part is left out.
 """
 
 from __future__ import annotations
@@ -59,8 +57,7 @@ class MotorSlipDetector:
         """n wheels. Means and variances are estimated over a time `memory` [s].
 
         sigmas: of a change that counts; steady: sigmas within which the other has not changed; rate_floor [rad/s],
-        power_floor [W, or the unit of what is given]: least scatter; patience: time [s] after which a
-        change is taken for the new usual.
+        power_floor [W, or the unit of what is given]: least scatter; patience: time [s] until a change is usual.
         """
         self.n = check.count(n, "n", most=1000)
         self._memory, self._patience = check.positive(memory, "memory"), check.positive(patience, "patience")
@@ -77,8 +74,7 @@ class MotorSlipDetector:
     def update(self, t: float, rates: ArrayLike, power: ArrayLike, commands: ArrayLike | None = None) -> MotorSlip:
         """One sample: time [s], wheel rates [rad/s] and motor power [W], or currents, both (n,), NaN where missing.
 
-        commands: commanded rates; then the rate less its command is tested, so that a commanded
-        change is no slip.
+        commands: commanded rates; then the rate less its command is tested, so that a commanded change is no slip.
         """
         now = time_stamp(t)
         rate, used = row(rates, "rates", self.n, "wheel"), np.abs(row(power, "power", self.n, "wheel"))
@@ -88,7 +84,8 @@ class MotorSlipDetector:
         sample = np.stack([sense * (rate - commanded), used])
         dt = 0.0 if self._time is None else now - self._time
         if self._time is not None and dt <= 0.0:
-            return MotorSlip(*np.zeros((2, self.n), bool), *np.zeros((2, self.n)), self._ready)
+            none = np.zeros(self.n)
+            return MotorSlip(none > 0.0, none > 0.0, none, none, self._ready)
         self._time = now
         good = np.isfinite(sample).all(axis=0)
         deviation = sample - self._mean

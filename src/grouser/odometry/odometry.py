@@ -169,8 +169,9 @@ class Odometry:
         elif self._contacts_given:
             self._contact[:], self._settings["contacts"], self._settings["contacts_known"] = self._usual
             self._contacts_given = False
-        if self._estimator is not None and contact_angles is None:
-            self._estimate_contacts()
+        if self._estimator is not None and contact_angles is None and abs(self._time[0]) < state.LATEST:
+            self._contact[:], valid = self._estimator.update(t, self._rates, self._angles, attitude, gyro=gyro)
+            self._settings["contacts_known"] = valid.all()
         if self._map is not None:
             self._linear[:] = self._map.maps(self._rates[None], self._angles[None])
         kernels.take_samples(self._store, self._sample)
@@ -240,16 +241,6 @@ class Odometry:
             raise OdometryError("contact_angles: planar odometry has none; leave them out or use planar=False")
         self._contact[:] = check.array(angles, "contact_angles", self._contact.shape)
         self._settings["contacts"], self._settings["contacts_known"] = state.CONTACTS_GIVEN, 1
-
-    def _estimate_contacts(self) -> None:
-        if not abs(self._time[0]) < state.LATEST:
-            return
-        # What is not finite counts as not measured.
-        attitude = self._attitude if self._given[0][0] else None
-        gyro = self._gyro if self._given[1][0] else None
-        found, valid = self._estimator.update(float(self._time[0]), self._rates, self._angles, attitude, gyro=gyro)
-        self._contact[:] = found
-        self._settings["contacts_known"] = valid.all()
 
     def _joint_table(
         self, measured: Sequence[str] | None, stops: Mapping[str, tuple[float, float]] | None
@@ -350,9 +341,8 @@ class Odometry:
 def _arms(vehicle: Vehicle) -> FloatArray:
     """Which joints about y carry each wheel alone, (nw, nj), 1 where one does.
 
-    The ground under a wheel that has an arm to itself, as Crusher's, is the body's, not the arm's. Under a bogie or
-    axle that carries several wheels it is rather the bogie's. Arms that also turn about other axes are left out: their
-    contacts stay at angle zero.
+    The ground under a wheel that has an arm to itself, as Crusher's, is the body's, not the arm's; under a bogie or
+    axle that carries several wheels the bogie's. Contacts of arms that also turn about other axes stay at angle zero.
     """
     a = vehicle.arrays
     above: list[list[int]] = [[] for _ in a.wheel]

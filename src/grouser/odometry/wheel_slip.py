@@ -1,9 +1,8 @@
 """Slip of a single wheel, found because its rate disagrees with the other wheels: L §5.1.
 
 Forward kinematics of the other wheels gives the body's velocity, inverse kinematics the rate this wheel ought to have.
-What it has beyond that, over its standard deviation, is tested against a normal distribution (its square against
-chi-square with one degree of freedom). Slip that all wheels share is not seen here: for that see the slip models of
-the body.
+What it has beyond that, over its standard deviation, is tested against a normal distribution. Slip that all wheels
+share is not seen here: for that see the slip models of the body.
 """
 
 from __future__ import annotations
