@@ -12,18 +12,16 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from grouser._kernels.odometry import contact_angles as kernels
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
 from grouser.errors import OdometryError
-from grouser.odometry.inputs import check, finite_row, joint_values, time_stamp
+from grouser.odometry.inputs import BoolArray, check, finite_row, joint_values, time_stamp
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
-
-BoolArray = NDArray[np.bool_]
 
 SMOOTHING = 0.05  # s, of roll and pitch rates taken from differences of attitude
 OPEN_RATE = 30.0  # m/s, rad/s: what the body's velocity may be before anything is measured, one sigma

@@ -13,12 +13,10 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from grouser.checks import FloatArray
-from grouser.odometry.inputs import check, row, time_stamp
-
-BoolArray = NDArray[np.bool_]
+from grouser.odometry.inputs import BoolArray, check, row, time_stamp
 
 FROZEN_BY_COMMAND = 0.1  # rad a wheel was commanded to turn without one step
 FROZEN_BY_OTHERS = 1.0  # rad the other wheels turned meanwhile; larger, because a wheel may stand in a tight turn

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import Log
+from grouser.odometry.inputs import BoolArray
 from grouser.vehicles import Vehicle
-
-BoolArray = NDArray[np.bool_]
 
 STILL = 0.02  # Wheel rate below which a wheel stands [rad/s]
 REST = 1.0  # How long all wheels must stand for the vehicle to be at rest [s]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from grouser._kernels.odometry import state
 from grouser.checks import Checker, FloatArray
@@ -18,6 +18,7 @@ from grouser.vehicles import Vehicle
 
 logger = logging.getLogger("grouser.odometry")
 check = Checker(OdometryError)
+BoolArray = NDArray[np.bool_]
 
 LRU_RATES = {"FL": 0.0076, "FR": 0.0077, "BR": 0.0095, "BL": 0.0097}
 """Variance of the wheel rates of the LRU at 100 Hz [rad²/s²], (4.43): its wheels 1, 2, 3, 4."""

@@ -14,14 +14,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from grouser.checks import FloatArray
 from grouser.errors import OdometryError
-from grouser.odometry.inputs import check, row, time_stamp
+from grouser.odometry.inputs import BoolArray, check, row, time_stamp
 from grouser.odometry.slip_ratio import wheel_slip
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

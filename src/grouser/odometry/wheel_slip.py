@@ -11,16 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
 from grouser.errors import OdometryError
-from grouser.odometry.inputs import check, joint_values, row
+from grouser.odometry.inputs import BoolArray, check, joint_values, row
 from grouser.vehicles import Vehicle
-
-BoolArray = NDArray[np.bool_]
 
 UNTESTABLE = 1e-6
 """Share of a wheel's own noise that is left in its residual, below which the other wheels do not determine its rate."""

@@ -74,9 +74,7 @@ def clear_window(m, time):
     fill(w.total, 0.0)
     fill(w.squares, 0.0)
     w.start = time
-    w.samples = 0
-    w.wheels = 0
-    w.rolling = 0
+    w.samples = w.wheels = w.rolling = 0
 
 
 @kernel
@@ -136,8 +134,7 @@ def align(m, event):
     else:
         m.clock.step = event.time - m.clock.newest
     add_sample(m, event.imu)
-    m.clock.newest = event.time
-    m.clock.now = event.time
+    m.clock.newest = m.clock.now = event.time
     copy(event.imu, m.imu.now)
     copy(event.imu, m.imu.newest)
     if event.time - m.window.start >= m.settings.align and m.window.samples >= 3:
@@ -162,14 +159,8 @@ def begin(m):
             m.covariance[i, i] = 1.0
     put_quaternion((1.0, 0.0, 0.0, 0.0), m.correction.quaternion)
     clock = m.clock
-    clock.began = now
-    clock.wheels = now
-    clock.poses = now
-    clock.rolling_time = now
-    clock.imu_lost = now
-    clock.wheels_refused = math.nan
-    clock.poses_refused = math.nan
-    clock.calm = math.nan
+    clock.began = clock.wheels = clock.poses = clock.rolling_time = clock.imu_lost = now
+    clock.wheels_refused = clock.poses_refused = clock.calm = math.nan
     if still:
         measure_rest(m, now - m.window.start)
     else:
@@ -189,8 +180,8 @@ def measure_rest(m, seconds):
     matrix(x.quaternion, R)
     fill(H, 0.0)
     fill(m.noise, 0.0)
-    for c in range(CORE):
-        m.columns[c] = c
+    for i in range(CORE):
+        m.columns[i] = i
     for i in range(3):
         H[i, GYRO_BIAS + i] = 1.0
         m.residual[i] = m.imu.average[i] - x.gyro_bias[i]

@@ -3,7 +3,7 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import copy, fill
+from grouser._kernels.arrays import copy, fill, inner
 from grouser._kernels.odometry import state
 from grouser._kernels.odometry.state import LARGEST, LATEST
 
@@ -53,30 +53,24 @@ def check_angle(joint, angle, t):
 def check_joints(store, rates, angles, t, out):
     """Fault bits of rates and angles; displacements into the state, contacts of wheels with an arm below them."""
     faults = 0
-    out.rate_joint = -1
-    out.angle_joint = -1
+    out.rate_joint = out.angle_joint = -1
     for j in range(rates.size):
         joint = store.joints[j]
         if abs(rates[j]) < LARGEST:
             joint.rate_wanted = 1
         elif joint.rate_wanted == 1:
             faults |= state.FAULT_RATE
-            if out.rate_joint < 0:
-                out.rate_joint = j
+            out.rate_joint = j if out.rate_joint < 0 else out.rate_joint
         angle, bad = check_angle(joint, angles[j], t)
         if bad != 0:
             faults |= bad
-            if out.angle_joint < 0:
-                out.angle_joint = j
+            out.angle_joint = j if out.angle_joint < 0 else out.angle_joint
         if store.settings.planar == 1 and joint.held == 1:
             angle = joint.rest
         store.q[7 + j] = angle
     if store.settings.contacts == state.CONTACTS_BELOW_ARMS:
         for w in range(store.contact.size):
-            below = 0.0  # an arm that swings nose down has its contact ahead
-            for j in range(rates.size):
-                below -= store.arms[w, j] * store.q[7 + j]
-            store.contact[w] = below
+            store.contact[w] = -inner(store.arms[w], store.q[7:])  # an arm that swings nose down has its contact ahead
     return faults
 
 

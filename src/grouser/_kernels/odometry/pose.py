@@ -8,7 +8,7 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.arrays import copy, fill, inner
 from grouser._kernels.motion import arc as step
-from grouser._kernels.rotation import add, put, set_attitude
+from grouser._kernels.rotation import add, column, put, set_attitude
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
 
 
@@ -86,12 +86,9 @@ def write_pose(store, out):
     rotation_of_quaternion(out.quaternion, R)
     # δ = M (x, y, z, yaw): rotation Rᵀ e_z δyaw, translation Rᵀ δp.
     M = work.to_body
-    for i in range(3):
-        for k in range(3):
-            M[i, k] = 0.0
-            M[3 + i, k] = R[k, i]
+    for i in range(3):  # the other entries stay zero
+        put(column(R, i), M[3 + i], 0)
         M[i, 3] = R[2, i]
-        M[3 + i, 3] = 0.0
     C = out.pose_covariance
     for i in range(6):
         for j in range(6):
@@ -138,7 +135,6 @@ def keep_sample(store, intensity, time, out):
     copy(work.twist, memory.twist)
     copy(work.attitude, memory.attitude)
     memory.intensity = intensity
-    memory.time = time
+    memory.time = out.time = time
     memory.started = 1
     memory.lost = 0
-    out.time = time

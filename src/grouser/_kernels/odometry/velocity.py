@@ -139,9 +139,6 @@ def sample_twist(store, h):
         linear_twist(store, work.odometry, work.twist)
         return True, store.model.counts[1], False
     # On a known ground the contacts depend on where the vehicle is: once for a guess of that, once more there.
-    inside = True
-    rank = 0
-    factorised = False
     on_ground = store.settings.contacts == CONTACTS_ON_GROUND
     for _ in range(2 if on_ground else 1):
         if on_ground:
