@@ -9,7 +9,7 @@ import pytest
 
 import grouser as gr
 from grouser._compile.jit import entry
-from grouser._kernels.odometry import contact_angles, contact_rows
+from grouser._kernels.odometry import contact_angles
 from grouser._kernels.vehicles.frames import pose_frames
 from grouser.odometry import ContactAngleEstimator
 
@@ -19,8 +19,8 @@ SMALL = 1e-6
 @entry
 def equations(f):
     pose_frames(f.vehicle, f.q, f.s)
-    contact_rows.hub_jacobians(f)
-    return contact_rows.step_equations(f)
+    contact_angles.hub_jacobians(f)
+    return contact_angles.step_equations(f)
 
 
 @entry

@@ -1,8 +1,7 @@
 """Fusion of IMU, wheel odometry and relative poses (visual odometry): an error-state Kalman filter.
 
-The architecture is that of L §2.3; the filter is the error-state filter with cloned poses that L's [35] describes, with
-a right-invariant error (see `_kernels/fusion/memory.py`) and slip as a state of its own: the slip that a slip model
-leaves is correlated along the way, and a filter that took it for white noise would be overconfident.
+The architecture is that of L §2.3, the filter that with cloned poses of L's [35], with a right-invariant error (see
+`_kernels/fusion/memory.py`) and slip as a state: what a slip model leaves is correlated along the way, no white noise.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser._kernels.fusion import filter as kernels
-from grouser._kernels.fusion.memory import CLOCK, COUNTS, ESTIMATE, IMU, KEYFRAME, POSE, WHEELS, Drive
-from grouser._kernels.fusion.memory import FAULTS as FAULT_COUNTS
+from grouser._kernels.fusion.memory import CLOCK, COUNTS, ESTIMATE, FAULTS, IMU, KEYFRAME, POSE, WHEELS, Drive
 from grouser.checks import FloatArray
 from grouser.errors import FusionError
 from grouser.fusion.estimate import FusionEstimate
@@ -25,34 +23,9 @@ from grouser.fusion.settings import FusionSettings, check
 
 logger = logging.getLogger("grouser.odometry")
 
-ESTIMATED = tuple(f.name for f in dataclasses.fields(FusionEstimate) if f.name not in ("time", "degraded"))
-"""Arrays of an estimate."""
+ESTIMATED = [field.name for field in dataclasses.fields(FusionEstimate)[1:-1]]  # arrays of an estimate
 SOURCES = ("wheels", "poses", "standstill")
-OBSERVED = (False, False, True, True, True, False)
-"""Entries of (ω, v) that the wheels of an LRU measure: yaw rate, forward and sideways speed."""
-FAULTS = {
-    "imu_not_finite": "an IMU sample is not finite and is left out",
-    "imu_time": "an IMU sample is not later than the one before and is left out",
-    "imu_gap": "the IMU was silent; the motion between is extrapolated with large noise",
-    "gyro_saturated": "the gyro is at the end of its range and counts with large noise",
-    "accelerometer_saturated": "the accelerometer is at the end of its range and counts with large noise",
-    "wheels_not_finite": "a wheel measurement is not finite and is left out",
-    "wheels_late": "a wheel measurement is older than the history and is left out",
-    "wheels_refused": "a wheel measurement contradicts the estimate and is left out",
-    "wheels_distrusted": "the wheels contradict the other sensors for long and are distrusted",
-    "wheels_missing": "no wheel measurement was used for some time; the covariance grows",
-    "pose_not_finite": "a relative pose is not finite and is left out",
-    "pose_late": "a relative pose begins or ends before the clones and the history; left out",
-    "pose_time": "a relative pose does not end after its beginning and is left out",
-    "pose_refused": "a relative pose contradicts the estimate and is left out",
-    "pose_readmitted": "poses were refused for long; the state is opened, or they count with the noise they show",
-    "poses_missing": "no relative pose was used for some time; the covariance grows",
-    "standstill_refused": "wheels and IMU are quiet but the estimate moves; left out",
-    "too_early": "a measurement is further ahead of the IMU than it can be, and is left out",
-    "moving_start": "the vehicle moved during alignment; it begins with large covariance",
-    "keyframe_late": "a key frame is older than the history and is left out",
-}
-"""Kind → what is wrong and what is done about it."""
+OBSERVED = (False, False, True, True, True, False)  # by the wheels of an LRU: yaw rate, forward and sideways speed
 
 
 @dataclass(frozen=True)
@@ -89,9 +62,8 @@ class Fusion:
         self, settings: FusionSettings | None = None, *, position: ArrayLike = (0.0, 0.0, 0.0), yaw: float = 0.0
     ) -> None:
         """Start at a position [m] with a yaw [rad]."""
-        self.settings = check.instance(
-            FusionSettings() if settings is None else settings, FusionSettings, "settings", "use FusionSettings(…)"
-        )
+        given = FusionSettings() if settings is None else settings
+        self.settings = check.instance(given, FusionSettings, "settings", "use FusionSettings(…)")
         self._start = check.array(position, "position", (3,))
         self._memory = self.settings.memory(check.number(yaw, "yaw"))
         self._one = Drive.zeros(n=1, rows=1, every=0)
@@ -116,8 +88,7 @@ class Fusion:
     def imu(self, t: float, gyro: ArrayLike, acceleration: ArrayLike) -> None:
         """A sample at time t [s]: rates [rad/s] and specific force [m/s²] in body axes, (3,) each."""
         reading = self._event["imu"]
-        reading[:3] = _entries(gyro, "gyro", (3,))
-        reading[3:] = _entries(acceleration, "acceleration", (3,))
+        reading[:3], reading[3:] = _entries(gyro, "gyro", (3,)), _entries(acceleration, "acceleration", (3,))
         self._feed(IMU, _time(t))
 
     def wheels(self, t: float, twist: ArrayLike, covariance: ArrayLike, observed: ArrayLike = OBSERVED) -> None:
@@ -135,17 +106,15 @@ class Fusion:
         if not (np.isfinite(velocity).all() and np.isfinite(stamp) and _is_covariance(matrix)):
             self._count("wheels_not_finite")
             return
-        event = self._event
-        event["twist"][:], event["covariance"][:], event["observed"][:] = velocity, matrix, rows
-        self._feed(WHEELS, stamp)
+        self._feed(WHEELS, stamp, twist=velocity, covariance=matrix, observed=rows)
 
     def keyframe(self, t: float) -> None:
         """The pose at time t [s] will be measured later: clone it when the IMU gets there."""
         stamp = _time(t)
-        if not np.isfinite(stamp):
+        if np.isfinite(stamp):
+            self._feed(KEYFRAME, stamp)
+        else:
             self._count("pose_not_finite")
-            return
-        self._feed(KEYFRAME, stamp)
 
     def relative_pose(
         self, t_from: float, t_to: float, position: ArrayLike, quaternion: ArrayLike, covariance: ArrayLike
@@ -163,10 +132,7 @@ class Fusion:
         if not (finite and size > 1e-6 and _is_covariance(matrix)):
             self._count("pose_not_finite")
             return
-        event = self._event
-        event["start"][()], event["quaternion"][:], event["position"][:] = start, q / size, p
-        event["covariance"][:] = matrix
-        self._feed(POSE, end)
+        self._feed(POSE, end, start=start, quaternion=q / size, position=p, covariance=matrix)
 
     @property
     def ready(self) -> bool:
@@ -207,8 +173,7 @@ class Fusion:
     @property
     def faults(self) -> dict[str, int]:
         """How often each kind of fault occurred."""
-        counts = dict(zip(FAULT_COUNTS.names or (), self._fault_counts.tolist(), strict=True))
-        return {kind: counts[kind] for kind in FAULTS if counts[kind]}
+        return {kind: n for kind, n in zip(FAULTS, self._fault_counts.tolist(), strict=True) if n}
 
     @property
     def nis(self) -> dict[str, Innovations]:
@@ -223,9 +188,9 @@ class Fusion:
         self._say()
         return drive.estimates[:written]
 
-    def _feed(self, kind: int, t: float) -> None:
-        self._event["kind"][()] = kind
-        self._event["time"][()] = t
+    def _feed(self, kind: int, t: float, **fields: ArrayLike) -> None:
+        for name, value in {"kind": kind, "time": t, **fields}.items():
+            self._event[name][...] = value
         kernels.feed(self._memory, self._one)
         self._say()
 
@@ -281,10 +246,5 @@ def _innovations(source: Any) -> Innovations:
     from grouser.motion.consistency import nees_band
 
     rows = int(source.rows)
-    band = nees_band(rows, 1) if rows else (np.nan, np.nan)
-    return Innovations(
-        used=int(source.used),
-        refused=int(source.refused),
-        mean=float(source.squares) / rows if rows else float("nan"),
-        band=band,
-    )
+    mean, band = (float(source.squares) / rows, nees_band(rows, 1)) if rows else (np.nan, (np.nan, np.nan))
+    return Innovations(used=int(source.used), refused=int(source.refused), mean=mean, band=band)

@@ -13,9 +13,7 @@ from grouser.checks import FloatArray
 from grouser.fusion.filter import OBSERVED, Fusion, Innovations
 from grouser.fusion.settings import FusionSettings, check
 
-RANK = np.zeros(4, dtype=np.int64)
-"""Order of events that arrive at the same time, by kind."""
-RANK[[IMU, KEYFRAME, WHEELS, POSE]] = range(4)
+RANK = np.argsort([IMU, KEYFRAME, WHEELS, POSE])  # order of events that arrive at the same time, by kind
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,13 +53,10 @@ class SensorLog:
 
     def without(self, *sources: str) -> SensorLog:
         """The same drive without 'wheels', 'poses'."""
-        changes: dict[str, FloatArray] = {}
-        for name in (field.name for field in dataclasses.fields(self)):
-            if ("wheels" in sources and name.startswith("wheel_")) or (
-                "poses" in sources and (name.startswith("pose_") or name == "frames")
-            ):
-                changes[name] = getattr(self, name)[:0]
-        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
+        starts = {"wheels": ("wheel_",), "poses": ("pose_", "frames")}
+        left_out = tuple(start for source in sources for start in starts.get(source, ()))
+        names = [field.name for field in dataclasses.fields(self) if field.name.startswith(left_out)]
+        return dataclasses.replace(self, **{name: getattr(self, name)[:0] for name in names})
 
     def events(self) -> Any:
         """All measurements in the order of their arrival, as records that the filter takes."""
@@ -122,16 +117,6 @@ def fuse(
     check.count(every, "every")
     fusion = Fusion(settings, position=position, yaw=yaw)
     rows = fusion.feed(log.events(), every)
-    return FusedPath(
-        time=rows.time.copy(),
-        position=rows.position + np.asarray(position),
-        quaternion=rows.quaternion.copy(),
-        velocity=rows.velocity.copy(),
-        gyro_bias=rows.gyro_bias.copy(),
-        acceleration_bias=rows.acceleration_bias.copy(),
-        slip=rows.slip.copy(),
-        covariance=rows.covariance.copy(),
-        distrusted=rows.distrusted != 0,
-        faults=fusion.faults,
-        nis=fusion.nis,
-    )
+    rows["position"] += position
+    path: dict[str, Any] = {field.name: rows[field.name].copy() for field in dataclasses.fields(FusedPath)[:-3]}
+    return FusedPath(**path, distrusted=rows["distrusted"] != 0, faults=fusion.faults, nis=fusion.nis)

@@ -21,17 +21,10 @@ check = Checker(FusionError)
 LOST_GYRO, LOST_ACCELERATION = 1.0, 0.1
 """Error of a saturated or interrupted sensor as a share of its range: all of it for a gyro in a long turn, a tenth for
 an accelerometer, whose last good reading is kept, because a shock changes the speed of a rover by no more."""
-LOST_TIME = 0.1
-"""Correlation time of that error [s]."""
-STILL_FACTOR = 4.0
-"""Variance of the IMU's samples, over that of its noise, up to which the vehicle may stand."""
-IN_RANGE = 0.995
-"""Share of its range above which a reading counts as saturated."""
-AS_THEY_ARE = (
-    *("rate", "gap", "gravity", "slip", "slip_length", "lasting_length", "slip_arm", "still_speed", "align"),
-    *("distrust_after", "recover_after", "missing_after"),
-)
-"""Settings that the kernels take unchanged."""
+LOST_TIME = 0.1  # Correlation time of that error [s]
+STILL_FACTOR = 4.0  # Variance of the IMU's samples, over that of its noise, up to which the vehicle may stand
+SQUARED = ("gyro_noise", "acceleration_noise", "gyro_walk", "acceleration_walk")  # densities, here of variances
+IN_RANGE = 0.995  # Share of its range above which a reading counts as saturated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,12 +147,9 @@ class FusionSettings:
         """Fields of the kernels' record: variances and densities in place of sigmas where they are added to one."""
         imu = np.array(self.imu_position)
         velocity, position, rotation = self.still_noise
-        tilt, start = self.tilt, self.start_noise
+        start, yaw_sigma = self.start_noise
         return {
-            "gyro_noise": self.gyro_noise**2,
-            "acceleration_noise": self.acceleration_noise**2,
-            "gyro_walk": self.gyro_walk**2,
-            "acceleration_walk": self.acceleration_walk**2,
+            **{name: getattr(self, name) ** 2 for name in SQUARED},
             "gyro_range": IN_RANGE * self.gyro_range,
             "acceleration_range": IN_RANGE * self.acceleration_range,
             "gyro_lost": (LOST_GYRO * self.gyro_range) ** 2 * LOST_TIME,
@@ -174,13 +164,11 @@ class FusionSettings:
             "still_velocity": velocity,
             "still_position": position,
             "still_rotation": rotation,
-            "start": np.concatenate(
-                [
-                    (tilt, tilt, start[1]),
-                    np.repeat([velocity, start[0], self.gyro_bias, self.acceleration_bias], 3),
-                    self.slip,
-                    self.lasting_slip,
-                ]
-            ),
+            "start": [
+                *(self.tilt, self.tilt, yaw_sigma),
+                *np.repeat([velocity, start, self.gyro_bias, self.acceleration_bias], 3),
+                *self.slip,
+                *self.lasting_slip,
+            ],
             "yaw": yaw,
-        } | {name: getattr(self, name) for name in AS_THEY_ARE}
+        } | {name: getattr(self, name) for name in ("slip", *kernels.AS_GIVEN)}

@@ -21,25 +21,16 @@ from grouser.vehicles.catalog import vehicle
 class Compared:
     """Both odometries and their judgements."""
 
-    motion: MotionModel
-    """Model of the fit, or of the vehicle that the manifest names."""
-    run: LogOdometry
-    """Odometry with the requested model and options."""
-    trained: bool
-    """Whether the fit was made from this very log."""
-    plain: LogOdometry | None = None
-    """Odometry of the vehicle as its file describes it. None, as both judgements, for a log of fewer than two poses."""
+    motion: MotionModel  # of the fit, or of the vehicle that the manifest names
+    run: LogOdometry  # with the requested model and options
+    trained: bool  # whether the fit was made from this very log
+    plain: LogOdometry | None = None  # of the vehicle as its file describes it; it and both judgements need two poses
     judged: Judgement | None = None
     baseline: Judgement | None = None
 
 
 def compare(
-    log: Log,
-    fit: Fit | None = None,
-    *,
-    gyro: bool = False,
-    same_ground: bool = False,
-    progress: Progress | None = None,
+    log: Log, fit: Fit | None = None, *, gyro: bool = False, same_ground: bool = False, progress: Progress | None = None
 ) -> Compared:
     """Run and judge odometry along a log; without a fit it is plain odometry itself. Each odometry is run once.
 
@@ -53,13 +44,8 @@ def compare(
     counting = judging and not gyro and log.gyro is not None and bool(np.isfinite(log.gyro[:, 2]).any())
     is_plain = fit is None and not gyro
     stages = iter(_stages(progress, 1 + counting + judging * (2 if is_plain else 3)))
-    run = odometry_of(
-        plain_motion if fit is None else fit,
-        log,
-        gyro=gyro,
-        ground=SAME_GROUND if same_ground or trained else None,
-        progress=next(stages),
-    )
+    model, ground = plain_motion if fit is None else fit, SAME_GROUND if same_ground or trained else None
+    run = odometry_of(model, log, gyro=gyro, ground=ground, progress=next(stages))
     if not judging:
         return Compared(motion, run, trained)
     turns = odometry_of(motion, log, gyro=True, quiet=True, progress=next(stages)) if counting else run
@@ -73,13 +59,11 @@ def compare(
 
 def _stages(progress: Progress | None, count: int) -> list[Progress | None]:
     """A progress function for each of n steps of equal weight."""
-    if progress is None:
-        return [None] * count
 
-    def stage(k: int) -> Progress:
-        return lambda done, total: progress((100 * k + 100 * done // total) // count, 100)
+    def stage(k: int, call: Progress) -> Progress:
+        return lambda done, total: call((100 * k + 100 * done // total) // count, 100)
 
-    return [stage(k) for k in range(count)]
+    return [None if progress is None else stage(k, progress) for k in range(count)]
 
 
 def _uncalibrated(log: Log) -> MotionModel:

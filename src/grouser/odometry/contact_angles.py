@@ -2,11 +2,8 @@
 
 The idea is Iagnemma and Dubowsky's, T's reference [50]: wheels that roll without slip move along the ground, so the
 difference between the velocities of two wheels of one rigid body, which is pitch rate times distance, gives the
-directions of both. Angles are T's δ in the wheel's carrier [rad]: straight down is 0, a contact ahead is negative.
-L's ψ is −δ: climbing is positive.
-
-Nothing is observable at standstill; without turning of the body only that all wheels move equally, not in
-which direction. The estimate then returns to zero as the wheels roll on, and is marked as not valid.
+directions of both. Angles are T's δ in the wheel's carrier [rad]: straight down is 0, a contact ahead is negative; L's
+ψ is −δ. At standstill, or while the body does not turn, the estimate returns to zero and is marked as not valid.
 """
 
 from __future__ import annotations
@@ -15,19 +12,16 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from grouser._kernels.odometry import contact_angles as kernels
-from grouser._kernels.odometry.contact_rows import CONTACT_NOISE, ContactFilter
 from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
 from grouser.errors import OdometryError
-from grouser.odometry.inputs import check, finite_row, joint_values, time_stamp
+from grouser.odometry.inputs import BoolArray, check, finite_row, joint_values, time_stamp
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
-
-BoolArray = NDArray[np.bool_]
 
 SMOOTHING = 0.05  # s, of roll and pitch rates taken from differences of attitude
 OPEN_RATE = 30.0  # m/s, rad/s: what the body's velocity may be before anything is measured, one sigma
@@ -48,11 +42,9 @@ def pair_angles(
     without pitch rate the triangle is a point or a line: nothing is determined, and both angles are zero. Speeds that
     close no triangle mean slip.
     """
-    v_r, v_f, rate = (
-        check.number(value, name)
-        for value, name in ((speed_rear, "speed_rear"), (speed_front, "speed_front"), (pitch_rate, "pitch_rate"))
-    )
-    dx, dz = check.number(ahead, "ahead"), check.number(above, "above")
+    given = {"speed_rear": speed_rear, "speed_front": speed_front, "pitch_rate": pitch_rate}
+    given |= {"ahead": ahead, "above": above}
+    v_r, v_f, rate, dx, dz = (check.number(value, name) for name, value in given.items())
     base = math.hypot(dx, dz)
     if base == 0.0:
         raise OdometryError("ahead, above: both wheels are in one place; contact angles need wheels that are apart")
@@ -120,7 +112,7 @@ class ContactAngleEstimator:
         self.vehicle = check.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
         self._turn_noise = check.positive(turn_noise, "turn_noise")
         self._attitude_rate_noise = check.positive(attitude_rate_noise, "attitude_rate_noise")
-        self._noise = np.zeros((), CONTACT_NOISE)
+        self._noise = np.zeros((), kernels.CONTACT_NOISE)
         for field, value, name in (
             ("rate", rate_noise, "rate_noise"), ("slip", slip, "slip"), ("sideslip", sideslip, "sideslip"),
             ("spread", spread, "spread"), ("valid", largest_sigma, "largest_sigma"),
@@ -137,7 +129,7 @@ class ContactAngleEstimator:
         coupling = arrays.coupling[[k for k, c in enumerate(vehicle.couplings) if c.is_rigid]] / COUPLING_RATE
         sizes = {"nw": nw, "nj": nj, "nv": 6 + nj, "nq": 7 + nj, "nx": 6 + nj + nw, "nc": len(coupling)}
         sizes["nr"] = 3 * nw + 3 + len(coupling)
-        f = self._filter = ContactFilter.zeros(vehicle=arrays, s=make_scratch(arrays), **sizes)
+        f = self._filter = kernels.ContactFilter.zeros(vehicle=arrays, s=make_scratch(arrays), **sizes)
         f.repoint(noise=self._noise)
         loose = np.full(6 + nj, JOINT_RATE)
         loose[:6], loose[5 + arrays.wheel] = OPEN_RATE, OPEN_SPIN
@@ -157,8 +149,7 @@ class ContactAngleEstimator:
     @property
     def sigma(self) -> FloatArray:
         """Standard deviation of each angle [rad], (nw,)."""
-        result: FloatArray = np.sqrt(np.diag(self._filter.P))
-        return result
+        return np.sqrt(np.diag(self._filter.P))
 
     def update(
         self,
@@ -196,9 +187,8 @@ class ContactAngleEstimator:
         """What is known about ω: rows (k, 3) and their values (k,), both in sigmas; k may be zero."""
         now = finite_row(attitude, "attitude", 2)
         turned = finite_row(gyro, "gyro", 3)
-        differences = False
+        differences = now is not None and self._attitude is not None and dt > 0.0
         if now is not None and self._attitude is not None and dt > 0.0:
-            differences = True
             share = -math.expm1(-dt / SMOOTHING)
             for k in range(2):
                 rate = _wrapped(float(now[k] - self._attitude[k])) / dt

@@ -1,12 +1,9 @@
 """Wheel rates from encoder positions, L (4.42), and the noise that counting whole steps puts into them.
 
-An encoder that counts steps of q [rad] gives the position rounded down. Over a time T a wheel at rate ω turns by ωT/q
-steps, of which the counter sees the whole number below or above: with f the fraction of a step, the difference has
-variance q² f (1 − f), which is q²/6 over all rates. The rate's variance is therefore q²/(6 T²): ten times the period
-gives a hundredth of it. What one difference adds the next takes back, so the angle never drifts.
-
-L's (4.43), .0076 to .0097 rad²/s² at T = 10 ms, is that of 2600 to 2940 steps per turn of the wheel. L reports about
-ten times more at 1 kHz, not the hundred times that counting alone gives.
+Over a time T a wheel at rate ω turns by ωT/q steps of q [rad], of which the counter sees the whole number below or
+above: with f the fraction of a step, the difference has variance q² f (1 − f), which is q²/6 over all rates, and the
+rate q²/(6 T²). What one difference adds the next takes back, so the angle never drifts. L's (4.43), .0076 to .0097
+rad²/s² at T = 10 ms, is that of 2600 to 2940 steps per turn; L reports about ten times more at 1 kHz, not a hundred.
 """
 
 from __future__ import annotations
@@ -16,12 +13,10 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from grouser.checks import FloatArray
-from grouser.odometry.inputs import check, row, time_stamp
-
-BoolArray = NDArray[np.bool_]
+from grouser.odometry.inputs import BoolArray, check, row, time_stamp
 
 FROZEN_BY_COMMAND = 0.1  # rad a wheel was commanded to turn without one step
 FROZEN_BY_OTHERS = 1.0  # rad the other wheels turned meanwhile; larger, because a wheel may stand in a tight turn
@@ -101,12 +96,10 @@ class Encoders:
         if not math.isfinite(count):
             return
         if past:
-            gap = now - past[-1][0]
-            change = count - past[-1][1]
+            gap, change = now - past[-1][0], count - past[-1][1]
             if self._wrap is not None:
-                before = past[-1][1]
-                change = (count - before + 0.5 * self._wrap) % self._wrap - 0.5 * self._wrap
-                count = before + change  # unwrapped, so that differences over several samples are plain
+                change = (change + 0.5 * self._wrap) % self._wrap - 0.5 * self._wrap
+                count = past[-1][1] + change  # unwrapped, so that differences over several samples are plain
                 if gap * self._fastest >= 0.5 * self._wrap * self.step:
                     past.clear()  # it may have gone round once more: begin again
             if gap > self._longest or abs(change) * self.step > self._fastest * gap + self.step:
@@ -115,12 +108,10 @@ class Encoders:
             past.clear()
             count %= self._wrap
         past.append((now, count))
-        if len(past) < 2:
-            return
-        T = now - past[0][0]
-        rate[i] = (count - past[0][1]) * self.step / T
-        variance[i] = rate_variance(2.0 * math.pi / self.step, T)
-        period[i] = T
+        if len(past) > 1:
+            period[i] = now - past[0][0]
+            rate[i] = (count - past[0][1]) * self.step / period[i]
+            variance[i] = rate_variance(2.0 * math.pi / self.step, period[i])
 
     def _watch(self, dt: float, counts: FloatArray, rate: FloatArray, expected: FloatArray | None) -> None:
         """Count what each wheel should have turned since its encoder last moved: by command, and by the others."""
@@ -133,14 +124,12 @@ class Encoders:
                 continue
             others = np.abs(np.delete(rate, i))
             others = others[np.isfinite(others)]
-            commanded = math.nan if expected is None else expected[i]
-            if math.isfinite(commanded):
-                self._unmoved[0, i] += abs(commanded) * dt
+            if expected is not None and math.isfinite(expected[i]):
+                self._unmoved[0, i] += abs(expected[i]) * dt
             elif others.size:
                 self._unmoved[1, i] += float(np.median(others)) * dt
 
     @property
     def _frozen(self) -> BoolArray:
-        most = np.array([max(FROZEN_BY_COMMAND, 5.0 * self.step), max(FROZEN_BY_OTHERS, 5.0 * self.step)])
-        result: BoolArray = np.any(self._unmoved > most[:, None], axis=0)
-        return result
+        most = np.maximum([[FROZEN_BY_COMMAND], [FROZEN_BY_OTHERS]], 5.0 * self.step)
+        return np.asarray(np.any(self._unmoved > most, axis=0))

@@ -12,8 +12,7 @@ from grouser.checks import FloatArray
 
 COMPONENTS = ("wx", "wy", "wz", "vx", "vy", "vz")
 """Entries of a twist, in order: turn rates about, speeds along the body's x, y, z."""
-NOT_OBSERVED = 1e6
-"""Variance of a velocity that nothing measures [m²/s², rad²/s²], by which a message marks it."""
+NOT_OBSERVED = 1e6  # Variance of a velocity that nothing measures [m²/s², rad²/s²], by which a message marks it
 
 _LINEAR_FIRST = np.ix_([3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2])
 
@@ -26,8 +25,7 @@ def pose_rows(covariance: FloatArray, quaternion: FloatArray) -> FloatArray:
     R = rotation.from_quaternion(quaternion)
     both = np.zeros((6, 6))
     both[:3, :3] = both[3:, 3:] = R
-    rows: FloatArray = (both @ covariance @ both.T)[_LINEAR_FIRST].ravel()
-    return rows
+    return np.asarray((both @ covariance @ both.T)[_LINEAR_FIRST].ravel())
 
 
 def twist_rows(covariance: FloatArray, observed: np.ndarray | None = None) -> FloatArray:
@@ -35,14 +33,38 @@ def twist_rows(covariance: FloatArray, observed: np.ndarray | None = None) -> Fl
     matrix = covariance
     if observed is not None and not observed.all():
         matrix = np.where(np.outer(observed, observed), covariance, np.diag(np.full(6, NOT_OBSERVED)))
-    rows: FloatArray = matrix[_LINEAR_FIRST].ravel()
-    return rows
+    return np.asarray(matrix[_LINEAR_FIRST].ravel())
 
 
 class Estimate:
     """Pose, velocity and their covariances after one sample; immutable, its arrays are copies."""
 
     __slots__ = ("_words",)
+
+    time: float
+    """Time of the sample [s]."""
+    position: FloatArray
+    """Position of the body in the world, (3,) [m]."""
+    quaternion: FloatArray
+    """Orientation of the body in the world, (4,), w x y z."""
+    yaw: float
+    """Heading [rad], not wrapped: full turns add up."""
+    attitude: FloatArray
+    """Roll and pitch that were used, (2,) [rad]."""
+    twist: FloatArray
+    """Velocity (ω, v) in body axes, (6,) [rad/s, m/s]: wheels, slip, and the gyro's turn rates where given."""
+    odometry_twist: FloatArray
+    """Velocity (ω, v) by the wheels alone, without slip, (6,) [rad/s, m/s]."""
+    twist_covariance: FloatArray
+    """Covariance of the twist (ω, v), (6, 6) [rad²/s², m²/s²].
+
+    Encoder noise by propagation (4.47), scaled with slip (4.48); the process noise of a fit, as the variance of the
+    mean velocity over the last step.
+    """
+    pose_covariance: FloatArray
+    """Covariance (6, 6) of the error δ = (rotation [rad], translation [m]), body axes: T_true = T_est · Exp(δ)."""
+    wheels: int
+    """Number of wheels whose rates were used."""
 
     def __init__(self, words: FloatArray) -> None:
         """From the 64-bit words of one record `ESTIMATE`, which are kept: copying a record itself takes 4 µs."""
@@ -57,59 +79,16 @@ class Estimate:
     def _values(self) -> Any:
         return self._words.view(ESTIMATE)[0]
 
-    @property
-    def time(self) -> float:
-        """Time of the sample [s]."""
-        return float(self._values["time"])
-
-    @property
-    def position(self) -> FloatArray:
-        """Position of the body in the world, (3,) [m]."""
-        return self._copy("position")
-
-    @property
-    def quaternion(self) -> FloatArray:
-        """Orientation of the body in the world, (4,), w x y z."""
-        return self._copy("quaternion")
-
-    @property
-    def yaw(self) -> float:
-        """Heading [rad], not wrapped: full turns add up."""
-        return float(self._values["yaw"])
-
-    @property
-    def attitude(self) -> FloatArray:
-        """Roll and pitch that were used, (2,) [rad]."""
-        return self._copy("attitude")
-
-    @property
-    def twist(self) -> FloatArray:
-        """Velocity (ω, v) in body axes, (6,) [rad/s, m/s]: wheels, slip, and the gyro's turn rates where given."""
-        return self._copy("twist")
-
-    @property
-    def odometry_twist(self) -> FloatArray:
-        """Velocity (ω, v) by the wheels alone, without slip, (6,) [rad/s, m/s]."""
-        return self._copy("odometry_twist")
+    def __getattr__(self, name: str) -> Any:
+        if name not in (ESTIMATE.names or ()):
+            raise AttributeError(f"an Estimate has no attribute {name!r}")
+        value = self._values[name]
+        return value.copy() if value.ndim else value.item()
 
     @property
     def slip(self) -> FloatArray:
         """twist − odometry_twist, (6,) [rad/s, m/s]: v_true = v_odometry + v_slip."""
         return self.twist - self.odometry_twist
-
-    @property
-    def twist_covariance(self) -> FloatArray:
-        """Covariance of the twist (ω, v), (6, 6) [rad²/s², m²/s²].
-
-        Encoder noise by propagation (4.47), scaled with slip (4.48); the process noise of a fit, as the variance of the
-        mean velocity over the last step.
-        """
-        return self._copy("twist_covariance")
-
-    @property
-    def pose_covariance(self) -> FloatArray:
-        """Covariance (6, 6) of the error δ = (rotation [rad], translation [m]), body axes: T_true = T_est · Exp(δ)."""
-        return self._copy("pose_covariance")
 
     @property
     def observed(self) -> np.ndarray:
@@ -119,11 +98,6 @@ class Estimate:
         they are not observed.
         """
         return np.asarray(self._values["observed"] > 0.5)
-
-    @property
-    def wheels(self) -> int:
-        """Number of wheels whose rates were used."""
-        return int(self._values["wheels"])
 
     @property
     def degraded(self) -> bool:
@@ -144,10 +118,6 @@ class Estimate:
         vector about fixed axes): R_true = Exp(ε) R_est, p_true = p_est + δp.
         """
         return pose_rows(self.pose_covariance, self.quaternion)
-
-    def _copy(self, name: str) -> FloatArray:
-        part: FloatArray = self._values[name].copy()
-        return part
 
     def __repr__(self) -> str:
         x, y, z = self.position

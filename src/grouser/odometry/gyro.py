@@ -1,47 +1,34 @@
 """The gyro of a log made ready for odometry: standstills of the vehicle, bias and lag of the gyro.
 
-All three come from the log's own sensors, never from its poses. While the wheels stand the body does not turn, so the
-reading of the gyro is its bias. The lag is the shift under which the turn rates of gyro and wheels agree best, in
-addition to the one in the manifest.
+They come from the log's own sensors, never from its poses. While the wheels stand the gyro reads its bias. The lag is
+the shift, in addition to the manifest's, under which the turn rates of gyro and wheels agree best.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import Log
+from grouser.odometry.inputs import BoolArray
 from grouser.vehicles import Vehicle
 
-BoolArray = NDArray[np.bool_]
-
-STILL = 0.02
-"""Wheel rate below which a wheel stands [rad/s]."""
-REST = 1.0
-"""How long all wheels must stand for the vehicle to be at rest [s]."""
-SETTLING = 0.5
-"""Left out at both ends of a rest [s]: the body rocks after a stop, and clocks differ."""
-LEAST_REST = 2.0
-"""Shortest standstill that gives the bias [s]."""
-UNKNOWN_BIAS = 0.003
-"""One sigma of the bias after too short a standstill to estimate it [rad/s]; assumed."""
-UNKNOWN_NOISE = 0.005
-"""One sigma of a turn rate where the log is too short to estimate it [rad/s]."""
-LONGEST_LAG = 0.3
-"""Largest remaining lag that is looked for, either way [s]."""
-LEAST_TURN = 0.5
-"""Least turning from which a lag is estimated [rad]."""
-ALIKE = 0.5
-"""Share of the gyro's power that the wheels must explain for a lag to be accepted."""
-HOLE = 0.5
-"""Longest hole in the gyro's data that is filled by interpolation [s]."""
-SCALE = 0.003
-"""One sigma of the gyro's scale factor; assumed, not of any one sensor's data sheet."""
+STILL = 0.02  # Wheel rate below which a wheel stands [rad/s]
+REST = 1.0  # How long all wheels must stand for the vehicle to be at rest [s]
+SETTLING = 0.5  # Left out at both ends of a rest [s]: the body rocks after a stop, and clocks differ
+LEAST_REST = 2.0  # Shortest standstill that gives the bias [s]
+UNKNOWN_BIAS = 0.003  # One sigma of the bias after too short a standstill to estimate it [rad/s]; assumed
+UNKNOWN_NOISE = 0.005  # One sigma of a turn rate where the log is too short to estimate it [rad/s]
+LONGEST_LAG = 0.3  # Largest remaining lag that is looked for, either way [s]
+LEAST_TURN = 0.5  # Least turning from which a lag is estimated [rad]
+ALIKE = 0.5  # Share of the gyro's power that the wheels must explain for a lag to be accepted
+HOLE = 0.5  # Longest hole in the gyro's data that is filled by interpolation [s]
+SCALE = 0.003  # One sigma of the gyro's scale factor; assumed, not of any one sensor's data sheet
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,12 +51,8 @@ class GyroSignal:
 
 def at_rest(log: Log, vehicle: Vehicle) -> BoolArray:
     """Whether the vehicle is at rest at each sample, (n,): all measured wheels have stood for `REST` around it."""
-    measured = [log.rates[wheel] for wheel in vehicle.wheels if wheel in log.rates]
-    if not measured:
-        return np.zeros(len(log), np.bool_)
-    stands = np.ones(len(log), np.bool_)
-    for rates in measured:
-        stands &= np.abs(rates) < STILL
+    measured = [np.abs(log.rates[wheel]) < STILL for wheel in vehicle.wheels if wheel in log.rates]
+    stands = np.logical_and.reduce(measured) if measured else np.zeros(len(log), np.bool_)
     return _lasting(stands, log, REST, 0.0)
 
 
@@ -84,18 +67,16 @@ def gyro_signal(log: Log, vehicle: Vehicle, turn_rate: FloatArray) -> GyroSignal
     rates = _filled(log)
     known = _lasting(rest, log, REST, SETTLING) & np.isfinite(rates).all(axis=1)
     seconds = float(known.sum() * log.report.period)
-    moving = _noise(rates[:, 2], ~rest, log)
+    noise = _noise(rates[:, 2], ~rest, log)
+    bias, bias_sigma = np.zeros(3), UNKNOWN_BIAS
     if seconds >= LEAST_REST:
-        bias = rates[known].mean(axis=0)
-        bias_sigma = _sigma_of_mean(rates[:, 2], known, log)
-    else:
-        bias, bias_sigma = np.zeros(3), UNKNOWN_BIAS
+        bias, bias_sigma = rates[known].mean(axis=0), _sigma_of_mean(rates[:, 2], known, log)
     rates = rates - bias
     lag = _lag(rates[:, 2], turn_rate, log)
     if lag is not None:
         rates = _shifted(rates, log, lag)
     rates[rest] = 0.0
-    return GyroSignal(rates=rates, bias=bias, bias_sigma=bias_sigma, lag=lag, noise=moving, rest=seconds)
+    return GyroSignal(rates=rates, bias=bias, bias_sigma=bias_sigma, lag=lag, noise=noise, rest=seconds)
 
 
 def _lasting(true: BoolArray, log: Log, least: float, trimmed: float) -> BoolArray:
@@ -105,8 +86,8 @@ def _lasting(true: BoolArray, log: Log, least: float, trimmed: float) -> BoolArr
     edges = np.flatnonzero((np.diff(true.astype(np.int8)) != 0) | (np.diff(log.segment) != 0)) + 1
     for first, end in pairwise([0, *edges.tolist(), len(true)]):
         if end > first and true[first] and time[end - 1] - time[first] >= least:
-            inside = (time[first:end] >= time[first] + trimmed) & (time[first:end] <= time[end - 1] - trimmed)
-            result[first:end] = inside
+            t = time[first:end]
+            result[first:end] = (t >= t[0] + trimmed) & (t <= t[-1] - trimmed)
     return result
 
 
@@ -115,20 +96,22 @@ def _filled(log: Log) -> FloatArray:
     assert log.gyro is not None
     rates = np.array(log.gyro, dtype=np.float64)
     rates[:, ~np.isfinite(rates).any(axis=0)] = 0.0  # an axis that is not measured
-    time = log.elapsed
-    for first, end in pairwise(log.segment_bounds.tolist()):
-        for axis in range(3):
-            column = rates[first:end, axis]
-            good = np.flatnonzero(np.isfinite(column))
-            if len(good) == 0 or len(good) == len(column):
-                continue
-            t = time[first:end]
+    for t, column in _columns(rates, log):
+        good = np.flatnonzero(np.isfinite(column))
+        if len(good):
             before = np.searchsorted(good, np.arange(len(column)), side="right") - 1
             last, following = good[np.maximum(before, 0)], good[np.minimum(before + 1, len(good) - 1)]
             near = np.abs(t[following] - t[last]) <= HOLE
             near |= np.minimum(np.abs(t - t[last]), np.abs(t[following] - t)) <= 0.5 * HOLE
-            rates[first:end, axis] = np.where(near, np.interp(t, t[good], column[good]), column)
+            column[near] = np.interp(t, t[good], column[good])[near]
     return rates
+
+
+def _columns(rates: FloatArray, log: Log) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Time and rate of each axis in each segment, views of (n, 3)."""
+    for first, end in pairwise(log.segment_bounds.tolist()):
+        for axis in range(3):
+            yield log.elapsed[first:end], rates[first:end, axis]
 
 
 def _noise(rate: FloatArray, chosen: BoolArray, log: Log) -> float:
@@ -147,8 +130,7 @@ def _noise(rate: FloatArray, chosen: BoolArray, log: Log) -> float:
 
 def _sigma_of_mean(rate: FloatArray, chosen: BoolArray, log: Log) -> float:
     """One sigma of the mean of some samples, by the scatter of means over seconds: slow noise counts in full."""
-    second = np.floor(log.elapsed[chosen]).astype(np.int64)
-    _, of = np.unique(second, return_inverse=True)
+    _, of = np.unique(np.floor(log.elapsed[chosen]), return_inverse=True)
     means = np.bincount(of, rate[chosen]) / np.bincount(of)
     return float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else UNKNOWN_BIAS
 
@@ -163,8 +145,7 @@ def _lag(gyro: FloatArray, wheels: FloatArray, log: Log) -> float | None:
     count = int(LONGEST_LAG / step)
     tries = step * np.arange(-count, count + 1)
     inside = good & (time >= time[0] + LONGEST_LAG) & (time <= time[-1] - LONGEST_LAG)
-    w = wheels[inside]
-    moments, known, rates = time[inside], time[good], gyro[good]
+    w, moments, known, rates = wheels[inside], time[inside], time[good], gyro[good]
     misfit = np.empty(len(tries))
     for k, lag in enumerate(tries):
         g = np.interp(moments + lag, known, rates)
@@ -179,14 +160,9 @@ def _lag(gyro: FloatArray, wheels: FloatArray, log: Log) -> float | None:
 def _shifted(rates: FloatArray, log: Log, lag: float) -> FloatArray:
     """Rates as they were at each sample, where a value stamped t was true at t − lag; ends of a segment are held."""
     result = rates.copy()
-    time = log.elapsed
-    for first, end in pairwise(log.segment_bounds.tolist()):
-        t = time[first:end]
-        for axis in range(3):
-            column = rates[first:end, axis]
-            good = np.isfinite(column)
-            if good.any():
-                moved = np.interp(t + lag, t[good], column[good])
-                silent = np.interp(t + lag, t, (~good).astype(np.float64)) > 0.5
-                result[first:end, axis] = np.where(silent, np.nan, moved)
+    for t, column in _columns(result, log):
+        good = np.isfinite(column)
+        if good.any():
+            silent = np.interp(t + lag, t, (~good).astype(np.float64)) > 0.5
+            column[:] = np.where(silent, np.nan, np.interp(t + lag, t[good], column[good]))
     return result

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from grouser._kernels.odometry import state
 from grouser.checks import Checker, FloatArray
@@ -18,6 +18,7 @@ from grouser.vehicles import Vehicle
 
 logger = logging.getLogger("grouser.odometry")
 check = Checker(OdometryError)
+BoolArray = NDArray[np.bool_]
 
 LRU_RATES = {"FL": 0.0076, "FR": 0.0077, "BR": 0.0095, "BL": 0.0097}
 """Variance of the wheel rates of the LRU at 100 Hz [rad²/s²], (4.43): its wheels 1, 2, 3, 4."""
@@ -96,17 +97,15 @@ class EncoderNoise:
     """Period of the samples [s], used where a step is not known yet."""
 
     def __post_init__(self) -> None:
-        for name in ("contact_angle", "attitude", "attitude_time", "gyro"):
-            object.__setattr__(self, name, check.not_negative(getattr(self, name), f"noise {name}"))
-        object.__setattr__(self, "white", check.number(self.white, "noise white", low=0.0, high=1.0, unit="as a share"))
-        object.__setattr__(self, "period", check.positive(self.period, "noise period"))
-        for name in ("rate", "angle"):
-            given = getattr(self, name)
-            if isinstance(given, Mapping):
-                by_joint = {joint: check.not_negative(v, f"noise {name} of '{joint}'") for joint, v in given.items()}
-                object.__setattr__(self, name, by_joint)
+        own: dict[str, Any] = self.__dict__
+        own["white"] = check.number(self.white, "noise white", low=0.0, high=1.0, unit="as a share")
+        own["period"] = check.positive(self.period, "noise period")
+        for name in ("contact_angle", "attitude", "attitude_time", "gyro", "rate", "angle"):
+            if name in ("rate", "angle") and isinstance(own[name], Mapping):
+                given = own[name].items()
+                own[name] = {joint: check.not_negative(v, f"noise {name} of '{joint}'") for joint, v in given}
             else:
-                object.__setattr__(self, name, check.not_negative(given, f"noise {name}"))
+                own[name] = check.not_negative(own[name], f"noise {name}")
 
     @classmethod
     def lru(cls) -> EncoderNoise:

@@ -21,18 +21,12 @@ from grouser.odometry.inputs import check
 from grouser.odometry.log import LogOdometry, Progress
 from grouser.rotation import from_rpy, to_rpy
 
-CHORD = 1.0
-"""Way and turning are added up over displacements of so long [s], in which noise of the poses hardly counts."""
-HOLE = 2.0
-"""Where poses are farther apart [s], way and turning between them are the odometry's."""
-SPACING = 1.0
-"""Along the drive errors are compared with their covariance every so far [m]."""
-STRETCH = 10.0
-"""Length of the stretches that are also compared by themselves [m]."""
-LEAST = 1e-6
-"""One sigma below which no error is trusted to be [m, rad]."""
-ROWS = np.array([0, 1, 3])
-"""x, y, yaw of (x, y, z, yaw): the entries of NEES."""
+CHORD = 1.0  # Way and turning are added up over displacements of so long [s], in which noise of the poses hardly counts
+HOLE = 2.0  # Where poses are farther apart [s], way and turning between them are the odometry's
+SPACING = 1.0  # Along the drive errors are compared with their covariance every so far [m]
+STRETCH = 10.0  # Length of the stretches that are also compared by themselves [m]
+LEAST = 1e-6  # One sigma below which no error is trusted to be [m, rad]
+ROWS = np.array([0, 1, 3])  # x, y, yaw of (x, y, z, yaw): the entries of NEES
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,8 +61,7 @@ class Judgement:
     @property
     def error(self) -> FloatArray:
         """Estimate less measured, x, y, z [m], yaw [rad], (m, 4)."""
-        result: FloatArray = self.estimate - self.measured
-        return result
+        return np.asarray(self.estimate - self.measured)
 
     @property
     def end_error(self) -> float:
@@ -108,12 +101,7 @@ def _percent(part: float, whole: float) -> float | None:
 
 
 def judge(
-    run: LogOdometry,
-    log: Log,
-    sensor: Sensor,
-    *,
-    turns: LogOdometry | None = None,
-    progress: Progress | None = None,
+    run: LogOdometry, log: Log, sensor: Sensor, *, turns: LogOdometry | None = None, progress: Progress | None = None
 ) -> Judgement:
     """Compare odometry of a log with its poses, over the drive in which the vehicle went farthest.
 
@@ -151,16 +139,11 @@ def judge(
     C = growth.between(first, last, (noise[:-1], slopes[:-1]), (noise[1:], slopes[1:]))
     T = _about_z(-estimate[first, 3])
     return Judgement(
-        time=at,
-        estimate=aligned,
-        measured=measured,
-        covariance=covariance,
+        time=at, estimate=aligned, measured=measured, covariance=covariance, distance=distance, turning=turning,
         has_height=bool(np.ptp(measured[:, 2]) > 0.0),
-        distance=distance,
-        turning=turning,
         along=float(np.mean(_nees((aligned - measured)[every], covariance[every]))),
         stretches=_nees(motions[0] - motions[1], T @ C @ T.transpose(0, 2, 1)),
-    )
+    )  # fmt: skip
 
 
 def _nees(error: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -178,15 +161,13 @@ def _about_z(angle: FloatArray) -> FloatArray:
 
 def _heading(yaw: FloatArray, moved: FloatArray) -> FloatArray:
     """Displacements (k, 4) in the heading frames of yaws (k,)."""
-    result: FloatArray = (_about_z(-yaw) @ moved[..., None])[..., 0]
-    return result
+    return np.asarray((_about_z(-yaw) @ moved[..., None])[..., 0])
 
 
 def _nearest(time: FloatArray, t: FloatArray) -> IntArray:
     """The sample nearest to each time."""
     after = np.clip(np.searchsorted(time, t), 1, len(time) - 1)
-    nearest: IntArray = np.where(t - time[after - 1] < time[after] - t, after - 1, after)
-    return nearest
+    return np.where(t - time[after - 1] < time[after] - t, after - 1, after)
 
 
 def _sensor_poses(run: LogOdometry, sensor: Sensor, t: FloatArray, drive: slice) -> FloatArray:
@@ -215,8 +196,7 @@ def _driven(run: LogOdometry, t: FloatArray, drive: slice) -> FloatArray:
     """Seconds of driving from the start of a drive to some times, (m,)."""
     time, rest = run.time[drive], run.rest[drive]
     driven = np.append(0.0, np.cumsum(np.where(rest[1:] & rest[:-1], 0.0, np.diff(time))))
-    result: FloatArray = np.interp(t, time, driven)
-    return result
+    return np.asarray(np.interp(t, time, driven))
 
 
 def _way(measured: FloatArray, reference: FloatArray, t: FloatArray, driven: FloatArray) -> tuple[float, float]:
@@ -227,13 +207,11 @@ def _way(measured: FloatArray, reference: FloatArray, t: FloatArray, driven: Flo
         j = min(max(int(np.searchsorted(t, t[i] + CHORD)), i + 1), len(t) - 1)
         if t[j] - t[i] > HOLE:
             j = i + 1 if t[i + 1] - t[i] > HOLE else j - 1
+        x, y, z, yaw = measured[j] - measured[i]
+        way, turned = (math.hypot(x, y, z), abs(yaw)) if driven[j] > driven[i] else (0.0, 0.0)
         if t[j] - t[i] > HOLE:
-            distance += float(reference[j, 0] - reference[i, 0])
-            turning += float(reference[j, 1] - reference[i, 1])
-        elif driven[j] > driven[i]:
-            distance += float(np.linalg.norm(measured[j, :3] - measured[i, :3]))
-            turning += abs(float(measured[j, 3] - measured[i, 3]))
-        i = j
+            way, turned = reference[j] - reference[i]
+        distance, turning, i = distance + float(way), turning + float(turned), j
     return distance, turning
 
 
@@ -243,8 +221,7 @@ def _spaced(path: FloatArray, spacing: float) -> IntArray:
     return np.unique(np.minimum(np.searchsorted(path, marks), len(path) - 1)).astype(np.int64)
 
 
-Known = tuple[FloatArray, FloatArray]
-"""Noise covariance (k, 4, 4) and slopes (k, 4, np) at some samples."""
+Known = tuple[FloatArray, FloatArray]  # Noise covariance (k, 4, 4) and slopes (k, 4, np) at some samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,10 +229,8 @@ class _Growth:
     """Covariance of estimated less measured motion between two poses."""
 
     run: LogOdometry
-    body: IntArray
-    """Sample nearest to each pose, (m,)."""
-    estimate: FloatArray
-    """x, y, z, yaw of the sensor, (m, 4)."""
+    body: IntArray  # sample nearest to each pose, (m,)
+    estimate: FloatArray  # x, y, z, yaw of the sensor, (m, 4)
     sensor: Sensor
 
     def follow(
@@ -300,8 +275,7 @@ class _Growth:
         C = lever @ (C + J @ run.parameter_covariance @ J.transpose(0, 2, 1)) @ lever.transpose(0, 2, 1)
         moved = self.estimate[last] - self.estimate[first]
         C = C + pose_noise(sensor, moved, self._velocity(i), self._velocity(j), other_log=True)
-        result: FloatArray = 0.5 * (C + C.transpose(0, 2, 1))
-        return result
+        return np.asarray(0.5 * (C + C.transpose(0, 2, 1)))
 
     def _velocity(self, k: IntArray) -> FloatArray:
         """(ẋ, ẏ, ż, yaw rate) at some samples, (m, 4)."""

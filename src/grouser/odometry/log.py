@@ -1,12 +1,9 @@
 """Odometry along a log: the streaming odometry fed with its samples, and how uncertain the whole drive is.
 
 The covariance has two parts. Noise is new from sample to sample and grows as the root of the way. Constant errors (of
-slip that the fit determines only so well and that differs from ground to ground, of the gyro's bias and scale) grow
-with the way itself: `slopes` is the sensitivity of the pose to each such parameter, `parameter_covariance` how
-uncertain they are.
-
-A log is run once and its estimates are kept. Those of a log of gigabytes would take more room than the log: then only
-poses and velocities are kept, and the rest is found again, piece by piece, when it is asked for.
+slip, which differs from ground to ground, of the gyro's bias and scale) grow with the way itself: `slopes` is the
+sensitivity of the pose to each such parameter. Of a log of gigabytes only poses and velocities are kept; the rest is
+found again, piece by piece, when it is asked for.
 """
 
 from __future__ import annotations
@@ -34,19 +31,14 @@ from grouser.odometry.gyro import SCALE, GyroSignal, at_rest, gyro_signal
 from grouser.odometry.inputs import EncoderNoise, FaultCounts, check
 from grouser.odometry.log_source import Source, check_inputs, drives, inputs_between, stretches, windows
 from grouser.odometry.odometry import Odometry
-from grouser.odometry.sensitivity import PoseSlopes
 from grouser.rotation import from_rpy
 from grouser.vehicles import Vehicle
 
-LONGEST_GAP = 2.0
-"""Longest gap between segments that is driven through [s], velocity taken as steady; a longer one ends a drive."""
-ALL_KEPT = 256 * 2**20
-"""Estimates of a log are all kept if they take at most this much memory [bytes]."""
-KEPT = ("time", "position", "yaw", "attitude", "twist")
-"""Fields of an estimate that are kept for every sample of a longer log."""
+LONGEST_GAP = 2.0  # between segments [s] that is driven through, velocity taken as steady; a longer one ends a drive
+ALL_KEPT = 256 * 2**20  # Estimates of a log are all kept if they take at most this much memory [bytes]
+KEPT = ("time", "position", "yaw", "attitude", "twist")  # of every estimate of a longer log
 
-Progress = Callable[[int, int], None]
-"""Is called with the numbers of samples done and of all."""
+Progress = Callable[[int, int], None]  # Is called with the numbers of samples done and of all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,22 +58,61 @@ class GroundSpread:
     """Sigma of the turn rate, per speed [rad/m]: pull to one side."""
 
 
-SAME_GROUND = GroundSpread(speed=0.0, turn=0.0, drift=0.0)
-"""For a log of the day and the ground of the fit."""
+SAME_GROUND = GroundSpread(speed=0.0, turn=0.0, drift=0.0)  # For a log of the day and the ground of the fit
+
+
+class PoseSlopes:
+    """∂(x, y, z, yaw)/∂p along a drive, of np parameters p that change the velocity; samples come piece after piece.
+
+    The convolution integral P (11): a yaw error made at one place turns all of the way from there, so
+    δp(T) = ∫ R δv dt + e_z × (p(T) ∫ δψ̇ dt − ∫ p δψ̇ dt), running sums over all pieces.
+    """
+
+    def __init__(self, count: int) -> None:
+        """For a number of parameters."""
+        self._count = count
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a drive: its first pose is known exactly."""
+        self._last: tuple[FloatArray, ...] | None = None
+        self._sums = np.zeros((6, self._count))  # ∫ R δv dt, ∫ δψ̇ dt, ∫ x δψ̇ dt, ∫ y δψ̇ dt
+
+    def follow(self, states: np.ndarray, S: FloatArray) -> FloatArray:
+        """(k, 4, np) at samples with these states (time, position, yaw, attitude) and velocity slopes S (k, 6, np)."""
+        now: tuple[FloatArray, ...] = (states["time"], states["position"][:, :2], states["attitude"], states["yaw"], S)
+        begins = self._last is None
+        if self._last is not None:
+            now = tuple(np.concatenate(pair) for pair in zip(self._last, now, strict=True))
+        self._last = tuple(values[-1:].copy() for values in now)
+        out = np.zeros((len(states), 4, self._count))
+        if len(now[0]) == 1:
+            return out
+        place, lean, heading = (0.5 * (values[1:] + values[:-1]) for values in now[1:4])
+        middle = 0.5 * (now[4][1:] + now[4][:-1]) * np.diff(now[0])[:, None, None]
+        roll, pitch = lean.T
+        moved = from_rpy(roll, pitch, heading) @ middle[:, 3:]
+        to_yaw = np.stack([np.sin(roll), np.cos(roll)], axis=1) / np.cos(pitch)[:, None]
+        turned = np.sum(to_yaw[:, :, None] * middle[:, 1:3], axis=1, keepdims=True)
+        steps = np.concatenate([self._sums[None], np.concatenate([moved, turned, place[:, :, None] * turned], axis=1)])
+        sums = np.cumsum(steps, axis=0)[1:]
+        x, y = now[1][1:, 0, None], now[1][1:, 1, None]
+        inside = out[1:] if begins else out
+        inside[:, 0] = sums[:, 0] - (y * sums[:, 3] - sums[:, 5])
+        inside[:, 1] = sums[:, 1] + (x * sums[:, 3] - sums[:, 4])
+        inside[:, 2:] = sums[:, 2:4]
+        self._sums = sums[-1]
+        return out
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
     """Consecutive samples of odometry along a log, with their covariance."""
 
-    first: int
-    """Number of the first sample in the log."""
-    values: np.ndarray = field(repr=False)
-    """Estimates of the odometry, structured array (k,); units as in `Estimate`."""
-    slopes: FloatArray = field(repr=False)
-    """∂(x, y, z, yaw)/∂parameters, (k, 4, np)."""
-    parameter_covariance: FloatArray = field(repr=False)
-    """(np, np)."""
+    first: int  # number of the first sample in the log
+    values: np.ndarray = field(repr=False)  # estimates, structured array (k,); units as in `Estimate`
+    slopes: FloatArray = field(repr=False)  # ∂(x, y, z, yaw)/∂parameters, (k, 4, np)
+    parameter_covariance: FloatArray = field(repr=False)  # (np, np)
 
     @cached_property
     def noise_covariance(self) -> FloatArray:
@@ -90,14 +121,12 @@ class Piece:
         M = np.zeros((len(self.values), 4, 6))
         M[:, :3, 3:] = from_rpy(roll, pitch, self.values["yaw"])
         M[:, 3, 1], M[:, 3, 2] = np.sin(roll) / np.cos(pitch), np.cos(roll) / np.cos(pitch)
-        result: FloatArray = M @ self.values["pose_covariance"] @ M.transpose(0, 2, 1)
-        return result
+        return np.asarray(M @ self.values["pose_covariance"] @ M.transpose(0, 2, 1))
 
     @property
     def systematic(self) -> FloatArray:
         """Covariance of x, y, z [m], yaw [rad] by the parameters, (k, 4, 4)."""
-        result: FloatArray = self.slopes @ self.parameter_covariance @ self.slopes.transpose(0, 2, 1)
-        return result
+        return np.asarray(self.slopes @ self.parameter_covariance @ self.slopes.transpose(0, 2, 1))
 
     @property
     def covariance(self) -> FloatArray:
@@ -109,8 +138,7 @@ class Piece:
         roll, pitch = self.values["attitude"].T
         R = from_rpy(roll, pitch, self.values["yaw"])
         M = np.zeros((len(R), 6, 4))
-        M[:, :3, 3] = R[:, 2]
-        M[:, 3:, :3] = R.transpose(0, 2, 1)
+        M[:, :3, 3], M[:, 3:, :3] = R[:, 2], R.transpose(0, 2, 1)
         rows = self.values.copy()
         rows["pose_covariance"] += M @ self.systematic @ M.transpose(0, 2, 1)
         return Estimate.rows(rows)
@@ -142,31 +170,22 @@ class LogOdometry:
     """Name and scale of those parameters that are the fit's, units as in `Fit`."""
     motion: MotionModel = field(repr=False)
     """The model whose parameters they are."""
+    position: FloatArray = field(init=False, repr=False)
+    """Position of the body, (n, 3) [m]."""
+    yaw: FloatArray = field(init=False, repr=False)
+    """Heading, full turns added up, (n,) [rad]."""
+    attitude: FloatArray = field(init=False, repr=False)
+    """Roll and pitch, (n, 2) [rad]."""
+    twist: FloatArray = field(init=False, repr=False)
+    """Velocity (ω, v) in body axes [rad/s, m/s], slip included, (n, 6)."""
+
+    def __post_init__(self) -> None:
+        self.__dict__.update({name: self.states[name] for name in KEPT[1:]})
 
     @property
     def time(self) -> FloatArray:
         """From the log's start [s], (n,)."""
         return self.source.log.elapsed
-
-    @property
-    def position(self) -> FloatArray:
-        """Position of the body, (n, 3) [m]."""
-        return self._states("position")
-
-    @property
-    def yaw(self) -> FloatArray:
-        """Heading, full turns added up, (n,) [rad]."""
-        return self._states("yaw")
-
-    @property
-    def attitude(self) -> FloatArray:
-        """Roll and pitch, (n, 2) [rad]."""
-        return self._states("attitude")
-
-    @property
-    def twist(self) -> FloatArray:
-        """Velocity (ω, v) in body axes [rad/s, m/s], slip included, (n, 6)."""
-        return self._states("twist")
 
     @cached_property
     def quaternion(self) -> FloatArray:
@@ -176,8 +195,7 @@ class LogOdometry:
     @cached_property
     def slip(self) -> FloatArray:
         """Slip in the twist [rad/s, m/s], (n, 6)."""
-        result: FloatArray = self.twist - self._gathered("odometry_twist")
-        return result
+        return np.asarray(self.twist - self._gathered("odometry_twist"))
 
     @cached_property
     def slopes(self) -> FloatArray:
@@ -199,8 +217,7 @@ class LogOdometry:
         """Way from the start of each drive to each sample, (n,) [m]."""
         steps = np.linalg.norm(np.diff(self.position, axis=0), axis=1)
         total = np.append(0.0, np.cumsum(np.where(np.diff(self.drive) == 0, steps, 0.0)))
-        result: FloatArray = total - total[self.drive_bounds[:-1]][self.drive]
-        return result
+        return np.asarray(total - total[self.drive_bounds[:-1]][self.drive])
 
     @property
     def drive_bounds(self) -> IntArray:
@@ -210,9 +227,9 @@ class LogOdometry:
     @property
     def longest_drive(self) -> slice:
         """Samples of the drive of the longest way."""
-        bounds = self.drive_bounds
+        bounds = self.drive_bounds.tolist()
         longest = int(np.argmax(np.maximum.reduceat(self.path, bounds[:-1])))
-        return slice(int(bounds[longest]), int(bounds[longest + 1]))
+        return slice(*bounds[longest : longest + 2])
 
     @cached_property
     def estimates(self) -> list[Estimate]:
@@ -245,13 +262,9 @@ class LogOdometry:
 
     def _values(self, first: int, end: int) -> Iterator[tuple[int, np.ndarray]]:
         """Number of the first and all estimates of each piece: those that were kept, or run again."""
-        if self.states.dtype != ESTIMATE:
-            yield from self.source.run(first, end, FaultCounts.silent())
-            return
-        for low, high in windows(len(self.drive)):
-            low, high = max(low, first), min(high, end)
-            if low < high:
-                yield low, self.states[low:high]
+        if self.states.dtype == ESTIMATE:
+            return ((low, self.states[low:high]) for low, high in windows(first, end))
+        return self.source.run(first, end, FaultCounts.silent())
 
     def _velocity_slopes(self, start: int, twist: FloatArray) -> FloatArray:
         """∂(ω, v)/∂parameters at the samples of a piece, (k, 6, np)."""
@@ -260,9 +273,8 @@ class LogOdometry:
         low = start - start % log_source.WINDOW
         inside = slice(start - low, start - low + len(twist))
         if self.fitted:
-            inputs = inputs_between(
-                self.source.log, self.motion.vehicle, low, min(low + log_source.WINDOW, len(self.drive))
-            )
+            high = min(low + log_source.WINDOW, len(self.drive))
+            inputs = inputs_between(self.source.log, self.motion.vehicle, low, high)
             for k, (name, scale) in enumerate(self.fitted):
                 S[:, :, k] = velocity_slope(self.motion, name, scale, inputs)[inside]
         ahead, turning, pull = S[:, :, len(self.fitted) : len(self.fitted) + 3].transpose(2, 0, 1)
@@ -275,10 +287,6 @@ class LogOdometry:
             S[:, :3, -1] = twist[:, :3]  # scale
         S[self.rest[start : start + len(twist)]] = 0.0
         return S
-
-    def _states(self, name: str) -> FloatArray:
-        result: FloatArray = self.states[name]
-        return result
 
     def _gathered(self, name: str) -> FloatArray:
         return np.concatenate([values[name] for _, values in self._values(0, len(self.drive))])
@@ -338,7 +346,7 @@ def odometry_of(
 def _turn_rate(law: object, log: Log) -> FloatArray:
     """About the body's z axis by the wheels, (n,) [rad/s]."""
     assert isinstance(law, (Kinematics, VelocityModel))
-    parts = [twists(law, inputs_between(log, law.vehicle, low, high))[:, 2] for low, high in windows(len(log))]
+    parts = [twists(law, inputs_between(log, law.vehicle, low, high))[:, 2] for low, high in windows(0, len(log))]
     return np.concatenate(parts)
 
 
@@ -355,10 +363,8 @@ def _noise(motion: object, log: Log, signal: GyroSignal | None) -> EncoderNoise:
 def _without_turning(noise: Noise) -> Noise:
     """Process noise of the speeds alone: turn rates are measured."""
     keep = [k for k, name in enumerate(noise.components) if name.startswith("v")]
-    if not keep:
-        return Noise(components=("vx",), density=np.zeros((1, 1)), grows=noise.grows)
-    names = tuple(noise.components[k] for k in keep)
-    return replace(noise, components=names, density=noise.density[np.ix_(keep, keep)])
+    names = tuple(noise.components[k] for k in keep) or ("vx",)
+    return replace(noise, components=names, density=noise.density[np.ix_(keep, keep)] if keep else np.zeros((1, 1)))
 
 
 def _parameters(
@@ -377,8 +383,7 @@ def _parameters(
     sigmas = {"ground.speed": ground.speed, "ground.turn": ground.turn, "ground.drift": ground.drift}
     if signal is not None:
         sigmas |= {"gyro.bias": signal.bias_sigma, "gyro.scale": SCALE}
-    n, count = len(fitted), len(fitted) + len(sigmas)
-    C = np.zeros((count, count))
+    n = len(fitted)
+    C = np.diag(np.append(np.zeros(n), np.square(list(sigmas.values()))))
     C[:n, :n] = covariance
-    C[range(n, count), range(n, count)] = np.square(list(sigmas.values()))
     return fitted, (*(name for name, _ in fitted), *sigmas), C

@@ -20,8 +20,7 @@ from grouser.odometry.odometry import Odometry
 from grouser.rotation import from_rpy, to_quaternion
 from grouser.vehicles import Vehicle
 
-WINDOW = LONG
-"""Samples that are taken at once."""
+WINDOW = LONG  # Samples that are taken at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +28,11 @@ class Source:
     """What odometry along a log is run from."""
 
     log: Log
-    model: Any
-    """As `Odometry` takes it."""
-    options: dict[str, Any]
-    """Options of `Odometry`."""
-    drive: IntArray
-    """Number of the drive of each sample, (n,); the odometry is reset at each."""
-    rest: np.ndarray
-    """Whether the vehicle is at rest, (n,) bool."""
-    turn_rates: FloatArray | None
-    """Turn rates of the gyro, (n, 3) [rad/s]."""
+    model: Any  # as `Odometry` takes it
+    options: dict[str, Any]  # of `Odometry`
+    drive: IntArray  # number of the drive of each sample, (n,); the odometry is reset at each
+    rest: np.ndarray  # whether the vehicle is at rest, (n,) bool
+    turn_rates: FloatArray | None  # of the gyro, (n, 3) [rad/s]
 
     @cached_property
     def waits(self) -> np.ndarray:
@@ -55,16 +49,13 @@ class Source:
     def clock(self) -> FloatArray:
         """Time of the odometry [s], (n,): that of the log less all waits before."""
         time = self.log.elapsed
-        result: FloatArray = time - np.cumsum(np.where(self.waits, np.diff(time, prepend=time[:1]), 0.0))
-        return result
+        return np.asarray(time - np.cumsum(np.where(self.waits, np.diff(time, prepend=time[:1]), 0.0)))
 
     def run(self, first: int, end: int, faults: FaultCounts) -> Iterator[tuple[int, np.ndarray]]:
         """Run along samples first, where a drive must begin, to end; yields first sample and estimates of pieces."""
         odometry = Odometry(self.model, **self.options)
-        for low, high in windows(len(self.drive)):
-            low, high = max(low, first), min(high, end)
-            if low < high:
-                yield low, self._piece(odometry, low, high, faults)
+        for low, high in windows(first, end):
+            yield low, self._piece(odometry, low, high, faults)
 
     def _piece(self, odometry: Odometry, low: int, high: int, faults: FaultCounts) -> np.ndarray:
         inputs = inputs_between(self.log, odometry.vehicle, low, high)
@@ -104,10 +95,9 @@ def check_inputs(log: Log, vehicle: Vehicle) -> None:
         inputs_of(log, vehicle)
 
 
-def windows(count: int) -> Iterator[tuple[int, int]]:
-    """First and end of the pieces in which samples are taken; they do not depend on the request."""
-    for low in range(0, count, WINDOW):
-        yield low, min(low + WINDOW, count)
+def windows(first: int, end: int) -> Iterator[tuple[int, int]]:
+    """First and end of the pieces in which samples first to end are taken: ends do not depend on the request."""
+    return pairwise([first, *range(first - first % WINDOW + WINDOW, end, WINDOW), end])
 
 
 def stretches(drive: IntArray) -> Iterator[tuple[int, int]]:

@@ -1,13 +1,11 @@
 """Slip seen in the motors, L §5.1: a wheel that loses its grip speeds up at the same power, or needs less at its speed.
 
-The first is L's [18] for torque-controlled wheels. The second is L's own idea for wheels whose controllers hold the
-speed, as the LRU's do. L warns that body oscillations make motor torques noisy: the scatter is therefore learned while
-driving, and changes are measured in its sigmas.
+The first is L's [18] for torque-controlled wheels, the second L's own for wheels whose controllers hold the speed. Body
+oscillations make motor torques noisy: the scatter is learned while driving, and changes are measured in its sigmas.
 
 Slip measured with passive wheels, L §5.2.1: a wheel without torque turns with the ground and shows its true speed.
 Wheels are switched off one after another in random order, each for 100 ms, with 500 ms between in which all drive. L
-dropped it for the LRU, whose elastic bogies swing when a motor lets go, and recommends it for stiffer rovers: the
-first part of each pause is therefore left out.
+recommends it for rovers stiffer than the LRU, whose bogies swing when a motor lets go: the first part is left out.
 """
 
 from __future__ import annotations
@@ -16,14 +14,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from grouser.checks import FloatArray
 from grouser.errors import OdometryError
-from grouser.odometry.inputs import check, row, time_stamp
+from grouser.odometry.inputs import BoolArray, check, row, time_stamp
 from grouser.odometry.slip_ratio import wheel_slip
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -59,8 +55,7 @@ class MotorSlipDetector:
         """n wheels. Means and variances are estimated over a time `memory` [s].
 
         sigmas: of a change that counts; steady: sigmas within which the other has not changed; rate_floor [rad/s],
-        power_floor [W, or the unit of what is given]: least scatter; patience: time [s] after which a
-        change is taken for the new usual.
+        power_floor [W, or the unit of what is given]: least scatter; patience: time [s] until a change is usual.
         """
         self.n = check.count(n, "n", most=1000)
         self._memory, self._patience = check.positive(memory, "memory"), check.positive(patience, "patience")
@@ -77,8 +72,7 @@ class MotorSlipDetector:
     def update(self, t: float, rates: ArrayLike, power: ArrayLike, commands: ArrayLike | None = None) -> MotorSlip:
         """One sample: time [s], wheel rates [rad/s] and motor power [W], or currents, both (n,), NaN where missing.
 
-        commands: commanded rates; then the rate less its command is tested, so that a commanded
-        change is no slip.
+        commands: commanded rates; then the rate less its command is tested, so that a commanded change is no slip.
         """
         now = time_stamp(t)
         rate, used = row(rates, "rates", self.n, "wheel"), np.abs(row(power, "power", self.n, "wheel"))
@@ -88,8 +82,8 @@ class MotorSlipDetector:
         sample = np.stack([sense * (rate - commanded), used])
         dt = 0.0 if self._time is None else now - self._time
         if self._time is not None and dt <= 0.0:
-            none = np.zeros(self.n, dtype=bool)
-            return MotorSlip(none, none, np.zeros(self.n), np.zeros(self.n), self._ready)
+            none = np.zeros(self.n)
+            return MotorSlip(none > 0.0, none > 0.0, none, none, self._ready)
         self._time = now
         good = np.isfinite(sample).all(axis=0)
         deviation = sample - self._mean
@@ -107,17 +101,13 @@ class MotorSlipDetector:
         self._mean[:, new] = sample[:, new]
         old = use & ~new
         self._seen[use] += dt
-        if not old.any():
-            return
-        share = -math.expm1(-dt / self._memory)
-        g = np.maximum(share, dt / np.maximum(self._seen[old], dt))
+        g = np.maximum(-math.expm1(-dt / self._memory), dt / np.maximum(self._seen[old], dt))
         self._mean[:, old] += g * deviation[:, old]
         self._variance[:, old] = (1.0 - g) * (self._variance[:, old] + g * deviation[:, old] ** 2)
 
     @property
     def _ready(self) -> BoolArray:
-        result: BoolArray = self._seen >= 0.5 * self._memory
-        return result
+        return np.asarray(self._seen >= 0.5 * self._memory)
 
 
 class PassiveSchedule:
@@ -161,7 +151,7 @@ class PassiveWheelSlip:
         self._before = np.full(n, np.nan)  # of all wheels when one was switched off
         self._off: int | None = None
         self._since = 0.0
-        self._sum, self._middle, self._count = 0.0, 0.0, 0
+        self._free = np.zeros(3)  # sums of time and rate of the wheel that is off, and of samples
         self._time: float | None = None
         self._two: list[tuple[float, float]] = []  # the last two measurements (time, slip)
 
@@ -188,18 +178,14 @@ class PassiveWheelSlip:
             return None
         dt = 0.0 if self._time is None else now - self._time
         self._time = now
-        found = self._finish() if off != self._off else None
-        if off is not None and off != self._off:
-            self._since = now
-            self._sum, self._middle, self._count = 0.0, 0.0, 0
-            self._before = self._driven.copy()
-        self._off = off
-        if off is not None and now - self._since >= self._settle - 1e-9 and math.isfinite(rate[off]):
-            self._sum += float(rate[off])
-            self._middle += now
-            self._count += 1
+        found = None
+        if off != self._off:
+            found, self._off = self._finish(), off
+            self._since, self._before, self._free = now, self._driven, np.zeros(3)
         driving = np.isfinite(rate)
         if off is not None:
+            if now - self._since >= self._settle - 1e-9 and driving[off]:
+                self._free += (now, rate[off], 1.0)
             driving[off] = False
         share = -math.expm1(-dt / self._memory)
         usual = np.where(np.isnan(self._driven), rate, self._driven + share * (rate - self._driven))
@@ -209,17 +195,18 @@ class PassiveWheelSlip:
     def _finish(self) -> float | None:
         """The slip of the wheel that was off until now."""
         off = self._off
-        if off is None or not self._count:
+        if off is None or not self._free[2]:
             return None
+        middle, turned = (self._free[:2] / self._free[2]).tolist()
         others = np.arange(len(self._radius)) != off
         before, after = self._before[others], self._driven[others]
         known = np.isfinite(before) & np.isfinite(after)
         drove = float(np.abs(before[known]).sum())
         change = float(np.abs(after[known]).sum()) / drove if drove > 0.0 else 1.0
         driven = self._before[off] * change
-        rim, free = driven * self._radius[off], self._sum / self._count * self._radius[off]
+        rim, free = driven * self._radius[off], turned * self._radius[off]
         if not math.isfinite(rim) or abs(rim) <= self._threshold:
             return None
         slip = float(wheel_slip(rim, free, threshold=self._threshold))
-        self._two = [*self._two, (self._middle / self._count, slip)][-2:]
+        self._two = [*self._two, (middle, slip)][-2:]
         return slip

@@ -9,9 +9,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser._kernels.kinematics.velocity import KinematicModel
+from grouser._kernels.motion.arc import Arc
 from grouser._kernels.odometry import state
 from grouser._kernels.odometry import update as kernels
+from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.errors import OdometryError
 from grouser.kinematics import Kinematics
@@ -24,15 +25,8 @@ from grouser.odometry.rate_map import RateMap
 from grouser.terrain import Terrain, plane
 from grouser.vehicles import Vehicle, vehicle
 
-ATTITUDE_DRIFT = 0.1
-"""How fast roll and pitch may change while they are not seen, one sigma [rad/s]."""
-PITCH = 1
-"""Code of a joint that turns about y; those of 3 and more slide."""
-
-NOT_DYNAMIC = (
-    "odometry takes what wheels measure, and a dynamic model predicts it; use grouser.Kinematics(vehicle), or the fit"
-    " of a kinematic model"
-)
+ATTITUDE_DRIFT = 0.1  # How fast roll and pitch may change while they are not seen, one sigma [rad/s]
+PITCH = 1  # Code of a joint that turns about y; those of 3 and more slide
 
 Values = ArrayLike | Mapping[str, float]
 
@@ -170,12 +164,14 @@ class Odometry:
                 " (roll, pitch) and three turn rates, all numbers"
             ) from None
         if contact_angles is not None:
-            self._take_contacts(contact_angles)
+            self._give_contacts(contact_angles)
+            self._contacts_given = True
         elif self._contacts_given:
             self._contact[:], self._settings["contacts"], self._settings["contacts_known"] = self._usual
             self._contacts_given = False
-        if self._estimator is not None and contact_angles is None:
-            self._estimate_contacts()
+        if self._estimator is not None and contact_angles is None and abs(self._time[0]) < state.LATEST:
+            self._contact[:], valid = self._estimator.update(t, self._rates, self._angles, attitude, gyro=gyro)
+            self._settings["contacts_known"] = valid.all()
         if self._map is not None:
             self._linear[:] = self._map.maps(self._rates[None], self._angles[None])
         kernels.take_samples(self._store, self._sample)
@@ -201,20 +197,15 @@ class Odometry:
         (n,) whose fields are the properties of `Estimate`; `Estimate.rows` makes these.
         """
         n, nj = len(time), len(self._index)
-        for name, values, width in (
-            ("rates", rates, nj),
-            ("angles", angles, nj),
-            ("attitude", attitude, 2),
-            ("gyro", gyro, 3),
-        ):
+        given = {"rates": (rates, nj), "angles": (angles, nj), "attitude": (attitude, 2), "gyro": (gyro, 3)}
+        for name, (values, width) in given.items():
             if values is not None and np.shape(values) != (n, width):
                 raise OdometryError(f"{name}: has shape {np.shape(values)}, needs {(n, width)}, one row per sample")
         out, faults = np.zeros(n, state.ESTIMATE), np.zeros(n, np.int64)
         if self._estimator is not None:
             for k in range(n):
                 lean = None if attitude is None else attitude[k]
-                found = self.update(time[k], rates[k], angles[k], lean, None if gyro is None else gyro[k])
-                out[k] = found._values
+                out[k] = self.update(time[k], rates[k], angles[k], lean, None if gyro is None else gyro[k])._values
             return out
         sense = np.zeros(n, state.SENSE)
         sense["time"] = time
@@ -245,25 +236,11 @@ class Odometry:
                 raise OdometryError(f"{name}: has shape {values.shape}, needs {into.shape}, one per joint")
         into[:] = values
 
-    def _take_contacts(self, given: ArrayLike) -> None:
-        """Use contact angles for one sample."""
+    def _give_contacts(self, angles: ArrayLike) -> None:
         if self.planar:
             raise OdometryError("contact_angles: planar odometry has none; leave them out or use planar=False")
-        self._contact[:] = check.array(given, "contact_angles", self._contact.shape)
+        self._contact[:] = check.array(angles, "contact_angles", self._contact.shape)
         self._settings["contacts"], self._settings["contacts_known"] = state.CONTACTS_GIVEN, 1
-        self._contacts_given = True
-
-    def _estimate_contacts(self) -> None:
-        if not abs(self._time[0]) < state.LATEST:
-            return
-        # What is not finite counts as not measured.
-        attitude, gyro = (
-            values if given[0] else None
-            for values, given in zip((self._attitude, self._gyro), self._given, strict=True)
-        )  # fmt: skip
-        found, valid = self._estimator.update(float(self._time[0]), self._rates, self._angles, attitude, gyro=gyro)
-        self._contact[:] = found
-        self._settings["contacts_known"] = valid.all()
 
     def _joint_table(
         self, measured: Sequence[str] | None, stops: Mapping[str, tuple[float, float]] | None
@@ -294,26 +271,21 @@ class Odometry:
         return table
 
     def _set_contacts(self, given: str | Terrain | ArrayLike) -> None:
-        if self.planar and not (isinstance(given, str) and given == "zero"):
-            raise OdometryError("contact_angles: planar odometry has none; leave them out or use planar=False")
-        if isinstance(given, Terrain):
+        if isinstance(given, str) and given == "zero":
+            self._contact[:] = -(self._arms @ self.vehicle.rest)
+            self._settings["contacts"] = state.CONTACTS_GIVEN if self.planar else state.CONTACTS_BELOW_ARMS
+        elif self.planar or not isinstance(given, (str, Terrain)):
+            self._give_contacts(given)  # type: ignore[arg-type]
+        elif isinstance(given, Terrain):
             self._ground = given
             self._settings["contacts"], self._settings["contacts_known"] = state.CONTACTS_ON_GROUND, 1
-        elif isinstance(given, str):
-            if given not in ("zero", "estimated"):
-                raise OdometryError(
-                    f"contact_angles: {given!r:.40} is not 'zero', 'estimated', a terrain or an array of angles"
-                )
-            if given == "estimated":
-                from grouser.odometry.contact_angles import ContactAngleEstimator
+        elif given == "estimated":
+            from grouser.odometry.contact_angles import ContactAngleEstimator
 
-                self._estimator = ContactAngleEstimator(self.vehicle)
-            else:
-                self._contact[:] = -(self._arms @ self.vehicle.rest)
-                self._settings["contacts"] = state.CONTACTS_GIVEN if self.planar else state.CONTACTS_BELOW_ARMS
+            self._estimator = ContactAngleEstimator(self.vehicle)
         else:
-            self._contact[:] = check.array(given, "contact_angles", self._contact.shape)
-            self._settings["contacts_known"] = 1
+            hint = "is not 'zero', 'estimated', a terrain or an array of angles"
+            raise OdometryError(f"contact_angles: {given!r:.40} {hint}")
 
     def _set_numbers(self, slip_scale: float, gap: float, acceleration: float, process_noise: Noise | None) -> None:
         s, noise = self._settings, self.noise
@@ -339,20 +311,22 @@ class Odometry:
         sense = self._sense
         self._time, self._attitude, self._gyro = sense["time"], sense["attitude"][0], sense["gyro"][0]
         self._given, self._words = (sense["attitude_given"], sense["gyro_given"]), self._out.view(np.float64)
-        kept = (self._settings, self._joints, self._memory, self._contact, self._arms)
-        arrays = (self.vehicle.arrays, self._kinematics(), self._ground.kernel)
-        self._store = state.make_store(*arrays, *kept)  # type: ignore[no-untyped-call]
+        model = self.model.model
+        arrays = (model if isinstance(model, Kinematics) else Kinematics(self.vehicle)).arrays()
+        n, counts = 6 + self.vehicle.n_joints, np.zeros(2, np.int64)
+        known, unknown = np.zeros((2, n), np.int64)
+        self._store = state.OdometryStore.zeros(
+            vehicle=self.vehicle.arrays, s=make_scratch(self.vehicle.arrays), ground=self._ground.kernel,
+            # Angles are measured: nothing is pulled back to the ground or to the couplings.
+            model=arrays.replace(known=known, unknown=unknown, counts=counts, gain=np.zeros_like(arrays.gain)),
+            arc=Arc.zeros(), nw=self.vehicle.n_wheels, nj=n - 6, nv=n, nq=n + 1,
+        )  # fmt: skip
+        kept = ("settings", "joints", "memory", "contact", "arms")
+        self._store.repoint(**{name: getattr(self, f"_{name}") for name in kept})
         self._sample = state.Samples(
             sense=sense, rates=self._rates[None], angles=self._angles[None], linear=self._linear, last=self._last,
             out=self._out, faults=np.zeros(1, np.int64),
         )  # fmt: skip
-
-    def _kinematics(self) -> KinematicModel:
-        model = self.model.model
-        arrays = (model if isinstance(model, Kinematics) else Kinematics(self.vehicle)).arrays()
-        # Angles are measured: nothing is pulled back to the ground or to the couplings.
-        free: KinematicModel = arrays.replace(gain=np.zeros_like(arrays.gain))
-        return free
 
     def __getstate__(self) -> dict[str, Any]:
         # Slip and ground are addresses in this process, views share memory: a copy, pickled or deep, makes its own.
@@ -367,18 +341,14 @@ class Odometry:
 def _arms(vehicle: Vehicle) -> FloatArray:
     """Which joints about y carry each wheel alone, (nw, nj), 1 where one does.
 
-    The ground under a wheel that has an arm to itself, as Crusher's, is the body's, not the arm's. Under a bogie or
-    axle that carries several wheels it is rather the bogie's. Arms that also turn about other axes are left out: their
-    contacts stay at angle zero.
+    The ground under a wheel that has an arm to itself, as Crusher's, is the body's, not the arm's; under a bogie or
+    axle that carries several wheels the bogie's. Contacts of arms that also turn about other axes stay at angle zero.
     """
     a = vehicle.arrays
-    above: list[list[int]] = []
-    for frame in a.wheel:
-        chain, at = [], int(a.parent[frame])
-        while at > 0:
-            chain.append(at)
-            at = int(a.parent[at])
-        above.append(chain)
+    above: list[list[int]] = [[] for _ in a.wheel]
+    for chain, frame in zip(above, a.wheel, strict=True):
+        while (frame := int(a.parent[frame])) > 0:
+            chain.append(frame)
     out = np.zeros((vehicle.n_wheels, vehicle.n_joints))
     for row, wheel, chain in zip(out, a.wheel, above, strict=True):
         own = [f for f in chain if sum(f in other for other in above) == 1]
@@ -396,7 +366,10 @@ def _motion(model: Any) -> MotionModel:
     if isinstance(model, (Kinematics, VelocityModel)):
         return MotionModel(model=model)
     if is_dynamic(model) or is_dynamic(getattr(model, "model", None)):
-        raise OdometryError(NOT_DYNAMIC)
+        raise OdometryError(
+            "odometry takes what wheels measure, and a dynamic model predicts it; use grouser.Kinematics(vehicle), or"
+            " the fit of a kinematic model"
+        )
     if isinstance(model, MotionModel):
         if not model.velocity_driven:
             raise OdometryError(

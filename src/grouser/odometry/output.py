@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
-from grouser.checks import FloatArray
 from grouser.errors import OdometryError
 from grouser.files import write_whole
 from grouser.odometry.estimate import COMPONENTS, Estimate
 
-POSE = ("x", "y", "z", "roll", "pitch", "yaw")
-"""REP-103 order of the rows of a ROS covariance, position first."""
+POSE = ("x", "y", "z", "roll", "pitch", "yaw")  # REP-103 order of the rows of a ROS covariance, position first
 COLUMNS = (
     "time",
     *("x", "y", "z", "qw", "qx", "qy", "qz", "yaw"),
@@ -26,28 +24,12 @@ COVARIANCE_COLUMNS = tuple(f"{kind}_covariance_{i}_{j}" for kind in ("pose", "tw
 """Further columns: pose covariance in world axes and twist covariance in body axes, as `Estimate.ros_…` gives them."""
 
 
-class PoseEstimate(Protocol):
-    """What the estimates of odometry and of fusion have in common."""
-
-    @property
-    def time(self) -> float: ...
-    @property
-    def position(self) -> FloatArray: ...
-    @property
-    def quaternion(self) -> FloatArray: ...
-    @property
-    def twist(self) -> FloatArray: ...
-    def ros_pose_covariance(self) -> FloatArray: ...
-    def ros_twist_covariance(self) -> FloatArray: ...
-
-
-def write_tum(path: str | os.PathLike[str], estimates: Iterable[PoseEstimate]) -> None:
+def write_tum(path: str | os.PathLike[str], estimates: Iterable[Any]) -> None:
     """Poses of odometry or fusion as a TUM trajectory, one line each: time x y z qx qy qz qw."""
 
     def lines() -> Iterator[str]:
         for one in estimates:
-            _check(one)
-            w, x, y, z = one.quaternion
+            w, x, y, z = _checked(one).quaternion
             yield " ".join(repr(float(v)) for v in (one.time, *one.position, x, y, z, w)) + "\n"
 
     _write(path, lines())
@@ -70,27 +52,26 @@ def write_csv(path: str | os.PathLike[str], estimates: Iterable[Estimate], *, co
     _write(path, lines())
 
 
-def ros_odometry(estimate: PoseEstimate, *, frame: str = "odom", child_frame: str = "base_link") -> dict[str, Any]:
+def ros_odometry(estimate: Any, *, frame: str = "odom", child_frame: str = "base_link") -> dict[str, Any]:
     """Fields of a nav_msgs/Odometry message, as plain numbers and lists.
 
     The pose and its covariance are in the axes of `frame`, the twist and its covariance in those of `child_frame`. Rows
     and columns of both covariances are x, y, z, then rotations about X, Y, Z. Velocities that wheels do not observe
     have a variance of 1e6 there.
     """
-    _check(estimate)
-    w, x, y, z = (float(v) for v in estimate.quaternion)
-    seconds = int(estimate.time // 1.0)
-    nanoseconds = min(round((estimate.time - seconds) * 1e9), 999_999_999)
-    twist = estimate.twist
+    time, twist = _checked(estimate).time, estimate.twist.tolist()
+    w, *turned = estimate.quaternion.tolist()
+    seconds = int(time // 1.0)
+    nanoseconds = min(round((time - seconds) * 1e9), 999_999_999)
 
-    def xyz(values: Any) -> dict[str, float]:
-        return dict(zip("xyz", (float(v) for v in values), strict=True))
+    def xyz(values: list[float]) -> dict[str, float]:
+        return dict(zip("xyz", values, strict=True))
 
     return {
         "header": {"stamp": {"sec": seconds, "nanosec": nanoseconds}, "frame_id": frame},
         "child_frame_id": child_frame,
         "pose": {
-            "pose": {"position": xyz(estimate.position), "orientation": {"x": x, "y": y, "z": z, "w": w}},
+            "pose": {"position": xyz(estimate.position.tolist()), "orientation": xyz(turned) | {"w": w}},
             "covariance": estimate.ros_pose_covariance().tolist(),
         },
         "twist": {
@@ -100,9 +81,10 @@ def ros_odometry(estimate: PoseEstimate, *, frame: str = "odom", child_frame: st
     }
 
 
-def _check(value: object) -> None:
+def _checked(value: Any) -> Any:
     if not hasattr(value, "ros_pose_covariance"):
         raise OdometryError(f"{value!r:.60} is not an estimate; give what the odometry or the filter returned")
+    return value
 
 
 def _write(path: str | os.PathLike[str], lines: Iterator[str]) -> None:

@@ -5,8 +5,7 @@ Slip ratios keep L's sign: positive when wheels turn faster than the ground pass
 slower (skidding).
 
 Force: gravity less acceleration, so f_z < 0 on a vehicle that stands upright, f_x < 0 uphill, and f_y/f_z > 0 with its
-left side up. The driving plane is that of the wheels: with bogies it is turned from the body by their mean angle. L
-averages the two rotation matrices, which shortens what they turn; here the mean angle is turned by.
+left side up. The driving plane is that of the wheels: with bogies it is turned from the body by their mean angle.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from grouser.checks import FloatArray
 from grouser.errors import OdometryError
 from grouser.odometry.inputs import check
 
-THRESHOLD = 0.02
-"""Speed [m/s] at and below which there is no slip ratio, L (6.4)."""
+THRESHOLD = 0.02  # Speed [m/s] at and below which there is no slip ratio, L (6.4)
 
 
 def wheel_slip(rim_speed: ArrayLike, speed: ArrayLike, *, threshold: float = THRESHOLD) -> FloatArray:
@@ -33,8 +31,7 @@ def wheel_slip(rim_speed: ArrayLike, speed: ArrayLike, *, threshold: float = THR
     """
     rim, v = np.broadcast_arrays(np.asarray(rim_speed, dtype=np.float64), np.asarray(speed, dtype=np.float64))
     fast = np.abs(rim) > check.not_negative(threshold, "threshold")
-    result: FloatArray = np.where(fast, (rim - v) / np.where(fast, rim, 1.0), 0.0)
-    return result
+    return np.where(fast, (rim - v) / np.where(fast, rim, 1.0), 0.0)
 
 
 def body_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESHOLD) -> FloatArray:
@@ -44,17 +41,15 @@ def body_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESH
     """
     size, speed = _norms(slip, odometry)
     fast = speed > check.not_negative(threshold, "threshold")
-    result: FloatArray = np.where(fast, size / np.where(fast, speed, 1.0), 0.0)
-    return result
+    return np.where(fast, size / np.where(fast, speed, 1.0), 0.0)
 
 
 def travel_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESHOLD) -> FloatArray:
     """Slip along the way the odometry goes, with sign: > 0 slips, < 0 skids; as `body_slip` otherwise."""
-    s, v = check.real(slip, "slip"), check.real(odometry, "odometry")
-    _, speed = _norms(s, v)
+    _, speed = _norms(slip, odometry)
+    s, v = np.asarray(slip, dtype=np.float64), np.asarray(odometry, dtype=np.float64)
     fast = speed > check.not_negative(threshold, "threshold")
-    result: FloatArray = np.where(fast, -(s * v).sum(axis=-1) / np.where(fast, speed, 1.0) ** 2, 0.0)
-    return result
+    return np.where(fast, -(s * v).sum(axis=-1) / np.where(fast, speed, 1.0) ** 2, 0.0)
 
 
 def _norms(slip: ArrayLike, odometry: ArrayLike) -> tuple[FloatArray, FloatArray]:

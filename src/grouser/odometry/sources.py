@@ -66,32 +66,29 @@ class AttitudeSource:
         source, reason = self._choose(now)
         if source == "level":
             return Attitude(0.0, 0.0, source, math.inf, reason)
+        last = self._last
         if source == "held":
-            assert self._last is not None
-            time, value = self._last
-            self._source = source
-            return Attitude(float(value[0]), float(value[1]), source, max(now - time, 0.0), reason)
-        time, raw = self._samples[source]
-        if self._last is not None:
-            if source != self._source:
-                self._rest = _near(self._last[1] - raw)
-            else:
-                self._rest = self._rest * math.exp(-max(now - self._last[0], 0.0) / self._fade)
+            assert last is not None
+            time, value = last
+        else:
+            time, raw = self._samples[source]
+            if last is not None and source == self._source:
+                self._rest = self._rest * math.exp(-max(now - last[0], 0.0) / self._fade)
+            elif last is not None:
+                self._rest = _near(last[1] - raw)
+            value = _near(raw + self._rest)
+            self._last = (now, value)
         self._source = source
-        value = _near(raw + self._rest)
-        self._last = (now, value)
         return Attitude(float(value[0]), float(value[1]), source, max(now - time, 0.0), reason)
 
     def _choose(self, now: float) -> tuple[str, str]:
-        ages = {name: now - time for name, (time, _) in self._samples.items()}
-        old = f"no sample within {self._fresh:g} s"
-        why = {
-            name: old if name not in ages else f"its last sample is {ages[name]:.3g} s old, more than {self._fresh:g} s"
-            for name in ("fused", "imu")
-        }
-        if ages.get("fused", math.inf) <= self._fresh:
+        why = dict.fromkeys(("fused", "imu"), f"no sample within {self._fresh:g} s")
+        for name, (time, _) in self._samples.items():
+            why[name] = f"its last sample is {now - time:.3g} s old, more than {self._fresh:g} s"
+        fresh = [name for name, (time, _) in self._samples.items() if now - time <= self._fresh]
+        if "fused" in fresh:
             return "fused", "the fusion filter is fresh and the least noisy"
-        if ages.get("imu", math.inf) <= self._fresh:
+        if "imu" in fresh:
             return "imu", f"fusion filter: {why['fused']}"
         if self._last is not None:
             return "held", f"fusion filter: {why['fused']}; IMU: {why['imu']}"
@@ -137,12 +134,13 @@ def bogie_angle(
         return BogieAngle(math.nan, 0.0, "none", "the motor's angle is missing")
     late = f", {motor_age:.3g} s old" if motor_age > limit else ""
     if deflection is None or not math.isfinite(deflection):
-        return BogieAngle(float(motor), 0.0, "motor", f"the spring's deflection is not measured; it is small{late}")
-    if spring_age > limit:
-        return BogieAngle(float(motor), 0.0, "motor", f"the spring's deflection is {spring_age:.3g} s old{late}")
-    return BogieAngle(float(motor + deflection), 0.0, "motor and spring", f"both are measured{late}")
+        reason = "the spring's deflection is not measured; it is small"
+    elif spring_age > limit:
+        reason = f"the spring's deflection is {spring_age:.3g} s old"
+    else:
+        return BogieAngle(float(motor + deflection), 0.0, "motor and spring", f"both are measured{late}")
+    return BogieAngle(float(motor), 0.0, "motor", reason + late)
 
 
 def _near(angles: FloatArray) -> FloatArray:
-    result: FloatArray = (angles + math.pi) % (2.0 * math.pi) - math.pi
-    return result
+    return np.asarray((angles + math.pi) % (2.0 * math.pi) - math.pi)

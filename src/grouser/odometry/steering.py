@@ -12,8 +12,7 @@ from grouser.checks import FloatArray
 from grouser.errors import OdometryError
 from grouser.odometry.inputs import check
 
-LRU_RANGE = 10_000.0
-"""Values of the LRU's steering potentiometers over 360°, L §4.4.1."""
+LRU_RANGE = 10_000.0  # Values of the LRU's steering potentiometers over 360°, L §4.4.1
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,7 @@ class Potentiometer:
             if self.range is not None:
                 values = np.where((values >= 0.0) & (values <= self.range), values, np.nan)
             turned = self.gain * (values - self.offset)
-            result: FloatArray = turned - 2.0 * math.pi * np.round(turned / (2.0 * math.pi))
-        return result
+            return np.asarray(turned - 2.0 * math.pi * np.round(turned / (2.0 * math.pi)))
 
     def value(self, angle: ArrayLike) -> FloatArray:
         """The value it shows at an angle [rad]."""
@@ -89,18 +87,15 @@ def calibrate(
     if len(x) != len(y) or not len(x):
         raise OdometryError(f"values, angles: {len(x)} and {len(y)} do not make pairs; give one angle for each value")
     order = np.argsort(y, kind="stable")
-    u = x[order].copy()
+    u, v = x[order], y[order]
     if range is not None:
         u = np.unwrap(u, period=check.positive(range, "range"))
-    v = y[order]
-    if gain is None:
-        if len(u) < 2 or np.ptp(u) == 0.0 or np.ptp(v) == 0.0:
-            raise OdometryError("values, angles: one position does not give a gain; give two or more, or gain=…")
-        slope = float(np.cov(u, v)[0, 1] / np.var(u, ddof=1))
+    if gain is not None:
+        slope = Potentiometer(0.0, gain).gain
+    elif len(u) < 2 or np.ptp(u) == 0.0 or np.ptp(v) == 0.0:
+        raise OdometryError("values, angles: one position does not give a gain; give two or more, or gain=…")
     else:
-        slope = check.number(gain, "gain")
-        if slope == 0.0:
-            raise OdometryError("gain: is zero; it is the angle per value, such as 2π/10000")
+        slope = float(np.cov(u, v)[0, 1] / np.var(u, ddof=1))
     middle, height = float(u.mean()), float(v.mean())
     offset = middle - height / slope
     free = len(u) - (2 if gain is None else 1)
@@ -138,29 +133,24 @@ class SteeringElasticity:
     def offset(self, torque: ArrayLike) -> FloatArray:
         """How far the wheel lags behind its steering motor [rad] under the motor's torque [N m]; odd in the torque."""
         bent = self.compliance * np.asarray(torque, dtype=np.float64)
-        result: FloatArray
         if self.smooth and self.limit > 0.0:
-            result = self.limit * np.tanh(bent / self.limit)
-        else:
-            result = np.clip(bent, -self.limit, self.limit)
-        return result
+            return np.asarray(self.limit * np.tanh(bent / self.limit))
+        return np.clip(bent, -self.limit, self.limit)
 
     def true_angle(self, measured: ArrayLike, torque: ArrayLike) -> FloatArray:
         """The wheel's angle [rad] from its motor's [rad] and torque [N m]; without torque (NaN) it is stiff."""
         bent = np.nan_to_num(self.offset(torque), nan=0.0)
-        result: FloatArray = np.asarray(measured, dtype=np.float64) - bent
-        return result
+        return np.asarray(np.asarray(measured, dtype=np.float64) - bent)
 
     def torque(self, offset: ArrayLike) -> FloatArray:
         """The torque [N m] for a deflection [rad]; NaN at the limit and beyond, and for a rigid wheel."""
         bent = np.asarray(offset, dtype=np.float64)
-        result = np.full(bent.shape, np.nan)
+        if self.compliance == 0.0:
+            return np.full(bent.shape, np.nan)
         inside = np.abs(bent) < self.limit
-        if self.compliance > 0.0:
-            share = np.where(inside, bent / max(self.limit, 1e-300), 0.0)
-            straight = self.limit * np.arctanh(share) if self.smooth else bent
-            result = np.where(inside, straight / self.compliance, np.nan)
-        return result
+        if self.smooth:
+            bent = self.limit * np.arctanh(np.where(inside, bent / max(self.limit, 1e-300), 0.0))
+        return np.where(inside, bent / self.compliance, np.nan)
 
 
 LRU1 = SteeringElasticity()

@@ -1,9 +1,8 @@
 """Slip of a single wheel, found because its rate disagrees with the other wheels: L §5.1.
 
 Forward kinematics of the other wheels gives the body's velocity, inverse kinematics the rate this wheel ought to have.
-What it has beyond that, over its standard deviation, is tested against a normal distribution (its square against
-chi-square with one degree of freedom). Slip that all wheels share is not seen here: for that see the slip models of
-the body.
+What it has beyond that, over its standard deviation, is tested against a normal distribution. Slip that all wheels
+share is not seen here: for that see the slip models of the body.
 """
 
 from __future__ import annotations
@@ -12,16 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
 from grouser.errors import OdometryError
-from grouser.odometry.inputs import check, joint_values
+from grouser.odometry.inputs import BoolArray, check, joint_values, row
 from grouser.vehicles import Vehicle
-
-BoolArray = NDArray[np.bool_]
 
 UNTESTABLE = 1e-6
 """Share of a wheel's own noise that is left in its residual, below which the other wheels do not determine its rate."""
@@ -68,9 +65,8 @@ class WheelSlipDetector:
         """
         self.vehicle = check.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
         self._rate_noise = check.positive(rate_noise, "rate_noise")
-        self._parts = np.array(
-            [check.positive(v, n) for v, n in ((slip, "slip"), (sideslip, "sideslip"), (lift, "lift"))]
-        )
+        parts = {"slip": slip, "sideslip": sideslip, "lift": lift}
+        self._parts = np.array([check.positive(value, name) for name, value in parts.items()])
         self._turn_noise = check.positive(turn_noise, "turn_noise")
         alarm = check.positive(false_alarm, "false_alarm")
         if alarm >= 0.5:
@@ -112,29 +108,19 @@ class WheelSlipDetector:
         nw, nj = self.vehicle.n_wheels, self.vehicle.n_joints
         full = np.concatenate([np.full(6, np.nan), rates])
         radius = self.vehicle.arrays.radius
-        rim = np.abs(rates[self._spin - 6]) * radius
-        rim = np.where(np.isfinite(rim), rim, 0.0) + FLOOR
+        rim = np.nan_to_num(np.abs(rates[self._spin - 6]) * radius) + FLOOR
         # The speed of the whole, not of one wheel: a wheel that stands still is not known better than the others.
-        sigma = np.outer(np.full(nw, np.median(rim)), self._parts)
+        sigma = np.tile(np.median(rim) * self._parts, (nw, 1))
         sigma[:, 0] = np.hypot(sigma[:, 0], self._rate_noise * radius)
-        rows, sigmas = [J.reshape(3 * nw, -1)], [sigma.ravel()]
-        values = [np.zeros(3 * nw)]
-        if len(self._coupling):
-            rows.append(np.hstack([np.zeros((len(self._coupling), 6)), self._coupling]))
-            sigmas.append(np.full(len(self._coupling), 1e-3))
-            values.append(np.zeros(len(self._coupling)))
-        if gyro is not None:
-            turned = np.asarray(gyro, dtype=np.float64)
-            if turned.shape != (3,):
-                raise OdometryError(f"gyro: has shape {turned.shape}, needs (3,)")
-            seen = np.isfinite(turned)
-            rows.append(np.eye(6 + nj)[:3][seen])
-            sigmas.append(np.full(int(seen.sum()), self._turn_noise))
-            values.append(turned[seen])
-        every, right = np.vstack(rows), np.concatenate(values)
+        held = len(self._coupling)
+        turned = np.full(3, np.nan) if gyro is None else row(gyro, "gyro", 3)
+        seen = np.isfinite(turned)
+        coupled = np.hstack([np.zeros((held, 6)), self._coupling])
+        every = np.vstack([J.reshape(3 * nw, -1), coupled, np.eye(6 + nj)[:3][seen]])
+        sigmas = np.concatenate([sigma.ravel(), np.full(held, 1e-3), np.full(int(seen.sum()), self._turn_noise)])
         known = np.isfinite(full)
-        right = right - every[:, known] @ full[known]
-        return every[:, ~known], right, np.concatenate(sigmas)
+        right = np.append(np.zeros(3 * nw + held), turned[seen]) - every[:, known] @ full[known]
+        return every[:, ~known], right, sigmas
 
     def _test(self, A: FloatArray, b: FloatArray, sigma: FloatArray, rates: FloatArray) -> WheelSlip:
         nw = len(sigma)
@@ -142,8 +128,7 @@ class WheelSlipDetector:
         own = rates[self._spin - 6]
         slipping = np.zeros(nw, dtype=bool)
         ambiguous = False
-        score, _, testable = _leave_one_out(A, b, nw, slipping)
-        first = score.copy()
+        first, _, testable = _leave_one_out(A, b, nw, slipping)
         while True:
             score, _, able = _leave_one_out(A, b, nw, slipping)
             score = np.where(able & ~slipping, score, 0.0)

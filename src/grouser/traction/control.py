@@ -57,8 +57,7 @@ class TractionControl:
         for name in ("acceleration_share", "largest_slip", "motor_acceleration", "wheel_rate"):
             checks.positive(getattr(self, name), f"traction control {name}")
         for name in ("acceleration_slope", "velocity_slope", "threshold"):
-            if checks.number(getattr(self, name), f"traction control {name}") < 0.0:
-                raise SimulationError(f"traction control {name}: {getattr(self, name):g} is negative")
+            checks.not_negative(getattr(self, name), f"traction control {name}")
         for name in ("acceleration_share", "largest_slip"):
             if getattr(self, name) > 1.0:
                 raise SimulationError(f"traction control {name}: {getattr(self, name):g} is more than 1")
@@ -70,11 +69,8 @@ class TractionControl:
                 )
         if not -0.9 <= checks.number(self.turn_slip, "traction control turn_slip") <= 1.0:
             raise SimulationError(f"traction control turn_slip: {self.turn_slip:g} is not between -0.9 and 1")
-        if self.measure not in tuple(SlipMeasure):
-            raise SimulationError(
-                f"traction control measure: {self.measure!r:.40} is not one of {', '.join(SlipMeasure)}"
-            )
-        object.__setattr__(self, "measure", SlipMeasure(self.measure))
+        measure = checks.choice(self.measure, "traction control measure", tuple(SlipMeasure))
+        object.__setattr__(self, "measure", SlipMeasure(measure))
 
     def slip_for_control(self, slip: ArrayLike, odometry: ArrayLike) -> FloatArray:
         """s_control of forward, left and turn, shape (3,), within ±s_max: equal, unless the measure is the vector."""
@@ -88,8 +84,7 @@ class TractionControl:
             if self.measure is SlipMeasure.FORWARD:
                 s = np.maximum(s, 0.0)
         # Bounded below too, or a signed slip would speed up without bound.
-        result: FloatArray = np.clip(s, -self.largest_slip, self.largest_slip)
-        return result
+        return np.clip(s, -self.largest_slip, self.largest_slip)
 
     def acceleration_limit(self, velocity: ArrayLike, slip: ArrayLike) -> float:
         """a_max of the body [m/s²], Algorithm 1: from its velocity with slip (3,) and s_control, (3,) or one number.
@@ -109,8 +104,7 @@ class TractionControl:
         subtracts p₆, which turns an understeering vehicle even less.
         """
         s = np.zeros(3) if self._slow(velocity) else self._bounded(slip)
-        scale: FloatArray = (1.0 - self.velocity_slope * s) / np.array([1.0, 1.0, 1.0 + self.turn_slip])
-        return scale
+        return np.asarray((1.0 - self.velocity_slope * s) / np.array([1.0, 1.0, 1.0 + self.turn_slip]))
 
     def _slow(self, velocity: ArrayLike) -> bool:
         v = checks.array(velocity, "velocity", (3,))
@@ -118,8 +112,7 @@ class TractionControl:
 
     def _bounded(self, slip: ArrayLike) -> FloatArray:
         s = np.full(3, checks.number(slip, "slip")) if np.ndim(slip) == 0 else checks.array(slip, "slip", (3,))
-        result: FloatArray = np.clip(s, -self.largest_slip, self.largest_slip)
-        return result
+        return np.clip(s, -self.largest_slip, self.largest_slip)
 
 
 class VelocityLimiter:

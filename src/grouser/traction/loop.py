@@ -29,10 +29,8 @@ from grouser.traction.path import PurePursuit
 from grouser.traction.slip_filter import SlipFilter
 from grouser.vehicles import Vehicle
 
-SINKING = 3.0
-"""Time in which a rover comes to rest on its ground [s]."""
-PLANAR = [3, 4, 2]
-"""Where forward, left and turn stand in a velocity (ω, v)."""
+SINKING = 3.0  # Time in which a rover comes to rest on its ground [s]
+PLANAR = [3, 4, 2]  # Where forward, left and turn stand in a velocity (ω, v)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +50,7 @@ class Sensors:
 
     def __post_init__(self) -> None:
         for name in ("wheel_rate", "attitude", "fused_velocity", "fused_turn"):
-            if checks.number(getattr(self, name), f"sensors {name}") < 0.0:
-                raise SimulationError(f"sensors {name}: {getattr(self, name):g} is negative")
+            checks.not_negative(getattr(self, name), f"sensors {name}")
         checks.count(self.seed, "sensors seed", least=0)
 
 
@@ -98,12 +95,10 @@ class ClosedLoop:
 
         control None drives without traction control. limits: of the joints; None takes the control's wheel rate.
         """
-        self.planner = checks.instance(
-            planner, PurePursuit, "planner", "use grouser.traction.PurePursuit(path, speed=…)"
-        )
-        self.slip_model = checks.instance(
-            slip_model, Kinematics, "slip_model", "use grouser.Kinematics(vehicle, slip=…)"
-        )
+        hint = "use grouser.traction.PurePursuit(path, speed=…)"
+        self.planner = checks.instance(planner, PurePursuit, "planner", hint)
+        hint = "use grouser.Kinematics(vehicle, slip=…)"
+        self.slip_model = checks.instance(slip_model, Kinematics, "slip_model", hint)
         if control is not None:
             checks.instance(control, TractionControl, "control", "use grouser.traction.TractionControl(…) or None")
         vehicle = slip_model.vehicle
@@ -167,18 +162,9 @@ class ClosedLoop:
         done = self.controller.update(desired, odometry, model_slip, fused, self.period)
         forward, left, turn = done.command
         joints = self.driver.update(forward, left, turn, self.period, angles=angles[self._steering])
+        now, along, off = np.asarray(time), np.asarray(self.planner.along), np.asarray(self.planner.off)
         self._samples.append(
-            LoopRecord(
-                time=np.asarray(time),
-                desired=desired,
-                command=done.command,
-                odometry=odometry,
-                slip_velocity=done.slip_velocity,
-                slip=done.slip,
-                acceleration_limit=np.asarray(done.acceleration_limit),
-                along=np.asarray(self.planner.along),
-                off=np.asarray(self.planner.off),
-            )
+            LoopRecord(time=now, desired=desired, odometry=odometry, along=along, off=off, **vars(done))
         )
         return joints.rates
 

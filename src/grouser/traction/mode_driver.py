@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
 from grouser.kinematics.inverse import InverseKinematics, Limits
 from grouser.vehicles import Vehicle
 
@@ -43,10 +42,8 @@ class ModeDriver:
 
     def __init__(self, vehicle: Vehicle, *, mode: str = "combined", limits: Limits | None = None) -> None:
         """mode: "ackermann" (no sideways motion), "crab" (no turning) or "combined"."""
-        if mode not in tuple(MODES):
-            raise SimulationError(f"mode: {mode!r:.40} is not one of {', '.join(MODES)}")
         self.inverse = InverseKinematics(vehicle, limits=limits)
-        self.mode = mode
+        self.mode = checks.choice(mode, "mode", tuple(MODES))
         self.angles = np.zeros(len(self.inverse.steering_joints))
         """Present steering angles [rad]: measured, or as commanded."""
         actuated = list(vehicle.actuated)

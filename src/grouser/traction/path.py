@@ -11,8 +11,7 @@ from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 
-SEARCH = 2.0
-"""Distance along the path in which the nearest point is searched [m]: a path may come near itself."""
+SEARCH = 2.0  # Distance along the path in which the nearest point is searched [m]: a path may come near itself
 
 
 class Path:
@@ -37,8 +36,7 @@ class Path:
         beyond = along - self.length
         if beyond > 0.0:
             last = self.points[-1] - self.points[-2]
-            end: FloatArray = self.points[-1] + last * (beyond / np.linalg.norm(last))
-            return end
+            return np.asarray(self.points[-1] + last * (beyond / np.linalg.norm(last)))
         return np.array([np.interp(along, self.along, self.points[:, k]) for k in range(2)])
 
     def nearest(self, x: float, y: float, *, start: float, end: float) -> tuple[float, float]:

@@ -41,8 +41,7 @@ class SlipFilter:
     def __post_init__(self) -> None:
         if not 0.0 <= checks.number(self.memory, "slip filter memory") < 1.0:
             raise SimulationError(f"slip filter memory: {self.memory:g} is not at least 0 and below 1")
-        if checks.number(self.trust, "slip filter trust") < 0.0:
-            raise SimulationError(f"slip filter trust: {self.trust:g} is negative")
+        checks.not_negative(self.trust, "slip filter trust")
         checks.positive(self.process, "slip filter process")
         checks.positive(self.measurement, "slip filter measurement")
 
@@ -95,5 +94,4 @@ def slip_vector(slip: ArrayLike, odometry: ArrayLike) -> FloatArray:
     """
     v_slip, v = checks.array(slip, "slip", (3,)), checks.array(odometry, "odometry", (3,))
     fast = np.abs(v) > np.array([THRESHOLD, THRESHOLD, SLOW_TURN])
-    result: FloatArray = np.where(fast, -v_slip / np.where(fast, v, 1.0), 0.0)
-    return result
+    return np.where(fast, -v_slip / np.where(fast, v, 1.0), 0.0)

@@ -6,42 +6,20 @@ dynamics, to first order and without the noise in between: accurate enough over 
 """
 
 from grouser._compile.jit import kernel
-from grouser._kernels.fusion.memory import (
-    ACCELERATION_BIAS,
-    CLONE,
-    CORE,
-    GYRO_BIAS,
-    MOTION,
-    POSITION,
-    ROTATION,
-    SAME_TIME,
-    VELOCITY,
-)
+from grouser._kernels import rotation
+from grouser._kernels.arrays import fill, inner
+from grouser._kernels.fusion import memory as at
+from grouser._kernels.fusion.memory import CLONE, CORE, SAME_TIME
 from grouser._kernels.fusion.update import drop_clone, sparse_product
-from grouser._kernels.rotation import (
-    add,
-    column,
-    conjugate,
-    cross,
-    exponential,
-    matrix,
-    product,
-    put,
-    put_quaternion,
-    rotate,
-    rotate_back,
-    scale,
-)
+from grouser._kernels.rotation import add, product, put, put_quaternion, rotate, rotate_back, scale
 
 
 @kernel
 def remember(m):
     """Put the present state into the ring, without the corrections made so far: χ_ring = C⁻¹ χ."""
-    x = m.state
-    c = m.correction
-    row = m.past[m.counts.next_past]
+    x, c, row = m.state, m.correction, m.past[m.counts.next_past]
     row.time = m.clock.now
-    put_quaternion(product(conjugate(c.quaternion), x.quaternion), row.quaternion)
+    put_quaternion(product(rotation.conjugate(c.quaternion), x.quaternion), row.quaternion)
     put(rotate_back(c.quaternion, add(x.velocity, -1.0, c.velocity)), row.velocity, 0)
     put(rotate_back(c.quaternion, add(x.position, -1.0, c.position)), row.position, 0)
     put(m.imu.now, row.gyro, 0)
@@ -55,9 +33,7 @@ def recall(m, time):
 
     Between two rows it moves from the earlier by that row's velocity and rate: they are one IMU step apart.
     """
-    then = m.then
-    x = m.state
-    c = m.correction
+    then, x, c = m.then, m.state, m.correction
     then.time = time
     if abs(time - m.clock.now) <= SAME_TIME:
         put_quaternion(x.quaternion, then.quaternion)
@@ -69,7 +45,7 @@ def recall(m, time):
         row = m.past[(m.counts.next_past - back + m.past.size) % m.past.size]
         if row.time <= time + SAME_TIME:
             ahead = max(time - row.time, 0.0)
-            turn = exponential(scale(ahead, add(row.gyro, -1.0, x.gyro_bias)))
+            turn = rotation.exponential(scale(ahead, add(row.gyro, -1.0, x.gyro_bias)))
             put_quaternion(product(product(c.quaternion, row.quaternion), turn), then.quaternion)
             put(add(rotate(c.quaternion, row.velocity), 1.0, c.velocity), then.velocity, 0)
             position = add(rotate(c.quaternion, row.position), 1.0, c.position)
@@ -110,8 +86,7 @@ def clone(m, time):
 @kernel
 def clone_rows(m, n):
     """Rows and columns of P from n on for the error J ξ of a clone."""
-    P = m.covariance
-    J = m.J
+    P, J = m.covariance, m.J
     for i in range(CLONE):
         row = P[n + i]
         sparse_product(J[i], P, n, row)
@@ -119,10 +94,7 @@ def clone_rows(m, n):
             P[k, n + i] = row[k]
     for i in range(CLONE):
         for j in range(CLONE):
-            total = 0.0
-            for k in range(MOTION):
-                total += P[n + i, k] * J[j, k]
-            P[n + i, n + j] = total
+            P[n + i, n + j] = inner(J[j], P[n + i])
 
 
 @kernel
@@ -132,24 +104,18 @@ def past_jacobian(m, delay):
     The inverse of the dynamics in `predict.py`: θ_then = θ + Δ R δb_g, ξ_p,then = ξ_p − Δ ξ_v + ½ Δ² (g × θ − R δb_a)
     + Δ p × R δb_g.
     """
-    J = m.J
-    R = m.R
-    matrix(m.then.quaternion, R)
-    for i in range(CLONE):
-        for k in range(MOTION):
-            J[i, k] = 0.0
+    J, R = m.J, m.R
+    rotation.matrix(m.then.quaternion, R)
+    fill(J[:CLONE], 0.0)
     half = 0.5 * delay * delay
     for i in range(3):
-        J[i, ROTATION + i] = 1.0
-        J[3 + i, POSITION + i] = 1.0
-        J[3 + i, VELOCITY + i] = -delay
-        axis = column(R, i)
-        swing = cross(m.then.position, axis)
+        J[i, at.ROTATION + i] = 1.0
+        J[3 + i, at.POSITION + i] = 1.0
+        J[3 + i, at.VELOCITY + i] = -delay
+        swing = rotation.cross(m.then.position, rotation.column(R, i))
         for j in range(3):
-            J[j, GYRO_BIAS + i] = delay * R[j, i]
-            J[3 + j, ACCELERATION_BIAS + i] = -half * R[j, i]
-        J[3, GYRO_BIAS + i] = delay * swing[0]
-        J[4, GYRO_BIAS + i] = delay * swing[1]
-        J[5, GYRO_BIAS + i] = delay * swing[2]
-    J[3, ROTATION + 1] = half * m.settings.gravity
-    J[4, ROTATION] = -half * m.settings.gravity
+            J[j, at.GYRO_BIAS + i] = delay * R[j, i]
+            J[3 + j, at.GYRO_BIAS + i] = delay * swing[j]
+            J[3 + j, at.ACCELERATION_BIAS + i] = -half * R[j, i]
+    J[3, at.ROTATION + 1] = half * m.settings.gravity
+    J[4, at.ROTATION] = -half * m.settings.gravity

@@ -1,6 +1,7 @@
 """The estimate of the fusion filter at the body's origin, with covariances in body axes."""
 
 from grouser._compile.jit import kernel
+from grouser._kernels.arrays import fill, inner
 from grouser._kernels.fusion.memory import GYRO_BIAS, LASTING, MOTION, POSITION, ROTATION, SLIP, VELOCITY
 from grouser._kernels.fusion.update import sparse_product
 from grouser._kernels.rotation import add, column, cross, matrix, put, put_quaternion, rotate, rotate_back, skew
@@ -9,9 +10,7 @@ from grouser._kernels.rotation import add, column, cross, matrix, put, put_quate
 @kernel
 def write_estimate(m, out):
     """The present estimate as a record; its rate is the gyro's without the bias."""
-    x = m.state
-    P = m.covariance
-    lever = m.settings.lever_body
+    x, P, lever = m.state, m.covariance, m.settings.lever_body
     rate = add(m.imu.now, -1.0, x.gyro_bias)
     out.time = m.clock.now
     out.distrusted = m.counts.distrusted
@@ -41,12 +40,11 @@ def body_jacobian(m, body):
     Every point of the body has the same ξ but for ω × lever, so δ = Ad(χ⁻¹) ξ with χ = (R, v, p) of the origin: rows
     Rᵀ θ, Rᵀ (ξ_v − v × θ) + lever × δb_g, Rᵀ (ξ_p − p × θ).
     """
-    J = m.J
-    R = m.R
+    J, R = m.J, m.R
     matrix(body.quaternion, R)
-    for i in range(MOTION):
-        for j in range(MOTION):
-            J[i, j] = 1.0 if i == j and i >= GYRO_BIAS else 0.0
+    fill(J, 0.0)
+    for i in range(GYRO_BIAS, MOTION):
+        J[i, i] = 1.0
     for i in range(3):
         axis = column(R, i)
         put(axis, J[ROTATION + i], ROTATION)
@@ -61,9 +59,7 @@ def body_jacobian(m, body):
 def twist_jacobian(m, twist):
     """m.J (6, 15) ← ∂(ω, v in body axes)/∂(error of the origin): δω = −δb_g; v = Rᵀ v_world, so δv = ν + v × θ."""
     J = m.J
-    for i in range(6):
-        for j in range(MOTION):
-            J[i, j] = 0.0
+    fill(J[:6], 0.0)
     for i in range(3):
         J[i, GYRO_BIAS + i] = -1.0
         J[3 + i, VELOCITY + i] = 1.0
@@ -78,8 +74,5 @@ def carry(m, rows, P, out):
         row = m.product[i]
         sparse_product(J[i], P, MOTION, row)
         for j in range(i + 1):
-            total = 0.0
-            for k in range(MOTION):
-                total += row[k] * J[j, k]
-            out[i, j] = total
-            out[j, i] = total
+            out[i, j] = inner(row, J[j])
+            out[j, i] = out[i, j]

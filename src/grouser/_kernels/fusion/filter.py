@@ -11,19 +11,15 @@ from grouser._kernels.fusion.predict import predict
 from grouser._kernels.fusion.still import align, end_standstill, watch_sample, watch_wheels
 from grouser._kernels.fusion.wheels import measure_wheels
 
-AHEAD = 1.0
-"""A measurement further ahead of the IMU [s] has a wrong time."""
-STALE = 0.5
-"""Age [s] after which the rolling speed of the wheels is no longer used."""
-DEGRADED = 1.0
-"""Time [s] for which a fault of the IMU counts."""
+AHEAD = 1.0  # A measurement further ahead of the IMU [s] has a wrong time
+STALE = 0.5  # Age [s] after which the rolling speed of the wheels is no longer used
+DEGRADED = 1.0  # Time [s] for which a fault of the IMU counts
 
 
 @entry
 def feed(m, drive):
     """Take the events of a drive; returns the number of estimates written."""
-    rows = 0
-    since = 0
+    rows = since = 0
     for i in range(drive.events.size):
         take(m, drive.events[i])
         if drive.events[i].kind == IMU and drive.every > 0:
@@ -107,7 +103,12 @@ def admit_sample(m, event):
     clock.newest = event.time
     if clock.now - clock.rolling_time > STALE:
         clock.rolling_speed = 0.0
-    count_missing(m, event.time)
+    # Every time without wheels or poses counts when it begins.
+    limit = m.settings.missing_after
+    if clock.now <= clock.wheels + limit < event.time:
+        m.faults.wheels_missing += 1
+    if clock.now <= clock.poses + limit < event.time:
+        m.faults.poses_missing += 1
     return True
 
 
@@ -160,8 +161,7 @@ def process_queue(m):
 @kernel
 def advance(m, to):
     """Move to a time between the last two samples, which are joined by a line."""
-    now = m.clock.now
-    imu = m.imu
+    now, imu = m.clock.now, m.imu
     if to - now <= 1e-9:
         return
     part = (to - now) / max(m.clock.newest - now, 1e-9)
@@ -171,14 +171,3 @@ def advance(m, to):
         imu.now[i] = there
     predict(m, to - now)
     m.clock.now = to
-
-
-@kernel
-def count_missing(m, time):
-    """Count the beginning of every time without wheels or without poses."""
-    now = m.clock.now
-    limit = m.settings.missing_after
-    if now <= m.clock.wheels + limit < time:
-        m.faults.wheels_missing += 1
-    if now <= m.clock.poses + limit < time:
-        m.faults.poses_missing += 1

@@ -11,20 +11,20 @@ from grouser._compile.struct import Struct, array, indices, integer, record, rec
 
 # First rows of the blocks of three of the error in `covariance`
 ROTATION, VELOCITY, POSITION, GYRO_BIAS, ACCELERATION_BIAS, SLIP, LASTING = 0, 3, 6, 9, 12, 15, 18
-MOTION = 15
-"""Rows of the error of motion and biases; those of slip follow, …"""
-CORE = 21
-"""… and after all of the present state those of the clones."""
-CLONE = 6
-"""Rows of the error of a cloned pose: rotation, position."""
-MOST_WAITING = 64
-"""Measurements ahead of the IMU that are kept, at most."""
-SAME_TIME = 1e-4
-"""Time stamps closer than this [s] are one."""
+MOTION = 15  # Rows of the error of motion and biases; those of slip follow, …
+CORE = 21  # … and after all of the present state those of the clones
+CLONE = 6  # Rows of the error of a cloned pose: rotation, position
+MOST_WAITING = 64  # Measurements ahead of the IMU that are kept, at most
+SAME_TIME = 1e-4  # Time stamps closer than this [s] are one
 
 IMU, WHEELS, KEYFRAME, POSE = range(4)  # kinds of events
 WATCHED, LOOSE = 1, 2  # distrusted wheels: compared only, or used with a wide prior of slip
 
+AS_GIVEN = (
+    *("rate", "gap", "gravity", "slip_length", "lasting_length", "slip_arm", "still_speed", "align"),
+    *("distrust_after", "recover_after", "missing_after"),
+)
+"""Settings that are those of `FusionSettings`, unchanged."""
 SETTINGS = record_type(
     gyro_noise=(),  # spectral density [rad²/s]
     acceleration_noise=(),  # [m²/s³]
@@ -34,30 +34,20 @@ SETTINGS = record_type(
     acceleration_range=(),  # [m/s²]
     gyro_lost=(),  # spectral density while the gyro is saturated or interrupted [rad²/s]
     acceleration_lost=(),  # [m²/s³]
-    rate=(),  # of the IMU [Hz]
-    gap=(),  # a longer step of the IMU is a fault [s]
-    gravity=(),  # [m/s²]
     lever_wheels=3,  # from the IMU to the point whose velocity the wheels measure, body axes [m]
     lever_body=3,  # from the IMU to the body's origin [m]
     slip=3,  # sigma of slip: forward, left [-], yaw [rad/m]
-    slip_length=(),  # [m]
     lasting=3,  # sigma of lasting slip
-    lasting_length=(),  # [m]
     distrusted_slip=3,  # sigma of the slip of distrusted wheels
-    slip_arm=(),  # rolling speed of a turn on the spot per rad/s [m]
-    distrust_after=(),  # [s] of refused wheels
-    recover_after=(),  # [s] of refused poses
-    missing_after=(),  # [s] without a source
     gate=7,  # thresholds of the squared innovation for 0…6 rows
     window=(),  # duration of the standstill test [s]
     quiet=6,  # variance of the IMU's axes below which it is quiet [rad²/s², m²/s⁴]
-    still_speed=(),  # of the wheels [m/s]
     still_velocity=(),  # sigma [m/s]
     still_position=(),  # sigma [m]
     still_rotation=(),  # sigma [rad]
-    align=(),  # time at rest before the first estimate [s]
     start=CORE,  # sigma of the first error
     yaw=(),  # at the start [rad]
+    **dict.fromkeys(AS_GIVEN, ()),
 )
 STATE = record_type(quaternion=4, velocity=3, position=3, gyro_bias=3, acceleration_bias=3, slip=3, lasting=3)
 NAVIGATION = record_type(quaternion=4, velocity=3, position=3)
@@ -89,28 +79,30 @@ READINGS = record_type(
 WINDOW = record_type(start=(), samples=int, wheels=int, rolling=int, total=6, squares=6)
 COUNTS = record_type(ready=int, clones=int, anchor=int, distrusted=int, past=int, next_past=int, waiting=int)
 SOURCE = record_type(used=int, refused=int, rows=int, squares=())
-FAULTS = record_type(
-    imu_not_finite=int,
-    imu_time=int,
-    imu_gap=int,
-    gyro_saturated=int,
-    accelerometer_saturated=int,
-    wheels_not_finite=int,
-    wheels_late=int,
-    wheels_refused=int,
-    wheels_distrusted=int,
-    wheels_missing=int,
-    pose_not_finite=int,
-    pose_late=int,
-    pose_time=int,
-    pose_refused=int,
-    pose_readmitted=int,
-    poses_missing=int,
-    standstill_refused=int,
-    too_early=int,
-    moving_start=int,
-    keyframe_late=int,
-)
+FAULTS = {
+    "imu_not_finite": "an IMU sample is not finite and is left out",
+    "imu_time": "an IMU sample is not later than the one before and is left out",
+    "imu_gap": "the IMU was silent; the motion between is extrapolated with large noise",
+    "gyro_saturated": "the gyro is at the end of its range and counts with large noise",
+    "accelerometer_saturated": "the accelerometer is at the end of its range and counts with large noise",
+    "wheels_not_finite": "a wheel measurement is not finite and is left out",
+    "wheels_late": "a wheel measurement is older than the history and is left out",
+    "wheels_refused": "a wheel measurement contradicts the estimate and is left out",
+    "wheels_distrusted": "the wheels contradict the other sensors for long and are distrusted",
+    "wheels_missing": "no wheel measurement was used for some time; the covariance grows",
+    "pose_not_finite": "a relative pose is not finite and is left out",
+    "pose_late": "a relative pose begins or ends before the clones and the history; left out",
+    "pose_time": "a relative pose does not end after its beginning and is left out",
+    "pose_refused": "a relative pose contradicts the estimate and is left out",
+    "pose_readmitted": "poses were refused for long; the state is opened, or they count with the noise they show",
+    "poses_missing": "no relative pose was used for some time; the covariance grows",
+    "standstill_refused": "wheels and IMU are quiet but the estimate moves; left out",
+    "too_early": "a measurement is further ahead of the IMU than it can be, and is left out",
+    "moving_start": "the vehicle moved during alignment; it begins with large covariance",
+    "keyframe_late": "a key frame is older than the history and is left out",
+}
+"""Kind → what is wrong and what is done about it; each is counted."""
+FAULT_COUNTS = record_type(**dict.fromkeys(FAULTS, int))
 EVENT = record_type(
     kind=int,
     time=(),
@@ -123,19 +115,9 @@ EVENT = record_type(
     covariance=(6, 6),  # of the twist, or of the pose: rotation, position
 )
 ESTIMATE = record_type(
-    time=(),
-    quaternion=4,
-    velocity=3,
-    position=3,
-    twist=6,
-    gyro_bias=3,
-    acceleration_bias=3,
-    slip=3,
-    distrusted=int,
-    covariance=(MOTION, MOTION),
-    slip_covariance=(3, 3),
-    twist_covariance=(6, 6),
-)
+    time=(), quaternion=4, velocity=3, position=3, twist=6, gyro_bias=3, acceleration_bias=3, slip=3, distrusted=int,
+    covariance=(MOTION, MOTION), slip_covariance=(3, 3), twist_covariance=(6, 6),
+)  # fmt: skip
 
 
 class FusionMemory(Struct):
@@ -143,47 +125,34 @@ class FusionMemory(Struct):
 
     settings = record(SETTINGS)
     state = record(STATE)
-    correction = record(NAVIGATION)
-    """All corrections so far as one element of SE₂(3)."""
+    correction = record(NAVIGATION)  # all corrections so far as one element of SE₂(3)
     clock = record(CLOCK)
     imu = record(READINGS)
-    window = record(WINDOW)
-    """Sums of the standstill test."""
+    window = record(WINDOW)  # sums of the standstill test
     counts = record(COUNTS)
-    faults = record(FAULTS)
+    faults = record(FAULT_COUNTS)
     wheels = record(SOURCE)
     poses = record(SOURCE)
     standstill = record(SOURCE)
-    covariance = array("n", "n")
-    """Of the error of state and clones."""
-    clones = record(CLONED, "clones")
-    """Poses of the body's origin, oldest first."""
-    past = record(PAST, "past")
-    """Ring of recent states, without the corrections."""
-    waiting = record(EVENT, "waiting")
-    """Measurements ahead of the IMU."""
+    covariance = array("n", "n")  # of the error of state and clones
+    clones = record(CLONED, "clones")  # poses of the body's origin, oldest first
+    past = record(PAST, "past")  # ring of recent states, without the corrections
+    waiting = record(EVENT, "waiting")  # measurements ahead of the IMU
 
     # Scratch
-    then = record(PAST)
-    """State at the time of a measurement."""
-    predicted = array(6)
-    """Measurement that the state predicts."""
-    direction = array(3)
-    """∂(rolling speed)/∂ξ_v: direction of travel in world axes."""
+    then = record(PAST)  # state at the time of a measurement
+    predicted = array(6)  # measurement that the state predicts
+    direction = array(3)  # ∂(rolling speed)/∂ξ_v: direction of travel in world axes
     R = array(3, 3)
-    G = array(6, 3)
-    """How the gyro's noise enters."""
+    G = array(6, 3)  # how the gyro's noise enters
     J = array(MOTION, MOTION)
     product = array(MOTION, MOTION)
     H = array(6, CORE)
-    columns = indices(CORE)
-    """Rows of the covariance that the columns of H belong to."""
+    columns = indices(CORE)  # rows of the covariance that the columns of H belong to
     noise = array(6, 6)
     residual = array(6)
-    S = array(6, 6)
-    """L of the innovation's covariance L Lᵀ = H P Hᵀ + noise."""
-    gain = array(6, "n")
-    """L⁻¹ H P."""
+    S = array(6, 6)  # L of the innovation's covariance L Lᵀ = H P Hᵀ + noise
+    gain = array(6, "n")  # L⁻¹ H P
     change = array("n")
 
 

@@ -3,21 +3,11 @@
 import math
 
 from grouser._compile.jit import kernel
+from grouser._kernels import rotation
 from grouser._kernels.fusion.delay import clone, find_clone
 from grouser._kernels.fusion.memory import CLONE, CORE, GYRO_BIAS, SAME_TIME, VELOCITY
 from grouser._kernels.fusion.update import commit, count_used, drop_clone, innovate
-from grouser._kernels.rotation import (
-    add,
-    column,
-    conjugate,
-    cross,
-    inverse_left_jacobian,
-    logarithm,
-    matrix,
-    product,
-    put,
-    rotate_back,
-)
+from grouser._kernels.rotation import add, conjugate, dot, product, put, rotate_back, vector
 
 
 @kernel
@@ -26,24 +16,21 @@ def pose_rows(m, first, second, quaternion, position):
 
     r = Ad(T_second⁻¹)(ξ_second − ξ_first): the noise is in the axes of the second pose. z: quaternion, position.
     """
-    a = m.clones[first]
-    b = m.clones[second]
-    r = m.residual
+    a, b, r = m.clones[first], m.clones[second], m.residual
     q_first_second = product(conjugate(a.quaternion), b.quaternion)
     p_first_second = rotate_back(a.quaternion, add(b.position, -1.0, a.position))
-    theta = logarithm(product(conjugate(q_first_second), quaternion))
+    theta = rotation.logarithm(product(conjugate(q_first_second), quaternion))
     put(theta, r, 0)
-    put(inverse_left_jacobian(theta, rotate_back(q_first_second, add(position, -1.0, p_first_second))), r, 3)
-    R = m.R
+    moved = rotate_back(q_first_second, add(position, -1.0, p_first_second))
+    put(rotation.inverse_left_jacobian(theta, moved), r, 3)
     H = m.H
-    matrix(b.quaternion, R)
+    rotation.matrix(b.quaternion, m.R)
     for i in range(3):
-        swing = cross(b.position, column(R, i))  # row i of −Rᵀ [p]× is (p × R_i)ᵀ
-        put(swing, H[3 + i], 0)
-        for j in range(3):
-            H[i, j] = R[j, i]
-            H[i, 3 + j] = 0.0
-            H[3 + i, 3 + j] = R[j, i]
+        axis = rotation.column(m.R, i)
+        put(axis, H[i], 0)
+        put((0.0, 0.0, 0.0), H[i], 3)
+        put(rotation.cross(b.position, axis), H[3 + i], 0)  # row i of −Rᵀ [p]× is (p × R_i)ᵀ
+        put(axis, H[3 + i], 3)
     for j in range(6):
         m.columns[j] = CORE + CLONE * second + j
         m.columns[6 + j] = CORE + CLONE * first + j
@@ -123,11 +110,10 @@ def innovate_pose(m, event, first, second, scale):
 def open_motion(m, event, first, second):
     """Poses were refused for long and nothing supports the state: open velocity and gyro bias by the residual."""
     pose_rows(m, first, second, event.quaternion, event.position)
-    seconds = event.time - event.start
-    r = m.residual
-    turn = (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]) / (seconds * seconds)
-    speed = (r[3] * r[3] + r[4] * r[4] + r[5] * r[5]) / (seconds * seconds)
+    square = (event.time - event.start) ** 2
+    turn = vector(m.residual, 0)
+    way = vector(m.residual, 3)
     for i in range(3):
-        m.covariance[VELOCITY + i, VELOCITY + i] += speed
-        m.covariance[GYRO_BIAS + i, GYRO_BIAS + i] += turn
+        m.covariance[VELOCITY + i, VELOCITY + i] += dot(way, way) / square
+        m.covariance[GYRO_BIAS + i, GYRO_BIAS + i] += dot(turn, turn) / square
     m.clock.poses_refused = math.nan

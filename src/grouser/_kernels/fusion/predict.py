@@ -3,33 +3,10 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.fusion.memory import (
-    ACCELERATION_BIAS,
-    CLONE,
-    CORE,
-    GYRO_BIAS,
-    LASTING,
-    LOOSE,
-    POSITION,
-    ROTATION,
-    SLIP,
-    VELOCITY,
-)
-from grouser._kernels.rotation import (
-    add,
-    cross,
-    dot,
-    exponential,
-    matrix,
-    product,
-    put,
-    put_quaternion,
-    scale,
-    series,
-    skew,
-    times,
-    vector,
-)
+from grouser._kernels import rotation
+from grouser._kernels.fusion import memory as at
+from grouser._kernels.fusion.memory import CORE, POSITION, ROTATION, VELOCITY
+from grouser._kernels.rotation import add, cross, dot, put, put_quaternion, scale, skew, times, vector
 
 
 @kernel
@@ -48,14 +25,13 @@ def predict(m, dt):
     add_noise(m, dt, velocity, position)
     P = m.covariance
     for i in range(3):
-        P[GYRO_BIAS + i, GYRO_BIAS + i] += m.settings.gyro_walk * dt
-        P[ACCELERATION_BIAS + i, ACCELERATION_BIAS + i] += m.settings.acceleration_walk * dt
+        P[at.GYRO_BIAS + i, at.GYRO_BIAS + i] += m.settings.gyro_walk * dt
+        P[at.ACCELERATION_BIAS + i, at.ACCELERATION_BIAS + i] += m.settings.acceleration_walk * dt
         m.state.slip[i] *= keep
         m.state.lasting[i] *= last
-        sigma = m.settings.distrusted_slip[i] if m.counts.distrusted == LOOSE else m.settings.slip[i]
-        P[SLIP + i, SLIP + i] += sigma * sigma * (1.0 - keep * keep)
-        sigma = m.settings.lasting[i]
-        P[LASTING + i, LASTING + i] += sigma * sigma * (1.0 - last * last)
+        sigma = m.settings.distrusted_slip[i] if m.counts.distrusted == at.LOOSE else m.settings.slip[i]
+        P[at.SLIP + i, at.SLIP + i] += sigma * sigma * (1.0 - keep * keep)
+        P[at.LASTING + i, at.LASTING + i] += m.settings.lasting[i] ** 2 * (1.0 - last * last)
 
 
 @kernel
@@ -65,34 +41,31 @@ def move_state(m, dt):
     turn = scale(dt, add(vector(m.imu.average, 0), -1.0, x.gyro_bias))
     force = add(vector(m.imu.average, 3), -1.0, x.acceleration_bias)
     # ∫exp and ∬exp of the rotation within the step, applied to the specific force
-    a, b, c = series(dot(turn, turn))
+    a, b, c = rotation.series(dot(turn, turn))
     once = cross(turn, force)
     twice = cross(turn, once)
-    matrix(x.quaternion, m.R)
+    rotation.matrix(x.quaternion, m.R)
     speed = times(m.R, add(add(force, a, once), b, twice))
     way = times(m.R, add(add(scale(0.5, force), b, once), c, twice))
-    g = m.settings.gravity
-    way = (way[0], way[1], way[2] - 0.5 * g)
-    speed = (speed[0], speed[1], speed[2] - g)
     put(add(add(x.position, dt, x.velocity), dt * dt, way), x.position, 0)
     put(add(x.velocity, dt, speed), x.velocity, 0)
-    half = exponential(scale(0.5, turn))
-    put_quaternion(product(x.quaternion, half), x.quaternion)
-    matrix(x.quaternion, m.R)
-    put_quaternion(product(x.quaternion, half), x.quaternion)
+    x.position[2] -= 0.5 * dt * dt * m.settings.gravity
+    x.velocity[2] -= dt * m.settings.gravity
+    half = rotation.exponential(scale(0.5, turn))
+    put_quaternion(rotation.product(x.quaternion, half), x.quaternion)
+    rotation.matrix(x.quaternion, m.R)
+    put_quaternion(rotation.product(x.quaternion, half), x.quaternion)
 
 
 @kernel
 def carry_covariance(m, dt, velocity, position, keep, last):
     """P ← Φ P Φᵀ: rows for all columns, then the same once more on the transposed core. Clones do not move."""
     P = m.covariance
-    n = CORE + CLONE * m.counts.clones
+    n = CORE + at.CLONE * m.counts.clones
     carry_rows(m, n, dt, velocity, position, keep, last)
     for i in range(CORE):
         for k in range(i):
-            swapped = P[i, k]
-            P[i, k] = P[k, i]
-            P[k, i] = swapped
+            P[i, k], P[k, i] = P[k, i], P[i, k]
     carry_rows(m, CORE, dt, velocity, position, keep, last)
     for k in range(CORE, n):
         for i in range(CORE):
@@ -106,11 +79,10 @@ def block(P, row, k):
 
 
 @inlined
-def put_block(v, P, row, k):
-    """Set three entries of column k."""
-    P[row, k] = v[0]
-    P[row + 1, k] = v[1]
-    P[row + 2, k] = v[2]
+def add_block(v, P, row, k):
+    """Add to three entries of column k."""
+    for i in range(3):
+        P[row + i, k] += v[i]
 
 
 @kernel
@@ -119,25 +91,19 @@ def carry_rows(m, columns, dt, velocity, position, keep, last):
 
     θ̇ = −R δb_g, ξ̇_v = g × θ − v × R δb_g − R δb_a, ξ̇_p = ξ_v − p × R δb_g; slip decays.
     """
-    P = m.covariance
-    R = m.R
-    g = m.settings.gravity
+    P, R, g = m.covariance, m.R, m.settings.gravity
     for k in range(columns):
         theta = block(P, ROTATION, k)
         xi_v = block(P, VELOCITY, k)
-        turned = scale(dt, times(R, block(P, GYRO_BIAS, k)))
-        pushed = scale(dt, times(R, block(P, ACCELERATION_BIAS, k)))
-        fall = (dt * g * theta[1], -dt * g * theta[0], 0.0)  # g × θ dt
-        put_block(add(theta, -1.0, turned), P, ROTATION, k)
-        change = add(add(fall, -1.0, cross(velocity, turned)), -1.0, pushed)
-        put_block(add(xi_v, 1.0, change), P, VELOCITY, k)
-        change = add(add(scale(dt, xi_v), 0.5 * dt, fall), -0.5 * dt, pushed)
-        change = add(change, -1.0, cross(position, turned))
-        put_block(add(block(P, POSITION, k), 1.0, change), P, POSITION, k)
+        turned = scale(-dt, times(R, block(P, at.GYRO_BIAS, k)))
+        pushed = add((dt * g * theta[1], -dt * g * theta[0], 0.0), -dt, times(R, block(P, at.ACCELERATION_BIAS, k)))
+        add_block(turned, P, ROTATION, k)
+        add_block(add(pushed, 1.0, cross(velocity, turned)), P, VELOCITY, k)
+        add_block(add(add(scale(dt, xi_v), 0.5 * dt, pushed), 1.0, cross(position, turned)), P, POSITION, k)
     for i in range(3):
         for k in range(columns):
-            P[SLIP + i, k] *= keep
-            P[LASTING + i, k] *= last
+            P[at.SLIP + i, k] *= keep
+            P[at.LASTING + i, k] *= last
 
 
 @kernel
@@ -146,13 +112,11 @@ def add_noise(m, dt, velocity, position):
 
     The gyro's turns the whole error about the origin: G = (I, [v]×, [p]×) R, and R drops out of G Gᵀ.
     """
-    P = m.covariance
-    gyro = dt * (m.settings.gyro_lost if m.imu.step_without_gyro else m.settings.gyro_noise)
-    acceleration = dt * (
-        m.settings.acceleration_lost if m.imu.step_without_acceleration else m.settings.acceleration_noise
-    )
+    P, s = m.covariance, m.settings
+    gyro = dt * (s.gyro_lost if m.imu.step_without_gyro else s.gyro_noise)
+    acceleration = dt * (s.acceleration_lost if m.imu.step_without_acceleration else s.acceleration_noise)
     # Two samples stand for the whole step; where some between them are missing, noise averages less.
-    longer = m.clock.step * m.settings.rate
+    longer = m.clock.step * s.rate
     if longer > 1.5:
         gyro *= longer * longer
         acceleration *= longer * longer

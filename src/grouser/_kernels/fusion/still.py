@@ -3,14 +3,14 @@
 import math
 
 from grouser._compile.jit import kernel
+from grouser._kernels.arrays import copy, fill
 from grouser._kernels.fusion.delay import clone, remember
 from grouser._kernels.fusion.memory import ACCELERATION_BIAS, CORE, GYRO_BIAS, ROTATION, SAME_TIME, VELOCITY
 from grouser._kernels.fusion.pose import pose_rows
 from grouser._kernels.fusion.update import commit, count_used, drop_clone, innovate
 from grouser._kernels.rotation import matrix, put, put_quaternion, rotate, scale, set_attitude
 
-OUTLIERS = 0.25
-"""Share of the wheel measurements that may show motion while the vehicle stands."""
+OUTLIERS = 0.25  # Share of the wheel measurements that may show motion while the vehicle stands
 
 
 @kernel
@@ -22,12 +22,12 @@ def stand_still(m):
     now = m.clock.now
     if m.counts.anchor < 0:
         m.counts.anchor = clone(m, now)
-    variance = m.settings.still_velocity * m.settings.still_velocity
+    fill(m.H, 0.0)
+    fill(m.noise, 0.0)
     for i in range(3):
         m.columns[i] = VELOCITY + i
-        for j in range(3):
-            m.H[i, j] = 1.0 if i == j else 0.0  # ξ_v = δv + v × θ: with v near zero the row is ξ_v alone
-            m.noise[i, j] = variance if i == j else 0.0
+        m.H[i, i] = 1.0  # ξ_v = δv + v × θ: with v near zero the row is ξ_v alone
+        m.noise[i, i] = m.settings.still_velocity**2
         m.residual[i] = -m.state.velocity[i]
     square = innovate(m, 3, 3)
     if not 0.0 <= square <= m.settings.gate[3]:
@@ -39,18 +39,16 @@ def stand_still(m):
         return
     last = clone(m, now)
     pose_rows(m, m.counts.anchor, last, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    for i in range(6):
-        for j in range(6):
-            m.noise[i, j] = 0.0
-        sigma = m.settings.still_rotation if i < 3 else m.settings.still_position
-        m.noise[i, i] = sigma * sigma
+    for i in range(3):
+        m.noise[i, i] = m.settings.still_rotation**2
+        m.noise[3 + i, 3 + i] = m.settings.still_position**2
     square = innovate(m, 6, 12)
-    if 0.0 <= square <= m.settings.gate[6]:
+    agrees = 0.0 <= square <= m.settings.gate[6]
+    if agrees:
         count_used(m.standstill, square, 6)
         commit(m, 6)
-        drop_clone(m, last)
-    else:
-        drop_clone(m, last)
+    drop_clone(m, last)
+    if not agrees:
         refuse_standstill(m)
 
 
@@ -73,13 +71,10 @@ def end_standstill(m):
 def clear_window(m, time):
     """Begin the next window of the standstill test."""
     w = m.window
-    for i in range(6):
-        w.total[i] = 0.0
-        w.squares[i] = 0.0
+    fill(w.total, 0.0)
+    fill(w.squares, 0.0)
     w.start = time
-    w.samples = 0
-    w.wheels = 0
-    w.rolling = 0
+    w.samples = w.wheels = w.rolling = 0
 
 
 @kernel
@@ -87,8 +82,7 @@ def watch_wheels(m, twist):
     """Wheel motion within the window."""
     m.window.wheels += 1
     arm = m.settings.slip_arm * twist[2]
-    square = arm * arm + twist[3] * twist[3] + twist[4] * twist[4]
-    if not square <= m.settings.still_speed * m.settings.still_speed:
+    if not arm**2 + twist[3] ** 2 + twist[4] ** 2 <= m.settings.still_speed**2:
         m.window.rolling += 1
 
 
@@ -140,11 +134,9 @@ def align(m, event):
     else:
         m.clock.step = event.time - m.clock.newest
     add_sample(m, event.imu)
-    m.clock.newest = event.time
-    m.clock.now = event.time
-    for i in range(6):
-        m.imu.now[i] = event.imu[i]
-        m.imu.newest[i] = event.imu[i]
+    m.clock.newest = m.clock.now = event.time
+    copy(event.imu, m.imu.now)
+    copy(event.imu, m.imu.newest)
     if event.time - m.window.start >= m.settings.align and m.window.samples >= 3:
         begin(m)
 
@@ -152,33 +144,23 @@ def align(m, event):
 @kernel
 def begin(m):
     """First estimate: level, at the start, biases as seen at rest."""
-    now = m.clock.now
-    x = m.state
-    mean = m.imu.average
+    now, x, mean = m.clock.now, m.state, m.imu.average
     for i in range(6):
         mean[i] = m.window.total[i] / m.window.samples
-    pitch = math.atan2(-mean[3], math.sqrt(mean[4] * mean[4] + mean[5] * mean[5]))
+    pitch = math.atan2(-mean[3], math.hypot(mean[4], mean[5]))
     set_attitude(x.quaternion, math.atan2(mean[4], mean[5]), pitch, m.settings.yaw)
     # The body's origin, not the IMU, is at the origin of the world; there ξ_p is the plain error of its position.
     put(rotate(x.quaternion, scale(-1.0, m.settings.lever_body)), x.position, 0)
     still = quiet(m)
+    fill(m.covariance, 0.0)
     for i in range(CORE):
-        for j in range(CORE):
-            m.covariance[i, j] = 0.0
-        sigma = m.settings.start[i]
+        m.covariance[i, i] = m.settings.start[i] ** 2
         if VELOCITY <= i < VELOCITY + 3 and not still:
-            sigma = 1.0
-        m.covariance[i, i] = sigma * sigma
+            m.covariance[i, i] = 1.0
     put_quaternion((1.0, 0.0, 0.0, 0.0), m.correction.quaternion)
     clock = m.clock
-    clock.began = now
-    clock.wheels = now
-    clock.poses = now
-    clock.rolling_time = now
-    clock.imu_lost = now
-    clock.wheels_refused = math.nan
-    clock.poses_refused = math.nan
-    clock.calm = math.nan
+    clock.began = clock.wheels = clock.poses = clock.rolling_time = clock.imu_lost = now
+    clock.wheels_refused = clock.poses_refused = clock.calm = math.nan
     if still:
         measure_rest(m, now - m.window.start)
     else:
@@ -194,18 +176,12 @@ def measure_rest(m, seconds):
 
     f̂ = Rᵀ (0, 0, g) + b_a, and with R_true = Exp(θ) R its error is Rᵀ (e_z × θ) g + δb_a.
     """
-    x = m.state
-    H = m.H
-    R = m.R
-    g = m.settings.gravity
+    x, H, R, g = m.state, m.H, m.R, m.settings.gravity
     matrix(x.quaternion, R)
-    for c in range(CORE):
-        m.columns[c] = c
-        for i in range(6):
-            H[i, c] = 0.0
-    for i in range(6):
-        for j in range(6):
-            m.noise[i, j] = 0.0
+    fill(H, 0.0)
+    fill(m.noise, 0.0)
+    for i in range(CORE):
+        m.columns[i] = i
     for i in range(3):
         H[i, GYRO_BIAS + i] = 1.0
         m.residual[i] = m.imu.average[i] - x.gyro_bias[i]

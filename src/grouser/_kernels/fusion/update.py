@@ -3,31 +3,26 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.fusion.memory import (
-    ACCELERATION_BIAS,
-    CLONE,
-    CORE,
-    GYRO_BIAS,
-    LASTING,
-    MOTION,
-    POSITION,
-    ROTATION,
-    SLIP,
-    VELOCITY,
-)
+from grouser._kernels.arrays import copy, fill, inner
+from grouser._kernels.fusion import memory as at
+from grouser._kernels.fusion.memory import CLONE, CORE
 from grouser._kernels.rotation import add, exponential, left_jacobian, product, put, put_quaternion, rotate, vector
+
+
+@inlined
+def add_row(factor, row, n, out):
+    """out[:n] += factor row[:n]."""
+    for k in range(n):
+        out[k] += factor * row[k]
 
 
 @inlined
 def sparse_product(factors, P, n, out):
     """out[:n] ← factors P[:, :n] for a row of factors most of which are zero."""
-    for k in range(n):
-        out[k] = 0.0
-    for c in range(MOTION):
-        factor = factors[c]
-        if factor != 0.0:
-            for k in range(n):
-                out[k] += factor * P[c, k]
+    fill(out[:n], 0.0)
+    for c in range(at.MOTION):
+        if factors[c] != 0.0:
+            add_row(factors[c], P[c], n, out)
 
 
 @kernel
@@ -36,20 +31,13 @@ def innovate(m, rows, count):
 
     Leaves L⁻¹ H P and L⁻¹ r, with L Lᵀ = H P Hᵀ + noise, for `commit`.
     """
-    P = m.covariance
-    S = m.S
-    r = m.residual
+    P, S, r = m.covariance, m.S, m.residual
     n = CORE + CLONE * m.counts.clones
     for j in range(rows):
-        row = m.gain[j]
-        for k in range(n):
-            row[k] = 0.0
+        fill(m.gain[j], 0.0)
         for c in range(count):
-            factor = m.H[j, c]
-            if factor != 0.0:
-                source = P[m.columns[c]]
-                for k in range(n):
-                    row[k] += factor * source[k]
+            if m.H[j, c] != 0.0:
+                add_row(m.H[j, c], P[m.columns[c]], n, m.gain[j])
     for i in range(rows):
         for j in range(i + 1):
             total = m.noise[i, j]
@@ -58,23 +46,16 @@ def innovate(m, rows, count):
             S[i, j] = total
     square = 0.0
     for i in range(rows):
-        for j in range(i + 1):
-            total = S[i, j]
-            for k in range(j):
-                total -= S[i, k] * S[j, k]
-            if j < i:
-                S[i, j] = total / S[j, j]
-            else:
-                if not total > 1e-14 * S[i, i]:
-                    return -1.0
-                S[i, i] = math.sqrt(total)
+        for j in range(i):
+            S[i, j] = (S[i, j] - inner(S[i, :j], S[j])) / S[j, j]
+        pivot = S[i, i] - inner(S[i, :i], S[i])
+        if not pivot > 1e-14 * S[i, i]:
+            return -1.0
+        S[i, i] = math.sqrt(pivot)
         row = m.gain[i]
         for j in range(i):
-            factor = S[i, j]
-            r[i] -= factor * r[j]
-            other = m.gain[j]
-            for k in range(n):
-                row[k] -= factor * other[k]
+            r[i] -= S[i, j] * r[j]
+            add_row(-S[i, j], m.gain[j], n, row)
         inverse = 1.0 / S[i, i]
         r[i] *= inverse
         for k in range(n):
@@ -89,39 +70,32 @@ def commit(m, rows):
     P = m.covariance
     n = CORE + CLONE * m.counts.clones
     change = m.change
-    for k in range(n):
-        change[k] = 0.0
+    fill(change, 0.0)
     for j in range(rows):
         row = m.gain[j]
-        factor = m.residual[j]
-        for k in range(n):
-            change[k] += factor * row[k]
+        add_row(m.residual[j], row, n, change)
         for i in range(n):
-            target = P[i]
-            size = row[i]
-            for k in range(n):
-                target[k] -= size * row[k]
+            add_row(-row[i], row, n, P[i])
     x = m.state
     correct(x.quaternion, x.velocity, x.position, change)
     correct(m.correction.quaternion, m.correction.velocity, m.correction.position, change)
     for i in range(3):
-        x.gyro_bias[i] += change[GYRO_BIAS + i]
-        x.acceleration_bias[i] += change[ACCELERATION_BIAS + i]
-        x.slip[i] += change[SLIP + i]
-        x.lasting[i] += change[LASTING + i]
+        x.gyro_bias[i] += change[at.GYRO_BIAS + i]
+        x.acceleration_bias[i] += change[at.ACCELERATION_BIAS + i]
+        x.slip[i] += change[at.SLIP + i]
+        x.lasting[i] += change[at.LASTING + i]
     for c in range(m.counts.clones):
-        at = CORE + CLONE * c
-        theta = vector(change, at)
-        shift(m.clones[c].position, theta, vector(change, at + 3))
+        theta = vector(change, CORE + CLONE * c)
+        shift(m.clones[c].position, theta, vector(change, CORE + CLONE * c + 3))
         turn(m.clones[c].quaternion, theta)
 
 
 @kernel
 def correct(quaternion, velocity, position, change):
     """χ ← Exp(ξ) χ of χ = (R, v, p)."""
-    theta = vector(change, ROTATION)
-    shift(velocity, theta, vector(change, VELOCITY))
-    shift(position, theta, vector(change, POSITION))
+    theta = vector(change, at.ROTATION)
+    shift(velocity, theta, vector(change, at.VELOCITY))
+    shift(position, theta, vector(change, at.POSITION))
     turn(quaternion, theta)
 
 
@@ -148,17 +122,14 @@ def count_used(source, square, rows):
 @kernel
 def drop_clone(m, index):
     """Forget a cloned pose."""
-    P = m.covariance
-    counts = m.counts
+    P, counts = m.covariance, m.counts
     n = CORE + CLONE * counts.clones
-    at = CORE + CLONE * index
+    first = CORE + CLONE * index
     for i in range(n):
-        row = P[i]
-        for k in range(at, n - CLONE):
-            row[k] = row[k + CLONE]
-    for i in range(at, n - CLONE):
-        for k in range(n):
-            P[i, k] = P[i + CLONE, k]
+        for k in range(first, n - CLONE):
+            P[i, k] = P[i, k + CLONE]
+    for i in range(first, n - CLONE):
+        copy(P[i + CLONE], P[i])
     for c in range(index, counts.clones - 1):
         m.clones[c] = m.clones[c + 1]
     counts.clones -= 1

@@ -3,26 +3,15 @@
 import math
 
 from grouser._compile.jit import kernel
+from grouser._kernels.arrays import copy, fill
+from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.delay import recall
-from grouser._kernels.fusion.memory import (
-    ACCELERATION_BIAS,
-    CORE,
-    GYRO_BIAS,
-    LASTING,
-    LOOSE,
-    ROTATION,
-    SAME_TIME,
-    SLIP,
-    VELOCITY,
-    WATCHED,
-)
+from grouser._kernels.fusion.memory import CORE, GYRO_BIAS, LOOSE, VELOCITY, WATCHED
 from grouser._kernels.fusion.update import commit, count_used, innovate
-from grouser._kernels.rotation import add, column, cross, dot, matrix, put, rotate_back, skew
+from grouser._kernels.rotation import add, column, cross, dot, matrix, put, rotate_back, scale, skew
 
-CALM = 2.0
-"""Distrusted wheels are trusted again after they have agreed with the other sensors for this time [s] …"""
-SET_BACK = 0.2
-"""… to which each refusal adds this [s]."""
+CALM = 2.0  # Distrusted wheels are trusted again after they have agreed with the other sensors for this time [s] …
+SET_BACK = 0.2  # … to which each refusal adds this [s]
 
 
 @kernel
@@ -34,7 +23,7 @@ def measure_wheels(m, event):
         m.faults.wheels_late += 1
         return
     delay = m.clock.now - event.time
-    if delay <= SAME_TIME:
+    if delay <= at.SAME_TIME:
         delay = 0.0
     speed = predict_wheels(m)
     m.clock.rolling_speed = speed
@@ -69,8 +58,7 @@ def predict_wheels(m):
     changes with the ground, not white noise. The rolling speed is the filter's own, not the wheels': their noise in H
     would bias the slip.
     """
-    x = m.state
-    hat = m.predicted
+    x, hat = m.state, m.predicted
     rate = add(m.then.gyro, -1.0, x.gyro_bias)
     v_body = rotate_back(m.then.quaternion, m.then.velocity)
     put(rate, hat, 0)
@@ -89,36 +77,29 @@ def predict_wheels(m):
 @kernel
 def wheel_rows(m, delay, speed):
     """m.H (6, 21) ← ∂(predicted twist)/∂(error now), and m.G (6, 3) ← −∂(ω̂, v̂)/∂(gyro bias) of the present."""
-    H = m.H
-    R = m.R
-    G = m.G
-    g = m.settings.gravity
-    for i in range(3):
-        for j in range(3):
-            G[i, j] = 1.0 if i == j else 0.0
-    lever = m.settings.lever_wheels
-    skew((-lever[0], -lever[1], -lever[2]), G[3:6])  # ω × lever = −lever × ω
+    H, R, G, g = m.H, m.R, m.G, m.settings.gravity
+    fill(G, 0.0)
+    fill(H, 0.0)
+    skew(scale(-1.0, m.settings.lever_wheels), G[3:6])  # ω × lever = −lever × ω
     for c in range(CORE):
         m.columns[c] = c
-    for i in range(6):
-        for c in range(CORE):
-            H[i, c] = 0.0
     for i in range(3):
+        G[i, i] = 1.0
         axis = column(R, i)
         for j in range(3):
             H[i, GYRO_BIAS + j] = -G[i, j]
             H[3 + i, GYRO_BIAS + j] = -G[3 + i, j]
             H[3 + i, VELOCITY + j] = R[j, i]
         if delay > 0.0:  # ξ_v,then = ξ_v − Δ (g × θ − v × R δb_g − R δb_a)
-            H[3 + i, ROTATION] = delay * g * R[1, i]
-            H[3 + i, ROTATION + 1] = -delay * g * R[0, i]
-            H[3 + i, ACCELERATION_BIAS + i] = delay
+            H[3 + i, at.ROTATION] = delay * g * R[1, i]
+            H[3 + i, at.ROTATION + 1] = -delay * g * R[0, i]
+            H[3 + i, at.ACCELERATION_BIAS + i] = delay
             for j in range(3):
                 swing = cross(m.then.velocity, column(R, j))
                 H[3 + i, GYRO_BIAS + j] += delay * dot(axis, swing)
         row = H[2 if i == 2 else 3 + i]
-        row[SLIP + i] = -speed
-        row[LASTING + i] = -speed
+        row[at.SLIP + i] = -speed
+        row[at.LASTING + i] = -speed
         slip = m.state.slip[i] + m.state.lasting[i]
         for j in range(3):
             row[VELOCITY + j] -= slip * m.direction[j]
@@ -138,16 +119,13 @@ def select_observed(m, event, drift):
     for i in range(6):
         if event.observed[i] == 0.0 or (lost and i < 3):
             continue
-        if rows != i:
-            for c in range(CORE):
-                m.H[rows, c] = m.H[i, c]
+        copy(m.H[i], m.H[rows])
         m.residual[rows] = event.twist[i] - m.predicted[i]
         k = 0
         for j in range(i + 1):
             if event.observed[j] == 0.0 or (lost and j < 3):
                 continue
-            shared = dot(G[i], G[j])
-            m.noise[rows, k] = 0.5 * (event.covariance[i, j] + event.covariance[j, i]) + gyro * shared
+            m.noise[rows, k] = 0.5 * (event.covariance[i, j] + event.covariance[j, i]) + gyro * dot(G[i], G[j])
             k += 1
         if i >= 3:
             m.noise[rows, rows] += drift
@@ -175,8 +153,7 @@ def refuse_wheels(m):
 def open_slip(m):
     """Add the variance of distrusted wheels to that of the slip."""
     for i in range(3):
-        sigma = m.settings.distrusted_slip[i]
-        m.covariance[SLIP + i, SLIP + i] += sigma * sigma
+        m.covariance[at.SLIP + i, at.SLIP + i] += m.settings.distrusted_slip[i] ** 2
 
 
 @kernel

@@ -1,10 +1,20 @@
-"""Contact angles and body velocity together: a filter whose update is solved by Gauss–Newton."""
+"""Contact angles and body velocity together: wheels roll along the ground their contacts touch.
+
+A filter whose update is solved by Gauss–Newton. ψ is the climb of each wheel in its carrier, −δ of T (2.9); v the
+joint-space velocity. Rows are residuals over their sigmas: velocities of the contact points, what is known of the
+body's turning, and rigid couplings.
+"""
 
 import math
 
 from grouser._compile.jit import entry, inlined, kernel
-from grouser._kernels.least_squares import cholesky_solve, solve_again
-from grouser._kernels.odometry.contact_rows import hub_jacobians, step_equations
+from grouser._compile.struct import Struct, array, indices, record, record_type, struct
+from grouser._kernels.arrays import copy, fill, inner
+from grouser._kernels.kinematics.jacobian import point_jacobian
+from grouser._kernels.least_squares import cholesky_solve, normal_equations, solve_again
+from grouser._kernels.rotation import column, dot, put
+from grouser._kernels.scratch import Scratch
+from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser._kernels.vehicles.frames import pose_frames
 
 ITERATIONS = 8
@@ -14,6 +24,158 @@ SLOWEST = 0.01  # m/s of the rim, below which a wheel counts as standing
 SURPRISE = 4.0  # mean square of the residuals in sigmas, beyond which the ground changed at once or some wheel slips
 STEEPEST = 0.5 * math.pi  # rad
 
+CONTACT_NOISE = record_type(
+    rate=(),  # one sigma of wheel rates [rad/s]
+    slip=(),  # along a wheel, part of its speed
+    sideslip=(),  # across
+    spread=(),  # of angles on the ground to come [rad]
+    valid=(),  # largest of an angle that counts as valid [rad]
+)
+SAMPLE = record_type(
+    dt=(),  # since the last one [s]
+    turns=int,  # number of rows that are known of ω
+    turn_rows=(3, 3),  # these rows, in sigmas
+    turn=3,  # their values, in sigmas
+    unknown=int,  # number of unknown velocities
+    surprise=(),  # mean square of the residuals
+)
+
+
+class ContactFilter(Struct):
+    """Vehicle, memory and work space of the filter; nx = nv + nw, nr = 3 nw + 3 + nc rows."""
+
+    vehicle = struct(VehicleArrays)
+    s = struct(Scratch)
+    noise = record(CONTACT_NOISE)
+    sample = record(SAMPLE)
+    coupling = array("nc", "nj")  # rigid couplings, in sigmas
+    looseness = array("nv")  # one over the square of how large each velocity may be
+    length = array("nw")  # way after which the ground's slope is forgotten [m]
+    rest = array("nj")
+    rates = array("nj")  # of the sample, NaN where not measured
+    angles = array("nj")
+    psi = array("nw")  # memory: angles, their covariance, velocity, turning of the carriers
+    P = array("nw", "nw")
+    v = array("nv")
+    carrier_rate = array("nw")
+    valid = indices("nw")
+    rim = array("nw")  # work space from here
+    weight = array("nw", 3)
+    q = array("nq")
+    unknown = indices("nv")
+    mean = array("nw")
+    prior = array("nw", "nw")  # inverse of the covariance of `mean`
+    hub = array("nw", 6, "nv")  # velocity of a wheel's centre and turning of the wheel, carrier axes, per velocity
+    hub_twist = array(6)
+    rolling = array(2, 3, 6)  # velocity of the contact point per `hub_twist`, and its derivative by ψ
+    M = array("nx", "nx")
+    g = array("nx")
+    B = array("nx", "nr")  # one row for each unknown: sums run along memory
+    b = array("nr")
+    found_psi = array("nw")
+    found_v = array("nv")
+
+
+@kernel
+def hub_jacobians(f):
+    """Velocity of each wheel's centre and turning of each wheel per joint-space velocity, carrier axes, into f.hub."""
+    vehicle, s = f.vehicle, f.s
+    for w in range(vehicle.wheel.size):
+        frame, axes, hub = vehicle.wheel[w], s.axes[w], f.hub[w]
+        for r in range(3):
+            put(column(s.R[frame], r), axes[r], 0)
+            put(axes[r], hub[3 + r], 0)
+        point_jacobian(vehicle, s, frame, s.p[frame], axes, hub)
+        at = frame
+        while at > 0:
+            if vehicle.joint[at] < 3:
+                for r in range(3):
+                    hub[3 + r, 5 + at] = dot(axes[r], column(s.R[at], vehicle.joint[at]))
+            at = vehicle.parent[at]
+
+
+@inlined
+def set_rolling(rolling, psi, radius):
+    """Velocity of the contact point per hub twist (v, ω) in the carrier, and its derivative by ψ.
+
+    Along t = (cψ, 0, sψ), across, and along the normal n = (−sψ, 0, cψ); the contact is −R n from the centre.
+    """
+    c = math.cos(psi)
+    s = math.sin(psi)
+    rolling[0, 0, 0] = c
+    rolling[0, 0, 2] = s
+    rolling[0, 0, 4] = -radius
+    rolling[0, 1, 1] = 1.0
+    rolling[0, 1, 3] = radius * c
+    rolling[0, 1, 5] = radius * s
+    rolling[0, 2, 0] = -s
+    rolling[0, 2, 2] = c
+    rolling[1, 0, 0] = -s
+    rolling[1, 0, 2] = c
+    rolling[1, 1, 3] = -radius * s
+    rolling[1, 1, 5] = radius * c
+    rolling[1, 2, 0] = -c
+    rolling[1, 2, 2] = -s
+
+
+@kernel
+def contact_rows(f, w, first):
+    """Rows of the velocity of wheel w's contact point, and what removes them, from column `first` of f.B and f.b."""
+    n, hub, twist, rolling = f.sample.unknown, f.hub[w], f.hub_twist, f.rolling
+    set_rolling(rolling, f.found_psi[w], f.vehicle.radius[w])
+    for i in range(6):
+        twist[i] = inner(hub[i], f.found_v)
+    for r in range(3):
+        weight = f.weight[w, r]
+        f.b[first + r] = 0.0
+        for i in range(6):
+            f.b[first + r] -= weight * rolling[0, r, i] * twist[i]
+            f.B[n + w, first + r] += weight * rolling[1, r, i] * twist[i]
+            for k in range(n):
+                f.B[k, first + r] += weight * rolling[0, r, i] * hub[i, f.unknown[k]]
+
+
+@kernel
+def fill_rows(f):
+    """All rows over their sigmas: f.B (nx, rows) their slopes, f.b what removes them; returns their number."""
+    n, nw, v = f.sample.unknown, f.psi.size, f.found_v
+    fill(f.B, 0.0)
+    for w in range(nw):
+        contact_rows(f, w, 3 * w)
+    at = 3 * nw
+    for t in range(f.sample.turns):
+        f.b[at] = f.sample.turn[t] - dot(f.sample.turn_rows[t], v)
+        for i in range(3):
+            f.B[i, at] = f.sample.turn_rows[t, i]
+        at += 1
+    for c in range(f.coupling.shape[0]):
+        f.b[at] = -inner(f.coupling[c], v[6:])
+        for i in range(6, n):
+            f.B[i, at] = f.coupling[c, f.unknown[i] - 6]
+        at += 1
+    return at
+
+
+@kernel
+def step_equations(f):
+    """M x = g of the step x from found_v, found_psi, upper half; returns the sum of squares there."""
+    n, nw = f.sample.unknown, f.psi.size
+    rows = fill_rows(f)
+    normal_equations(f.B, f.b, rows, n + nw, f.M, f.g)
+    squares = inner(f.b[:rows], f.b)
+    for i in range(n):
+        loose = f.looseness[f.unknown[i]]
+        f.M[i, i] += loose
+        f.g[i] -= loose * f.found_v[f.unknown[i]]
+    for a in range(nw):
+        for b in range(nw):
+            pull = f.prior[a, b] * (f.found_psi[b] - f.mean[b])
+            f.g[n + a] -= pull
+            squares += pull * (f.found_psi[a] - f.mean[a])
+            if b >= a:
+                f.M[n + a, n + b] += f.prior[a, b]
+    return squares
+
 
 @kernel
 def solve_contact_angles(f):
@@ -21,11 +183,9 @@ def solve_contact_angles(f):
 
     Returns the sum of squares, and whether it was solved.
     """
-    n = f.sample.unknown
-    nw = f.psi.size
+    n, nw = f.sample.unknown, f.psi.size
     squares = 0.0
-    for w in range(nw):
-        f.found_psi[w] = f.mean[w]
+    copy(f.mean, f.found_psi)
     for _ in range(ITERATIONS):
         squares = step_equations(f)
         if not cholesky_solve(f.M, n + nw, 0.0, 0.0, f.g):
@@ -75,8 +235,7 @@ def fade(f):
 @kernel
 def contact_weights(f):
     """One over sigma of each contact row into f.weight (nw, 3)."""
-    dt = f.sample.dt
-    noise = f.noise
+    dt, noise = f.sample.dt, f.noise
     for w in range(f.rim.size):
         # A slip that lasts over the length is one error, not one per sample.
         speed = f.rim[w] + SLOWEST
@@ -92,11 +251,11 @@ def contact_weights(f):
 def remember(f):
     """Prior from the memory: mean ψ and the inverse of P; False if P is not positive definite."""
     nw = f.psi.size
+    copy(f.psi, f.mean)
+    fill(f.prior, 0.0)
     for a in range(nw):
-        f.mean[a] = f.psi[a]
-        for b in range(nw):
-            f.M[a, b] = f.P[a, b]
-            f.prior[a, b] = 1.0 if a == b else 0.0
+        f.prior[a, a] = 1.0
+        copy(f.P[a], f.M[a, :nw])
     if not cholesky_solve(f.M, nw, 0.0, 0.0, f.prior[0]):
         return False
     for a in range(1, nw):
@@ -107,31 +266,26 @@ def remember(f):
 @kernel
 def forget(f):
     """Prior of a ground that is not known."""
+    fill(f.mean, 0.0)
+    fill(f.prior, 0.0)
     for a in range(f.psi.size):
-        f.mean[a] = 0.0
-        for b in range(f.psi.size):
-            f.prior[a, b] = 1.0 / f.noise.spread**2 if a == b else 0.0
+        f.prior[a, a] = 1.0 / f.noise.spread**2
 
 
 @kernel
 def accept(f):
     """The solution becomes the memory."""
-    n = f.sample.unknown
-    nw = f.psi.size
+    n, nw = f.sample.unknown, f.psi.size
     for a in range(nw):
-        for i in range(n + nw):
-            f.g[i] = 1.0 if i == n + a else 0.0
+        fill(f.g, 0.0)
+        f.g[n + a] = 1.0
         solve_again(f.M, n + nw, f.g)
-        for b in range(nw):
-            f.prior[a, b] = f.g[n + b]
-    for i in range(f.v.size):
-        f.v[i] = f.found_v[i]
+        copy(f.g[n:], f.prior[a])
+    copy(f.found_v, f.v)
+    copy(f.found_psi, f.psi)
     for w in range(nw):
-        f.psi[w] = f.found_psi[w]
-        f.carrier_rate[w] = 0.0
-        for k in range(f.v.size):
-            if k != 5 + f.vehicle.wheel[w]:
-                f.carrier_rate[w] += f.hub[w, 4, k] * f.v[k]
+        spin = 5 + f.vehicle.wheel[w]
+        f.carrier_rate[w] = inner(f.hub[w, 4], f.v) - f.hub[w, 4, spin] * f.v[spin]
         for k in range(nw):
             f.P[w, k] = 0.5 * (f.prior[w, k] + f.prior[k, w])
         f.valid[w] = 1 if math.sqrt(f.P[w, w]) <= f.noise.valid and f.rim[w] >= SLOWEST else 0
@@ -143,9 +297,9 @@ def update_contact_angles(f):
     nw = f.psi.size
     rim_speeds(f.vehicle, f.rates, f.rim)
     fade(f)
+    fill(f.valid, 0)
     fastest = 0.0
     for w in range(nw):
-        f.valid[w] = 0
         fastest = max(fastest, f.rim[w])
     if fastest < SLOWEST or f.sample.turns == 0:
         return

@@ -3,23 +3,19 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import fill, inner
 from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, FAULT_GYRO, FAULT_UNOBSERVED, LARGEST
 from grouser._kernels.odometry.velocity import constraint_twist, factorise, find_contact_frames, moved_twist
+from grouser._kernels.rotation import add, dot, put, set_attitude, vector
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
-from grouser._kernels.rotation import set_attitude
 
-SLOWEST = 0.05
-"""Speed below which slip is not put in relation to it [m/s]."""
-STEP = 1e-4
-"""Of the differences that propagate noise of angles [rad]."""
-RATE_STEP = 1e-3
-"""Of those for rates, which enter linearly apart from slip [rad/s]."""
+SLOWEST = 0.05  # Speed below which slip is not put in relation to it [m/s]
+STEP = 1e-4  # Of the differences that propagate noise of angles [rad]
+RATE_STEP = 1e-3  # Of those for rates, which enter linearly apart from slip [rad/s]
 LOWEST_SHARE = 1e-3
 """Share of a component that may lie outside of what the wheels determine, for it to count as observed."""
-UNKNOWN_SPEED = 1.0
-"""One sigma of a velocity that nothing determines [m/s, rad/s]."""
-MISSING_LASTS = 1.0
-"""How long the error lasts, one way, that a missing wheel makes [s]; chosen, not measured."""
+UNKNOWN_SPEED = 1.0  # One sigma of a velocity that nothing determines [m/s, rad/s]
+MISSING_LASTS = 1.0  # How long the error lasts, one way, that a missing wheel makes [s]; chosen, not measured
 
 
 @kernel
@@ -30,9 +26,7 @@ def outside_share(store, normal_rows, level):
     measure counts, not the contact angles that were assumed; `level` takes the turn rates about x, y as given. The
     factor is one of a matrix that may be singular: pivots have a floor. s.normal keeps the factor of the solution.
     """
-    model = store.model
-    s = store.s
-    N = store.shares
+    model, s, N = store.model, store.s, store.shares
     n = 0
     for body in range(2):  # joints first: they follow the body, and eliminating them loses no digits
         for i in range(model.counts[1]):
@@ -54,40 +48,28 @@ def outside_share(store, normal_rows, level):
     small = 1e-9 * largest + 1e-30
     for i in range(n):
         N[i, i] += small if s.pivot[i] < 6 else 1e-5 * small
-        for j in range(i + 1):
-            total = N[i, j]
-            for k in range(j):
-                total -= N[i, k] * N[j, k]
-            if i == j:
-                N[i, i] = math.sqrt(max(total, 1e-6 * small))
-            else:
-                N[i, j] = total / N[j, j]
+        for j in range(i):
+            N[i, j] = (N[i, j] - inner(N[i, :j], N[j])) / N[j, j]
+        N[i, i] = math.sqrt(max(N[i, i] - inner(N[i, :i], N[i]), 1e-6 * small))
     share = store.work.share
-    for i in range(6):
-        share[i] = 0.0
+    fill(share, 0.0)
     y = s.x
     for c in range(n):
         if s.pivot[c] >= 6:
             continue
-        total = 0.0
         for i in range(c, n):
-            y[i] = 1.0 if i == c else 0.0
-            for k in range(c, i):
-                y[i] -= N[i, k] * y[k]
-            y[i] /= N[i, i]
-            total += y[i] * y[i]
-        share[s.pivot[c]] = min(small * total, 1.0)
+            y[i] = ((1.0 if i == c else 0.0) - inner(N[i, c:i], y[c:])) / N[i, i]
+        share[s.pivot[c]] = min(small * inner(y[c:n], y[c:]), 1.0)
 
 
 @kernel
 def observe(store, inside, rank, out):
     """Which velocities the wheels determine, and into work.share how much of each even assumed contacts leave open."""
-    settings = store.settings
-    share = store.work.share
+    settings, share = store.settings, store.work.share
     known = settings.contacts_known == 1 and inside
     if settings.linear == 1:
+        fill(share, 0.0)
         for i in range(6):
-            share[i] = 0.0
             out.observed[i] = 1.0 if 2 <= i <= 4 else 0.0
         return
     outside_share(store, known, not known)
@@ -99,22 +81,18 @@ def observe(store, inside, rank, out):
     if rank < store.model.counts[1]:
         outside_share(store, True, False)
     else:
-        for i in range(6):
-            share[i] = 0.0
+        fill(share, 0.0)
 
 
 @kernel
 def determine_nothing(work, out):
     """Velocity of a sample whose wheels do not suffice."""
-    for i in range(6):
-        work.odometry[i] = 0.0
-        work.twist[i] = 0.0
-        work.share[i] = 1.0
-        out.observed[i] = 0.0
-        work.lean[0, i] = 0.0
-        work.lean[1, i] = 0.0
-        for k in range(6):
-            work.covariance[i, k] = 0.0
+    fill(work.odometry, 0.0)
+    fill(work.twist, 0.0)
+    fill(work.share, 1.0)
+    fill(out.observed, 0.0)
+    fill(work.lean, 0.0)
+    fill(work.covariance, 0.0)
 
 
 @inlined
@@ -133,21 +111,15 @@ def sample_covariance(store, factorised):
     Each noisy input is changed a little and the velocity solved again, slip included. s holds the contacts, and their
     factor if they are `factorised`.
     """
-    model = store.model
-    settings = store.settings
-    work = store.work
-    given = store.given
-    for i in range(6):
-        for k in range(6):
-            work.covariance[i, k] = 0.0
+    model, settings, work, given = store.model, store.settings, store.work, store.given
+    fill(work.covariance, 0.0)
     for k in range(model.counts[0]):
-        j = model.known[k] - 6
-        if j < 0 or store.joints[j].rate_variance == 0.0:
-            continue
-        given[6 + j] += RATE_STEP
-        moved_twist(store, factorised)
-        given[6 + j] -= RATE_STEP
-        add_square(work, work.twist, store.joints[j].rate_variance, RATE_STEP)
+        column = model.known[k]
+        if column >= 6 and store.joints[column - 6].rate_variance > 0.0:
+            given[column] += RATE_STEP
+            moved_twist(store, factorised)
+            given[column] -= RATE_STEP
+            add_square(work, work.twist, store.joints[column - 6].rate_variance, RATE_STEP)
     if settings.linear == 0:
         for j in range(given.size - 6):
             joint = store.joints[j]
@@ -159,9 +131,8 @@ def sample_covariance(store, factorised):
             for w in range(store.contact.size):
                 move_angle(store, store.contact, w, settings.contact_sigma**2)
     factor = slip_factor(settings.slip_scale, work)
-    for i in range(6):
-        for k in range(6):
-            work.covariance[i, k] *= factor
+    for i in range(36):
+        work.covariance.flat[i] *= factor
 
 
 @kernel
@@ -183,9 +154,7 @@ def missing_rates(store, rates, out):
     giving each missing wheel the rate that the others ask of it, and then another.
     The model's lists of known velocities are overwritten.
     """
-    vehicle = store.vehicle
-    model = store.model
-    work = store.work
+    vehicle, model, work = store.vehicle, store.model, store.work
     first = model.counts[0]
     nk = first
     for w in range(vehicle.wheel.size):
@@ -227,13 +196,11 @@ def lean_slopes(store, factorised):
 
     Contacts are fixed to the body.
     """
-    work = store.work
-    R_world_body = store.s.R_world_body
+    work, R_world_body = store.work, store.s.R_world_body
+    fill(work.lean, 0.0)
+    if store.settings.linear == 0 and store.model.slip_mode == 0:
+        return
     for k in range(2):
-        for i in range(6):
-            work.lean[k, i] = 0.0
-        if store.settings.linear == 0 and store.model.slip_mode == 0:
-            continue
         work.attitude[k] += STEP
         set_attitude(work.quaternion, work.attitude[0], work.attitude[1], 0.0)
         rotation_of_quaternion(work.quaternion, R_world_body)
@@ -250,12 +217,9 @@ def slip_factor(scale, work):
 
     L leaves f open. With the default k = 10 a slip of a tenth doubles one sigma; this is a choice, not a measurement.
     """
-    slip = 0.0
-    speed = 0.0
-    for i in range(3, 6):
-        slip += (work.twist[i] - work.odometry[i]) ** 2
-        speed += work.odometry[i] ** 2
-    return (1.0 + scale * math.sqrt(slip) / max(math.sqrt(speed), SLOWEST)) ** 2
+    v = vector(work.odometry, 3)
+    slip = add(vector(work.twist, 3), -1.0, v)
+    return (1.0 + scale * math.sqrt(dot(slip, slip)) / max(math.sqrt(dot(v, v)), SLOWEST)) ** 2
 
 
 @kernel
@@ -280,14 +244,11 @@ def take_gyro(store, sense):
     for i in range(3):
         if not (abs(sense.gyro[i]) < LARGEST):
             return FAULT_GYRO
+    put(sense.gyro, work.twist, 0)
     for i in range(3):
-        work.twist[i] = sense.gyro[i]
-        for k in range(2):
-            work.lean[k, i] = 0.0
-        for k in range(6):
-            work.covariance[i, k] = 0.0
-            work.covariance[k, i] = 0.0
-    for i in range(3):
+        fill(work.lean[:, i], 0.0)
+        fill(work.covariance[i], 0.0)
+        fill(work.covariance[:, i], 0.0)
         work.covariance[i, i] = store.settings.gyro_variance
     store.memory.gyro = 1
     return 0

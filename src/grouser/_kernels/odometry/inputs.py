@@ -3,41 +3,29 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.odometry.state import (
-    CONTACTS_BELOW_ARMS,
-    FAULT_ANGLE,
-    FAULT_ATTITUDE,
-    FAULT_CLOCK,
-    FAULT_GAP,
-    FAULT_RATE,
-    FAULT_STOP,
-    FAULT_TIME,
-    LARGEST,
-    LATEST,
-)
+from grouser._kernels.arrays import copy, fill, inner
+from grouser._kernels.odometry import state
+from grouser._kernels.odometry.state import LARGEST, LATEST
 
-LATE_MOST = 10
-"""Late samples in a row after which the clock itself is taken to have been set back."""
-UPRIGHT = 0.02
-"""Cosine of pitch below which roll and yaw are the same turn: such an attitude cannot be used."""
-UNSEEN_ANGLE = 0.5
-"""How fast a joint that is not seen may turn, one sigma [rad/s], and how far [rad]."""
+LATE_MOST = 10  # Late samples in a row after which the clock itself is taken to have been set back
+UPRIGHT = 0.02  # Cosine of pitch below which roll and yaw are the same turn: such an attitude cannot be used
+UNSEEN_ANGLE = 0.5  # How fast a joint that is not seen may turn, one sigma [rad/s], and how far [rad]
 
 
 @kernel
 def check_time(settings, memory, t):
     """Fault bits of a time stamp; FAULT_TIME alone means that the sample is to be ignored."""
     if memory.started == 0:
-        return 0 if abs(t) < LATEST else FAULT_TIME
+        return 0 if abs(t) < LATEST else state.FAULT_TIME
     if not (memory.time < t < LATEST):
         memory.late += 1
         memory.lost = 1
         if memory.late > LATE_MOST and abs(t) < LATEST:
             memory.late = 0
-            return FAULT_TIME | FAULT_CLOCK
-        return FAULT_TIME
+            return state.FAULT_TIME | state.FAULT_CLOCK
+        return state.FAULT_TIME
     memory.late = 0
-    return FAULT_GAP if t - memory.time > settings.gap else 0
+    return state.FAULT_GAP if t - memory.time > settings.gap else 0
 
 
 @inlined
@@ -52,45 +40,37 @@ def check_angle(joint, angle, t):
         joint.angle_wanted = 1
         if excess > 0.0:
             joint.fault_sigma = excess
-            return angle, FAULT_STOP
+            return angle, state.FAULT_STOP
         return angle, 0
     if joint.angle_wanted == 0:
         return joint.last_angle, 0
-    since = 1.0
-    if not math.isnan(joint.angle_seen):
-        since = min(max(t - joint.angle_seen, 0.0), 1.0)
-    joint.fault_sigma = UNSEEN_ANGLE * since
-    return joint.last_angle, FAULT_ANGLE
+    unseen = 1.0 if math.isnan(joint.angle_seen) else min(max(t - joint.angle_seen, 0.0), 1.0)
+    joint.fault_sigma = UNSEEN_ANGLE * unseen
+    return joint.last_angle, state.FAULT_ANGLE
 
 
 @kernel
 def check_joints(store, rates, angles, t, out):
     """Fault bits of rates and angles; displacements into the state, contacts of wheels with an arm below them."""
     faults = 0
-    out.rate_joint = -1
-    out.angle_joint = -1
+    out.rate_joint = out.angle_joint = -1
     for j in range(rates.size):
         joint = store.joints[j]
         if abs(rates[j]) < LARGEST:
             joint.rate_wanted = 1
         elif joint.rate_wanted == 1:
-            faults |= FAULT_RATE
-            if out.rate_joint < 0:
-                out.rate_joint = j
+            faults |= state.FAULT_RATE
+            out.rate_joint = j if out.rate_joint < 0 else out.rate_joint
         angle, bad = check_angle(joint, angles[j], t)
         if bad != 0:
             faults |= bad
-            if out.angle_joint < 0:
-                out.angle_joint = j
+            out.angle_joint = j if out.angle_joint < 0 else out.angle_joint
         if store.settings.planar == 1 and joint.held == 1:
             angle = joint.rest
         store.q[7 + j] = angle
-    if store.settings.contacts == CONTACTS_BELOW_ARMS:
+    if store.settings.contacts == state.CONTACTS_BELOW_ARMS:
         for w in range(store.contact.size):
-            below = 0.0  # an arm that swings nose down has its contact ahead
-            for j in range(rates.size):
-                below -= store.arms[w, j] * store.q[7 + j]
-            store.contact[w] = below
+            store.contact[w] = -inner(store.arms[w], store.q[7:])  # an arm that swings nose down has its contact ahead
     return faults
 
 
@@ -101,10 +81,8 @@ def check_attitude(settings, memory, sense, attitude):
     fault = 0
     sigma = settings.attitude_sigma
     ever = memory.attitude_seen != -math.inf
-    roll = sense.attitude[0]
-    pitch = sense.attitude[1]
-    good = sense.attitude_given == 1 and abs(roll) < 100.0 and abs(pitch) < 100.0
-    if good and abs(math.cos(pitch)) > UPRIGHT:
+    good = sense.attitude_given == 1 and abs(sense.attitude[0]) < 100.0 and abs(sense.attitude[1]) < 100.0
+    if good and abs(math.cos(sense.attitude[1])) > UPRIGHT:
         for i in range(2):
             attitude[i] = sense.attitude[i]
             if ever:  # angles continue past half a turn, so that means of neighbours are between them
@@ -114,14 +92,12 @@ def check_attitude(settings, memory, sense, attitude):
     else:
         # No angle is a fault only after one was given.
         if ever or sense.attitude_given == 1:
-            fault = FAULT_ATTITUDE
+            fault = state.FAULT_ATTITUDE
             since = min(t - memory.attitude_seen, 3.0) if ever else 1.0
             sigma = math.hypot(sigma, settings.attitude_drift * since)
-        attitude[0] = memory.attitude[0]
-        attitude[1] = memory.attitude[1]
+        copy(memory.attitude, attitude)
     if settings.planar == 1:
-        attitude[0] = 0.0
-        attitude[1] = 0.0
+        fill(attitude, 0.0)
         fault = 0
     memory.attitude_sigma = sigma
     return fault
@@ -132,8 +108,7 @@ def choose_known(store, rates):
     """Entries of the joint-space velocity that are given, and the others, into the model."""
     model = store.model
     planar = store.settings.planar == 1
-    nk = 0
-    nu = 0
+    nk = nu = 0
     for i in range(store.given.size):
         rate = 0.0
         if i < 6:

@@ -6,9 +6,10 @@ Roll and pitch are measured, yaw and position integrate, as in the prediction of
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import copy, fill, inner
 from grouser._kernels.motion import arc as step
+from grouser._kernels.rotation import add, column, put, set_attitude
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
-from grouser._kernels.rotation import set_attitude
 
 
 @inlined
@@ -21,9 +22,7 @@ def pitch_gives_turn(store):
 @kernel
 def advance(store, h):
     """The arc of a step of h [s] to a sample with work.twist and work.attitude."""
-    arc = store.arc
-    memory = store.memory
-    work = store.work
+    arc, memory, work = store.arc, store.memory, store.work
     for i in range(6):
         arc.twist[i] = 0.5 * (memory.twist[i] + work.twist[i])
     for i in range(2):
@@ -39,12 +38,8 @@ def advance(store, h):
 @kernel
 def carry_covariance(store, intensity, h):
     """Covariance of (x, y, z, yaw) over the step in store.arc; intensity: of the process noise at its end."""
-    arc = store.arc
-    memory = store.memory
-    settings = store.settings
-    work = store.work
-    gain = work.gain
-    P = memory.pose
+    arc, memory, settings, work = store.arc, store.memory, store.settings, store.work
+    gain, P = work.gain, memory.pose
     step.carry_both(P, arc.step[0], arc.step[1])
     for i in range(6):
         step.velocity_gain(arc, i, gain[i])
@@ -55,9 +50,7 @@ def carry_covariance(store, intensity, h):
             q = white * (memory.covariance[i, j] + work.covariance[i, j]) + noisy * settings.noise[i, j]
             if q != 0.0:
                 step.add_outer(P, q, gain[i], gain[j])
-    for k in range(2):
-        for a in range(4):
-            memory.cross[k, a] = 0.0
+    fill(memory.cross, 0.0)
     sigma = memory.attitude_sigma
     if sigma > 0.0 and h > 0.0:
         step.attitude_gain(arc, h, gain[6], gain[7])
@@ -80,36 +73,22 @@ def carry_covariance(store, intensity, h):
 
 
 @kernel
-def enlarge(P, acceleration, gap):
-    """Covariance of a gap [s]: with both end velocities known the way is off by at most a h²/4, uniformly."""
-    off = acceleration * gap * gap / (4.0 * math.sqrt(3.0))
-    for i in range(4):
-        P[i, i] += off * off
-
-
-@kernel
 def write_pose(store, out):
     """Take the step in store.arc and write the pose and its covariance into out."""
-    memory = store.memory
-    work = store.work
-    for i in range(3):
-        memory.position[i] += store.arc.step[i]
-        out.position[i] = memory.position[i]
+    memory, work = store.memory, store.work
+    put(add(memory.position, 1.0, store.arc.step), memory.position, 0)
+    copy(memory.position, out.position)
     memory.yaw += store.arc.step[3]
     out.yaw = memory.yaw
-    out.attitude[0] = work.attitude[0]
-    out.attitude[1] = work.attitude[1]
+    copy(work.attitude, out.attitude)
     set_attitude(out.quaternion, work.attitude[0], work.attitude[1], memory.yaw)
     R = store.s.R_world_body
     rotation_of_quaternion(out.quaternion, R)
     # δ = M (x, y, z, yaw): rotation Rᵀ e_z δyaw, translation Rᵀ δp.
     M = work.to_body
-    for i in range(3):
-        for k in range(3):
-            M[i, k] = 0.0
-            M[3 + i, k] = R[k, i]
+    for i in range(3):  # the other entries stay zero
+        put(column(R, i), M[3 + i], 0)
         M[i, 3] = R[2, i]
-        M[3 + i, 3] = 0.0
     C = out.pose_covariance
     for i in range(6):
         for j in range(6):
@@ -129,9 +108,7 @@ def write_pose(store, out):
             for j in range(3):
                 C[i, j] += variance * axes[k, i] * axes[k, j]
         for j in range(6):
-            total = 0.0
-            for a in range(4):
-                total += M[j, a] * memory.cross[k, a]
+            total = inner(M[j], memory.cross[k])
             for i in range(3):
                 C[i, j] += axes[k, i] * total
                 C[j, i] += axes[k, i] * total
@@ -143,8 +120,7 @@ def keep_sample(store, intensity, time, out):
 
     The process noise of a fit enters as the variance of the mean velocity over a step, noise of attitude by its slip.
     """
-    memory = store.memory
-    work = store.work
+    memory, work = store.memory, store.work
     variance = memory.attitude_sigma**2
     for i in range(6):
         for j in range(6):
@@ -154,13 +130,11 @@ def keep_sample(store, intensity, time, out):
             memory.covariance[i, j] = work.covariance[i, j]
         for k in range(2):
             memory.lean[k, i] = work.lean[k, i]
-        out.odometry_twist[i] = work.odometry[i]
-        out.twist[i] = work.twist[i]
-        memory.twist[i] = work.twist[i]
-    memory.attitude[0] = work.attitude[0]
-    memory.attitude[1] = work.attitude[1]
+    copy(work.odometry, out.odometry_twist)
+    copy(work.twist, out.twist)
+    copy(work.twist, memory.twist)
+    copy(work.attitude, memory.attitude)
     memory.intensity = intensity
-    memory.time = time
+    memory.time = out.time = time
     memory.started = 1
     memory.lost = 0
-    out.time = time

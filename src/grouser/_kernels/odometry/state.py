@@ -1,29 +1,18 @@
 """State of streaming odometry: records with named fields, all behind one address, so that an update costs one call."""
 
-import numpy as np
-
 from grouser._compile.struct import Struct, array, indices, record, record_type, struct
 from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.motion.arc import Arc
-from grouser._kernels.scratch import Scratch, make_scratch
+from grouser._kernels.scratch import Scratch
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
-LATEST = 1e12
-"""Time stamps are below this [s]."""
+LATEST = 1e12  # Time stamps are below this [s]
 LARGEST = 1e9
 """Rates and angles are smaller. NaN and infinity are not: isfinite(x) would be folded away by the compiler's flags."""
 
-FAULT_TIME = 1
-FAULT_CLOCK = 2
-FAULT_GAP = 4
-FAULT_RATE = 8
-FAULT_STOP = 16
-FAULT_ANGLE = 32
-FAULT_ATTITUDE = 64
-FAULT_GYRO = 128
-FAULT_GROUND = 256
-FAULT_UNOBSERVED = 512
+FAULT_TIME, FAULT_CLOCK, FAULT_GAP, FAULT_RATE, FAULT_STOP = 1, 2, 4, 8, 16
+FAULT_ANGLE, FAULT_ATTITUDE, FAULT_GYRO, FAULT_GROUND, FAULT_UNOBSERVED = 32, 64, 128, 256, 512
 
 CONTACTS_GIVEN = 0  # at the angles in `contact`
 CONTACTS_ON_GROUND = 1  # found on a known ground
@@ -67,14 +56,8 @@ JOINT = record_type(
 )
 
 MEMORY = record_type(
-    time=(),
-    started=int,
-    position=3,
-    yaw=(),
-    twist=6,
-    attitude=2,
+    time=(), started=int, position=3, yaw=(), twist=6, attitude=2, attitude_sigma=(),
     attitude_seen=(),  # when [s]; −inf: never
-    attitude_sigma=(),
     intensity=(),  # of the process noise
     late=int,  # samples in a row that came too late
     lost=int,  # 1: samples were lost since the last one taken
@@ -83,7 +66,7 @@ MEMORY = record_type(
     pose=(4, 4),  # covariance of x, y, z, yaw
     lean=(2, 6),  # ∂twist/∂roll, ∂twist/∂pitch, by slip
     cross=(2, 4),  # covariance of the errors of roll, of pitch with x, y, z, yaw
-)
+)  # fmt: skip
 
 WORK = record_type(
     odometry=6,  # velocity of the sample by its wheels (ω, v)
@@ -104,21 +87,12 @@ WORK = record_type(
 )
 
 ESTIMATE = record_type(
-    time=(),
-    position=3,
-    quaternion=4,
-    yaw=(),
-    attitude=2,
-    twist=6,
-    odometry_twist=6,
-    twist_covariance=(6, 6),
-    pose_covariance=(6, 6),
+    time=(), position=3, quaternion=4, yaw=(), attitude=2, twist=6, odometry_twist=6,
+    twist_covariance=(6, 6), pose_covariance=(6, 6),
     observed=6,  # 1 for velocities that the wheels determine
-    faults=int,
-    rate_joint=int,  # first joint with such a fault, −1: none
-    angle_joint=int,
+    faults=int, rate_joint=int, angle_joint=int,  # first joint with such a fault, −1: none
     wheels=int,  # number of measured wheels
-)
+)  # fmt: skip
 
 SENSE = record_type(time=(), attitude=2, gyro=3, attitude_given=int, gyro_given=int)
 
@@ -153,26 +127,3 @@ class Samples(Struct):
     last = record(ESTIMATE)  # the estimate before, and the last one after
     out = record(ESTIMATE, "kept")  # estimates; may have no rows
     faults = indices("n")
-
-
-def make_store(vehicle, model, ground, settings, joints, memory, contact, arms):
-    """A store with room of its own around what the caller keeps."""
-    nv = 5 + len(vehicle.parent)
-    none = np.zeros(nv, dtype=np.int64)
-    return OdometryStore(
-        vehicle=vehicle,
-        model=model.replace(known=none, unknown=none.copy(), counts=np.zeros(2, dtype=np.int64)),
-        ground=ground,
-        s=make_scratch(vehicle),
-        arc=Arc.zeros(),
-        settings=settings,
-        joints=joints,
-        memory=memory,
-        work=np.zeros((), WORK),
-        contact=contact,
-        arms=arms,
-        linear=np.zeros((6, nv - 6)),
-        q=np.zeros(nv + 1),
-        given=np.zeros(nv),
-        shares=np.zeros((nv, nv)),
-    )

@@ -3,25 +3,13 @@
 import math
 
 from grouser._compile.jit import entry, kernel
+from grouser._kernels.arrays import copy
 from grouser._kernels.motion.rim_speed import rim_speed
-from grouser._kernels.odometry.covariance import (
-    determine_nothing,
-    lean_slopes,
-    missing_rates,
-    observe,
-    open_velocities,
-    sample_covariance,
-    take_gyro,
-)
-from grouser._kernels.odometry.inputs import check_attitude, check_joints, check_time, choose_known
-from grouser._kernels.odometry.pose import advance, carry_covariance, enlarge, keep_sample, write_pose
+from grouser._kernels.odometry import covariance, inputs, pose, velocity
 from grouser._kernels.odometry.state import FAULT_CLOCK, FAULT_GAP, FAULT_GROUND, FAULT_TIME
-from grouser._kernels.odometry.velocity import sample_twist
 
-LONGEST_STEADY = 10.0
-"""Longest gap through which motion continues [s]."""
-LONGEST_GAP = 3600.0
-"""A longer gap enlarges the covariance no further [s]."""
+LONGEST_STEADY = 10.0  # Longest gap through which motion continues [s]
+LONGEST_GAP = 3600.0  # A longer gap enlarges the covariance no further [s]
 
 
 @entry
@@ -31,8 +19,7 @@ def take_samples(store, samples):
     for k in range(samples.sense.shape[0]):
         if maps > 0:
             for i in range(6):
-                for j in range(store.linear.shape[1]):
-                    store.linear[i, j] = samples.linear[min(k, maps - 1), i, j]
+                copy(samples.linear[min(k, maps - 1), i], store.linear[i])
         samples.faults[k] = take_sample(store, samples, k)
         if k < samples.out.shape[0]:
             samples.out[k] = samples.last
@@ -42,13 +29,9 @@ def take_samples(store, samples):
 @kernel
 def take_sample(store, samples, k):
     """Take sample k; the estimate is in samples.last. Returns the fault bits."""
-    sense = samples.sense[k]
-    rates = samples.rates[k]
-    out = samples.last
-    settings = store.settings
-    memory = store.memory
-    work = store.work
-    faults = check_time(settings, memory, sense.time)
+    sense, rates, out, settings = samples.sense[k], samples.rates[k], samples.last, store.settings
+    memory, work = store.memory, store.work
+    faults = inputs.check_time(settings, memory, sense.time)
     if faults == FAULT_TIME:
         return faults
     h = 0.0
@@ -57,32 +40,34 @@ def take_sample(store, samples, k):
         gap = min(sense.time - memory.time, LONGEST_GAP)
         h = min(gap, LONGEST_STEADY)
     work.period = h if h > 0.0 else settings.period
-    faults |= check_joints(store, rates, samples.angles[k], sense.time, out)
-    faults |= check_attitude(settings, memory, sense, work.attitude)
-    choose_known(store, rates)
+    faults |= inputs.check_joints(store, rates, samples.angles[k], sense.time, out)
+    faults |= inputs.check_attitude(settings, memory, sense, work.attitude)
+    inputs.choose_known(store, rates)
     work.speed, out.wheels = rim_speed(store.vehicle, rates)
-    inside, rank, factorised = sample_twist(store, h)
+    inside, rank, factorised = velocity.sample_twist(store, h)
     if not inside:
         faults |= FAULT_GROUND
-    observe(store, inside, rank, out)
+    covariance.observe(store, inside, rank, out)
     if settings.linear == 1 and math.isnan(store.linear[0, 0]):
-        determine_nothing(work, out)
+        covariance.determine_nothing(work, out)
     else:
-        lean_slopes(store, factorised)
-        sample_covariance(store, factorised)
+        covariance.lean_slopes(store, factorised)
+        covariance.sample_covariance(store, factorised)
         if settings.linear == 0:
-            missing_rates(store, rates, out)
-    faults |= open_velocities(work)
-    faults |= take_gyro(store, sense)
+            covariance.missing_rates(store, rates, out)
+    faults |= covariance.open_velocities(work)
+    faults |= covariance.take_gyro(store, sense)
     # Fewer wheels average less of what the process noise of a fit stands for.
     intensity = max(settings.wheels_wanted / max(out.wheels, 1), 1.0)
     if settings.noise_by_distance == 1:
         intensity *= work.speed
-    advance(store, h)
-    carry_covariance(store, intensity, h)
+    pose.advance(store, h)
+    pose.carry_covariance(store, intensity, h)
     if (faults & (FAULT_GAP | FAULT_CLOCK)) != 0 or memory.lost == 1:
-        enlarge(memory.pose, settings.acceleration, gap)
-    write_pose(store, out)
-    keep_sample(store, intensity, sense.time, out)
+        # With both end velocities known the way is off by at most a h²/4, uniformly.
+        for i in range(4):
+            memory.pose[i, i] += (settings.acceleration * gap * gap / 4.0) ** 2 / 3.0
+    pose.write_pose(store, out)
+    pose.keep_sample(store, intensity, sense.time, out)
     out.faults = faults
     return faults

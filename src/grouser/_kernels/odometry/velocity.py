@@ -3,6 +3,7 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import copy, fill, inner
 from grouser._kernels.constants import GRAVITY
 from grouser._kernels.contact.geometry import contacts_at, find_contacts
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
@@ -15,8 +16,7 @@ from grouser._kernels.vehicles.frames import pose_frames
 
 SAFE_PIVOT = 1e-8
 """Part of a column that is its own, squared, above which a Cholesky factor is good for many right sides."""
-SAFE_SHARE = 1e-16
-"""The same part of the largest column. Both are stricter than those of `least_squares`."""
+SAFE_SHARE = 1e-16  # The same part of the largest column. Both are stricter than those of `least_squares`
 
 
 @kernel
@@ -39,8 +39,7 @@ def factorise(model, s):
 
     The whole least squares is then solved for every right side.
     """
-    n = model.counts[1]
-    nr = s.rhs.size
+    n, nr = model.counts[1], s.rhs.size
     for i in range(n):
         column = model.unknown[i]
         for r in range(nr):
@@ -56,21 +55,13 @@ def solve_factorised(model, s, given):
     given (nv,) is zero where nothing is known: whole rows are faster than picked entries.
     """
     n = model.counts[1]
-    nr = s.rhs.size
-    x = s.x
-    for r in range(nr):
-        total = s.rhs[r]
-        for k in range(given.size):
-            total -= s.A[r, k] * given[k]
-        s.row[r] = total * model.weight[r]
+    for r in range(s.rhs.size):
+        s.row[r] = (s.rhs[r] - inner(s.A[r], given)) * model.weight[r]
     for i in range(n):
-        total = 0.0
-        for r in range(nr):
-            total += s.B[i, r] * s.row[r]
-        x[i] = total
-    solve_again(s.normal, n, x)
+        s.x[i] = inner(s.B[i], s.row)
+    solve_again(s.normal, n, s.x)
     for i in range(n):
-        s.v[model.unknown[i]] = x[i]
+        s.v[model.unknown[i]] = s.x[i]
 
 
 @inlined
@@ -88,16 +79,12 @@ def constraint_twist(store, factorised, odometry, twist):
 
     Nothing is stabilised here: angles are measured, they need no pull towards the couplings.
     """
-    s = store.s
-    model = store.model
-    for i in range(store.given.size):
-        s.v[i] = store.given[i]
-    for r in range(s.rhs.size):
-        s.rhs[r] = 0.0
+    s, model = store.s, store.model
+    copy(store.given, s.v)
+    fill(s.rhs, 0.0)
     rank = solve_rows(store, factorised)
-    for i in range(6):
-        odometry[i] = s.v[i]
-        twist[i] = s.v[i]
+    copy(s.v, odometry)
+    copy(s.v, twist)
     if model.slip_mode != 0:
         body_slip(store.vehicle, model, s)
         if model.slip_mode == SLIP_ON_BODY:
@@ -106,11 +93,9 @@ def constraint_twist(store, factorised, odometry, twist):
         else:
             for w in range(store.vehicle.wheel.size):
                 for r in range(3 * w, 3 * w + 2):
-                    for i in range(6):
-                        s.rhs[r] += s.A[r, i] * s.slip_out[i]
+                    s.rhs[r] += inner(s.slip_out, s.A[r])
             solve_rows(store, factorised)
-            for i in range(6):
-                twist[i] = s.v[i]
+            copy(s.v, twist)
     return rank
 
 
@@ -118,19 +103,12 @@ def constraint_twist(store, factorised, odometry, twist):
 def linear_twist(store, odometry, twist):
     """Velocity of the simple odometries, linear in the rates, and the slip surface P (12), (13) on it."""
     for i in range(6):
-        total = 0.0
-        for j in range(store.given.size - 6):
-            total += store.linear[i, j] * store.given[6 + j]
-        odometry[i] = total
-        twist[i] = total
+        odometry[i] = inner(store.linear[i], store.given[6:])
+    copy(odometry, twist)
     a = store.settings.surface
-    roll = store.work.attitude[0]
-    pitch = store.work.attitude[1]
-    v = odometry[3]
-    w = odometry[2]
-    g = GRAVITY
-    if store.settings.gravity_by_distance == 1:
-        g *= store.work.speed
+    roll, pitch = store.work.attitude[0], store.work.attitude[1]
+    v, w = odometry[3], odometry[2]
+    g = GRAVITY * (store.work.speed if store.settings.gravity_by_distance == 1 else 1.0)
     gx = g * math.sin(pitch)
     gy = -g * math.cos(pitch) * math.sin(roll)
     twist[3] += a[0] * v + a[1] * abs(w) + a[2] * v * abs(w) + a[3] * gx
@@ -154,18 +132,13 @@ def sample_twist(store, h):
 
     Returns whether there is ground, the rank, and whether the contacts left in s are factorised.
     """
-    work = store.work
-    q = store.q
-    for i in range(6):
-        work.twist[i] = store.memory.twist[i]
+    work, q = store.work, store.q
+    copy(store.memory.twist, work.twist)
     set_attitude(q, work.attitude[0], work.attitude[1], 0.0)
     if store.settings.linear == 1:
         linear_twist(store, work.odometry, work.twist)
         return True, store.model.counts[1], False
     # On a known ground the contacts depend on where the vehicle is: once for a guess of that, once more there.
-    inside = True
-    rank = 0
-    factorised = False
     on_ground = store.settings.contacts == CONTACTS_ON_GROUND
     for _ in range(2 if on_ground else 1):
         if on_ground:
