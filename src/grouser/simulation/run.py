@@ -358,6 +358,8 @@ class Run:
             "final_yaw": float(self.yaw[-1]) if done else 0.0,
             "mean_contact_speed": float(np.linalg.norm(self.contact.velocity, axis=-1).mean()) if done else 0.0,
             "deficient_steps": self.deficient_steps,
+            "halved_steps": self.halved_steps,
+            **({} if self.solver is None else {"iterated_steps": int((self.solver.iterations > 1).sum())}),
         }
 
     def __repr__(self) -> str:
