@@ -18,6 +18,7 @@ from grouser._kernels.kinematics.velocity import NO_SLIP, SLIP_AT_WHEELS, SLIP_O
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.kinematics.suspension import make_suspension
 from grouser.model import Model
 from grouser.vehicles import Vehicle
 
@@ -42,7 +43,7 @@ class Weights:
     normal: float = 1.0
     """Weight of leaving or entering the ground, a ratio; > 0."""
     coupling: float = 1.0
-    """Weight of the joint couplings [m/rad for turning joints]; > 0."""
+    """Weight of the joint couplings [m/rad for turning joints]; > 0. That of a spring falls with its stiffness."""
 
     def __post_init__(self) -> None:
         for name in ("longitudinal", "lateral", "normal", "coupling"):
@@ -158,11 +159,12 @@ class Kinematics(Model):
         vehicle = self.vehicle
         nv, nw, nc = 6 + vehicle.n_joints, vehicle.n_wheels, len(vehicle.couplings)
         given = 6 + vehicle.arrays.actuated
-        w = self.weights
+        w, suspension = self.weights, make_suspension(vehicle, self.gravity)
         return KinematicModel(
             **_choice(given, nv),
-            weight=np.concatenate([np.tile([w.longitudinal, w.lateral, w.normal], nw), np.full(nc, w.coupling)]),
+            weight=np.concatenate([np.tile([w.longitudinal, w.lateral, w.normal], nw), w.coupling * suspension.weight]),
             gain=np.concatenate([np.tile([0.0, 0.0, 1.0], nw), np.ones(nc)]),
+            suspension=suspension,
             target=np.full(nw, -self.penetration),
             slip_mode=_slip_mode(self.slip),
             slip_address=0 if self.slip is None else self.slip.bound.address,

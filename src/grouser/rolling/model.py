@@ -14,7 +14,14 @@ from grouser import checks
 from grouser.checks import FloatArray
 from grouser.collision.frames import normalise
 from grouser.errors import SimulationError
-from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at, wheel_jacobians
+from grouser.rolling.closure import (
+    Contacts,
+    closure,
+    closure_jacobian,
+    contacts_at,
+    rigid_couplings,
+    wheel_jacobians,
+)
 from grouser.rolling.start import Start, find_start
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
@@ -31,7 +38,7 @@ class Mobility:
     """The freedoms of one state."""
 
     degrees_of_freedom: int
-    """Independent joint rates with all wheels rolling: the columns of Q_C2 (16.8)."""
+    """Independent joint rates with all wheels rolling: the columns of Q_C2 (16.8). Sprung joints are free."""
     loose: int
     """Motions of the platform that roll with all joints at rest: above 0 the joint rates do not fix the platform's."""
     admissible: FloatArray
@@ -55,7 +62,7 @@ class Mobility:
 def mobility_of(vehicle: Vehicle, state: FloatArray, at: Contacts) -> Mobility:
     """Freedoms and admissible joint rates of a state.
 
-    The rank is decided on one matrix: the three rolling rows of every wheel [m/s] and the couplings, as columns the
+    The rank is decided on one matrix: the three rolling rows of every wheel [m/s] and the rigid couplings, as columns the
     platform's twist and the joint rates, angles multiplied by the size of the vehicle so that all are lengths. Its
     singular values, divided by the largest, count above RANK_TOLERANCE; `gap` says how clear that is. Its null space
     holds every motion that rolls; the joint rates of those motions are the columns of Q_C2 (16.8).
@@ -100,8 +107,8 @@ def column_units(vehicle: Vehicle) -> FloatArray:
 
 
 def _coupling(vehicle: Vehicle) -> FloatArray:
-    """Coupling rows, the largest coefficient of each made 1."""
-    rows: FloatArray = vehicle.arrays.coupling
+    """Rows of the rigid couplings, the largest coefficient of each made 1."""
+    rows: FloatArray = vehicle.arrays.coupling[rigid_couplings(vehicle)]
     return rows / np.max(np.abs(rows), axis=1, keepdims=True) if len(rows) else rows
 
 
@@ -119,7 +126,12 @@ def _length(vehicle: Vehicle) -> float:
 
 @dataclass(frozen=True, eq=False)
 class RollingModel:
-    """Pure rolling of a vehicle's torus wheels on a ground; any tree of frames, any couplings."""
+    """Pure rolling of a vehicle's torus wheels on a ground; any tree of frames, any couplings.
+
+    Rigid couplings hold. Sprung joints are free: they follow the ground, and what it leaves open of them, as all other
+    freedoms, goes to the desired joint rates. That of a sprung joint is its return to where the spring carries the
+    weight, C θ̇ = −σ (c − c₀), in addition to the rate given (none, as a rule).
+    """
 
     vehicle: Vehicle
     """Every wheel of it must have a tyre radius."""
@@ -178,11 +190,11 @@ class RollingModel:
         return contacts_at(self.vehicle, self.ground, *self.checked(state, contact))
 
     def closure(self, state: ArrayLike, contact: ArrayLike) -> FloatArray:
-        """C(q) of (16.12) in the form of `grouser.rolling.closure`, shape (5 nw + nc,)."""
+        """C(q) of (16.12) in the form of `grouser.rolling.closure`, shape (5 nw + nk,), nk rigid couplings."""
         return closure(self.vehicle, self.ground, *self.checked(state, contact))
 
     def closure_jacobian(self, state: ArrayLike, contact: ArrayLike) -> FloatArray:
-        """J of (16.13), shape (5 nw + nc, 6 + nj + 4 nw)."""
+        """J of (16.13), shape (5 nw + nk, 6 + nj + 4 nw)."""
         return closure_jacobian(self.vehicle, self.ground, *self.checked(state, contact))
 
     def mobility(self, state: ArrayLike, contact: ArrayLike) -> Mobility:

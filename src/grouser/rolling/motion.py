@@ -16,7 +16,8 @@ from grouser._kernels.simulation.rollout import CONTACT_COLUMNS
 from grouser.checks import FloatArray
 from grouser.collision.frames import SCRATCH
 from grouser.errors import SimulationError
-from grouser.rolling.closure import contacts_at
+from grouser.kinematics.suspension import suspension_of
+from grouser.rolling.closure import contacts_at, rigid_couplings
 from grouser.rolling.model import RANK_TOLERANCE, RollingModel, column_units, constraint_values
 from grouser.rolling.start import Start
 from grouser.simulation.run import ContactRecord, RollingRecord, Run
@@ -116,11 +117,13 @@ def launch(
     led = guide or Guide(np.zeros((0, 5)), np.zeros((0, 4)), model.joint_weights, 0.0, 0.0, 1.0)
     hard, soft = 3 * nw + nc + 2 + len(led.steering), nj + 2 * nw
     law, scratch = model.ground.curvature, SCRATCH.take(vehicle.arrays)
-    sizes = {"nw": nw, "nv": nv, "nr": nv + 4 * nw, "nx": nv + 1 + 4 * nw}
+    sizes = {"nw": nw, "nv": nv, "nr": nv + 4 * nw, "nx": nv + 1 + 4 * nw, "nj": nj}
     job = RollingJob(
         vehicle=vehicle.arrays,
         s=scratch,
         work=RollingWork.zeros(**sizes, hard=hard, soft=soft, widest=max(hard, soft, nv)),
+        suspension=suspension_of(vehicle),
+        rigid=rigid_couplings(vehicle),
         address=law.address,
         par=law.par_address,
         sigma=model.sigma,

@@ -14,7 +14,7 @@ from grouser.checks import FloatArray
 from grouser.errors import SimulationError, TerrainError
 from grouser.kinematics import frame_poses
 from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at
-from grouser.simulation.settle import check_place
+from grouser.simulation.settle import check_place, settle
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -59,13 +59,16 @@ def find_start(
     """Stand a vehicle on the ground at (x, y) [m], heading `yaw` [rad], with some joints given [rad or m].
 
     Gauss–Newton on C(q) = 0 over height, roll, pitch and the contacts. Joints keep the values given, or those of
-    `vehicle.rest`; only where no such pose exists do the passive ones move, as little as they can. (`grouser.settle`
-    finds the pose of smallest height errors, where some wheels may not touch.)
+    `vehicle.rest`; only where no such pose exists do the passive ones move, as little as they can. Sprung vehicles
+    start from where `grouser.settle` puts them, and then move as little. (`settle` finds the pose of smallest height
+    errors, where some wheels may not touch.)
     """
     check_place(vehicle, ground)
     where = _Place(checks.number(x, "x"), checks.number(y, "y"), checks.number(yaw, "yaw"))
     rest = vehicle.rest
     given: Mapping[str, float] = checks.instance(joints or {}, Mapping, "joints", "use {joint: rad or m}")
+    if not all(one.is_rigid for one in vehicle.couplings):
+        rest = settle(vehicle, ground, **where._asdict()).state[7:]
     for name, value in given.items():
         rest[vehicle.joint_index(name)] = checks.number(value, f"joints, joint '{name}'")
     state, contact = _guess(vehicle, ground, where, rest)

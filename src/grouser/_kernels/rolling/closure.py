@@ -12,6 +12,7 @@ import math
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, array, indices, integer, number, struct
 from grouser._kernels.kinematics.jacobian import point_jacobian
+from grouser._kernels.kinematics.suspension import Suspension
 from grouser._kernels.law import call_law
 from grouser._kernels.null_space import invert
 from grouser._kernels.rolling.contact import contact_axes, contact_matrix
@@ -42,6 +43,7 @@ class RollingWork(Struct):
     K = array(4, 4)
     jacobian = array(3, "nv")
     axis = array(3)
+    pull = array("nj")  # rates with which springs return joints to rest
     hard = array("hard", "nv")  # rows that hold exactly, and their right side
     hard_side = array("hard")
     Q = array("nv", "nv")  # its last columns span what they leave
@@ -67,6 +69,8 @@ class RollingJob(Struct):
     vehicle = struct(VehicleArrays)
     s = struct(Scratch)
     work = struct(RollingWork)
+    suspension = struct(Suspension)
+    rigid = indices("nk")  # couplings without a spring
     address = integer()  # of the ground law with second derivatives
     par = integer()
     sigma = number()  # [1/s]
@@ -191,7 +195,7 @@ def meet_wheel(job, q, contact, w):
 
 @kernel
 def meet_ground(job, q):
-    """`meet_wheel` for every wheel of an extended state; returns a status and ‖C‖², couplings included."""
+    """`meet_wheel` for every wheel of an extended state; returns a status and ‖C‖², rigid couplings included."""
     vehicle, work = job.vehicle, job.work
     total = 0.0
     contacts = q[job.s.v.size + 1 :]
@@ -202,7 +206,7 @@ def meet_ground(job, q):
         lean_x = work.violation[w, 2]
         lean_y = work.violation[w, 3]
         total += dot(work.gap[w], work.gap[w]) + lean_x * lean_x + lean_y * lean_y
-    for c in range(vehicle.coupling_value.size):
+    for c in job.rigid:
         miss = coupling_error(vehicle, c, q)
         total += miss * miss
     return OK, total

@@ -6,6 +6,7 @@ from grouser._compile.jit import entry, kernel
 from grouser._kernels.contact.geometry import set_contact
 from grouser._kernels.group import correct_slope, move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
+from grouser._kernels.kinematics.suspension import spring_sag
 from grouser._kernels.least_squares import least_squares
 from grouser._kernels.null_space import factorise_rows, smallest_solution
 from grouser._kernels.rolling.closure import (
@@ -71,7 +72,7 @@ def follow_rows(job, q, place, m):
 
 @kernel
 def hard_rows(job, q, half):
-    """The gap along the normal, the couplings, and rolling; with a path in place of rolling, the rows that follow it.
+    """The gap along the normal, the rigid couplings, and rolling; with a path in place of rolling, the rows that follow it.
 
     Returns how many rows there are.
     """
@@ -90,7 +91,7 @@ def hard_rows(job, q, half):
                 H[m, j] = work.row[w, k, j] * units[j]
             rhs[m] = 0.0
             m += 1
-    for c in range(vehicle.coupling_value.size):
+    for c in job.rigid:
         size = 0.0
         for j in range(n - 6):
             size = max(size, abs(vehicle.coupling[c, j]))
@@ -118,7 +119,7 @@ def soft_rows(job, half, rank):
     joint_weight = job.rate_weight if follows else 1.0
     for j in range(n - 6):
         g = joint_weight * job.weights[j] * units[6 + j]
-        b[j] = joint_weight * job.weights[j] * desired[j] - g * x[6 + j]
+        b[j] = joint_weight * job.weights[j] * (desired[j] + work.pull[j]) - g * x[6 + j]
         for i in range(free):
             B[i, j] = g * Q[6 + j, rank + i]
     soft = n - 6
@@ -140,14 +141,53 @@ def soft_rows(job, half, rank):
 
 
 @kernel
+def pose_contacts(job):
+    """The contacts just met as kinematics has them, with their Jacobians, into s."""
+    vehicle, s, work = job.vehicle, job.s, job.work
+    R = s.R_world_body
+    for w in range(vehicle.wheel.size):
+        rim = s.rims[w]
+        for i in range(3):
+            # The rim shrinks to the contact point, so that its angle does not matter.
+            rim[0, i] = s.p_world_body[i] + dot(R[i], work.point[w])
+            rim[1, i] = 0.0
+            rim[2, i] = 0.0
+        n = work.ground[w, 2]
+        set_contact(vehicle, s, w, 0.0, 0.0, times(R, n))
+        s.height_error[w] = dot(n, work.gap[w])
+    wheel_jacobians(vehicle, s)
+
+
+@kernel
+def pull_springs(job, q):
+    """Joint rates with which every spring returns to where it carries the weight, C θ̇ = −σ (c − c₀), into work.pull."""
+    vehicle, pull = job.vehicle, job.work.pull
+    pose_contacts(job)
+    spring_sag(vehicle, job.suspension, job.s, job.s.sag)
+    for j in range(pull.size):
+        pull[j] = 0.0
+    for c in range(vehicle.coupling_value.size):
+        if job.suspension.give[c] > 0.0:
+            row = vehicle.coupling[c]
+            squared = 0.0
+            for j in range(pull.size):
+                squared += row[j] * row[j]
+            rate = -job.sigma * (coupling_error(vehicle, c, q) - job.s.sag[c]) / squared
+            for j in range(pull.size):
+                pull[j] += row[j] * rate
+
+
+@kernel
 def rolling_velocity(job, q, half):
     """Joint-space velocity into s.v; returns the rank of the hard rows.
 
-    Among what the hard rows leave, the joint rates nearest to the desired ones (16.10); with a path the least slip,
-    with the joint rates weighed by a little.
+    Among what the hard rows leave, the joint rates nearest to the desired ones (16.10), to which springs add their pull;
+    with a path the least slip, with the joint rates weighed by a little.
     """
     work, v = job.work, job.s.v
     n = v.size
+    if job.suspension.springs > 0:
+        pull_springs(job, q)
     m = hard_rows(job, q, half)
     rank = factorise_rows(work.hard, work.hard_side, m, n, job.tolerance, work.Q)
     smallest_solution(work.hard, work.hard_side, m, rank, work.Q, work.N, work.inner, work.particular)
@@ -185,18 +225,7 @@ def record(job, q, rank, norm, row):
     copy_row(work.velocity, job.velocities, row)
     job.closure[row] = norm
     job.rank[row] = rank
-    R = s.R_world_body
-    for w in range(vehicle.wheel.size):
-        rim = s.rims[w]
-        for i in range(3):
-            # The rim shrinks to the contact point, so that its angle does not matter.
-            rim[0, i] = s.p_world_body[i] + dot(R[i], work.point[w])
-            rim[1, i] = 0.0
-            rim[2, i] = 0.0
-        n = work.ground[w, 2]
-        set_contact(vehicle, s, w, 0.0, 0.0, times(R, n))
-        s.height_error[w] = dot(n, work.gap[w])
-    wheel_jacobians(vehicle, s)
+    pose_contacts(job)
     record_contacts(vehicle, s, job.contacts[row])
 
 
