@@ -11,8 +11,6 @@ from grouser.vehicles import Vehicle
 
 CONTACT_GIVE = 1e-3
 """How far a contact counts as yielding under a wheel's share of the weight [m], when springs act against it."""
-WEAKEST_CONTACT = 1e3
-"""Contact stiffness over that of the stiffest spring, for a vehicle without mass."""
 
 
 def make_suspension(vehicle: Vehicle, gravity: float = GRAVITY) -> Suspension:
@@ -26,8 +24,6 @@ def make_suspension(vehicle: Vehicle, gravity: float = GRAVITY) -> Suspension:
     stiffness = np.array([one.stiffness or 0.0 for one in vehicle.couplings])
     sprung = np.array([not one.is_rigid for one in vehicle.couplings], dtype=bool)
     contact = vehicle.mass * GRAVITY / (vehicle.n_wheels * CONTACT_GIVE)
-    if contact == 0.0:
-        contact = WEAKEST_CONTACT * float(np.max(stiffness, initial=1.0))
     give = contact / (contact + stiffness)
     return Suspension(
         springs=int(sprung.sum()),
