@@ -128,9 +128,9 @@ def _length(vehicle: Vehicle) -> float:
 class RollingModel:
     """Pure rolling of a vehicle's torus wheels on a ground; any tree of frames, any couplings.
 
-    Rigid couplings hold. Sprung joints are free: they follow the ground, and what it leaves open of them, as all other
-    freedoms, goes to the desired joint rates. That of a sprung joint is its return to where the spring carries the
-    weight, C θ̇ = −σ (c − c₀), in addition to the rate given (none, as a rule).
+    Rigid couplings hold. Sprung joints are free. What rolling leaves open, of all joints, the desired rates decide: the
+    admissible rates nearest to them are taken. Passive and sprung joints have a desired rate of zero unless one is
+    given, so they move as little as they can; with `returning` springs bring them back.
     """
 
     vehicle: Vehicle
@@ -139,6 +139,9 @@ class RollingModel:
     """Twice differentiable: plane, spline, bicubic grid or formula."""
     sigma: float = 5.0
     """σ of (16.14) [1/s], > 0: how fast a violated closure is brought back."""
+    returning: float = 0.0
+    """Rate ρ [1/s], ≥ 0, at which sprung joints wish to return to where the springs carry the weight: the desired rate
+    is less by ρ (c − c₀), with c₀ as in `settle`. 0 is R's, which knows no forces."""
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """How much each joint's desired rate counts, > 0, where it is not 1 (R weighs all equally)."""
     realign: bool | None = None
@@ -149,6 +152,9 @@ class RollingModel:
         checks.instance(self.vehicle, Vehicle, "vehicle", "use grouser.vehicle('pvc') or another")
         checks.instance(self.ground, Terrain, "ground", "use grouser.terrain.spline(...) or another")
         object.__setattr__(self, "sigma", checks.positive(self.sigma, "sigma"))
+        object.__setattr__(self, "returning", checks.number(self.returning, "returning"))
+        if self.returning < 0.0:
+            raise SimulationError(f"returning: {self.returning:g} 1/s is negative, it must be zero or more")
         for frame in self.vehicle.frames:
             if frame.is_wheel and frame.tyre_radius is None:
                 raise SimulationError(
@@ -163,7 +169,7 @@ class RollingModel:
 
     def describe(self) -> str:
         """The model and its settings but vehicle and ground, as text for people."""
-        return f"rolling(sigma={self.sigma!r}, weights={dict(self.weights)!r}, realign={self.realigns!r})"
+        return f"rolling(sigma={self.sigma!r}, returning={self.returning!r}, weights={dict(self.weights)!r}, realign={self.realigns!r})"
 
     def replace(self, **changes: Any) -> RollingModel:
         """A copy with some fields changed, checked like a new one."""

@@ -112,10 +112,11 @@ def launch(
     _check_step(model, desired, dt)
     vehicle = model.vehicle
     begin, contact = model.checked(start.state, start.contact)
-    nj, nw, nc = vehicle.n_joints, vehicle.n_wheels, len(vehicle.couplings)
+    rigid = rigid_couplings(vehicle)
+    nj, nw = vehicle.n_joints, vehicle.n_wheels
     nv, rows = 6 + nj, steps // every + 2
     led = guide or Guide(np.zeros((0, 5)), np.zeros((0, 4)), model.joint_weights, 0.0, 0.0, 1.0)
-    hard, soft = 3 * nw + nc + 2 + len(led.steering), nj + 2 * nw
+    hard, soft = 3 * nw + len(rigid) + 2 + len(led.steering), nj + 2 * nw
     law, scratch = model.ground.curvature, SCRATCH.take(vehicle.arrays)
     sizes = {"nw": nw, "nv": nv, "nr": nv + 4 * nw, "nx": nv + 1 + 4 * nw, "nj": nj}
     job = RollingJob(
@@ -123,10 +124,11 @@ def launch(
         s=scratch,
         work=RollingWork.zeros(**sizes, hard=hard, soft=soft, widest=max(hard, soft, nv)),
         suspension=suspension_of(vehicle),
-        rigid=rigid_couplings(vehicle),
+        rigid=rigid,
         address=law.address,
         par=law.par_address,
         sigma=model.sigma,
+        returning=model.returning if len(vehicle.couplings) > len(rigid) else 0.0,
         tolerance=RANK_TOLERANCE,
         realign=model.realigns,
         dt=dt,

@@ -74,6 +74,7 @@ class RollingJob(Struct):
     address = integer()  # of the ground law with second derivatives
     par = integer()
     sigma = number()  # [1/s]
+    returning = number()  # rate at which sprung joints return to rest [1/s]; 0: they do not
     tolerance = number()  # of the rank
     realign = integer()  # whether steps end by moving the contacts to where the wheels stand
     dt = number()  # [s]

@@ -160,7 +160,7 @@ def pose_contacts(job):
 
 @kernel
 def pull_springs(job, q):
-    """Joint rates with which every spring returns to where it carries the weight, C θ̇ = −σ (c − c₀), into work.pull."""
+    """Joint rates with which every spring returns to where it carries the weight, C θ̇ = −ρ (c − c₀), into work.pull."""
     vehicle, pull = job.vehicle, job.work.pull
     pose_contacts(job)
     spring_sag(vehicle, job.suspension, job.s, job.s.sag)
@@ -172,7 +172,7 @@ def pull_springs(job, q):
             squared = 0.0
             for j in range(pull.size):
                 squared += row[j] * row[j]
-            rate = -job.sigma * (coupling_error(vehicle, c, q) - job.s.sag[c]) / squared
+            rate = -job.returning * (coupling_error(vehicle, c, q) - job.s.sag[c]) / squared
             for j in range(pull.size):
                 pull[j] += row[j] * rate
 
@@ -186,7 +186,7 @@ def rolling_velocity(job, q, half):
     """
     work, v = job.work, job.s.v
     n = v.size
-    if job.suspension.springs > 0:
+    if job.returning > 0.0:
         pull_springs(job, q)
     m = hard_rows(job, q, half)
     rank = factorise_rows(work.hard, work.hard_side, m, n, job.tolerance, work.Q)
