@@ -187,7 +187,9 @@ def fitted_step(vehicle, model, ground, method, nominal, dt, q, after, s, t):
     """`after` ← q moved by the nominal velocity and fitted to the ground; returns status, work done, converged."""
     move(q, nominal, dt, after)
     if method == NEWTON:
-        work, converged, inside = settle_state(vehicle, ground, model.target, model.suspension, NEWTON_TOLERANCE, after, s)
+        work, converged, inside = settle_state(
+            vehicle, ground, model.target, model.suspension, NEWTON_TOLERANCE, after, s
+        )
     else:
         work, converged, inside = fit_by_simplex(vehicle, ground, model, after, s, t)
     if not inside:

@@ -68,9 +68,7 @@ def test_springs_bring_the_body_back_at_the_rate_asked_for(ground):
     model = RollingModel(SPRUNG, ground)
     start = model.start()
     state = start.state.copy()
-    state[:4] = gr.rotation.to_quaternion(
-        gr.rotation.from_quaternion(state[:4]) @ gr.rotation.from_rpy(0.02, 0.0, 0.0)
-    )
+    state[:4] = gr.rotation.to_quaternion(gr.rotation.from_quaternion(state[:4]) @ gr.rotation.from_rpy(0.02, 0.0, 0.0))
     state[BOGIES] -= 0.02
     leaning = dataclasses.replace(start, state=state)
     still = roll(model, rates={}, duration=1.0, start=leaning)

@@ -14,7 +14,7 @@ CONTACT_GIVE = 1e-3
 
 
 def make_suspension(vehicle: Vehicle, gravity: float = GRAVITY) -> Suspension:
-    """Weights of the couplings and load of the springs under gravity [m/s²]; see `_kernels/kinematics/suspension.py`."""
+    """Weights of the couplings and load of the springs under gravity [m/s²]: `_kernels/kinematics/suspension.py`."""
     steered = {s.joint for s in vehicle.steering}
     free = [
         i

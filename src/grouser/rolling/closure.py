@@ -7,7 +7,7 @@ A rolling state is q = [quaternion w x y z, position x y z, joints] and, for eac
     p_wheel + R_wheel w(u, v) − c(x, y) = 0      the two contact points coincide, three rows [m],
     ∂c/∂x · n_wheel = ∂c/∂y · n_wheel = 0        the two normals are opposite, two rows,
 
-and rigid joint couplings add a row each; sprung joints are free. These are the same conditions: R's ψ follows from the pose.
+and rigid couplings add a row each; sprung joints are free. These are the same conditions: R's ψ follows from the pose.
 """
 
 from __future__ import annotations

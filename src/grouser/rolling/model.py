@@ -14,14 +14,8 @@ from grouser import checks
 from grouser.checks import FloatArray
 from grouser.collision.frames import normalise
 from grouser.errors import SimulationError
-from grouser.rolling.closure import (
-    Contacts,
-    closure,
-    closure_jacobian,
-    contacts_at,
-    rigid_couplings,
-    wheel_jacobians,
-)
+from grouser.rolling import closure as chains
+from grouser.rolling.closure import Contacts, contacts_at, rigid_couplings, wheel_jacobians
 from grouser.rolling.start import Start, find_start
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
@@ -62,7 +56,7 @@ class Mobility:
 def mobility_of(vehicle: Vehicle, state: FloatArray, at: Contacts) -> Mobility:
     """Freedoms and admissible joint rates of a state.
 
-    The rank is decided on one matrix: the three rolling rows of every wheel [m/s] and the rigid couplings, as columns the
+    The rank is decided on one matrix: the three rolling rows of every wheel [m/s] and the rigid couplings; columns: the
     platform's twist and the joint rates, angles multiplied by the size of the vehicle so that all are lengths. Its
     singular values, divided by the largest, count above RANK_TOLERANCE; `gap` says how clear that is. Its null space
     holds every motion that rolls; the joint rates of those motions are the columns of Q_C2 (16.8).
@@ -169,7 +163,9 @@ class RollingModel:
 
     def describe(self) -> str:
         """The model and its settings but vehicle and ground, as text for people."""
-        return f"rolling(sigma={self.sigma!r}, returning={self.returning!r}, weights={dict(self.weights)!r}, realign={self.realigns!r})"
+        settings = {"sigma": self.sigma, "returning": self.returning, "weights": dict(self.weights)}
+        settings |= {"realign": self.realigns}
+        return f"rolling({', '.join(f'{name}={value!r}' for name, value in settings.items())})"
 
     def replace(self, **changes: Any) -> RollingModel:
         """A copy with some fields changed, checked like a new one."""
@@ -197,11 +193,11 @@ class RollingModel:
 
     def closure(self, state: ArrayLike, contact: ArrayLike) -> FloatArray:
         """C(q) of (16.12) in the form of `grouser.rolling.closure`, shape (5 nw + nk,), nk rigid couplings."""
-        return closure(self.vehicle, self.ground, *self.checked(state, contact))
+        return chains.closure(self.vehicle, self.ground, *self.checked(state, contact))
 
     def closure_jacobian(self, state: ArrayLike, contact: ArrayLike) -> FloatArray:
         """J of (16.13), shape (5 nw + nk, 6 + nj + 4 nw)."""
-        return closure_jacobian(self.vehicle, self.ground, *self.checked(state, contact))
+        return chains.closure_jacobian(self.vehicle, self.ground, *self.checked(state, contact))
 
     def mobility(self, state: ArrayLike, contact: ArrayLike) -> Mobility:
         """Degrees of freedom, and J_in of (16.10)."""

@@ -88,26 +88,14 @@ def roll(
     if start is None or not isinstance(start, Start):
         x, y, yaw = checks.array((0.0, 0.0, 0.0) if start is None else start, "start", (3,))
         start = model.start(float(x), float(y), float(yaw))
-    return launch(
-        model,
-        _desired(model, rates, step, steps),
-        dt=step,
-        steps=steps,
-        every=checks.count(every, "every", most=steps),
-        start=start,
-    )
+    every = checks.count(every, "every", most=steps)
+    return launch(model, _desired(model, rates, step, steps), dt=step, steps=steps, every=every, start=start)
 
 
 def launch(
-    model: RollingModel,
-    desired: FloatArray,
-    *,
-    dt: float,
-    steps: int,
-    every: int,
-    start: Start,
+    model: RollingModel, desired: FloatArray, *, dt: float, steps: int, every: int, start: Start,
     guide: Guide | None = None,
-) -> Run:
+) -> Run:  # fmt: skip
     """Run the kernel with desired joint rates at every half step (2 steps + 1, nj), or one row if they are constant."""
     _check_step(model, desired, dt)
     vehicle = model.vehicle
@@ -120,35 +108,16 @@ def launch(
     law, scratch = model.ground.curvature, SCRATCH.take(vehicle.arrays)
     sizes = {"nw": nw, "nv": nv, "nr": nv + 4 * nw, "nx": nv + 1 + 4 * nw, "nj": nj}
     job = RollingJob(
-        vehicle=vehicle.arrays,
-        s=scratch,
+        vehicle=vehicle.arrays, s=scratch, suspension=suspension_of(vehicle), rigid=rigid,
         work=RollingWork.zeros(**sizes, hard=hard, soft=soft, widest=max(hard, soft, nv)),
-        suspension=suspension_of(vehicle),
-        rigid=rigid,
-        address=law.address,
-        par=law.par_address,
-        sigma=model.sigma,
+        address=law.address, par=law.par_address, sigma=model.sigma, tolerance=RANK_TOLERANCE, realign=model.realigns,
         returning=model.returning if len(vehicle.couplings) > len(rigid) else 0.0,
-        tolerance=RANK_TOLERANCE,
-        realign=model.realigns,
-        dt=dt,
-        steps=steps,
-        every=every,
-        weights=led.weights,
-        units=column_units(vehicle),
-        desired=desired,
-        path=led.path,
-        steering=led.steering,
-        rate_weight=led.rate_weight,
-        path_gain=led.gain,
-        path_length=led.length,
-        state=np.concatenate((begin, contact.ravel())),
-        states=np.zeros((rows, sizes["nx"])),
-        velocities=np.zeros((rows, sizes["nr"])),
-        contacts=np.zeros((rows, nw, CONTACT_COLUMNS)),
-        closure=np.zeros(rows),
-        rank=np.zeros(rows, dtype=np.int64),
-    )
+        dt=dt, steps=steps, every=every, weights=led.weights, units=column_units(vehicle), desired=desired,
+        path=led.path, steering=led.steering, rate_weight=led.rate_weight, path_gain=led.gain, path_length=led.length,
+        state=np.concatenate((begin, contact.ravel())), states=np.zeros((rows, sizes["nx"])),
+        velocities=np.zeros((rows, sizes["nr"])), contacts=np.zeros((rows, nw, CONTACT_COLUMNS)),
+        closure=np.zeros(rows), rank=np.zeros(rows, dtype=np.int64),
+    )  # fmt: skip
     status, done, recorded = roll_vehicle(job)
     SCRATCH.give(vehicle.arrays, scratch)
     time = dt * np.minimum(every * np.arange(recorded, dtype=np.float64), steps)
@@ -160,27 +129,19 @@ def launch(
     if guide is not None and recorded:
         values = constraint_values(vehicle, state, contacts_at(vehicle, model.ground, state, coordinates))
         rank = np.sum(values > RANK_TOLERANCE, axis=-1)
-    return Run(
-        vehicle=vehicle,
-        time=time,
-        state=state,
-        velocity=velocity,
-        command=wanted[:, vehicle.arrays.actuated],
-        contact=ContactRecord.from_columns(job.contacts[:recorded]),
-        status=OF_CODE[status],
-        steps=int(done),
-        dt=dt,
-        rolling=RollingRecord(
-            coordinates=coordinates,
-            rates=job.velocities[:recorded, nv:].reshape(-1, nw, 4),
-            desired=wanted,
-            closure_error=job.closure[:recorded],
-            degrees_of_freedom=nv - rank - model.mobility(begin, contact).loose,
-            sigma=model.sigma,
-        ),
-        model=model.describe(),
-        ground=model.ground,
+    rolling = RollingRecord(
+        coordinates=coordinates,
+        rates=job.velocities[:recorded, nv:].reshape(-1, nw, 4),
+        desired=wanted,
+        closure_error=job.closure[:recorded],
+        degrees_of_freedom=nv - rank - model.mobility(begin, contact).loose,
+        sigma=model.sigma,
     )
+    return Run(
+        vehicle=vehicle, time=time, state=state, velocity=velocity, command=wanted[:, vehicle.arrays.actuated],
+        contact=ContactRecord.from_columns(job.contacts[:recorded]), status=OF_CODE[status], steps=int(done), dt=dt,
+        rolling=rolling, model=model.describe(), ground=model.ground,
+    )  # fmt: skip
 
 
 def _check_step(model: RollingModel, desired: FloatArray, dt: float) -> None:

@@ -178,7 +178,7 @@ class Coupling:
     """The constraint c = Σ coefficient·θ − value = 0 over named joints.
 
     Rigid without `stiffness` (a rocker differential). With it, it is a spring: the generalised force
-    −stiffness·c − damping·ċ along the row of coefficients in dynamics. In kinematics and settling a sprung joint follows
+    −stiffness·c − damping·ċ along the row of coefficients in dynamics; in kinematics and settling the joint follows
     the ground and rests where the springs carry the weight (`_kernels/kinematics/suspension.py`).
     """
 

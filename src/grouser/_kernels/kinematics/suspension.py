@@ -105,7 +105,7 @@ def deflection(s, load, m, n):
 
 @kernel
 def spring_sag(vehicle, suspension, s, sag):
-    """c₀ of every coupling into `sag` (nc,), zero for rigid ones; frames, contacts and Jacobians of the state are in s."""
+    """c₀ of every coupling into `sag` (nc,), zero for rigid ones, for the frames, contacts and Jacobians in s."""
     slope = s.work[0]
     load = s.work[1]
     weight_row(vehicle, s, slope[: s.v.size])

@@ -99,8 +99,7 @@ class RollingJob(Struct):
 @kernel
 def turning_row(vehicle, s, wheel_frame, axis, out):
     """Angular velocity of a wheel along an axis (body axes) per joint-space velocity."""
-    for i in range(3):
-        out[i] = axis[i]
+    put(axis, out, 0)
     f = wheel_frame
     while f > 0:
         a = vehicle.joint[f]
@@ -115,8 +114,6 @@ def meet_wheel(job, q, contact, w):
     vehicle, s, work = job.vehicle, job.s, job.work
     f = vehicle.wheel[w]
     h = work.height
-    x = contact[2]
-    y = contact[3]
     call_law(job.address, job.par, contact[2:4], h, h)
     if not abs(h[0]) < 1e300:
         return OFF_TERRAIN
@@ -136,10 +133,7 @@ def meet_wheel(job, q, contact, w):
     around = rim + tube * cv
     R = s.R[f]
     for i in range(3):
-        for j in range(3):
-            work.R_world_wheel[i, j] = 0.0
-            for k in range(3):
-                work.R_world_wheel[i, j] += s.R_world_body[i, k] * R[k, j]
+        put(times_transposed(R, s.R_world_body[i]), work.R_world_wheel[i], 0)
     contact_axes(work.R_world_wheel, u, v, work.world_axes)
     status = contact_matrix(work.world_axes, v, rim, tube, h, work.L)
     if status != OK:
@@ -149,7 +143,7 @@ def meet_wheel(job, q, contact, w):
     gap = work.gap[w]
     contact_axes(R, u, v, tyre)
     p = s.p_world_body
-    put(times_transposed(s.R_world_body, (x - p[0], y - p[1], h[0] - p[2])), gap, 0)
+    put(times_transposed(s.R_world_body, (contact[2] - p[0], contact[3] - p[1], h[0] - p[2])), gap, 0)
     for i in range(3):
         # From the centre to the middle of the tyre, and from there along the normal.
         point[i] = s.p[f, i] + rim * (R[i, 0] * su + R[i, 2] * cu) + tube * tyre[2, i]
@@ -253,8 +247,7 @@ def contact_rates(job):
         work.velocity[j] = v[j]
     for w in range(job.vehicle.wheel.size):
         first = nv + 4 * w
-        for i in range(4):
-            work.velocity[first + i] = 0.0
+        work.velocity[first : first + 4] = 0.0
         for k in range(4):
             value = -job.sigma * work.violation[w, k]
             for j in range(nv):

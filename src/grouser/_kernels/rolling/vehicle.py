@@ -9,13 +9,7 @@ from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.kinematics.suspension import spring_sag
 from grouser._kernels.least_squares import least_squares
 from grouser._kernels.null_space import factorise_rows, smallest_solution
-from grouser._kernels.rolling.closure import (
-    align_contacts,
-    contact_rates,
-    coupling_error,
-    meet_ground,
-    tangent_axes,
-)
+from grouser._kernels.rolling.closure import align_contacts, contact_rates, coupling_error, meet_ground, tangent_axes
 from grouser._kernels.rotation import dot, times
 from grouser._kernels.scratch import clear_scratch
 from grouser._kernels.simulation.rollout import copy_row, record_contacts
@@ -33,7 +27,6 @@ def follow_rows(job, q, place, m):
     place: the row of the path where it should be. Without steering joints, the turn rate is the row. Returns their end.
     """
     H, rhs = job.work.hard, job.work.hard_side
-    n = job.s.v.size
     R = job.s.R_world_body
     heading = math.atan2(R[1, 0], R[0, 0])
     c = math.cos(place[2])
@@ -45,37 +38,30 @@ def follow_rows(job, q, place, m):
     span = job.path_length
     curvature = place[4] - left / (span * span) - 2.0 * turned / span
     speed = place[3] + job.path_gain * ahead
-    for j in range(n):
-        H[m, j] = 0.0
+    H[m] = 0.0
     for j in range(3):
         H[m, 3 + j] = math.cos(heading) * R[0, j] + math.sin(heading) * R[1, j]
     rhs[m] = speed
     m += 1
     for k in range(max(job.steering.shape[0], 1)):
-        for j in range(n):
-            H[m, j] = 0.0
+        H[m] = 0.0
         if job.steering.shape[0] == 0:
             for j in range(3):
                 H[m, j] = R[2, j] * job.units[j]
             rhs[m] = speed * curvature
         else:
-            joint = int(job.steering[k, 0])
-            x = job.steering[k, 1]
-            y = job.steering[k, 2]
-            gain = job.steering[k, 3]
-            wanted = math.atan2(x * curvature, 1.0 - y * curvature)
+            one = job.steering[k]
+            joint = int(one[0])
+            wanted = math.atan2(one[1] * curvature, 1.0 - one[2] * curvature)
             H[m, 6 + joint] = job.units[6 + joint]
-            rhs[m] = gain * (wanted - q[7 + joint])
+            rhs[m] = one[3] * (wanted - q[7 + joint])
         m += 1
     return m
 
 
 @kernel
 def hard_rows(job, q, half):
-    """The gap along the normal, the rigid couplings, and rolling; with a path in place of rolling, the rows that follow it.
-
-    Returns how many rows there are.
-    """
+    """The gap along the normal, rigid couplings, and rolling, or the rows that follow a path; returns how many."""
     vehicle, work, units = job.vehicle, job.work, job.units
     H, rhs = work.hard, work.hard_side
     n = job.s.v.size
@@ -95,8 +81,7 @@ def hard_rows(job, q, half):
         size = 0.0
         for j in range(n - 6):
             size = max(size, abs(vehicle.coupling[c, j]))
-        for j in range(6):
-            H[m, j] = 0.0
+        H[m] = 0.0
         for j in range(n - 6):
             H[m, 6 + j] = vehicle.coupling[c, j] / size * units[6 + j]
         rhs[m] = -job.sigma * coupling_error(vehicle, c, q) / size
@@ -147,11 +132,10 @@ def pose_contacts(job):
     R = s.R_world_body
     for w in range(vehicle.wheel.size):
         rim = s.rims[w]
+        rim[1:] = 0.0
         for i in range(3):
             # The rim shrinks to the contact point, so that its angle does not matter.
             rim[0, i] = s.p_world_body[i] + dot(R[i], work.point[w])
-            rim[1, i] = 0.0
-            rim[2, i] = 0.0
         n = work.ground[w, 2]
         set_contact(vehicle, s, w, 0.0, 0.0, times(R, n))
         s.height_error[w] = dot(n, work.gap[w])
@@ -164,8 +148,7 @@ def pull_springs(job, q):
     vehicle, pull = job.vehicle, job.work.pull
     pose_contacts(job)
     spring_sag(vehicle, job.suspension, job.s, job.s.sag)
-    for j in range(pull.size):
-        pull[j] = 0.0
+    pull[:] = 0.0
     for c in range(vehicle.coupling_value.size):
         if job.suspension.give[c] > 0.0:
             row = vehicle.coupling[c]
@@ -181,8 +164,8 @@ def pull_springs(job, q):
 def rolling_velocity(job, q, half):
     """Joint-space velocity into s.v; returns the rank of the hard rows.
 
-    Among what the hard rows leave, the joint rates nearest to the desired ones (16.10), to which springs add their pull;
-    with a path the least slip, with the joint rates weighed by a little.
+    Among what the hard rows leave, the joint rates nearest to the desired ones (16.10) with the pull of springs; with a
+    path the least slip, with the joint rates weighed by a little.
     """
     work, v = job.work, job.s.v
     n = v.size
