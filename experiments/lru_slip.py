@@ -148,16 +148,18 @@ def slip_of_soils() -> DriveFrameSlip:
 
 def calibrate_drives(runs: list[Run], *, noisy: bool) -> tuple[LogProblem, BatchResult, MotionModel]:
     """L (5.20), (5.21): from no slip, 10 steps of rate 0.7, each drive one residual (x, y, yaw), the last four half."""
+    rover = runs[0].vehicle
     log = log_of_run(
         runs,
         pose_rate=1.0,
         position_noise=TAPE if noisy else 0.0,
         yaw_noise=TAPE_YAW if noisy else 0.0,
         rate_noise=ENCODER_NOISE if noisy else 0.0,
+        measured=[joint for joint in rover.joints if joint in rover.actuated or joint.startswith("bogie")],
         seed=1,
         name="17 drives",
     )
-    motion = MotionModel(model=Kinematics(runs[0].vehicle, slip=DriveFrameSlip(np.zeros(6))), sensor=log.sensor)
+    motion = MotionModel(model=Kinematics(rover, slip=DriveFrameSlip(np.zeros(6))), sensor=log.sensor)
     problem = LogProblem(log, motion, cut_log(log, motion, interval=None))
     count = len(problem.intervals)
     weights = np.where(np.arange(count) < len(DRIVES), 1.0, 0.5)

@@ -16,8 +16,9 @@ from grouser._kernels.simulation.rollout import CONTACT_COLUMNS
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.kinematics.suspension import suspension_of
 from grouser.simulation.run import ContactRecord, Run
-from grouser.simulation.settle import free_joints, settle, start_state
+from grouser.simulation.settle import settle, start_state
 from grouser.simulation.simulate import check_model, simulate, step_count
 from grouser.simulation.status import OF_CODE, Status
 from grouser.terrain import Terrain
@@ -82,7 +83,6 @@ def simulate_unconstrained(
         vehicle.arrays,
         model.arrays(step),
         law,
-        free_joints(vehicle),
         FITTINGS[fitting],
         level.velocity,
         step,
@@ -117,7 +117,7 @@ def _level_run(model: Kinematics, drive: Any, first: FloatArray, steps: int, dt:
     vehicle = model.vehicle
     flat = terrain.plane()
     joints = first[7:].copy()
-    free = free_joints(vehicle)
+    free = suspension_of(vehicle).free
     joints[free] = vehicle.rest[free]
     level_start = settle(
         vehicle,

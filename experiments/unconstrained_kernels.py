@@ -80,10 +80,10 @@ def set_fitted(q, yaw, x, free):
 
 
 @kernel
-def squared_errors(vehicle, ground, target, free, yaw, x, s):
+def squared_errors(vehicle, ground, model, yaw, x, s):
     """Objective L of T (2.28) with the unknowns x in the state s.q_stage; infinite where the ground ends."""
-    set_fitted(s.q_stage, yaw, x, free)
-    cost = 2.0 * contact_errors(vehicle, ground, target, s.q_stage, s, s.row)
+    set_fitted(s.q_stage, yaw, x, model.suspension.free)
+    cost = 2.0 * contact_errors(vehicle, ground, model.target, model.suspension, s.q_stage, s, s.row)
     return math.inf if math.isnan(cost) else cost
 
 
@@ -109,12 +109,13 @@ def simplex_is_small(t, n):
 
 
 @kernel
-def fit_by_simplex(vehicle, ground, target, free, q, s, t):
+def fit_by_simplex(vehicle, ground, model, q, s, t):
     """Nelder–Mead on q as MATLAB's fminsearch does it; returns (evaluations, converged, inside).
 
     Lagarias et al., SIAM J. Optim. 9 (1998) 112. t has n + 1 rows of vertices with their value behind them, then
     the centroid and two trials.
     """
+    free = model.suspension.free
     n = 3 + free.size
     matrix(q, s.R_world_body)
     roll, pitch, yaw = euler_angles(s.R_world_body)
@@ -128,7 +129,7 @@ def fit_by_simplex(vehicle, ground, target, free, q, s, t):
             t[i, 3 + j] = q[7 + free[j]]
         if i > 0:
             t[i, i - 1] += FIRST_STEP * t[i, i - 1] if t[i, i - 1] != 0.0 else FIRST_STEP_AT_ZERO
-        t[i, n] = squared_errors(vehicle, ground, target, free, yaw, t[i], s)
+        t[i, n] = squared_errors(vehicle, ground, model, yaw, t[i], s)
     if math.isinf(t[0, n]):
         return 1, False, False
     sort_vertices(t, n)
@@ -145,13 +146,13 @@ def fit_by_simplex(vehicle, ground, target, free, q, s, t):
             for i in range(n):
                 centroid[k] += t[i, k] / n
             trial[k] = 2.0 * centroid[k] - worst[k]
-        trial[n] = squared_errors(vehicle, ground, target, free, yaw, trial, s)
+        trial[n] = squared_errors(vehicle, ground, model, yaw, trial, s)
         evaluations += 1
         shrink = False
         if trial[n] < t[0, n]:  # expand
             for k in range(n):
                 second[k] = 3.0 * centroid[k] - 2.0 * worst[k]
-            second[n] = squared_errors(vehicle, ground, target, free, yaw, second, s)
+            second[n] = squared_errors(vehicle, ground, model, yaw, second, s)
             evaluations += 1
             best = second if second[n] < trial[n] else trial
         elif trial[n] < t[n - 1, n]:  # reflect
@@ -161,7 +162,7 @@ def fit_by_simplex(vehicle, ground, target, free, q, s, t):
             along = 0.5 if outside else -0.5
             for k in range(n):
                 second[k] = centroid[k] + along * (centroid[k] - worst[k])
-            second[n] = squared_errors(vehicle, ground, target, free, yaw, second, s)
+            second[n] = squared_errors(vehicle, ground, model, yaw, second, s)
             evaluations += 1
             best = second
             shrink = not (second[n] <= trial[n] if outside else second[n] < worst[n])
@@ -169,7 +170,7 @@ def fit_by_simplex(vehicle, ground, target, free, q, s, t):
             for i in range(1, n + 1):
                 for k in range(n):
                     t[i, k] = t[0, k] + 0.5 * (t[i, k] - t[0, k])
-                t[i, n] = squared_errors(vehicle, ground, target, free, yaw, t[i], s)
+                t[i, n] = squared_errors(vehicle, ground, model, yaw, t[i], s)
             evaluations += n
         else:
             for k in range(n + 1):
@@ -182,13 +183,15 @@ def fit_by_simplex(vehicle, ground, target, free, q, s, t):
 
 
 @kernel
-def fitted_step(vehicle, model, ground, free, method, nominal, dt, q, after, s, t):
+def fitted_step(vehicle, model, ground, method, nominal, dt, q, after, s, t):
     """`after` ← q moved by the nominal velocity and fitted to the ground; returns status, work done, converged."""
     move(q, nominal, dt, after)
     if method == NEWTON:
-        work, converged, inside = settle_state(vehicle, ground, model.target, free, NEWTON_TOLERANCE, after, s)
+        work, converged, inside = settle_state(
+            vehicle, ground, model.target, model.suspension, NEWTON_TOLERANCE, after, s
+        )
     else:
-        work, converged, inside = fit_by_simplex(vehicle, ground, model.target, free, after, s, t)
+        work, converged, inside = fit_by_simplex(vehicle, ground, model, after, s, t)
     if not inside:
         return OFF_TERRAIN, work, converged
     total = 0.0
@@ -201,17 +204,18 @@ def fitted_step(vehicle, model, ground, free, method, nominal, dt, q, after, s, 
 
 
 @entry
-def fitted_states(vehicle, model, ground, free, method, nominal, dt, states, work, s):
+def fitted_states(vehicle, model, ground, method, nominal, dt, states, work, s):
     """States from states[0] on; returns status, steps done, steps whose fitting did not converge.
 
     Row k of nominal is the velocity of the step from state k; work[k] gets its iterations or evaluations.
     """
-    t = np.zeros((free.size + 7, free.size + 4))
+    n = model.suspension.free.size
+    t = np.zeros((n + 7, n + 4))
     steps = states.shape[0] - 1
     unconverged = 0
     for k in range(steps):
         status, work[k], converged = fitted_step(
-            vehicle, model, ground, free, method, nominal[k], dt, states[k], states[k + 1], s, t
+            vehicle, model, ground, method, nominal[k], dt, states[k], states[k + 1], s, t
         )
         if status != OK:
             return status, k, unconverged

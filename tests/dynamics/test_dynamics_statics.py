@@ -49,11 +49,7 @@ def centre_of_mass(vehicle, state):
     return masses @ places / masses.sum()
 
 
-FREE_CAMBER = ("pvc", "pvc_four", "pvc_rocker")
-"""Their wheels lean about joints that no spring or motor holds: on a slope they fall over."""
-
-
-@pytest.mark.parametrize("name", [name for name in gr.vehicles.names() if name not in FREE_CAMBER])
+@pytest.mark.parametrize("name", gr.vehicles.names())
 @pytest.mark.parametrize("heading", [0.0, 90.0, 35.0])
 def test_parked_on_a_slope_forces_carry_the_weight_without_a_moment(name, heading):
     vehicle, ground = gr.vehicle(name), gr.terrain.slope(15.0, heading_deg=heading)

@@ -12,7 +12,7 @@ from grouser._compile.jit import entry
 from grouser._kernels import group
 from grouser.collision import contacts
 from grouser.errors import SimulationError
-from grouser.simulation.settle import free_joints
+from grouser.kinematics.suspension import suspension_of
 
 move, twist_between = entry(group.move.py_func), entry(kernels.twist_between.py_func)
 
@@ -68,7 +68,7 @@ def test_our_nelder_mead_is_scipys():
     model = gr.Kinematics(gr.vehicle("rocky7"))
     vehicle, ground, dt = model.vehicle, gr.terrain.rough(**SMOOTH), 0.2
     run = simulate_unconstrained(model, ground, gr.drive.arc(0.5), duration=dt, dt=dt, fitting="nelder-mead")
-    free = free_joints(vehicle)
+    free = suspension_of(vehicle).free
     moved = run.run.state[0].copy()
     R = rotation.from_quaternion(moved[:4])
     moved[4:7] += R @ [0.5 * dt, 0.0, 0.0]

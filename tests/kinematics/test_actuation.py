@@ -97,7 +97,7 @@ def test_reverse_is_the_negative_of_forward_with_the_same_steering(name):
 
 
 @pytest.mark.parametrize("heading", [0.0, 90.0, 35.0])
-@pytest.mark.parametrize("name", ["husky", "recbot_rigid", "zoe", "lru1"])
+@pytest.mark.parametrize("name", ["husky", "recbot_rigid", "zoe"])
 def test_a_slope_changes_nothing_as_seen_from_the_body(name, heading):
     _vehicle, _, level = solve(name, forward=0.5, turn=0.1)
     _, _, tilted = solve(name, gr.terrain.slope(15.0, heading_deg=heading), forward=0.5, turn=0.1)
@@ -113,9 +113,11 @@ def test_what_actuation_asks_for_prediction_delivers(name):
     for joint, angle in result.steering.items():
         state[7 + vehicle.joint_index(joint)] = angle
     moving = gr.Kinematics(vehicle).velocity(state, result.command, FLAT)
-    # RecBot stands pitched by 1e-4 rad on its springs: turning about its own z axis then slips by 1e-8 m/s.
-    if np.abs(result.contact_velocity).max() < 1e-6:
-        np.testing.assert_allclose(moving.value[[2, 3, 4]], [0.1, 0.4, 0.0], atol=1e-7)
+    # RecBot stands pitched by 0.02 rad on its springs: steering then leans its front wheels, which leave the ground by
+    # some µm, and come back within 0.1 s.
+    if np.abs(result.contact_velocity).max() < 2e-4:
+        atol = 1e-6 if name == "recbot" else 1e-7
+        np.testing.assert_allclose(moving.value[[2, 3, 4]], [0.1, 0.4, 0.0], atol=atol)
     else:  # skid-steer and half-steered vehicles turn less than asked, in the asked direction
         assert name in ("husky", "warthog", "landtamer", "crusher", "rocky7")
         assert 0.0 < moving.value[2] <= 0.1 + EXACT

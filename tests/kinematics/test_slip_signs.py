@@ -111,8 +111,10 @@ def test_both_ways_of_applying_it_agree_on_level_ground(name):
     """A planar slip of the body moves no wheel off level ground, so solving again adds just that slip."""
     p = [-0.4, -0.05, -0.6, -0.05, 0.03, -0.1]
     a, b = (velocity(name, FLAT, (2.0, 2.5), p, apply) for apply in ("body", "wheels"))
-    # RecBot (springs) and Rocky 7 (rounded lengths) stand pitched by 1e-4 rad: not quite in the plane of the ground.
-    np.testing.assert_allclose(a, b, atol=1e-5 if name in ("recbot", "rocky7") else 1e-9)
+    # RecBot and Crusher stand pitched by 0.02 and 0.003 rad on their springs, Rocky 7 by 1e-4 rad (rounded lengths):
+    # not quite in the plane of the ground.
+    tolerance = {"recbot": 1e-3, "crusher": 1e-3, "rocky7": 1e-5}
+    np.testing.assert_allclose(a, b, atol=tolerance.get(name, 1e-9))
     assert np.abs(a - velocity(name, FLAT, (2.0, 2.5))).max() > 1e-3
 
 

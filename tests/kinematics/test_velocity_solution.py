@@ -6,6 +6,7 @@ import pytest
 import grouser as gr
 from grouser.kinematics import Weights
 from grouser.vehicles import Frame, Vehicle
+from tests.oracles.spring_loads import coupling_weights, spring_sag
 
 ROUGH = gr.terrain.rough(0.08, 1.0, 3, size=24.0)
 
@@ -48,9 +49,12 @@ def constraint_system(model, q, velocity):
     A = np.vstack([c.jacobian.reshape(3 * nw, nv), coupling])
     wanted = np.zeros((nw, 3))
     wanted[:, 2] = -(c.height_error + model.penetration) / model.time_constant
-    joint_error = vehicle.arrays.coupling @ q[7:] - vehicle.arrays.coupling_value
+    sag = spring_sag(vehicle, q, c)
+    joint_error = vehicle.arrays.coupling @ q[7:] - vehicle.arrays.coupling_value - sag
     w = model.weights
-    weight = np.concatenate([np.tile([w.longitudinal, w.lateral, w.normal], nw), np.full(len(joint_error), w.coupling)])
+    weight = np.concatenate(
+        [np.tile([w.longitudinal, w.lateral, w.normal], nw), w.coupling * coupling_weights(vehicle)]
+    )
     return A, np.concatenate([wanted.ravel(), -joint_error / model.time_constant]), weight
 
 

@@ -127,7 +127,8 @@ def admissible(vehicle: Vehicle, J_GC: FloatArray, J_R: FloatArray) -> tuple[Flo
     columns = np.full(J_GC.shape[1], 1.0 / scale)
     columns[3:6] = 1.0
     Q2, rank = _left_null_space(rows[:, None] * J_GC * columns)
-    C_theta = np.concatenate((Q2.T @ (rows[:, None] * J_R), vehicle.arrays.coupling))
+    rigid = vehicle.arrays.coupling[[c.is_rigid for c in vehicle.couplings]]
+    C_theta = np.concatenate((Q2.T @ (rows[:, None] * J_R), rigid))
     per_joint = column_units(vehicle)[6:]
     Q_C2, _ = _left_null_space((C_theta * per_joint).T)
     # Back from lengths to angles; a basis of the same space, made orthonormal again.

@@ -11,11 +11,16 @@ from grouser.vehicles.mirror import signs
 # Rounding (1e-16 · 20 m) passes through a contact search good to 1e-10 rad at each of some hundred steps.
 EXACT = 1e-9
 
-ROUGH = {"zoe": gr.terrain.rough(0.12, 1.0, 5, size=24.0), "rocky7": gr.terrain.rough(0.03, 0.5, 6, size=24.0)}
+ROUGH = {
+    "zoe": gr.terrain.rough(0.12, 1.0, 5, size=24.0),
+    "rocky7": gr.terrain.rough(0.03, 0.5, 6, size=24.0),
+    "lru1": gr.terrain.rough(0.05, 1.0, 7, size=24.0),
+    "crusher": gr.terrain.rough(0.12, 2.0, 8, size=24.0),
+}
 SLIP = [-0.4, -0.05, -0.6, -0.05, 0.03, -0.1]
 MOVES = [{"x": 3.7, "y": -2.2, "z": 0.9}, {"yaw": 2.3}, {"x": -1.3, "y": 4.1, "z": -2.0, "yaw": -0.71}]
 
-both = pytest.mark.parametrize("name", ["zoe", "rocky7"])
+each = pytest.mark.parametrize("name", ROUGH)
 slips = pytest.mark.parametrize("slip", [None, "body", "wheels"])
 
 
@@ -55,7 +60,7 @@ def assert_same_states(a, b):
     np.testing.assert_allclose(R, S, atol=EXACT)
 
 
-@both
+@each
 @slips
 @pytest.mark.parametrize("move", MOVES, ids=["shifted", "turned", "both"])
 def test_a_moved_scene_gives_the_moved_path(name, slip, move):
@@ -70,7 +75,7 @@ def test_a_moved_scene_gives_the_moved_path(name, slip, move):
     np.testing.assert_allclose(there.velocity, here.velocity, atol=1e-7)  # body axes: nothing changes
 
 
-@both
+@each
 def test_settling_in_a_moved_scene_gives_the_moved_pose(name):
     vehicle, ground, move = gr.vehicle(name), ROUGH[name], MOVES[2]
     here = gr.settle(vehicle, ground, x=0.4, y=0.3, yaw=0.5)
@@ -87,7 +92,7 @@ def mirrored(state, sign):
     return out
 
 
-@both
+@each
 @slips
 @pytest.mark.parametrize("integrator", ["euler", "rk4"])
 def test_a_mirrored_scene_gives_the_mirrored_path(name, slip, integrator):
@@ -111,7 +116,7 @@ def test_a_mirrored_scene_gives_the_mirrored_path(name, slip, integrator):
     assert_same_states(there.state, mirrored(here.state, sign))
 
 
-@both
+@each
 def test_a_symmetric_vehicle_driving_straight_on_level_ground_stays_on_its_line(name):
     vehicle = gr.vehicle(name)
     run = gr.simulate(gr.Kinematics(vehicle), gr.terrain.plane(), gr.drive.arc(0.5), duration=4.0)

@@ -28,6 +28,7 @@ class Scratch(Struct):
     grounds = array("n_points3")  # heights of the ground there, slopes along x, slopes along y
     hub = array(4, 3)  # rows: a wheel's centre, unit vectors down, ahead and along the axle, world coordinates
     A = array("nr", "nv")  # wheel Jacobians and coupling rows, T (2.34)
+    sag = array("nc")  # deflection of each coupling under the weight; zero without springs [rad or m]
     rhs = array("nr")  # wanted constraint velocities, T (2.35), (2.36)
     row = array("nr")  # right side with the known velocities moved over, T (2.37)
     B = array("nv", "nr")  # weighted columns of A for the unknown velocities, one a row
@@ -53,7 +54,7 @@ def make_scratch(vehicle: VehicleArrays) -> Scratch:
     nf, nw, nc = len(vehicle.parent), len(vehicle.wheel), len(vehicle.coupling_value)
     nv, nr = 5 + nf, 3 * nw + nc
     s = Scratch.zeros(
-        nf=nf, nw=nw, nr=nr, nv=nv, nq=nv + 1, na=len(vehicle.actuated), widest=max(nr, nv), n_drive=2 + 2 * nv,
+        nf=nf, nw=nw, nc=nc, nr=nr, nv=nv, nq=nv + 1, na=len(vehicle.actuated), widest=max(nr, nv), n_drive=2 + 2 * nv,
         n_points=SAMPLES * nw, n_points2=2 * SAMPLES * nw, n_points3=3 * SAMPLES * nw,
     )  # fmt: skip
     s.R[0] = np.eye(3)

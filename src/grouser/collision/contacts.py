@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels.kinematics.probe import FOUND, probe
+from grouser._kernels.kinematics.suspension import Suspension
 from grouser._kernels.kinematics.velocity import NO_SLIP, KinematicModel
 from grouser._kernels.terrain.ground import SMOOTH, Ground
 from grouser.checks import FloatArray
@@ -122,6 +123,7 @@ def _plain_model(vehicle: Vehicle) -> KinematicModel:
         counts=np.array([len(everything), 0]),
         weight=np.ones(rows),
         gain=np.zeros(rows),
+        suspension=Suspension.zeros(n_free=0, nc=len(vehicle.couplings), springs=0, load=0.0),
         target=np.zeros(vehicle.n_wheels),
         slip_mode=NO_SLIP,
         slip_address=0,

@@ -61,10 +61,11 @@ def actuate(
     )
     joints = [vehicle.joint_index(s.joint) for s in vehicle.steering]
     known = [2, 3, 4, *(6 + j for j in joints)]
-    arrays = model.arrays(known=known).replace(slip_mode=NO_SLIP, slip_address=0, slip_par=0)
+    arrays = model.arrays(known=known, springs=True).replace(slip_mode=NO_SLIP, slip_address=0, slip_par=0)
     # While wheels still stand askew their slip must not tilt the body: it only follows the ground and the couplings,
     # whose rows are those that have a gain.
-    following = arrays.replace(weight=(arrays.gain > 0.0).astype(np.float64))
+    held = np.concatenate([np.ones(3 * vehicle.n_wheels), arrays.suspension.weight])
+    following = arrays.replace(weight=np.where(arrays.gain > 0.0, held, 0.0))
     downstream = [wheels_beyond(vehicle, s.joint) for s in vehicle.steering]
     spin = 5 + vehicle.arrays.wheel
     converged = False

@@ -18,6 +18,7 @@ from grouser._kernels.kinematics.velocity import NO_SLIP, SLIP_AT_WHEELS, SLIP_O
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.kinematics.suspension import make_suspension
 from grouser.model import Model
 from grouser.vehicles import Vehicle
 
@@ -42,7 +43,7 @@ class Weights:
     normal: float = 1.0
     """Weight of leaving or entering the ground, a ratio; > 0."""
     coupling: float = 1.0
-    """Weight of the joint couplings [m/rad for turning joints]; > 0."""
+    """Weight of the joint couplings [m/rad for turning joints]; > 0. That of a spring falls with its stiffness."""
 
     def __post_init__(self) -> None:
         for name in ("longitudinal", "lateral", "normal", "coupling"):
@@ -136,17 +137,27 @@ class Kinematics(Model):
             )
         return 1.0 / self.time_constant
 
-    def arrays(self, dt: float | None = None, known: Iterable[int] | None = None) -> KinematicModel:
+    def arrays(
+        self, dt: float | None = None, known: Iterable[int] | None = None, *, springs: bool | None = None
+    ) -> KinematicModel:
         """The model for the engine, for steps of dt [s]. `known`: given entries of the velocity, else the actuated.
 
-        Do not write into the arrays: they belong to this model.
+        springs: whether sprung joints yield; None: in steps. Without them, as along a log, nothing brings a joint back
+        whose rate is not measured, so it is taken to stand still. Do not write into the arrays: they belong to this
+        model.
         """
-        key = dt, None if known is None else tuple(known)
+        key = dt, None if known is None else tuple(known), dt is not None if springs is None else springs
         made: KinematicModel | None = self._kept.get(key)
         return self._keep(key, self._arrays(*key)) if made is None else made
 
-    def _arrays(self, dt: float | None, known: tuple[int, ...] | None) -> KinematicModel:
+    def _arrays(self, dt: float | None, known: tuple[int, ...] | None, springs: bool) -> KinematicModel:
         changes: dict[str, Any] = {"gain": self.gain(dt) * self._base.gain}
+        if not springs:
+            suspension, first = self._base.suspension, 3 * self.vehicle.n_wheels
+            changes["suspension"] = suspension.replace(springs=0)
+            changes["weight"] = weight = self._base.weight.copy()
+            weight[first:] = self.weights.coupling
+            changes["gain"][first:][suspension.give > 0.0] = 0.0
         if known is not None:
             changes |= _choice(np.array(sorted(set(known)), dtype=np.int64), 6 + self.vehicle.n_joints)
         made: KinematicModel = self._base.replace(**changes)
@@ -158,11 +169,12 @@ class Kinematics(Model):
         vehicle = self.vehicle
         nv, nw, nc = 6 + vehicle.n_joints, vehicle.n_wheels, len(vehicle.couplings)
         given = 6 + vehicle.arrays.actuated
-        w = self.weights
+        w, suspension = self.weights, make_suspension(vehicle, self.gravity)
         return KinematicModel(
             **_choice(given, nv),
-            weight=np.concatenate([np.tile([w.longitudinal, w.lateral, w.normal], nw), np.full(nc, w.coupling)]),
+            weight=np.concatenate([np.tile([w.longitudinal, w.lateral, w.normal], nw), w.coupling * suspension.weight]),
             gain=np.concatenate([np.tile([0.0, 0.0, 1.0], nw), np.ones(nc)]),
+            suspension=suspension,
             target=np.full(nw, -self.penetration),
             slip_mode=_slip_mode(self.slip),
             slip_address=0 if self.slip is None else self.slip.bound.address,
@@ -196,7 +208,7 @@ class Kinematics(Model):
     ) -> Velocity:
         """Prediction: the velocity at a state under commanded rates of the actuated joints, shape (na,)."""
         v = np.zeros(6 + self.vehicle.n_joints)
-        arrays = self.arrays()
+        arrays = self.arrays(springs=True)
         v[6 + self.vehicle.arrays.actuated] = checks.array(command, "command", (len(self.vehicle.actuated),))
         return self._solve(arrays, state, ground, angles, v)
 
@@ -221,7 +233,7 @@ class Kinematics(Model):
         if gyro is not None:
             v[:3] = checks.array(gyro, "gyro", (3,))
             known += [0, 1, 2]
-        return self._solve(self.arrays(known=known), state, ground, angles, v)
+        return self._solve(self.arrays(known=known, springs=True), state, ground, angles, v)
 
     def _solve(
         self,

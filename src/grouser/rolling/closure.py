@@ -7,17 +7,18 @@ A rolling state is q = [quaternion w x y z, position x y z, joints] and, for eac
     p_wheel + R_wheel w(u, v) − c(x, y) = 0      the two contact points coincide, three rows [m],
     ∂c/∂x · n_wheel = ∂c/∂y · n_wheel = 0        the two normals are opposite, two rows,
 
-and the joint couplings add a row each. These are the same conditions: R's ψ follows from the pose.
+and rigid couplings add a row each; sprung joints are free. These are the same conditions: R's ψ follows from the pose.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.kinematics import frame_jacobian, frame_poses
+from grouser.once import once_each
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -120,17 +121,24 @@ def contacts_at(vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: F
     return Contacts(centre, tyre.point, point, e_u, e_v, normal, tyre.around, on_ground(ground, x, y))
 
 
+@once_each
+def rigid_couplings(vehicle: Vehicle) -> Any:
+    """Indices of the couplings without a spring, shape (nk,)."""
+    return np.flatnonzero([one.is_rigid for one in vehicle.couplings])
+
+
 def closure(vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray) -> FloatArray:
-    """C(q) of one state, shape (5 nw + nc,): five rows for each wheel, then the couplings."""
+    """C(q) of one state, shape (5 nw + nk,): five rows for each wheel, then the nk rigid couplings."""
     at = contacts_at(vehicle, ground, state, contact)
     gap = at.point_wheel - at.ground.point
     lean = [np.sum(c * at.normal_wheel, axis=-1) for c in (at.ground.c_x, at.ground.c_y)]
-    a = vehicle.arrays
-    return np.concatenate((np.column_stack((gap, *lean)).ravel(), a.coupling @ state[7:] - a.coupling_value))
+    a, rigid = vehicle.arrays, rigid_couplings(vehicle)
+    coupled = a.coupling[rigid] @ state[7:] - a.coupling_value[rigid]
+    return np.concatenate((np.column_stack((gap, *lean)).ravel(), coupled))
 
 
 def closure_jacobian(vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray) -> FloatArray:
-    """∂C/∂q of (16.13) of one state, shape (5 nw + nc, nv + 4 nw).
+    """∂C/∂q of (16.13) of one state, shape (5 nw + nk, nv + 4 nw).
 
     Its columns are the joint-space velocity (ω, v of the body in body axes, joint rates), nv = 6 + nj, and then the
     rates of (u, v, x, y) of each wheel.
@@ -138,8 +146,9 @@ def closure_jacobian(vehicle: Vehicle, ground: Terrain, state: FloatArray, conta
     at = contacts_at(vehicle, ground, state, contact)
     a = vehicle.arrays
     nw, nv = vehicle.n_wheels, 6 + vehicle.n_joints
+    coupling = a.coupling[rigid_couplings(vehicle)]
     moving, turning = wheel_jacobians(vehicle, state, at.point_on_wheel)
-    J = np.zeros((5 * nw + len(a.coupling), nv + 4 * nw))
+    J = np.zeros((5 * nw + len(coupling), nv + 4 * nw))
     for w in range(nw):
         k = nv + 4 * w
         gap = J[5 * w : 5 * w + 3]
@@ -155,7 +164,7 @@ def closure_jacobian(vehicle: Vehicle, ground: Terrain, state: FloatArray, conta
             lean[k] = np.cos(contact[w, 1]) * (c @ at.e_u[w])
             lean[k + 1] = c @ at.e_v[w]
             lean[k + 2 : k + 4] = at.ground.hessian[w, i] * at.normal_wheel[w, 2]
-    J[5 * nw :, 6:nv] = a.coupling
+    J[5 * nw :, 6:nv] = coupling
     return J
 
 

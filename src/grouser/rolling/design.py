@@ -130,22 +130,10 @@ def judge(
     desired[0, vehicle.arrays.wheel - 1] = v / vehicle.arrays.radius
     weights = model.joint_weights
     weights[vehicle.arrays.wheel - 1] *= SPIN_WEIGHT
-    run = launch(
-        model,
-        desired,
-        dt=step,
-        steps=steps,
-        every=checks.count(every, "every", most=steps),
-        start=model.start(x, y, yaw),
-        guide=Guide(
-            path=_arc(x, y, yaw, v, kappa, half_steps),
-            steering=_steering(vehicle),
-            weights=weights,
-            rate_weight=RATE_WEIGHT,
-            gain=PATH_GAIN,
-            length=PATH_LENGTH,
-        ),
-    )
+    path = _arc(x, y, yaw, v, kappa, half_steps)
+    guide = Guide(path, _steering(vehicle), weights, rate_weight=RATE_WEIGHT, gain=PATH_GAIN, length=PATH_LENGTH)
+    every = checks.count(every, "every", most=steps)
+    run = launch(model, desired, dt=step, steps=steps, every=every, start=model.start(x, y, yaw), guide=guide)
     if len(run.time) < 2:
         raise SimulationError(f"vehicle '{vehicle.name}' cannot be led along the path: {run.status.meaning}")
     assert run.rolling is not None
@@ -195,10 +183,8 @@ def _steering(vehicle: Vehicle) -> FloatArray:
     at_rest = np.concatenate(((1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), vehicle.rest))
     p = frame_poses(vehicle, at_rest)[1]
     x, y = vehicle.drive_point
-    rows = []
-    for one in vehicle.steering:
-        axis = p[vehicle.frame_index(one.joint)]
-        rows.append((vehicle.joint_index(one.joint), axis[0] - x, axis[1] - y, one.gain))
+    axes = ((one, *p[vehicle.frame_index(one.joint), :2]) for one in vehicle.steering)
+    rows = [(vehicle.joint_index(one.joint), a_x - x, a_y - y, one.gain) for one, a_x, a_y in axes]
     return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
 

@@ -14,7 +14,8 @@ from grouser import checks
 from grouser.checks import FloatArray
 from grouser.collision.frames import normalise
 from grouser.errors import SimulationError
-from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at, wheel_jacobians
+from grouser.rolling import closure as chains
+from grouser.rolling.closure import Contacts, contacts_at, rigid_couplings, wheel_jacobians
 from grouser.rolling.start import Start, find_start
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
@@ -31,7 +32,7 @@ class Mobility:
     """The freedoms of one state."""
 
     degrees_of_freedom: int
-    """Independent joint rates with all wheels rolling: the columns of Q_C2 (16.8)."""
+    """Independent joint rates with all wheels rolling: the columns of Q_C2 (16.8). Sprung joints are free."""
     loose: int
     """Motions of the platform that roll with all joints at rest: above 0 the joint rates do not fix the platform's."""
     admissible: FloatArray
@@ -55,7 +56,7 @@ class Mobility:
 def mobility_of(vehicle: Vehicle, state: FloatArray, at: Contacts) -> Mobility:
     """Freedoms and admissible joint rates of a state.
 
-    The rank is decided on one matrix: the three rolling rows of every wheel [m/s] and the couplings, as columns the
+    The rank is decided on one matrix: the three rolling rows of every wheel [m/s] and the rigid couplings; columns: the
     platform's twist and the joint rates, angles multiplied by the size of the vehicle so that all are lengths. Its
     singular values, divided by the largest, count above RANK_TOLERANCE; `gap` says how clear that is. Its null space
     holds every motion that rolls; the joint rates of those motions are the columns of Q_C2 (16.8).
@@ -100,8 +101,8 @@ def column_units(vehicle: Vehicle) -> FloatArray:
 
 
 def _coupling(vehicle: Vehicle) -> FloatArray:
-    """Coupling rows, the largest coefficient of each made 1."""
-    rows: FloatArray = vehicle.arrays.coupling
+    """Rows of the rigid couplings, the largest coefficient of each made 1."""
+    rows: FloatArray = vehicle.arrays.coupling[rigid_couplings(vehicle)]
     return rows / np.max(np.abs(rows), axis=1, keepdims=True) if len(rows) else rows
 
 
@@ -119,7 +120,12 @@ def _length(vehicle: Vehicle) -> float:
 
 @dataclass(frozen=True, eq=False)
 class RollingModel:
-    """Pure rolling of a vehicle's torus wheels on a ground; any tree of frames, any couplings."""
+    """Pure rolling of a vehicle's torus wheels on a ground; any tree of frames, any couplings.
+
+    Rigid couplings hold. Sprung joints are free. What rolling leaves open, of all joints, the desired rates decide: the
+    admissible rates nearest to them are taken. Passive and sprung joints have a desired rate of zero unless one is
+    given, so they move as little as they can; with `returning` springs bring them back.
+    """
 
     vehicle: Vehicle
     """Every wheel of it must have a tyre radius."""
@@ -127,6 +133,9 @@ class RollingModel:
     """Twice differentiable: plane, spline, bicubic grid or formula."""
     sigma: float = 5.0
     """σ of (16.14) [1/s], > 0: how fast a violated closure is brought back."""
+    returning: float = 0.0
+    """Rate ρ [1/s], ≥ 0, at which sprung joints wish to return to where the springs carry the weight: the desired rate
+    is less by ρ (c − c₀), with c₀ as in `settle`. 0 is R's, which knows no forces."""
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """How much each joint's desired rate counts, > 0, where it is not 1 (R weighs all equally)."""
     realign: bool | None = None
@@ -137,6 +146,9 @@ class RollingModel:
         checks.instance(self.vehicle, Vehicle, "vehicle", "use grouser.vehicle('pvc') or another")
         checks.instance(self.ground, Terrain, "ground", "use grouser.terrain.spline(...) or another")
         object.__setattr__(self, "sigma", checks.positive(self.sigma, "sigma"))
+        object.__setattr__(self, "returning", checks.number(self.returning, "returning"))
+        if self.returning < 0.0:
+            raise SimulationError(f"returning: {self.returning:g} 1/s is negative, it must be zero or more")
         for frame in self.vehicle.frames:
             if frame.is_wheel and frame.tyre_radius is None:
                 raise SimulationError(
@@ -151,7 +163,9 @@ class RollingModel:
 
     def describe(self) -> str:
         """The model and its settings but vehicle and ground, as text for people."""
-        return f"rolling(sigma={self.sigma!r}, weights={dict(self.weights)!r}, realign={self.realigns!r})"
+        settings = {"sigma": self.sigma, "returning": self.returning, "weights": dict(self.weights)}
+        settings |= {"realign": self.realigns}
+        return f"rolling({', '.join(f'{name}={value!r}' for name, value in settings.items())})"
 
     def replace(self, **changes: Any) -> RollingModel:
         """A copy with some fields changed, checked like a new one."""
@@ -178,12 +192,12 @@ class RollingModel:
         return contacts_at(self.vehicle, self.ground, *self.checked(state, contact))
 
     def closure(self, state: ArrayLike, contact: ArrayLike) -> FloatArray:
-        """C(q) of (16.12) in the form of `grouser.rolling.closure`, shape (5 nw + nc,)."""
-        return closure(self.vehicle, self.ground, *self.checked(state, contact))
+        """C(q) of (16.12) in the form of `grouser.rolling.closure`, shape (5 nw + nk,), nk rigid couplings."""
+        return chains.closure(self.vehicle, self.ground, *self.checked(state, contact))
 
     def closure_jacobian(self, state: ArrayLike, contact: ArrayLike) -> FloatArray:
-        """J of (16.13), shape (5 nw + nc, 6 + nj + 4 nw)."""
-        return closure_jacobian(self.vehicle, self.ground, *self.checked(state, contact))
+        """J of (16.13), shape (5 nw + nk, 6 + nj + 4 nw)."""
+        return chains.closure_jacobian(self.vehicle, self.ground, *self.checked(state, contact))
 
     def mobility(self, state: ArrayLike, contact: ArrayLike) -> Mobility:
         """Degrees of freedom, and J_in of (16.10)."""

@@ -16,7 +16,8 @@ from grouser._kernels.simulation.rollout import CONTACT_COLUMNS
 from grouser.checks import FloatArray
 from grouser.collision.frames import SCRATCH
 from grouser.errors import SimulationError
-from grouser.rolling.closure import contacts_at
+from grouser.kinematics.suspension import suspension_of
+from grouser.rolling.closure import contacts_at, rigid_couplings
 from grouser.rolling.model import RANK_TOLERANCE, RollingModel, column_units, constraint_values
 from grouser.rolling.start import Start
 from grouser.simulation.run import ContactRecord, RollingRecord, Run
@@ -87,63 +88,36 @@ def roll(
     if start is None or not isinstance(start, Start):
         x, y, yaw = checks.array((0.0, 0.0, 0.0) if start is None else start, "start", (3,))
         start = model.start(float(x), float(y), float(yaw))
-    return launch(
-        model,
-        _desired(model, rates, step, steps),
-        dt=step,
-        steps=steps,
-        every=checks.count(every, "every", most=steps),
-        start=start,
-    )
+    every = checks.count(every, "every", most=steps)
+    return launch(model, _desired(model, rates, step, steps), dt=step, steps=steps, every=every, start=start)
 
 
 def launch(
-    model: RollingModel,
-    desired: FloatArray,
-    *,
-    dt: float,
-    steps: int,
-    every: int,
-    start: Start,
+    model: RollingModel, desired: FloatArray, *, dt: float, steps: int, every: int, start: Start,
     guide: Guide | None = None,
-) -> Run:
+) -> Run:  # fmt: skip
     """Run the kernel with desired joint rates at every half step (2 steps + 1, nj), or one row if they are constant."""
     _check_step(model, desired, dt)
     vehicle = model.vehicle
     begin, contact = model.checked(start.state, start.contact)
-    nj, nw, nc = vehicle.n_joints, vehicle.n_wheels, len(vehicle.couplings)
+    rigid = rigid_couplings(vehicle)
+    nj, nw = vehicle.n_joints, vehicle.n_wheels
     nv, rows = 6 + nj, steps // every + 2
     led = guide or Guide(np.zeros((0, 5)), np.zeros((0, 4)), model.joint_weights, 0.0, 0.0, 1.0)
-    hard, soft = 3 * nw + nc + 2 + len(led.steering), nj + 2 * nw
+    hard, soft = 3 * nw + len(rigid) + 2 + len(led.steering), nj + 2 * nw
     law, scratch = model.ground.curvature, SCRATCH.take(vehicle.arrays)
-    sizes = {"nw": nw, "nv": nv, "nr": nv + 4 * nw, "nx": nv + 1 + 4 * nw}
+    sizes = {"nw": nw, "nv": nv, "nr": nv + 4 * nw, "nx": nv + 1 + 4 * nw, "nj": nj}
     job = RollingJob(
-        vehicle=vehicle.arrays,
-        s=scratch,
+        vehicle=vehicle.arrays, s=scratch, suspension=suspension_of(vehicle), rigid=rigid,
         work=RollingWork.zeros(**sizes, hard=hard, soft=soft, widest=max(hard, soft, nv)),
-        address=law.address,
-        par=law.par_address,
-        sigma=model.sigma,
-        tolerance=RANK_TOLERANCE,
-        realign=model.realigns,
-        dt=dt,
-        steps=steps,
-        every=every,
-        weights=led.weights,
-        units=column_units(vehicle),
-        desired=desired,
-        path=led.path,
-        steering=led.steering,
-        rate_weight=led.rate_weight,
-        path_gain=led.gain,
-        path_length=led.length,
-        state=np.concatenate((begin, contact.ravel())),
-        states=np.zeros((rows, sizes["nx"])),
-        velocities=np.zeros((rows, sizes["nr"])),
-        contacts=np.zeros((rows, nw, CONTACT_COLUMNS)),
-        closure=np.zeros(rows),
-        rank=np.zeros(rows, dtype=np.int64),
-    )
+        address=law.address, par=law.par_address, sigma=model.sigma, tolerance=RANK_TOLERANCE, realign=model.realigns,
+        returning=model.returning if len(vehicle.couplings) > len(rigid) else 0.0,
+        dt=dt, steps=steps, every=every, weights=led.weights, units=column_units(vehicle), desired=desired,
+        path=led.path, steering=led.steering, rate_weight=led.rate_weight, path_gain=led.gain, path_length=led.length,
+        state=np.concatenate((begin, contact.ravel())), states=np.zeros((rows, sizes["nx"])),
+        velocities=np.zeros((rows, sizes["nr"])), contacts=np.zeros((rows, nw, CONTACT_COLUMNS)),
+        closure=np.zeros(rows), rank=np.zeros(rows, dtype=np.int64),
+    )  # fmt: skip
     status, done, recorded = roll_vehicle(job)
     SCRATCH.give(vehicle.arrays, scratch)
     time = dt * np.minimum(every * np.arange(recorded, dtype=np.float64), steps)
@@ -155,27 +129,19 @@ def launch(
     if guide is not None and recorded:
         values = constraint_values(vehicle, state, contacts_at(vehicle, model.ground, state, coordinates))
         rank = np.sum(values > RANK_TOLERANCE, axis=-1)
-    return Run(
-        vehicle=vehicle,
-        time=time,
-        state=state,
-        velocity=velocity,
-        command=wanted[:, vehicle.arrays.actuated],
-        contact=ContactRecord.from_columns(job.contacts[:recorded]),
-        status=OF_CODE[status],
-        steps=int(done),
-        dt=dt,
-        rolling=RollingRecord(
-            coordinates=coordinates,
-            rates=job.velocities[:recorded, nv:].reshape(-1, nw, 4),
-            desired=wanted,
-            closure_error=job.closure[:recorded],
-            degrees_of_freedom=nv - rank - model.mobility(begin, contact).loose,
-            sigma=model.sigma,
-        ),
-        model=model.describe(),
-        ground=model.ground,
+    rolling = RollingRecord(
+        coordinates=coordinates,
+        rates=job.velocities[:recorded, nv:].reshape(-1, nw, 4),
+        desired=wanted,
+        closure_error=job.closure[:recorded],
+        degrees_of_freedom=nv - rank - model.mobility(begin, contact).loose,
+        sigma=model.sigma,
     )
+    return Run(
+        vehicle=vehicle, time=time, state=state, velocity=velocity, command=wanted[:, vehicle.arrays.actuated],
+        contact=ContactRecord.from_columns(job.contacts[:recorded]), status=OF_CODE[status], steps=int(done), dt=dt,
+        rolling=rolling, model=model.describe(), ground=model.ground,
+    )  # fmt: skip
 
 
 def _check_step(model: RollingModel, desired: FloatArray, dt: float) -> None:

@@ -14,7 +14,7 @@ from grouser.checks import FloatArray
 from grouser.errors import SimulationError, TerrainError
 from grouser.kinematics import frame_poses
 from grouser.rolling.closure import Contacts, closure, closure_jacobian, contacts_at
-from grouser.simulation.settle import check_place
+from grouser.simulation.settle import check_place, settle
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -59,8 +59,9 @@ def find_start(
     """Stand a vehicle on the ground at (x, y) [m], heading `yaw` [rad], with some joints given [rad or m].
 
     Gauss–Newton on C(q) = 0 over height, roll, pitch and the contacts. Joints keep the values given, or those of
-    `vehicle.rest`; only where no such pose exists do the passive ones move, as little as they can. (`grouser.settle`
-    finds the pose of smallest height errors, where some wheels may not touch.)
+    `vehicle.rest`; only where no such pose exists do the passive ones move, as little as they can: from there,
+    or if there are springs, from where `grouser.settle` finds that they carry the weight. (`settle` itself finds the
+    pose of smallest height errors, where some wheels may not touch.)
     """
     check_place(vehicle, ground)
     where = _Place(checks.number(x, "x"), checks.number(y, "y"), checks.number(yaw, "yaw"))
@@ -68,14 +69,19 @@ def find_start(
     given: Mapping[str, float] = checks.instance(joints or {}, Mapping, "joints", "use {joint: rad or m}")
     for name, value in given.items():
         rest[vehicle.joint_index(name)] = checks.number(value, f"joints, joint '{name}'")
-    state, contact = _guess(vehicle, ground, where, rest)
+    level = rotation.to_quaternion(rotation.from_rpy(0.0, 0.0, where.yaw))
+    state, contact = _guess(vehicle, ground, np.concatenate((level, (*where[:2], 0.0), rest)))
     moves = np.ones(6 + vehicle.n_joints + contact.size, dtype=bool)  # the body, all joints, the contacts
     moves[6 : 6 + vehicle.n_joints] = False
     found = _newton(vehicle, ground, state, contact, moves, where)
     if not found.closure < CLOSED:
-        passive = [not (f.is_wheel or f.actuated or f.name in given) for f in vehicle.frames[1:]]
-        if any(passive):
+        passive = np.array([not (f.is_wheel or f.actuated or f.name in given) for f in vehicle.frames[1:]])
+        if passive.any():
             moves[6 : 6 + vehicle.n_joints] = passive
+            if not all(one.is_rigid for one in vehicle.couplings):
+                state = settle(vehicle, ground, **where._asdict(), joints=rest).state
+                state[7:] = np.where(passive, state[7:], rest)
+                state, contact = _guess(vehicle, ground, state)
             found = _newton(vehicle, ground, state, contact, moves, where)
     if not found.closure < CLOSED:
         raise _no_contact(vehicle, ground, found, where)
@@ -111,14 +117,13 @@ def least_curvature(vehicle: Vehicle, contact: FloatArray, at: Contacts) -> Floa
     return values
 
 
-def _guess(vehicle: Vehicle, ground: Terrain, where: _Place, joints: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A level vehicle with its wheels near the ground, contacts straight below their centres."""
+def _guess(vehicle: Vehicle, ground: Terrain, state: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A state with its wheels near the ground, contacts straight below their centres."""
     a = vehicle.arrays
-    state = np.concatenate((rotation.to_quaternion(rotation.from_rpy(0.0, 0.0, where.yaw)), (*where[:2], 0.0), joints))
     centre = frame_poses(vehicle, state)[1][a.wheel]
     heights = ground.second_derivatives(centre[:, :2])[:, 0]
-    state[6] = float(np.mean(heights - centre[:, 2] + a.radius))
-    lowest = np.pi - joints[a.wheel - 1]
+    state[6] += float(np.mean(heights - centre[:, 2] + a.radius))
+    lowest = np.pi - state[6 + a.wheel]
     return state, np.column_stack((lowest, np.zeros(len(lowest)), centre[:, :2]))
 
 

@@ -91,15 +91,9 @@ def roll_wheel(
     rows = 1 + count(round(positive(duration, "duration") / dt), "duration over dt", most=10**7)
     time = np.arange(rows, dtype=np.float64) * dt
     job = kernels.RollingWheel.zeros(
-        rows=rows,
-        halves=2 * rows - 1,
-        address=law.address,
-        par=law.par_address,
-        rim=wheel.rim_radius,
-        tyre=wheel.tyre_radius,
-        dt=dt,
-        given=AXES.index(axes),
-    )
+        rows=rows, halves=2 * rows - 1, address=law.address, par=law.par_address,
+        rim=wheel.rim_radius, tyre=wheel.tyre_radius, dt=dt, given=AXES.index(axes),
+    )  # fmt: skip
     job.twist[:, :3] = _samples(omega, "omega", 0.5 * dt, 2 * rows - 1)
     job.twist[:, 3:] = _samples(sliding, "sliding", 0.5 * dt, 2 * rows - 1)
     job.states[0, :4] = rotation.to_quaternion(_orientation(wheel, ground, eta))
@@ -142,17 +136,11 @@ def sharp_sentence(x: float, y: float) -> str:
     )
 
 
-def _at(velocity: Velocity, name: str, t: float) -> FloatArray:
-    if callable(velocity):
-        return array(velocity(t), f"{name}({t:g})", (3,))
-    return array(velocity, name, (3,))
-
-
 def _samples(velocity: Velocity, name: str, dt: float, count: int) -> FloatArray:
     """At `count` times, dt [s] apart, (count, 3)."""
     if callable(velocity):
-        return np.array([_at(velocity, name, dt * k) for k in range(count)])
-    return np.tile(_at(velocity, name, 0.0), (count, 1))
+        return np.array([array(velocity(dt * k), f"{name}({dt * k:g})", (3,)) for k in range(count)])
+    return np.tile(array(velocity, name, (3,)), (count, 1))
 
 
 def _reason(status: int, contact: FloatArray) -> str:

@@ -16,6 +16,7 @@ from grouser._kernels.terrain.ground import sample_ground
 from grouser.checks import FloatArray
 from grouser.collision.frames import checked_state, with_scratch
 from grouser.errors import SimulationError
+from grouser.kinematics.suspension import suspension_of
 from grouser.once import once_each
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
@@ -37,7 +38,7 @@ class Settled:
     iterations: int
     """Newton iterations taken."""
     converged: bool
-    """Whether they came to rest."""
+    """Whether they came to rest; not where the springs are too weak to hold the vehicle up."""
 
 
 def settle(
@@ -52,9 +53,10 @@ def settle(
 ) -> Settled:
     """Put a vehicle on the ground at x, y [m] and yaw [rad].
 
-    Height, roll, pitch and the passive joints are found so that the wheels touch and the couplings hold; actuated
-    joints, wheels and steering stay as in `joints` (default: at rest). A vehicle whose wheels cannot all touch is
-    placed with the smallest squared height errors, and the wheels left in the air are named.
+    Height, roll, pitch and the passive joints are found so that the wheels touch, the couplings hold and the springs
+    carry the weight; actuated joints, wheels and steering stay as in `joints` (default: at rest). A vehicle whose
+    wheels cannot all touch is placed with the smallest squared height errors, and the wheels left in the air are named.
+    Springs yield to the ground as long as they push a wheel up with less than its share of the weight.
     """
     check_place(vehicle, ground)
     q = np.zeros(7 + vehicle.n_joints)
@@ -83,7 +85,7 @@ def _settled(vehicle: Vehicle, ground: Terrain, q: FloatArray, penetration: floa
     """Settle a state in place."""
     target, height_error = np.full(vehicle.n_wheels, -penetration), np.zeros(vehicle.n_wheels)
     iterations, converged, inside = with_scratch(
-        kernel, vehicle.arrays, ground.kernel, target, free_joints(vehicle), 1e-13, q, height_error
+        kernel, vehicle.arrays, ground.kernel, target, suspension_of(vehicle), 1e-13, q, height_error
     )
     if not inside:
         raise _cannot_place(vehicle, q, "the ground ends under one of its wheels")
@@ -120,20 +122,6 @@ def _lowest(vehicle: Vehicle) -> float:
     """Height of the lowest point of the wheels above the body frame, with the joints at rest [m]."""
     wheels = (frame for frame in vehicle.frames if frame.is_wheel)
     return min(float(p[2]) - (w.radius or 0.0) for p, w in zip(vehicle.wheel_positions, wheels, strict=True))
-
-
-@once_each
-def free_joints(vehicle: Vehicle) -> Any:
-    """Indices of the joints that settling may move: passive, not a wheel, not steered."""
-    steered = {s.joint for s in vehicle.steering}
-    return np.array(
-        [
-            i
-            for i, frame in enumerate(vehicle.frames[1:])
-            if not frame.actuated and not frame.is_wheel and frame.name not in steered
-        ],
-        dtype=np.int64,
-    )
 
 
 def start_state(vehicle: Vehicle, ground: Terrain, start: ArrayLike | None, penetration: float) -> FloatArray:

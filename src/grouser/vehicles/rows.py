@@ -175,9 +175,9 @@ def _as_matrix(value: Any, where: str) -> NDArray[np.float64]:
 class Coupling:
     """The constraint c = Σ coefficient·θ − value = 0 over named joints.
 
-    Rigid without `stiffness` (a rocker differential). With it, dynamics replaces the constraint by the
-    generalised force −stiffness·c − damping·ċ along the row of coefficients; kinematics keeps the
-    constraint either way.
+    Rigid without `stiffness` (a rocker differential). With it, it is a spring: the generalised force
+    −stiffness·c − damping·ċ along the row of coefficients in dynamics; in kinematics and settling the joint follows
+    the ground and rests where the springs carry the weight (`_kernels/kinematics/suspension.py`).
     """
 
     name: str
@@ -215,7 +215,7 @@ class Coupling:
 
     @property
     def is_rigid(self) -> bool:
-        """Whether the constraint holds exactly in dynamics too."""
+        """Whether it is a constraint, not a spring."""
         return self.stiffness is None
 
 

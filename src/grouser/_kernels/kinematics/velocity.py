@@ -1,7 +1,8 @@
 """Constrained velocity, T (2.33)–(2.38): the stabilised least-squares solution, and the slip added to it, T §2.3."""
 
 from grouser._compile.jit import inlined, kernel
-from grouser._compile.struct import Struct, array, indices, integer, number
+from grouser._compile.struct import Struct, array, indices, integer, number, struct
+from grouser._kernels.kinematics.suspension import Suspension, spring_sag
 from grouser._kernels.law import call_law
 from grouser._kernels.least_squares import least_squares
 from grouser._kernels.rotation import add, cross, put, vector
@@ -19,6 +20,7 @@ class KinematicModel(Struct):
     unknown = indices("nv")  # the others
     weight = array("nr")  # weight of each constraint row in the least squares
     gain = array("nr")  # Baumgarte gain σ of each row [1/s]; zero for slip rows
+    suspension = struct(Suspension)
     target = array("nw")  # height error the contacts settle to [m]
     slip_mode = integer()  # NO_SLIP, SLIP_ON_BODY or SLIP_AT_WHEELS
     slip_address = integer()
@@ -29,14 +31,19 @@ class KinematicModel(Struct):
 
 @inlined
 def wanted_velocities(vehicle, model, q, s):
-    """Right side of (2.34): no slip, and height and joint errors that decay, T (2.35), (2.36)."""
+    """Right side of (2.34): no slip, and height and joint errors that decay, T (2.35), (2.36).
+
+    Sprung joints return to where they carry the weight, see `suspension.py`.
+    """
     nw = vehicle.wheel.size
+    if model.suspension.springs > 0:
+        spring_sag(vehicle, model.suspension, s, s.sag)
     for w in range(nw):
         s.rhs[3 * w] = 0.0
         s.rhs[3 * w + 1] = 0.0
         s.rhs[3 * w + 2] = -model.gain[3 * w + 2] * (s.height_error[w] - model.target[w])
     for c in range(vehicle.coupling_value.size):
-        error = -vehicle.coupling_value[c]
+        error = -vehicle.coupling_value[c] - s.sag[c]
         for j in range(vehicle.parent.size - 1):
             error += vehicle.coupling[c, j] * q[7 + j]
         s.rhs[3 * nw + c] = -model.gain[3 * nw + c] * error

@@ -12,6 +12,7 @@ import math
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, array, indices, integer, number, struct
 from grouser._kernels.kinematics.jacobian import point_jacobian
+from grouser._kernels.kinematics.suspension import Suspension
 from grouser._kernels.law import call_law
 from grouser._kernels.null_space import invert
 from grouser._kernels.rolling.contact import contact_axes, contact_matrix
@@ -42,6 +43,7 @@ class RollingWork(Struct):
     K = array(4, 4)
     jacobian = array(3, "nv")
     axis = array(3)
+    pull = array("nj")  # rates with which springs return joints to rest
     hard = array("hard", "nv")  # rows that hold exactly, and their right side
     hard_side = array("hard")
     Q = array("nv", "nv")  # its last columns span what they leave
@@ -67,9 +69,12 @@ class RollingJob(Struct):
     vehicle = struct(VehicleArrays)
     s = struct(Scratch)
     work = struct(RollingWork)
+    suspension = struct(Suspension)
+    rigid = indices("nk")  # couplings without a spring
     address = integer()  # of the ground law with second derivatives
     par = integer()
     sigma = number()  # [1/s]
+    returning = number()  # rate at which sprung joints return to rest [1/s]; 0: they do not
     tolerance = number()  # of the rank
     realign = integer()  # whether steps end by moving the contacts to where the wheels stand
     dt = number()  # [s]
@@ -94,8 +99,7 @@ class RollingJob(Struct):
 @kernel
 def turning_row(vehicle, s, wheel_frame, axis, out):
     """Angular velocity of a wheel along an axis (body axes) per joint-space velocity."""
-    for i in range(3):
-        out[i] = axis[i]
+    put(axis, out, 0)
     f = wheel_frame
     while f > 0:
         a = vehicle.joint[f]
@@ -110,8 +114,6 @@ def meet_wheel(job, q, contact, w):
     vehicle, s, work = job.vehicle, job.s, job.work
     f = vehicle.wheel[w]
     h = work.height
-    x = contact[2]
-    y = contact[3]
     call_law(job.address, job.par, contact[2:4], h, h)
     if not abs(h[0]) < 1e300:
         return OFF_TERRAIN
@@ -131,10 +133,7 @@ def meet_wheel(job, q, contact, w):
     around = rim + tube * cv
     R = s.R[f]
     for i in range(3):
-        for j in range(3):
-            work.R_world_wheel[i, j] = 0.0
-            for k in range(3):
-                work.R_world_wheel[i, j] += s.R_world_body[i, k] * R[k, j]
+        put(times_transposed(R, s.R_world_body[i]), work.R_world_wheel[i], 0)
     contact_axes(work.R_world_wheel, u, v, work.world_axes)
     status = contact_matrix(work.world_axes, v, rim, tube, h, work.L)
     if status != OK:
@@ -144,7 +143,7 @@ def meet_wheel(job, q, contact, w):
     gap = work.gap[w]
     contact_axes(R, u, v, tyre)
     p = s.p_world_body
-    put(times_transposed(s.R_world_body, (x - p[0], y - p[1], h[0] - p[2])), gap, 0)
+    put(times_transposed(s.R_world_body, (contact[2] - p[0], contact[3] - p[1], h[0] - p[2])), gap, 0)
     for i in range(3):
         # From the centre to the middle of the tyre, and from there along the normal.
         point[i] = s.p[f, i] + rim * (R[i, 0] * su + R[i, 2] * cu) + tube * tyre[2, i]
@@ -191,7 +190,7 @@ def meet_wheel(job, q, contact, w):
 
 @kernel
 def meet_ground(job, q):
-    """`meet_wheel` for every wheel of an extended state; returns a status and ‖C‖², couplings included."""
+    """`meet_wheel` for every wheel of an extended state; returns a status and ‖C‖², rigid couplings included."""
     vehicle, work = job.vehicle, job.work
     total = 0.0
     contacts = q[job.s.v.size + 1 :]
@@ -202,7 +201,7 @@ def meet_ground(job, q):
         lean_x = work.violation[w, 2]
         lean_y = work.violation[w, 3]
         total += dot(work.gap[w], work.gap[w]) + lean_x * lean_x + lean_y * lean_y
-    for c in range(vehicle.coupling_value.size):
+    for c in job.rigid:
         miss = coupling_error(vehicle, c, q)
         total += miss * miss
     return OK, total
@@ -248,8 +247,7 @@ def contact_rates(job):
         work.velocity[j] = v[j]
     for w in range(job.vehicle.wheel.size):
         first = nv + 4 * w
-        for i in range(4):
-            work.velocity[first + i] = 0.0
+        work.velocity[first : first + 4] = 0.0
         for k in range(4):
             value = -job.sigma * work.violation[w, k]
             for j in range(nv):

@@ -12,6 +12,7 @@ from grouser._compile.jit import entry, inlined, kernel
 from grouser._compile.struct import Struct, array, integer, number
 from grouser._kernels.group import correct_slope, move
 from grouser._kernels.law import call_law
+from grouser._kernels.rotation import cross, dot, put, times, times_transposed, vector
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, TOO_SHARP
 
@@ -51,52 +52,41 @@ def contact_matrix(axes, v, rim, tyre, ground, L):
     gy = ground[2]
     if not (abs(ground[0]) + abs(gx) + abs(gy) <= 1e300):
         return OFF_TERRAIN
-    E = 1.0 + gx * gx
-    root = math.sqrt(E)
-    W = math.sqrt(E + gy * gy)
-    e1x = 1.0 / root
-    e1z = gx / root
-    e2x = -gx * gy / (W * root)
-    e2y = root / W
-    e2z = gy / (W * root)
-    a1 = e1x * axes[0, 0] + e1z * axes[0, 2]
-    a2 = e2x * axes[0, 0] + e2y * axes[0, 1] + e2z * axes[0, 2]
-    b1 = e1x * axes[1, 0] + e1z * axes[1, 2]
-    b2 = e2x * axes[1, 0] + e2y * axes[1, 1] + e2z * axes[1, 2]
-    cv = math.cos(v)
-    reach = rim + tyre * cv
-    k_u = cv / reach
+    root = math.sqrt(1.0 + gx * gx)
+    W = math.sqrt(1.0 + gx * gx + gy * gy)
+    e1 = (1.0 / root, 0.0, gx / root)
+    e2 = (-gx * gy / (W * root), root / W, gy / (W * root))
+    a1 = dot(e1, axes[0])
+    a2 = dot(e2, axes[0])
+    b1 = dot(e1, axes[1])
+    b2 = dot(e2, axes[1])
+    reach = rim + tyre * math.cos(v)
+    k_u = math.cos(v) / reach
     k_v = 1.0 / tyre
     w11 = k_u * a1 * a1 + k_v * b1 * b1
     w12 = k_u * a1 * a2 + k_v * b1 * b2
     w22 = k_u * a2 * a2 + k_v * b2 * b2
-    s11 = w11 - ground[3] * e1x * e1x / W
-    s12 = w12 - e1x * (ground[3] * e2x + ground[4] * e2y) / W
-    s22 = w22 - (ground[3] * e2x * e2x + 2.0 * ground[4] * e2x * e2y + ground[5] * e2y * e2y) / W
+    s11 = w11 - ground[3] * e1[0] * e1[0] / W
+    s12 = w12 - e1[0] * (ground[3] * e2[0] + ground[4] * e2[1]) / W
+    s22 = w22 - (ground[3] * e2[0] * e2[0] + 2.0 * ground[4] * e2[0] * e2[1] + ground[5] * e2[1] * e2[1]) / W
     trace = s11 + s22
     det = s11 * s22 - s12 * s12
     if not (trace > 0.0 and det > FLATTEST * trace * trace):
         return TOO_SHARP
     for k in range(6):
         # Along e₁ and e₂: the right-hand side, with e₁ · (ω × n) = e₂ · ω, and the sliding velocity.
-        slide1 = 0.0
-        slide2 = 0.0
-        p1 = e1x if k % 3 == 0 else (0.0 if k % 3 == 1 else e1z)
-        p2 = e2x if k % 3 == 0 else (e2y if k % 3 == 1 else e2z)
-        if k < 3:
-            r1 = p2
-            r2 = -p1
-        else:
-            slide1 = p1
-            slide2 = p2
-            r1 = w11 * p1 + w12 * p2
-            r2 = w12 * p1 + w22 * p2
+        p1 = e1[k % 3]
+        p2 = e2[k % 3]
+        slides = k >= 3
+        r1 = w11 * p1 + w12 * p2 if slides else p2
+        r2 = w12 * p1 + w22 * p2 if slides else -p1
         xi1 = (s22 * r1 - s12 * r2) / det
         xi2 = (s11 * r2 - s12 * r1) / det
-        L[2, k] = xi1 * e1x + xi2 * e2x
-        L[3, k] = xi2 * e2y
-        xi1 -= slide1
-        xi2 -= slide2
+        L[2, k] = xi1 * e1[0] + xi2 * e2[0]
+        L[3, k] = xi2 * e2[1]
+        if slides:
+            xi1 -= p1
+            xi2 -= p2
         L[0, k] = (xi1 * a1 + xi2 * a2) / reach
         L[1, k] = (xi1 * b1 + xi2 * b2) / tyre
     return OK
@@ -114,14 +104,9 @@ def align_contact(R, rim, tyre, ground, axes, L, contact):
     status = contact_matrix(axes, contact[1], rim, tyre, ground, L)
     if status == OK:
         W = math.sqrt(1.0 + ground[1] * ground[1] + ground[2] * ground[2])
-        nx = -ground[1] / W
-        ny = -ground[2] / W
-        nz = 1.0 / W
-        tx = axes[2, 1] * nz - axes[2, 2] * ny
-        ty = axes[2, 2] * nx - axes[2, 0] * nz
-        tz = axes[2, 0] * ny - axes[2, 1] * nx
+        turn = cross(axes[2], (-ground[1] / W, -ground[2] / W, 1.0 / W))
         for i in range(4):
-            contact[i] += L[i, 0] * tx + L[i, 1] * ty + L[i, 2] * tz
+            contact[i] += dot(L[i], turn)
     return status
 
 
@@ -129,12 +114,12 @@ def align_contact(R, rim, tyre, ground, axes, L, contact):
 def world_twist(R, axes, given, twist, out):
     """ω and sliding velocity in world axes; given says in which axes `twist` (6,) has them."""
     for half in range(0, 6, 3):
-        for i in range(3):
-            out[half + i] = twist[half + i]
-            if given == WHEEL:
-                out[half + i] = R[i, 0] * twist[half] + R[i, 1] * twist[half + 1] + R[i, 2] * twist[half + 2]
-            elif given == CONTACT:
-                out[half + i] = axes[0, i] * twist[half] + axes[1, i] * twist[half + 1] + axes[2, i] * twist[half + 2]
+        part = vector(twist, half)
+        if given == WHEEL:
+            part = times(R, part)
+        elif given == CONTACT:
+            part = times_transposed(axes, part)
+        put(part, out, half)
 
 
 class RollingWheel(Struct):
@@ -178,14 +163,9 @@ def wheel_velocity(wheel, state, half):
     if status != OK:
         return status
     world_twist(wheel.R, wheel.axes, wheel.given, wheel.twist[half], wheel.world)
-    for i in range(3):
-        wheel.velocity[i] = 0.0
-        for k in range(3):
-            wheel.velocity[i] += wheel.R[k, i] * wheel.world[k]
+    put(times_transposed(wheel.R, wheel.world), wheel.velocity, 0)
     for i in range(4):
-        wheel.velocity[6 + i] = 0.0
-        for c in range(6):
-            wheel.velocity[6 + i] += wheel.L[i, c] * wheel.world[c]
+        wheel.velocity[6 + i] = dot(wheel.L[i], wheel.world) + dot(wheel.L[i, 3:], wheel.world[3:])
     return OK
 
 

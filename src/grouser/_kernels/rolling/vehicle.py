@@ -6,15 +6,10 @@ from grouser._compile.jit import entry, kernel
 from grouser._kernels.contact.geometry import set_contact
 from grouser._kernels.group import correct_slope, move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
+from grouser._kernels.kinematics.suspension import spring_sag
 from grouser._kernels.least_squares import least_squares
 from grouser._kernels.null_space import factorise_rows, smallest_solution
-from grouser._kernels.rolling.closure import (
-    align_contacts,
-    contact_rates,
-    coupling_error,
-    meet_ground,
-    tangent_axes,
-)
+from grouser._kernels.rolling.closure import align_contacts, contact_rates, coupling_error, meet_ground, tangent_axes
 from grouser._kernels.rotation import dot, times
 from grouser._kernels.scratch import clear_scratch
 from grouser._kernels.simulation.rollout import copy_row, record_contacts
@@ -32,7 +27,6 @@ def follow_rows(job, q, place, m):
     place: the row of the path where it should be. Without steering joints, the turn rate is the row. Returns their end.
     """
     H, rhs = job.work.hard, job.work.hard_side
-    n = job.s.v.size
     R = job.s.R_world_body
     heading = math.atan2(R[1, 0], R[0, 0])
     c = math.cos(place[2])
@@ -44,37 +38,30 @@ def follow_rows(job, q, place, m):
     span = job.path_length
     curvature = place[4] - left / (span * span) - 2.0 * turned / span
     speed = place[3] + job.path_gain * ahead
-    for j in range(n):
-        H[m, j] = 0.0
+    H[m] = 0.0
     for j in range(3):
         H[m, 3 + j] = math.cos(heading) * R[0, j] + math.sin(heading) * R[1, j]
     rhs[m] = speed
     m += 1
     for k in range(max(job.steering.shape[0], 1)):
-        for j in range(n):
-            H[m, j] = 0.0
+        H[m] = 0.0
         if job.steering.shape[0] == 0:
             for j in range(3):
                 H[m, j] = R[2, j] * job.units[j]
             rhs[m] = speed * curvature
         else:
-            joint = int(job.steering[k, 0])
-            x = job.steering[k, 1]
-            y = job.steering[k, 2]
-            gain = job.steering[k, 3]
-            wanted = math.atan2(x * curvature, 1.0 - y * curvature)
+            one = job.steering[k]
+            joint = int(one[0])
+            wanted = math.atan2(one[1] * curvature, 1.0 - one[2] * curvature)
             H[m, 6 + joint] = job.units[6 + joint]
-            rhs[m] = gain * (wanted - q[7 + joint])
+            rhs[m] = one[3] * (wanted - q[7 + joint])
         m += 1
     return m
 
 
 @kernel
 def hard_rows(job, q, half):
-    """The gap along the normal, the couplings, and rolling; with a path in place of rolling, the rows that follow it.
-
-    Returns how many rows there are.
-    """
+    """The gap along the normal, rigid couplings, and rolling, or the rows that follow a path; returns how many."""
     vehicle, work, units = job.vehicle, job.work, job.units
     H, rhs = work.hard, work.hard_side
     n = job.s.v.size
@@ -90,12 +77,11 @@ def hard_rows(job, q, half):
                 H[m, j] = work.row[w, k, j] * units[j]
             rhs[m] = 0.0
             m += 1
-    for c in range(vehicle.coupling_value.size):
+    for c in job.rigid:
         size = 0.0
         for j in range(n - 6):
             size = max(size, abs(vehicle.coupling[c, j]))
-        for j in range(6):
-            H[m, j] = 0.0
+        H[m] = 0.0
         for j in range(n - 6):
             H[m, 6 + j] = vehicle.coupling[c, j] / size * units[6 + j]
         rhs[m] = -job.sigma * coupling_error(vehicle, c, q) / size
@@ -118,7 +104,7 @@ def soft_rows(job, half, rank):
     joint_weight = job.rate_weight if follows else 1.0
     for j in range(n - 6):
         g = joint_weight * job.weights[j] * units[6 + j]
-        b[j] = joint_weight * job.weights[j] * desired[j] - g * x[6 + j]
+        b[j] = joint_weight * job.weights[j] * (desired[j] + work.pull[j]) - g * x[6 + j]
         for i in range(free):
             B[i, j] = g * Q[6 + j, rank + i]
     soft = n - 6
@@ -140,14 +126,51 @@ def soft_rows(job, half, rank):
 
 
 @kernel
+def pose_contacts(job):
+    """The contacts just met as kinematics has them, with their Jacobians, into s."""
+    vehicle, s, work = job.vehicle, job.s, job.work
+    R = s.R_world_body
+    for w in range(vehicle.wheel.size):
+        rim = s.rims[w]
+        rim[1:] = 0.0
+        for i in range(3):
+            # The rim shrinks to the contact point, so that its angle does not matter.
+            rim[0, i] = s.p_world_body[i] + dot(R[i], work.point[w])
+        n = work.ground[w, 2]
+        set_contact(vehicle, s, w, 0.0, 0.0, times(R, n))
+        s.height_error[w] = dot(n, work.gap[w])
+    wheel_jacobians(vehicle, s)
+
+
+@kernel
+def pull_springs(job, q):
+    """Joint rates with which every spring returns to where it carries the weight, C θ̇ = −ρ (c − c₀), into work.pull."""
+    vehicle, pull = job.vehicle, job.work.pull
+    pose_contacts(job)
+    spring_sag(vehicle, job.suspension, job.s, job.s.sag)
+    pull[:] = 0.0
+    for c in range(vehicle.coupling_value.size):
+        if job.suspension.give[c] > 0.0:
+            row = vehicle.coupling[c]
+            squared = 0.0
+            for j in range(pull.size):
+                squared += row[j] * row[j]
+            rate = -job.returning * (coupling_error(vehicle, c, q) - job.s.sag[c]) / squared
+            for j in range(pull.size):
+                pull[j] += row[j] * rate
+
+
+@kernel
 def rolling_velocity(job, q, half):
     """Joint-space velocity into s.v; returns the rank of the hard rows.
 
-    Among what the hard rows leave, the joint rates nearest to the desired ones (16.10); with a path the least slip,
-    with the joint rates weighed by a little.
+    Among what the hard rows leave, the joint rates nearest to the desired ones (16.10) with the pull of springs; with a
+    path the least slip, with the joint rates weighed by a little.
     """
     work, v = job.work, job.s.v
     n = v.size
+    if job.returning > 0.0:
+        pull_springs(job, q)
     m = hard_rows(job, q, half)
     rank = factorise_rows(work.hard, work.hard_side, m, n, job.tolerance, work.Q)
     smallest_solution(work.hard, work.hard_side, m, rank, work.Q, work.N, work.inner, work.particular)
@@ -185,18 +208,7 @@ def record(job, q, rank, norm, row):
     copy_row(work.velocity, job.velocities, row)
     job.closure[row] = norm
     job.rank[row] = rank
-    R = s.R_world_body
-    for w in range(vehicle.wheel.size):
-        rim = s.rims[w]
-        for i in range(3):
-            # The rim shrinks to the contact point, so that its angle does not matter.
-            rim[0, i] = s.p_world_body[i] + dot(R[i], work.point[w])
-            rim[1, i] = 0.0
-            rim[2, i] = 0.0
-        n = work.ground[w, 2]
-        set_contact(vehicle, s, w, 0.0, 0.0, times(R, n))
-        s.height_error[w] = dot(n, work.gap[w])
-    wheel_jacobians(vehicle, s)
+    pose_contacts(job)
     record_contacts(vehicle, s, job.contacts[row])
 
 
