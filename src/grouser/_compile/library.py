@@ -40,9 +40,12 @@ def _remembered(self, context, args, kws):
     if kws or not all(isinstance(one, _PLAIN) for one in args):
         return _resolve(self, context, args, kws)
     key = self, context, args, _stack[-1]
-    found = _known.get(key)
-    if found is None:
-        found = _known[key] = _resolve(self, context, args, kws)
+    if key not in _known:
+        found = _resolve(self, context, args, kws)
+        _known[key] = found, self._impl_keys.get(found.args) if found else None
+    found, implementation = _known[key]
+    if implementation is not None:  # Numba keeps that of the flags it resolved last, whose code may not be linked here
+        self._impl_keys[found.args] = implementation
     return found
 
 
