@@ -12,7 +12,7 @@ from grouser._compile.jit import inlined, kernel
 from grouser._kernels.dynamics.grip import HOLD_SPEED, axle_rows, hold_contacts
 from grouser._kernels.dynamics.inertia import add_momentum_rate
 from grouser._kernels.law import call_law
-from grouser._kernels.rotation import dot
+from grouser._kernels.rotation import add, column, cross, dot, vector
 
 # Strong Wolfe conditions of the line search, T Appendix D.
 _DECREASE = 1e-4
@@ -45,8 +45,8 @@ def contact_forces(vehicle, model, dt, s, d):
         if d.hold[k] > 0.0:
             grow_x = stretch(model.grip_memory + 2 * k, d.hold[k], dt, 0, d)
             grow_y = stretch(model.grip_memory + 2 * k + 1, d.hold[k], dt, 1, d)
-        law = model.contact[k, s.soil[k]]
-        call_law(law[0], law[1], d.law_in, d.law_out, d.law_jac)
+        soil = s.soil[k]
+        call_law(model.contact[k, soil, 0], model.contact[k, soil, 1], d.law_in, d.law_out, d.law_jac)
         for r in range(3):
             d.f[k, r] = d.law_out[r]
             d.K[k, r, 0] = grow_x * d.law_jac[5 * r]
@@ -190,7 +190,7 @@ def carry_momentum(v, dt, d):
 
 @inlined
 def carried(d, twist, momentum, out):
-    """out[:6] ← change of V̄ ×_f h̄ as V̄ and h̄ change by half of a twist and of a momentum."""
+    """out[:6] ← change of κ V̄ ×_f h̄ as V̄ and h̄ change by half of a twist and of a momentum."""
     for i in range(6):
         out[i] = 0.0
     add_momentum_rate(d.mean, momentum, out)
@@ -255,16 +255,34 @@ def force_balance(vehicle, model, q, v, dt, s, d):
 
 
 @inlined
+def add_crossed(H, row, at, h):
+    """H[row : row + 3, at : at + 3] += ½ [e × h], a column for each unit vector e."""
+    x, y, z = 0.5 * h[0], 0.5 * h[1], 0.5 * h[2]
+    H[row, at + 1] += z
+    H[row, at + 2] -= y
+    H[row + 1, at] -= z
+    H[row + 1, at + 2] += x
+    H[row + 2, at] += y
+    H[row + 2, at + 1] -= x
+
+
+@inlined
 def add_carried_columns(model, d):
-    """H += ∂(V̄ ×_f h̄)/∂u: column by column of the free velocities."""
+    """H += ∂(κ V̄ ×_f h̄)/∂u, where that of κ is left out. The body's six velocities come first."""
+    w = vector(d.mean, 0)
+    v = vector(d.mean, 3)
     for j in range(model.free.size):
-        column = model.free[j]
-        for i in range(6):
-            d.V[0, i] = 1.0 if i == column else 0.0
-            d.a[0, i] = d.M[i, column]
-        carried(d, d.V[0], d.a[0], d.force[0])
-        for i in range(6):
-            d.H[i, j] += d.force[0, i]
+        k = model.free[j]
+        moved = (d.M[3, k], d.M[4, k], d.M[5, k])
+        turn = add(cross(w, column(d.M, k)), 1.0, cross(v, moved))
+        push = cross(w, moved)
+        for i in range(3):
+            d.H[i, j] += 0.5 * turn[i]
+            d.H[3 + i, j] += 0.5 * push[i]
+    linear = vector(d.mean_momentum, 3)
+    add_crossed(d.H, 0, 0, d.mean_momentum)
+    add_crossed(d.H, 0, 3, linear)
+    add_crossed(d.H, 3, 0, linear)
 
 
 @kernel
