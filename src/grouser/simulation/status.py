@@ -16,6 +16,7 @@ class Status(StrEnum):
     DIVERGED = "diverged"
     UNSOLVED = "unsolved"
     TOO_SHARP = "too_sharp"
+    GAINED_ENERGY = "gained_energy"
 
     @property
     def meaning(self) -> str:
@@ -30,6 +31,7 @@ OF_CODE = {
     kernels.DIVERGED: Status.DIVERGED,
     kernels.UNSOLVED: Status.UNSOLVED,
     kernels.TOO_SHARP: Status.TOO_SHARP,
+    kernels.GAINED_ENERGY: Status.GAINED_ENERGY,
 }
 """Status of each number the engine returns."""
 
@@ -43,4 +45,6 @@ _MEANING = {
     Status.DIVERGED: "a state, velocity or command became non-finite, or grew without bound",
     Status.UNSOLVED: "the forces of a step could not be balanced, even in parts",
     Status.TOO_SHARP: "the ground bends more sharply than a tyre, which cannot touch it at one point",
+    Status.GAINED_ENERGY: "the vehicle had more energy than motors and gravity gave it: the step is too long for this "
+    "ground, or the ground too steep for a height field",
 }

@@ -34,6 +34,7 @@ class DynamicModel(Struct):
     lead = number()  # where in a step contacts, M and c are taken: 0 its beginning, 0.5 its middle
     single = integer()  # one Newton step a step, taken whole: the non-iterative method of T §2.4.4
     single_limit = number()  # [N], residual of such a step above which it is solved in full
+    energy_check = integer()  # whether a rollout that gains energy ends
     fixed_inertia = integer()
     single_body = integer()
     tip_cosine = number()
@@ -88,6 +89,15 @@ class DynamicScratch(Struct):
     in_run = array(1)  # whether the step is one of a run (`solve_step`)
     mean = array(6)  # mean twist of the body over the step
     mean_momentum = array(6)  # momentum of the vehicle at the mean velocity, body coordinates
+    depth = array("nk")  # Δz that the motion of the step leads to [m]
+    closing = array("nk")  # velocity along the normal there [m/s]
+    face = array("nk", 5)  # 1 if a wheel is held by the face it ran into, its normal and offset (`contact/face.py`)
+    face_before = array("nk", 5)
+    centre = array("nk", 3)  # of each wheel at the beginning of a step, world [m]
+    begun = array(1)  # whether a step was taken, so that the next can be compared with it
+    pushed = array("nv")  # external forces along the joint-space velocity
+    account = array(4)  # energy: lowest and largest kinetic one so far, work done, stored in springs (`energy.py`) [J]
+    account_before = array(4)
     q_before = array("nq")
     v_before = array("nv")
     memory_before = array("nm")

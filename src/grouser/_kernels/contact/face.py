@@ -1,0 +1,153 @@
+"""The face a wheel ran into, where a height field has none: walls, and edges of steep ground.
+
+A rim point behind a wall is as far below its top as the wall is high, and T (2.8) would push the wheel up there. Where
+a wheel is deeper than its motion explains, the ground it entered is a plane through where its rim crosses the surface,
+and it is pushed out of that plane, the way it came, until it is out or the height field says less.
+"""
+
+import math
+
+from grouser._compile.jit import inlined, kernel
+from grouser._kernels.contact.geometry import set_contact
+from grouser._kernels.contact.search import look_up, rim_point
+from grouser._kernels.rotation import add, column, cross, dot, put, scale, times
+
+DEEP = 0.25
+"""Penetration up to which nothing is asked, as a share of the radius."""
+JUMP = 0.25
+"""Penetration that the wheel's motion does not explain, as a share of the radius."""
+_STEPS = 64
+_BISECTIONS = 16
+_ASIDE = 0.25
+"""Distance along the axle of the circle that gives the face its second direction, as a share of the radius."""
+
+
+@inlined
+def is_unexplained(vehicle, w, dz, foreseen):
+    """Whether a wheel is deep in the ground, and deeper than it was foreseen to be [m]."""
+    R = vehicle.radius[w]
+    return dz < -DEEP * R and dz < foreseen - JUMP * R
+
+
+@kernel
+def crossing(ground, s, rim, start, step):
+    """Rim angle, from a start in the ground in the direction of a step, where the rim leaves it; NaN if it does not."""
+    inside = start
+    outside = start
+    for _ in range(_STEPS):
+        outside += step
+        if not look_up(ground, s, rim, math.cos(outside), math.sin(outside)) < 0.0:
+            for _ in range(_BISECTIONS):
+                middle = 0.5 * (inside + outside)
+                if look_up(ground, s, rim, math.cos(middle), math.sin(middle)) < 0.0:
+                    inside = middle
+                else:
+                    outside = middle
+            return outside
+        inside = outside
+    return math.nan
+
+
+@inlined
+def chord(ground, s, rim, start):
+    """Rim angles between which a circle is in the ground, around a start that is; NaN where it is wholly in it."""
+    step = 2.0 * math.pi / _STEPS
+    return crossing(ground, s, rim, start, -step), crossing(ground, s, rim, start, step)
+
+
+@kernel
+def find_face(vehicle, ground, w, s, face):
+    """The plane that wheel w entered by: (1, unit normal, offset along it), world coordinates, into `face`.
+
+    It passes through the two points where the rim crosses the surface, and those of a circle beside it. A wheel that is
+    wholly in the ground is pushed back against its velocity.
+    """
+    rim = s.rims[w]
+    R = s.rolling_radius[w]
+    start = math.atan2(s.search[w].sine, s.search[w].cosine)
+    low, high = chord(ground, s, rim, start)
+    face[0] = 1.0
+    if math.isnan(low) or math.isnan(high) or high - low >= 2.0 * math.pi:
+        frame = vehicle.wheel[w]
+        v = times(s.R_world_body, add((s.v[3], s.v[4], s.v[5]), 1.0, cross(s.v, s.p[frame])))
+        speed = math.sqrt(dot(v, v))
+        normal = (0.0, 0.0, 1.0)
+        if speed > 1e-6:
+            normal = scale(-1.0 / speed, v)
+        put(normal, face, 1)
+        face[4] = dot(normal, deepest(rim, normal)) + JUMP * R
+        return
+    middle = 0.5 * (low + high)
+    inward = scale(-1.0 / R, add(rim_point(rim, math.cos(middle), math.sin(middle)), -1.0, rim[0]))
+    a = rim_point(rim, math.cos(low), math.sin(low))
+    b = rim_point(rim, math.cos(high), math.sin(high))
+    along = add(b, -1.0, a)
+    normal = inward
+    axle = times(s.R_world_body, column(s.R[vehicle.wheel[w]], 1))
+    for side in (1.0, -1.0):
+        put(add(rim[0], side * _ASIDE * R, axle), rim[0], 0)
+        within = look_up(ground, s, rim, math.cos(middle), math.sin(middle)) < 0.0
+        low, high = chord(ground, s, rim, middle)
+        c = add(
+            scale(0.5, rim_point(rim, math.cos(low), math.sin(low))),
+            0.5,
+            rim_point(rim, math.cos(high), math.sin(high)),
+        )
+        put(add(rim[0], -side * _ASIDE * R, axle), rim[0], 0)
+        found = cross(along, add(c, -0.5, add(a, 1.0, b)))
+        size = math.sqrt(dot(found, found))
+        if within and size > 1e-9 * R * R:
+            found = scale(math.copysign(1.0 / size, dot(found, inward)), found)
+            # one that leans far from the rim is that of an edge beside it
+            if dot(found, inward) > 0.5:
+                normal = found
+                break
+    put(normal, face, 1)
+    face[4] = 0.5 * (dot(normal, a) + dot(normal, b))
+
+
+@inlined
+def facing(rim, normal):
+    """cos and sin of the rim angle that is lowest along a normal."""
+    down = -dot(normal, rim[1])
+    ahead = -dot(normal, rim[2])
+    size = math.sqrt(down * down + ahead * ahead)
+    if size < 1e-12:
+        return 1.0, 0.0
+    return down / size, ahead / size
+
+
+@inlined
+def deepest(rim, normal):
+    """The rim point that is lowest along a normal."""
+    cosine, sine = facing(rim, normal)
+    return rim_point(rim, cosine, sine)
+
+
+@inlined
+def keep_face(vehicle, w, s, face):
+    """Contact of wheel w on its face; False, and none is kept, if it is out or the height field says less."""
+    normal = (face[1], face[2], face[3])
+    cosine, sine = facing(s.rims[w], normal)
+    dz = dot(normal, rim_point(s.rims[w], cosine, sine)) - face[4]
+    if dz >= 0.0 or s.height_error[w] >= dz:
+        face[0] = 0.0
+        return False
+    s.height_error[w] = dz
+    set_contact(vehicle, s, w, cosine, sine, normal)
+    return True
+
+
+@kernel
+def keep_faces(vehicle, ground, lead, s, d):
+    """Contacts of wheels that are deeper than foreseen, on the faces they ran into.
+
+    lead: time since the step for which Δz was foreseen ended [s].
+    """
+    for w in range(vehicle.wheel.size):
+        face = d.face[w]
+        if face[0] != 0.0 and keep_face(vehicle, w, s, face):
+            continue
+        if d.begun[0] != 0.0 and is_unexplained(vehicle, w, s.height_error[w], d.depth[w] + lead * d.closing[w]):
+            find_face(vehicle, ground, w, s, face)
+            keep_face(vehicle, w, s, face)
