@@ -10,12 +10,18 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.geometry import set_contact
 from grouser._kernels.contact.search import look_up, rim_point
-from grouser._kernels.rotation import add, column, cross, dot, put, scale, times
+from grouser._kernels.rotation import add, column, cross, dot, put, scale, times, vector
 
+HELD, NORMAL, OFFSET, FORESEEN, LACK = 0, 1, 4, 5, 6
+"""Columns of a face: 1 if a wheel is held by it; its unit normal and its offset along that [m], world; Δz that the
+wheel's motion explains at the end of the last step, and the part of Δz that no motion explained by then [m]."""
+COLUMNS = 7
 DEEP = 0.25
 """Penetration up to which nothing is asked, as a share of the radius."""
 JUMP = 0.25
 """Penetration that the wheel's motion does not explain, as a share of the radius."""
+TOUCH = 1e-6
+"""Penetration with which a face is first touched, as a share of the radius."""
 _STEPS = 64
 _BISECTIONS = 16
 _ASIDE = 0.25
@@ -57,7 +63,7 @@ def chord(ground, s, rim, start):
 
 @kernel
 def find_face(vehicle, ground, w, s, face):
-    """The plane that wheel w entered by: (1, unit normal, offset along it), world coordinates, into `face`.
+    """The plane that wheel w entered by into `face`.
 
     It passes through the two points where the rim crosses the surface, and those of a circle beside it. A wheel that is
     wholly in the ground is pushed back against its velocity.
@@ -66,7 +72,7 @@ def find_face(vehicle, ground, w, s, face):
     R = s.rolling_radius[w]
     start = math.atan2(s.search[w].sine, s.search[w].cosine)
     low, high = chord(ground, s, rim, start)
-    face[0] = 1.0
+    face[HELD] = 1.0
     if math.isnan(low) or math.isnan(high) or high - low >= 2.0 * math.pi:
         frame = vehicle.wheel[w]
         v = times(s.R_world_body, add((s.v[3], s.v[4], s.v[5]), 1.0, cross(s.v, s.p[frame])))
@@ -74,8 +80,8 @@ def find_face(vehicle, ground, w, s, face):
         normal = (0.0, 0.0, 1.0)
         if speed > 1e-6:
             normal = scale(-1.0 / speed, v)
-        put(normal, face, 1)
-        face[4] = dot(normal, deepest(rim, normal)) + JUMP * R
+        put(normal, face, NORMAL)
+        face[OFFSET] = dot(normal, deepest(rim, normal)) + R
         return
     middle = 0.5 * (low + high)
     inward = scale(-1.0 / R, add(rim_point(rim, math.cos(middle), math.sin(middle)), -1.0, rim[0]))
@@ -102,8 +108,8 @@ def find_face(vehicle, ground, w, s, face):
             if dot(found, inward) > 0.5:
                 normal = found
                 break
-    put(normal, face, 1)
-    face[4] = 0.5 * (dot(normal, a) + dot(normal, b))
+    put(normal, face, NORMAL)
+    face[OFFSET] = 0.5 * (dot(normal, a) + dot(normal, b))
 
 
 @inlined
@@ -127,15 +133,26 @@ def deepest(rim, normal):
 @inlined
 def keep_face(vehicle, w, s, face):
     """Contact of wheel w on its face; False, and none is kept, if it is out or the height field says less."""
-    normal = (face[1], face[2], face[3])
+    normal = vector(face, NORMAL)
     cosine, sine = facing(s.rims[w], normal)
-    dz = dot(normal, rim_point(s.rims[w], cosine, sine)) - face[4]
+    dz = dot(normal, rim_point(s.rims[w], cosine, sine)) - face[OFFSET]
     if dz >= 0.0 or s.height_error[w] >= dz:
-        face[0] = 0.0
+        face[HELD] = 0.0
         return False
     s.height_error[w] = dz
     set_contact(vehicle, s, w, cosine, sine, normal)
     return True
+
+
+@inlined
+def bound_face(w, foreseen, s, face):
+    """Move a face that was just found so that the wheel is no deeper behind it than its motion explains.
+
+    What it is deeper would be energy that nobody gave.
+    """
+    normal = vector(face, NORMAL)
+    depth = dot(normal, deepest(s.rims[w], normal))
+    face[OFFSET] = min(face[OFFSET], depth - min(foreseen, -TOUCH * s.rolling_radius[w]))
 
 
 @kernel
@@ -146,8 +163,23 @@ def keep_faces(vehicle, ground, lead, s, d):
     """
     for w in range(vehicle.wheel.size):
         face = d.face[w]
-        if face[0] != 0.0 and keep_face(vehicle, w, s, face):
+        if face[HELD] != 0.0 and keep_face(vehicle, w, s, face):
             continue
-        if d.begun[0] != 0.0 and is_unexplained(vehicle, w, s.height_error[w], d.depth[w] + lead * d.closing[w]):
+        foreseen = face[FORESEEN] + lead * d.closing[w]
+        if d.begun[0] != 0.0 and is_unexplained(vehicle, w, s.height_error[w], foreseen):
             find_face(vehicle, ground, w, s, face)
+            bound_face(w, foreseen - face[LACK], s, face)
             keep_face(vehicle, w, s, face)
+
+
+@inlined
+def foresee(vehicle, dt, d):
+    """Where the motion of a step leads: Δz of each wheel, and how much of it no motion explains while it is deep."""
+    for w in range(vehicle.wheel.size):
+        face = d.face[w]
+        dz = d.depth[w] - dt * d.closing[w]
+        lack = 0.0
+        if d.begun[0] != 0.0 and dz < -DEEP * vehicle.radius[w]:
+            lack = max(0.0, face[FORESEEN] - dz)
+        face[LACK] = lack
+        face[FORESEEN] = d.depth[w] + lack

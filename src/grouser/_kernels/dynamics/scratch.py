@@ -2,6 +2,7 @@
 
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, array, block, indices, integer, number
+from grouser._kernels.contact.face import COLUMNS as FACE_COLUMNS
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
 
@@ -91,8 +92,8 @@ class DynamicScratch(Struct):
     mean_momentum = array(6)  # momentum of the vehicle at the mean velocity, body coordinates
     depth = array("nk")  # Δz that the motion of the step leads to [m]
     closing = array("nk")  # velocity along the normal there [m/s]
-    face = array("nk", 5)  # 1 if a wheel is held by the face it ran into, its normal and offset (`contact/face.py`)
-    face_before = array("nk", 5)
+    face = array("nk", FACE_COLUMNS)  # what each wheel ran into (`contact/face.py`)
+    face_before = array("nk", FACE_COLUMNS)
     centre = array("nk", 3)  # of each wheel at the beginning of a step, world [m]
     begun = array(1)  # whether a step was taken, so that the next can be compared with it
     pushed = array("nv")  # external forces along the joint-space velocity

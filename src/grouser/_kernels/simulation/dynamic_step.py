@@ -3,7 +3,7 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.contact.face import is_unexplained, keep_faces
+from grouser._kernels.contact.face import HELD, LACK, foresee, is_unexplained, keep_faces
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.integrate import integrate
@@ -63,9 +63,9 @@ def runs_into(job, n, dt):
     if not find_contacts(vehicle, job.ground, s):
         return False
     for w in range(vehicle.wheel.size):
-        if d.face[w, 0] != 0.0:
+        if d.face[w, HELD] != 0.0:
             continue
-        if is_unexplained(vehicle, w, s.height_error[w], d.depth[w]) or passes_through(job, w):
+        if is_unexplained(vehicle, w, s.height_error[w], d.depth[w] + d.face[w, LACK]) or passes_through(job, w):
             return True
     return False
 
@@ -128,6 +128,7 @@ def accelerate(job, n, dt, first, last):
 @inlined
 def finish(vehicle, model, q, dt, s, d):
     """q and s.v move on to the end of the step, T (2.85), (2.86); actuator and joint laws remember."""
+    foresee(vehicle, dt, d)
     add_work(vehicle, model, q, dt, s, d)
     integrate(q, s.v, d.u, dt, model.lead, q)
     for i in range(s.v.size):

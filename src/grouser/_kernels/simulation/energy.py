@@ -81,7 +81,7 @@ def add_work(vehicle, model, q, dt, s, d):
             power += d.pushed[i] * (s.v[i] + d.u[i])
     stored = 0.0
     for k in range(model.link.size):
-        stored -= d.f[k, 2] * min(s.height_error[k], d.depth[k], 0.0)
+        stored -= d.f[k, 2] * min(d.depth[k] - dt * d.closing[k], d.depth[k], 0.0)
     for c in range(vehicle.coupling_value.size):
         if model.coupling[c, 0] != 0:
             error = -vehicle.coupling_value[c]
