@@ -164,3 +164,14 @@ def gain(model: gr.Dynamics, run: Run) -> Gain:
     rise = float(np.max(given - np.minimum.accumulate(given + stored)))
     kinetic = np.array([v @ model.inertia_and_bias(q, v)[0] @ v for q, v in zip(run.state, run.velocity, strict=True)])
     return Gain(rise, SHARE * 0.5 * float(kinetic.max()) + HEIGHT * model.vehicle.mass * model.gravity)
+
+
+def sank(model: gr.Dynamics, run: Run) -> bool:
+    """Whether the body ended deeper than a wheel's diameter below all ground within a metre."""
+    if run.ground is None or len(run.time) == 0:
+        return False
+    x, y, z = run.position[-1]
+    around = np.linspace(-1.0, 1.0, 21)
+    found = run.ground.sample(*np.meshgrid(x + around, y + around))
+    lowest = float(found.height[found.inside].min(initial=math.inf))
+    return bool(z < lowest - 2.0 * float(model.vehicle.arrays.radius.max()))

@@ -8,8 +8,8 @@ and it is pushed out of that plane, the way it came, until it is out or the heig
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.contact.geometry import set_contact
-from grouser._kernels.contact.search import look_up, rim_point
+from grouser._kernels.contact.geometry import set_contact, set_ground_contact
+from grouser._kernels.contact.search import look_up, rim_height_error, rim_point
 from grouser._kernels.rotation import add, column, cross, dot, put, scale, times, vector
 
 HELD, NORMAL, OFFSET, FORESEEN, LACK = 0, 1, 4, 5, 6
@@ -22,6 +22,9 @@ JUMP = 0.25
 """Penetration that the wheel's motion does not explain, as a share of the radius."""
 TOUCH = 1e-6
 """Penetration with which a face is first touched, as a share of the radius."""
+BEHIND = 0.5
+"""Penetration above which a point before a face is behind another, as a share of the radius."""
+_QUARTER = 24
 _STEPS = 64
 _BISECTIONS = 16
 _ASIDE = 0.25
@@ -130,17 +133,49 @@ def deepest(rim, normal):
     return rim_point(rim, cosine, sine)
 
 
-@inlined
-def keep_face(vehicle, w, s, face):
-    """Contact of wheel w on its face; False, and none is kept, if it is out or the height field says less."""
+@kernel
+def lowest_before(ground, s, rim, radius, face):
+    """cos φ, sin φ and Δz of the lowest rim point that is before a face, as of the floor before a wall; Δz 0 if none is.
+
+    Points deeper than `BEHIND` radii are behind another face. Slopes stay in s.hub[0].
+    """
+    cosine = 1.0
+    sine = 0.0
+    lowest = 0.0
     normal = vector(face, NORMAL)
-    cosine, sine = facing(s.rims[w], normal)
-    dz = dot(normal, rim_point(s.rims[w], cosine, sine)) - face[OFFSET]
+    for k in range(-_QUARTER, _QUARTER + 1):
+        phi = 0.5 * math.pi * k / _QUARTER
+        c = math.cos(phi)
+        d = math.sin(phi)
+        dz = rim_height_error(ground, s, rim, c, d)
+        if dz < lowest and dz > -BEHIND * radius and dot(normal, rim_point(rim, c, d)) > face[OFFSET]:
+            lowest = dz
+            cosine = c
+            sine = d
+            s.hub[0, 0] = s.ground_out[1]
+            s.hub[0, 1] = s.ground_out[2]
+    return cosine, sine, lowest
+
+
+@inlined
+def keep_face(vehicle, ground, w, s, face):
+    """Contact of wheel w on its face or the ground before it, whichever it is deeper in.
+
+    False, and none is kept, if it is out or the height field says less.
+    """
+    normal = vector(face, NORMAL)
+    rim = s.rims[w]
+    cosine, sine = facing(rim, normal)
+    dz = dot(normal, rim_point(rim, cosine, sine)) - face[OFFSET]
     if dz >= 0.0 or s.height_error[w] >= dz:
         face[HELD] = 0.0
         return False
-    s.height_error[w] = dz
-    set_contact(vehicle, s, w, cosine, sine, normal)
+    floor_cosine, floor_sine, floor = lowest_before(ground, s, rim, vehicle.radius[w], face)
+    if floor < dz:
+        set_ground_contact(vehicle, s, w, floor_cosine, floor_sine, floor, (s.hub[0, 0], s.hub[0, 1]))
+    else:
+        s.height_error[w] = dz
+        set_contact(vehicle, s, w, cosine, sine, normal)
     return True
 
 
@@ -163,13 +198,13 @@ def keep_faces(vehicle, ground, lead, s, d):
     """
     for w in range(vehicle.wheel.size):
         face = d.face[w]
-        if face[HELD] != 0.0 and keep_face(vehicle, w, s, face):
+        if face[HELD] != 0.0 and keep_face(vehicle, ground, w, s, face):
             continue
         foreseen = face[FORESEEN] + lead * d.closing[w]
         if d.begun[0] != 0.0 and is_unexplained(vehicle, w, s.height_error[w], foreseen):
             find_face(vehicle, ground, w, s, face)
             bound_face(w, foreseen - face[LACK], s, face)
-            keep_face(vehicle, w, s, face)
+            keep_face(vehicle, ground, w, s, face)
 
 
 @inlined
