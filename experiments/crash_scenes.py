@@ -1,4 +1,4 @@
-"""Random crashes: a vehicle driven fast into walls, steps, drops, ditches and rubble, and the energy it gained there."""
+"""Random crashes: a vehicle driven fast into walls, steps, drops, ditches and rubble, and the energy it gained."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ class Scene:
         """Drive it."""
         steps = max(1, round(SECONDS / self.dt))
         drive = gr.drive.arc(self.speed)
-        return gr.simulate(
-            self.model, self.terrain, drive, duration=steps * self.dt, dt=self.dt, start=self.start
-        )
+        return gr.simulate(self.model, self.terrain, drive, duration=steps * self.dt, dt=self.dt, start=self.start)
 
 
 def scene(seed: int) -> Scene:
@@ -109,8 +107,8 @@ def _ground(kind: str, size: float, reach: float, rng: np.random.Generator) -> t
             base=False,
         )  # fmt: skip
         over = reach + math.copysign(width, reach)
-        far = gr.terrain.ramp(height, 85.0, x=over, heading_deg=ahead, down=False, top=math.inf, base=False)
-        return gr.terrain.stack(side, far, gr.terrain.plane()), 0.0
+        other = gr.terrain.ramp(height, 85.0, x=over, heading_deg=ahead, down=False, top=math.inf, base=False)
+        return gr.terrain.stack(side, other, gr.terrain.plane()), 0.0
     if kind == "rubble":
         n = 161
         x = np.linspace(-20.0, 20.0, n)

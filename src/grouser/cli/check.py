@@ -104,11 +104,16 @@ def _holds_terrain(file: Path) -> bool:
 def _terrain(ground: Terrain) -> Found:
     import math
 
+    from grouser.terrain import steep_warning, steepest
+
     box = [None if math.isinf(value) else float(value) for value in ground.bounds]
     names = ("xmin", "xmax", "ymin", "ymax")
     edges = " ".join("endless" if v is None else f"{name} {v:g} m" for name, v in zip(names, box, strict=True))
-    return "terrain", f"{ground.description}; {edges}", {
+    warning = steep_warning(ground)
+    words = f"{ground.description}; {edges}" + (f"\nwarning: {warning}" if warning else "")
+    return "terrain", words, {
         "terrain": ground.kind, "description": ground.description, "bounds": box,
+        "steepest": steepest(ground)._asdict(), "warning": warning,
     }  # fmt: skip
 
 

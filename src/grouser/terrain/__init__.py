@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from grouser.terrain.rough import rough
     from grouser.terrain.shapes import moved, plane, ramp, slope, stack
     from grouser.terrain.spec import parse
+    from grouser.terrain.steepness import steep_warning, steepest
 
 __all__ = [
     "GroundSample",
@@ -29,6 +30,8 @@ __all__ = [
     "slope",
     "spline",
     "stack",
+    "steep_warning",
+    "steepest",
 ]
 
 lazy(__name__)

@@ -22,5 +22,6 @@ STATUS = {
     Status.ROLLED_OVER: VERMILLION,
     Status.DIVERGED: PURPLE,
     Status.UNSOLVED: "#666666",
+    Status.GAINED_ENERGY: GREEN,
 }
 """How a rollout ended."""

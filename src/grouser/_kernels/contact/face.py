@@ -8,7 +8,7 @@ and it is pushed out of that plane, the way it came, until it is out or the heig
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.contact.geometry import set_contact, set_ground_contact
+from grouser._kernels.contact.geometry import set_contact
 from grouser._kernels.contact.search import look_up, rim_height_error, rim_point
 from grouser._kernels.rotation import add, column, cross, dot, put, scale, times, vector
 
@@ -134,48 +134,56 @@ def deepest(rim, normal):
 
 
 @kernel
-def lowest_before(ground, s, rim, radius, face):
-    """cos φ, sin φ and Δz of the lowest rim point that is before a face, as of the floor before a wall; Δz 0 if none is.
+def floor_before(ground, s, rim, radius, face, floor):
+    """Normal and offset of the ground before a face, as of the floor before a wall, into `floor`; False if none is.
 
-    Points deeper than `BEHIND` radii are behind another face. Slopes stay in s.hub[0].
+    It is the tangent plane under the lowest rim point that is before the face. Points deeper than `BEHIND` radii are
+    behind another one.
     """
-    cosine = 1.0
-    sine = 0.0
     lowest = 0.0
     normal = vector(face, NORMAL)
     for k in range(-_QUARTER, _QUARTER + 1):
         phi = 0.5 * math.pi * k / _QUARTER
-        c = math.cos(phi)
-        d = math.sin(phi)
-        dz = rim_height_error(ground, s, rim, c, d)
-        if dz < lowest and dz > -BEHIND * radius and dot(normal, rim_point(rim, c, d)) > face[OFFSET]:
+        cosine = math.cos(phi)
+        sine = math.sin(phi)
+        dz = rim_height_error(ground, s, rim, cosine, sine)
+        p = rim_point(rim, cosine, sine)
+        if dz < lowest and dz > -BEHIND * radius and dot(normal, p) > face[OFFSET]:
             lowest = dz
-            cosine = c
-            sine = d
-            s.hub[0, 0] = s.ground_out[1]
-            s.hub[0, 1] = s.ground_out[2]
-    return cosine, sine, lowest
+            gx = s.ground_out[1]
+            gy = s.ground_out[2]
+            nz = 1.0 / math.sqrt(1.0 + gx * gx + gy * gy)
+            put((-gx * nz, -gy * nz, nz), floor, 0)
+            floor[3] = dot(floor, p) - dz
+    return lowest < 0.0
 
 
 @inlined
-def keep_face(vehicle, ground, w, s, face):
+def depth_behind(rim, normal, offset):
+    """Height of the rim's lowest point along a normal above a plane [m]; negative is behind it."""
+    return dot(normal, deepest(rim, normal)) - offset
+
+
+@inlined
+def keep_face(vehicle, ground, w, s, face, floor):
     """Contact of wheel w on its face or the ground before it, whichever it is deeper in.
 
     False, and none is kept, if it is out or the height field says less.
     """
     normal = vector(face, NORMAL)
     rim = s.rims[w]
-    cosine, sine = facing(rim, normal)
-    dz = dot(normal, rim_point(rim, cosine, sine)) - face[OFFSET]
+    dz = depth_behind(rim, normal, face[OFFSET])
     if dz >= 0.0 or s.height_error[w] >= dz:
         face[HELD] = 0.0
         return False
-    floor_cosine, floor_sine, floor = lowest_before(ground, s, rim, vehicle.radius[w], face)
-    if floor < dz:
-        set_ground_contact(vehicle, s, w, floor_cosine, floor_sine, floor, (s.hub[0, 0], s.hub[0, 1]))
-    else:
-        s.height_error[w] = dz
-        set_contact(vehicle, s, w, cosine, sine, normal)
+    if floor_before(ground, s, rim, vehicle.radius[w], face, floor):
+        below = depth_behind(rim, vector(floor, 0), floor[3])
+        if below < dz:
+            normal = vector(floor, 0)
+            dz = below
+    cosine, sine = facing(rim, normal)
+    s.height_error[w] = dz
+    set_contact(vehicle, s, w, cosine, sine, normal)
     return True
 
 
@@ -198,13 +206,13 @@ def keep_faces(vehicle, ground, lead, s, d):
     """
     for w in range(vehicle.wheel.size):
         face = d.face[w]
-        if face[HELD] != 0.0 and keep_face(vehicle, ground, w, s, face):
+        if face[HELD] != 0.0 and keep_face(vehicle, ground, w, s, face, d.floor):
             continue
         foreseen = face[FORESEEN] + lead * d.closing[w]
         if d.begun[0] != 0.0 and is_unexplained(vehicle, w, s.height_error[w], foreseen):
             find_face(vehicle, ground, w, s, face)
             bound_face(w, foreseen - face[LACK], s, face)
-            keep_face(vehicle, ground, w, s, face)
+            keep_face(vehicle, ground, w, s, face, d.floor)
 
 
 @inlined

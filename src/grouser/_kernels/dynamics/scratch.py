@@ -94,6 +94,7 @@ class DynamicScratch(Struct):
     closing = array("nk")  # velocity along the normal there [m/s]
     face = array("nk", FACE_COLUMNS)  # what each wheel ran into (`contact/face.py`)
     face_before = array("nk", FACE_COLUMNS)
+    floor = array(4)  # normal and offset of the ground before a face
     centre = array("nk", 3)  # of each wheel at the beginning of a step, world [m]
     begun = array(1)  # whether a step was taken, so that the next can be compared with it
     pushed = array("nv")  # external forces along the joint-space velocity

@@ -88,9 +88,9 @@ def solve_dynamics(job, n, k, row):
         return OFF_TERRAIN, 0
     command(drive_of(batch, n), time_of(batch, n, k), batch.q[n], s)
     status, iterations = accelerate(job, n, batch.dt, first, False)
-    if job.model.energy_check and (status == OK or status == UNSOLVED):
-        if gains_energy(job.vehicle, job.model, job.model.lead * batch.dt, s, job.d):
-            return GAINED_ENERGY, iterations
+    if status in (OK, UNSOLVED) and job.model.energy_check:
+        lead = job.model.lead * batch.dt
+        status = GAINED_ENERGY if gains_energy(job.vehicle, job.model, lead, s, job.d) else status
     return status, iterations
 
 
