@@ -165,8 +165,8 @@ def depth_behind(rim, normal, offset):
 
 
 @inlined
-def keep_face(vehicle, ground, w, s, face, floor):
-    """Contact of wheel w on its face or the ground before it, whichever it is deeper in.
+def keep_face(vehicle, ground, w, foreseen, s, face, floor):
+    """Contact of wheel w on its face or the ground before it, whichever it is deeper in; that by no more than foreseen.
 
     False, and none is kept, if it is out or the height field says less.
     """
@@ -178,7 +178,7 @@ def keep_face(vehicle, ground, w, s, face, floor):
         return False
     if floor_before(ground, s, rim, vehicle.radius[w], face, floor):
         below = depth_behind(rim, vector(floor, 0), floor[3])
-        if below < dz:
+        if below < dz and below > foreseen - JUMP * vehicle.radius[w]:
             normal = vector(floor, 0)
             dz = below
     cosine, sine = facing(rim, normal)
@@ -206,13 +206,13 @@ def keep_faces(vehicle, ground, lead, s, d):
     """
     for w in range(vehicle.wheel.size):
         face = d.face[w]
-        if face[HELD] != 0.0 and keep_face(vehicle, ground, w, s, face, d.floor):
-            continue
         foreseen = face[FORESEEN] + lead * d.closing[w]
+        if face[HELD] != 0.0 and keep_face(vehicle, ground, w, foreseen, s, face, d.floor):
+            continue
         if d.begun[0] != 0.0 and is_unexplained(vehicle, w, s.height_error[w], foreseen):
             find_face(vehicle, ground, w, s, face)
             bound_face(w, foreseen - face[LACK], s, face)
-            keep_face(vehicle, ground, w, s, face, d.floor)
+            keep_face(vehicle, ground, w, foreseen, s, face, d.floor)
 
 
 @inlined
