@@ -198,6 +198,15 @@ def bound_face(w, foreseen, s, face):
     face[OFFSET] = min(face[OFFSET], depth - min(foreseen, -TOUCH * s.rolling_radius[w]))
 
 
+@inlined
+def any_deep(vehicle, s, d):
+    """Whether a wheel is deep in the ground or held by a face, so that `keep_faces` has something to do."""
+    found = False
+    for w in range(vehicle.wheel.size):
+        found |= s.height_error[w] < -DEEP * vehicle.radius[w] or d.face[w, HELD] != 0.0
+    return found
+
+
 @kernel
 def keep_faces(vehicle, ground, lead, s, d):
     """Contacts of wheels that are deeper than foreseen, on the faces they ran into.
@@ -219,10 +228,9 @@ def keep_faces(vehicle, ground, lead, s, d):
 def foresee(vehicle, dt, d):
     """Where the motion of a step leads: Δz of each wheel, and how much of it no motion explains while it is deep."""
     for w in range(vehicle.wheel.size):
-        face = d.face[w]
         dz = d.depth[w] - dt * d.closing[w]
         lack = 0.0
-        if d.begun[0] != 0.0 and dz < -DEEP * vehicle.radius[w]:
-            lack = max(0.0, face[FORESEEN] - dz)
-        face[LACK] = lack
-        face[FORESEEN] = d.depth[w] + lack
+        if dz < -DEEP * vehicle.radius[w] and d.begun[0] != 0.0:
+            lack = max(0.0, d.face[w, FORESEEN] - dz)
+        d.face[w, LACK] = lack
+        d.face[w, FORESEEN] = d.depth[w] + lack

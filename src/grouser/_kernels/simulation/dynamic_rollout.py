@@ -4,7 +4,7 @@ import math
 
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, struct
-from grouser._kernels.contact.face import keep_faces
+from grouser._kernels.contact.face import any_deep, keep_faces
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
@@ -12,7 +12,7 @@ from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.simulation.drive import command
 from grouser._kernels.simulation.dynamic_step import accelerate, finish, halved_step, moves_far, runs_into
-from grouser._kernels.simulation.energy import energies, gains_energy
+from grouser._kernels.simulation.energy import EVERY, energies, gains_energy
 from grouser._kernels.simulation.forces import add_forces, clear_forces
 from grouser._kernels.simulation.rollout import TAKEN, Batch, drive_of, record_contacts, rollouts_of, time_of
 from grouser._kernels.simulation.step import GAINED_ENERGY, OFF_TERRAIN, OK, UNSOLVED
@@ -54,7 +54,8 @@ def observe(vehicle, model, ground, q, first, s, d):
     pose_frames(vehicle, q, s)
     if not find_contacts(vehicle, ground, s):
         return False
-    keep_faces(vehicle, ground, 0.0, s, d)
+    if any_deep(vehicle, s, d):
+        keep_faces(vehicle, ground, 0.0, s, d)
     wheel_jacobians(vehicle, s)
     equations_of_motion(vehicle, model, q, s.v, first, s, d)
     return True
@@ -88,7 +89,8 @@ def solve_dynamics(job, n, k, row):
         return OFF_TERRAIN, 0
     command(drive_of(batch, n), time_of(batch, n, k), batch.q[n], s)
     status, iterations = accelerate(job, n, batch.dt, first, False)
-    if status in (OK, UNSOLVED) and job.model.energy_check:
+    looked = (batch.ends[n, TAKEN] + k) % EVERY == 0 or k >= batch.steps - 1
+    if looked and job.model.energy_check and status in (OK, UNSOLVED):
         lead = job.model.lead * batch.dt
         status = GAINED_ENERGY if gains_energy(job.vehicle, job.model, lead, s, job.d) else status
     return status, iterations

@@ -3,7 +3,7 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.contact.face import HELD, LACK, foresee, is_unexplained, keep_faces
+from grouser._kernels.contact.face import HELD, LACK, any_deep, foresee, is_unexplained, keep_faces
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.integrate import integrate
@@ -38,10 +38,13 @@ def turns_too_far(vehicle, dt, d):
 def moves_far(vehicle, dt, s, d):
     """Whether wheels may move by more than `FAR` radii within the step; a bound from the body's twist."""
     u = d.u
-    wheel = s.p[vehicle.wheel[0]]
-    speed = math.sqrt(u[3] * u[3] + u[4] * u[4] + u[5] * u[5])
-    turn = math.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
-    return (speed + (abs(wheel[0]) + abs(wheel[1])) * turn) * dt > FAR * vehicle.radius[0]
+    f = vehicle.wheel[0]
+    arm = s.p[f, 0] * s.p[f, 0] + s.p[f, 1] * s.p[f, 1]
+    turn = u[0] * u[0] + u[1] * u[1] + u[2] * u[2]
+    speed = u[3] * u[3] + u[4] * u[4] + u[5] * u[5]
+    far = FAR * vehicle.radius[0]
+    # (|v| + |ω| r)² ≤ 2 (v² + ω² r²)
+    return 2.0 * (speed + arm * turn) * dt * dt > far * far
 
 
 @kernel
@@ -109,7 +112,8 @@ def accelerate(job, n, dt, first, last):
         return OFF_TERRAIN, 0
     if s.R_world_body[2, 2] < model.tip_cosine:
         return ROLLED_OVER, 0
-    keep_faces(vehicle, job.ground, lead, s, d)
+    if any_deep(vehicle, s, d):
+        keep_faces(vehicle, job.ground, lead, s, d)
     wheel_jacobians(vehicle, s)
     for w in range(vehicle.wheel.size):
         for i in range(s.v.size):

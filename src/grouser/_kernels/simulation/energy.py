@@ -16,6 +16,10 @@ HEIGHT = 0.25
 """as a height the vehicle may be lifted by, in wheel radii."""
 
 
+EVERY = 4
+"""Steps from one look at the energy to the next; what was gained stays, so that it is found then."""
+
+
 @kernel
 def energies(vehicle, model, s, d):
     """Kinetic energy of s.v and potential energy of the posed frames [J]."""
