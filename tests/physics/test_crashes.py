@@ -89,16 +89,16 @@ def test_a_run_that_gains_energy_says_so_with_the_time():
     model = gr.Dynamics(HUSKY, contact=lively(-60.0))
     run = bounced(model, dt=0.002)
     assert run.status == "gained_energy"
-    held = np.array([energy(model, q, v) for q, v in zip(run.state, run.velocity, strict=True)])
-    kinetic = run.solver.kinetic.max()
-    margin = 0.05 * kinetic + 0.25 * RADIUS * WEIGHT
-    # The first state with more than it began with, and what its springs could hold then, ended the run.
-    assert held.max() - held[0] < margin * 1.01
-    assert held[-1] - held[0] > 0.8 * margin
     assert "energy" in run.status.meaning
     free = bounced(model.replace(energy_check=False), dt=0.002)
     assert free.status == "ok"
     assert free.state[: run.steps].tobytes() == run.state[: run.steps].tobytes()
+    held = np.array([energy(model, q, v) for q, v in zip(free.state, free.velocity, strict=True)])
+    stored = (free.contact.force[..., 2] * np.maximum(-free.contact.height_error, 0.0)).sum(axis=1)
+    rise = held - np.minimum.accumulate(held + stored)
+    margin = 0.05 * np.maximum.accumulate(free.solver.kinetic) + 0.25 * RADIUS * WEIGHT
+    # It is looked at every fourth step, and at what springs held a step earlier.
+    assert 0 <= run.steps - int(np.argmax(rise > margin)) <= 5
 
 
 def test_rollouts_without_records_say_so_too():
@@ -120,7 +120,7 @@ def test_a_ball_that_bounces_without_loss_is_ok(integrator):
 
 def test_work_of_outer_forces_is_work():
     """Pushed by half its weight without friction: 4 s later its kinetic energy is 9600 J."""
-    push = gr.dynamics.ExternalForce("body", force=(0.5 * WEIGHT, 0.0, 0.0))
+    push = gr.dynamics.ExternalForce(frame=HUSKY.frames[0].name, force=(0.5 * WEIGHT, 0.0, 0.0))
     model = gr.Dynamics(HUSKY, contact=gr.contact.PiecewiseLinear(friction=0.0), external=(push,))
     run = gr.simulate(model, gr.terrain.plane(), np.zeros((1, 4)), duration=4.0, dt=0.04, velocity=np.zeros(10))
     assert run.status == "ok"
@@ -138,8 +138,8 @@ def test_a_stepper_that_is_moved_by_hand_starts_a_new_account():
         assert rover.step(np.zeros(4)) is gr.Status.OK
 
 
-def test_power_of_a_step_in_parts_is_the_mean_of_its_parts():
-    """Without friction and damping the motors' work is all a spinning wheel gains, also where steps are halved."""
+def test_torque_of_a_step_in_parts_is_the_mean_of_its_parts():
+    """Without friction a wheel's angular momentum about its axle changes by torque × time, also in halved steps."""
     frictionless = gr.contact.PiecewiseLinear(friction=0.0)
     model = gr.Dynamics(HUSKY, contact=frictionless, actuator=gr.actuation.PI(gain=0.2))
     ground = gr.terrain.ramp(height=1.5, deg=80.0, x=1.0, top=3.0)
@@ -147,13 +147,11 @@ def test_power_of_a_step_in_parts_is_the_mean_of_its_parts():
     velocity[3] = 6.0
     run = gr.simulate(model, ground, gr.drive.arc(2.0), duration=1.0, dt=0.1, velocity=velocity)
     assert run.halved_steps > 0
-    spin = run.velocity[:, 6:]
-    M = model.inertia_and_bias(run.state[0], run.velocity[0])[0][6:, 6:]
-    assert np.abs(M - np.diag(np.diag(M))).max() < 1e-12
-    gained = 0.5 * (spin[-1] ** 2 - spin[0] ** 2) @ np.diag(M)
-    done = (run.power[:-1] * run.dt).sum()
-    # the wheels also turn with the pitching body, by a few hundredths of their own rate
-    assert done == pytest.approx(gained, rel=0.1)
+    momentum = np.array(
+        [model.inertia_and_bias(q, v)[0][6:] @ v for q, v in zip(run.state, run.velocity, strict=True)]
+    )
+    # A step is solved to a ten-thousandth of the weight, 0.05 N m, in each of its parts.
+    assert np.abs(np.diff(momentum, axis=0) - run.torque[:-1] * run.dt).max() < 0.05 * run.dt
 
 
 def test_the_experiment_counts_ends_and_energy(monkeypatch):
