@@ -147,9 +147,7 @@ def test_torque_of_a_step_in_parts_is_the_mean_of_its_parts():
     velocity[3] = 6.0
     run = gr.simulate(model, ground, gr.drive.arc(2.0), duration=1.0, dt=0.1, velocity=velocity)
     assert run.halved_steps > 0
-    momentum = np.array(
-        [model.inertia_and_bias(q, v)[0][6:] @ v for q, v in zip(run.state, run.velocity, strict=True)]
-    )
+    momentum = np.array([model.inertia_and_bias(q, v)[0][6:] @ v for q, v in zip(run.state, run.velocity, strict=True)])
     # A step is solved to a ten-thousandth of the weight, 0.05 N m, in each of its parts.
     assert np.abs(np.diff(momentum, axis=0) - run.torque[:-1] * run.dt).max() < 0.05 * run.dt
 

@@ -116,7 +116,7 @@ def test_a_command_that_is_no_number_is_diverged_with_its_step(value, integrator
 def test_every_status_says_what_it_means():
     for status in gr.Status:
         assert status.meaning
-    known = {"ok", "off_terrain", "rolled_over", "diverged", "unsolved", "too_sharp", "gained_energy"}
+    known = {"ok", "off_terrain", "rolled_over", "diverged", "unsolved", "too_sharp", "gained_energy", "buried"}
     assert {str(s) for s in gr.Status} == known
 
 

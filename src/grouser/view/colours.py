@@ -23,5 +23,6 @@ STATUS = {
     Status.DIVERGED: PURPLE,
     Status.UNSOLVED: "#666666",
     Status.GAINED_ENERGY: GREEN,
+    Status.BURIED: SKY,
 }
 """How a rollout ended."""

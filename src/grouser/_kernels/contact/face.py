@@ -10,12 +10,16 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.geometry import set_contact
 from grouser._kernels.contact.search import look_up, rim_height_error, rim_point
+from grouser._kernels.law import call_law
 from grouser._kernels.rotation import add, column, cross, dot, put, scale, times, vector
 
-HELD, NORMAL, OFFSET, FORESEEN, LACK = 0, 1, 4, 5, 6
+HELD, NORMAL, OFFSET, FORESEEN, LACK, BURIED = 0, 1, 4, 5, 6, 7
 """Columns of a face: 1 if a wheel is held by it; its unit normal and its offset along that [m], world; Δz that the
-wheel's motion explains at the end of the last step, and the part of Δz that no motion explained by then [m]."""
-COLUMNS = 7
+wheel's motion explains at the end of the last step, and the part of Δz that no motion explained by then [m]; time for
+which all of the wheel was in the ground [s]."""
+COLUMNS = 8
+LONGEST_BURIED = 0.5
+"""Time after which a wheel wholly in the ground ends a rollout [s]; a crash into soft tyres takes less."""
 DEEP = 0.25
 """Penetration up to which nothing is asked, as a share of the radius."""
 JUMP = 0.25
@@ -234,3 +238,18 @@ def foresee(vehicle, dt, d):
             lack = max(0.0, d.face[w, FORESEEN] - dz)
         d.face[w, LACK] = lack
         d.face[w, FORESEEN] = d.depth[w] + lack
+
+
+@kernel
+def stays_buried(vehicle, ground, seconds, s, d):
+    """Whether a wheel's top has been below the ground for too long; `seconds` have passed since the last look."""
+    found = False
+    for w in range(vehicle.wheel.size):
+        face = d.face[w]
+        s.ground_in[0] = s.rims[w, 0, 0]
+        s.ground_in[1] = s.rims[w, 0, 1]
+        call_law(ground.address, ground.par, s.ground_in, s.ground_out, s.unused)
+        below = s.ground_out[0] > s.rims[w, 0, 2] + vehicle.radius[w]
+        face[BURIED] = face[BURIED] + seconds if below else 0.0
+        found |= face[BURIED] > LONGEST_BURIED
+    return found

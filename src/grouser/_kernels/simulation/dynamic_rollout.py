@@ -4,7 +4,7 @@ import math
 
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, struct
-from grouser._kernels.contact.face import any_deep, keep_faces
+from grouser._kernels.contact.face import any_deep, keep_faces, stays_buried
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
@@ -15,7 +15,7 @@ from grouser._kernels.simulation.dynamic_step import accelerate, finish, halved_
 from grouser._kernels.simulation.energy import EVERY, energies, gains_energy
 from grouser._kernels.simulation.forces import add_forces, clear_forces
 from grouser._kernels.simulation.rollout import TAKEN, Batch, drive_of, record_contacts, rollouts_of, time_of
-from grouser._kernels.simulation.step import GAINED_ENERGY, OFF_TERRAIN, OK, UNSOLVED
+from grouser._kernels.simulation.step import BURIED, GAINED_ENERGY, OFF_TERRAIN, OK, UNSOLVED
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser._kernels.vehicles.frames import pose_frames
@@ -89,10 +89,12 @@ def solve_dynamics(job, n, k, row):
         return OFF_TERRAIN, 0
     command(drive_of(batch, n), time_of(batch, n, k), batch.q[n], s)
     status, iterations = accelerate(job, n, batch.dt, first, False)
-    looked = (batch.ends[n, TAKEN] + k) % EVERY == 0 or k >= batch.steps - 1
-    if looked and job.model.energy_check and status in (OK, UNSOLVED):
+    if ((batch.ends[n, TAKEN] + k) % EVERY == 0 or k >= batch.steps - 1) and status in (OK, UNSOLVED):
         lead = job.model.lead * batch.dt
-        status = GAINED_ENERGY if gains_energy(job.vehicle, job.model, lead, s, job.d) else status
+        if job.model.energy_check and gains_energy(job.vehicle, job.model, lead, s, job.d):
+            return GAINED_ENERGY, iterations
+        if any_deep(job.vehicle, s, job.d) and stays_buried(job.vehicle, job.ground, EVERY * batch.dt, s, job.d):
+            return BURIED, iterations
     return status, iterations
 
 
