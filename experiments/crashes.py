@@ -11,6 +11,8 @@ from experiments.experiment import Experiment, Progress, Result, Row
 
 SCENES = 1000
 QUICK = 70
+ENDS = ("ok", "off_terrain", "unsolved", "gained_energy", "buried", "diverged")
+"""How a crash can end."""
 
 
 @dataclass
@@ -24,7 +26,7 @@ class Tally:
 
     def row(self, ground: str) -> Row:
         count = sum(self.ends.values())
-        others = {name: self.ends[name] for name in ("off_terrain", "unsolved", "gained_energy", "buried", "diverged")}
+        others = {name: self.ends[name] for name in ENDS[1:]}
         return {
             "ground": ground, "scenes": count, "ok": self.ends["ok"], **others,
             "ok_with_energy": self.wrong, "worst_gain": self.worst, "sank": self.sunk,
@@ -76,16 +78,9 @@ def _draw(result: Result, path: str | os.PathLike[str]) -> None:
         ax = figure.subplots()
         names = [row["ground"] for row in result.rows]
         below = [0] * len(names)
-        for status in (
-            Status.OK,
-            Status.OFF_TERRAIN,
-            Status.UNSOLVED,
-            Status.GAINED_ENERGY,
-            Status.BURIED,
-            Status.DIVERGED,
-        ):
-            values = [row[str(status)] for row in result.rows]
-            ax.bar(names, values, bottom=below, color=colours.STATUS[status], label=str(status).replace("_", " "))
+        for name in ENDS:
+            values = [row[name] for row in result.rows]
+            ax.bar(names, values, bottom=below, color=colours.STATUS[Status(name)], label=name.replace("_", " "))
             below = [a + b for a, b in zip(below, values, strict=True)]
         ax.set_ylabel("number of crashes")
         figure.legend(loc="outside lower center", ncols=5)

@@ -33,7 +33,7 @@ def test_no_crash_ends_ok_with_energy_it_was_not_given(crashes, ground):
 
 def test_most_crashes_end_ok_and_few_sink(crashes):
     ends = [(run.status, sunk) for rows in crashes.values() for _, run, _, sunk in rows]
-    assert sum(status == "ok" for status, _ in ends) >= 0.9 * len(ends)
+    assert sum(status == "ok" for status, _ in ends) >= 0.8 * len(ends)
     assert sum(sunk for _, sunk in ends) <= 0.05 * len(ends)
 
 

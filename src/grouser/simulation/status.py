@@ -49,6 +49,5 @@ _MEANING = {
     Status.TOO_SHARP: "the ground bends more sharply than a tyre, which cannot touch it at one point",
     Status.GAINED_ENERGY: "the vehicle had more energy than motors and gravity gave it: the step is too long for this "
     "ground, or the ground too steep for a height field",
-    Status.BURIED: "a wheel was wholly in the ground for half a second: the ground is too steep, or the crash too hard, for "
-    "its contacts",
+    Status.BURIED: "a wheel was wholly in the ground for half a second: the ground is too steep, or the crash too hard",
 }

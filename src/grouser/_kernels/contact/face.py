@@ -10,7 +10,6 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.geometry import set_contact
 from grouser._kernels.contact.search import look_up, rim_height_error, rim_point
-from grouser._kernels.law import call_law
 from grouser._kernels.rotation import add, column, cross, dot, put, scale, times, vector
 
 HELD, NORMAL, OFFSET, FORESEEN, LACK, BURIED = 0, 1, 4, 5, 6, 7
@@ -28,6 +27,7 @@ TOUCH = 1e-6
 """Penetration with which a face is first touched, as a share of the radius."""
 BEHIND = 0.5
 """Penetration above which a point before a face is behind another, as a share of the radius."""
+_AROUND = 8
 _QUARTER = 24
 _STEPS = 64
 _BISECTIONS = 16
@@ -242,14 +242,14 @@ def foresee(vehicle, dt, d):
 
 @kernel
 def stays_buried(vehicle, ground, seconds, s, d):
-    """Whether a wheel's top has been below the ground for too long; `seconds` have passed since the last look."""
+    """Whether a whole rim has been in the ground for too long; `seconds` have passed since the last look."""
     found = False
     for w in range(vehicle.wheel.size):
         face = d.face[w]
-        s.ground_in[0] = s.rims[w, 0, 0]
-        s.ground_in[1] = s.rims[w, 0, 1]
-        call_law(ground.address, ground.par, s.ground_in, s.ground_out, s.unused)
-        below = s.ground_out[0] > s.rims[w, 0, 2] + vehicle.radius[w]
+        below = True
+        for k in range(_AROUND):
+            phi = 2.0 * math.pi * k / _AROUND
+            below &= look_up(ground, s, s.rims[w], math.cos(phi), math.sin(phi)) < 0.0
         face[BURIED] = face[BURIED] + seconds if below else 0.0
         found |= face[BURIED] > LONGEST_BURIED
     return found
