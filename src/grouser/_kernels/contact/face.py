@@ -26,7 +26,7 @@ JUMP = 0.25
 TOUCH = 1e-6
 """Penetration with which a face is first touched, as a share of the radius."""
 BEHIND = 0.5
-"""Penetration above which a point before a face is behind another, as a share of the radius."""
+"""Depth above which a point before a face is behind another, and a rim can be buried, as a share of the radius."""
 _AROUND = 8
 _QUARTER = 24
 _STEPS = 64
@@ -249,7 +249,8 @@ def stays_buried(vehicle, ground, seconds, s, d):
         below = True
         for k in range(_AROUND):
             phi = 2.0 * math.pi * k / _AROUND
-            below &= look_up(ground, s, s.rims[w], math.cos(phi), math.sin(phi)) < 0.0
+            # a wheel that lies on its side is wholly in the ground, but not deep
+            below &= look_up(ground, s, s.rims[w], math.cos(phi), math.sin(phi)) < -BEHIND * vehicle.radius[w]
         face[BURIED] = face[BURIED] + seconds if below else 0.0
         found |= face[BURIED] > LONGEST_BURIED
     return found
