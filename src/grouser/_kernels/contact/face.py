@@ -27,6 +27,8 @@ TOUCH = 1e-6
 """Penetration with which a face is first touched, as a share of the radius."""
 BEHIND = 0.5
 """Depth above which a point before a face is behind another, and a rim can be buried, as a share of the radius."""
+GENTLE = 0.5
+"""Rise of the ground under a wheel below which it has no face, as a share of the radius."""
 _AROUND = 8
 _QUARTER = 24
 _STEPS = 64
@@ -202,6 +204,19 @@ def bound_face(w, foreseen, s, face):
     face[OFFSET] = min(face[OFFSET], depth - min(foreseen, -TOUCH * s.rolling_radius[w]))
 
 
+@kernel
+def is_gentle(vehicle, ground, w, s):
+    """Whether the ground under a rim rises by less than `GENTLE` radii: a wheel can swing into it, not behind it."""
+    low = math.inf
+    high = -math.inf
+    for k in range(_AROUND):
+        phi = 2.0 * math.pi * k / _AROUND
+        look_up(ground, s, s.rims[w], math.cos(phi), math.sin(phi))
+        low = min(low, s.ground_out[0])
+        high = max(high, s.ground_out[0])
+    return high - low < GENTLE * vehicle.radius[w]
+
+
 @inlined
 def any_deep(vehicle, s, d):
     """Whether a wheel is deep in the ground or held by a face, so that `keep_faces` has something to do."""
@@ -222,7 +237,9 @@ def keep_faces(vehicle, ground, lead, s, d):
         foreseen = face[FORESEEN] + lead * d.closing[w]
         if face[HELD] != 0.0 and keep_face(vehicle, ground, w, foreseen, s, face, d.floor):
             continue
-        if d.begun[0] != 0.0 and is_unexplained(vehicle, w, s.height_error[w], foreseen):
+        if d.begun[0] == 0.0 or not is_unexplained(vehicle, w, s.height_error[w], foreseen):
+            continue
+        if s.height_error[w] < -vehicle.radius[w] or not is_gentle(vehicle, ground, w, s):
             find_face(vehicle, ground, w, s, face)
             bound_face(w, foreseen - face[LACK], s, face)
             keep_face(vehicle, ground, w, foreseen, s, face, d.floor)
