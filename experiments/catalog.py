@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from experiments.crashes import CRASHES
 from experiments.drive_windows import DRIVE_WINDOWS
 from experiments.experiment import Experiment, Result
 from experiments.figure_3_8 import FIGURE_3_8
@@ -49,6 +50,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         DRIVE_WINDOWS,
         PVC_PLATEAU,
         PVC_RANDOM,
+        CRASHES,
     )
 }
 """By the name they have on the command line."""

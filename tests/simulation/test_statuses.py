@@ -116,7 +116,8 @@ def test_a_command_that_is_no_number_is_diverged_with_its_step(value, integrator
 def test_every_status_says_what_it_means():
     for status in gr.Status:
         assert status.meaning
-    assert {str(s) for s in gr.Status} == {"ok", "off_terrain", "rolled_over", "diverged", "unsolved", "too_sharp"}
+    known = {"ok", "off_terrain", "rolled_over", "diverged", "unsolved", "too_sharp", "gained_energy", "buried"}
+    assert {str(s) for s in gr.Status} == known
 
 
 def test_simulate_and_rollout_count_deficient_steps_alike():

@@ -90,8 +90,10 @@ def _look(file: Path) -> Found:
         box = [None if math.isinf(value) else float(value) for value in ground.bounds]
         names = ("xmin", "xmax", "ymin", "ymax")
         edges = " ".join("endless" if v is None else f"{name} {v:g} m" for name, v in zip(names, box, strict=True))
+        warning, steepest = gr.terrain.steep_warning(ground), gr.terrain.steepest(ground)._asdict()
         numbers = {"terrain": ground.kind, "description": ground.description, "bounds": box}
-        return "terrain", f"{ground.description}; {edges}", numbers
+        words = f"{ground.description}; {edges}" + (f"\nwarning: {warning}" if warning else "")
+        return "terrain", words, {**numbers, "steepest": steepest, "warning": warning}
     known = ", ".join(dict.fromkeys((".toml", ".urdf", *SUFFIXES, ".csv", ".bag", ".db3", ".mcap")))
     raise GrouserError(f"{file}: is of no known kind; files that can be checked end in {known}")
 

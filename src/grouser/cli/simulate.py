@@ -70,6 +70,9 @@ def simulate(
 
     drive = gr.drive.arc(speed, curvature)
     ground = gr.terrain.parse(terrain)
+    warning = gr.terrain.steep_warning(ground)
+    if warning:
+        console.remark(f"grouser: {warning}")
     rover = gr.vehicle(vehicle)
     flat = gr.Kinematics(rover, integrator=(integrator or "euler") if model == "kinematic" else "euler")
     moving: Any = flat

@@ -81,6 +81,10 @@ class Dynamics(Model):
     """Whether the bias force is that of one rigid body, T (2.89)."""
     gravity: float = GRAVITY
     """[m/s²]."""
+    energy_check: bool = True
+    """Whether a run ends as `gained_energy` where the vehicle has more energy than motors, gravity and outer forces
+    gave it, by more than a twentieth of its largest kinetic energy and its weight times a quarter of a wheel radius.
+    False where a law of your own gives energy."""
     tip_angle: float | None = None
     """Tilt of the body's z axis from the vertical [rad] at which a run ends as rolled over; None: it continues."""
     coupling_time_constant: float = 0.05
@@ -250,6 +254,7 @@ class Dynamics(Model):
             lead=LEADS[self.integrator],
             single=self.newton == "single",
             single_limit=SINGLE_SHARE * weight,
+            energy_check=bool(self.energy_check),
             fixed_inertia=bool(self.fixed_inertia),
             single_body=bool(self.single_body_bias),
             tip_cosine=-2.0 if self.tip_angle is None else math.cos(min(self.tip_angle, math.pi)),

@@ -134,6 +134,13 @@ class Workspace:
         """Start again from the state: the count of steps is zero, and nothing is remembered of any."""
         self._ends[:] = 0
 
+    def release(self) -> None:
+        """State or velocity were set from outside: energy and contacts of the steps before are not compared with it."""
+        if self.dynamic_scratch is not None:
+            self.dynamic_scratch.begun[:] = 0.0
+            self.dynamic_scratch.face[:] = 0.0
+            self.dynamic_scratch.account[:] = 0.0
+
     def clear(self) -> None:
         """As it was made, except for the drive; state and velocity are zero."""
         drives = self.batch.drives.copy()

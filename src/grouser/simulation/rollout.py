@@ -42,8 +42,8 @@ class Rollouts:
     time: FloatArray
     """Times of the rows [s], shape (rows,)."""
     status: NDArray[np.str_]
-    """How each ended: ok, off_terrain, rolled_over, diverged or unsolved, shape (N,). A dynamic model continues when it
-    rolls over unless it has a `tip_angle`; then see `rolled_over`."""
+    """How each ended: ok, off_terrain, rolled_over, diverged, unsolved, gained_energy or buried, shape (N,). A dynamic
+    model continues when it rolls over unless it has a `tip_angle`; then see `rolled_over`."""
     steps: NDArray[np.int64]
     """Steps each completed, shape (N,)."""
     deficient: NDArray[np.int64]

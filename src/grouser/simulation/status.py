@@ -16,6 +16,8 @@ class Status(StrEnum):
     DIVERGED = "diverged"
     UNSOLVED = "unsolved"
     TOO_SHARP = "too_sharp"
+    GAINED_ENERGY = "gained_energy"
+    BURIED = "buried"
 
     @property
     def meaning(self) -> str:
@@ -30,6 +32,8 @@ OF_CODE = {
     kernels.DIVERGED: Status.DIVERGED,
     kernels.UNSOLVED: Status.UNSOLVED,
     kernels.TOO_SHARP: Status.TOO_SHARP,
+    kernels.GAINED_ENERGY: Status.GAINED_ENERGY,
+    kernels.BURIED: Status.BURIED,
 }
 """Status of each number the engine returns."""
 
@@ -43,4 +47,7 @@ _MEANING = {
     Status.DIVERGED: "a state, velocity or command became non-finite, or grew without bound",
     Status.UNSOLVED: "the forces of a step could not be balanced, even in parts",
     Status.TOO_SHARP: "the ground bends more sharply than a tyre, which cannot touch it at one point",
+    Status.GAINED_ENERGY: "the vehicle had more energy than motors and gravity gave it: the step is too long for this "
+    "ground, or the ground too steep for a height field",
+    Status.BURIED: "a wheel was wholly in the ground for half a second: the ground is too steep, or the crash too hard",
 }

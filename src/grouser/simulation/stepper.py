@@ -98,6 +98,7 @@ class Stepper(Mover):
     @state.setter
     def state(self, state: ArrayLike) -> None:
         self._room.q[:] = checked_state(self.model.vehicle, state)
+        self._room.release()
         self._status = Status.OK
 
     @property
@@ -112,6 +113,7 @@ class Stepper(Mover):
     @velocity.setter
     def velocity(self, velocity: ArrayLike) -> None:
         self._velocity[:] = given_velocity(self.model, velocity)
+        self._room.release()
 
     @property
     def time(self) -> float:

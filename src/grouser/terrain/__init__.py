@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from grouser.terrain.rough import rough
     from grouser.terrain.shapes import moved, plane, ramp, slope, stack
     from grouser.terrain.spec import parse
+    from grouser.terrain.steepness import steep_warning, steepest
 
 __all__ = [
     "GroundSample", "Terrain", "grid", "law", "mesh", "moved", "parse", "plane", "ramp", "read", "rough", "slope",
-    "spline", "stack",
+    "spline", "stack", "steep_warning", "steepest",
 ]  # fmt: skip
 
 lazy(__name__)

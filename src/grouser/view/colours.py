@@ -22,5 +22,7 @@ STATUS = {
     Status.ROLLED_OVER: VERMILLION,
     Status.DIVERGED: PURPLE,
     Status.UNSOLVED: "#666666",
+    Status.GAINED_ENERGY: GREEN,
+    Status.BURIED: SKY,
 }
 """How a rollout ended."""

@@ -55,4 +55,9 @@ def equations_of_motion(vehicle, model, q, v, first, s, d):
         if model.fixed_inertia and not first:
             set_inertias(vehicle, q, s, d)
         bias_force(vehicle, model.gravity, v, s, d)
-    external_forces(vehicle, model.external, q, s, d)
+    if model.external.shape[0] > 0:
+        for i in range(d.c.size):
+            d.pushed[i] = d.c[i]
+        external_forces(vehicle, model.external, q, s, d)
+        for i in range(d.c.size):
+            d.pushed[i] -= d.c[i]

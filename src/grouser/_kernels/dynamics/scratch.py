@@ -2,6 +2,7 @@
 
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, array, block, indices, integer, number
+from grouser._kernels.contact.face import COLUMNS as FACE_COLUMNS
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
 
@@ -34,6 +35,7 @@ class DynamicModel(Struct):
     lead = number()  # where in a step contacts, M and c are taken: 0 its beginning, 0.5 its middle
     single = integer()  # one Newton step a step, taken whole: the non-iterative method of T §2.4.4
     single_limit = number()  # [N], residual of such a step above which it is solved in full
+    energy_check = integer()  # whether a rollout that gains energy ends
     fixed_inertia = integer()
     single_body = integer()
     tip_cosine = number()
@@ -89,6 +91,16 @@ class DynamicScratch(Struct):
     lead = array(1)  # share of the old velocity that moves the state (`free_lead`)
     mean = array(6)  # mean twist of the body over the step
     mean_momentum = array(6)  # momentum of the vehicle at the mean velocity, body coordinates
+    depth = array("nk")  # Δz that the motion of the step leads to [m]
+    closing = array("nk")  # velocity along the normal there [m/s]
+    face = array("nk", FACE_COLUMNS)  # what each wheel ran into (`contact/face.py`)
+    face_before = array("nk", FACE_COLUMNS)
+    floor = array(4)  # normal and offset of the ground before a face
+    centre = array("nk", 3)  # of each wheel at the beginning of a step, world [m]
+    begun = array(1)  # whether a step was taken, so that the next can be compared with it
+    pushed = array("nv")  # external forces along the joint-space velocity
+    account = array(4)  # energy: lowest and largest kinetic one so far, work done, stored in springs (`energy.py`) [J]
+    account_before = array(4)
     q_before = array("nq")
     v_before = array("nv")
     memory_before = array("nm")

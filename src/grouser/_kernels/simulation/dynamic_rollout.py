@@ -4,16 +4,18 @@ import math
 
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, struct
+from grouser._kernels.contact.face import any_deep, keep_faces, stays_buried
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
-from grouser._kernels.dynamics.newton import contact_power, contact_torque
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.simulation.drive import command
-from grouser._kernels.simulation.dynamic_step import accelerate, finish, halved_step
+from grouser._kernels.simulation.dynamic_step import accelerate, finish, halved_step, moves_far, runs_into
+from grouser._kernels.simulation.energy import EVERY, energies, gains_energy
+from grouser._kernels.simulation.forces import add_forces, clear_forces
 from grouser._kernels.simulation.rollout import TAKEN, Batch, drive_of, record_contacts, rollouts_of, time_of
-from grouser._kernels.simulation.step import OFF_TERRAIN, OK
+from grouser._kernels.simulation.step import BURIED, GAINED_ENERGY, OFF_TERRAIN, OK, UNSOLVED
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser._kernels.vehicles.frames import pose_frames
@@ -38,20 +40,6 @@ def clear_dynamics(job):
 
 
 @kernel
-def energies(vehicle, model, s, d):
-    """Kinetic energy of s.v and potential energy of the posed frames [J]."""
-    kinetic = 0.0
-    for i in range(s.v.size):
-        for j in range(s.v.size):
-            kinetic += 0.5 * s.v[i] * d.M[i, j] * s.v[j]
-    m = d.composite[0, 0]
-    height = m * s.p_world_body[2]
-    for i in range(3):
-        height += s.R_world_body[2, i] * d.composite[0, 1 + i]
-    return kinetic, model.gravity * height
-
-
-@kernel
 def largest_residual(model, d):
     """Largest entry of the force balance over the free velocities [N or N m]."""
     largest = 0.0
@@ -66,6 +54,8 @@ def observe(vehicle, model, ground, q, first, s, d):
     pose_frames(vehicle, q, s)
     if not find_contacts(vehicle, ground, s):
         return False
+    if any_deep(vehicle, s, d):
+        keep_faces(vehicle, ground, 0.0, s, d)
     wheel_jacobians(vehicle, s)
     equations_of_motion(vehicle, model, q, s.v, first, s, d)
     return True
@@ -98,44 +88,43 @@ def solve_dynamics(job, n, k, row):
     if row >= 0 and not record_state(job, n, first, row):
         return OFF_TERRAIN, 0
     command(drive_of(batch, n), time_of(batch, n, k), batch.q[n], s)
-    return accelerate(job, n, batch.dt, first, False)
+    status, iterations = accelerate(job, n, batch.dt, first, False)
+    if ((batch.ends[n, TAKEN] + k) % EVERY == 0 or k >= batch.steps - 1) and status in (OK, UNSOLVED):
+        lead = job.model.lead * batch.dt
+        if job.model.energy_check and gains_energy(job.vehicle, job.model, lead, s, job.d):
+            return GAINED_ENERGY, iterations
+        if any_deep(job.vehicle, s, job.d) and stays_buried(job.vehicle, job.ground, EVERY * batch.dt, s, job.d):
+            return BURIED, iterations
+    return status, iterations
 
 
 @kernel
 def record_dynamics(job, n, iterations, row):
     """Contact forces and their power, actuator torques, and (iterations, residual) of one step."""
-    vehicle = job.vehicle
-    model = job.model
-    d = job.d
     forces = job.batch.forces[n]
     if row >= forces.shape[0]:
         return
-    for w in range(vehicle.wheel.size):
-        for i in range(3):
-            forces[row, w, i] = d.f[w, i]
-        forces[row, w, 3] = contact_power(model, w, job.s, d)
-        forces[row, w, 4] = contact_torque(model, w, job.s, d)
-    for a in range(vehicle.actuated.size):
-        # an ideal actuator supplies whatever its row of the force balance lacks
-        i = 6 + vehicle.actuated[a]
-        torque = d.residual[i] if model.ideal else d.torque[a]
-        job.batch.torques[n, row, a, 0] = torque
-        job.batch.torques[n, row, a, 1] = torque * 0.5 * (job.s.v[i] + d.u[i])
+    torques = job.batch.torques[n]
+    clear_forces(forces[row], torques[row])
+    add_forces(job, 1.0, forces[row], torques[row])
     job.batch.diagnostics[n, row, 0] = iterations
-    job.batch.diagnostics[n, row, 1] = largest_residual(model, d)
+    job.batch.diagnostics[n, row, 1] = largest_residual(job.model, job.d)
 
 
 @kernel
 def advance_dynamics(job, n, k, status):
-    """State and velocity move on to the end of the step, which is halved where it was not solved."""
+    """State and velocity move on to the end of the step, which is taken in parts where it was not solved."""
     batch = job.batch
     iterations = 0
     halved = 0
+    if status == OK and moves_far(job.vehicle, batch.dt, job.s, job.d) and runs_into(job, n, batch.dt):
+        status = UNSOLVED
     if status == OK:
-        finish(batch.q[n], batch.dt, job.s, job.d)
+        finish(job.vehicle, job.model, batch.q[n], batch.dt, job.s, job.d)
     else:
         halved = 1
-        status, iterations = halved_step(job, n)
+        row = k // batch.every if batch.every > 0 and k % batch.every == 0 else -1
+        status, iterations = halved_step(job, n, row if row < batch.forces[n].shape[0] else -1)
     if status == OK:
         for i in range(job.s.v.size):
             batch.v[n, i] = job.s.v[i]

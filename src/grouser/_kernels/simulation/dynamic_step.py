@@ -1,14 +1,18 @@
-"""One step of the dynamics, in the order it happens, halved where it does not converge or turns too far."""
+"""One step of the dynamics, in the order it happens, in parts where it does not converge, turns or moves too far."""
 
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.contact.face import HELD, LACK, any_deep, foresee, is_unexplained, keep_faces
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.integrate import integrate
 from grouser._kernels.dynamics.newton import solve_step, touches
 from grouser._kernels.group import move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
+from grouser._kernels.law import call_law
+from grouser._kernels.simulation.energy import add_work
+from grouser._kernels.simulation.forces import add_forces, clear_forces
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED, is_finite
 from grouser._kernels.vehicles.frames import pose_frames
 
@@ -16,6 +20,8 @@ MOST_PARTS = 32
 LARGEST_TURN = 0.25
 """Turn of the body or a link within a step [rad] above which it is halved: forces take Δz + v_z dt, the tangent of a
 wheel's way, and a wheel on an arc r ends r turn²/2 deeper."""
+FAR = 0.25
+"""Way of a wheel within a step above which it is looked for ground that rose before it, as a share of its radius."""
 
 
 @inlined
@@ -26,6 +32,64 @@ def turns_too_far(vehicle, dt, d):
         if vehicle.joint[frame] < 3 and vehicle.wheel_of_frame[frame] < 0:
             largest = max(largest, abs(d.u[5 + frame]))
     return largest * dt > LARGEST_TURN
+
+
+@inlined
+def moves_far(vehicle, dt, s, d):
+    """Whether wheels may move by more than `FAR` radii within the step; a bound from the body's twist."""
+    u = d.u
+    f = vehicle.wheel[0]
+    arm = s.p[f, 0] * s.p[f, 0] + s.p[f, 1] * s.p[f, 1]
+    turn = u[0] * u[0] + u[1] * u[1] + u[2] * u[2]
+    speed = u[3] * u[3] + u[4] * u[4] + u[5] * u[5]
+    far = FAR * vehicle.radius[0]
+    # (|v| + |ω| r)² ≤ 2 (v² + ω² r²)
+    return 2.0 * (speed + arm * turn) * dt * dt > far * far
+
+
+@kernel
+def runs_into(job, n, dt):
+    """Whether a wheel is deeper in the ground at the end of the step than its motion explains, or passes through some.
+
+    The frames of the end are posed, the contacts there found.
+    """
+    vehicle = job.vehicle
+    s = job.s
+    d = job.d
+    for w in range(vehicle.wheel.size):
+        for i in range(3):
+            d.centre[w, i] = s.rims[w, 0, i]
+    integrate(job.batch.q[n], s.v, d.u, dt, d.lead[0], not touches(d), s.q_stage)
+    if not is_finite(s.q_stage):
+        return False
+    pose_frames(vehicle, s.q_stage, s)
+    if not find_contacts(vehicle, job.ground, s):
+        return False
+    for w in range(vehicle.wheel.size):
+        if d.face[w, HELD] != 0.0:
+            continue
+        if is_unexplained(vehicle, w, s.height_error[w], d.depth[w] + d.face[w, LACK]) or passes_through(job, w):
+            return True
+    return False
+
+
+@kernel
+def passes_through(job, w):
+    """Whether the ground is above the middle between axle and rim somewhere on the straight way of a wheel's centre."""
+    s = job.s
+    before = job.d.centre[w]
+    after = s.rims[w, 0]
+    R = job.vehicle.radius[w]
+    way = math.sqrt((after[0] - before[0]) ** 2 + (after[1] - before[1]) ** 2)
+    looks = min(int(2.0 * way / R), 64)
+    for k in range(1, looks):
+        part = k / looks
+        for i in range(2):
+            s.ground_in[i] = before[i] + part * (after[i] - before[i])
+        call_law(job.ground.address, job.ground.par, s.ground_in, s.ground_out, s.unused)
+        if s.ground_out[0] > before[2] + part * (after[2] - before[2]) - 0.5 * R:
+            return True
+    return False
 
 
 @kernel
@@ -48,6 +112,8 @@ def accelerate(job, n, dt, first, last):
         return OFF_TERRAIN, 0
     if s.R_world_body[2, 2] < model.tip_cosine:
         return ROLLED_OVER, 0
+    if any_deep(vehicle, s, d):
+        keep_faces(vehicle, job.ground, lead, s, d)
     wheel_jacobians(vehicle, s)
     for w in range(vehicle.wheel.size):
         for i in range(s.v.size):
@@ -64,8 +130,10 @@ def accelerate(job, n, dt, first, last):
 
 
 @inlined
-def finish(q, dt, s, d):
+def finish(vehicle, model, q, dt, s, d):
     """q and s.v move on to the end of the step, T (2.85), (2.86); actuator and joint laws remember."""
+    foresee(vehicle, dt, d)
+    add_work(vehicle, model, q, dt, s, d)
     integrate(q, s.v, d.u, dt, d.lead[0], not touches(d), q)
     for i in range(s.v.size):
         d.acceleration[i] = (d.u[i] - s.v[i]) / dt
@@ -74,38 +142,70 @@ def finish(q, dt, s, d):
         d.memory[i] = d.memory_next[i]
 
 
+@inlined
+def copy(values, out):
+    """out ← values."""
+    for i in range(values.size):
+        out[i] = values[i]
+
+
+@inlined
+def keep_before(q, s, d):
+    """All that a step changes is kept."""
+    copy(q, d.q_before)
+    copy(s.v, d.v_before)
+    copy(d.memory, d.memory_before)
+    copy(d.account, d.account_before)
+    for w in range(d.face.shape[0]):
+        copy(d.face[w], d.face_before[w])
+
+
+@inlined
+def return_before(q, s, d):
+    """All is as `keep_before` found it."""
+    copy(d.q_before, q)
+    copy(d.v_before, s.v)
+    copy(d.memory_before, d.memory)
+    copy(d.account_before, d.account)
+    for w in range(d.face.shape[0]):
+        copy(d.face_before[w], d.face[w])
+
+
 @kernel
-def halved_step(job, n):
-    """The step again in 2, 4, … parts where the whole was not solved, with the same command; (status, iterations)."""
-    q = job.batch.q[n]
-    dt = job.batch.dt
+def halved_step(job, n, row):
+    """The step again in 2, 4, … parts where the whole was not solved, with the same command; (status, iterations).
+
+    Means of the forces go to the recorded row, unless it is −1.
+    """
+    batch = job.batch
+    q = batch.q[n]
+    dt = batch.dt
     s = job.s
     d = job.d
-    for i in range(q.size):
-        d.q_before[i] = q[i]
-    for i in range(s.v.size):
-        d.v_before[i] = s.v[i]
-    for i in range(d.memory.size):
-        d.memory_before[i] = d.memory[i]
+    begun = d.begun[0]
+    keep_before(q, s, d)
     iterations = 0
     parts = 2
     status = UNSOLVED
     while parts <= MOST_PARTS:
         status = OK
+        if row >= 0:
+            clear_forces(batch.forces[n, row], batch.torques[n, row])
         for _ in range(parts):
             status, done = accelerate(job, n, dt / parts, False, parts == MOST_PARTS)
             iterations += done
             if status != OK:
                 break
-            finish(q, dt / parts, s, d)
+            if row >= 0:
+                add_forces(job, 1.0 / parts, batch.forces[n, row], batch.torques[n, row])
+            if parts < MOST_PARTS and moves_far(job.vehicle, dt / parts, s, d) and runs_into(job, n, dt / parts):
+                status = UNSOLVED
+                break
+            finish(job.vehicle, job.model, q, dt / parts, s, d)
         if status == OK:
             return OK, iterations
-        for i in range(q.size):
-            q[i] = d.q_before[i]
-        for i in range(s.v.size):
-            s.v[i] = d.v_before[i]
-        for i in range(d.memory.size):
-            d.memory[i] = d.memory_before[i]
+        return_before(q, s, d)
+        d.begun[0] = begun
         if status in (OFF_TERRAIN, ROLLED_OVER):
             return status, iterations
         parts *= 2

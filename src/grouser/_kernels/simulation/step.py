@@ -19,6 +19,10 @@ DIVERGED = 3
 UNSOLVED = 4
 TOO_SHARP = 5
 """The ground bends towards a rolling wheel more sharply than its tyre: it cannot touch at one point."""
+GAINED_ENERGY = 6
+"""A rollout of dynamics has more energy than it was given (`energy.py`)."""
+BURIED = 7
+"""A wheel stays wholly in the ground (`contact/face.py`)."""
 
 
 class Function(NamedTuple):
