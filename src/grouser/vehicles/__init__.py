@@ -6,6 +6,7 @@ from grouser.lazy import lazy
 
 if TYPE_CHECKING:
     from grouser.vehicles.catalog import names, vehicle
+    from grouser.vehicles.hull import Hull
     from grouser.vehicles.rows import Coupling, Frame, Steering, box_inertia, wheel_inertia
     from grouser.vehicles.toml import read_toml, to_toml, write_toml
     from grouser.vehicles.urdf import read_urdf
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Coupling",
     "Frame",
+    "Hull",
     "Steering",
     "Vehicle",
     "box_inertia",

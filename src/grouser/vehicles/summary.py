@@ -40,6 +40,7 @@ def table(vehicle: Vehicle) -> str:
     for steering in vehicle.steering:
         limit = "" if math.isinf(steering.limit) else f", limit {steering.limit:g}"
         lines.append(f"steering {steering.joint}: gain {steering.gain:g}{limit}")
+    lines += [f"hull {one.frame}: {one.describe()}" for one in vehicle.hull]
     lines.append(f"drive point {_spaced(vehicle.drive_point)} m")
     if vehicle.source:
         lines.append(f"source: {vehicle.source}")

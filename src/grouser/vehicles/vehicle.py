@@ -15,6 +15,7 @@ from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import listed
 from grouser.errors import VehicleError
 from grouser.vehicles import tree
+from grouser.vehicles.hull import MOST_POINTS, Hull
 from grouser.vehicles.rows import JOINTS, Coupling, Frame, Steering, checked
 
 __all__ = ["Vehicle"]
@@ -36,6 +37,8 @@ class Vehicle:
     """Constraints and springs between joints."""
     steering: tuple[Steering, ...] = ()
     """The joints a drive steers."""
+    hull: tuple[Hull, ...] = ()
+    """Shapes, besides the wheels, that touch the ground in dynamics."""
     drive_reference: tuple[float, float] | None = None
     """Point (x, y) of the body [m] that follows a commanded arc; None chooses `drive_point`."""
     source: str = ""
@@ -52,8 +55,10 @@ class Vehicle:
         object.__setattr__(self, "frames", frames)
         object.__setattr__(self, "couplings", checked.rows(self.couplings, Coupling, "field couplings"))
         object.__setattr__(self, "steering", checked.rows(self.steering, Steering, "field steering"))
+        object.__setattr__(self, "hull", checked.rows(self.hull, Hull, "field hull"))
         self._check_couplings()
         self._check_steering()
+        self._check_hull()
         if self.drive_reference is not None:
             point = checked.numbers(self.drive_reference, 2, f"vehicle '{self.name}', field drive_reference")
             object.__setattr__(self, "drive_reference", point)
@@ -78,6 +83,22 @@ class Vehicle:
             kind = self.frames[self.frame_index(steering.joint)].joint
             if kind != "RZ":
                 raise VehicleError(f"{where}: a steering joint turns about z, so it must be RZ, not {kind}")
+
+    def _check_hull(self) -> None:
+        for number, one in enumerate(self.hull, start=1):
+            where = f"hull {number}, field frame"
+            if one.frame not in self._index:
+                raise VehicleError(f"{where}: '{one.frame}' is not a frame; frames are {listed(self._index)}")
+            if one.frame in self.wheels:
+                raise VehicleError(
+                    f"{where}: '{one.frame}' is a wheel, which touches the ground as it is; name another"
+                )
+        points = sum(len(one.centres) for one in self.hull)
+        if points > MOST_POINTS:
+            raise VehicleError(
+                f"vehicle '{self.name}', field hull: has {points} points, at most {MOST_POINTS} are accepted;"
+                " give a larger spacing"
+            )
 
     def _check_joint(self, joint: str, where: str) -> None:
         if joint == self.frames[0].name:
@@ -158,6 +179,9 @@ class Vehicle:
             actuated=_integers(i - 1 for i, f in enumerate(frames) if f.actuated),
             coupling=coupling,
             coupling_value=np.array([one.value for one in self.couplings], dtype=np.float64),
+            hull_frame=_integers(index[one.frame] for one in self.hull for _ in one.centres),
+            hull_point=np.concatenate([np.zeros((0, 3)), *(one.centres for one in self.hull)]),
+            hull_radius=np.array([one.ball_radius for one in self.hull for _ in one.centres], dtype=np.float64),
         )
 
     @property

@@ -19,6 +19,8 @@ FINEST = math.pi / SAMPLES
 TANGENT = 1e-8
 """Tangent offset [rad] below which one correction is left, which needs no look at the ground."""
 MOST_STEPS = 8
+NEAR = 0.15
+"""Height above the ground, in radii, below which a second minimum of Δz is searched: what may touch within a step."""
 _GOLDEN = 0.3819660112501051
 _APART = 2e-3
 _ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * FINEST
@@ -37,10 +39,11 @@ SEARCH = record_type(
     height_limit=(),  # Δz above which a point is a crest, not the contact [m]
     start=(),  # φ of the lowest sample
     start_offset=(),
+    prominence=(),  # of a second contact: how far Δz rises between it and the first [m], as the samples tell
     state=int,
 )
-"""The search of one circle."""
-SEARCHING, FOUND, LOST = range(3)
+"""The search of one contact of a circle."""
+SEARCHING, FOUND, LOST, NONE = range(4)
 
 
 @inlined
@@ -175,8 +178,27 @@ def bracketed_tangent(ground, s, rim, a, b):
 
 
 @inlined
-def sample_rims(ground, first, last, s):
-    """The lowest of the coarse samples of each circle as the start of its search; False if the ground ends at one."""
+def start_search(ground, rim, row, place, slope_x, slope_y):
+    """A search begins at a sample, where the ground has these slopes."""
+    spacing = ground.stride * FINEST
+    row.cosine = _COSINES[place]
+    row.sine = _SINES[place]
+    row.slope_x = slope_x
+    row.slope_y = slope_y
+    row.offset = tangent_offset(rim, row.cosine, row.sine, slope_x, slope_y)
+    row.step = min(max(row.offset, -spacing), spacing)
+    row.travelled = 0.0
+    row.start = (place - SAMPLES // 2) * FINEST
+    row.start_offset = row.offset
+    row.state = SEARCHING
+
+
+@inlined
+def sample_rims(ground, first, last, second, s):
+    """The lowest of the coarse samples of each circle as the start of its search; False if the ground ends at one.
+
+    second: where Δz has more than one minimum, a second search starts at another of them.
+    """
     samples = (SAMPLES - 1 - ground.stride // 2) // ground.stride + 1
     n = (last - first) * samples
     for w in range(first, last):
@@ -194,6 +216,10 @@ def sample_rims(ground, first, last, s):
         best_gap = math.inf
         best_signed = math.inf
         best_scale = 1.0
+        last_signed = math.inf
+        last_scale = 1.0
+        falling = False
+        minima = 0
         for k in range(samples):
             gap = s.heights[at + k] - s.grounds[at + k]
             gx = s.grounds[n + at + k]
@@ -207,21 +233,56 @@ def sample_rims(ground, first, last, s):
                 best_gap = gap
                 best_signed = signed
                 best_scale = scale
+            if second:
+                falls = signed * last_scale < last_signed * scale
+                minima += falling and not falls
+                falling = falls
+                last_signed = signed
+                last_scale = scale
         row = s.search[w]
-        spacing = ground.stride * FINEST
         place = ground.stride // 2 + best * ground.stride
-        row.cosine = _COSINES[place]
-        row.sine = _SINES[place]
-        row.slope_x = s.grounds[n + at + best]
-        row.slope_y = s.grounds[2 * n + at + best]
-        row.offset = tangent_offset(s.rims[w], row.cosine, row.sine, row.slope_x, row.slope_y)
-        row.step = min(max(row.offset, -spacing), spacing)
-        row.travelled = 0.0
+        start_search(ground, s.rims[w], row, place, s.grounds[n + at + best], s.grounds[2 * n + at + best])
         row.height_limit = best_gap / math.sqrt(best_scale) + 1e-3 * s.rolling_radius[w]
-        row.start = (place - SAMPLES // 2) * FINEST
-        row.start_offset = row.offset
-        row.state = SEARCHING
+        if second:
+            s.search[s.rims.shape[0] + w].state = NONE
+            if minima > 1 and not outside:
+                start_second(ground, w, n, at, best, s)
     return not outside
+
+
+@kernel
+def start_second(ground, w, n, at, best, s):
+    """A second search of circle w begins at the minimum of Δz among its samples that stands out most, if one does.
+
+    It stands out by how far Δz rises between it and the lowest sample, `best`, and no more than it is close to the
+    ground. n: points looked up; at: the first of this circle.
+    """
+    samples = (SAMPLES - 1 - ground.stride // 2) // ground.stride + 1
+    heights = s.heights[at : at + samples]
+    for k in range(samples):
+        gx = s.grounds[n + at + k]
+        gy = s.grounds[2 * n + at + k]
+        heights[k] = (heights[k] - s.grounds[at + k]) / math.sqrt(1.0 + gx * gx + gy * gy)
+    near = NEAR * s.rolling_radius[w]
+    row = s.search[s.rims.shape[0] + w]
+    chosen = -1
+    most = 0.0
+    for way in range(-1, 2, 2):
+        crest = heights[best]
+        k = best + way
+        while k > 0 and k < samples - 1:
+            crest = max(crest, heights[k])
+            if heights[k] < heights[k - way] and heights[k] <= heights[k + way] and heights[k] < near:
+                stands_out = min(crest - heights[k], near - heights[k])
+                if stands_out > most:
+                    most = stands_out
+                    chosen = k
+                    row.prominence = crest - heights[k]
+            k += way
+    if chosen >= 0:
+        place = ground.stride // 2 + chosen * ground.stride
+        start_search(ground, s.rims[w], row, place, s.grounds[n + at + chosen], s.grounds[2 * n + at + chosen])
+        row.height_limit = heights[chosen] + 1e-3 * s.rolling_radius[w]
 
 
 @inlined
@@ -277,12 +338,29 @@ def search_by_brackets(ground, rim, row, s):
 
 
 @kernel
-def search_rims(ground, first, last, s):
+def search_second(ground, w, s):
+    """The second contact of circle w from where its search starts; dropped where it leads to the first."""
+    rim = s.rims[w]
+    row = s.search[s.rims.shape[0] + w]
+    for _ in range(MOST_STEPS):
+        if row.state == SEARCHING:
+            row.cosine, row.sine = rotated(row.cosine, row.sine, row.step)
+            gap = look_up(ground, s, rim, row.cosine, row.sine)
+            secant_step(ground, rim, row, gap, s.ground_out[1], s.ground_out[2])
+    if row.state != FOUND:
+        search_by_brackets(ground, rim, row, s)
+    together = row.cosine * s.search[w].cosine + row.sine * s.search[w].sine
+    apart = together < math.cos(0.5 * ground.stride * FINEST)
+    row.state = FOUND if apart and not math.isnan(row.height_error) else NONE
+
+
+@kernel
+def search_rims(ground, first, last, second, s):
     """cos φ, sin φ, Δz and the ground's slopes at the contact of circles first to last into their rows of s.search.
 
-    False if the ground ends at one of them.
+    False if the ground ends at one of them. second: second contacts too, into the rows after those of all circles.
     """
-    if not sample_rims(ground, first, last, s):
+    if not sample_rims(ground, first, last, second, s):
         return False
     for _ in range(MOST_STEPS):
         n = 0
@@ -314,4 +392,8 @@ def search_rims(ground, first, last, s):
             search_by_brackets(ground, s.rims[w], row, s)
             if math.isnan(row.height_error):
                 return False
+    if second:
+        for w in range(first, last):
+            if s.search[s.rims.shape[0] + w].state == SEARCHING:
+                search_second(ground, w, s)
     return True

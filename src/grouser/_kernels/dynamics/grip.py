@@ -5,6 +5,8 @@ the slip velocity v, where x is the stretch. A parked vehicle then stops where t
 place of creeping there at that velocity, and no force leaves the law's friction limit. Rolling wheels have no bristle.
 """
 
+import math
+
 from grouser._compile.jit import inlined
 from grouser._kernels.rotation import column, dot, put
 
@@ -43,7 +45,7 @@ def hold_contacts(model, v, s, d):
 def axle_rows(vehicle, model, s, d):
     """Turn rate of a wheel about its axle per unit joint-space velocity, of contacts whose law has a couple."""
     for k in range(model.link.size):
-        if model.couple[k] == 0.0:
+        if model.couple[k] == 0.0 or s.height_error[k] == math.inf:
             continue
         f = model.link[k]
         axle = column(s.R[f], 1)

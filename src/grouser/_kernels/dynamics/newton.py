@@ -12,7 +12,7 @@ from grouser._compile.jit import inlined, kernel
 from grouser._kernels.dynamics.grip import HOLD_SPEED, axle_rows, hold_contacts
 from grouser._kernels.dynamics.inertia import add_momentum_rate
 from grouser._kernels.law import call_law
-from grouser._kernels.rotation import dot
+from grouser._kernels.rotation import dot, put
 
 # Strong Wolfe conditions of the line search, T Appendix D.
 _DECREASE = 1e-4
@@ -31,6 +31,9 @@ def contact_forces(vehicle, model, dt, s, d):
     """
     nv = d.u.size
     for k in range(model.link.size):
+        if s.height_error[k] == math.inf:
+            put((0.0, 0.0, 0.0), d.f[k], 0)
+            continue
         row = model.row[k]
         for r in range(3):
             total = 0.0

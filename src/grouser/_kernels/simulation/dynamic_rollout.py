@@ -4,15 +4,25 @@ import math
 
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, struct
-from grouser._kernels.contact.geometry import find_contacts
+from grouser._kernels.contact.second import find_wheel_contacts
+from grouser._kernels.dynamics.contacts import record_hull, world_force, world_point
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.newton import contact_power, contact_torque
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
+from grouser._kernels.rotation import put
 from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.simulation.drive import command
 from grouser._kernels.simulation.dynamic_step import accelerate, finish, halved_step
-from grouser._kernels.simulation.rollout import TAKEN, Batch, drive_of, record_contacts, rollouts_of, time_of
+from grouser._kernels.simulation.rollout import (
+    FORCE_COLUMNS,
+    TAKEN,
+    Batch,
+    drive_of,
+    record_contacts,
+    rollouts_of,
+    time_of,
+)
 from grouser._kernels.simulation.step import OFF_TERRAIN, OK
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
@@ -64,7 +74,7 @@ def largest_residual(model, d):
 def observe(vehicle, model, ground, q, first, s, d):
     """Contacts, Jacobians, M and c at the state q itself, for the record; False where the ground ends."""
     pose_frames(vehicle, q, s)
-    if not find_contacts(vehicle, ground, s):
+    if not find_wheel_contacts(vehicle, ground, model.second, s):
         return False
     wheel_jacobians(vehicle, s)
     equations_of_motion(vehicle, model, q, s.v, first, s, d)
@@ -115,6 +125,16 @@ def record_dynamics(job, n, iterations, row):
             forces[row, w, i] = d.f[w, i]
         forces[row, w, 3] = contact_power(model, w, job.s, d)
         forces[row, w, 4] = contact_torque(model, w, job.s, d)
+        k = vehicle.wheel.size + w
+        for i in range(5, FORCE_COLUMNS):
+            forces[row, w, i] = 0.0
+        if d.f[k, 2] != 0.0:
+            put(world_force(k, job.s, d), forces[row, w], 5)
+            put(world_point(k, job.s), forces[row, w], 8)
+            forces[row, w, 3] += contact_power(model, k, job.s, d)
+            forces[row, w, 4] += contact_torque(model, k, job.s, d)
+    if vehicle.hull_frame.size > 0:
+        record_hull(vehicle, model, job.s, d, job.batch.hull[n, row])
     for a in range(vehicle.actuated.size):
         # an ideal actuator supplies whatever its row of the force balance lacks
         i = 6 + vehicle.actuated[a]

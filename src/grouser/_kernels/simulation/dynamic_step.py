@@ -3,12 +3,11 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.contact.geometry import find_contacts
+from grouser._kernels.dynamics.contacts import carry_back, find_dynamic_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.integrate import integrate
 from grouser._kernels.dynamics.newton import solve_step
 from grouser._kernels.group import move
-from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED, is_finite
 from grouser._kernels.vehicles.frames import pose_frames
 
@@ -44,14 +43,11 @@ def accelerate(job, n, dt, first, last):
     lead = model.lead * dt
     move(q, s.v, lead, s.q_stage)
     pose_frames(vehicle, s.q_stage, s)
-    if not find_contacts(vehicle, job.ground, s):
+    if not find_dynamic_contacts(vehicle, model, job.ground, dt, s):
         return OFF_TERRAIN, 0
     if s.R_world_body[2, 2] < model.tip_cosine:
         return ROLLED_OVER, 0
-    wheel_jacobians(vehicle, s)
-    for w in range(vehicle.wheel.size):
-        for i in range(s.v.size):
-            s.height_error[w] -= lead * s.A[3 * w + 2, i] * s.v[i]
+    carry_back(model, lead, s)
     for i in range(s.v.size):
         d.v_bias[i] = s.v[i] + 0.5 * dt * d.acceleration[i]
     equations_of_motion(vehicle, model, s.q_stage, d.v_bias, first, s, d)
