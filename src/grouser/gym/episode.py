@@ -97,12 +97,8 @@ class Episode(Mover):
             return whole[None]
 
         dynamic = isinstance(self.model, Dynamics)
-        names = ("states", "velocities", "contacts", "commands") + (
-            "forces",
-            "hull",
-            "torques",
-            "diagnostics",
-        ) * dynamic
+        forced = ("forces", "hull", "torques", "diagnostics")
+        names = ("states", "velocities", "contacts", "commands") + forced * dynamic
         total = ends.sum(axis=0)
         total[STATUS], total[RECORDED] = ends[-1, STATUS], len(blocks) - 1 + last
         q, v = (batch.view_in(name, blocks)[-1] for name in ("q", "v"))

@@ -109,8 +109,8 @@ class Hull:
         if self.size is not None:
             sides = tuple(self.size)
         else:
-            assert self.radius is not None and self.length is not None
-            sides = (2.0 * math.pi * self.radius, self.length) if self.shape == "cylinder" else (self.length,)
+            length, radius = self.length or 0.0, self.radius or 0.0
+            sides = (2.0 * math.pi * radius, length) if self.shape == "cylinder" else (length,)
         longest = max(self.length or 0.0, 2.0 * (self.radius or 0.0)) if self.size is None else max(sides)
         spacing = longest / SPACES if self.spacing is None else self.spacing
         return tuple(int(min(math.ceil(side / spacing * (1.0 - 1e-12)), 10**6)) + 1 for side in sides)
@@ -135,7 +135,7 @@ class Hull:
 
     def _capsule(self) -> Array:
         length = self.length or 0.0
-        z = np.linspace(-0.5, 0.5, *self._grid_nodes) * length
+        z = np.linspace(-0.5, 0.5, self._grid_nodes[0]) * length
         return np.column_stack([0.0 * z, 0.0 * z, z])
 
     def _box(self) -> Array:
@@ -189,7 +189,7 @@ def hull_of_mesh(path: str | os.PathLike[str], scale: Sequence[float] = (1.0, 1.
         corners = points[ConvexHull(points).vertices]
     except (QhullError, ValueError):  # flat, or fewer than four points: all of them are corners
         corners = points
-    return _spread(corners).tolist()
+    return [[float(x) for x in corner] for corner in _spread(corners)]
 
 
 def _spread(points: Array) -> Array:
