@@ -148,7 +148,7 @@ class Hull:
 
     def _cylinder(self) -> Array:
         """Circles along the axis, and smaller ones on both ends."""
-        around, along = max(self._grid_nodes[0] - 1, 8), self._grid_nodes[1]
+        around, along = max(self._grid_nodes[0] - 1, 16), self._grid_nodes[1]
         radius, length = self.radius or 0.0, self.length or 0.0
         spacing = 2.0 * math.pi * radius / around
         rows = [_circle(radius, around, z) for z in np.linspace(-0.5, 0.5, along) * length]

@@ -222,10 +222,10 @@ def _hull(parts: list[Part], wanted: bool | None, path: Path) -> tuple[Hull, ...
                 try:
                     points = hull_of_mesh(_mesh_file(shape["file"], path), shape["scale"])
                 except VehicleError as error:
-                    reason = f"{path.name}, collision mesh of '{part.name}': {error}"
+                    reason = f"collision mesh of '{part.name}': {error}"
                     if wanted:
                         raise VehicleError(f"{reason}; say hull = false in the side file to do without") from None
-                    warnings.warn(f"{reason}; this part of the hull is left out", stacklevel=3)
+                    warnings.warn(f"{path.name}, {reason}; this part of the hull is left out", stacklevel=3)
                     continue
                 shape = {"shape": "points", "points": points}
             R, p = R_part_link @ one.R, p_part_link + R_part_link @ one.p

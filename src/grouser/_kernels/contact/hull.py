@@ -11,7 +11,7 @@ from grouser._kernels.contact.search import look_up_many
 from grouser._kernels.law import call_law
 from grouser._kernels.rotation import add, column, cross, dot, put, scale, times, times_transposed, vector
 
-_FACING_STEPS = 8
+_FACING_STEPS = 12
 MARGIN = 0.01
 """Height above the ground [m] below which a point of the hull may touch within a step, besides what its speed adds."""
 
@@ -30,23 +30,34 @@ def normal_of(gx, gy):
 
 @kernel
 def facing_point(ground, p, radius, gx, gy, s):
-    """Δz and the outward normal of the ground at the point of a ball that faces it, from the slopes below its centre.
+    """Δz of the point of a ball that faces the ground, and the normal there, from the slopes below its centre.
 
-    Fixed-point steps, averaged from the second on: on an edge of the ground they settle between its sides.
+    Fixed-point steps, shorter and shorter where they do not converge, as on an edge of the ground; the lowest counts.
     """
     normal = normal_of(gx, gy)
-    dz = math.nan
-    for k in range(_FACING_STEPS):
+    lowest = math.nan
+    best = normal
+    share = 1.0
+    last = math.inf
+    for _ in range(_FACING_STEPS):
         point = add(p, -radius, normal)
         s.ground_in[0] = point[0]
         s.ground_in[1] = point[1]
         call_law(ground.address, ground.par, s.ground_in, s.ground_out, s.unused)
         found = normal_of(s.ground_out[1], s.ground_out[2])
-        dz = (point[2] - s.ground_out[0]) * normal[2]
-        if math.isnan(dz) or dot(found, normal) > 1.0 - 1e-14:
+        dz = (point[2] - s.ground_out[0]) * found[2]
+        if not dz >= lowest:
+            lowest = dz
+            best = normal
+        change = add(found, -1.0, normal)
+        miss = dot(change, change)
+        if math.isnan(dz) or miss < 1e-24:
             break
-        normal = found if k == 0 else unit(add(normal, 1.0, found))
-    return dz, normal
+        if miss > 0.25 * last:
+            share *= 0.5
+        last = miss
+        normal = unit(add(normal, share, change))
+    return lowest, best
 
 
 @inlined

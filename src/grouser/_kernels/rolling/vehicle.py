@@ -194,7 +194,7 @@ def record(job, q, rank, norm, row):
             rim[1, i] = 0.0
             rim[2, i] = 0.0
         n = work.ground[w, 2]
-        set_contact(vehicle, s, w, 0.0, 0.0, times(R, n))
+        set_contact(vehicle, s, w, w, 0.0, 0.0, times(R, n))
         s.height_error[w] = dot(n, work.gap[w])
     wheel_jacobians(vehicle, s)
     record_contacts(vehicle, s, job.contacts[row])
