@@ -23,6 +23,7 @@ class Scratch(Struct):
     p_contact = array("nk", 3)  # p_body_contact
     axes = array("nk", 3, 3)  # rows: the contact frame's x (forward), y (left), z (ground normal)
     height_error = array("nk")  # Δz, T (2.8), negative is penetration [m]; infinite: there is no such contact now
+    live = indices(1)  # contacts from here on are none now; of dynamics only
     rolling_radius = array("nk")  # distance of the contact from the axle [m]; 0 of the hull
     soil = indices("nk")  # which of the model's soils the contact is on
     rims = array("nw", 3, 3)  # of each wheel its centre, its radius down, its radius ahead, world coordinates

@@ -129,7 +129,7 @@ def launch(
     if details and dynamic:
         batch.repoint(
             forces=np.zeros((n, details, nw, FORCE_COLUMNS)),
-            hull=np.zeros((n, details, HULL_COLUMNS)),
+            hull=np.zeros((n, details if len(vehicle.hull_frame) else 0, HULL_COLUMNS)),
             torques=np.zeros((n, details, na, 2)),
             diagnostics=np.zeros((n, details, DIAGNOSTICS)),
         )

@@ -216,10 +216,6 @@ def sample_rims(ground, first, last, second, s):
         best_gap = math.inf
         best_signed = math.inf
         best_scale = 1.0
-        last_signed = math.inf
-        last_scale = 1.0
-        falling = False
-        minima = 0
         for k in range(samples):
             gap = s.heights[at + k] - s.grounds[at + k]
             gx = s.grounds[n + at + k]
@@ -233,56 +229,57 @@ def sample_rims(ground, first, last, second, s):
                 best_gap = gap
                 best_signed = signed
                 best_scale = scale
-            if second:
-                falls = signed * last_scale < last_signed * scale
-                minima += falling and not falls
-                falling = falls
-                last_signed = signed
-                last_scale = scale
         row = s.search[w]
         place = ground.stride // 2 + best * ground.stride
         start_search(ground, s.rims[w], row, place, s.grounds[n + at + best], s.grounds[2 * n + at + best])
         row.height_limit = best_gap / math.sqrt(best_scale) + 1e-3 * s.rolling_radius[w]
         if second:
             s.search[s.rims.shape[0] + w].state = NONE
-            if minima > 1 and not outside:
+            near = 2.0 * NEAR * s.rolling_radius[w]
+            other = False
+            for i in range(at + 1, at + samples - 1):
+                gap = s.heights[i] - s.grounds[i]
+                lowest = (gap < s.heights[i - 1] - s.grounds[i - 1]) & (gap <= s.heights[i + 1] - s.grounds[i + 1])
+                other |= lowest & (gap < near) & (i != at + best)
+            if other and not outside:
                 start_second(ground, w, n, at, best, s)
     return not outside
 
 
 @kernel
 def start_second(ground, w, n, at, best, s):
-    """A second search of circle w begins at the minimum of Δz among its samples that stands out most, if one does.
+    """A second search of circle w begins at the sample that is a minimum and stands out most, if one does.
 
-    It stands out by how far Δz rises between it and the lowest sample, `best`, and no more than it is close to the
-    ground. n: points looked up; at: the first of this circle.
+    It stands out by how far the vertical gap rises between it and the lowest sample, `best`, and no more than it is
+    close to the ground. n: points looked up; at: the first of this circle.
     """
     samples = (SAMPLES - 1 - ground.stride // 2) // ground.stride + 1
-    heights = s.heights[at : at + samples]
+    gaps = s.heights[at : at + samples]
     for k in range(samples):
-        gx = s.grounds[n + at + k]
-        gy = s.grounds[2 * n + at + k]
-        heights[k] = (heights[k] - s.grounds[at + k]) / math.sqrt(1.0 + gx * gx + gy * gy)
+        gaps[k] -= s.grounds[at + k]
     near = NEAR * s.rolling_radius[w]
     row = s.search[s.rims.shape[0] + w]
     chosen = -1
     most = 0.0
     for way in range(-1, 2, 2):
-        crest = heights[best]
+        crest = gaps[best]
         k = best + way
         while k > 0 and k < samples - 1:
-            crest = max(crest, heights[k])
-            if heights[k] < heights[k - way] and heights[k] <= heights[k + way] and heights[k] < near:
-                stands_out = min(crest - heights[k], near - heights[k])
+            crest = max(crest, gaps[k])
+            if gaps[k] < gaps[k - way] and gaps[k] <= gaps[k + way]:
+                gx = s.grounds[n + at + k]
+                gy = s.grounds[2 * n + at + k]
+                upright = 1.0 / math.sqrt(1.0 + gx * gx + gy * gy)
+                stands_out = min((crest - gaps[k]) * upright, near - gaps[k] * upright)
                 if stands_out > most:
                     most = stands_out
                     chosen = k
-                    row.prominence = crest - heights[k]
+                    row.prominence = (crest - gaps[k]) * upright
+                    row.height_limit = gaps[k] * upright + 1e-3 * s.rolling_radius[w]
             k += way
     if chosen >= 0:
         place = ground.stride // 2 + chosen * ground.stride
         start_search(ground, s.rims[w], row, place, s.grounds[n + at + chosen], s.grounds[2 * n + at + chosen])
-        row.height_limit = heights[chosen] + 1e-3 * s.rolling_radius[w]
 
 
 @inlined

@@ -25,15 +25,18 @@ def find_dynamic_contacts(vehicle, model, ground, dt, s):
     if vehicle.hull_frame.size > 0:
         find_hull_contacts(vehicle, ground, dt, s)
     wheel_jacobians(vehicle, s)
+    s.live[0] = vehicle.wheel.size
     for k in range(vehicle.wheel.size, s.height_error.size):
         if s.height_error[k] != math.inf:
             other_jacobian(vehicle, model, k, s)
+            s.live[0] = k + 1
     return True
 
 
 @inlined
 def drop_other_contacts(vehicle, s):
     """Only the first contact of each wheel is left."""
+    s.live[0] = vehicle.wheel.size
     for k in range(vehicle.wheel.size, s.height_error.size):
         s.height_error[k] = math.inf
 
@@ -41,7 +44,9 @@ def drop_other_contacts(vehicle, s):
 @inlined
 def carry_back(model, lead, s):
     """Δz a time `lead` before the posed state, as s.v tells."""
-    for k in range(model.link.size):
+    if lead == 0.0:
+        return
+    for k in range(s.live[0]):
         if s.height_error[k] != math.inf:
             row = model.row[k] + 2
             for i in range(s.v.size):
@@ -72,7 +77,7 @@ def record_hull(vehicle, model, s, d, out):
     for i in range(out.size):
         out[i] = 0.0
     pressed = 0.0
-    for k in range(2 * vehicle.wheel.size, model.link.size):
+    for k in range(2 * vehicle.wheel.size, s.live[0]):
         weight = d.f[k, 2]
         if weight != 0.0:
             put(add(vector(out, 0), 1.0, world_force(k, s, d)), out, 0)
