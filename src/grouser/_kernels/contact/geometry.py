@@ -123,7 +123,7 @@ def search_tyre(vehicle, ground, s, w):
     found = s.search[w]
     for k in range(_LEAN_STEPS):
         lean_rim(vehicle, s, w, lean)
-        if not search_rims(ground, w, w + 1, False, s):
+        if not search_rims(ground, w, w + 1, s):
             return False
         miss = facing_lean(s, found.cosine, found.sine, found.slope_x, found.slope_y) - lean
         if abs(miss) < 1e-12 or high - low < 1e-12:
@@ -144,32 +144,41 @@ def search_tyre(vehicle, ground, s, w):
 
 
 @inlined
-def search_wheels(vehicle, ground, second, s):
-    """Search the contact of every wheel, and a second one of wheels without a tyre; False if the ground ends there."""
-    nw = vehicle.wheel.size
-    round_tyres = False
-    for w in range(nw):
+def has_round_tyre(vehicle):
+    """Whether a wheel has one."""
+    found = False
+    for w in range(vehicle.wheel.size):
+        found |= vehicle.tyre[w] > 0.0
+    return found
+
+
+@inlined
+def set_rims(vehicle, s):
+    """The rims of all wheels, from their lowest points on."""
+    for w in range(vehicle.wheel.size):
         set_rim(vehicle, s, w, 0.0, True)
-        round_tyres |= vehicle.tyre[w] > 0.0
-    # Wheels without a tyre are searched together, those with one each for itself.
-    if not round_tyres:
-        if not search_rims(ground, 0, nw, second, s):
+
+
+@inlined
+def search_wheels(vehicle, ground, s):
+    """Search the first contact of every wheel, one by one if any has a round tyre; False if the ground ends there."""
+    if not has_round_tyre(vehicle):
+        return search_rims(ground, 0, vehicle.wheel.size, s)
+    for w in range(vehicle.wheel.size):
+        if vehicle.tyre[w] > 0.0:
+            inside = search_tyre(vehicle, ground, s, w)
+        else:
+            inside = search_rims(ground, w, w + 1, s)
+        if not inside:
             return False
-    else:
-        for w in range(nw):
-            if vehicle.tyre[w] > 0.0:
-                inside = search_tyre(vehicle, ground, s, w)
-            else:
-                inside = search_rims(ground, w, w + 1, second, s)
-            if not inside:
-                return False
     return True
 
 
 @inlined
 def find_contacts(vehicle, ground, s):
     """The first contact of every wheel with the ground; False if the ground ends under a wheel."""
-    if not search_wheels(vehicle, ground, False, s):
+    set_rims(vehicle, s)
+    if not search_wheels(vehicle, ground, s):
         return False
     for w in range(vehicle.wheel.size):
         set_found_contact(vehicle, s, w, w)

@@ -21,6 +21,8 @@ TANGENT = 1e-8
 MOST_STEPS = 8
 NEAR = 0.15
 """Height above the ground, in radii, below which a second minimum of Δz is searched: what may touch within a step."""
+NEAR_SAMPLE = 0.3
+"""The same for the vertical gap of a sample, which may be on steep ground."""
 _GOLDEN = 0.3819660112501051
 _APART = 2e-3
 _ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * FINEST
@@ -39,6 +41,7 @@ SEARCH = record_type(
     height_limit=(),  # Δz above which a point is a crest, not the contact [m]
     start=(),  # φ of the lowest sample
     start_offset=(),
+    place=int,  # of the sample it starts at, among the finest
     prominence=(),  # of a second contact: how far Δz rises between it and the first [m], as the samples tell
     state=int,
 )
@@ -189,16 +192,14 @@ def start_search(ground, rim, row, place, slope_x, slope_y):
     row.step = min(max(row.offset, -spacing), spacing)
     row.travelled = 0.0
     row.start = (place - SAMPLES // 2) * FINEST
+    row.place = place
     row.start_offset = row.offset
     row.state = SEARCHING
 
 
 @inlined
-def sample_rims(ground, first, last, second, s):
-    """The lowest of the coarse samples of each circle as the start of its search; False if the ground ends at one.
-
-    second: where Δz has more than one minimum, a second search starts at another of them.
-    """
+def sample_rims(ground, first, last, s):
+    """The lowest of the coarse samples of each circle as the start of its search; False if the ground ends at one."""
     samples = (SAMPLES - 1 - ground.stride // 2) // ground.stride + 1
     n = (last - first) * samples
     for w in range(first, last):
@@ -233,27 +234,44 @@ def sample_rims(ground, first, last, second, s):
         place = ground.stride // 2 + best * ground.stride
         start_search(ground, s.rims[w], row, place, s.grounds[n + at + best], s.grounds[2 * n + at + best])
         row.height_limit = best_gap / math.sqrt(best_scale) + 1e-3 * s.rolling_radius[w]
-        if second:
-            s.search[s.rims.shape[0] + w].state = NONE
-            near = 2.0 * NEAR * s.rolling_radius[w]
-            other = False
-            for i in range(at + 1, at + samples - 1):
-                gap = s.heights[i] - s.grounds[i]
-                lowest = (gap < s.heights[i - 1] - s.grounds[i - 1]) & (gap <= s.heights[i + 1] - s.grounds[i + 1])
-                other |= lowest & (gap < near) & (i != at + best)
-            if other and not outside:
-                start_second(ground, w, n, at, best, s)
     return not outside
 
 
 @kernel
-def start_second(ground, w, n, at, best, s):
+def start_seconds(ground, first, last, s):
+    """Second searches of circles that have another sample than their lowest which is a minimum near the ground."""
+    half = ground.stride // 2
+    samples = (SAMPLES - 1 - half) // ground.stride + 1
+    heights = s.heights
+    grounds = s.grounds
+    for w in range(first, last):
+        s.search[s.rims.shape[0] + w].state = NONE
+        at = (w - first) * samples
+        near = NEAR_SAMPLE * s.rolling_radius[w]
+        minima = 0
+        lowest = 0
+        before = heights[at] - grounds[at]
+        here = heights[at + 1] - grounds[at + 1]
+        for k in range(1, samples - 1):
+            after = heights[at + k + 1] - grounds[at + k + 1]
+            if here < before and here <= after and here < near:
+                minima += 1
+                lowest = k
+            before = here
+            here = after
+        if minima > 1 or (minima == 1 and half + lowest * ground.stride != s.search[w].place):
+            start_second(ground, w, (last - first) * samples, at, s)
+
+
+@kernel
+def start_second(ground, w, n, at, s):
     """A second search of circle w begins at the sample that is a minimum and stands out most, if one does.
 
-    It stands out by how far the vertical gap rises between it and the lowest sample, `best`, and no more than it is
+    It stands out by how far the vertical gap rises between it and the sample of least Δz, and no more than it is
     close to the ground. n: points looked up; at: the first of this circle.
     """
     samples = (SAMPLES - 1 - ground.stride // 2) // ground.stride + 1
+    best = (s.search[w].place - ground.stride // 2) // ground.stride
     gaps = s.heights[at : at + samples]
     for k in range(samples):
         gaps[k] -= s.grounds[at + k]
@@ -351,14 +369,9 @@ def search_second(ground, w, s):
     row.state = FOUND if apart and not math.isnan(row.height_error) else NONE
 
 
-@kernel
-def search_rims(ground, first, last, second, s):
-    """cos φ, sin φ, Δz and the ground's slopes at the contact of circles first to last into their rows of s.search.
-
-    False if the ground ends at one of them. second: second contacts too, into the rows after those of all circles.
-    """
-    if not sample_rims(ground, first, last, second, s):
-        return False
+@inlined
+def refine_rims(ground, first, last, s):
+    """Searches of circles first to last from where they start; False if the ground ends at one of them."""
     for _ in range(MOST_STEPS):
         n = 0
         for w in range(first, last):
@@ -389,8 +402,27 @@ def search_rims(ground, first, last, second, s):
             search_by_brackets(ground, s.rims[w], row, s)
             if math.isnan(row.height_error):
                 return False
-    if second:
-        for w in range(first, last):
-            if s.search[s.rims.shape[0] + w].state == SEARCHING:
-                search_second(ground, w, s)
+    return True
+
+
+@kernel
+def search_rims(ground, first, last, s):
+    """cos φ, sin φ, Δz and the ground's slopes at the contact of circles first to last into their rows of s.search.
+
+    False if the ground ends at one of them.
+    """
+    return sample_rims(ground, first, last, s) and refine_rims(ground, first, last, s)
+
+
+@kernel
+def search_rims_twice(ground, first, last, s):
+    """As `search_rims`, and second contacts into the rows of s.search after those of all circles."""
+    if not sample_rims(ground, first, last, s):
+        return False
+    start_seconds(ground, first, last, s)
+    if not refine_rims(ground, first, last, s):
+        return False
+    for w in range(first, last):
+        if s.search[s.rims.shape[0] + w].state == SEARCHING:
+            search_second(ground, w, s)
     return True

@@ -8,8 +8,8 @@ in common is shared, so that a second contact comes and goes without a jump of f
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.contact.geometry import search_wheels, set_found_contact
-from grouser._kernels.contact.search import FOUND
+from grouser._kernels.contact.geometry import has_round_tyre, search_wheels, set_found_contact, set_rims
+from grouser._kernels.contact.search import FOUND, search_rims_twice
 from grouser._kernels.rotation import add, dot, vector
 
 
@@ -57,12 +57,21 @@ def set_both_contacts(vehicle, s, w, k):
 
 @inlined
 def find_wheel_contacts(vehicle, ground, second, s):
-    """One contact of every wheel, or two if `second` and the ground asks for it; False if it ends under a wheel."""
-    if not search_wheels(vehicle, ground, second, s):
-        return False
+    """One contact of every wheel, or two if `second` and the ground asks for it; False if it ends under a wheel.
+
+    A vehicle with a round tyre has one contact a wheel.
+    """
     nw = vehicle.wheel.size
+    set_rims(vehicle, s)
+    twice = second and not has_round_tyre(vehicle)
+    if twice:
+        inside = search_rims_twice(ground, 0, nw, s)
+    else:
+        inside = search_wheels(vehicle, ground, s)
+    if not inside:
+        return False
     for w in range(nw):
-        if second and s.search[nw + w].state == FOUND and vehicle.tyre[w] == 0.0:
+        if twice and s.search[nw + w].state == FOUND:
             set_both_contacts(vehicle, s, w, nw + w)
         else:
             set_found_contact(vehicle, s, w, w)
