@@ -234,7 +234,7 @@ def _hull(parts: list[Part], wanted: bool | None, path: Path) -> tuple[Hull, ...
 
 
 def _mesh_file(name: str, path: Path) -> Path:
-    """The file that a URDF names: beside it, or within the package it names, if that is a folder above the URDF."""
+    """The file that a URDF names: in its folder, or within the package it names, if that is a folder above the URDF."""
     scheme, _, rest = name.rpartition("://")
     if scheme != "package":
         return path.parent / rest

@@ -42,7 +42,7 @@ SEARCH = record_type(
     start=(),  # φ of the lowest sample
     start_offset=(),
     place=int,  # of the sample it starts at, among the finest
-    prominence=(),  # of a second contact: how far Δz rises between it and the first [m], as the samples tell
+    prominence=(),  # of a second contact: how far Δz rises between it and the first [m], from the samples
     state=int,
 )
 """The search of one contact of a circle."""

@@ -43,7 +43,7 @@ def drop_other_contacts(vehicle, s):
 
 @inlined
 def carry_back(model, lead, s):
-    """Δz a time `lead` before the posed state, as s.v tells."""
+    """Δz a time `lead` before the posed state, with the velocity s.v."""
     if lead == 0.0:
         return
     for k in range(s.live[0]):
