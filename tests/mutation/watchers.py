@@ -27,7 +27,7 @@ CONTACT = [
 
 WATCHERS = {
     "actuation/": ["tests/actuation", "tests/dynamics", "tests/physics/test_own_functions.py"],
-    "contact/search": [*CONTACT, *MOTION],
+    "contact/search": [*CONTACT, *MOTION, "tests/dynamics/test_second_contacts.py"],
     "contact/geometry": [*CONTACT, *MOTION],
     "contact/": ["tests/contact", *DYNAMICS],
     "dynamics/": DYNAMICS,

@@ -57,9 +57,9 @@ def test_arrays_are_what_a_kernel_compiles_for(name):
         "parent": (nf,), "joint": (nf,), "rotation": (nf, 3, 3), "offset": (nf, 3), "mass": (nf,),
         "com": (nf, 3), "inertia": (nf, 3, 3), "wheel": (nw,), "radius": (nw,), "tyre": (nw,), "wheel_of_frame": (nf,),
         "actuated": (len(shipped.actuated),), "coupling": (len(shipped.couplings), nf - 1),
-        "coupling_value": (len(shipped.couplings),),
+        "coupling_value": (len(shipped.couplings),), "hull_frame": (0,), "hull_point": (0, 3), "hull_radius": (0,),
     }  # fmt: skip
-    integers = {"parent", "joint", "wheel", "wheel_of_frame", "actuated"}
+    integers = {"parent", "joint", "wheel", "wheel_of_frame", "actuated", "hull_frame"}
     assert set(shapes) == set(arrays._fields)
     for field, array in zip(arrays._fields, arrays, strict=True):
         assert array.shape == shapes[field], field

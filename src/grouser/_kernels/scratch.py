@@ -9,25 +9,30 @@ from grouser._kernels.vehicles.arrays import VehicleArrays
 
 
 class Scratch(Struct):
-    """Sizes as in VehicleArrays; nr = 3 nw + nc constraint rows, nv = 6 + nj. Body coordinates unless it says else."""
+    """Sizes as in VehicleArrays; nr = 3 nw + nc constraint rows, nv = 6 + nj. Body coordinates unless it says else.
+
+    nk = 2 nw + nh contacts: the first of each wheel, the second of each wheel, the points of the hull. Kinematics has
+    the first nw of them. `rows` of A: three a wheel, the couplings, then three for each of the other contacts.
+    """
 
     everything = block()
     R_world_body = array(3, 3)
     p_world_body = array(3)
     R = array("nf", 3, 3)  # R_body_frame; wheel frames without their spin
     p = array("nf", 3)  # p_body_frame
-    p_contact = array("nw", 3)  # p_body_contact
-    axes = array("nw", 3, 3)  # rows: the contact frame's x (forward), y (left), z (ground normal)
-    height_error = array("nw")  # Δz, T (2.8), negative is penetration [m]
-    rolling_radius = array("nw")  # distance of the contact from the axle [m]
-    soil = indices("nw")  # which of the model's soils the contact is on
+    p_contact = array("nk", 3)  # p_body_contact
+    axes = array("nk", 3, 3)  # rows: the contact frame's x (forward), y (left), z (ground normal)
+    height_error = array("nk")  # Δz, T (2.8), negative is penetration [m]; infinite: there is no such contact now
+    live = indices(1)  # contacts from here on are none now; of dynamics only
+    rolling_radius = array("nk")  # distance of the contact from the axle [m]; 0 of the hull
+    soil = indices("nk")  # which of the model's soils the contact is on
     rims = array("nw", 3, 3)  # of each wheel its centre, its radius down, its radius ahead, world coordinates
-    search = record(SEARCH, "nw")  # contact search of each wheel
+    search = record(SEARCH, "n_search")  # search of the first contact of each wheel, then of the second
     points = array("n_points2")  # x of all points looked up at once, then y
     heights = array("n_points")  # of the rim there
     grounds = array("n_points3")  # heights of the ground there, slopes along x, slopes along y
     hub = array(4, 3)  # rows: a wheel's centre, unit vectors down, ahead and along the axle, world coordinates
-    A = array("nr", "nv")  # wheel Jacobians and coupling rows, T (2.34)
+    A = array("rows", "nv")  # wheel Jacobians and coupling rows, T (2.34)
     sag = array("nc")  # deflection of each coupling under the weight; zero without springs [rad or m]
     rhs = array("nr")  # wanted constraint velocities, T (2.35), (2.36)
     row = array("nr")  # right side with the known velocities moved over, T (2.37)
@@ -52,13 +57,15 @@ class Scratch(Struct):
 def make_scratch(vehicle: VehicleArrays) -> Scratch:
     """Work space for a vehicle."""
     nf, nw, nc = len(vehicle.parent), len(vehicle.wheel), len(vehicle.coupling_value)
-    nv, nr = 5 + nf, 3 * nw + nc
+    nh = len(vehicle.hull_frame)
+    nv, nr, points = 5 + nf, 3 * nw + nc, max(SAMPLES * nw, nh)
     s = Scratch.zeros(
         nf=nf, nw=nw, nc=nc, nr=nr, nv=nv, nq=nv + 1, na=len(vehicle.actuated), widest=max(nr, nv), n_drive=2 + 2 * nv,
-        n_points=SAMPLES * nw, n_points2=2 * SAMPLES * nw, n_points3=3 * SAMPLES * nw,
+        nk=2 * nw + nh, n_search=2 * nw, rows=nr + 3 * (nw + nh),
+        n_points=points, n_points2=2 * points, n_points3=3 * points,
     )  # fmt: skip
     s.R[0] = np.eye(3)
-    s.A[3 * nw :, 6:] = vehicle.coupling
+    s.A[3 * nw : nr, 6:] = vehicle.coupling
     return s
 
 

@@ -143,6 +143,8 @@ def _print(result: dict[str, Any], terrain: str) -> None:
             ("power on the wheels", " ".join(f"{p:.2f}" for p in result["mean_contact_power"]) + " W"),
             ("Newton iterations", f"{result['newton_iterations']:.2f} per step"),
         ]
+    if result.get("hull_touched") is not None:
+        pairs.append(("hull", f"touched the ground at t = {result['hull_touched']:g} s"))
     if result["deficient_steps"]:
         pairs.append(("underdetermined steps", str(result["deficient_steps"])))
     console.print_pairs(f"{result['vehicle']} on {terrain}", pairs)

@@ -22,6 +22,7 @@ from grouser.actuation import Actuator
 from grouser.checks import FloatArray
 from grouser.collision.frames import SCRATCH, checked_state
 from grouser.contact import Contact, PiecewiseLinear
+from grouser.dynamics.contacts import contact_slots
 from grouser.dynamics.external import ExternalForce
 from grouser.dynamics.step import Step, take_step
 from grouser.errors import SimulationError
@@ -41,6 +42,10 @@ DYNAMIC_SCRATCH: Pool[DynamicScratch] = Pool(lambda model, vehicle: make_dynamic
 """Work space of the kernels for a model, by its arrays; entries clear it."""
 
 
+HULL_CONTACT = PiecewiseLinear(friction=0.5, cone=True, static_penetration=0.005)
+"""Hull on ground: the weight on a wheel sinks a point of it in by 5 mm; friction is limited as a vector."""
+
+
 @dataclass(frozen=True)
 class Dynamics(Model):
     """Constrained dynamics, T §2.4: forces and velocities at the end of a step balance, whatever the contact model."""
@@ -49,6 +54,11 @@ class Dynamics(Model):
     """The vehicle it moves."""
     contact: Contact | Mapping[str, Contact] = dataclasses.field(default_factory=PiecewiseLinear)
     """Wheel-ground model, one for all wheels or by wheel name."""
+    hull: Contact = HULL_CONTACT
+    """Contact model of each point of the vehicle's hull; what follows from a load is that of a wheel's."""
+    second_contacts: bool = True
+    """Whether a wheel may have two contacts, such as floor and step, each with the wheel's contact model. A wheel with
+    a `tyre_radius` has one."""
     actuator: Actuator | None = None
     """Actuator model; None is ideal: actuated joints follow their commands exactly."""
     joints: tuple[JointModel, ...] = ()
@@ -94,6 +104,8 @@ class Dynamics(Model):
         vehicle = checks.instance(self.vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
         for wheel, model in self._contacts().items():
             checks.instance(model, Contact, f"contact of '{wheel}'", "use grouser.contact.Pacejka() or another")
+        checks.instance(self.hull, Contact, "hull", "use grouser.contact.PiecewiseLinear() or another")
+        checks.flag(self.second_contacts, "second_contacts")
         if self.actuator is not None:
             checks.instance(self.actuator, Actuator, "actuator", "use grouser.actuation.PI(gain=…) or None")
         object.__setattr__(self, "joints", checks.rows(self.joints, JointModel, "joints"))
@@ -169,10 +181,13 @@ class Dynamics(Model):
         """The laws of contacts, couplings and actuator, kept alive with the model; address 0 is a rigid coupling."""
         vehicle = self.vehicle
         frames = {f.name: f for f in vehicle.frames}
-        contact = [
+        contact = 2 * [
             model.bind(frames[name].radius, frames[name].width, self.wheel_load)
             for name, model in self._contacts().items()
         ]
+        points = len(vehicle.arrays.hull_frame)
+        if points:
+            contact += points * [self.hull.bind(load=self.wheel_load)]
         coupling = []
         for one in vehicle.couplings:
             stiffness = one.stiffness or 0.0
@@ -188,7 +203,7 @@ class Dynamics(Model):
         of_actuator = np.zeros(0) if self.actuator is None else self.actuator.start_memory(self.vehicle)
         parts = [of_actuator, *(np.zeros(0) for _ in self.vehicle.couplings), *(j.start_memory for j in self.joints)]
         sizes = np.array([len(part) for part in parts], dtype=np.int64)
-        bristles = np.zeros(2 * self.vehicle.n_wheels if self.rest else 0)
+        bristles = np.zeros(2 * len(self._laws["contact"]) if self.rest else 0)
         return {
             "memory": np.concatenate([*parts, bristles]),
             "actuator_memory": len(of_actuator),
@@ -211,35 +226,19 @@ class Dynamics(Model):
         pairs = {
             kind: np.array([law.pair for law in found], dtype=np.int64).reshape(-1, 2) for kind, found in laws.items()
         }
-        nv, nw = 6 + vehicle.n_joints, vehicle.n_wheels
+        nv = 6 + vehicle.n_joints
         ideal = self.actuator is None
         everything = np.arange(nv)
         free = np.setdiff1d(everything, 6 + vehicle.arrays.actuated) if ideal else everything
-        position = {int(k): i for i, k in enumerate(free)}
-        support = np.zeros((nw, len(free)), dtype=np.int64)
-        size = np.zeros(nw, dtype=np.int64)
-        spin = np.full(nw, -1, dtype=np.int64)
-        for w, frame in enumerate(vehicle.arrays.wheel):
-            columns = list(range(6))
-            f = int(frame)
-            while f > 0:
-                columns.append(5 + f)
-                f = int(vehicle.arrays.parent[f])
-            moving = sorted(position[k] for k in columns if k in position)
-            support[w, : len(moving)] = moving
-            size[w] = len(moving)
-            spin[w] = position.get(5 + int(frame), -1)
+        couples = [r * c.axle_couple for r, c in zip(vehicle.arrays.radius, contacts, strict=True)]
         weight = vehicle.mass * GRAVITY
         return DynamicModel(
             free=free,
             ideal=ideal,
-            link=vehicle.arrays.wheel,
-            row=3 * np.arange(nw),
-            support=support,
-            support_size=size,
-            spin=spin,
+            second=self.second_contacts,
+            **contact_slots(self.vehicle_arrays, free),
             contact=pairs["contact"][:, None],
-            couple=np.array([r * c.axle_couple for r, c in zip(vehicle.arrays.radius, contacts, strict=True)]),
+            couple=np.array([*couples, *couples, *np.zeros(len(vehicle.arrays.hull_frame))]),
             actuator=np.zeros(2, dtype=np.int64) if ideal else pairs["actuator"][0],
             coupling=pairs["coupling"],
             elastic=np.array([True] * len(vehicle.couplings) + [j.elastic for j in self.joints], dtype=np.int64),

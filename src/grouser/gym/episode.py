@@ -94,7 +94,8 @@ class Episode(Mover):
             return whole[None]
 
         dynamic = isinstance(self.model, Dynamics)
-        names = ("states", "velocities", "contacts", "commands") + ("forces", "torques", "diagnostics") * dynamic
+        forced = ("forces", "hull", "torques", "diagnostics")
+        names = ("states", "velocities", "contacts", "commands") + forced * dynamic
         total = ends.sum(axis=0)
         total[STATUS], total[RECORDED] = ends[-1, STATUS], len(blocks) - 1 + last
         q, v = (batch.view_in(name, blocks)[-1] for name in ("q", "v"))

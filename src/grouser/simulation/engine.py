@@ -14,6 +14,7 @@ from grouser._kernels.simulation.rollout import (
     DIAGNOSTICS,
     FORCE_COLUMNS,
     HALVED,
+    HULL_COLUMNS,
     RECORDED,
     STATUS,
     TAKEN,
@@ -48,6 +49,12 @@ class Forces(NamedTuple):
     """Power of the ground on each wheel at the end of that step [W], (N, rows, nw)."""
     axle_torque: FloatArray
     """Moment of the ground on each wheel about its axle [N m], (N, rows, nw)."""
+    second_force: FloatArray
+    """Force at the second contact of each wheel, world axes [N], zero where it has none, (N, rows, nw, 3)."""
+    second_point: FloatArray
+    """That contact, world [m], (N, rows, nw, 3)."""
+    hull: FloatArray
+    """Force of the ground on the hull and its centre, world [N, m], points that touch, power [W], (N, rows, 8)."""
     torque: FloatArray
     """Torques of the actuators in that step [N m], and their mean power [W], (N, rows, na, 2)."""
     solver: FloatArray
@@ -122,6 +129,7 @@ def launch(
     if details and dynamic:
         batch.repoint(
             forces=np.zeros((n, details, nw, FORCE_COLUMNS)),
+            hull=np.zeros((n, details if len(vehicle.hull_frame) else 0, HULL_COLUMNS)),
             torques=np.zeros((n, details, na, 2)),
             diagnostics=np.zeros((n, details, DIAGNOSTICS)),
         )
@@ -174,6 +182,9 @@ def records_of(batch: Any, dynamic: bool) -> Records:
             force[..., :3],
             force[..., 3],
             force[..., 4],
+            force[..., 5:8],
+            force[..., 8:11],
+            batch.hull,
             batch.torques,
             batch.diagnostics,
             counted,

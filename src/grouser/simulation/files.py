@@ -16,7 +16,7 @@ from grouser._kernels.constants import GRAVITY
 from grouser.dataframe import Column
 from grouser.errors import SimulationError, TerrainError
 from grouser.files import read_npz, write_whole
-from grouser.simulation.run import ContactRecord, RollingRecord, Run, SolverRecord
+from grouser.simulation.run import ContactRecord, HullRecord, RollingRecord, Run, SolverRecord
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 from grouser.terrain.archive import load, pack
@@ -43,6 +43,12 @@ _SHAPES: dict[str, tuple[int | str, ...]] = {
     "contact_force": ("nw", 3),
     "contact_power": ("nw",),
     "contact_torque": ("nw",),
+    "contact_second_force": ("nw", 3),
+    "contact_second_point": ("nw", 3),
+    "hull_force": (3,),
+    "hull_point": (3,),
+    "hull_touching": (),
+    "hull_power": (),
     **dict.fromkeys(("solver_iterations", "solver_residual", "solver_kinetic", "solver_potential"), ()),
     "rolling_coordinates": ("nw", 4),
     "rolling_rates": ("nw", 4),
@@ -53,7 +59,7 @@ _SHAPES: dict[str, tuple[int | str, ...]] = {
 """Shape of each array after its rows. Prefixes are the parts of a run; what a run does not have is left out."""
 AXES = ("ahead", "left", "up")
 """Axes of a contact frame."""
-_PARTS = ("contact", "solver", "rolling")
+_PARTS = ("contact", "solver", "rolling", "hull")
 
 
 def save_run(run: Run, path: str | os.PathLike[str]) -> None:
@@ -109,6 +115,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             model=str(values.get("model", "")),
             contact=ContactRecord(**parts["contact"]),
             solver=SolverRecord(**parts["solver"]) if "solver" in parts else None,
+            hull=HullRecord(**parts["hull"]) if "hull" in parts else None,
             rolling=RollingRecord(**rolling, sigma=float(values["rolling_sigma"])) if rolling else None,
             ground=ground_of_bytes(values.get("ground"), path),
             **parts["run"],
@@ -199,7 +206,7 @@ def _quoted(name: str) -> str:
 
 def run_columns(run: Run) -> list[Column]:
     """Time `t` first, then pose, joints, velocity, commands, torques, contacts and rolling, shape (T,) each."""
-    parts = (_pose(run), _joints(run), _actuators(run), _contacts(run), _rolling(run))
+    parts = (_pose(run), _joints(run), _actuators(run), _contacts(run), _hull(run), _rolling(run))
     return [Column("t", "s", run.time), *chain.from_iterable(parts)]
 
 
@@ -249,6 +256,19 @@ def _contacts(run: Run) -> Iterator[Column]:
             yield Column(f"slip_{axis}_{name}", "m/s", values)
         yield Column(f"height_error_{name}", "m", c.height_error[:, w])
         yield Column(f"contact_angle_{name}", "rad", c.angle[:, w])
+        if c.second_force is not None and c.second_force[:, w].any():
+            for axis, values in zip("xyz", c.second_force[:, w].T, strict=True):
+                yield Column(f"second_force_{axis}_{name}", "N", values)
+
+
+def _hull(run: Run) -> Iterator[Column]:
+    hull = run.hull
+    if hull is None:
+        return
+    for axis, values in zip("xyz", hull.force.T, strict=True):
+        yield Column(f"hull_force_{axis}", "N", values)
+    yield Column("hull_touching", "", hull.touching)
+    yield Column("hull_power", "W", hull.power)
 
 
 def _rolling(run: Run) -> Iterator[Column]:

@@ -46,7 +46,8 @@ class ContactRecord:
     angle: FloatArray
     """Contact angles [rad] of T (2.9) in the wheel's carrier, ahead is negative, shape (T, nw)."""
     force: FloatArray | None = None
-    """Force on each wheel in its contact frame [N] over the step that begins here, shape (T, nw, 3); dynamics only."""
+    """Force on each wheel in its contact frame [N] over the step that begins here, shape (T, nw, 3); dynamics only.
+    Of a wheel with two contacts it is that at the contact listed here; the other one's is `second_force`."""
     power: FloatArray | None = None
     """Mean power of the ground on each wheel [W] over that step, shape (T, nw): of the force at the contact point, and
     of rolling and soil resistance. What is negative is lost to slip, sinkage and rolling, or lent to the contact's
@@ -54,10 +55,15 @@ class ContactRecord:
     torque: FloatArray | None = None
     """Moment of the ground on each wheel about its axle [N m] over that step, shape (T, nw): −R f_x of a force at the
     contact point, and rolling and soil resistance; dynamics only."""
+    second_force: FloatArray | None = None
+    """Force at the second contact of each wheel over that step, world axes [N], zero where it has one contact or none,
+    shape (T, nw, 3); dynamics only."""
+    second_point: FloatArray | None = None
+    """That contact, world [m], zero where there is none, shape (T, nw, 3); dynamics only."""
 
     @classmethod
     def from_columns(cls, columns: FloatArray, *forces: FloatArray) -> ContactRecord:
-        """From what the engine records, shape (T, nw, 11), and force, power and torque of dynamics."""
+        """From what the engine records, shape (T, nw, 11), and what dynamics adds, in the order of the fields."""
         c = columns
         return cls(c[..., :3], c[..., 3:6], c[..., 6:9], c[..., 9], c[..., 10], *forces)
 
@@ -66,6 +72,25 @@ class ContactRecord:
         """Speed of slip in the ground plane [m/s], shape (T, nw)."""
         speed: FloatArray = np.hypot(self.velocity[..., 0], self.velocity[..., 1])
         return speed
+
+
+@dataclass(frozen=True)
+class HullRecord:
+    """How the ground carries the hull, over the step that begins at each row."""
+
+    force: FloatArray
+    """Sum of the forces of the ground on the hull, world [N], shape (T, 3)."""
+    point: FloatArray
+    """Their centre, world [m]: mean of the points that touch, weighted by normal force; zero if none, (T, 3)."""
+    touching: FloatArray
+    """Number of points of the hull that carry a force, shape (T,)."""
+    power: FloatArray
+    """Mean power of the ground on the hull [W], shape (T,)."""
+
+    @classmethod
+    def from_columns(cls, columns: FloatArray) -> HullRecord:
+        """From what the engine records, shape (T, 8)."""
+        return cls(columns[:, :3], columns[:, 3:6], columns[:, 6], columns[:, 7])
 
 
 @dataclass(frozen=True)
@@ -132,6 +157,8 @@ class Run:
     `contact.power`."""
     solver: SolverRecord | None = None
     """How each step was solved; dynamics only."""
+    hull: HullRecord | None = None
+    """How the ground carries the hull; dynamics of a vehicle that has one only."""
     rolling: RollingRecord | None = None
     """How it rolled without slip; of `grouser.rolling` only."""
     gravity: float = GRAVITY
@@ -155,8 +182,10 @@ class Run:
         if f is not None:
             extra = {
                 "contact": ContactRecord.from_columns(
-                    *(part[0, :rows] for part in (records.contact, f.force, f.power, f.axle_torque))
+                    *(part[0, :rows] for part in (records.contact, f.force, f.power, f.axle_torque)),
+                    *(part[0, :rows] for part in (f.second_force, f.second_point)),
                 ),
+                "hull": HullRecord.from_columns(f.hull[0, :rows]) if model.vehicle.hull else None,
                 "torque": f.torque[0, :rows, :, 0],
                 "power": f.torque[0, :rows, :, 1],
                 "solver": SolverRecord(*f.solver[0, :rows].T),
@@ -256,6 +285,13 @@ class Run:
         """Whether the body's z axis ever pointed below the horizon."""
         w, x, y, z = self.quaternion.T
         return bool((w * w - x * x - y * y + z * z < 0.0).any())
+
+    @property
+    def hull_touched(self) -> float | None:
+        """Time of the first recorded step in which the hull touches the ground [s]; None if it never does."""
+        if self.hull is None or not self.hull.touching.any():
+            return None
+        return float(self.time[np.argmax(self.hull.touching > 0.0)])
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Path, contact tracks, slip and attitude in one picture; saved if a path is given.
@@ -360,6 +396,7 @@ class Run:
             "deficient_steps": self.deficient_steps,
             "halved_steps": self.halved_steps,
             **({} if self.solver is None else {"iterated_steps": int((self.solver.iterations > 1).sum())}),
+            **({} if self.hull is None else {"hull_touched": self.hull_touched}),
         }
 
     def __repr__(self) -> str:

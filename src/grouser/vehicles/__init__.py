@@ -6,14 +6,15 @@ from grouser.lazy import lazy
 
 if TYPE_CHECKING:
     from grouser.vehicles.catalog import names, vehicle
+    from grouser.vehicles.hull import Hull
     from grouser.vehicles.rows import Coupling, Frame, Steering, box_inertia, wheel_inertia
     from grouser.vehicles.toml import read_toml, to_toml, write_toml
     from grouser.vehicles.urdf import read_urdf
     from grouser.vehicles.vehicle import Vehicle
 
 __all__ = [
-    "Coupling", "Frame", "Steering", "Vehicle", "box_inertia", "names", "read_toml", "read_urdf", "to_toml", "vehicle",
-    "wheel_inertia", "write_toml",
+    "Coupling", "Frame", "Hull", "Steering", "Vehicle", "box_inertia", "names", "read_toml", "read_urdf", "to_toml",
+    "vehicle", "wheel_inertia", "write_toml",
 ]  # fmt: skip
 
 lazy(__name__)

@@ -39,6 +39,7 @@ def mirror(vehicle: Vehicle) -> Vehicle:
             dataclasses.replace(one, joints={joint: sign[joint] * k for joint, k in one.joints.items()})
             for one in vehicle.couplings
         ),
+        hull=tuple(one.mirrored() for one in vehicle.hull),
         drive_reference=None if reference is None else (reference[0], -reference[1]),
     )
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from grouser import files
 from grouser.checks import shown
 from grouser.errors import VehicleError
+from grouser.vehicles.hull import Hull, hull_of_mesh
 from grouser.vehicles.rows import Coupling, Frame, Steering
 from grouser.vehicles.vehicle import Vehicle
 
@@ -21,7 +22,8 @@ Kind = TypeVar("Kind")
 
 def read_toml(path: str | os.PathLike[str]) -> Vehicle:
     """The vehicle in a TOML file; every fault is a `VehicleError` that names file, row and field."""
-    return vehicle_of_tables(files.read_toml(path, SCHEMA, VehicleError), Path(path).name)
+    tables, file = files.read_toml(path, SCHEMA, VehicleError), Path(path).name
+    return vehicle_of_tables(_with_meshes(tables, Path(path).parent, file), file)
 
 
 def parse_toml(content: str, name: str) -> Vehicle:
@@ -31,13 +33,34 @@ def parse_toml(content: str, name: str) -> Vehicle:
 
 def vehicle_of_tables(tables: dict[str, Any], file: str) -> Vehicle:
     """The vehicle in the tables of a TOML file, its schema line taken off."""
-    rows: dict[str, Any] = {"frames": Frame, "couplings": Coupling, "steering": Steering}
+    rows: dict[str, Any] = {"frames": Frame, "couplings": Coupling, "steering": Steering, "hull": Hull}
     made = {field: made_rows(kind, tables.get(field, []), field, file) for field, kind in rows.items()}
     check_fields(Vehicle, tables, file)
     try:
         return Vehicle(**{**tables, **made})
     except VehicleError as error:
         raise VehicleError(f"{file}, {error}") from None
+
+
+def _with_meshes(tables: dict[str, Any], folder: Path, file: str) -> dict[str, Any]:
+    """The tables with each hull row of a mesh file, relative to a folder, replaced by the points of that mesh."""
+    rows = tables.get("hull")
+    if not isinstance(rows, list):
+        return tables
+    return tables | {"hull": [_with_mesh(row, folder, f"{file}, hull {i}") for i, row in enumerate(rows, start=1)]}
+
+
+def _with_mesh(row: Any, folder: Path, place: str) -> Any:
+    if not (isinstance(row, dict) and row.get("shape") == "mesh"):
+        return row
+    others = {name: value for name, value in row.items() if name not in ("shape", "file")}
+    if not isinstance(row.get("file"), str):
+        raise VehicleError(f"{place}, field file: is missing; name the .stl, .obj or .ply file of the mesh")
+    check_fields(Hull, {"shape": "", **others}, place)
+    try:
+        return {"shape": "points", **others, "points": hull_of_mesh(folder / row["file"])}
+    except VehicleError as error:
+        raise VehicleError(f"{place}: {error}") from None
 
 
 def made_rows(kind: type[Kind], rows: Any, field: str, file: str) -> tuple[Kind, ...]:
@@ -85,8 +108,8 @@ def to_toml(vehicle: Vehicle) -> str:
     for field in ("name", "description", "source", "drive_reference"):
         if getattr(vehicle, field):
             lines.append(f"{field} = {files.toml_value(getattr(vehicle, field))}")
-    for field, rows in (("frames", vehicle.frames), ("couplings", vehicle.couplings), ("steering", vehicle.steering)):
-        lines += _rows(field, rows)
+    for field in ("frames", "couplings", "steering", "hull"):
+        lines += _rows(field, getattr(vehicle, field))
     return "\n".join(lines) + "\n"
 
 

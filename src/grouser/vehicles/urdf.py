@@ -6,12 +6,14 @@ moving joint becomes a frame with the *joint's* name, and a frame's displacement
 included. Fixed joints vanish: what hangs from them is added to the mass of the frame it moves with. A joint
 whose axis is not +x, +y or +z gets a frame turned so that it is; a wheel's axis becomes +y of its frame. So
 a wheel whose URDF axis points right has a frame with y to the right: a positive rate drives it backward, as
-in the URDF.
+in the URDF. Collision shapes of links that do not move with a wheel become the hull, unless the side file says
+`hull = false`.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,12 +25,13 @@ from grouser import rotation
 from grouser.checks import listed
 from grouser.errors import VehicleError
 from grouser.files import as_path, read_toml
+from grouser.vehicles.hull import Hull, hull_of_mesh
 from grouser.vehicles.rows import Coupling, Frame, Steering, checked
 from grouser.vehicles.toml import check_fields, made_rows
 from grouser.vehicles.vehicle import Vehicle
 
 if TYPE_CHECKING:
-    from grouser.vehicles.urdf_model import Joint, Robot
+    from grouser.vehicles.urdf_model import Collision, Joint, Robot
 
 SCHEMA = "grouser/urdf@1"
 Array = NDArray[np.float64]
@@ -52,6 +55,7 @@ class SideFile:
     actuated: tuple[str, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     steering: tuple[Steering, ...] = ()
+    hull: Any = None
     drive_reference: Any = None
     description: str = ""
     source: str = ""
@@ -67,6 +71,7 @@ class Part:
     R: Array
     p: Array
     pieces: list[tuple[float, Array, Array]] = field(default_factory=list)  # mass, centre, inertia about it; frame axes
+    shapes: list[tuple[Array, Array, Collision]] = field(default_factory=list)  # R_part_link, p_part_link, shape
 
 
 def read_urdf(path: str | os.PathLike[str], side_file: str | os.PathLike[str] | None = None) -> Vehicle:
@@ -88,6 +93,7 @@ def read_urdf(path: str | os.PathLike[str], side_file: str | os.PathLike[str] | 
             frames=frames,
             couplings=(*_mimics(robot), *side.couplings),
             steering=side.steering,
+            hull=_hull([part for part in parts if part.name not in wheels], side.hull, path),
             drive_reference=side.drive_reference,
             source=side.source or file,
             description=side.description,
@@ -109,6 +115,8 @@ def _read_side(path: Path, side_file: Path | None) -> SideFile:
     for name, kind in kinds.items():
         tables[name] = made_rows(kind, tables.get(name, []), name, file)
     tables["actuated"] = checked.rows(tables.get("actuated", []), str, f"{file}, field actuated")
+    if "hull" in tables:
+        checked.flag(tables["hull"], f"{file}, field hull")
     return SideFile(**tables)
 
 
@@ -142,6 +150,7 @@ def _parts(robot: Robot, wheels: dict[str, Wheel]) -> list[Part]:
         if inertial is not None:
             R = R_part_link @ inertial.R
             part.pieces.append((inertial.mass, p_part_link + R_part_link @ inertial.p, R @ inertial.inertia @ R.T))
+        part.shapes += [(R_part_link, p_part_link, one) for one in robot.collisions[link]]
         for joint in reversed(children[link]):
             R_part_joint = R_part_link @ joint.R
             p_part_joint = p_part_link + R_part_link @ joint.p
@@ -191,6 +200,40 @@ def _frame(part: Part, wheel: Wheel | None, actuated: bool) -> Frame:
     xyz, rpy, com = tuple(part.p), tuple(rotation.to_rpy(part.R)), tuple(centre)
     size = {} if wheel is None else {k: getattr(wheel, k) for k in ("radius", "width", "tyre_radius")}
     return Frame(part.name, part.parent, part.joint, actuated, xyz, rpy, mass, com, inertia, **size)
+
+
+def _hull(parts: list[Part], wanted: bool | None, path: Path) -> tuple[Hull, ...]:
+    """The collision shapes of parts; a mesh that cannot be read is left out with a warning, or refused if `wanted`."""
+    hull = []
+    for part in parts if wanted is not False else []:
+        for R_part_link, p_part_link, one in part.shapes:
+            shape = dict(one.shape)
+            if shape["shape"] == "mesh":
+                try:
+                    points = hull_of_mesh(_mesh_file(shape["file"], path), shape["scale"])
+                except VehicleError as error:
+                    reason = f"collision mesh of '{part.name}': {error}"
+                    if wanted:
+                        raise VehicleError(f"{reason}; say hull = false in the side file to do without") from None
+                    warnings.warn(f"{path.name}, {reason}; this part of the hull is left out", stacklevel=3)
+                    continue
+                shape = {"shape": "points", "points": points}
+            R, p = R_part_link @ one.R, p_part_link + R_part_link @ one.p
+            hull.append(Hull(part.name, xyz=tuple(p), rpy=tuple(rotation.to_rpy(R)), **shape))
+    return tuple(hull)
+
+
+def _mesh_file(name: str, path: Path) -> Path:
+    """The file that a URDF names: in its folder, or within the package it names, if that is a folder above the URDF."""
+    scheme, _, rest = name.rpartition("://")
+    if scheme != "package":
+        return path.parent / rest
+    package, _, inside = rest.partition("/")
+    for folder in path.resolve().parents:
+        for root in (folder, folder / package):
+            if root.name == package and (root / inside).exists():
+                return root / inside
+    raise VehicleError(f"'{name:.100}' is not found; the package is to be a folder above the URDF")
 
 
 def _mimics(robot: Robot) -> list[Coupling]:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
@@ -40,6 +41,16 @@ class Inertial:
 
 
 @dataclass(frozen=True)
+class Collision:
+    """A collision shape at R = R_link_shape, p [m] of its link."""
+
+    R: Array
+    p: Array
+    shape: dict[str, Any]
+    """Fields of a `Hull`; of a mesh `file` as the URDF names it, and `scale`."""
+
+
+@dataclass(frozen=True)
 class Joint:
     """Holds link `child` at R, p [m] of link `parent`, free along or about the unit vector `axis`."""
 
@@ -67,6 +78,8 @@ class Robot:
     root: str
     links: dict[str, Inertial | None]
     joints: list[Joint]
+    collisions: dict[str, list[Collision]]
+    """Of each link."""
 
 
 def read_robot(path: str | os.PathLike[str]) -> Robot:
@@ -125,11 +138,15 @@ def _robot(element: Element) -> Robot:
     if any(child.tag.startswith("xacro:") for child in element):
         raise VehicleError("element <robot>: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf")
     links: dict[str, Inertial | None] = {}
+    collisions: dict[str, list[Collision]] = {}
     for child in element.findall("link"):
         name = checked.name(child.get("name", ""), "element <link>")
         if name in links:
             raise VehicleError(f"link '{name}': two links have this name, names must differ")
         links[name] = _inertial(child.find("inertial"), f"link '{name}', element <inertial>")
+        where = f"link '{name}', element <collision>"
+        shapes = (_collision(one, where) for one in child.findall("collision"))
+        collisions[name] = [one for one in shapes if one is not None]
     if not 0 < len(links) <= MAX_LINKS:
         raise VehicleError(f"element <robot>: has {len(links)} links, 1 to {MAX_LINKS} are accepted")
     joints: dict[str, Joint] = {}
@@ -140,7 +157,8 @@ def _robot(element: Element) -> Robot:
         joints[joint.name] = joint
     _check_mimics(list(joints.values()))
     root = _root(list(links), joints.values())
-    return Robot(checked.name(element.get("name", "robot"), "element <robot>"), root, links, list(joints.values()))
+    name = checked.name(element.get("name", "robot"), "element <robot>")
+    return Robot(name, root, links, list(joints.values()), collisions)
 
 
 def _root(links: list[str], joints: Iterable[Joint]) -> str:
@@ -197,6 +215,26 @@ def _inertial(element: Element | None, where: str) -> Inertial | None:
         matrix[i, j] = matrix[j, i] = _floats(given, 1, f"{where}, field {key}")[0]
     kilograms = _floats(mass.get("value", ""), 1, f"{where}, field mass")[0]
     return Inertial(checked.not_negative(kilograms, f"{where}, field mass"), R, p, matrix)
+
+
+def _collision(element: Element, where: str) -> Collision | None:
+    """The shape of a <collision>; None if it has none that URDF knows."""
+    R, p = _origin(element, where)
+    geometry = element.find("geometry")
+    shapes = [] if geometry is None else [one for one in geometry if one.tag in ("box", "sphere", "cylinder", "mesh")]
+    if not shapes:
+        return None
+    one = shapes[0]
+    shape: dict[str, Any] = {"shape": one.tag}
+    if one.tag == "mesh":
+        scale = _floats(one.get("scale", "1 1 1"), 3, f"{where}, field scale")
+        return Collision(R, p, {"shape": "mesh", "file": one.get("filename", ""), "scale": scale})
+    if one.tag == "box":
+        shape["size"] = _floats(one.get("size", ""), 3, f"{where}, field size")
+    else:
+        for name in ("radius", "length") if one.tag == "cylinder" else ("radius",):
+            shape[name] = _floats(one.get(name, ""), 1, f"{where}, field {name}")[0]
+    return Collision(R, p, shape)
 
 
 def _joint(element: Element) -> Joint:

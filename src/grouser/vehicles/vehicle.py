@@ -16,6 +16,7 @@ from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import listed
 from grouser.errors import VehicleError
 from grouser.vehicles import tree
+from grouser.vehicles.hull import MOST_POINTS, Hull
 from grouser.vehicles.rows import JOINTS, Coupling, Frame, Steering, checked
 
 COLUMNS = ("frame", "parent", "joint", "act.", "x y z [m]", "roll pitch yaw [rad]", "mass [kg]", "radius [m]")
@@ -38,6 +39,8 @@ class Vehicle:
     """Constraints and springs between joints."""
     steering: tuple[Steering, ...] = ()
     """The joints a drive steers."""
+    hull: tuple[Hull, ...] = ()
+    """Shapes, besides the wheels, that touch the ground in dynamics."""
     drive_reference: tuple[float, float] | None = None
     """Point (x, y) of the body [m] that follows a commanded arc; None chooses `drive_point`."""
     source: str = ""
@@ -58,8 +61,10 @@ class Vehicle:
         object.__setattr__(self, "frames", frames)
         object.__setattr__(self, "couplings", checked.rows(self.couplings, Coupling, "field couplings"))
         object.__setattr__(self, "steering", checked.rows(self.steering, Steering, "field steering"))
+        object.__setattr__(self, "hull", checked.rows(self.hull, Hull, "field hull"))
         self._check_couplings()
         self._check_steering()
+        self._check_hull()
         if self.drive_reference is not None:
             point = checked.numbers(self.drive_reference, 2, f"vehicle '{self.name}', field drive_reference")
             object.__setattr__(self, "drive_reference", point)
@@ -82,6 +87,22 @@ class Vehicle:
             kind = self.frames[self.frame_index(steering.joint)].joint
             if kind != "RZ":
                 raise VehicleError(f"{where}: a steering joint turns about z, so it must be RZ, not {kind}")
+
+    def _check_hull(self) -> None:
+        for number, one in enumerate(self.hull, start=1):
+            where = f"hull {number}, field frame"
+            if one.frame not in self._index:
+                raise VehicleError(f"{where}: '{one.frame}' is not a frame; frames are {listed(self._index)}")
+            if one.frame in self.wheels:
+                raise VehicleError(
+                    f"{where}: '{one.frame}' is a wheel, which touches the ground as it is; name another"
+                )
+        points = sum(len(one.centres) for one in self.hull)
+        if points > MOST_POINTS:
+            raise VehicleError(
+                f"vehicle '{self.name}', field hull: has {points} points, at most {MOST_POINTS} are accepted;"
+                " give a larger spacing"
+            )
 
     def _check_joint(self, joint: str, where: str) -> None:
         if joint == self.frames[0].name:
@@ -162,6 +183,9 @@ class Vehicle:
             actuated=_integers(i - 1 for i, f in enumerate(frames) if f.actuated),
             coupling=coupling,
             coupling_value=np.array([one.value for one in self.couplings], dtype=np.float64),
+            hull_frame=_integers(index[one.frame] for one in self.hull for _ in one.centres),
+            hull_point=np.concatenate([np.zeros((0, 3)), *(one.centres for one in self.hull)]),
+            hull_radius=np.array([one.ball_radius for one in self.hull for _ in one.centres], dtype=np.float64),
         )
 
     @property
@@ -238,6 +262,7 @@ class Vehicle:
         for steering in self.steering:
             limit = "" if math.isinf(steering.limit) else f", limit {steering.limit:g}"
             lines.append(f"steering {steering.joint}: gain {steering.gain:g}{limit}")
+        lines += [f"hull {one.frame}: {one.describe()}" for one in self.hull]
         lines.append(f"drive point {_spaced(self.drive_point)} m")
         if self.source:
             lines.append(f"source: {self.source}")

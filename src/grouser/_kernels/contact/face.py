@@ -189,7 +189,7 @@ def keep_face(vehicle, ground, w, foreseen, s, face, floor):
             dz = below
     cosine, sine = facing(rim, normal)
     s.height_error[w] = dz
-    set_contact(vehicle, s, w, cosine, sine, normal)
+    set_contact(vehicle, s, w, w, cosine, sine, normal)
     return True
 
 

@@ -41,12 +41,12 @@ def set_rim(vehicle, s, w, angle, level):
 
 
 @inlined
-def set_contact(vehicle, s, w, cosine, sine, normal):
-    """Contact point and axes of wheel w in body coordinates: z along the normal, x = wheel y × z, y = z × x."""
+def set_contact(vehicle, s, w, k, cosine, sine, normal):
+    """Contact k, of wheel w: point and axes in body coordinates, z along the normal, x = wheel y × z, y = z × x."""
     R = s.R_world_body
     frame = vehicle.wheel[w]
     p_world_contact = rim_point(s.rims[w], cosine, sine)
-    put(times_transposed(R, add(p_world_contact, -1.0, s.p_world_body)), s.p_contact[w], 0)
+    put(times_transposed(R, add(p_world_contact, -1.0, s.p_world_body)), s.p_contact[k], 0)
     z = times_transposed(R, normal)
     x = cross(column(s.R[frame], 1), z)
     size = math.sqrt(dot(x, x))
@@ -54,17 +54,24 @@ def set_contact(vehicle, s, w, cosine, sine, normal):
         x = column(s.R[frame], 0)
         size = 1.0
     x = (x[0] / size, x[1] / size, x[2] / size)
-    put(x, s.axes[w, 0], 0)
-    put(cross(z, x), s.axes[w, 1], 0)
-    put(z, s.axes[w, 2], 0)
+    put(x, s.axes[k, 0], 0)
+    put(cross(z, x), s.axes[k, 1], 0)
+    put(z, s.axes[k, 2], 0)
 
 
 @inlined
-def set_ground_contact(vehicle, s, w, cosine, sine, dz, slope):
-    """Contact of wheel w at rim angle φ on a ground with a slope (∂h/∂x, ∂h/∂y)."""
+def set_ground_contact(vehicle, s, w, k, cosine, sine, dz, slope):
+    """Contact k, of wheel w, at rim angle φ on a ground with a slope (∂h/∂x, ∂h/∂y)."""
     nz = 1.0 / math.sqrt(1.0 + slope[0] * slope[0] + slope[1] * slope[1])
-    s.height_error[w] = dz
-    set_contact(vehicle, s, w, cosine, sine, (-slope[0] * nz, -slope[1] * nz, nz))
+    s.height_error[k] = dz
+    set_contact(vehicle, s, w, k, cosine, sine, (-slope[0] * nz, -slope[1] * nz, nz))
+
+
+@inlined
+def set_found_contact(vehicle, s, w, k):
+    """Contact k, of wheel w, as its search found it."""
+    f = s.search[k]
+    set_ground_contact(vehicle, s, w, k, f.cosine, f.sine, f.height_error, (f.slope_x, f.slope_y))
 
 
 @inlined
@@ -137,28 +144,44 @@ def search_tyre(vehicle, ground, s, w):
 
 
 @inlined
-def find_contacts(vehicle, ground, s):
-    """Contact of every wheel with the ground; False if the ground ends under a wheel."""
-    nw = vehicle.wheel.size
-    round_tyres = False
-    for w in range(nw):
+def has_round_tyre(vehicle):
+    """Whether a wheel has one."""
+    found = False
+    for w in range(vehicle.wheel.size):
+        found |= vehicle.tyre[w] > 0.0
+    return found
+
+
+@inlined
+def set_rims(vehicle, s):
+    """The rims of all wheels, from their lowest points on."""
+    for w in range(vehicle.wheel.size):
         set_rim(vehicle, s, w, 0.0, True)
-        round_tyres |= vehicle.tyre[w] > 0.0
-    # Wheels without a tyre are searched together, those with one each for itself.
-    if not round_tyres:
-        if not search_rims(ground, 0, nw, s):
+
+
+@inlined
+def search_wheels(vehicle, ground, s):
+    """Search the first contact of every wheel, one by one if any has a round tyre; False if the ground ends there."""
+    if not has_round_tyre(vehicle):
+        return search_rims(ground, 0, vehicle.wheel.size, s)
+    for w in range(vehicle.wheel.size):
+        if vehicle.tyre[w] > 0.0:
+            inside = search_tyre(vehicle, ground, s, w)
+        else:
+            inside = search_rims(ground, w, w + 1, s)
+        if not inside:
             return False
-    else:
-        for w in range(nw):
-            if vehicle.tyre[w] > 0.0:
-                inside = search_tyre(vehicle, ground, s, w)
-            else:
-                inside = search_rims(ground, w, w + 1, s)
-            if not inside:
-                return False
-    for w in range(nw):
-        f = s.search[w]
-        set_ground_contact(vehicle, s, w, f.cosine, f.sine, f.height_error, (f.slope_x, f.slope_y))
+    return True
+
+
+@inlined
+def find_contacts(vehicle, ground, s):
+    """The first contact of every wheel with the ground; False if the ground ends under a wheel."""
+    set_rims(vehicle, s)
+    if not search_wheels(vehicle, ground, s):
+        return False
+    for w in range(vehicle.wheel.size):
+        set_found_contact(vehicle, s, w, w)
     return True
 
 
@@ -174,7 +197,7 @@ def contacts_on_ground_at(vehicle, ground, angle, s):
             for _ in range(_LEAN_STEPS):
                 lean_rim(vehicle, s, w, facing_lean(s, 1.0, 0.0, s.ground_out[1], s.ground_out[2]))
                 dz = rim_height_error(ground, s, s.rims[w], 1.0, 0.0)
-        set_ground_contact(vehicle, s, w, 1.0, 0.0, dz, (s.ground_out[1], s.ground_out[2]))
+        set_ground_contact(vehicle, s, w, w, 1.0, 0.0, dz, (s.ground_out[1], s.ground_out[2]))
         inside &= not math.isnan(dz)
     return inside
 
@@ -187,7 +210,7 @@ def contacts_at(vehicle, angle, s):
         r = vehicle.radius[w]
         down = s.rims[w, 1]
         s.height_error[w] = 0.0
-        set_contact(vehicle, s, w, 1.0, 0.0, (-down[0] / r, -down[1] / r, -down[2] / r))
+        set_contact(vehicle, s, w, w, 1.0, 0.0, (-down[0] / r, -down[1] / r, -down[2] / r))
 
 
 @kernel

@@ -19,6 +19,10 @@ FINEST = math.pi / SAMPLES
 TANGENT = 1e-8
 """Tangent offset [rad] below which one correction is left, which needs no look at the ground."""
 MOST_STEPS = 8
+NEAR = 0.15
+"""Height above the ground, in radii, below which a second minimum of Δz is searched: what may touch within a step."""
+NEAR_SAMPLE = 0.3
+"""The same for the vertical gap of a sample, which may be on steep ground."""
 _GOLDEN = 0.3819660112501051
 _APART = 2e-3
 _ANGLES = (np.arange(SAMPLES) - SAMPLES // 2) * FINEST
@@ -37,10 +41,12 @@ SEARCH = record_type(
     height_limit=(),  # Δz above which a point is a crest, not the contact [m]
     start=(),  # φ of the lowest sample
     start_offset=(),
+    place=int,  # of the sample it starts at, among the finest
+    prominence=(),  # of a second contact: how far Δz rises between it and the first [m], from the samples
     state=int,
 )
-"""The search of one circle."""
-SEARCHING, FOUND, LOST = range(3)
+"""The search of one contact of a circle."""
+SEARCHING, FOUND, LOST, NONE = range(4)
 
 
 @inlined
@@ -175,6 +181,23 @@ def bracketed_tangent(ground, s, rim, a, b):
 
 
 @inlined
+def start_search(ground, rim, row, place, slope_x, slope_y):
+    """A search begins at a sample, where the ground has these slopes."""
+    spacing = ground.stride * FINEST
+    row.cosine = _COSINES[place]
+    row.sine = _SINES[place]
+    row.slope_x = slope_x
+    row.slope_y = slope_y
+    row.offset = tangent_offset(rim, row.cosine, row.sine, slope_x, slope_y)
+    row.step = min(max(row.offset, -spacing), spacing)
+    row.travelled = 0.0
+    row.start = (place - SAMPLES // 2) * FINEST
+    row.place = place
+    row.start_offset = row.offset
+    row.state = SEARCHING
+
+
+@inlined
 def sample_rims(ground, first, last, s):
     """The lowest of the coarse samples of each circle as the start of its search; False if the ground ends at one."""
     samples = (SAMPLES - 1 - ground.stride // 2) // ground.stride + 1
@@ -208,20 +231,73 @@ def sample_rims(ground, first, last, s):
                 best_signed = signed
                 best_scale = scale
         row = s.search[w]
-        spacing = ground.stride * FINEST
         place = ground.stride // 2 + best * ground.stride
-        row.cosine = _COSINES[place]
-        row.sine = _SINES[place]
-        row.slope_x = s.grounds[n + at + best]
-        row.slope_y = s.grounds[2 * n + at + best]
-        row.offset = tangent_offset(s.rims[w], row.cosine, row.sine, row.slope_x, row.slope_y)
-        row.step = min(max(row.offset, -spacing), spacing)
-        row.travelled = 0.0
+        start_search(ground, s.rims[w], row, place, s.grounds[n + at + best], s.grounds[2 * n + at + best])
         row.height_limit = best_gap / math.sqrt(best_scale) + 1e-3 * s.rolling_radius[w]
-        row.start = (place - SAMPLES // 2) * FINEST
-        row.start_offset = row.offset
-        row.state = SEARCHING
     return not outside
+
+
+@kernel
+def start_seconds(ground, first, last, s):
+    """Second searches of circles that have another sample than their lowest which is a minimum near the ground."""
+    half = ground.stride // 2
+    samples = (SAMPLES - 1 - half) // ground.stride + 1
+    heights = s.heights
+    grounds = s.grounds
+    for w in range(first, last):
+        s.search[s.rims.shape[0] + w].state = NONE
+        at = (w - first) * samples
+        near = NEAR_SAMPLE * s.rolling_radius[w]
+        minima = 0
+        lowest = 0
+        before = heights[at] - grounds[at]
+        here = heights[at + 1] - grounds[at + 1]
+        for k in range(1, samples - 1):
+            after = heights[at + k + 1] - grounds[at + k + 1]
+            if here < before and here <= after and here < near:
+                minima += 1
+                lowest = k
+            before = here
+            here = after
+        if minima > 1 or (minima == 1 and half + lowest * ground.stride != s.search[w].place):
+            start_second(ground, w, (last - first) * samples, at, s)
+
+
+@kernel
+def start_second(ground, w, n, at, s):
+    """A second search of circle w begins at the sample that is a minimum and stands out most, if one does.
+
+    It stands out by how far the vertical gap rises between it and the sample of least Δz, and no more than it is
+    close to the ground. n: points looked up; at: the first of this circle.
+    """
+    samples = (SAMPLES - 1 - ground.stride // 2) // ground.stride + 1
+    best = (s.search[w].place - ground.stride // 2) // ground.stride
+    gaps = s.heights[at : at + samples]
+    for k in range(samples):
+        gaps[k] -= s.grounds[at + k]
+    near = NEAR * s.rolling_radius[w]
+    row = s.search[s.rims.shape[0] + w]
+    chosen = -1
+    most = 0.0
+    for way in range(-1, 2, 2):
+        crest = gaps[best]
+        k = best + way
+        while k > 0 and k < samples - 1:
+            crest = max(crest, gaps[k])
+            if gaps[k] < gaps[k - way] and gaps[k] <= gaps[k + way]:
+                gx = s.grounds[n + at + k]
+                gy = s.grounds[2 * n + at + k]
+                upright = 1.0 / math.sqrt(1.0 + gx * gx + gy * gy)
+                stands_out = min((crest - gaps[k]) * upright, near - gaps[k] * upright)
+                if stands_out > most:
+                    most = stands_out
+                    chosen = k
+                    row.prominence = (crest - gaps[k]) * upright
+                    row.height_limit = gaps[k] * upright + 1e-3 * s.rolling_radius[w]
+            k += way
+    if chosen >= 0:
+        place = ground.stride // 2 + chosen * ground.stride
+        start_search(ground, s.rims[w], row, place, s.grounds[n + at + chosen], s.grounds[2 * n + at + chosen])
 
 
 @inlined
@@ -277,13 +353,25 @@ def search_by_brackets(ground, rim, row, s):
 
 
 @kernel
-def search_rims(ground, first, last, s):
-    """cos φ, sin φ, Δz and the ground's slopes at the contact of circles first to last into their rows of s.search.
+def search_second(ground, w, s):
+    """The second contact of circle w from where its search starts; dropped where it leads to the first."""
+    rim = s.rims[w]
+    row = s.search[s.rims.shape[0] + w]
+    for _ in range(MOST_STEPS):
+        if row.state == SEARCHING:
+            row.cosine, row.sine = rotated(row.cosine, row.sine, row.step)
+            gap = look_up(ground, s, rim, row.cosine, row.sine)
+            secant_step(ground, rim, row, gap, s.ground_out[1], s.ground_out[2])
+    if row.state != FOUND:
+        search_by_brackets(ground, rim, row, s)
+    together = row.cosine * s.search[w].cosine + row.sine * s.search[w].sine
+    apart = together < math.cos(0.5 * ground.stride * FINEST)
+    row.state = FOUND if apart and not math.isnan(row.height_error) else NONE
 
-    False if the ground ends at one of them.
-    """
-    if not sample_rims(ground, first, last, s):
-        return False
+
+@inlined
+def refine_rims(ground, first, last, s):
+    """Searches of circles first to last from where they start; False if the ground ends at one of them."""
     for _ in range(MOST_STEPS):
         n = 0
         for w in range(first, last):
@@ -314,4 +402,27 @@ def search_rims(ground, first, last, s):
             search_by_brackets(ground, s.rims[w], row, s)
             if math.isnan(row.height_error):
                 return False
+    return True
+
+
+@kernel
+def search_rims(ground, first, last, s):
+    """cos φ, sin φ, Δz and the ground's slopes at the contact of circles first to last into their rows of s.search.
+
+    False if the ground ends at one of them.
+    """
+    return sample_rims(ground, first, last, s) and refine_rims(ground, first, last, s)
+
+
+@kernel
+def search_rims_twice(ground, first, last, s):
+    """As `search_rims`, and second contacts into the rows of s.search after those of all circles."""
+    if not sample_rims(ground, first, last, s):
+        return False
+    start_seconds(ground, first, last, s)
+    if not refine_rims(ground, first, last, s):
+        return False
+    for w in range(first, last):
+        if s.search[s.rims.shape[0] + w].state == SEARCHING:
+            search_second(ground, w, s)
     return True

@@ -5,6 +5,8 @@ the slip velocity v, where x is the stretch. A parked vehicle then stops where t
 place of creeping there at that velocity, and no force leaves the law's friction limit. Rolling wheels have no bristle.
 """
 
+import math
+
 from grouser._compile.jit import inlined
 from grouser._kernels.rotation import column, dot, put
 
@@ -19,7 +21,7 @@ HOLD_SPEED = 0.25
 @inlined
 def hold_contacts(model, v, s, d):
     """1/T of each contact at rest into d.hold, 0 of the others; bristles of those are let go."""
-    for k in range(model.link.size):
+    for k in range(s.live[0]):
         d.hold[k] = 0.0
         at = model.grip_memory + 2 * k
         d.memory_next[at] = 0.0
@@ -40,10 +42,20 @@ def hold_contacts(model, v, s, d):
 
 
 @inlined
+def drop_idle_contacts(model, s, d):
+    """Contacts that are none now have no force and no bristle."""
+    for k in range(s.live[0], model.link.size):
+        put((0.0, 0.0, 0.0), d.f[k], 0)
+        if model.grip_memory >= 0:
+            d.memory_next[model.grip_memory + 2 * k] = 0.0
+            d.memory_next[model.grip_memory + 2 * k + 1] = 0.0
+
+
+@inlined
 def axle_rows(vehicle, model, s, d):
     """Turn rate of a wheel about its axle per unit joint-space velocity, of contacts whose law has a couple."""
-    for k in range(model.link.size):
-        if model.couple[k] == 0.0:
+    for k in range(s.live[0]):
+        if model.couple[k] == 0.0 or s.height_error[k] == math.inf:
             continue
         f = model.link[k]
         axle = column(s.R[f], 1)

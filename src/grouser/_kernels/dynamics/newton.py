@@ -9,10 +9,10 @@ takes it at v, and then a free vehicle that turns gains speed.
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.dynamics.grip import HOLD_SPEED, axle_rows, hold_contacts
+from grouser._kernels.dynamics.grip import HOLD_SPEED, axle_rows, drop_idle_contacts, hold_contacts
 from grouser._kernels.dynamics.inertia import add_momentum_rate
 from grouser._kernels.law import call_law
-from grouser._kernels.rotation import add, column, cross, dot, vector
+from grouser._kernels.rotation import add, column, cross, dot, put, vector
 
 # Strong Wolfe conditions of the line search, T Appendix D.
 _DECREASE = 1e-4
@@ -30,7 +30,10 @@ def contact_forces(vehicle, model, dt, s, d):
     resistance, and the resistance of soil.
     """
     nv = d.u.size
-    for k in range(model.link.size):
+    for k in range(s.live[0]):
+        if s.height_error[k] == math.inf:
+            put((0.0, 0.0, 0.0), d.f[k], 0)
+            continue
         row = model.row[k]
         for r in range(3):
             total = 0.0
@@ -218,7 +221,7 @@ def force_balance(vehicle, model, q, v, dt, s, d):
         d.residual[i] = d.c[i] + total
     if d.in_run[0]:
         carry_momentum(v, dt, d)
-    for k in range(model.link.size):
+    for k in range(s.live[0]):
         fx = d.f[k, 0]
         fy = d.f[k, 1]
         fz = d.f[k, 2]
@@ -301,7 +304,7 @@ def newton_matrix(vehicle, model, dt, s, d):
             H[i, j] = d.M[row, model.free[j]] * inverse
     if d.in_run[0]:
         add_carried_columns(model, d)
-    for w in range(model.link.size):
+    for w in range(s.live[0]):
         if d.f[w, 2] == 0.0:
             continue  # a law without force has no slope
         at = model.row[w]
@@ -434,7 +437,7 @@ def slope_along(vehicle, model, dt, s, d):
         carried(d, p, d.rate, d.force[0])
         for i in range(6):
             total += d.residual[i] * d.force[0, i]
-    for w in range(model.link.size):
+    for w in range(s.live[0]):
         if d.f[w, 2] == 0.0:
             continue
         at = model.row[w]
@@ -549,6 +552,7 @@ def solve_step(vehicle, model, q, v, dt, in_run, s, d):
         for a in range(vehicle.actuated.size):
             d.u[6 + vehicle.actuated[a]] = s.command[a]
     d.in_run[0] = in_run
+    drop_idle_contacts(model, s, d)
     axle_rows(vehicle, model, s, d)
     if in_run:
         d.lead[0] = free_lead(model, s)

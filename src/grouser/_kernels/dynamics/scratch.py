@@ -11,7 +11,8 @@ class DynamicModel(Struct):
 
     free = indices("n")  # entries of the joint-space velocity that are solved for
     ideal = integer()  # actuated joints follow their command exactly and are not solved for
-    link = indices("nk")  # frame of each contact: those of the wheels come first
+    second = integer()  # whether a wheel may have two contacts
+    link = indices("nk")  # frame of each contact, in the order of `Scratch`
     row = indices("nk")  # first of its three rows of A
     support = indices("nk", "n")  # positions in `free` that move each contact
     support_size = indices("nk")

@@ -137,7 +137,7 @@ def pose_contacts(job):
             # The rim shrinks to the contact point, so that its angle does not matter.
             rim[0, i] = s.p_world_body[i] + dot(R[i], work.point[w])
         n = work.ground[w, 2]
-        set_contact(vehicle, s, w, 0.0, 0.0, times(R, n))
+        set_contact(vehicle, s, w, w, 0.0, 0.0, times(R, n))
         s.height_error[w] = dot(n, work.gap[w])
     wheel_jacobians(vehicle, s)
 

@@ -5,7 +5,8 @@ import math
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, struct
 from grouser._kernels.contact.face import any_deep, keep_faces, stays_buried
-from grouser._kernels.contact.geometry import find_contacts
+from grouser._kernels.contact.second import find_wheel_contacts
+from grouser._kernels.dynamics.contacts import record_hull
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
@@ -52,7 +53,7 @@ def largest_residual(model, d):
 def observe(vehicle, model, ground, q, first, s, d):
     """Contacts, Jacobians, M and c at the state q itself, for the record; False where the ground ends."""
     pose_frames(vehicle, q, s)
-    if not find_contacts(vehicle, ground, s):
+    if not find_wheel_contacts(vehicle, ground, model.second, s):
         return False
     if any_deep(vehicle, s, d):
         keep_faces(vehicle, ground, 0.0, s, d)
@@ -107,6 +108,8 @@ def record_dynamics(job, n, iterations, row):
     torques = job.batch.torques[n]
     clear_forces(forces[row], torques[row])
     add_forces(job, 1.0, forces[row], torques[row])
+    if job.vehicle.hull_frame.size > 0:
+        record_hull(job.vehicle, job.model, job.s, job.d, job.batch.hull[n, row])
     job.batch.diagnostics[n, row, 0] = iterations
     job.batch.diagnostics[n, row, 1] = largest_residual(job.model, job.d)
 

@@ -5,11 +5,11 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.face import HELD, LACK, any_deep, foresee, is_unexplained, keep_faces
 from grouser._kernels.contact.geometry import find_contacts
+from grouser._kernels.dynamics.contacts import carry_back, contact_jacobians, find_dynamic_contacts, record_hull
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.integrate import integrate
 from grouser._kernels.dynamics.newton import solve_step, touches
 from grouser._kernels.group import move
-from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.law import call_law
 from grouser._kernels.simulation.energy import add_work
 from grouser._kernels.simulation.forces import add_forces, clear_forces
@@ -108,16 +108,17 @@ def accelerate(job, n, dt, first, last):
     lead = model.lead * dt
     move(q, s.v, lead, s.q_stage)
     pose_frames(vehicle, s.q_stage, s)
-    if not find_contacts(vehicle, job.ground, s):
+    if not find_dynamic_contacts(vehicle, model, job.ground, dt, s):
         return OFF_TERRAIN, 0
     if s.R_world_body[2, 2] < model.tip_cosine:
         return ROLLED_OVER, 0
     if any_deep(vehicle, s, d):
         keep_faces(vehicle, job.ground, lead, s, d)
-    wheel_jacobians(vehicle, s)
-    for w in range(vehicle.wheel.size):
-        for i in range(s.v.size):
-            s.height_error[w] -= lead * s.A[3 * w + 2, i] * s.v[i]
+        for w in range(vehicle.wheel.size):
+            if d.face[w, HELD] != 0.0:
+                s.height_error[vehicle.wheel.size + w] = math.inf
+    contact_jacobians(vehicle, model, s)
+    carry_back(model, lead, s)
     for i in range(s.v.size):
         d.v_bias[i] = s.v[i] + 0.5 * dt * d.acceleration[i]
     equations_of_motion(vehicle, model, s.q_stage, d.v_bias, first, s, d)
@@ -198,6 +199,8 @@ def halved_step(job, n, row):
                 break
             if row >= 0:
                 add_forces(job, 1.0 / parts, batch.forces[n, row], batch.torques[n, row])
+                if job.vehicle.hull_frame.size > 0:
+                    record_hull(job.vehicle, job.model, s, d, batch.hull[n, row])
             if parts < MOST_PARTS and moves_far(job.vehicle, dt / parts, s, d) and runs_into(job, n, dt / parts):
                 status = UNSOLVED
                 break

@@ -1,12 +1,14 @@
 """What is recorded of the forces of a step; of a step in parts, their means."""
 
 from grouser._compile.jit import kernel
+from grouser._kernels.dynamics.contacts import world_force, world_point
 from grouser._kernels.dynamics.newton import contact_power, contact_torque
+from grouser._kernels.rotation import add, put, vector
 
 
 @kernel
 def clear_forces(forces, torques):
-    """Rows of wheels (nw, 5) and actuators (na, 2) to zero."""
+    """Rows of wheels (nw, FORCE_COLUMNS) and actuators (na, 2) to zero."""
     for w in range(forces.shape[0]):
         for i in range(forces.shape[1]):
             forces[w, i] = 0.0
@@ -26,6 +28,12 @@ def add_forces(job, share, forces, torques):
             forces[w, i] += share * d.f[w, i]
         forces[w, 3] += share * contact_power(model, w, job.s, d)
         forces[w, 4] += share * contact_torque(model, w, job.s, d)
+        k = vehicle.wheel.size + w
+        if d.f[k, 2] != 0.0:
+            put(add(vector(forces[w], 5), share, world_force(k, job.s, d)), forces[w], 5)
+            put(world_point(k, job.s), forces[w], 8)
+            forces[w, 3] += share * contact_power(model, k, job.s, d)
+            forces[w, 4] += share * contact_torque(model, k, job.s, d)
     for a in range(vehicle.actuated.size):
         # an ideal actuator supplies whatever its row of the force balance lacks
         i = 6 + vehicle.actuated[a]

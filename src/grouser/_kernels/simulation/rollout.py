@@ -19,7 +19,10 @@ from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
 CONTACT_COLUMNS = 11
-FORCE_COLUMNS = 5
+FORCE_COLUMNS = 11
+"""Of a wheel: force at its first contact (contact frame), power, axle torque, force and point of its second (world)."""
+HULL_COLUMNS = 8
+"""Of the hull: total force, its centre (world), points that touch, power."""
 DIAGNOSTICS = 4
 STATUS, TAKEN, RECORDED, COUNTED, HALVED = range(5)
 """Columns of `ends`: status; steps; rows; rank-deficient steps, or Newton iterations of dynamics; steps in parts."""
@@ -41,6 +44,7 @@ class Batch(Struct):
     contacts = array("n", "details", "nw", CONTACT_COLUMNS)
     commands = array("n", "details", "na")
     forces = array("n", "forced", "nw", FORCE_COLUMNS)
+    hull = array("n", "forced", HULL_COLUMNS)
     torques = array("n", "forced", "na", 2)  # torque and power of each actuator
     diagnostics = array("n", "forced", DIAGNOSTICS)
     ends = indices("n", END_COLUMNS)  # how each ended, in the columns STATUS to HALVED

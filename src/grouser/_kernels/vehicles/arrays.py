@@ -6,6 +6,8 @@ from grouser._compile.struct import Struct, array, indices
 class VehicleArrays(Struct):
     """A vehicle of nf frames (frame 0 is the body), nj = nf − 1 joints, nw wheels, na actuated joints, nc couplings.
 
+    Its hull is nh balls, which may be points.
+
     Frame i moves by joint i − 1, which is entry 6 + i − 1 of a joint-space velocity and 7 + i − 1 of a state.
     """
 
@@ -23,3 +25,6 @@ class VehicleArrays(Struct):
     actuated = indices("na")  # joint index (frame − 1) of each actuated joint, in order of the frames
     coupling = array("nc", "nj")  # rows C of the holonomic joint constraints C θ − d = 0
     coupling_value = array("nc")  # the d of those [rad or m]
+    hull_frame = indices("nh")  # frame of each ball of the hull
+    hull_point = array("nh", 3)  # its centre in frame axes [m]
+    hull_radius = array("nh")  # [m]

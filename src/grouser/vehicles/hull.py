@@ -1,0 +1,204 @@
+"""The hull: shapes besides the wheels that touch the ground in dynamics, each as balls or points of one frame.
+
+A vehicle that is high-centred, bellies on a rock or lies on its back is carried by them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser import rotation
+from grouser.errors import VehicleError
+from grouser.files import read_mesh
+from grouser.vehicles.rows import checked
+
+__all__ = ["SHAPES", "Hull", "hull_of_mesh"]
+
+Array = NDArray[np.float64]
+SHAPES = {
+    "sphere": ("radius",),
+    "capsule": ("radius", "length"),
+    "cylinder": ("radius", "length"),
+    "box": ("size",),
+    "points": ("points",),
+}
+"""Shapes, and the fields that each needs."""
+OPTIONAL = {"points": ("radius",)}
+SPACED = ("capsule", "cylinder", "box")
+MOST_POINTS = 2000
+MESH_POINTS = 200
+"""Points that are kept of a mesh."""
+MESH_BYTES = 64_000_000
+MESH_TRIANGLES = 2_000_000
+SPACES = 6
+"""Spaces between points along the longest side where no spacing is given."""
+
+
+@dataclass(frozen=True)
+class Hull:
+    """A shape fixed to a frame; only the balls or points that stand for it touch the ground.
+
+    "sphere": one ball. "capsule": balls along its axis z. "cylinder", about z, and "box": points all over the surface.
+    "points": the points given, or balls around them. Ground that pokes between two points is not felt: the spacing is
+    to be smaller than what the vehicle may sit on.
+    """
+
+    frame: str
+    """Name of the frame it moves with; not a wheel."""
+    shape: str
+    """One of sphere, capsule, cylinder, box, points; in files also mesh, with the field `file`."""
+    xyz: Sequence[float] = (0.0, 0.0, 0.0)
+    """Centre of the shape in its frame [m]."""
+    rpy: Sequence[float] = (0.0, 0.0, 0.0)
+    """Roll, pitch, yaw of the shape against its frame [rad], R = Rz Ry Rx."""
+    size: Sequence[float] | None = None
+    """Sides of a box along x, y, z [m], > 0."""
+    radius: float | None = None
+    """Radius of a sphere, capsule, cylinder or of balls around points [m], > 0."""
+    length: float | None = None
+    """Length of a cylinder, and of a capsule between the centres of its ends [m], > 0."""
+    points: Sequence[Sequence[float]] | None = None
+    """Points in the axes of the shape [m], n rows of 3."""
+    spacing: float | None = None
+    """Largest distance of neighbouring points of a box, cylinder or capsule [m], > 0; None: a sixth of its longest
+    side."""
+
+    def __post_init__(self) -> None:
+        frame = checked.name(self.frame, "hull, field frame")
+        where = f"hull of '{frame}', field"
+        shape = checked.choice(self.shape, f"{where} shape", tuple(SHAPES))
+        for name in ("xyz", "rpy"):
+            object.__setattr__(self, name, checked.numbers(getattr(self, name), 3, f"{where} {name}"))
+        allowed = (*SHAPES[shape], *OPTIONAL.get(shape, ()), *(["spacing"] if shape in SPACED else []))
+        for name in ("size", "radius", "length", "points", "spacing"):
+            value = getattr(self, name)
+            if value is None and name in SHAPES[shape]:
+                raise VehicleError(f"{where} {name}: is missing; a {shape} needs it")
+            if value is not None and name not in allowed:
+                raise VehicleError(f"{where} {name}: a {shape} has none; it has {', '.join(allowed)}")
+            if value is not None:
+                object.__setattr__(self, name, self._checked_field(name, value, f"{where} {name}"))
+        if len(self._grid_nodes) and math.prod(self._grid_nodes) > 100 * MOST_POINTS:
+            raise VehicleError(f"{where} spacing: makes {math.prod(self._grid_nodes)} points; give a larger one")
+
+    def _checked_field(self, name: str, value: Any, where: str) -> Any:
+        if name == "size":
+            return tuple(checked.positive(side, where) for side in checked.numbers(value, 3, where))
+        if name == "points":
+            rows = checked.array(value, where, (None, 3))
+            if not 0 < len(rows) <= MOST_POINTS:
+                raise VehicleError(f"{where}: has {len(rows)} rows, 1 to {MOST_POINTS} are accepted")
+            return tuple(tuple(float(x) for x in row) for row in rows)
+        return checked.positive(value, where)
+
+    @property
+    def _grid_nodes(self) -> tuple[int, ...]:
+        """Points along each side of a box, around and along a cylinder, along a capsule."""
+        if self.shape not in SPACED:
+            return ()
+        sides: tuple[float, ...]
+        if self.size is not None:
+            sides = tuple(self.size)
+        else:
+            length, radius = self.length or 0.0, self.radius or 0.0
+            sides = (2.0 * math.pi * radius, length) if self.shape == "cylinder" else (length,)
+        longest = max(self.length or 0.0, 2.0 * (self.radius or 0.0)) if self.size is None else max(sides)
+        spacing = longest / SPACES if self.spacing is None else self.spacing
+        return tuple(int(min(math.ceil(side / spacing * (1.0 - 1e-12)), 10**6)) + 1 for side in sides)
+
+    @property
+    def ball_radius(self) -> float:
+        """Radius of the balls that stand for the shape [m]; 0 for points."""
+        return 0.0 if self.shape in ("box", "cylinder") else self.radius or 0.0
+
+    @cached_property
+    def centres(self) -> Array:
+        """Centres of the balls, or points, that stand for the shape, frame axes [m], shape (n, 3)."""
+        local = getattr(self, f"_{self.shape}")()
+        made: Array = np.asarray(self.xyz) + local @ rotation.from_rpy(*self.rpy).T
+        return made
+
+    def _sphere(self) -> Array:
+        return np.zeros((1, 3))
+
+    def _points(self) -> Array:
+        return np.array(self.points, dtype=np.float64)
+
+    def _capsule(self) -> Array:
+        length = self.length or 0.0
+        z = np.linspace(-0.5, 0.5, self._grid_nodes[0]) * length
+        return np.column_stack([0.0 * z, 0.0 * z, z])
+
+    def _box(self) -> Array:
+        """The nodes of a lattice that lie on the surface."""
+        nodes = self._grid_nodes
+        index = np.stack(np.meshgrid(*(np.arange(n) for n in nodes), indexing="ij"), axis=-1).reshape(-1, 3)
+        surface = ((index == 0) | (index == np.array(nodes) - 1)).any(axis=1)
+        made: Array = (index[surface] / (np.array(nodes) - 1.0) - 0.5) * np.asarray(self.size)
+        return made
+
+    def _cylinder(self) -> Array:
+        """Circles along the axis, and smaller ones on both ends."""
+        around, along = max(self._grid_nodes[0] - 1, 16), self._grid_nodes[1]
+        radius, length = self.radius or 0.0, self.length or 0.0
+        spacing = 2.0 * math.pi * radius / around
+        rows = [_circle(radius, around, z) for z in np.linspace(-0.5, 0.5, along) * length]
+        rings = math.ceil(radius / spacing)
+        for z in (-0.5 * length, 0.5 * length):
+            rows += [_circle(radius * k / rings, max(round(around * k / rings), 1), z) for k in range(rings)]
+        return np.concatenate(rows)
+
+    def mirrored(self) -> Hull:
+        """The shape seen in a mirror that swaps left and right."""
+        x, y, z = self.xyz
+        roll, pitch, yaw = self.rpy
+        points = self.points if self.points is None else [(px, -py, pz) for px, py, pz in self.points]
+        return dataclasses.replace(self, xyz=(x, -y, z), rpy=(-roll, pitch, -yaw), points=points)
+
+    def describe(self) -> str:
+        """The shape, its size and number of points, as text."""
+        sizes = (f"{name} {getattr(self, name):g} m" for name in ("radius", "length") if getattr(self, name))
+        box = [] if self.size is None else [" × ".join(f"{side:g}" for side in self.size) + " m"]
+        return ", ".join([self.shape, *box, *sizes, f"{len(self.centres)} points"])
+
+
+def _circle(radius: float, count: int, z: float) -> Array:
+    # Half a space off the x axis, so that the mirror image is the same circle.
+    angle = (np.arange(count) + 0.5) * 2.0 * math.pi / count
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), np.full(count, z)])
+
+
+def hull_of_mesh(path: str | os.PathLike[str], scale: Sequence[float] = (1.0, 1.0, 1.0)) -> list[list[float]]:
+    """Corners of the convex hull of a .stl, .obj or .ply mesh [m], at most 200 that are far apart, n rows of 3."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    vertices, _ = read_mesh(path, VehicleError, limit=MESH_BYTES, most_triangles=MESH_TRIANGLES)
+    points = np.unique(np.asarray(vertices, dtype=np.float64).reshape(-1, 3) * np.asarray(scale), axis=0)
+    if not (len(points) and np.isfinite(points).all()):
+        raise VehicleError(f"{path}: has no corners, or some that are not finite; a hull needs at least one")
+    try:
+        corners = points[ConvexHull(points).vertices]
+    except (QhullError, ValueError):  # flat, or fewer than four points: all of them are corners
+        corners = points
+    return [[float(x) for x in corner] for corner in _spread(corners)]
+
+
+def _spread(points: Array) -> Array:
+    """At most MESH_POINTS of the points: each next one is the farthest from those before."""
+    if len(points) <= MESH_POINTS:
+        return points
+    chosen = [int(np.argmax(((points - points.mean(axis=0)) ** 2).sum(axis=1)))]
+    distance = np.full(len(points), np.inf)
+    while len(chosen) < MESH_POINTS:
+        distance = np.minimum(distance, ((points - points[chosen[-1]]) ** 2).sum(axis=1))
+        chosen.append(int(np.argmax(distance)))
+    return points[chosen]
