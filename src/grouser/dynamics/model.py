@@ -56,9 +56,9 @@ class Dynamics(Model):
     """Wheel-ground model, one for all wheels or by wheel name."""
     hull: Contact = HULL_CONTACT
     """Contact model of each point of the vehicle's hull; what follows from a load is that of a wheel's."""
-    second_contacts: bool = True
-    """Whether a wheel may have two contacts, such as floor and step, each with the wheel's contact model. A wheel with
-    a `tyre_radius` has one."""
+    second_contacts: bool | None = None
+    """Whether a wheel may have two contacts, such as floor and step, each with the wheel's contact model; None: where
+    the ground has edges (`Terrain.has_edges`). A wheel with a `tyre_radius` has one."""
     actuator: Actuator | None = None
     """Actuator model; None is ideal: actuated joints follow their commands exactly."""
     joints: tuple[JointModel, ...] = ()
@@ -105,7 +105,8 @@ class Dynamics(Model):
         for wheel, model in self._contacts().items():
             checks.instance(model, Contact, f"contact of '{wheel}'", "use grouser.contact.Pacejka() or another")
         checks.instance(self.hull, Contact, "hull", "use grouser.contact.PiecewiseLinear() or another")
-        checks.flag(self.second_contacts, "second_contacts")
+        if self.second_contacts is not None:
+            checks.flag(self.second_contacts, "second_contacts")
         if self.actuator is not None:
             checks.instance(self.actuator, Actuator, "actuator", "use grouser.actuation.PI(gain=…) or None")
         object.__setattr__(self, "joints", checks.rows(self.joints, JointModel, "joints"))
@@ -235,7 +236,7 @@ class Dynamics(Model):
         return DynamicModel(
             free=free,
             ideal=ideal,
-            second=self.second_contacts,
+            second=2 if self.second_contacts is None else int(self.second_contacts),
             **contact_slots(self.vehicle_arrays, free),
             contact=pairs["contact"][:, None],
             couple=np.array([*couples, *couples, *np.zeros(len(vehicle.arrays.hull_frame))]),

@@ -5,7 +5,7 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.hull import find_hull_contacts
 from grouser._kernels.contact.second import find_wheel_contacts
-from grouser._kernels.dynamics.newton import contact_power
+from grouser._kernels.dynamics.forces import contact_power
 from grouser._kernels.kinematics.jacobian import point_jacobian, wheel_jacobians
 from grouser._kernels.rotation import add, column, dot, put, scale, times, vector
 

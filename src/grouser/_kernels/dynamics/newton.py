@@ -6,13 +6,11 @@ The rate at which turning axes carry momentum, in c, is taken at the mean veloci
 takes it at v, and then a free vehicle that turns gains speed.
 """
 
-import math
-
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.dynamics.grip import HOLD_SPEED, axle_rows, drop_idle_contacts, hold_contacts
-from grouser._kernels.dynamics.inertia import add_momentum_rate
-from grouser._kernels.law import call_law
-from grouser._kernels.rotation import add, column, cross, dot, put, vector
+from grouser._kernels.dynamics.forces import actuator_torques, contact_forces, coupling_forces
+from grouser._kernels.dynamics.grip import axle_rows, drop_idle_contacts, hold_contacts
+from grouser._kernels.dynamics.momentum import add_carried_columns, carried, carry_momentum, split_bias
+from grouser._kernels.rotation import dot
 
 # Strong Wolfe conditions of the line search, T Appendix D.
 _DECREASE = 1e-4
@@ -20,188 +18,6 @@ _CURVATURE = 0.9
 _HALVINGS = 14
 FREE_SHARE = 1e-8
 """Tolerance of a vehicle that nothing touches, as a share of the usual one: only rounding may change its momentum."""
-
-
-@inlined
-def contact_forces(vehicle, model, dt, s, d):
-    """Force and couple of every contact at the end of the step, and their derivatives by its velocity. T (2.71).
-
-    The couple is what the ground's moment about the axle exceeds that of the force at the contact point by: rolling
-    resistance, and the resistance of soil.
-    """
-    nv = d.u.size
-    for k in range(s.live[0]):
-        if s.height_error[k] == math.inf:
-            put((0.0, 0.0, 0.0), d.f[k], 0)
-            continue
-        row = model.row[k]
-        for r in range(3):
-            total = 0.0
-            for i in range(nv):
-                total += s.A[row + r, i] * d.u[i]
-            d.law_in[r] = total
-        radius = s.rolling_radius[k]
-        d.law_in[3] = radius * d.u[5 + model.link[k]]
-        d.law_in[4] = s.height_error[k] + d.law_in[2] * dt
-        d.closing[k] = d.law_in[2]
-        d.depth[k] = d.law_in[4]
-        grow_x = 1.0
-        grow_y = 1.0
-        if d.hold[k] > 0.0:
-            grow_x = stretch(model.grip_memory + 2 * k, d.hold[k], dt, 0, d)
-            grow_y = stretch(model.grip_memory + 2 * k + 1, d.hold[k], dt, 1, d)
-        soil = s.soil[k]
-        call_law(model.contact[k, soil, 0], model.contact[k, soil, 1], d.law_in, d.law_out, d.law_jac)
-        for r in range(3):
-            d.f[k, r] = d.law_out[r]
-            d.K[k, r, 0] = grow_x * d.law_jac[5 * r]
-            d.K[k, r, 1] = grow_y * d.law_jac[5 * r + 1]
-            d.K[k, r, 2] = d.law_jac[5 * r + 2] + dt * d.law_jac[5 * r + 4]
-            d.k[k, r] = radius * d.law_jac[5 * r + 3]
-        if model.couple[k] != 0.0:
-            R = model.couple[k]
-            d.couple[k] = d.law_out[3] + R * d.law_out[0]
-            d.K_couple[k, 0] = grow_x * (d.law_jac[15] + R * d.law_jac[0])
-            d.K_couple[k, 1] = grow_y * (d.law_jac[16] + R * d.law_jac[1])
-            d.K_couple[k, 2] = d.law_jac[17] + R * d.law_jac[2] + dt * (d.law_jac[19] + R * d.law_jac[4])
-            d.k_couple[k] = radius * (d.law_jac[18] + R * d.law_jac[3])
-
-
-@inlined
-def stretch(at, hold, dt, r, d):
-    """The bristle `at` of a contact at rest stretches, and the law feels it as a slip velocity; returns ∂input/∂v."""
-    longest = HOLD_SPEED / hold
-    length = d.memory[at] + dt * d.law_in[r]
-    held = abs(length) < longest
-    if not held:
-        length = math.copysign(longest, length)
-    d.memory_next[at] = length
-    d.law_in[r] += hold * length
-    return 1.0 + hold * dt if held else 1.0
-
-
-@inlined
-def coupling_forces(vehicle, model, q, v, dt, s, d):
-    """Force of every compliant coupling; law as in `joints/laws.py`. T (2.74).
-
-    With x⁺ = x + dt u a spring's force is taken at x + dt (u − v)/4: then u − v = −ω² dt x/(1 + ω² dt²/4), symplectic
-    Euler with a lower frequency. With x⁺ = x + dt (v + u)/2 it is taken in the middle. Both maps have determinant 1: an
-    undamped spring neither gains nor loses energy, at any dt, where a force at the step's end damps by ω² dt/2 per second.
-    """
-    for c in range(vehicle.coupling_value.size):
-        if model.coupling[c, 0] == 0:
-            continue
-        error = -vehicle.coupling_value[c]
-        before = 0.0
-        rate = 0.0
-        for j in range(vehicle.parent.size - 1):
-            error += vehicle.coupling[c, j] * q[7 + j]
-            before += vehicle.coupling[c, j] * v[6 + j]
-            rate += vehicle.coupling[c, j] * d.u[6 + j]
-        old = 0.0
-        new = 1.0
-        if d.in_run[0] and model.elastic[c]:
-            old = d.lead[0] - 0.25
-            new = 0.25
-        d.joint_in[0] = error + (old * before + new * rate) * dt
-        d.joint_in[1] = rate
-        at = model.coupling_memory[c, 0]
-        remembered = model.coupling_memory[c, 1]
-        for i in range(remembered):
-            d.joint_in[2 + i] = d.memory[at + i]
-        d.joint_in[2 + remembered] = dt
-        call_law(model.coupling[c, 0], model.coupling[c, 1], d.joint_in, d.joint_out, d.law_jac)
-        for i in range(remembered):
-            d.memory_next[at + i] = d.joint_out[1 + i]
-        d.joint_force[c] = d.joint_out[0]
-        d.joint_slope[c] = d.law_jac[1] + new * dt * d.law_jac[0]
-
-
-@inlined
-def actuator_torques(vehicle, model, q, dt, s, d):
-    """Torque of every actuator at the end of the step; law as in `actuation/laws.py`. T (2.73)."""
-    na = vehicle.actuated.size
-    for a in range(na):
-        j = vehicle.actuated[a]
-        d.act_in[a] = s.command[a]
-        d.act_in[na + a] = d.u[6 + j]
-        d.act_in[2 * na + a] = q[7 + j] + d.u[6 + j] * dt
-    remembered = model.actuator_memory
-    for i in range(remembered):
-        d.act_in[3 * na + i] = d.memory[i]
-    d.act_in[3 * na + remembered] = dt
-    call_law(model.actuator[0], model.actuator[1], d.act_in, d.act_out, d.act_jac)
-    for a in range(na):
-        d.torque[a] = d.act_out[a]
-    for i in range(remembered):
-        d.memory_next[i] = d.act_out[na + i]
-
-
-@kernel
-def contact_power(model, k, s, d):
-    """Power of the ground on a contact [W]: f · A v̄ and that of its couple, at the mean velocity of the step.
-
-    The kinetic energy of a vehicle whose inertia is constant changes by just that of all forces, times dt.
-    """
-    power = 0.0
-    row = model.row[k]
-    for i in range(d.u.size):
-        along = d.f[k, 0] * s.A[row, i] + d.f[k, 1] * s.A[row + 1, i] + d.f[k, 2] * s.A[row + 2, i]
-        power += 0.5 * (s.v[i] + d.u[i]) * (along + d.couple[k] * d.axle[k, i])
-    return power
-
-
-@kernel
-def contact_torque(model, k, s, d):
-    """Moment of the ground on the wheel of a contact about its axle [N m]."""
-    torque = 0.0
-    for r in range(3):
-        torque += d.f[k, r] * s.A[model.row[k] + r, 5 + model.link[k]]
-    return torque + d.couple[k]
-
-
-@inlined
-def split_bias(v, d):
-    """Momentum M v of the body's rows into d.momentum[0]; c loses the rate at which turning axes carry it."""
-    for i in range(6):
-        total = 0.0
-        foretold = 0.0
-        for j in range(v.size):
-            total += d.M[i, j] * v[j]
-            foretold += d.M[i, j] * d.v_bias[j]
-        d.momentum[0, i] = total
-        d.a[0, i] = foretold
-        d.V[0, i] = -d.v_bias[i]
-    add_momentum_rate(d.V[0], d.a[0], d.c)
-
-
-@inlined
-def carry_momentum(v, dt, d):
-    """residual += κ V̄ ×_f h̄: the momentum of the mean velocity in turning axes; M (u − v)/dt is in d.rate.
-
-    Where M is constant this changes neither kinetic energy nor the size of linear and angular momentum, at any dt: it
-    turns them about ω̄. κ = tan x/x, x = |ω̄| dt/2, makes the angle |ω̄| dt, that of the body: both stay in world axes.
-    """
-    x = 0.0
-    for i in range(3):
-        x += (v[i] + d.u[i]) * (v[i] + d.u[i])
-    x *= dt * dt / 16.0
-    half = 0.5 * (1.0 + x * (1.0 / 3.0 + x * (2.0 / 15.0 + x * (17.0 / 315.0 + x * (62.0 / 2835.0)))))
-    for i in range(6):
-        d.mean[i] = half * (v[i] + d.u[i])
-        d.mean_momentum[i] = d.momentum[0, i] + 0.5 * dt * d.rate[i]
-    add_momentum_rate(d.mean, d.mean_momentum, d.residual)
-
-
-@inlined
-def carried(d, twist, momentum, out):
-    """out[:6] ← change of κ V̄ ×_f h̄ as V̄ and h̄ change by half of a twist and of a momentum."""
-    for i in range(6):
-        out[i] = 0.0
-    add_momentum_rate(d.mean, momentum, out)
-    add_momentum_rate(twist, d.mean_momentum, out)
-    for i in range(6):
-        out[i] *= 0.5
 
 
 @kernel
@@ -257,37 +73,6 @@ def force_balance(vehicle, model, q, v, dt, s, d):
     for k in range(model.rigid.size):
         total += d.gap[k] * d.gap[k]
     return total
-
-
-@inlined
-def add_crossed(H, row, at, h):
-    """H[row : row + 3, at : at + 3] += ½ [e × h], a column for each unit vector e."""
-    x, y, z = 0.5 * h[0], 0.5 * h[1], 0.5 * h[2]
-    H[row, at + 1] += z
-    H[row, at + 2] -= y
-    H[row + 1, at] -= z
-    H[row + 1, at + 2] += x
-    H[row + 2, at] += y
-    H[row + 2, at + 1] -= x
-
-
-@inlined
-def add_carried_columns(model, d):
-    """H += ∂(κ V̄ ×_f h̄)/∂u, where that of κ is left out. The body's six velocities come first."""
-    w = vector(d.mean, 0)
-    v = vector(d.mean, 3)
-    for j in range(model.free.size):
-        k = model.free[j]
-        moved = (d.M[3, k], d.M[4, k], d.M[5, k])
-        turn = add(cross(w, column(d.M, k)), 1.0, cross(v, moved))
-        push = cross(w, moved)
-        for i in range(3):
-            d.H[i, j] += 0.5 * turn[i]
-            d.H[3 + i, j] += 0.5 * push[i]
-    linear = vector(d.mean_momentum, 3)
-    add_crossed(d.H, 0, 0, d.mean_momentum)
-    add_crossed(d.H, 0, 3, linear)
-    add_crossed(d.H, 3, 0, linear)
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from grouser._compile.jit import kernel
 from grouser._kernels.dynamics.contacts import world_force, world_point
-from grouser._kernels.dynamics.newton import contact_power, contact_torque
+from grouser._kernels.dynamics.forces import contact_power, contact_torque
 from grouser._kernels.rotation import add, put, vector
 
 

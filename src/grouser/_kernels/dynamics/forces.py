@@ -1,0 +1,146 @@
+"""Forces of contacts, couplings and actuators at the end of a step, with their derivatives."""
+
+import math
+
+from grouser._compile.jit import inlined, kernel
+from grouser._kernels.dynamics.grip import HOLD_SPEED
+from grouser._kernels.law import call_law
+from grouser._kernels.rotation import put
+
+
+@inlined
+def stretch(at, hold, dt, r, d):
+    """The bristle `at` of a contact at rest stretches, and the law feels it as a slip velocity; returns ∂input/∂v."""
+    longest = HOLD_SPEED / hold
+    length = d.memory[at] + dt * d.law_in[r]
+    held = abs(length) < longest
+    if not held:
+        length = math.copysign(longest, length)
+    d.memory_next[at] = length
+    d.law_in[r] += hold * length
+    return 1.0 + hold * dt if held else 1.0
+
+
+@inlined
+def contact_forces(vehicle, model, dt, s, d):
+    """Force and couple of every contact at the end of the step, and their derivatives by its velocity. T (2.71).
+
+    The couple is what the ground's moment about the axle exceeds that of the force at the contact point by: rolling
+    resistance, and the resistance of soil.
+    """
+    nv = d.u.size
+    for k in range(s.live[0]):
+        if s.height_error[k] == math.inf:
+            put((0.0, 0.0, 0.0), d.f[k], 0)
+            continue
+        row = model.row[k]
+        for r in range(3):
+            total = 0.0
+            for i in range(nv):
+                total += s.A[row + r, i] * d.u[i]
+            d.law_in[r] = total
+        radius = s.rolling_radius[k]
+        d.law_in[3] = radius * d.u[5 + model.link[k]]
+        d.law_in[4] = s.height_error[k] + d.law_in[2] * dt
+        d.closing[k] = d.law_in[2]
+        d.depth[k] = d.law_in[4]
+        grow_x = 1.0
+        grow_y = 1.0
+        if d.hold[k] > 0.0:
+            grow_x = stretch(model.grip_memory + 2 * k, d.hold[k], dt, 0, d)
+            grow_y = stretch(model.grip_memory + 2 * k + 1, d.hold[k], dt, 1, d)
+        soil = s.soil[k]
+        call_law(model.contact[k, soil, 0], model.contact[k, soil, 1], d.law_in, d.law_out, d.law_jac)
+        for r in range(3):
+            d.f[k, r] = d.law_out[r]
+            d.K[k, r, 0] = grow_x * d.law_jac[5 * r]
+            d.K[k, r, 1] = grow_y * d.law_jac[5 * r + 1]
+            d.K[k, r, 2] = d.law_jac[5 * r + 2] + dt * d.law_jac[5 * r + 4]
+            d.k[k, r] = radius * d.law_jac[5 * r + 3]
+        if model.couple[k] != 0.0:
+            R = model.couple[k]
+            d.couple[k] = d.law_out[3] + R * d.law_out[0]
+            d.K_couple[k, 0] = grow_x * (d.law_jac[15] + R * d.law_jac[0])
+            d.K_couple[k, 1] = grow_y * (d.law_jac[16] + R * d.law_jac[1])
+            d.K_couple[k, 2] = d.law_jac[17] + R * d.law_jac[2] + dt * (d.law_jac[19] + R * d.law_jac[4])
+            d.k_couple[k] = radius * (d.law_jac[18] + R * d.law_jac[3])
+
+
+@inlined
+def coupling_forces(vehicle, model, q, v, dt, s, d):
+    """Force of every compliant coupling; law as in `joints/laws.py`. T (2.74).
+
+    With x⁺ = x + dt u a spring's force is taken at x + dt (u − v)/4: then u − v = −ω² dt x/(1 + ω² dt²/4), symplectic
+    Euler with a lower frequency. With x⁺ = x + dt (v + u)/2 it is taken in the middle. Both maps have determinant 1: an
+    undamped spring keeps its energy at any dt, where a force at the step's end damps it by ω² dt/2 per second.
+    """
+    for c in range(vehicle.coupling_value.size):
+        if model.coupling[c, 0] == 0:
+            continue
+        error = -vehicle.coupling_value[c]
+        before = 0.0
+        rate = 0.0
+        for j in range(vehicle.parent.size - 1):
+            error += vehicle.coupling[c, j] * q[7 + j]
+            before += vehicle.coupling[c, j] * v[6 + j]
+            rate += vehicle.coupling[c, j] * d.u[6 + j]
+        old = 0.0
+        new = 1.0
+        if d.in_run[0] and model.elastic[c]:
+            old = d.lead[0] - 0.25
+            new = 0.25
+        d.joint_in[0] = error + (old * before + new * rate) * dt
+        d.joint_in[1] = rate
+        at = model.coupling_memory[c, 0]
+        remembered = model.coupling_memory[c, 1]
+        for i in range(remembered):
+            d.joint_in[2 + i] = d.memory[at + i]
+        d.joint_in[2 + remembered] = dt
+        call_law(model.coupling[c, 0], model.coupling[c, 1], d.joint_in, d.joint_out, d.law_jac)
+        for i in range(remembered):
+            d.memory_next[at + i] = d.joint_out[1 + i]
+        d.joint_force[c] = d.joint_out[0]
+        d.joint_slope[c] = d.law_jac[1] + new * dt * d.law_jac[0]
+
+
+@inlined
+def actuator_torques(vehicle, model, q, dt, s, d):
+    """Torque of every actuator at the end of the step; law as in `actuation/laws.py`. T (2.73)."""
+    na = vehicle.actuated.size
+    for a in range(na):
+        j = vehicle.actuated[a]
+        d.act_in[a] = s.command[a]
+        d.act_in[na + a] = d.u[6 + j]
+        d.act_in[2 * na + a] = q[7 + j] + d.u[6 + j] * dt
+    remembered = model.actuator_memory
+    for i in range(remembered):
+        d.act_in[3 * na + i] = d.memory[i]
+    d.act_in[3 * na + remembered] = dt
+    call_law(model.actuator[0], model.actuator[1], d.act_in, d.act_out, d.act_jac)
+    for a in range(na):
+        d.torque[a] = d.act_out[a]
+    for i in range(remembered):
+        d.memory_next[i] = d.act_out[na + i]
+
+
+@kernel
+def contact_power(model, k, s, d):
+    """Power of the ground on a contact [W]: f · A v̄ and that of its couple, at the mean velocity of the step.
+
+    The kinetic energy of a vehicle whose inertia is constant changes by just that of all forces, times dt.
+    """
+    power = 0.0
+    row = model.row[k]
+    for i in range(d.u.size):
+        along = d.f[k, 0] * s.A[row, i] + d.f[k, 1] * s.A[row + 1, i] + d.f[k, 2] * s.A[row + 2, i]
+        power += 0.5 * (s.v[i] + d.u[i]) * (along + d.couple[k] * d.axle[k, i])
+    return power
+
+
+@kernel
+def contact_torque(model, k, s, d):
+    """Moment of the ground on the wheel of a contact about its axle [N m]."""
+    torque = 0.0
+    for r in range(3):
+        torque += d.f[k, r] * s.A[model.row[k] + r, 5 + model.link[k]]
+    return torque + d.couple[k]
