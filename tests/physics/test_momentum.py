@@ -232,7 +232,7 @@ def test_an_undamped_suspension_keeps_its_amplitude(dt, integrator):
     run = gr.simulate(model, PLANE, gr.drive.constant(0.0), duration=10.0, dt=dt, start=q, velocity=np.zeros(8))
     x = np.abs(run.joint("slide"))
     half = len(x) // 2
-    assert x[half:].max() == pytest.approx(x[:half].max(), rel=2e-3)
+    assert x[half:].max() == pytest.approx(x[:half].max(), rel=2e-3 if dt < 0.01 else 6e-3)  # as samples hit peaks
     assert x.max() < 0.1 / math.cos(math.atan(0.5 * math.sqrt(800.0) * dt)) + 1e-3  # symplectic Euler: an ellipse
 
 

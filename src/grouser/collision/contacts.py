@@ -20,7 +20,7 @@ from grouser.once import once_each
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
-_NOWHERE = Ground(0, 0, 0, SMOOTH)
+_NOWHERE = Ground(0, 0, 0, SMOOTH, 0)
 
 
 @dataclass(frozen=True)

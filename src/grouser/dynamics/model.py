@@ -57,8 +57,8 @@ class Dynamics(Model):
     hull: Contact = HULL_CONTACT
     """Contact model of each point of the vehicle's hull; what follows from a load is that of a wheel's."""
     second_contacts: bool | None = None
-    """Whether a wheel may have two contacts, such as floor and step, each with the wheel's contact model; None: where
-    the ground has edges (`Terrain.has_edges`). A wheel with a `tyre_radius` has one."""
+    """Whether a wheel may have two contacts, such as floor and step, each with the wheel's contact model; None: on
+    ground with edges, grooves or steps (`Terrain.is_folded`). A wheel with a `tyre_radius` has one."""
     actuator: Actuator | None = None
     """Actuator model; None is ideal: actuated joints follow their commands exactly."""
     joints: tuple[JointModel, ...] = ()

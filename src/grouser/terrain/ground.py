@@ -20,6 +20,8 @@ from grouser.errors import TerrainError
 from grouser.law import BoundLaw
 
 checked = Checker(TerrainError)
+FOLD = math.radians(25.0)
+"""Change of slope between neighbouring cells of a grid above which a wheel may touch two of them."""
 
 Bounds = tuple[float, float, float, float]
 EVERYWHERE: Bounds = (-math.inf, math.inf, -math.inf, math.inf)
@@ -86,10 +88,21 @@ class Terrain:
         return self.kind in ("mesh", "ramp", "stack") or any(child.has_edges for child in self.children)
 
     @cached_property
+    def is_folded(self) -> bool:
+        """Whether a wheel may touch it at two places, as in a groove or at a step: it has edges, or is a formula, or a
+        grid whose slope changes by more than 25° from one cell to the next."""
+        if self.kind == "grid":
+            heights, x, y = (self.settings[name] for name in ("heights", "x", "y"))
+            along = ((heights.T, x), (heights, y))
+            bends = [np.diff(np.arctan(np.diff(rows, axis=-1) / np.diff(nodes)), axis=-1) for rows, nodes in along]
+            return any(bool((np.abs(bend) > FOLD).any()) for bend in bends)  # NaN, where there is no ground, is not above
+        return self.has_edges or self.kind == "function" or any(child.is_folded for child in self.children)
+
+    @cached_property
     def kernel(self) -> Ground:
         """The ground as the engine takes it; valid while this terrain is alive."""
         many = 0 if self.law.many is None else self.law.many.address
-        return Ground(*self.bound.pair, many, EDGED if self.has_edges else SMOOTH)
+        return Ground(*self.bound.pair, many, EDGED if self.has_edges else SMOOTH, self.is_folded)
 
     @cached_property
     def curvature(self) -> BoundLaw:

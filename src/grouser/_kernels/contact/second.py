@@ -11,7 +11,6 @@ from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.geometry import has_round_tyre, search_wheels, set_found_contact, set_rims
 from grouser._kernels.contact.search import FOUND, search_rims_twice
 from grouser._kernels.rotation import add, dot, vector
-from grouser._kernels.terrain.ground import EDGED
 
 
 @inlined
@@ -60,11 +59,11 @@ def set_both_contacts(vehicle, s, w, k):
 def find_wheel_contacts(vehicle, ground, second, s):
     """One contact of every wheel, or two where the ground asks for it; False if it ends under a wheel.
 
-    second: 0 one, 1 up to two, 2 up to two if the ground has edges. A vehicle with a round tyre has one a wheel.
+    second: 0 one, 1 up to two, 2 up to two if the ground is folded. A vehicle with a round tyre has one a wheel.
     """
     nw = vehicle.wheel.size
     set_rims(vehicle, s)
-    twice = (second == 1 or (second == 2 and ground.stride == EDGED)) and not has_round_tyre(vehicle)
+    twice = (second == 1 or (second == 2 and ground.folded)) and not has_round_tyre(vehicle)
     if twice:
         inside = search_rims_twice(ground, 0, nw, s)
     else:

@@ -3,12 +3,11 @@
 from grouser._compile.jit import entry
 from grouser._compile.struct import Struct, array, indices, number, struct
 from grouser._kernels.contact.geometry import contacts_on_ground_at
-from grouser._kernels.dynamics.contacts import drop_other_contacts, find_dynamic_contacts
+from grouser._kernels.dynamics.contacts import contact_jacobians, drop_other_contacts, find_dynamic_contacts
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.integrate import integrate
 from grouser._kernels.dynamics.newton import solve_step
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
-from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
@@ -62,12 +61,12 @@ def forward(job):
     pose_frames(vehicle, job.q, s)
     if job.at_angles[0]:
         inside = contacts_on_ground_at(vehicle, job.ground, job.angles, s)
-        wheel_jacobians(vehicle, s)
         drop_other_contacts(vehicle, s)
     else:
         inside = find_dynamic_contacts(vehicle, model, job.ground, job.dt, s)
     if not inside:
         return False, False, 0
+    contact_jacobians(vehicle, model, s)
     for a in range(job.command.size):
         s.command[a] = job.command[a]
     for i in range(job.v.size):

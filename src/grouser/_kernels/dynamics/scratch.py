@@ -11,7 +11,7 @@ class DynamicModel(Struct):
 
     free = indices("n")  # entries of the joint-space velocity that are solved for
     ideal = integer()  # actuated joints follow their command exactly and are not solved for
-    second = integer()  # whether a wheel may have two contacts: 0 no, 1 yes, 2 on ground with edges
+    second = integer()  # whether a wheel may have two contacts: 0 no, 1 yes, 2 on folded ground
     link = indices("nk")  # frame of each contact, in the order of `Scratch`
     row = indices("nk")  # first of its three rows of A
     support = indices("nk", "n")  # positions in `free` that move each contact

@@ -28,6 +28,7 @@ class Ground(Struct):
     par = integer()
     many = integer()  # the law of many points at once, 0 if there is none
     stride = integer()  # SMOOTH or EDGED
+    folded = integer()  # whether a wheel may touch it at two places
 
 
 SMOOTH = 5
