@@ -89,14 +89,21 @@ class Terrain:
 
     @cached_property
     def is_folded(self) -> bool:
-        """Whether a wheel may touch it at two places, as in a groove or at a step: it has edges, or is a formula, or a
-        grid whose slope changes by more than 25° from one cell to the next."""
+        """Whether a wheel may touch it at two places, as in a groove: it has edges, or is a formula, or a grid whose
+        slope changes by more than 25° from one cell to the next. Not where it is steeper than 70° somewhere: there a
+        wheel is held by the face it ran into."""
         if self.kind == "grid":
             heights, x, y = (self.settings[name] for name in ("heights", "x", "y"))
             along = ((heights.T, x), (heights, y))
             bends = [np.diff(np.arctan(np.diff(rows, axis=-1) / np.diff(nodes)), axis=-1) for rows, nodes in along]
-            return any(bool((np.abs(bend) > FOLD).any()) for bend in bends)  # NaN, where there is no ground, is not above
-        return self.has_edges or self.kind == "function" or any(child.is_folded for child in self.children)
+            folded = any(bool((np.abs(bend) > FOLD).any()) for bend in bends)  # NaN, off the ground, is not above
+        else:
+            folded = self.has_edges or self.kind == "function" or any(child.is_folded for child in self.children)
+        if not folded:
+            return False
+        from grouser.terrain.steepness import steepest
+
+        return steepest(self).degrees <= 70.0
 
     @cached_property
     def kernel(self) -> Ground:
