@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser._kernels.kinematics.probe import FOUND, probe
 from grouser._kernels.kinematics.velocity import NO_SLIP, KinematicModel
-from grouser._kernels.terrain.ground import SMOOTH, Ground
+from grouser._kernels.terrain.ground import NO_SOILS, SMOOTH, Ground
 from grouser.checks import FloatArray
 from grouser.collision.frames import checked_state, frame_poses, with_scratch
 from grouser.errors import SimulationError
@@ -19,7 +19,7 @@ from grouser.once import once_each
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
-_NOWHERE = Ground(0, 0, 0, SMOOTH)
+_NOWHERE = Ground(0, 0, 0, SMOOTH, *NO_SOILS)
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,7 @@ def _plain_model(vehicle: Vehicle) -> KinematicModel:
         slip_mode=NO_SLIP,
         slip_address=0,
         slip_par=0,
+        soil_slip=np.zeros((0, 2)),
         tip_cosine=-2.0,
         gravity=0.0,
     )

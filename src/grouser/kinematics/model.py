@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
 from grouser._kernels.constants import GRAVITY
-from grouser._kernels.kinematics.velocity import NO_SLIP, SLIP_AT_WHEELS, SLIP_ON_BODY, KinematicModel
+from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.kinematics.soils import slip_fields, slip_mode
 from grouser.model import Model
 from grouser.vehicles import Vehicle
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from grouser.collision.contacts import Contacts
     from grouser.kinematics.step import Step
     from grouser.slip import Slip
-    from grouser.terrain import Terrain
+    from grouser.terrain import Soils, Terrain
 
 INTEGRATORS = {"euler": 1, "rk4": 4}
 DEFAULT_TIME_CONSTANT = 0.1
@@ -80,7 +81,8 @@ class Kinematics(Model):
     vehicle: Vehicle
     """The vehicle it moves."""
     slip: Slip | None = None
-    """Slip added on top, T §2.3, such as `BodySlip([...])`."""
+    """Slip added on top, T §2.3, such as `BodySlip([...])`; on a ground with soils that of the soil under each wheel,
+    where it has one (`grouser.terrain.soils`). Slip on the body is then the mean over the wheels."""
     time_constant: float | None = None
     """Time [s] in which height and joint errors decay, 1/σ of T (2.35), at least one step.
 
@@ -136,17 +138,22 @@ class Kinematics(Model):
             )
         return 1.0 / self.time_constant
 
-    def arrays(self, dt: float | None = None, known: Iterable[int] | None = None) -> KinematicModel:
+    def arrays(
+        self, dt: float | None = None, known: Iterable[int] | None = None, soils: Soils | None = None
+    ) -> KinematicModel:
         """The model for the engine, for steps of dt [s]. `known`: given entries of the velocity, else the actuated.
 
-        Do not write into the arrays: they belong to this model.
+        `soils`: of the ground it is on, whose slip models replace the model's own. Do not write into the arrays: they
+        belong to this model.
         """
-        key = dt, None if known is None else tuple(known)
+        key = dt, None if known is None else tuple(known), soils
         made: KinematicModel | None = self._kept.get(key)
         return self._keep(key, self._arrays(*key)) if made is None else made
 
-    def _arrays(self, dt: float | None, known: tuple[int, ...] | None) -> KinematicModel:
+    def _arrays(self, dt: float | None, known: tuple[int, ...] | None, soils: Soils | None) -> KinematicModel:
         changes: dict[str, Any] = {"gain": self.gain(dt) * self._base.gain}
+        if soils is not None:
+            changes |= slip_fields(self.slip, soils)
         if known is not None:
             changes |= _choice(np.array(sorted(set(known)), dtype=np.int64), 6 + self.vehicle.n_joints)
         made: KinematicModel = self._base.replace(**changes)
@@ -164,9 +171,10 @@ class Kinematics(Model):
             weight=np.concatenate([np.tile([w.longitudinal, w.lateral, w.normal], nw), np.full(nc, w.coupling)]),
             gain=np.concatenate([np.tile([0.0, 0.0, 1.0], nw), np.ones(nc)]),
             target=np.full(nw, -self.penetration),
-            slip_mode=_slip_mode(self.slip),
+            slip_mode=slip_mode(self.slip),
             slip_address=0 if self.slip is None else self.slip.bound.address,
             slip_par=0 if self.slip is None else self.slip.bound.par_address,
+            **slip_fields(self.slip, None),
             tip_cosine=math.cos(self.tip_angle),
             gravity=self.gravity,
         )
@@ -196,7 +204,7 @@ class Kinematics(Model):
     ) -> Velocity:
         """Prediction: the velocity at a state under commanded rates of the actuated joints, shape (na,)."""
         v = np.zeros(6 + self.vehicle.n_joints)
-        arrays = self.arrays()
+        arrays = self.arrays(soils=None if ground is None else ground.soils)
         v[6 + self.vehicle.arrays.actuated] = checks.array(command, "command", (len(self.vehicle.actuated),))
         return self._solve(arrays, state, ground, angles, v)
 
@@ -221,7 +229,7 @@ class Kinematics(Model):
         if gyro is not None:
             v[:3] = checks.array(gyro, "gyro", (3,))
             known += [0, 1, 2]
-        return self._solve(self.arrays(known=known), state, ground, angles, v)
+        return self._solve(self.arrays(known=known, soils=None if ground is None else ground.soils), state, ground, angles, v)
 
     def _solve(
         self,
@@ -240,9 +248,3 @@ def _choice(known: NDArray[np.int64], nv: int) -> dict[str, Any]:
     unknown = np.setdiff1d(np.arange(nv), known)
     filled = [np.concatenate([some, np.zeros(nv - len(some), dtype=np.int64)]) for some in (known, unknown)]
     return {"known": filled[0], "unknown": filled[1], "counts": np.array([len(known), len(unknown)])}
-
-
-def _slip_mode(slip: Slip | None) -> int:
-    if slip is None:
-        return NO_SLIP
-    return SLIP_ON_BODY if slip.apply == "body" else SLIP_AT_WHEELS

@@ -12,10 +12,15 @@ if TYPE_CHECKING:
     from grouser.terrain.mesh import mesh
     from grouser.terrain.rough import rough
     from grouser.terrain.shapes import moved, plane, ramp, slope, stack
+    from grouser.terrain.soil_raster import SoilRaster, polygons, read_soils
+    from grouser.terrain.soils import Soil, Soils, soils
     from grouser.terrain.spec import parse
 
 __all__ = [
     "GroundSample",
+    "Soil",
+    "SoilRaster",
+    "Soils",
     "Terrain",
     "grid",
     "law",
@@ -23,10 +28,13 @@ __all__ = [
     "moved",
     "parse",
     "plane",
+    "polygons",
     "ramp",
     "read",
+    "read_soils",
     "rough",
     "slope",
+    "soils",
     "spline",
     "stack",
 ]

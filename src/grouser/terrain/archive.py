@@ -23,6 +23,7 @@ from grouser.terrain.grid import grid, spline
 from grouser.terrain.ground import Terrain
 from grouser.terrain.mesh import mesh
 from grouser.terrain.shapes import moved, plane, ramp, slope, stack
+from grouser.terrain.soils import Soil, rebuilt_soils, stored_soil
 
 SCHEMA = "grouser/terrain@1"
 MOST_BYTES = 2_000_000_000
@@ -30,7 +31,7 @@ MOST_BYTES = 2_000_000_000
 DEEPEST = 50
 BUILDERS: dict[str, Callable[..., Terrain]] = {
     made.__name__: made for made in (plane, slope, ramp, grid, spline, mesh, stack, moved)
-}
+} | {"soils": rebuilt_soils}
 
 
 def save(terrain: Terrain, path: str | os.PathLike[str]) -> None:
@@ -90,6 +91,8 @@ def _to_tree(terrain: Terrain, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[
             key = f"array_{len(arrays)}"
             arrays[key] = value
             settings[name] = {"array": key}
+        elif isinstance(value, list):
+            settings[name] = [stored_soil(one) if isinstance(one, Soil) else one for one in value]
         else:
             settings[name] = value
     return {

@@ -10,6 +10,7 @@ from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clea
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.terrain.ground import Ground
+from grouser._kernels.terrain.soils import find_soils
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser._kernels.vehicles.frames import pose_frames
 
@@ -65,6 +66,7 @@ def forward(job):
         inside = find_contacts(vehicle, job.ground, s)
     if not inside:
         return False, False, 0
+    find_soils(job.ground, model.contact.shape[1], s, model.link.size)
     wheel_jacobians(vehicle, s)
     for a in range(job.command.size):
         s.command[a] = job.command[a]

@@ -10,6 +10,7 @@ from grouser._kernels.dynamics.newton import solve_step, touches
 from grouser._kernels.group import move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED, is_finite
+from grouser._kernels.terrain.soils import find_soils
 from grouser._kernels.vehicles.frames import pose_frames
 
 MOST_PARTS = 32
@@ -46,6 +47,7 @@ def accelerate(job, n, dt, first, last):
     pose_frames(vehicle, s.q_stage, s)
     if not find_contacts(vehicle, job.ground, s):
         return OFF_TERRAIN, 0
+    find_soils(job.ground, model.contact.shape[1], s, model.link.size)
     if s.R_world_body[2, 2] < model.tip_cosine:
         return ROLLED_OVER, 0
     wheel_jacobians(vehicle, s)
