@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from grouser.cli import console, values
+from grouser.cli import console, soils, values
 from grouser.cli.values import STEPS, option
 from grouser.errors import GrouserError
 from grouser.pictures import SUFFIXES as PICTURES
@@ -21,6 +21,7 @@ EXAMPLES = (
     "zoe --terrain ramp:height=1.5,deg=20 --speed 1 --out run.png",
     "rocky7 --curvature 0.3 --out results --view run.html --json",
     "landtamer --model dynamic --contact pacejka --friction 0.6 --actuator-gain 2000",
+    "husky --model dynamic --soils ice.tif --soil 0=pacejka:friction=.8 --soil 1=pacejka:friction=.1",
 )
 WRITTEN = ("run.npz", "run.csv", "run.tum", "run.png")
 """Files written into a folder given to --out."""
@@ -71,6 +72,8 @@ def simulate(
         float | None, option("Torque per rate error, N m/(rad/s); default: exact rates.", panel=DYNAMIC)
     ] = None,
     torque_limit: Annotated[float | None, option("Largest torque, N m; needs a gain.", panel=DYNAMIC)] = None,
+    soil_raster: soils.SoilFile = None,
+    soil: soils.SoilLaws = None,
     out: Annotated[
         list[Path] | None, option("Folder or file: .npz .csv .tum .kitti .mcap .png .svg .pdf. May be repeated.")
     ] = None,
@@ -88,8 +91,10 @@ def simulate(
     import grouser as gr
 
     drive = gr.drive.arc(speed, curvature)
-    ground = gr.terrain.parse(terrain)
     rover = gr.vehicle(vehicle)
+    ground = soils.with_soils(
+        gr.terrain.parse(terrain), soil_raster, soil, rover, dynamic=model == "dynamic", speed=speed
+    )
     flat = gr.Kinematics(rover, integrator=(integrator or "euler") if model == "kinematic" else "euler")
     moving: Any = flat
     if model == "dynamic":

@@ -229,7 +229,9 @@ class Kinematics(Model):
         if gyro is not None:
             v[:3] = checks.array(gyro, "gyro", (3,))
             known += [0, 1, 2]
-        return self._solve(self.arrays(known=known, soils=None if ground is None else ground.soils), state, ground, angles, v)
+        return self._solve(
+            self.arrays(known=known, soils=None if ground is None else ground.soils), state, ground, angles, v
+        )
 
     def _solve(
         self,

@@ -60,7 +60,9 @@ class SoilRaster:
 
     def __repr__(self) -> str:
         nx, ny = self.classes.shape
-        return f"<SoilRaster {nx} × {ny} cells of {self.cell:g} m, classes {', '.join(map(str, self.present)) or 'none'}>"
+        return (
+            f"<SoilRaster {nx} × {ny} cells of {self.cell:g} m, classes {', '.join(map(str, self.present)) or 'none'}>"
+        )
 
     @property
     def present(self) -> list[int]:
@@ -120,9 +122,7 @@ def _named(file: Path, **values: Any) -> SoilRaster:
         raise TerrainError(f"{file}: {error}") from None
 
 
-def polygons(
-    shapes: Iterable[tuple[int, npt.ArrayLike]], *, cell: float, background: int | None = None
-) -> SoilRaster:
+def polygons(shapes: Iterable[tuple[int, npt.ArrayLike]], *, cell: float, background: int | None = None) -> SoilRaster:
     """A raster from polygons of soil; a later polygon lies on top of those before it.
 
     shapes: pairs of a class, 0 to 254, and corners (x, y) [m], shape (n, 2); the last corner repeats the first. Where
@@ -138,7 +138,9 @@ def polygons(
     first = np.floor(corners.min(axis=0) / cell)
     nx, ny = (int(n) for n in np.maximum(np.ceil(corners.max(axis=0) / cell) - first, 1.0))
     if nx * ny > MOST_CELLS:
-        raise TerrainError(f"cell: polygons take {nx} × {ny} cells of {cell:g} m, at most {MOST_CELLS}; use larger ones")
+        raise TerrainError(
+            f"cell: polygons take {nx} × {ny} cells of {cell:g} m, at most {MOST_CELLS}; use larger ones"
+        )
     rest = NO_CLASS if background is None else checked.count(background, "background", least=0, most=254)
     classes = np.full((nx, ny), rest, dtype=np.uint8)
     for kind, ring in rings:

@@ -15,6 +15,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
@@ -85,7 +86,9 @@ def plot_runs(
         grid = GridSpec(len(runs), 1, figure=figure, height_ratios=heights)
         for i, (run, goal, tale, box) in enumerate(zip(runs, wanted, told, boxes, strict=True)):
             _draw_slipping(figure.add_subplot(grid[i]), run, goal, tale, box)
-        figure.legend(handles=_slipping_legend(any(wanted)), loc="outside lower center", ncols=4, handlelength=2.6)
+        patches = topview.soil_patches(next((run.ground for run in runs if run.ground and run.ground.soils), None))
+        handles = [*_slipping_legend(any(wanted)), *patches]
+        figure.legend(handles=handles, loc="outside lower center", ncols=4, handlelength=2.6)
     return figure
 
 
@@ -102,7 +105,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
         axes = figure.add_subplot()
         image = topview.draw_ground(axes, ground, box)
         counts = rollouts.counts()
-        handles = []
+        handles: list[Line2D | Patch] = []
         faint = min(0.8, max(0.12, 60.0 / len(chosen)))
         for status, colour in colours.STATUS.items():
             mine = rollouts.status[chosen] == str(status)
@@ -115,6 +118,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: Path 
             words = str(status).replace("_", " ")
             handles.append(Line2D([], [], color=colour, lw=2, label=f"{words} ({counts[str(status)]})"))
         axes.plot(*xy[0, 0], marker="o", ms=7, mfc="white", mec=style.INK, zorder=6)
+        handles += topview.soil_patches(ground)
         axes.legend(handles=handles, loc="upper left", frameon=True, framealpha=0.85, edgecolor="none")
         shown = "" if len(chosen) == n else f", {len(chosen)} of them drawn"
         style.label(axes, x="x [m]", y="y [m]", title=f"{n} rollouts of {rollouts.time[-1]:g} s{shown}")
@@ -178,7 +182,13 @@ def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
     )
     # Below the axis label, whose distance is in points whatever the shape of the view.
     axes.legend(
-        loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=4.0, ncols=9, columnspacing=1.2, handlelength=1.6
+        handles=[*axes.get_legend_handles_labels()[0], *topview.soil_patches(run.ground)],
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        borderaxespad=4.0,
+        ncols=9,
+        columnspacing=1.2,
+        handlelength=1.6,
     )
     _height_bar(axes, image)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import Normalize
-from matplotlib.patches import Polygon
+from matplotlib.colors import Normalize, to_rgba
+from matplotlib.patches import Patch, Polygon
 
 from grouser.checks import FloatArray
 from grouser.kinematics import frame_poses
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 NODES = 360
 """Ground samples along the longer side of a picture."""
+SOIL_TINT = 0.2
+"""How strongly soils tint the ground, a share: paths on it stay readable."""
 LIGHT = np.array([-0.5, 0.5, 0.7]) / math.sqrt(0.99)
 """Where the light comes from: the upper left, as on maps."""
 
@@ -59,9 +63,39 @@ def draw_ground(axes: Axes, ground: Terrain | None, box: Box) -> Any:
         cover[..., 3] = np.clip(0.4 * np.abs(shadow), 0.0, 0.3)
         axes.imshow(cover, origin="lower", extent=box, interpolation="bilinear", zorder=0.1)
         axes.contour(x, y, height, levels=6, colors="#9C8F7C", linewidths=0.45, alpha=0.6, zorder=0.2)
+    _draw_soils(axes, ground, box, (nx, ny))
     axes.set_xlim(xmin, xmax)
     axes.set_ylim(ymin, ymax)
     return image
+
+
+def _draw_soils(axes: Axes, ground: Terrain, box: Box, nodes: tuple[int, int]) -> None:
+    """Tint the soils of a ground, at the middles of pixels of a box."""
+    if ground.soils is None:
+        return
+    x, y = (
+        low + (high - low) * (np.arange(n) + 0.5) / n for low, high, n in zip(box[::2], box[1::2], nodes, strict=True)
+    )
+    found = ground.soil(x[None, :], y[:, None])
+    tint = np.zeros((*found.shape, 4))
+    for soil, colour in zip(ground.soils.soils, soil_colours(), strict=False):
+        tint[found == soil.kind] = to_rgba(colour, SOIL_TINT)
+    axes.imshow(tint, origin="lower", extent=box, interpolation="nearest", zorder=0.05)
+
+
+def soil_colours() -> Iterator[str]:
+    """Colours of soils in their order."""
+    return cycle(style.SOILS)
+
+
+def soil_patches(ground: Terrain | None) -> list[Patch]:
+    """Entries of a legend: the soils of a ground by name."""
+    if ground is None or ground.soils is None:
+        return []
+    return [
+        Patch(facecolor=to_rgba(colour, 2.0 * SOIL_TINT), label=style.plain(soil.name))
+        for soil, colour in zip(ground.soils.soils, soil_colours(), strict=False)
+    ]
 
 
 def draw_bar(axes: Axes, source: Any, words: str) -> None:

@@ -23,7 +23,9 @@ class KinematicModel(Struct):
     slip_mode = integer()  # NO_SLIP, SLIP_ON_BODY or SLIP_AT_WHEELS
     slip_address = integer()
     slip_par = integer()
-    soil_slip = indices("ns", 2)  # slip law and parameters on each soil, 0 for none; no rows: the model's own everywhere
+    soil_slip = indices(
+        "ns", 2
+    )  # slip law and parameters on each soil, 0 for none; no rows: the model's own everywhere
     tip_cosine = number()  # cosine of the tilt beyond which the vehicle counts as rolled over
     gravity = number()  # [m/s²]
 
