@@ -40,7 +40,7 @@ class SoilRaster:
     def __post_init__(self) -> None:
         try:
             given = np.asarray(self.classes)
-        except ValueError:
+        except (TypeError, ValueError):
             given = np.empty(0, dtype=object)
         if given.dtype.kind not in "iub":
             raise TerrainError(f"soil raster: its classes are {given.dtype}; they must be whole numbers from 0 to 255")

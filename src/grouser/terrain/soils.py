@@ -49,7 +49,7 @@ class Soils:
 
     @cached_property
     def fields(self) -> tuple[npt.NDArray[np.int64], FloatArray, tuple[int, int, int]]:
-        """The last fields of a kernel's ground: a byte a cell, place, shape and soil outside."""
+        """The last fields of a kernel's ground: a byte a cell, place [m and cells/m], shape [cells] and soil outside."""
         number = np.zeros(256, dtype=np.uint8)
         for i, soil in enumerate(self.soils):
             number[soil.kind] = i + 1
@@ -125,7 +125,10 @@ def rebuilt_soils(
     description: str = "",
 ) -> Terrain:
     """A ground with soils out of its settings, as a file or another process has them."""
-    raster = SoilRaster(classes=classes, origin=(origin[0], origin[1]), cell=cell, outside=outside)  # type: ignore[arg-type]
+    checked.instance(ground, Terrain, "ground of the soils", "save the ground again")
+    if ground.soils is not None or not isinstance(soils, (list, tuple)) or len(soils) >= NO_CLASS:
+        raise TerrainError(f"soils in it, {shown(soils)}, are not a list on a plain ground; save the ground again")
+    raster = SoilRaster(classes=classes, origin=origin, cell=cell, outside=outside)  # type: ignore[arg-type]
     found = []
     for one in soils:
         match one:
@@ -133,7 +136,8 @@ def rebuilt_soils(
                 found.append(one)
             case {"kind": int(kind), "name": str(name), "contact": contact, "slip": slip}:
                 parts = {part: _recipe(value, part) for part, value in zip(PARTS, (contact, slip), strict=True)}
-                found.append(Soil(kind, name, **parts))
+                kind = checked.count(kind, "a class of soil", least=0, most=NO_CLASS - 1)
+                found.append(Soil(kind, checked.name(name, "a soil"), **parts))
             case _:
                 raise TerrainError("a soil in it lacks kind, name, contact or slip; save the ground again")
     return _with_soils(ground, raster, tuple(found), description)
