@@ -49,7 +49,7 @@ class Soils:
 
     @cached_property
     def fields(self) -> tuple[npt.NDArray[np.int64], FloatArray, tuple[int, int, int]]:
-        """The last fields of a kernel's ground: a byte a cell, place [m and cells/m], shape [cells] and soil outside."""
+        """The last fields of a kernel's ground: a byte a cell, place [m, 1/m], shape [cells], soil outside."""
         number = np.zeros(256, dtype=np.uint8)
         for i, soil in enumerate(self.soils):
             number[soil.kind] = i + 1
