@@ -31,7 +31,7 @@ from grouser.errors import GrouserError, SimulationError
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["BoundLaw", "LawParameter", "OwnLaw", "Parametric", "param"]
+__all__ = ["BoundLaw", "LawParameter", "OwnLaw", "Parametric", "Recipe", "param"]
 
 Function = Callable[..., Any]
 Memory = Mapping[str, float] | Iterable[str]
@@ -58,6 +58,25 @@ class BoundLaw:
     def pair(self) -> tuple[int, int]:
         """The two addresses, as the engine takes them."""
         return self.address, self.par_address
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A model as a file holds it: its name under "law" and what it is made of. The package of its kind makes it."""
+
+    values: Mapping[str, Any]
+    """Numbers, text, lists and recipes, as in JSON."""
+    soil_part: str
+    """"contact" or "slip": which part of a soil it is."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model, for people."""
+        return str(self.values.get("law"))
+
+    def recipe(self) -> Mapping[str, Any]:
+        """What it is made of."""
+        return self.values
 
 
 class LawParameter(NamedTuple):
@@ -117,6 +136,13 @@ class Parametric:
                 found.append(LawParameter(field.name, float(value), unit, low, high))
         return tuple(found)
 
+    def recipe(self) -> dict[str, Any] | None:
+        """Name and settings as in JSON, from which a file makes it again; None for a class of your own."""
+        if not type(self).__module__.startswith("grouser."):
+            return None
+        fields = [field.name for field in dataclasses.fields(self) if field.init]  # type: ignore[arg-type]
+        return {"law": type(self).__name__, **{name: _plain(getattr(self, name)) for name in fields}}
+
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed; a number of a part as in `replace(**{"longitudinal.B": 0.1})`."""
         fields: dict[str, Any] = {}
@@ -162,6 +188,9 @@ class OwnLaw:
     def parameters(self) -> tuple[LawParameter, ...]:
         """Its parameters, in the order of the function."""
         return self._parameters
+
+    def recipe(self) -> None:
+        """None: no file holds a function."""
 
     def replace(self, **values: float) -> Self:
         """The same law with other values of some parameters, each in its unit; nothing is compiled again."""
@@ -266,6 +295,15 @@ class OwnLaw:
     def _wrong(self, what: str, function: Function | None = None) -> GrouserError:
         which = "jacobian of " if function is not None and function is self._jacobian else ""
         return self.error(f"{which}{self.kind} '{self.name}' {what}")
+
+
+def _plain(value: Any) -> Any:
+    """A setting as in JSON."""
+    if isinstance(value, Parametric):
+        return value.recipe()
+    if isinstance(value, (tuple, list)):
+        return [_plain(one) for one in value]
+    return float(value) if isinstance(value, np.floating) else value
 
 
 def decorated(kind: Callable[..., Any], function: Function | None, **options: Any) -> Any:

@@ -223,7 +223,9 @@ def test_a_users_model_may_use_angles():
         for actuator, joints in ((own, ()), (PI(gain=0.0), springs))
     ]  # fmt: skip
     np.testing.assert_allclose(runs[0].joints, runs[1].joints, atol=1e-8)
-    assert runs[0].solver.iterations.max() <= 6  # in the air it is solved to rounding; its differences serve Newton as well as derivatives do
+    assert (
+        runs[0].solver.iterations.max() <= 6
+    )  # in the air it is solved to rounding; its differences serve Newton as well as derivatives do
 
 
 def test_a_users_integral_is_that_of_the_built_in_controller():

@@ -64,6 +64,8 @@ class Struct:
     _word: ClassVar[dict[str, int]]
     _structs: ClassVar[tuple[str, ...]]
     _address: int
+    keep: Any = None
+    """What must live as long as the struct, or goes with it."""
 
     def __init_subclass__(cls) -> None:
         cls._fields = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import grouser as gr
-from grouser.cli import console, values
+from grouser.cli import console, soils, values
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 
@@ -30,6 +30,8 @@ def rollout(
     threads: Annotated[int | None, option("Threads; default: all cores. Results do not change.")] = None,
     every: Annotated[int | None, option("Keep every K-th state in the file, not only the last.")] = None,
     out: Annotated[Path | None, option("File for arcs, statuses and states (.npz).")] = None,
+    soil_raster: soils.SoilFile = None,
+    soil: soils.SoilLaws = None,
     as_json: console.Json = False,
 ) -> None:
     """Roll out random arcs from the origin; print where and how they end.
@@ -54,7 +56,7 @@ def rollout(
         values.whole(every, 1, steps, "--every")
     arcs = RandomArcs(
         model,
-        ground,
+        soils.with_soils(ground, soil_raster, soil, model.vehicle, dynamic=False, speed=max_speed),
         rollouts=rollouts,
         steps=steps,
         dt=dt,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import grouser as gr
-from grouser.cli import console, values
+from grouser.cli import console, soils, values
 from grouser.cli.values import option, steps
 from grouser.errors import GrouserError
 from grouser.pictures import SUFFIXES as PICTURES
@@ -18,6 +18,7 @@ EXAMPLES = (
     "zoe --terrain ramp:height=1.5,deg=20 --speed 1 --out run.png",
     "rocky7 --curvature 0.3 --out results --view run.html --json",
     "landtamer --model dynamic --contact pacejka --friction 0.6 --actuator-gain 2000",
+    "husky --model dynamic --soils ice.tif --soil 0=pacejka:friction=.8 --soil 1=pacejka:friction=.1",
 )
 kinematic = partial(option, panel="Kinematic model")
 dynamic = partial(option, panel="Dynamic model")
@@ -52,6 +53,8 @@ def simulate(
     friction: Annotated[float | None, dynamic("Coefficient of friction; default 1; not for terramechanics.")] = None,
     actuator_gain: Annotated[float | None, dynamic("Torque per rate error, N m/(rad/s); default: exact rates.")] = None,
     torque_limit: Annotated[float | None, dynamic("Largest torque, N m; needs a gain.")] = None,
+    soil_raster: soils.SoilFile = None,
+    soil: soils.SoilLaws = None,
     out: Annotated[
         list[Path] | None, option("Folder or file: .npz .csv .tum .kitti .mcap .png .svg .pdf. May be repeated.")
     ] = None,
@@ -69,11 +72,13 @@ def simulate(
     values.refuse(others, f"is for the {other} model; add --model {other}, or leave it out")
 
     drive = gr.drive.arc(speed, curvature)
-    ground = gr.terrain.parse(terrain)
+    rover = gr.vehicle(vehicle)
+    ground = soils.with_soils(
+        gr.terrain.parse(terrain), soil_raster, soil, rover, dynamic=model == "dynamic", speed=speed
+    )
     warning = gr.terrain.steep_warning(ground)
     if warning:
         console.remark(f"grouser: {warning}")
-    rover = gr.vehicle(vehicle)
     flat = gr.Kinematics(rover, integrator=(integrator or "euler") if model == "kinematic" else "euler")
     moving: Any = flat
     if model == "dynamic":

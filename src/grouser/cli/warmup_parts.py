@@ -42,6 +42,9 @@ def grounds() -> None:
         _ = ground.kernel  # asks for many points at once
     for ground in smooth:
         ground.second_derivatives([[0.0, 0.0]])
+    gr.terrain.soils(smooth[0], gr.terrain.SoilRaster(classes=np.zeros((1, 1), dtype=np.uint8), cell=1.0), [None]).soil(
+        0.0, 0.0
+    )
 
 
 def kinematics() -> None:

@@ -12,7 +12,7 @@ from grouser import checks
 from grouser._kernels.kinematics.probe import FOUND, probe
 from grouser._kernels.kinematics.suspension import Suspension
 from grouser._kernels.kinematics.velocity import NO_SLIP, KinematicModel
-from grouser._kernels.terrain.ground import SMOOTH, Ground
+from grouser._kernels.terrain.ground import NO_SOILS, SMOOTH, Ground
 from grouser.checks import FloatArray
 from grouser.collision.frames import checked_state, frame_poses, with_scratch
 from grouser.errors import SimulationError
@@ -20,7 +20,7 @@ from grouser.once import once_each
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
-_NOWHERE = Ground(0, 0, 0, SMOOTH, 0)
+_NOWHERE = Ground(0, 0, 0, SMOOTH, 0, *NO_SOILS)
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,7 @@ def _plain_model(vehicle: Vehicle) -> KinematicModel:
         slip_mode=NO_SLIP,
         slip_address=0,
         slip_par=0,
+        soil_slip=np.zeros((0, 2)),
         tip_cosine=-2.0,
         gravity=0.0,
     )

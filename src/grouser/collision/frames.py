@@ -45,7 +45,7 @@ def made_ready(pool: Pool[Room], model: Any, state: ArrayLike, command: ArrayLik
     step, law = checks.positive(dt, "dt"), ground.kernel
     room = pool.take(model, law, step)
     if room.ground is not law or room.dt != step:
-        room.repoint(model=model.arrays(step), ground=law, dt=step)
+        room.repoint(model=model.arrays(step, soils=law.keep), ground=law, dt=step)
     checks.fill(room.q, state, "state")
     normalise(room.q)
     checks.fill(room.command, command, "command")

@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +46,8 @@ class Contact(Parametric, ABC):
 
     law: Law
     """The compiled law, see `_kernels/contact/laws.py`."""
+    soil_part: ClassVar[str] = "contact"
+    """Which part of a soil it is, see `grouser.terrain.soils`."""
     slip_by_wheel_speed: bool = False
     """Which slip ratio the model's plots show: −v_x/(Rω) if true, −v_x/V_x if false."""
     rolling_resistance: float = 0.0

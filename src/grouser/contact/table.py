@@ -118,7 +118,8 @@ class Table(Contact):
         made_of = f"{model!r} {code.co_consts!r} {code.co_names}".encode() + code.co_code + bound.parameters.tobytes()
         self.__dict__.update(
             model=model, radius=R, width=width, load=load, depth=deepest, speed=at, par=par, _law_par=bound.parameters,
-            slip_by_wheel_speed=model.slip_by_wheel_speed, fingerprint=hashlib.sha256(made_of).hexdigest()[:16],
+            slip_by_wheel_speed=model.slip_by_wheel_speed, _made={"smoothing": eps, "cells": n, "tolerance": tolerance},
+            fingerprint=hashlib.sha256(made_of).hexdigest()[:16],
         )  # fmt: skip
         force, torque = self._compare(eps, (1.0, 1.0))
         error = TableError(*force, *self._compare(eps, OTHER_SPEEDS)[0], *torque)
@@ -157,6 +158,12 @@ class Table(Contact):
     def parameters(self) -> tuple[()]:
         """None: the numbers are in the table."""
         return ()
+
+    def recipe(self) -> dict[str, Any] | None:
+        """What it was made of: a file holds no table."""
+        of = self.model.recipe()
+        wheel = {name: getattr(self, name) for name in ("radius", "width", "load", "depth", "speed")}
+        return None if of is None else {"law": "Table", "model": of, **wheel, **self.__dict__["_made"]}
 
     def replace(self, **changes: Any) -> NoReturn:
         """Refused: change the model and tabulate it again."""

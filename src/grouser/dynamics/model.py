@@ -24,13 +24,14 @@ from grouser.collision.frames import SCRATCH, checked_state
 from grouser.contact import Contact, PiecewiseLinear
 from grouser.dynamics.contacts import contact_slots
 from grouser.dynamics.external import ExternalForce
+from grouser.dynamics.soils import on_soils
 from grouser.dynamics.step import Step, take_step
 from grouser.errors import SimulationError
 from grouser.joints.models import JointModel
 from grouser.law import BoundLaw
 from grouser.model import Model
 from grouser.once import Pool
-from grouser.terrain import Terrain
+from grouser.terrain import Soils, Terrain
 from grouser.vehicles import Vehicle
 
 NEWTON = ("full", "single")
@@ -53,7 +54,8 @@ class Dynamics(Model):
     vehicle: Vehicle
     """The vehicle it moves."""
     contact: Contact | Mapping[str, Contact] = dataclasses.field(default_factory=PiecewiseLinear)
-    """Wheel-ground model, one for all wheels or by wheel name."""
+    """Wheel-ground model, one for all wheels or by wheel name; on a ground with soils that of the soil under the wheel,
+    where it has one (`grouser.terrain.soils`)."""
     hull: Contact = HULL_CONTACT
     """Contact model of each point of the vehicle's hull; what follows from a load is that of a wheel's."""
     second_contacts: bool | None = None
@@ -212,12 +214,16 @@ class Dynamics(Model):
             "grip_memory": int(sizes.sum()) if self.rest else -1,
         }
 
-    def arrays(self, dt: float | None = None) -> DynamicModel:
-        """The model as the engine takes it, for steps of dt [s]. Do not write into the arrays: they belong to it."""
-        made: DynamicModel | None = self._kept.get(dt)
+    def arrays(self, dt: float | None = None, soils: Soils | None = None) -> DynamicModel:
+        """The model as the engine takes it, for steps of dt [s]. Do not write into the arrays: they belong to it.
+
+        `soils`: of the ground it is on, whose contact models replace the model's own.
+        """
+        made: DynamicModel | None = self._kept.get((dt, soils))
         if made is None:
-            made = self._base.replace(rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0))
-            self._keep(dt, made)
+            base = self._base if soils is None else on_soils(self._base, self.vehicle, self.wheel_load, soils)
+            made = base.replace(rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0))
+            self._keep((dt, soils), made)
         return made
 
     @cached_property

@@ -73,7 +73,7 @@ def take_step(
 
 
 def _job(model: Dynamics, ground: Ground, dt: float) -> StepJob:
-    vehicle, arrays = model.vehicle_arrays, model.arrays(dt)
+    vehicle, arrays = model.vehicle_arrays, model.arrays(dt, soils=ground.keep)
     nv = 5 + len(vehicle.parent)
     job: StepJob = StepJob.zeros(
         nw=len(vehicle.wheel), nv=nv, nq=nv + 1, na=len(vehicle.actuated), vehicle=vehicle, model=arrays, ground=ground,

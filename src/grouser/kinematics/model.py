@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
 from grouser._kernels.constants import GRAVITY
-from grouser._kernels.kinematics.velocity import NO_SLIP, SLIP_AT_WHEELS, SLIP_ON_BODY, KinematicModel
+from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.kinematics.soils import slip_fields, slip_mode
 from grouser.kinematics.suspension import make_suspension
 from grouser.model import Model
 from grouser.vehicles import Vehicle
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from grouser.collision.contacts import Contacts
     from grouser.kinematics.step import Step
     from grouser.slip import Slip
-    from grouser.terrain import Terrain
+    from grouser.terrain import Soils, Terrain
 
 INTEGRATORS = {"euler": 1, "rk4": 4}
 DEFAULT_TIME_CONSTANT = 0.1
@@ -81,7 +82,8 @@ class Kinematics(Model):
     vehicle: Vehicle
     """The vehicle it moves."""
     slip: Slip | None = None
-    """Slip added on top, T §2.3, such as `BodySlip([...])`."""
+    """Slip added on top, T §2.3, such as `BodySlip([...])`; on a ground with soils that of the soil under each wheel,
+    where it has one (`grouser.terrain.soils`). Slip on the body is then the mean over the wheels."""
     time_constant: float | None = None
     """Time [s] in which height and joint errors decay, 1/σ of T (2.35), at least one step.
 
@@ -138,20 +140,29 @@ class Kinematics(Model):
         return 1.0 / self.time_constant
 
     def arrays(
-        self, dt: float | None = None, known: Iterable[int] | None = None, *, springs: bool | None = None
+        self,
+        dt: float | None = None,
+        known: Iterable[int] | None = None,
+        soils: Soils | None = None,
+        *,
+        springs: bool | None = None,
     ) -> KinematicModel:
         """The model for the engine, for steps of dt [s]. `known`: given entries of the velocity, else the actuated.
 
-        springs: whether sprung joints yield; None: in steps. Without them, as along a log, nothing brings a joint back
-        whose rate is not measured, so it is taken to stand still. Do not write into the arrays: they belong to this
-        model.
+        soils: of the ground it is on, whose slip models replace the model's own. springs: whether sprung joints yield;
+        None: in steps. Without them, as along a log, nothing brings a joint back whose rate is not measured, so it is
+        taken to stand still. Do not write into the arrays: they belong to this model.
         """
-        key = dt, None if known is None else tuple(known), dt is not None if springs is None else springs
+        key = dt, None if known is None else tuple(known), soils, dt is not None if springs is None else springs
         made: KinematicModel | None = self._kept.get(key)
         return self._keep(key, self._arrays(*key)) if made is None else made
 
-    def _arrays(self, dt: float | None, known: tuple[int, ...] | None, springs: bool) -> KinematicModel:
+    def _arrays(
+        self, dt: float | None, known: tuple[int, ...] | None, soils: Soils | None, springs: bool
+    ) -> KinematicModel:
         changes: dict[str, Any] = {"gain": self.gain(dt) * self._base.gain}
+        if soils is not None:
+            changes |= slip_fields(self.slip, soils)
         if not springs:
             suspension, first = self._base.suspension, 3 * self.vehicle.n_wheels
             changes["suspension"] = suspension.replace(springs=0)
@@ -176,9 +187,10 @@ class Kinematics(Model):
             gain=np.concatenate([np.tile([0.0, 0.0, 1.0], nw), np.ones(nc)]),
             suspension=suspension,
             target=np.full(nw, -self.penetration),
-            slip_mode=_slip_mode(self.slip),
+            slip_mode=slip_mode(self.slip),
             slip_address=0 if self.slip is None else self.slip.bound.address,
             slip_par=0 if self.slip is None else self.slip.bound.par_address,
+            **slip_fields(self.slip, None),
             tip_cosine=math.cos(self.tip_angle),
             gravity=self.gravity,
         )
@@ -208,7 +220,7 @@ class Kinematics(Model):
     ) -> Velocity:
         """Prediction: the velocity at a state under commanded rates of the actuated joints, shape (na,)."""
         v = np.zeros(6 + self.vehicle.n_joints)
-        arrays = self.arrays(springs=True)
+        arrays = self.arrays(soils=None if ground is None else ground.soils, springs=True)
         v[6 + self.vehicle.arrays.actuated] = checks.array(command, "command", (len(self.vehicle.actuated),))
         return self._solve(arrays, state, ground, angles, v)
 
@@ -233,7 +245,8 @@ class Kinematics(Model):
         if gyro is not None:
             v[:3] = checks.array(gyro, "gyro", (3,))
             known += [0, 1, 2]
-        return self._solve(self.arrays(known=known, springs=True), state, ground, angles, v)
+        soils = None if ground is None else ground.soils
+        return self._solve(self.arrays(known=known, soils=soils, springs=True), state, ground, angles, v)
 
     def _solve(
         self,
@@ -252,9 +265,3 @@ def _choice(known: NDArray[np.int64], nv: int) -> dict[str, Any]:
     unknown = np.setdiff1d(np.arange(nv), known)
     filled = [np.concatenate([some, np.zeros(nv - len(some), dtype=np.int64)]) for some in (known, unknown)]
     return {"known": filled[0], "unknown": filled[1], "counts": np.array([len(known), len(unknown)])}
-
-
-def _slip_mode(slip: Slip | None) -> int:
-    if slip is None:
-        return NO_SLIP
-    return SLIP_ON_BODY if slip.apply == "body" else SLIP_AT_WHEELS

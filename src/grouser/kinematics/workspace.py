@@ -39,8 +39,8 @@ class Movable(Protocol):
     def order(self) -> int:
         """Order of the integrator of kinematics."""
 
-    def arrays(self, dt: float) -> KinematicModel | DynamicModel:
-        """The model as the engine takes it, for steps of dt [s]."""
+    def arrays(self, dt: float, *, soils: Any = None) -> KinematicModel | DynamicModel:
+        """The model as the engine takes it, for steps of dt [s] on a ground with soils."""
 
 
 class Workspace:
@@ -64,7 +64,7 @@ class Workspace:
 
         steps: taken in a call, recorded are the first state and, if `closing`, the last; rows: of recorded states.
         """
-        vehicle, arrays = model.vehicle_arrays, model.arrays(dt)
+        vehicle, arrays = model.vehicle_arrays, model.arrays(dt, soils=ground.keep)
         dynamic = not isinstance(arrays, KinematicModel)
         nv, na = 5 + len(vehicle.parent), len(vehicle.actuated)
         details = 1 + closing

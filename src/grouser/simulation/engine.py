@@ -107,7 +107,8 @@ def launch(
 
     Dynamics starts with `velocities` (N, nv), or at rest.
     """
-    vehicle, scene = model.vehicle_arrays, (model.vehicle_arrays, model.arrays(dt), ground.kernel)
+    vehicle = model.vehicle_arrays
+    scene = (vehicle, model.arrays(dt, soils=ground.soils), ground.kernel)
     dynamic = not isinstance(model, Kinematics)
     n, nv, nw, na = len(starts), 6 + model.vehicle.n_joints, len(vehicle.wheel), len(vehicle.actuated)
     rows = steps // every + 1 if every > 0 else 0

@@ -29,6 +29,8 @@ class Slip(ABC):
 
     law: Law
     """The compiled law, called with (ω, v_cg, force per mass) at the centre of mass, body coordinates."""
+    soil_part: ClassVar[str] = "slip"
+    """Which part of a soil it is, see `grouser.terrain.soils`."""
     apply: str
     """"body": the slip is added to the body's velocity, T (2.51), wheels may leave the ground for a while;
     "wheels": it becomes slip at the wheels and the velocity is solved again, T (2.52)."""
@@ -50,6 +52,10 @@ class Slip(ABC):
     def bound(self) -> BoundLaw:
         """The law for the engine; valid while this slip is alive."""
         return BoundLaw(self.law.address, self.pack(), self.law)
+
+    def recipe(self) -> dict[str, Any] | None:
+        """Name and settings as in JSON, from which a file makes it again; None: no file holds a function."""
+        return None
 
     def _check_apply(self) -> None:
         if self.apply not in APPLICATIONS:
@@ -120,6 +126,15 @@ class BodySlip(Slip):
     def pack(self) -> FloatArray:
         missing = np.zeros(len(self.units) - len(self.coefficients))
         return np.concatenate([self.coefficients, missing, self.axes.ravel()])
+
+    def recipe(self) -> dict[str, Any]:
+        directions = dict(zip(("lon", "lat", "ang", "up"), self.axes.tolist(), strict=True))
+        return {
+            "law": type(self).__name__,
+            "parameters": self.coefficients.tolist(),
+            **directions,
+            "apply": self.apply,
+        }
 
     def _checked(self, parameters: ArrayLike) -> FloatArray:
         return checks.array(parameters, "slip parameters", (6,))

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from grouser.terrain.mesh import mesh
     from grouser.terrain.rough import rough
     from grouser.terrain.shapes import moved, plane, ramp, slope, stack
+    from grouser.terrain.soil_raster import SoilRaster, polygons, read_soils
+    from grouser.terrain.soils import Soil, Soils, soils
     from grouser.terrain.spec import parse
     from grouser.terrain.steepness import steep_warning, steepest
 
 __all__ = [
-    "GroundSample", "Terrain", "grid", "law", "mesh", "moved", "parse", "plane", "ramp", "read", "rough", "slope",
-    "spline", "stack", "steep_warning", "steepest",
+    "GroundSample", "Soil", "SoilRaster", "Soils", "Terrain", "grid", "law", "mesh", "moved", "parse", "plane",
+    "polygons", "ramp", "read", "read_soils", "rough", "slope", "soils", "spline", "stack", "steep_warning", "steepest",
 ]  # fmt: skip
 
 lazy(__name__)

@@ -22,6 +22,7 @@ from grouser.terrain.grid import grid, spline
 from grouser.terrain.ground import Terrain
 from grouser.terrain.mesh import mesh
 from grouser.terrain.shapes import moved, plane, ramp, slope, stack
+from grouser.terrain.soils import Soil, rebuilt_soils, stored_soil
 
 SCHEMA = "grouser/terrain@1"
 MOST_BYTES = 2_000_000_000
@@ -29,7 +30,7 @@ MOST_BYTES = 2_000_000_000
 DEEPEST = 50
 BUILDERS: dict[str, Callable[..., Terrain]] = {
     made.__name__: made for made in (plane, slope, ramp, grid, spline, mesh, stack, moved)
-}
+} | {"soils": rebuilt_soils}
 
 
 def save(terrain: Terrain, path: str | os.PathLike[str]) -> None:
@@ -68,6 +69,8 @@ def _to_tree(terrain: Terrain, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[
         if isinstance(value, np.ndarray):
             settings[name] = {"array": f"array_{len(arrays)}"}
             arrays[f"array_{len(arrays)}"] = value
+        elif isinstance(value, list):
+            settings[name] = [stored_soil(one) if isinstance(one, Soil) else one for one in value]
     children = [_to_tree(child, arrays) for child in terrain.children]
     return {"kind": terrain.kind, "description": terrain.description, "settings": settings, "children": children}
 

@@ -89,35 +89,9 @@ def _load_asc(path: Path, interpolation: str) -> Terrain:
 
 def _load_geotiff(path: Path, interpolation: str) -> Terrain:
     """The first band of a GeoTIFF in metres, north up; needs rasterio."""
-    try:
-        import rasterio
-    except ImportError:
-        raise TerrainError(f"{path}: reading GeoTIFF needs rasterio; run: pip install grouser[geo]") from None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            # Only this driver: others follow references to files and addresses elsewhere.
-            with rasterio.open(path, driver="GTiff") as source:
-                columns, rows, place = source.width, source.height, source.transform
-                degrees = source.crs is not None and source.crs.is_geographic
-                _check_nodes(columns, rows, path)
-                if source.dtypes[0].startswith("complex"):
-                    raise TerrainError(f"{path}: its first band is complex; heights must be real")
-                band = source.read(1, masked=True).astype(np.float64)
-                band = band * source.scales[0] + source.offsets[0]
-    except TerrainError:
-        raise
-    except Exception as error:  # GDAL raises many kinds
-        raise TerrainError(f"{path}: not a readable GeoTIFF ({shown(str(error))})") from None
-    if degrees:
-        raise TerrainError(f"{path}: its coordinates are degrees; reproject it to metres (gdalwarp -t_srs, a UTM zone)")
-    if place.b != 0.0 or place.d != 0.0 or not (place.a > 0.0 and place.e < 0.0):
-        raise TerrainError(
-            f"{path}: has no position or is not north up; give it one (gdal_translate -a_ullr, gdalwarp)"
-        )
-    x = place.c + place.a * (np.arange(columns) + 0.5)
-    y = place.f + place.e * (rows - 0.5 - np.arange(rows))
-    return _north_up(np.ma.filled(band, np.nan), x, y, interpolation, path)
+    from grouser.terrain.geotiff import read_heights
+
+    return _north_up(*read_heights(path, MOST_NODES), interpolation, path)
 
 
 def _check_nodes(columns: int, rows: int, path: Path) -> None:

@@ -8,16 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from grouser._kernels.law import Law
-from grouser._kernels.terrain.ground import EDGED, SMOOTH, Ground, sample_ground
+from grouser._kernels.terrain.ground import EDGED, NO_SOILS, SMOOTH, Ground, sample_ground
 from grouser.checks import Checker, FloatArray
 from grouser.errors import TerrainError
 from grouser.law import BoundLaw
+
+if TYPE_CHECKING:
+    from grouser.terrain.soils import Soils
 
 checked = Checker(TerrainError)
 FOLD = math.radians(25.0)
@@ -60,6 +63,8 @@ class Terrain:
     """The terrains it is made of, kept alive because `par` holds their addresses."""
     second_law: Law | None = None
     """The same ground with its second derivatives (see `curvature`); None where it has edges."""
+    soils: Soils | None = None
+    """Its soils by place, see `grouser.terrain.soils`; None: models use their own laws everywhere."""
 
     def __post_init__(self) -> None:
         par = np.ascontiguousarray(self.par, dtype=np.float64)
@@ -109,7 +114,10 @@ class Terrain:
     def kernel(self) -> Ground:
         """The ground as the engine takes it; valid while this terrain is alive."""
         many = 0 if self.law.many is None else self.law.many.address
-        return Ground(*self.bound.pair, many, EDGED if self.has_edges else SMOOTH, self.is_folded)
+        fields = NO_SOILS if self.soils is None else self.soils.fields
+        made = Ground(*self.bound.pair, many, EDGED if self.has_edges else SMOOTH, self.is_folded, *fields)
+        made.keep = self.soils
+        return made
 
     @cached_property
     def curvature(self) -> BoundLaw:
@@ -118,7 +126,7 @@ class Terrain:
         Planes, slopes, splines, bicubic grids and formulas have one, and these moved. That of a bicubic grid
         jumps from cell to cell; a formula is taken at its word that it is smooth.
         """
-        if self.kind == "stack" and len(self.children) == 1:
+        if self.kind == "soils" or (self.kind == "stack" and len(self.children) == 1):
             return self.children[0].curvature
         if self.second_law is None:
             raise TerrainError(
@@ -174,6 +182,18 @@ class Terrain:
     def contains(self, x: npt.ArrayLike, y: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Whether the map covers points (x, y) [m]."""
         return self.sample(x, y).inside
+
+    def soil(self, x: npt.ArrayLike, y: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Class of soil at points (x, y) [m], −1 where a model uses its own law; shapes broadcast together."""
+        from grouser._kernels.terrain.soils import sample_soils
+
+        xy, shape = _points(x, y)
+        found = np.zeros(len(xy), dtype=np.int64)
+        kinds = [-1]
+        if self.soils is not None:
+            sample_soils(self.kernel, xy, found)
+            kinds += [soil.kind for soil in self.soils.soils]
+        return np.array(kinds)[found].reshape(shape)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a .npz file that `grouser.terrain.read` reads; replaced whole or not at all."""

@@ -119,6 +119,10 @@ def stack(*terrains: Terrain, description: str = "") -> Terrain:
         raise TerrainError(f"a stack of {len(terrains)} terrains; it must be made of 1 to {MOST_CHILDREN}")
     for i, terrain in enumerate(terrains):
         checked.instance(terrain, Terrain, f"terrain {i} of the stack", "use gr.terrain.plane() or another")
+        if terrain.soils is not None:
+            raise TerrainError(
+                f"terrain {i} of the stack has soils; stack the grounds first, then use gr.terrain.soils(stack, …)"
+            )
     bounds = np.array([terrain.bounds for terrain in terrains])
     return Terrain(
         kind="stack",
@@ -155,6 +159,7 @@ def moved(
         + (", mirrored" if mirror else ""),
         settings={"x": x, "y": y, "z": z, "yaw": yaw, "mirror": mirror},
         children=(ground,),
+        soils=None if ground.soils is None else ground.soils.moved(x, y, c, s, side),
     )
 
 

@@ -12,6 +12,8 @@ VERMILLION = "#D55E00"
 PURPLE = "#CC79A7"
 PALETTE = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, "#666666")
 """Okabe and Ito (2008), ordered so that the first few differ most."""
+SOILS = (YELLOW, SKY, GREEN, PURPLE, ORANGE, "#666666")
+"""Tints of soils."""
 INK = "#222222"
 FAINT = "#8A8A8A"
 SLATE = "#5A6B7B"

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
-from matplotlib.colors import Normalize
+from matplotlib.colors import Normalize, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.lines import Line2D
-from matplotlib.patches import Polygon
+from matplotlib.patches import Patch, Polygon
 
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
@@ -31,6 +32,8 @@ LEAST_SLIP, LEAST_ANGLE, LEAST_HEIGHT = 0.1, 0.2, 0.2
 """Smallest range of slip speed [cm/s], angle [°] and height error [mm] in a picture: rounding errors stay flat."""
 NODES = 360
 """Ground samples along the longer side of a picture."""
+SOIL_TINT = 0.2
+"""How strongly soils tint the ground, a share: paths on it stay readable."""
 LIGHT = np.array([-0.5, 0.5, 0.7]) / math.sqrt(0.99)
 """Where the light comes from: the upper left, as on maps."""
 MOST_PATHS = 2000
@@ -97,6 +100,7 @@ def plot_runs(
         if any(wanted):
             handles.append(Line2D([], [], color=style.INK, ls=DASHES, lw=1.3, label="as commanded, on flat ground"))
         handles.append(Line2D([], [], color=style.SLIP(0.35), lw=2.0, label="contact tracks, coloured by slip"))
+        handles += soil_patches(next((run.ground for run in runs if run.ground and run.ground.soils), None))
         figure.legend(handles=handles, loc="outside lower center", ncols=4, handlelength=2.6)
     return figure
 
@@ -114,7 +118,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: style
         axes = figure.add_subplot()
         image = draw_ground(axes, ground, box)
         counts = rollouts.counts()
-        handles = []
+        handles: list[Line2D | Patch] = []
         faint = min(0.8, max(0.12, 60.0 / len(chosen)))
         for status, colour in colours.STATUS.items():
             mine = rollouts.status[chosen] == str(status)
@@ -127,6 +131,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: style
             words = str(status).replace("_", " ")
             handles.append(Line2D([], [], color=colour, lw=2, label=f"{words} ({counts[str(status)]})"))
         axes.plot(*xy[0, 0], marker="o", ms=7, mfc="white", mec=style.INK, zorder=6)
+        handles += soil_patches(ground)
         axes.legend(handles=handles, loc="upper left", frameon=True, framealpha=0.85, edgecolor="none")
         shown = "" if len(chosen) == n else f", {len(chosen)} of them drawn"
         style.label(axes, x="x [m]", y="y [m]", title=f"{n} rollouts of {rollouts.time[-1]:g} s{shown}")
@@ -185,7 +190,32 @@ def draw_ground(axes: Axes, ground: Terrain | None, box: Box) -> Any:
         cover[..., 3] = np.clip(0.4 * np.abs(shadow), 0.0, 0.3)
         axes.imshow(cover, zorder=0.1, **look)
         axes.contour(x, y, height, levels=6, colors="#9C8F7C", linewidths=0.45, alpha=0.6, zorder=0.2)
+    if ground.soils is not None:
+        _tint_soils(axes, ground, box, (nx, ny))
     return image
+
+
+def _tint_soils(axes: Axes, ground: Terrain, box: Box, nodes: tuple[int, int]) -> None:
+    """Tint the soils of a ground, at the middles of pixels of a box."""
+    sides = zip(box[::2], box[1::2], nodes, strict=True)
+    x, y = (low + (high - low) * (np.arange(n) + 0.5) / n for low, high, n in sides)
+    found = ground.soil(x[None, :], y[:, None])
+    tint = np.zeros((*found.shape, 4))
+    for kind, _, colour in _soils(ground):
+        tint[found == kind] = to_rgba(colour, SOIL_TINT)
+    axes.imshow(tint, origin="lower", extent=box, interpolation="nearest", zorder=0.05)
+
+
+def _soils(ground: Terrain) -> list[tuple[int, str, str]]:
+    """Class, name and colour of the soils of a ground."""
+    known = () if ground.soils is None else ground.soils.soils
+    return [(soil.kind, soil.name, colour) for soil, colour in zip(known, cycle(style.SOILS), strict=False)]
+
+
+def soil_patches(ground: Terrain | None) -> list[Patch]:
+    """Entries of a legend: the soils of a ground by name."""
+    soils = [] if ground is None else _soils(ground)
+    return [Patch(facecolor=to_rgba(colour, 2.0 * SOIL_TINT), label=style.plain(name)) for _, name, colour in soils]
 
 
 def draw_bar(axes: Axes, source: Any, words: str) -> None:
@@ -230,7 +260,13 @@ def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
     style.label(axes, x="x [m]", y="y [m]", title=words)
     # Below the axis label, whose distance is in points whatever the shape of the view.
     axes.legend(
-        loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=4.0, ncols=9, columnspacing=1.2, handlelength=1.6
+        handles=[*axes.get_legend_handles_labels()[0], *soil_patches(run.ground)],
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        borderaxespad=4.0,
+        ncols=9,
+        columnspacing=1.2,
+        handlelength=1.6,
     )
     _height_bar(axes, image)
 

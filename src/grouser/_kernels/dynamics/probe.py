@@ -10,6 +10,7 @@ from grouser._kernels.dynamics.newton import solve_step
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
 from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.terrain.ground import Ground
+from grouser._kernels.terrain.soils import find_soils
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser._kernels.vehicles.frames import pose_frames
 
@@ -67,6 +68,7 @@ def forward(job):
     if not inside:
         return False, False, 0
     contact_jacobians(vehicle, model, s)
+    find_soils(job.ground, model.contact.shape[1], s, s.live[0])
     for a in range(job.command.size):
         s.command[a] = job.command[a]
     for i in range(job.v.size):

@@ -9,6 +9,7 @@ from grouser._kernels.kinematics.jacobian import point_jacobian, wheel_jacobians
 from grouser._kernels.kinematics.velocity import centre_of_mass, constrained_velocity, force_at_centre_of_mass
 from grouser._kernels.rotation import dot
 from grouser._kernels.scratch import clear_scratch
+from grouser._kernels.terrain.soils import find_soils
 from grouser._kernels.vehicles.frames import pose_frames, turn
 
 FOUND = record_type(
@@ -118,6 +119,7 @@ def probe(vehicle, model, ground, q, v, found, A, s):
         contacts_at(vehicle, angles, s)
     if not inside:
         return False, 0
+    find_soils(ground, model.soil_slip.shape[0], s, vehicle.wheel.size)
     wheel_jacobians(vehicle, s)
     for i in range(v.size):
         s.v[i] = v[i]

@@ -25,6 +25,9 @@ class KinematicModel(Struct):
     slip_mode = integer()  # NO_SLIP, SLIP_ON_BODY or SLIP_AT_WHEELS
     slip_address = integer()
     slip_par = integer()
+    soil_slip = indices(
+        "ns", 2
+    )  # slip law and parameters on each soil, 0 for none; no rows: the model's own everywhere
     tip_cosine = number()  # cosine of the tilt beyond which the vehicle counts as rolled over
     gravity = number()  # [m/s²]
 
@@ -95,20 +98,67 @@ def force_at_centre_of_mass(s, r, gravity, v_cg, f_cg):
         f_cg[i] = -gravity * s.R_world_body[2, i] - centripetal[i]
 
 
+@inlined
+def find_slip_inputs(vehicle, model, s):
+    """What slip laws take into s.slip_in, and the centre of mass into s.work[3]."""
+    r = s.work[3]
+    centre_of_mass(vehicle, s, r)
+    for i in range(3):
+        s.slip_in[i] = s.v[i]
+    force_at_centre_of_mass(s, r, model.gravity, s.slip_in[3:6], s.slip_in[6:9])
+
+
+@inlined
+def slip_twist(address, par, s):
+    """Slip twist of the body frame by a law into s.slip_out, from what `find_slip_inputs` found."""
+    call_law(address, par, s.slip_in, s.slip_out, s.unused)
+    out = s.slip_out
+    put(add(vector(out, 3), -1.0, cross(out, s.work[3])), out, 3)
+
+
 @kernel
 def body_slip(vehicle, model, s):
     """Slip twist of the body frame into s.slip_out, T (2.48)–(2.50).
 
     Slip law: x = (ω, v_cg, force per mass at the centre of mass), out = (ω_slip, v_slip) there, body coordinates.
     """
-    r = s.work[3]
-    centre_of_mass(vehicle, s, r)
-    for i in range(3):
-        s.slip_in[i] = s.v[i]
-    force_at_centre_of_mass(s, r, model.gravity, s.slip_in[3:6], s.slip_in[6:9])
-    call_law(model.slip_address, model.slip_par, s.slip_in, s.slip_out, s.unused)
-    out = s.slip_out
-    put(add(vector(out, 3), -1.0, cross(out, r)), out, 3)
+    find_slip_inputs(vehicle, model, s)
+    slip_twist(model.slip_address, model.slip_par, s)
+
+
+@inlined
+def slip_at_wheel(w, s):
+    """Slip of wheel w as if the body had the twist s.slip_out, into its rows of s.rhs, T (2.52)."""
+    for r in range(3 * w, 3 * w + 2):
+        s.rhs[r] = 0.0
+        for i in range(6):
+            s.rhs[r] += s.A[r, i] * s.slip_out[i]
+
+
+@kernel
+def slip_by_soil(vehicle, model, s):
+    """As `body_slip`, of each wheel by the law of its soil: into s.rhs, or their mean over the wheels into s.slip_out.
+
+    The mean is taken one by one, so that it is exact where all are equal.
+    """
+    find_slip_inputs(vehicle, model, s)
+    mean = s.twists[0]
+    for i in range(6):
+        mean[i] = 0.0
+    for w in range(vehicle.wheel.size):
+        address = model.soil_slip[s.soil[w], 0]
+        if address != 0:
+            slip_twist(address, model.soil_slip[s.soil[w], 1], s)
+        else:
+            for i in range(6):
+                s.slip_out[i] = 0.0
+        if model.slip_mode == SLIP_ON_BODY:
+            for i in range(6):
+                mean[i] += (s.slip_out[i] - mean[i]) / (w + 1.0)
+        else:
+            slip_at_wheel(w, s)
+    for i in range(6):
+        s.slip_out[i] = mean[i]
 
 
 @kernel
@@ -117,15 +167,17 @@ def constrained_velocity(vehicle, model, q, s):
     wanted_velocities(vehicle, model, q, s)
     rank = solve_velocity(model, s)
     if model.slip_mode != NO_SLIP:
-        body_slip(vehicle, model, s)
+        by_soil = model.soil_slip.shape[0] > 0
+        if by_soil:
+            slip_by_soil(vehicle, model, s)
+        else:
+            body_slip(vehicle, model, s)
         if model.slip_mode == SLIP_ON_BODY:  # (2.51)
             for i in range(6):
                 s.v[i] += s.slip_out[i]
         else:  # (2.52)
-            for w in range(vehicle.wheel.size):
-                for r in range(3 * w, 3 * w + 2):
-                    s.rhs[r] = 0.0
-                    for i in range(6):
-                        s.rhs[r] += s.A[r, i] * s.slip_out[i]
+            if not by_soil:
+                for w in range(vehicle.wheel.size):
+                    slip_at_wheel(w, s)
             solve_velocity(model, s)
     return rank

@@ -14,6 +14,7 @@ from grouser._kernels.law import call_law
 from grouser._kernels.simulation.energy import add_work
 from grouser._kernels.simulation.forces import add_forces, clear_forces
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED, is_finite
+from grouser._kernels.terrain.soils import find_soils
 from grouser._kernels.vehicles.frames import pose_frames
 
 MOST_PARTS = 32
@@ -118,6 +119,7 @@ def accelerate(job, n, dt, first, last):
             if d.face[w, HELD] != 0.0:
                 s.height_error[vehicle.wheel.size + w] = math.inf
     contact_jacobians(vehicle, model, s)
+    find_soils(job.ground, model.contact.shape[1], s, s.live[0])
     carry_back(model, lead, s)
     for i in range(s.v.size):
         d.v_bias[i] = s.v[i] + 0.5 * dt * d.acceleration[i]

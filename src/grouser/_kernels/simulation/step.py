@@ -10,6 +10,7 @@ from grouser._kernels.group import correct_slope, move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.kinematics.velocity import constrained_velocity
 from grouser._kernels.simulation.drive import command
+from grouser._kernels.terrain.soils import find_soils
 from grouser._kernels.vehicles.frames import pose_frames
 
 OK = 0
@@ -47,6 +48,7 @@ def kinematic_velocity(vehicle, model, ground, drive, t, q, s):
     pose_frames(vehicle, q, s)
     if not find_contacts(vehicle, ground, s):
         return OFF_TERRAIN, False
+    find_soils(ground, model.soil_slip.shape[0], s, vehicle.wheel.size)
     if s.R_world_body[2, 2] < model.tip_cosine:
         return ROLLED_OVER, False
     wheel_jacobians(vehicle, s)

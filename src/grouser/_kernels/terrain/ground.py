@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from grouser._compile.jit import entry, inlined
-from grouser._compile.struct import Struct, integer
+from grouser._compile.struct import Struct, array, indices, integer
 from grouser._kernels.law import call_law, call_law_from_law, law
 
 FAR = 1e9
@@ -22,15 +22,20 @@ FAR = 1e9
 
 
 class Ground(Struct):
-    """A ground law, its parameters (the address of each), and how the contact search samples it."""
+    """A ground law, its parameters (the address of each), how the contact search samples it, and its soils."""
 
     address = integer()
     par = integer()
     many = integer()  # the law of many points at once, 0 if there is none
     stride = integer()  # SMOOTH or EDGED
     folded = integer()  # whether a wheel may touch it at two places
+    soils = indices("n_words")  # soil of each cell, a byte each, as in `soils.py`; empty: no soils
+    soil_place = array(6)  # corner of cell (0, 0), world x and y [m]; then u by x, by y, v by x, by y [cells/m]
+    soil_shape = indices(3)  # cells along u, along v, and the soil outside; −1: that of the nearest cell
 
 
+NO_SOILS: tuple[tuple[float, ...], ...] = ((), (0.0,) * 6, (0, 0, -1))
+"""The last fields of a ground without soils."""
 SMOOTH = 5
 """The rim of a wheel is sampled every 20°: enough to start a search on ground with slopes that change steadily."""
 EDGED = 1
