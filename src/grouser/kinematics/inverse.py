@@ -77,7 +77,9 @@ class InverseKinematics:
         self.vehicle = checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
         self.limits = checks.instance(limits or Limits(), Limits, "limits", "use grouser.traction.Limits(…)")
         self.steering_joints = tuple(s.joint for s in vehicle.steering)
-        self.driven_wheels = tuple(sorted(vehicle.motors, key=lambda wheel: vehicle.actuated.index(vehicle.motors[wheel])))
+        self.driven_wheels = tuple(
+            sorted(vehicle.motors, key=lambda wheel: vehicle.actuated.index(vehicle.motors[wheel]))
+        )
         _check_steering(vehicle)
         if not self.driven_wheels:
             raise SimulationError(f"inverse kinematics: '{vehicle.name}' has no driven wheel")
