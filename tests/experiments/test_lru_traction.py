@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from experiments.lru_running_gear import GEARS
 from experiments.lru_traction import LRU_TRACTION
 from experiments.wedged_soil import WedgedSoil
 from grouser.contact import Ishigami
@@ -17,24 +18,32 @@ WHEEL = {"radius": 0.125, "width": 0.1, "load": 98.0}
 def result():
     calls = []
     result = LRU_TRACTION.run(quick=True, progress=lambda done, total: calls.append((done, total)))
-    assert calls[-1] == (1, 1)
+    assert calls[-1] == (2, 2)
     return result
 
 
 def test_the_json_has_a_row_with_and_without_control(result):
     data = json.loads(json.dumps(result.to_json(), allow_nan=False))
-    assert [row["control"] for row in data["rows"]] == ["off", "on"]
+    order = [(row["gear"], row["control"]) for row in data["rows"]]
+    assert order == [("rigid", "off"), ("rigid", "on"), ("elastic", "off"), ("elastic", "on")]
     assert data["settings"]["control"]["acceleration_slope"] == 1.7
     assert len(data["settings"]["slip_parameters"]["wedged gravel"]) == 6
 
 
-def test_control_lowers_slip_acceleration_and_energy_and_takes_longer(result):
-    off, on = result.rows
+@pytest.mark.parametrize("gear", ["rigid", "elastic"])
+def test_control_lowers_slip_acceleration_and_energy_and_takes_longer(result, gear):
+    off, on = (row for row in result.rows if row["gear"] == gear)
     for name in ("slip_mean", "az_peak", "az_rms", "energy_per_m"):
         assert on[name] < off[name], name
         assert on[f"lower_{name}"] == 1
     assert on["seconds"] > off["seconds"]
     assert any("takes longer" in note for note in result.notes)
+
+
+def test_elastic_running_gear_shakes_the_body_more(result):
+    rigid, elastic = (next(r for r in result.rows if (r["gear"], r["control"]) == (g, "off")) for g in GEARS)
+    for name in ("slip_peak", "az_rms"):
+        assert elastic[name] > rigid[name], name
 
 
 def test_both_drives_follow_the_same_path(result):

@@ -7,6 +7,7 @@ wind-up is the sawtooth y_d ± A about y_d = μ_d N r/k, and its period is 2A/Ω
 
 import dataclasses
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def wound_by_its_motor():
 
 
 def wound_by_its_steering():
-    """The middle wheel stands ahead of its pivot and is dragged sideways: friction f_y at the lever ARM turns it back."""
+    """The middle wheel is ahead of its pivot and dragged sideways: friction f_y at the lever ARM turns it back."""
     steer = Frame("steer", "body", "RZ", actuated=True)
     wheel = Frame("middle", "steer", "RY", xyz=(ARM, 0.0, 0.0), radius=R, mass=1.0, inertia=INERTIA)
     vehicle = standing([steer, wheel]).replace(steering=(gr.vehicles.Steering("steer", 1.0),))
@@ -72,7 +73,7 @@ def breakaways(time, wound):
     later = time > 1.0
     middle = 0.5 * (wound[later].max() + wound[later].min())
     falls = np.flatnonzero((wound[:-1] >= middle) & (wound[1:] < middle) & later[1:])
-    ends = list(zip(falls[:-1], falls[1:], strict=True))
+    ends = list(pairwise(falls))
     tops = [wound[a:b].max() for a, b in ends]
     bottoms = [wound[a:b].min() for a, b in ends]
     return time[falls], np.array(tops), np.array(bottoms)
@@ -106,7 +107,7 @@ def test_period_and_amplitude_are_those_of_the_textbook(case):
 
 @each
 def test_a_contact_that_holds_at_rest_sticks_and_slips_too(case):
-    """Bristles of contacts at rest stretch by 5 mm of the 28 and 40 mm that a wheel slips at once; they give 4 % here."""
+    """Bristles of contacts at rest stretch by up to 5 mm of the 28 and 40 mm that a wheel slips at once."""
     errors, _, _ = off(case(), 0.02, rest=True)
     assert (errors < 0.04).all()
 
