@@ -63,15 +63,16 @@ def test_the_plot_is_written(result, tmp_path):
 
 
 def test_slow_slip_finds_the_soil_at_full_strength_and_fast_slip_at_what_is_left():
-    soil = WedgedSoil(residual=0.75, speed=0.1)
+    # Ploughing and bow wave know cohesion and friction too, but not the strength of the sheared layer.
+    full_soil = Ishigami(bow_wave=0.0)
+    soil = WedgedSoil(soil=full_soil, residual=0.75, speed=0.1)
     slow, fast = ([-1e-6, 0.0, 0.0], 0.5, -0.02), ([-3.0, 1.0, 0.0], 4.0, -0.02)
-    assert soil.force(*slow, **WHEEL) == pytest.approx(Ishigami().force(*slow, **WHEEL), rel=1e-4)
-    weak = Ishigami(cohesion=0.75 * 800.0, friction_angle=math.atan(0.75 * math.tan(math.radians(37.2))))
+    assert soil.force(*slow, **WHEEL) == pytest.approx(full_soil.force(*slow, **WHEEL), rel=1e-4)
+    weak = full_soil.replace(cohesion=0.75 * 800.0, friction_angle=math.atan(0.75 * math.tan(math.radians(37.2))))
     weak_force = weak.force(*fast, **WHEEL)
-    # Ploughing knows cohesion and friction too, but not the strength of the sheared layer.
     assert soil.force(*fast, **WHEEL)[[0, 2]] == pytest.approx(weak_force[[0, 2]], rel=1e-9)
     halfway = soil.force([-0.1, 0.0, 0.0], 0.5, -0.02, **WHEEL)[0]
-    full = Ishigami().force([-0.1, 0.0, 0.0], 0.5, -0.02, **WHEEL)[0]
+    full = full_soil.force([-0.1, 0.0, 0.0], 0.5, -0.02, **WHEEL)[0]
     assert 0.75 * full < halfway < full
 
 
