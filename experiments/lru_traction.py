@@ -37,9 +37,9 @@ SOILS: dict[str, Contact] = {
     "dry sand": Ishigami(cohesion=1040.0, friction_angle=math.radians(28.0), k_c=990.0, k_phi=1.52843e6, n=1.1),
     # The simulant, whose friction angle of 37° falls to 30°, about that of loose sand, as slip grows faster (a).
     "wedged gravel": WedgedSoil(soil=Ishigami(), residual=0.75, speed=0.1),
-    # Firm ground on which a wheel sticks, and slips once it has let go: friction falls from 0.4 to 0.2, which is still
-    # more than the climb asks for (a).
-    "firm gravel": PiecewiseLinear(friction=0.4, cone=True, dynamic_share=0.5, stribeck=0.05, static_penetration=0.005),
+    # Firm ground on which a wheel sticks, and slips once it has let go (a). From 0.4 to 0.2, tried first, the rover let
+    # go on the climb and stayed there with spinning wheels.
+    "firm gravel": PiecewiseLinear(friction=0.6, cone=True, dynamic_share=0.6, stribeck=0.05, static_penetration=0.005),
 }
 QUICK_SOILS = ("wedged gravel",)
 SLOPE_LOW, SLOPE_HIGH = 5.0, 9.0  # [°] at the lower and the upper turn: the range of L's calibration drives

@@ -1,7 +1,7 @@
 """A vehicle whose motors turn their wheels through springs.
 
-A motor becomes a link of its own beside the wheel it drives, on the same axle, and a sprung coupling ties both: the
-wheel winds up against its motor. A steering joint gets a sprung joint about the same axis beneath it: what it carries
+A motor becomes a second link on the axle of the wheel it drives, and a sprung coupling ties both: the wheel winds up
+against its motor. A steering joint gets a sprung joint about the same axis beneath it: what it carries
 twists against the angle that its motor holds (L §4.4.3). Kinematics keeps both couplings rigid.
 """
 
