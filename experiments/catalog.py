@@ -8,6 +8,7 @@ from experiments.experiment import Experiment, Result
 from experiments.figure_3_8 import FIGURE_3_8
 from experiments.figure_8 import FIGURE_8
 from experiments.fusion import FUSION
+from experiments.lru_oscillations import LRU_OSCILLATIONS
 from experiments.lru_slip import LRU_SLIP
 from experiments.lru_traction import LRU_TRACTION
 from experiments.pvc import PVC_PLATEAU, PVC_RANDOM
@@ -45,6 +46,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         SLIP_SURFACE,
         ZOE_ODOMETRY,
         LRU_SLIP,
+        LRU_OSCILLATIONS,
         LRU_TRACTION,
         FUSION,
         DRIVE_WINDOWS,

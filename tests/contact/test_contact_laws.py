@@ -11,6 +11,8 @@ MODELS = {
     "pyramid": PiecewiseLinear(friction=(0.8, 0.5), rolling_resistance=20.0),
     "cone": PiecewiseLinear(friction=0.7, cone=True, rolling_resistance=20.0),
     "ellipse": PiecewiseLinear(friction=(0.8, 0.4), cone=True),
+    "stick-slip": PiecewiseLinear(friction=(0.8, 0.5), dynamic_share=0.6, stribeck=0.1, slip_stiffness_x=4e3),
+    "stick-slip cone": PiecewiseLinear(friction=0.7, cone=True, dynamic_share=0.5, slip_stiffness_y=2e3),
     "as printed": PiecewiseLinear(onset=0.0),
     "erp": ErpCfm(erp=0.44, cfm=4.6e-4, dt=0.04, friction=0.6),
     "pacejka": Pacejka(friction=0.8),
@@ -22,7 +24,8 @@ MODELS = {
     "soil no rut": Ishigami(sinkage_ratio=0.0, n=0.8, a_1=0.1, ploughing=False),
     "soil with bow wave": Ishigami(bow_wave=1.0),
 }
-SMOOTH = [name for name in MODELS if name not in ("pyramid", "cone", "ellipse", "as printed", "erp")]
+CLAMPED = ("pyramid", "cone", "ellipse", "stick-slip", "stick-slip cone", "as printed", "erp")
+SMOOTH = [name for name in MODELS if name not in CLAMPED]
 each = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 each_smooth = pytest.mark.parametrize("model", [MODELS[n] for n in SMOOTH], ids=SMOOTH)
 
@@ -58,6 +61,16 @@ def test_friction_limit_is_exact(name, mu):
     assert (size <= mu * f[:, 2] * bound).all()
     if name == "cone":
         assert (size > 0.999 * mu * f[:, 2]).any()
+
+
+def test_friction_falls_from_static_to_dynamic_as_slip_grows():
+    model = PiecewiseLinear(stiffness=1e4, slip_stiffness_x=1e6, friction=0.8, dynamic_share=0.5, stribeck=0.1)
+    speed = np.array([1e-3, 0.05, 0.1, 0.2, 1.0])
+    f = model.force(np.stack((speed, 0 * speed, 0 * speed), -1), 0.3, -0.01)
+    expected = 0.8 * (0.5 + 0.5 * np.exp(-((speed / 0.1) ** 2)))
+    np.testing.assert_allclose(-f[:, 0] / f[:, 2], expected, rtol=1e-12)
+    plain = PiecewiseLinear(stiffness=1e4, slip_stiffness_x=1e6, friction=0.8, stribeck=0.1)
+    assert (plain.force([1.0, 0.0, 0.0], 0.3, -0.01) == [-80.0, 0.0, 100.0]).all()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from experiments.lru_running_gear import GEARS
 from experiments.lru_traction import LRU_TRACTION
 from experiments.wedged_soil import WedgedSoil
 from grouser.contact import Ishigami
@@ -17,24 +18,32 @@ WHEEL = {"radius": 0.125, "width": 0.1, "load": 98.0}
 def result():
     calls = []
     result = LRU_TRACTION.run(quick=True, progress=lambda done, total: calls.append((done, total)))
-    assert calls[-1] == (1, 1)
+    assert calls[-1] == (2, 2)
     return result
 
 
 def test_the_json_has_a_row_with_and_without_control(result):
     data = json.loads(json.dumps(result.to_json(), allow_nan=False))
-    assert [row["control"] for row in data["rows"]] == ["off", "on"]
+    order = [(row["gear"], row["control"]) for row in data["rows"]]
+    assert order == [("rigid", "off"), ("rigid", "on"), ("elastic", "off"), ("elastic", "on")]
     assert data["settings"]["control"]["acceleration_slope"] == 1.7
     assert len(data["settings"]["slip_parameters"]["wedged gravel"]) == 6
 
 
-def test_control_lowers_slip_acceleration_and_energy_and_takes_longer(result):
-    off, on = result.rows
+@pytest.mark.parametrize("gear", ["rigid", "elastic"])
+def test_control_lowers_slip_acceleration_and_energy_and_takes_longer(result, gear):
+    off, on = (row for row in result.rows if row["gear"] == gear)
     for name in ("slip_mean", "az_peak", "az_rms", "energy_per_m"):
         assert on[name] < off[name], name
         assert on[f"lower_{name}"] == 1
     assert on["seconds"] > off["seconds"]
     assert any("takes longer" in note for note in result.notes)
+
+
+def test_elastic_running_gear_shakes_the_body_more(result):
+    rigid, elastic = (next(r for r in result.rows if (r["gear"], r["control"]) == (g, "off")) for g in GEARS)
+    for name in ("slip_peak", "az_rms"):
+        assert elastic[name] > rigid[name], name
 
 
 def test_both_drives_follow_the_same_path(result):
@@ -54,15 +63,16 @@ def test_the_plot_is_written(result, tmp_path):
 
 
 def test_slow_slip_finds_the_soil_at_full_strength_and_fast_slip_at_what_is_left():
-    soil = WedgedSoil(residual=0.75, speed=0.1)
+    # Ploughing and bow wave know cohesion and friction too, but not the strength of the sheared layer.
+    full_soil = Ishigami(bow_wave=0.0)
+    soil = WedgedSoil(soil=full_soil, residual=0.75, speed=0.1)
     slow, fast = ([-1e-6, 0.0, 0.0], 0.5, -0.02), ([-3.0, 1.0, 0.0], 4.0, -0.02)
-    assert soil.force(*slow, **WHEEL) == pytest.approx(Ishigami().force(*slow, **WHEEL), rel=1e-4)
-    weak = Ishigami(cohesion=0.75 * 800.0, friction_angle=math.atan(0.75 * math.tan(math.radians(37.2))))
+    assert soil.force(*slow, **WHEEL) == pytest.approx(full_soil.force(*slow, **WHEEL), rel=1e-4)
+    weak = full_soil.replace(cohesion=0.75 * 800.0, friction_angle=math.atan(0.75 * math.tan(math.radians(37.2))))
     weak_force = weak.force(*fast, **WHEEL)
-    # Ploughing knows cohesion and friction too, but not the strength of the sheared layer.
     assert soil.force(*fast, **WHEEL)[[0, 2]] == pytest.approx(weak_force[[0, 2]], rel=1e-9)
     halfway = soil.force([-0.1, 0.0, 0.0], 0.5, -0.02, **WHEEL)[0]
-    full = Ishigami().force([-0.1, 0.0, 0.0], 0.5, -0.02, **WHEEL)[0]
+    full = full_soil.force([-0.1, 0.0, 0.0], 0.5, -0.02, **WHEEL)[0]
     assert 0.75 * full < halfway < full
 
 

@@ -83,9 +83,16 @@ class PI(Actuator):
     """K_i [N m/rad], ≥ 0."""
     limit: PerJoint = quantity(math.inf, "N m", _limit)
     """Largest torque [N m], > 0."""
+    rotor_inertia: PerJoint = quantity(0.0, "kg m²", checks.not_negative)
+    """Inertia of the motor behind its gear, as the joint feels it [kg m²], ≥ 0."""
 
     def bind(self, vehicle: Vehicle) -> BoundLaw:
         return self._bound(vehicle, *(self._each(name, vehicle) for name in ("gain", "integral", "limit")))
+
+    def armature(self, vehicle: Vehicle) -> FloatArray:
+        result = np.zeros(vehicle.n_joints)
+        result[vehicle.arrays.actuated] = self._each("rotor_inertia", vehicle)
+        return result
 
     def start_memory(self, vehicle: Vehicle) -> FloatArray:
         return np.zeros(len(vehicle.actuated))

@@ -33,7 +33,8 @@ class PiecewiseLinear(SpringContact):
     """The Open Dynamics Engine's contact: a spring, and friction proportional to slip velocity up to μ f_z.
 
     f_z = max(0, −K_p Δz − K_d v_z), f_x = −C_x v_x − C_rr Rω and f_y = −C_y v_y, limited to μ f_z axis by axis
-    (a friction pyramid) or as a vector (the Coulomb cone, (C.9)).
+    (a friction pyramid) or as a vector (the Coulomb cone, (C.9)). With a `dynamic_share` m below 1 friction falls from
+    static to dynamic as the slip speed v grows, the limit is μ f_z (m + (1 − m) exp(−(v/v_s)²)): stick-slip.
     """
 
     law = laws.piecewise_linear
@@ -47,6 +48,11 @@ class PiecewiseLinear(SpringContact):
     """μ, ≥ 0, or (μ_x, μ_y)."""
     cone: bool = False
     """Whether tangential force is limited as a vector; with (μ_x, μ_y) the limit is an ellipse."""
+    dynamic_share: float = quantity(1.0, "1", checks.not_negative, high=1.0)
+    """Ratio of dynamic to static friction, 0 … 1: share of μ left in fast slip. Slip below μ f_z/C creeps, so C should
+    be far above μ f_z/v_s."""
+    stribeck: float = quantity(0.05, "m/s", checks.positive)
+    """v_s [m/s], > 0: slip speed over which friction falls; without effect where `dynamic_share` is 1."""
 
     def at_load(self, load: float | None) -> Self:
         loaded = super().at_load(load)
@@ -57,7 +63,8 @@ class PiecewiseLinear(SpringContact):
     def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
         m = self.at_load(load)
         mu = np.broadcast_to(np.asarray(self.friction, dtype=np.float64), 2)
-        return np.array([*m._spring(radius), m.slip_stiffness_x, m.slip_stiffness_y, *mu, self.cone], dtype=np.float64)
+        slip = (m.slip_stiffness_x, m.slip_stiffness_y, *mu, self.cone, self.dynamic_share, self.stribeck)
+        return np.array([*m._spring(radius), *slip], dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,9 @@ class InverseKinematics:
         self.vehicle = checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
         self.limits = checks.instance(limits or Limits(), Limits, "limits", "use grouser.traction.Limits(…)")
         self.steering_joints = tuple(s.joint for s in vehicle.steering)
-        self.driven_wheels = tuple(name for name in vehicle.actuated if name in vehicle.wheels)
+        self.driven_wheels = tuple(
+            sorted(vehicle.motors, key=lambda wheel: vehicle.actuated.index(vehicle.motors[wheel]))
+        )
         _check_steering(vehicle)
         if not self.driven_wheels:
             raise SimulationError(f"inverse kinematics: '{vehicle.name}' has no driven wheel")
@@ -196,7 +198,8 @@ def steering_plan(vehicle: Vehicle) -> kernels.SteeringPlan:
         ahead = np.array([R[first][1, 1], -R[first][0, 1]])
         trail.append(0.0 if twice else float((p[first] - p[frame])[:2] @ ahead / np.linalg.norm(ahead)))
         moved |= carried
-    driven = [int(index) + 1 for index in arrays.actuated]
+    turned_by = {motor: wheel for wheel, motor in vehicle.motors.items()}
+    driven = [vehicle.frame_index(turned_by.get(joint, joint)) for joint in vehicle.actuated]
     radius, steered = [], []
     for frame in driven:
         r = vehicle.frames[frame].radius or 0.0

@@ -115,6 +115,7 @@ class ClosedLoop:
         self._samples: list[LoopRecord] = []
         self._command = self._at_rest = np.zeros(len(vehicle.actuated))
         self._taken = 0
+        self._encoders = list(range(vehicle.n_joints))
 
     @property
     def record(self) -> LoopRecord:
@@ -126,14 +127,19 @@ class ClosedLoop:
 
     def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
         """The loop as a law of the engine: it acts at its own rate, whatever the simulation's step dt [s]."""
-        made_for = self.slip_model.vehicle  # its sizes may be calibrated ones, its joints are those of the plant
-        if (vehicle.joints, vehicle.actuated) != (made_for.joints, made_for.actuated):
+        made_for = self.slip_model.vehicle  # its sizes may be calibrated ones, and its running gear may be rigid
+        motors = tuple(vehicle.motors.get(joint, joint) for joint in made_for.joints)
+        if not set(motors) <= set(vehicle.joints) or vehicle.actuated != tuple(
+            vehicle.motors.get(joint, joint) for joint in made_for.actuated
+        ):
             raise SimulationError(
                 f"closed loop: made for '{made_for.name}', whose joints are not those of '{vehicle.name}';"
                 " use a slip model of the vehicle that drives"
             )
         if self._samples:
             raise SimulationError("closed loop: has driven already; make a new one for every run")
+        # Encoders are on the motors: a robot does not see how its running gear winds up.
+        self._encoders = [vehicle.joint_index(motor) for motor in motors]
         if dt > self.period * (1.0 + 1e-9):
             raise SimulationError(f"dt: {dt:g} s is longer than the control period of {self.period:g} s; use less")
         callback = Callback(self.command, vehicle, with_velocity=True)
@@ -151,9 +157,9 @@ class ClosedLoop:
         noise, random = self.sensors, self._random
         rpy = rotation.to_rpy(rotation.from_quaternion(state[:4])).ravel()
         attitude = rpy[:2] + noise.attitude * random.standard_normal(2)
-        rates = velocity[6:].copy()
+        rates = velocity[6:][self._encoders]
         rates[self._wheels] += noise.wheel_rate * random.standard_normal(len(self._wheels))
-        angles = state[7:].copy()
+        angles = state[7:][self._encoders]
         sigma = np.array([noise.fused_velocity, noise.fused_velocity, noise.fused_turn])
         fused = velocity[PLANAR] + sigma * random.standard_normal(3)
         estimate = self.odometry.update(time, rates, angles, attitude)

@@ -48,7 +48,7 @@ class ModeDriver:
         """Present steering angles [rad]: measured, or as commanded."""
         actuated = list(vehicle.actuated)
         self._steering = np.array([actuated.index(j) for j in self.inverse.steering_joints], dtype=np.int64)
-        self._wheels = np.array([actuated.index(w) for w in self.inverse.driven_wheels], dtype=np.int64)
+        self._wheels = np.array([actuated.index(vehicle.motors[w]) for w in self.inverse.driven_wheels], dtype=np.int64)
         self._gain = np.array([s.gain for s in vehicle.steering])
         self._fastest = np.minimum(self.inverse.steering_rate, [s.limit for s in vehicle.steering])
         self._count = len(actuated)

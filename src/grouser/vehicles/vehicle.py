@@ -238,6 +238,31 @@ class Vehicle:
         frames[i] = _changed(frames[i], changes, "frame")
         return self.replace(frames=tuple(frames))
 
+    @cached_property
+    def motors(self) -> dict[str, str]:
+        """The actuated joint that turns each driven wheel, by wheel: its own, or the motor of an `elastic` vehicle."""
+        from grouser.vehicles.elastic import motors
+
+        return motors(self)
+
+    def elastic(
+        self,
+        *,
+        drive: tuple[float, float] | None = None,
+        steering: tuple[float, float] | None = None,
+        rotor_share: float = 0.1,
+    ) -> Vehicle:
+        """A copy whose motors turn their wheels through springs; see `grouser.vehicles.elastic`.
+
+        drive: (stiffness [N m/rad], damping [N m s/rad]) between each driven wheel, now passive, and its motor, a new
+            actuated joint '…_motor'; None: rigid. steering: likewise between what a steering joint carries and its
+            motor, a new passive joint '…_twist'. rotor_share: of a wheel's mass and inertia that its motor takes over,
+            a share above 0; inertia behind a gear is the actuator's `rotor_inertia`.
+        """
+        from grouser.vehicles.elastic import elastic
+
+        return elastic(self, drive=drive, steering=steering, rotor_share=rotor_share)
+
     def mirrored(self) -> Vehicle:
         """The vehicle seen in a mirror that swaps left and right; see `grouser.vehicles.mirror`."""
         from grouser.vehicles.mirror import mirror

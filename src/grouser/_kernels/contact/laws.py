@@ -19,8 +19,11 @@ from grouser._kernels.own_law import differenced, put
 # Entries of par shared by the laws below: the spring and damper of (C.3), rolling resistance, wheel radius.
 K_P, K_D, ONSET, C_RR, RADIUS = range(5)
 
-C_X, C_Y, MU_X, MU_Y, CONE = range(5, 10)
-"""Entries of par of `piecewise_linear` after the shared ones; CONE is 1 for (C.9), 0 for the pyramid."""
+C_X, C_Y, MU_X, MU_Y, CONE, DYNAMIC, STRIBECK = range(5, 12)
+"""Entries of par of `piecewise_linear` after the shared ones; CONE is 1 for (C.9), 0 for the pyramid.
+
+DYNAMIC is the share of μ left in fast slip, STRIBECK the slip speed over which the rest is lost [m/s].
+"""
 
 MU, EPSILON, PEAK = range(5, 8)
 LONGITUDINAL = 8
@@ -90,9 +93,22 @@ def limit_to_cone(out, jac, mu_x, mu_y):
     out[1] *= scale
 
 
+@inlined
+def falling_friction(par, x):
+    """Share of μ at a slip velocity, m = m_d + (1 − m_d) exp(−(v/v_s)²), and its derivatives by v_x and v_y."""
+    if par[DYNAMIC] == 1.0:
+        return 1.0, 0.0, 0.0
+    rate = 1.0 / (par[STRIBECK] * par[STRIBECK])
+    lost = (1.0 - par[DYNAMIC]) * math.exp(-rate * (x[0] * x[0] + x[1] * x[1]))
+    return par[DYNAMIC] + lost, -2.0 * rate * lost * x[0], -2.0 * rate * lost * x[1]
+
+
 @law
 def piecewise_linear(par, x, out, jac):
-    """T (C.3)–(C.9), the friction of the Open Dynamics Engine: linear in slip velocity up to μ f_z."""
+    """T (C.3)–(C.9), the friction of the Open Dynamics Engine: linear in slip velocity up to μ f_z.
+
+    Where friction falls with slip the limit is μ m(v) f_z: (m f_z) stands in the place of f_z while it is applied.
+    """
     no_force(out, jac)
     if x[4] >= 0.0:
         return
@@ -101,17 +117,25 @@ def piecewise_linear(par, x, out, jac):
         return
     out[0] = -par[C_X] * x[0] - par[C_RR] * x[3]
     out[1] = -par[C_Y] * x[1]
-    out[2] = f_z
     jac[0] = -par[C_X]
     jac[3] = -par[C_RR]
     jac[6] = -par[C_Y]
-    jac[12] = f_z_vz
-    jac[14] = f_z_dz
+    share, share_x, share_y = falling_friction(par, x)
+    out[2] = share * f_z
+    jac[10] = share_x * f_z
+    jac[11] = share_y * f_z
+    jac[12] = share * f_z_vz
+    jac[14] = share * f_z_dz
     if par[CONE] > 0.0:
         limit_to_cone(out, jac, par[MU_X], par[MU_Y])
     else:
         limit_axis(out, jac, 0, par[MU_X])
         limit_axis(out, jac, 1, par[MU_Y])
+    out[2] = f_z
+    jac[10] = 0.0
+    jac[11] = 0.0
+    jac[12] = f_z_vz
+    jac[14] = f_z_dz
     point_torque(par, x, out, jac)
 
 

@@ -33,7 +33,7 @@ class SteeringPlan(Struct):
     axis = indices("nm")  # the kinds of their joints,
     rotation = array("nm", 3, 3)  # R_parent_frame
     offset = array("nm", 3)  # and p_parent_frame [m]
-    driven = indices("na")  # frame of each actuated joint
+    driven = indices("na")  # frame of each actuated joint; of a motor that turns a wheel through a spring, the wheel's
     radius = array("na")  # [m] where it is a wheel, for a speed along its heading in the plane; else 0
     steered = indices("na")  # frame of the steering joint that it turns or, as a wheel, steers by its speed; else −1
     gain = array("na")  # of that steering
