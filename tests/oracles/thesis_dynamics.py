@@ -100,9 +100,9 @@ class Constraints:
             slope[rows] = K[:, :3] @ A_wheel[w]
             slope[rows, spin[w]] += self.radius[w] * K[:, 3]
         if not self.arrays.ideal:
-            rows, joint = slice(3 * nw, 3 * nw + na), rigid_body.actuated
-            f[rows], K = self.torques(velocity, command, memory, dt)[::2]
-            slope[rows, 6 + joint] = K
+            driven, joint = slice(3 * nw, 3 * nw + na), rigid_body.actuated
+            f[driven], K = self.torques(velocity, command, memory, dt)[::2]
+            slope[driven, 6 + joint] = K
         for c, law in enumerate(self.arrays.coupling):
             if law[0] != 0:
                 row = 3 * nw + na + c

@@ -96,7 +96,7 @@ def plot_runs(
         grid = GridSpec(len(runs), 1, figure=figure, height_ratios=heights)
         for i, (run, goal, tale, box) in enumerate(zip(runs, wanted, told, boxes, strict=True)):
             _draw_slipping(figure.add_subplot(grid[i]), run, goal, tale, box)
-        handles = [Line2D([], [], color=style.BLACK, lw=2.0, label="path of the body")]
+        handles: list[Line2D | Patch] = [Line2D([], [], color=style.BLACK, lw=2.0, label="path of the body")]
         if any(wanted):
             handles.append(Line2D([], [], color=style.INK, ls=DASHES, lw=1.3, label="as commanded, on flat ground"))
         handles.append(Line2D([], [], color=style.SLIP(0.35), lw=2.0, label="contact tracks, coloured by slip"))
