@@ -21,7 +21,7 @@ from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.actuation import Actuator
 from grouser.checks import FloatArray
 from grouser.collision.frames import SCRATCH, checked_state
-from grouser.contact import Contact, PiecewiseLinear
+from grouser.contact import Contact, PiecewiseLinear, Ruts
 from grouser.dynamics.external import ExternalForce
 from grouser.dynamics.step import Step, take_step
 from grouser.errors import SimulationError
@@ -81,6 +81,8 @@ class Dynamics(Model):
     """Whether the bias force is that of one rigid body, T (2.89)."""
     gravity: float = GRAVITY
     """[m/s²]."""
+    ruts: Ruts | None = None
+    """How soil keeps the sinkage of wheels; None: every wheel meets untouched ground. Needs a contact law for soil."""
     tip_angle: float | None = None
     """Tilt of the body's z axis from the vertical [rad] at which a run ends as rolled over; None: it continues."""
     coupling_time_constant: float = 0.05
@@ -103,6 +105,7 @@ class Dynamics(Model):
         if self.tip_angle is not None:
             checks.positive(self.tip_angle, "tip_angle")
         checks.positive(self.coupling_time_constant, "coupling_time_constant")
+        self._check_ruts()
         inert = [f.name for f in vehicle.frames if f.is_wheel and f.mass > 0.0 and not np.any(f.inertia_matrix)]
         if inert and self.actuator is not None:
             raise SimulationError(f"wheel '{inert[0]}' has mass but no inertia: a torque would spin it at once; add it")
@@ -118,6 +121,23 @@ class Dynamics(Model):
         if missing:
             raise SimulationError(f"contact: gives nothing for {', '.join(missing)}; name every wheel")
         return {name: self.contact[name] for name in self.vehicle.wheels}
+
+    def _check_ruts(self) -> None:
+        if self.ruts is None:
+            return
+        checks.instance(self.ruts, Ruts, "ruts", "use grouser.contact.Ruts() or None")
+        for wheel, model in self._contacts().items():
+            if model.rebound_at is None:
+                raise SimulationError(
+                    f"ruts: the contact law {type(model).__name__} of '{wheel}' is not one of soil that keeps a sinkage; "
+                    "use grouser.contact.Ishigami()"
+                )
+        length = float(np.ptp(self.vehicle.wheel_positions[:, :2], axis=0).max(initial=0.0))
+        if self.ruts.size < 2.0 * length:
+            raise SimulationError(
+                f"ruts: a patch of {self.ruts.size:g} m is too small for wheels {length:g} m apart; "
+                f"make its size at least {2.0 * length:.3g} m"
+            )
 
     dynamic: ClassVar[bool] = True
     order = 0
@@ -169,6 +189,9 @@ class Dynamics(Model):
             model.bind(frames[name].radius, frames[name].width, self.wheel_load)
             for name, model in self._contacts().items()
         ]
+        if self.ruts is not None:
+            for bound, model in zip(contact, self._contacts().values(), strict=True):
+                bound.parameters[model.rebound_at] = self.ruts.rebound
         coupling = []
         for one in vehicle.couplings:
             stiffness = one.stiffness or 0.0
@@ -253,6 +276,10 @@ class Dynamics(Model):
             fixed_inertia=bool(self.fixed_inertia),
             single_body=bool(self.single_body_bias),
             tip_cosine=-2.0 if self.tip_angle is None else math.cos(min(self.tip_angle, math.pi)),
+            rut_side=0 if self.ruts is None else self.ruts.side,
+            rut_cell=0.0 if self.ruts is None else self.ruts.cell,
+            rut_width=np.array([f.width or 0.0 for f in vehicle.frames if f.is_wheel]),
+            rebound=0.0 if self.ruts is None else self.ruts.rebound,
         )
 
     def inertia_and_bias(self, state: ArrayLike, velocity: ArrayLike) -> tuple[FloatArray, FloatArray]:

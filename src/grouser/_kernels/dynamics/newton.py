@@ -40,6 +40,7 @@ def contact_forces(vehicle, model, dt, s, d):
         radius = s.rolling_radius[k]
         d.law_in[3] = radius * d.u[5 + model.link[k]]
         d.law_in[4] = s.height_error[k] + d.law_in[2] * dt
+        d.law_in[5] = d.rut_felt[k]
         grow_x = 1.0
         grow_y = 1.0
         if d.hold[k] > 0.0:
