@@ -129,7 +129,7 @@ class Dynamics(Model):
         for wheel, model in self._contacts().items():
             if model.rebound_at is None:
                 raise SimulationError(
-                    f"ruts: the contact law {type(model).__name__} of '{wheel}' is not one of soil that keeps a sinkage; "
+                    f"ruts: {type(model).__name__}, the contact law of '{wheel}', knows no soil that stays pressed; "
                     "use grouser.contact.Ishigami()"
                 )
         length = float(np.ptp(self.vehicle.wheel_positions[:, :2], axis=0).max(initial=0.0))

@@ -85,7 +85,7 @@ class SolverRecord:
 
 @dataclass(frozen=True)
 class RutRecord:
-    """Soil that the wheels have pressed, in the cells of the patch around where the vehicle is."""
+    """Soil that the wheels have pressed, in the cells that the patch around the vehicle still holds."""
 
     x: FloatArray
     """Centres of the cells, world [m], shape (n,)."""

@@ -158,6 +158,7 @@ def _wheel_legend(figure: Figure, axes: Axes) -> None:
 
 def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
     image = topview.draw_ground(axes, run.ground, box)
+    topview.draw_ruts(axes, run.ruts)
     for w, name in enumerate(run.vehicle.wheels):
         topview.draw_path(
             axes, run.contact.point[:, w], color=_wheel_colour(w), lw=1.1, label=style.plain(name), zorder=3

@@ -20,6 +20,7 @@ from grouser.view.scene_ground import surroundings as surroundings
 
 if TYPE_CHECKING:
     from grouser.simulation import Run
+    from grouser.simulation.run import RutRecord
 
 NODES = 360
 """Ground samples along the longer side of a picture."""
@@ -62,6 +63,22 @@ def draw_ground(axes: Axes, ground: Terrain | None, box: Box) -> Any:
     axes.set_xlim(xmin, xmax)
     axes.set_ylim(ymin, ymax)
     return image
+
+
+def draw_ruts(axes: Axes, ruts: RutRecord | None) -> None:
+    """Pressed soil, the deeper the darker."""
+    if ruts is None or len(ruts.x) == 0:
+        return
+    at = np.rint(np.column_stack([ruts.x, ruts.y]) / ruts.cell).astype(np.int64)
+    low, high = at.min(axis=0), at.max(axis=0)
+    cover = np.zeros((*(high - low + 1)[::-1], 4))
+    cover[..., :3] = style.RUT
+    column, row = (at - low).T
+    cover[row, column, 3] = 0.55 * ruts.depth / ruts.depth.max()
+    (left, bottom), (right, top) = ruts.cell * (low - 0.5), ruts.cell * (high + 0.5)
+    view = (*axes.get_xlim(), *axes.get_ylim())
+    axes.imshow(cover, origin="lower", extent=(left, right, bottom, top), interpolation="nearest", zorder=0.3)
+    axes.axis(view)
 
 
 def draw_bar(axes: Axes, source: Any, words: str) -> None:

@@ -97,7 +97,7 @@ def press_soil(vehicle, model, dt, s, d):
         ex = ahead * tx + aside * nx
         ey = ahead * ty + aside * ny
         width = model.rut_width[w]
-        points = int(math.ceil(2.0 * width / cell))
+        points = math.ceil(2.0 * width / cell)
         if travel > 0.0:
             distance = entry_distance(vehicle, model, w, depth, d)
             reach = distance + 0.5 * width * abs(aside)

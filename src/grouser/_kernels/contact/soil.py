@@ -30,7 +30,7 @@ PLOUGH_1, PLOUGH_2, DAMPING, EPSILON, DEEPEST, POINTS = range(14, 20)
 BOW_1, BOW_2 = range(20, 22)
 """Of the bow wave: share × b × D₁ c and share × b × D₁ D₂ ρ_d g/2."""
 REBOUND = 22
-"""ρ, the share of a kept sinkage that springs back; 0: the soil remembers nothing and x[5], the kept sinkage, is not read."""
+"""ρ, share of a kept sinkage that springs back; 0: the soil remembers nothing, and x[5], that sinkage, is not read."""
 NODES = 23
 """From here on the nodes in (0, 1), then their weights."""
 
@@ -110,7 +110,7 @@ def ploughed(par, theta_f, s_f, c_f, theta, s, c):
 
 @inlined
 def pressure(par, reload, floor, elastic, rise):
-    """σ of T (C.24) and its derivative by the rise above the entry, in radii: on soil never pressed, floor = elastic = 0.
+    """σ of T (C.24) and its derivative by the rise from the entry, in radii; without a rut floor = elastic = 0.
 
     floor, elastic: z_p and ρ r over R. reload: pressure per rise on the way back up.
     """
