@@ -79,6 +79,8 @@ def draw_ruts(axes: Axes, ruts: RutRecord | None) -> None:
     view = (*axes.get_xlim(), *axes.get_ylim())
     axes.imshow(cover, origin="lower", extent=(left, right, bottom, top), interpolation="nearest", zorder=0.3)
     axes.axis(view)
+    words = f"ruts, up to {1000.0 * ruts.depth.max():.0f} mm"
+    axes.add_patch(Polygon(np.zeros((0, 2)), closed=True, color=style.RUT, alpha=0.55, lw=0, label=words))
 
 
 def draw_bar(axes: Axes, source: Any, words: str) -> None:

@@ -12,6 +12,8 @@ springs back, and carries as Bekker's plate under repeated load (Wong, Theory of
 z is from the surface as it was before any wheel. A rim meets the soil at z_p: entry and exit angles, ploughing and bow
 wave take the sinkage h − z_p below it, and (C.24) takes p(z_p + R (cos θ − cos θ_f)). So a second wheel compacts the
 soil by what it sinks beyond r only, and its resistance is b (ρ k r^(n+1)/2 + k (h^(n+1) − r^(n+1))/(n+1)).
+That is for a wheel that presses hardest at its bottom. One that does so at a_0 θ_f, (C.23), has pressed the soil as a
+plate at the depth R (cos a_0 θ_f − cos θ_f) ≈ (1 − a_0²) h, so p takes (1 − a_0²) r and (1 − a_0²) z_p.
 """
 
 import math
@@ -112,7 +114,7 @@ def ploughed(par, theta_f, s_f, c_f, theta, s, c):
 def pressure(par, reload, floor, elastic, rise):
     """σ of T (C.24) and its derivative by the rise from the entry, in radii; without a rut floor = elastic = 0.
 
-    floor, elastic: z_p and ρ r over R. reload: pressure per rise on the way back up.
+    floor, elastic: z_p and ρ r of p over R. reload: pressure per rise on the way back up.
     """
     if rise < elastic:
         return reload * rise, reload
@@ -137,9 +139,10 @@ def one_way(par, V, v_y, W, h, kept, found):
     elastic = 0.0
     reload = 0.0
     if kept > 0.0:
-        elastic = par[REBOUND] * kept / R
-        floor = kept / R - elastic
-        reload = par[PRESSURE] * (kept / R) ** par[EXPONENT] / elastic
+        pressed = (1.0 - par[A_0] * par[A_0]) * kept / R
+        elastic = par[REBOUND] * pressed
+        floor = pressed - elastic
+        reload = par[PRESSURE] * pressed ** par[EXPONENT] / elastic
     eps = par[EPSILON]
     tan_phi = par[TAN_PHI]
     # Entry and exit angles, T (C.21), (C.22).
