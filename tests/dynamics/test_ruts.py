@@ -140,7 +140,7 @@ def test_a_mirrored_drive_leaves_mirrored_ruts():
 
 @pytest.mark.parametrize("yaw", [0.0, 0.7])
 def test_a_patch_that_wraps_round_reads_old_cells_as_untouched(yaw):
-    """20 m straight ahead over a patch of 3.2 m, six times round: as on a patch that forgets nothing."""
+    """Over 12 m straight ahead on a patch of 3.2 m, more than three times round: as on a patch that forgets nothing."""
     options = {"duration": 40.0, "start": (0.0, 0.0, yaw)}
     small, large = (straight_fast(lru(ruts=gr.contact.Ruts(size=size)), **options) for size in (3.2, 51.2))
     assert small.distance > 12.0
