@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from grouser.contact.ishigami import Ishigami
     from grouser.contact.pacejka import MagicFormula, Pacejka
     from grouser.contact.piecewise import ErpCfm, PiecewiseLinear
+    from grouser.contact.ruts import Ruts
     from grouser.contact.table import Table, TableError
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "MagicFormula",
     "Pacejka",
     "PiecewiseLinear",
+    "Ruts",
     "Table",
     "TableError",
     "law",

@@ -50,6 +50,8 @@ class Contact(Parametric, ABC):
     """Which part of a soil it is, see `grouser.terrain.soils`."""
     slip_by_wheel_speed: bool = False
     """Which slip ratio the model's plots show: −v_x/(Rω) if true, −v_x/V_x if false."""
+    rebound_at: int | None = None
+    """Index of the number by which the law knows how pressed soil springs back (`Ruts`); None: it knows no ruts."""
     rolling_resistance: float = 0.0
     """C_rr [N·s/m], ≥ 0: force against rolling per Rω."""
     _picture = "contact over slip"

@@ -31,6 +31,7 @@ class Ishigami(Contact):
     """
 
     law = laws.ishigami
+    rebound_at = laws.REBOUND
     slip_by_wheel_speed = True
 
     cohesion: float = quantity(800.0, "Pa", checks.not_negative)

@@ -21,7 +21,7 @@ from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.actuation import Actuator
 from grouser.checks import FloatArray
 from grouser.collision.frames import SCRATCH, checked_state
-from grouser.contact import Contact, PiecewiseLinear
+from grouser.contact import Contact, PiecewiseLinear, Ruts
 from grouser.dynamics.contacts import contact_slots
 from grouser.dynamics.external import ExternalForce
 from grouser.dynamics.soils import on_soils
@@ -97,6 +97,8 @@ class Dynamics(Model):
     """Whether a run ends as `gained_energy` where the vehicle has more energy than motors, gravity and outer forces
     gave it, by more than a twentieth of its largest kinetic energy and its weight times a quarter of a wheel radius.
     False where a law of your own gives energy."""
+    ruts: Ruts | None = None
+    """How soil keeps the sinkage of wheels; None: every wheel meets untouched ground. Needs a contact law for soil."""
     tip_angle: float | None = None
     """Tilt of the body's z axis from the vertical [rad] at which a run ends as rolled over; None: it continues."""
     coupling_time_constant: float = 0.05
@@ -122,6 +124,7 @@ class Dynamics(Model):
         if self.tip_angle is not None:
             checks.positive(self.tip_angle, "tip_angle")
         checks.positive(self.coupling_time_constant, "coupling_time_constant")
+        self._check_ruts()
         inert = [f.name for f in vehicle.frames if f.is_wheel and f.mass > 0.0 and not np.any(f.inertia_matrix)]
         if inert and self.actuator is not None:
             raise SimulationError(f"wheel '{inert[0]}' has mass but no inertia: a torque would spin it at once; add it")
@@ -137,6 +140,23 @@ class Dynamics(Model):
         if missing:
             raise SimulationError(f"contact: gives nothing for {', '.join(missing)}; name every wheel")
         return {name: self.contact[name] for name in self.vehicle.wheels}
+
+    def _check_ruts(self) -> None:
+        if self.ruts is None:
+            return
+        checks.instance(self.ruts, Ruts, "ruts", "use grouser.contact.Ruts() or None")
+        for wheel, model in self._contacts().items():
+            if model.rebound_at is None:
+                raise SimulationError(
+                    f"ruts: {type(model).__name__}, the contact law of '{wheel}', knows no soil that stays pressed; "
+                    "use grouser.contact.Ishigami()"
+                )
+        length = float(np.ptp(self.vehicle.wheel_positions[:, :2], axis=0).max(initial=0.0))
+        if self.ruts.size < 2.0 * length:
+            raise SimulationError(
+                f"ruts: a patch of {self.ruts.size:g} m is too small for wheels {length:g} m apart; "
+                f"make its size at least {2.0 * length:.3g} m"
+            )
 
     dynamic: ClassVar[bool] = True
     order = 0
@@ -188,6 +208,9 @@ class Dynamics(Model):
             model.bind(frames[name].radius, frames[name].width, self.wheel_load)
             for name, model in self._contacts().items()
         ]
+        if self.ruts is not None:
+            for bound, model in zip(contact, self._contacts().values(), strict=False):  # both of a wheel are one
+                bound.parameters[model.rebound_at] = self.ruts.rebound
         points = len(vehicle.arrays.hull_frame)
         if points:
             contact += points * [self.hull.bind(load=self.wheel_load)]
@@ -264,6 +287,10 @@ class Dynamics(Model):
             fixed_inertia=bool(self.fixed_inertia),
             single_body=bool(self.single_body_bias),
             tip_cosine=-2.0 if self.tip_angle is None else math.cos(min(self.tip_angle, math.pi)),
+            rut_side=0 if self.ruts is None else self.ruts.side,
+            rut_cell=0.0 if self.ruts is None else self.ruts.cell,
+            rut_width=np.array([f.width or 0.0 for f in vehicle.frames if f.is_wheel]),
+            rebound=0.0 if self.ruts is None else self.ruts.rebound,
         )
 
     def inertia_and_bias(self, state: ArrayLike, velocity: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -7,7 +7,7 @@ from grouser.lazy import lazy
 if TYPE_CHECKING:
     from grouser.simulation import drive
     from grouser.simulation.rollout import Rollouts, rollout
-    from grouser.simulation.run import ContactRecord, RollingRecord, Run, SolverRecord
+    from grouser.simulation.run import ContactRecord, RollingRecord, Run, RutRecord, SolverRecord
     from grouser.simulation.settle import Settled, settle
     from grouser.simulation.simulate import simulate
     from grouser.simulation.status import Status
@@ -18,6 +18,7 @@ __all__ = [
     "RollingRecord",
     "Rollouts",
     "Run",
+    "RutRecord",
     "Settled",
     "SolverRecord",
     "Status",

@@ -88,6 +88,8 @@ class Records(NamedTuple):
     """Rows each recorded before it ended, (N,)."""
     forces: Forces | None = None
     """Forces; None for kinematics."""
+    pressed: FloatArray | None = None
+    """Cells of soil with a rut after the only rollout: x, y and sinkage [m], (n, 3); None where no soil remembers."""
 
 
 def launch(
@@ -140,12 +142,16 @@ def launch(
         from grouser.threads import thread_count
 
         workers = thread_count(threads)
-    _roll_out(scene, batch, n, workers)
-    return records_of(batch, dynamic)
+    pressed = _roll_out(scene, batch, n, workers)
+    return records_of(batch, dynamic)._replace(pressed=pressed)
 
 
-def _roll_out(scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int) -> None:
-    """Roll out the batch of a vehicle, a model and a ground on some threads, each with work space of its own."""
+def _roll_out(scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int) -> FloatArray | None:
+    """Roll out the batch of a vehicle, a model and a ground on some threads, each with work space of its own.
+
+    Returns the pressed cells of a single rollout.
+    """
+    pressed = None
     vehicle, model, _ = scene
     kernel: Any = kinematic_rollouts
     jobs: list[Any]
@@ -169,7 +175,12 @@ def _roll_out(scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int) -
     for job in jobs:
         SCRATCH.give(vehicle, job.s)
         if dynamic:
+            if n == 1 and model.rut_side > 0:
+                from grouser.contact.ruts import pressed_cells
+
+                pressed = pressed_cells(job.d.rut_depth, job.d.rut_key, model.rut_cell)
             DYNAMIC_SCRATCH.give(model, job.d)
+    return pressed
 
 
 def records_of(batch: Any, dynamic: bool) -> Records:

@@ -16,7 +16,7 @@ from grouser._kernels.constants import GRAVITY
 from grouser.dataframe import Column
 from grouser.errors import SimulationError, TerrainError
 from grouser.files import read_npz, write_whole
-from grouser.simulation.run import ContactRecord, HullRecord, RollingRecord, Run, SolverRecord
+from grouser.simulation.run import ContactRecord, HullRecord, RollingRecord, Run, RutRecord, SolverRecord
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 from grouser.terrain.archive import load, pack
@@ -74,6 +74,9 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
             arrays[name] = value
     if run.rolling is not None:
         arrays["rolling_sigma"] = np.array(run.rolling.sigma)
+    if run.ruts is not None:
+        arrays["ruts"] = np.column_stack([run.ruts.x, run.ruts.y, run.ruts.sinkage])
+        arrays["ruts_soil"] = np.array([run.ruts.cell, run.ruts.rebound])
     ground = ground_bytes(run.ground)
     if ground is not None:
         arrays["ground"] = np.frombuffer(ground, dtype=np.uint8)
@@ -117,6 +120,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             solver=SolverRecord(**parts["solver"]) if "solver" in parts else None,
             hull=HullRecord(**parts["hull"]) if "hull" in parts else None,
             rolling=RollingRecord(**rolling, sigma=float(values["rolling_sigma"])) if rolling else None,
+            ruts=_ruts(values, path),
             ground=ground_of_bytes(values.get("ground"), path),
             **parts["run"],
         )
@@ -156,6 +160,17 @@ def _checked_parts(
         else:
             out["run"][name] = array
     return out
+
+
+def _ruts(values: dict[str, Any], path: str | os.PathLike[str]) -> RutRecord | None:
+    """The ruts of a run's file, if it has any."""
+    if "ruts" not in values:
+        return None
+    cells, soil = values["ruts"], values["ruts_soil"]
+    fit = cells.ndim == 2 and cells.shape[1] == 3 and soil.shape == (2,)
+    if not fit or not all(a.dtype == np.float64 and np.isfinite(a).all() for a in (cells, soil)):
+        raise SimulationError(f"{path}: 'ruts' is not rows of 3 finite numbers; save the run again")
+    return RutRecord(*np.ascontiguousarray(cells.T), *soil.tolist())
 
 
 def ground_bytes(ground: Terrain | None) -> bytes | None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+    from grouser.contact import Ruts
     from grouser.dynamics import Dynamics
     from grouser.kinematics import Kinematics, RolloverMargin
     from grouser.simulation.rollout import Rollouts
@@ -108,6 +109,34 @@ class SolverRecord:
 
 
 @dataclass(frozen=True)
+class RutRecord:
+    """Soil that the wheels have pressed, in the cells that the patch around the vehicle still holds."""
+
+    x: FloatArray
+    """Centres of the cells, world [m], shape (n,)."""
+    y: FloatArray
+    """Centres of the cells, world [m], shape (n,)."""
+    sinkage: FloatArray
+    """Deepest sinkage each has seen, below the ground as it was [m], shape (n,)."""
+    cell: float
+    """Side of a cell [m]."""
+    rebound: float
+    """Share of the sinkage by which the soil has sprung back."""
+
+    @classmethod
+    def from_cells(cls, cells: FloatArray, ruts: Ruts) -> RutRecord:
+        """From what the engine leaves, shape (n, 3)."""
+        x, y, sinkage = np.ascontiguousarray(cells.T)
+        return cls(x, y, sinkage, ruts.cell, ruts.rebound)
+
+    @property
+    def depth(self) -> FloatArray:
+        """Depth of the ruts, once the soil has sprung back [m], shape (n,)."""
+        depth: FloatArray = (1.0 - self.rebound) * self.sinkage
+        return depth
+
+
+@dataclass(frozen=True)
 class RollingRecord:
     """How a vehicle rolled without slip on its round tyres (`grouser.rolling`); rates are those at each state."""
 
@@ -161,6 +190,8 @@ class Run:
     """How the ground carries the hull; dynamics of a vehicle that has one only."""
     rolling: RollingRecord | None = None
     """How it rolled without slip; of `grouser.rolling` only."""
+    ruts: RutRecord | None = None
+    """Ruts at the end; None where no soil remembers (`Dynamics.ruts`)."""
     gravity: float = GRAVITY
     """[m/s²]."""
     halved_steps: int = 0
@@ -191,6 +222,9 @@ class Run:
                 "solver": SolverRecord(*f.solver[0, :rows].T),
                 "halved_steps": int(f.halved[0]),
             }
+        ruts: Ruts | None = getattr(model, "ruts", None)
+        if ruts is not None and records.pressed is not None:
+            extra["ruts"] = RutRecord.from_cells(records.pressed, ruts)
         return cls(
             vehicle=model.vehicle,
             time=dt * every * np.arange(rows, dtype=np.float64),
@@ -397,6 +431,7 @@ class Run:
             "halved_steps": self.halved_steps,
             **({} if self.solver is None else {"iterated_steps": int((self.solver.iterations > 1).sum())}),
             **({} if self.hull is None else {"hull_touched": self.hull_touched}),
+            **({} if self.ruts is None else {"deepest_rut": float(self.ruts.depth.max(initial=0.0))}),
         }
 
     def __repr__(self) -> str:

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.collision.frames import checked_state
+from grouser.contact.ruts import pressed_cells
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.kinematics.workspace import Mover, Workspace
+from grouser.simulation.run import RutRecord
 from grouser.simulation.settle import start_state
 from grouser.simulation.simulate import check_model, given_velocity
 from grouser.simulation.status import OF_CODE, Status
@@ -151,6 +153,17 @@ class Stepper(Mover):
     def torque(self) -> FloatArray | None:
         """Torque of each actuator over the last step [N m], shape (na,); dynamics only, else None."""
         return None if self._contacts is not None else self._room.batch.torques[0, 0, :, 0].copy()
+
+    @property
+    def ruts(self) -> RutRecord | None:
+        """Soil that the wheels have pressed since the beginning; None where no soil remembers (`Dynamics.ruts`)."""
+        ruts = None if isinstance(self.model, Kinematics) else self.model.ruts
+        if ruts is None:
+            return None
+        d = self._room.dynamic_scratch
+        # The engine clears the patch with the first step.
+        cells = pressed_cells(d.rut_depth, d.rut_key, ruts.cell) if self.steps else np.zeros((0, 3))
+        return RutRecord.from_cells(cells, ruts)
 
     def _make(self) -> None:
         dynamic = not isinstance(self.model, Kinematics)

@@ -22,6 +22,7 @@ from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.kinematics import frame_poses
 from grouser.simulation import Rollouts, Run, Status
+from grouser.simulation.run import RutRecord
 from grouser.terrain import Terrain
 from grouser.view import arrays, colours, style
 from grouser.view.account import Account
@@ -206,6 +207,24 @@ def _tint_soils(axes: Axes, ground: Terrain, box: Box, nodes: tuple[int, int]) -
     axes.imshow(tint, origin="lower", extent=box, interpolation="nearest", zorder=0.05)
 
 
+def _draw_ruts(axes: Axes, ruts: RutRecord | None) -> None:
+    """Pressed soil, the deeper the darker."""
+    if ruts is None or len(ruts.x) == 0:
+        return
+    at = np.rint(np.column_stack([ruts.x, ruts.y]) / ruts.cell).astype(np.int64)
+    low, high = at.min(axis=0), at.max(axis=0)
+    cover = np.zeros((*(high - low + 1)[::-1], 4))
+    cover[..., :3] = style.RUT
+    column, row = (at - low).T
+    cover[row, column, 3] = 0.55 * ruts.depth / ruts.depth.max()
+    (left, bottom), (right, top) = ruts.cell * (low - 0.5), ruts.cell * (high + 0.5)
+    view = (*axes.get_xlim(), *axes.get_ylim())
+    axes.imshow(cover, origin="lower", extent=(left, right, bottom, top), interpolation="nearest", zorder=0.3)
+    axes.axis(view)
+    words = f"ruts, up to {1000.0 * ruts.depth.max():.0f} mm"
+    axes.add_patch(Polygon(np.zeros((0, 2)), closed=True, color=style.RUT, alpha=0.55, lw=0, label=words))
+
+
 def _soils(ground: Terrain) -> list[tuple[int, str, str]]:
     """Class, name and colour of the soils of a ground."""
     known = () if ground.soils is None else ground.soils.soils
@@ -246,6 +265,7 @@ def draw_vehicle(axes: Axes, run: Run, row: int, *, colour: str = style.INK, alp
 
 def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
     image = draw_ground(axes, run.ground, box)
+    _draw_ruts(axes, run.ruts)
     for w, name in enumerate(run.vehicle.wheels):
         track = run.contact.point[:, w, :2].T
         axes.plot(*track, color=_wheel_colour(w), lw=1.1, label=style.plain(name), zorder=3)

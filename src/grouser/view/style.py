@@ -25,6 +25,8 @@ GROUND = LinearSegmentedColormap.from_list("ground", ["#D9D2C6", "#EDE9E1", "#FB
 """Pale sand: low is darker. Pale, so that lines on it stay readable."""
 SLIP = LinearSegmentedColormap.from_list("slip", ["#7FB8D8", "#0072B2", "#5B3A8C", "#B5245C", "#D55E00"])
 """From rolling (blue) to slipping (orange-red); its lightness falls and its hue turns, so it reads in grey too."""
+RUT = (0.42, 0.33, 0.22)
+"""Pressed soil, drawn over the ground the more opaque the deeper."""
 SIGMAS_95 = math.sqrt(-2.0 * math.log(0.05))
 """Half axes of the 95 % ellipse of a position, in sigmas: χ² of two degrees of freedom."""
 SIGNED = "PuOr_r"

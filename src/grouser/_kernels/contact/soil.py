@@ -5,6 +5,15 @@ Angles θ run from the bottom of the wheel towards its front; the soil touches i
 presses hardest at θ_m. Stresses are integrated by Gauss–Legendre over two panels that meet at θ_m. T (C.30)–(C.32) sum
 them to a force; their moment about the axle is R² b ∫ τ_x(θ) dθ against the spin, as normal stress points at the axle.
 The bow wave that the rim pushes ahead presses on it too: it resists travel and turns no wheel.
+
+Soil that was pressed to a sinkage r before (`ruts.py`) and let go has its surface at z_p = (1 − ρ) r, ρ the share that
+springs back, and carries as Bekker's plate under repeated load (Wong, Theory of Ground Vehicles, 2.4.2):
+    p = k r^n (z − z_p)/(ρ r) up to z = r, the way back up;  p = k z^n beyond, as if it were pressed for the first time.
+z is from the surface as it was before any wheel. A rim meets the soil at z_p: entry and exit angles, ploughing and bow
+wave take the sinkage h − z_p below it, and (C.24) takes p(z_p + R (cos θ − cos θ_f)). So a second wheel compacts the
+soil by what it sinks beyond r only, and its resistance is b (ρ k r^(n+1)/2 + k (h^(n+1) − r^(n+1))/(n+1)).
+That is for a wheel that presses hardest at its bottom. One that does so at a_0 θ_f, (C.23), has pressed the soil as a
+plate at the depth R (cos a_0 θ_f − cos θ_f) ≈ (1 − a_0²) h, so p takes (1 − a_0²) r and (1 − a_0²) z_p.
 """
 
 import math
@@ -22,7 +31,9 @@ PLOUGH_1, PLOUGH_2, DAMPING, EPSILON, DEEPEST, POINTS = range(14, 20)
 """D₁ c and D₁ D₂ ρ_d g/2 of (C.34); damping [s/m]; ε [m/s]; sinkage where growth becomes linear [m]; points a panel."""
 BOW_1, BOW_2 = range(20, 22)
 """Of the bow wave: share × b × D₁ c and share × b × D₁ D₂ ρ_d g/2."""
-NODES = 22
+REBOUND = 22
+"""ρ, share of a kept sinkage that springs back; 0: the soil remembers nothing, and x[5], that sinkage, is not read."""
+NODES = 23
 """From here on the nodes in (0, 1), then their weights."""
 
 
@@ -99,14 +110,39 @@ def ploughed(par, theta_f, s_f, c_f, theta, s, c):
     return R * value, R * by_front, -R * (p * x + q * x * x) * (1.0 - x * c)
 
 
+@inlined
+def pressure(par, reload, floor, elastic, rise):
+    """σ of T (C.24) and its derivative by the rise from the entry, in radii; without a rut floor = elastic = 0.
+
+    floor, elastic: z_p and ρ r of p over R. reload: pressure per rise on the way back up.
+    """
+    if rise < elastic:
+        return reload * rise, reload
+    if par[EXPONENT] == 1.0:
+        return par[PRESSURE] * (floor + rise), par[PRESSURE]
+    sigma = par[PRESSURE] * (floor + rise) ** par[EXPONENT]
+    return sigma, par[EXPONENT] * sigma / (floor + rise)
+
+
 SUM, BY_F, BY_M, BY_R, BY_A, BY_B, BY_C, BY_K = range(0, 32, 4)
 """Integrals of (X, Y, Z, T), then their derivatives by θ_f, θ_m, θ_r, a, b, c, and by the shear moduli through β."""
 
 
 @kernel
-def one_way(par, V, v_y, W, h, found):
-    """Force and axle torque (X, Y, Z, T) while travelling in +x into found, then their ∂/∂(V_x, v_y, Rω, h) by rows."""
+def one_way(par, V, v_y, W, h, kept, found):
+    """Force and axle torque (X, Y, Z, T) while travelling in +x into found, then their ∂/∂(V_x, v_y, Rω, h) by rows.
+
+    h: sinkage below the soil's surface where the rim enters; kept: sinkage that the soil there has seen before.
+    """
     R = par[RADIUS]
+    floor = 0.0
+    elastic = 0.0
+    reload = 0.0
+    if kept > 0.0:
+        pressed = (1.0 - par[A_0] * par[A_0]) * kept / R
+        elastic = par[REBOUND] * pressed
+        floor = pressed - elastic
+        reload = par[PRESSURE] * pressed ** par[EXPONENT] / elastic
     eps = par[EPSILON]
     tan_phi = par[TAN_PHI]
     # Entry and exit angles, T (C.21), (C.22).
@@ -165,12 +201,7 @@ def one_way(par, V, v_y, W, h, found):
         theta = theta_m + t * (theta_f - theta_m)
         s, c_theta = sine_cosine(theta)
         rise = max(c_theta - c_f, 1e-300)
-        if par[EXPONENT] == 1.0:
-            sigma_rise = par[PRESSURE]
-            sigma = sigma_rise * rise
-        else:
-            sigma = par[PRESSURE] * rise ** par[EXPONENT]
-            sigma_rise = par[EXPONENT] * sigma / rise
+        sigma, sigma_rise = pressure(par, reload, floor, elastic, rise)
         sigma_m = -sigma_rise * s * (1.0 - t)
         sigma_f = sigma_rise * (s_f - s * t)
         strength = par[COHESION] + sigma * tan_phi
@@ -265,6 +296,9 @@ def one_way(par, V, v_y, W, h, found):
 SHALLOWEST = 1e-12
 """Sinkage below which the force, of its order in newtons, is taken as none [m]: 1/sin θ_f has to stay finite."""
 
+LEAST_KEPT = 1e-6
+"""Kept sinkage below which soil counts as never pressed [m]."""
+
 
 @law
 def ishigami(par, x, out, jac):
@@ -275,7 +309,10 @@ def ishigami(par, x, out, jac):
     The bow wave's force is its share of b R_b(h), (C.34), against V_x.
     """
     no_force(out, jac)
-    sinkage = -x[4]
+    kept = x[5] if par[REBOUND] > 0.0 else 0.0
+    if kept < LEAST_KEPT:
+        kept = 0.0
+    sinkage = -x[4] - (1.0 - par[REBOUND]) * kept
     if sinkage <= SHALLOWEST:
         return
     factor = 1.0 - par[DAMPING] * x[2]
@@ -292,8 +329,8 @@ def ishigami(par, x, out, jac):
     back = 0.5 * (1.0 - d)
     f = local_numbers(20)
     g = local_numbers(20)
-    one_way(par, V, x[1], W, h, f)
-    one_way(par, -V, x[1], -W, h, g)
+    one_way(par, V, x[1], W, h, kept, f)
+    one_way(par, -V, x[1], -W, h, kept, g)
     deeper = sinkage / h
     bow = (par[BOW_1] + par[BOW_2] * h) * h
     bow_h = par[BOW_1] + 2.0 * par[BOW_2] * h

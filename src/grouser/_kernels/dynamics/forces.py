@@ -42,6 +42,7 @@ def contact_forces(vehicle, model, dt, s, d):
         radius = s.rolling_radius[k]
         d.law_in[3] = radius * d.u[5 + model.link[k]]
         d.law_in[4] = s.height_error[k] + d.law_in[2] * dt
+        d.law_in[5] = d.rut_felt[k]
         d.closing[k] = d.law_in[2]
         d.depth[k] = d.law_in[4]
         grow_x = 1.0

@@ -40,6 +40,10 @@ class DynamicModel(Struct):
     fixed_inertia = integer()
     single_body = integer()
     tip_cosine = number()
+    rut_side = integer()  # cells along a side of the patch of soil that remembers, a power of two; 0: none does
+    rut_cell = number()  # side of its cells [m]
+    rut_width = array("nw")  # of the track that each wheel presses [m]
+    rebound = number()  # share of a kept sinkage that springs back
 
 
 class DynamicScratch(Struct):
@@ -56,7 +60,7 @@ class DynamicScratch(Struct):
     force = array("nf", 6)
     momentum = array(1, 6)
     c = array("nv")  # bias force, external forces subtracted
-    law_in = array(5)
+    law_in = array(6)  # of a contact law its five numbers, then the sinkage kept in the soil
     law_out = array(4)
     law_jac = array(20)
     f = array("nk", 3)  # contact forces, contact frame [N]
@@ -106,6 +110,9 @@ class DynamicScratch(Struct):
     v_before = array("nv")
     memory_before = array("nm")
     acceleration = array("nv")  # of the last step, from which the next is started
+    rut_felt = array("nk")  # sinkage kept in the soil where each contact enters it [m]
+    rut_depth = array("side", "side")  # deepest sinkage that each cell of the patch has seen [m]
+    rut_key = indices("side", "side")  # which cell of the plane it is
 
 
 def make_dynamic_scratch(vehicle: VehicleArrays, model: DynamicModel) -> DynamicScratch:
@@ -114,7 +121,7 @@ def make_dynamic_scratch(vehicle: VehicleArrays, model: DynamicModel) -> Dynamic
     return DynamicScratch.zeros(
         nf=nf, nk=len(model.link), nc=len(vehicle.coupling_value), nv=5 + nf, nq=6 + nf, na=na, nr=nr, nm=nm,
         n_joint_in=3 + nm, n_joint_out=1 + nm, n_act_in=3 * na + nm + 1, n_act_out=na + nm, n_act_jac=na * na,
-        n_solved=len(model.free) + nr,
+        n_solved=len(model.free) + nr, side=model.rut_side,
     )  # fmt: skip
 
 

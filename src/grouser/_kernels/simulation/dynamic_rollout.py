@@ -5,6 +5,7 @@ import math
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, struct
 from grouser._kernels.contact.face import any_deep, keep_faces, stays_buried
+from grouser._kernels.contact.ruts import press_soil
 from grouser._kernels.contact.second import find_wheel_contacts
 from grouser._kernels.dynamics.contacts import record_hull
 from grouser._kernels.dynamics.equations import equations_of_motion
@@ -131,6 +132,8 @@ def advance_dynamics(job, n, k, status):
     if status == OK:
         for i in range(job.s.v.size):
             batch.v[n, i] = job.s.v[i]
+        if job.model.rut_side > 0:
+            press_soil(job.vehicle, job.model, batch.dt, job.s, job.d)
     return status, iterations, halved
 
 
