@@ -134,7 +134,7 @@ def energy(model: gr.Dynamics, state: FloatArray, velocity: FloatArray) -> float
 
 @dataclass(frozen=True)
 class Gain:
-    """Energy that a run had and nobody gave."""
+    """Energy that a run had and was not given."""
 
     joules: float
     """Largest rise of energy less work of the motors and what contacts can have stored, over any time [J]."""

@@ -1,4 +1,4 @@
-"""1000 random crashes: how they end, and whether any ends `ok` with energy that nobody gave it. No paper has these."""
+"""1000 random crashes: how they end, and whether any ends `ok` with energy it was not given. No paper has these."""
 
 from __future__ import annotations
 

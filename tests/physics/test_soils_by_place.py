@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
 
 import grouser as gr
+from grouser import threads
 from grouser.errors import SimulationError
 
 HUSKY = gr.vehicle("husky")
@@ -124,7 +126,7 @@ def test_soils_replace_the_contact_of_the_model_and_cells_without_a_class_keep_i
 )
 def test_rollouts_on_soils_are_the_same_for_any_number_of_threads(model, monkeypatch):
     monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", 8)
-    monkeypatch.setattr("grouser.threads._pool", None)
+    monkeypatch.setattr("grouser.threads._pool", cache(threads._pool.__wrapped__))
     rng = np.random.default_rng(2)
     checkers = gr.terrain.SoilRaster(classes=rng.integers(0, 3, (40, 40)), origin=(-8.0, -8.0), cell=0.4, outside=2)
     laws = [(gr.contact.Pacejka(friction=f), gr.slip.BodySlip([0, -f, 0, 0, 0, 0])) for f in (0.1, 0.4)]

@@ -220,7 +220,7 @@ class Kinematics(Model):
     ) -> Velocity:
         """Prediction: the velocity at a state under commanded rates of the actuated joints, shape (na,)."""
         v = np.zeros(6 + self.vehicle.n_joints)
-        arrays = self.arrays(soils=None if ground is None else ground.soils, springs=True)
+        arrays = self.arrays(soils=getattr(ground, "soils", None), springs=True)
         v[6 + self.vehicle.arrays.actuated] = checks.array(command, "command", (len(self.vehicle.actuated),))
         return self._solve(arrays, state, ground, angles, v)
 
@@ -245,7 +245,7 @@ class Kinematics(Model):
         if gyro is not None:
             v[:3] = checks.array(gyro, "gyro", (3,))
             known += [0, 1, 2]
-        soils = None if ground is None else ground.soils
+        soils = getattr(ground, "soils", None)  # what is no ground is refused below
         return self._solve(self.arrays(known=known, soils=soils, springs=True), state, ground, angles, v)
 
     def _solve(

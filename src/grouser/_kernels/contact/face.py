@@ -74,7 +74,7 @@ def chord(ground, s, rim, start):
 def find_face(vehicle, ground, w, s, face):
     """The plane that wheel w entered by into `face`.
 
-    It passes through the two points where the rim crosses the surface, and those of a circle beside it. A wheel that is
+    It passes through the two points where the rim crosses the surface, and those of a circle next to it. A wheel that is
     wholly in the ground is pushed back against its velocity.
     """
     rim = s.rims[w]
@@ -113,7 +113,7 @@ def find_face(vehicle, ground, w, s, face):
         size = math.sqrt(dot(found, found))
         if within and size > 1e-9 * R * R:
             found = scale(math.copysign(1.0 / size, dot(found, inward)), found)
-            # one that leans far from the rim is that of an edge beside it
+            # one that leans far from the rim is that of an edge next to it
             if dot(found, inward) > 0.5:
                 normal = found
                 break
@@ -197,7 +197,7 @@ def keep_face(vehicle, ground, w, foreseen, s, face, floor):
 def bound_face(w, foreseen, s, face):
     """Move a face that was just found so that the wheel is no deeper behind it than its motion explains.
 
-    What it is deeper would be energy that nobody gave.
+    What it is deeper would be energy it was not given.
     """
     normal = vector(face, NORMAL)
     depth = dot(normal, deepest(s.rims[w], normal))
