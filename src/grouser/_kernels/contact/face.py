@@ -74,8 +74,8 @@ def chord(ground, s, rim, start):
 def find_face(vehicle, ground, w, s, face):
     """The plane that wheel w entered by into `face`.
 
-    It passes through the two points where the rim crosses the surface, and those of a circle next to it. A wheel that is
-    wholly in the ground is pushed back against its velocity.
+    It passes through the two points where the rim crosses the surface, and those of a circle next to it. A wheel
+    that is wholly in the ground is pushed back against its velocity.
     """
     rim = s.rims[w]
     R = s.rolling_radius[w]
