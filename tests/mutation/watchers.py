@@ -15,6 +15,7 @@ DYNAMICS = [
     "tests/reference/test_dynamics_pinocchio.py",
     "tests/dynamics",
     "tests/physics/test_textbook_motions.py",
+    "tests/physics/test_momentum.py",
     "tests/reference/test_dynamics_golden.py",
     "tests/physics/test_same_motion.py",
 ]
