@@ -45,10 +45,11 @@ def hold_contacts(model, v, s, d):
 def drop_idle_contacts(model, s, d):
     """Contacts that are none now have no force and no bristle."""
     for k in range(s.live[0], model.link.size):
-        put((0.0, 0.0, 0.0), d.f[k], 0)
-        if model.grip_memory >= 0:
-            d.memory_next[model.grip_memory + 2 * k] = 0.0
-            d.memory_next[model.grip_memory + 2 * k + 1] = 0.0
+        if d.f[k, 2] != 0.0:
+            put((0.0, 0.0, 0.0), d.f[k], 0)
+            if model.grip_memory >= 0:
+                d.memory_next[model.grip_memory + 2 * k] = 0.0
+                d.memory_next[model.grip_memory + 2 * k + 1] = 0.0
 
 
 @inlined

@@ -182,12 +182,16 @@ def bias_force(vehicle, gravity, v, s, d):
         put(add(d.a[parent], rate, cross(V, S)), d.a[f], 0)
         along = add(cross(V, vector(S, 3)), 1.0, cross(vector(V, 3), S))
         put(add(vector(d.a[parent], 3), rate, along), d.a[f], 3)
+    for i in range(6):
+        d.momentum_bias[i] = 0.0
     for f in range(nf):
         if d.I[f, 0] <= 0.0:
             for i in range(6):
                 d.force[f, i] = 0.0
             continue
         apply_inertia(d.I[f], d.V[f], d.momentum[0])
+        for i in range(6):
+            d.momentum_bias[i] += d.momentum[0, i]
         apply_inertia(d.I[f], d.a[f], d.force[f])
         add_momentum_rate(d.V[f], d.momentum[0], d.force[f])
     for f in range(nf - 1, 0, -1):
@@ -208,6 +212,8 @@ def single_body_bias(gravity, v, s, d):
     for i in range(3):
         d.a[0, 3 + i] = gravity * s.R_world_body[2, i]
     apply_inertia(d.composite[0], d.V[0], d.momentum[0])
+    for i in range(6):
+        d.momentum_bias[i] = d.momentum[0, i]
     apply_inertia(d.composite[0], d.a[0], d.force[0])
     add_momentum_rate(d.V[0], d.momentum[0], d.force[0])
     for i in range(d.c.size):

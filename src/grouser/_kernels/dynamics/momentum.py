@@ -13,14 +13,11 @@ def split_bias(v, d):
     """Momentum M v of the body's rows into d.momentum[0]; c loses the rate at which turning axes carry it."""
     for i in range(6):
         total = 0.0
-        foretold = 0.0
         for j in range(v.size):
             total += d.M[i, j] * v[j]
-            foretold += d.M[i, j] * d.v_bias[j]
         d.momentum[0, i] = total
-        d.a[0, i] = foretold
         d.V[0, i] = -d.v_bias[i]
-    add_momentum_rate(d.V[0], d.a[0], d.c)
+    add_momentum_rate(d.V[0], d.momentum_bias, d.c)
 
 
 @inlined

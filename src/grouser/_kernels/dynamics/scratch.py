@@ -59,6 +59,7 @@ class DynamicScratch(Struct):
     a = array("nf", 6)  # spatial accelerations
     force = array("nf", 6)
     momentum = array(1, 6)
+    momentum_bias = array(6)  # of the velocity at which c was taken
     c = array("nv")  # bias force, external forces subtracted
     law_in = array(6)  # of a contact law its five numbers, then the sinkage kept in the soil
     law_out = array(4)
