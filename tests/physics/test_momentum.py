@@ -101,6 +101,17 @@ def test_vehicles_in_free_flight_keep_energy_and_momentum(name, dt):
         np.testing.assert_allclose(vectors, np.broadcast_to(vectors[0], vectors.shape), atol=1e-9 * abs(vectors).max())
 
 
+@pytest.mark.parametrize("name", ["husky", "zoe", "rocky7"])
+def test_in_flight_newton_converges_as_its_derivatives_allow(name):
+    """To 1e-12 of the weight at steps of 0.1 s: from the quadratic term of V̄ ×_f h̄ alone, three or four iterations.
+
+    With a wrong sign in its derivatives convergence is linear, by a factor of about ω dt = 0.2 an iteration.
+    """
+    _, run = flight(held(gr.vehicle(name)), np.random.default_rng(1), 0.1)
+    assert run.halved_steps == 0
+    assert run.solver.iterations.max() <= 4
+
+
 @pytest.mark.parametrize(("integrator", "order"), [("euler", 1), ("midpoint", 2)])
 def test_swinging_joints_keep_energy_to_the_order_of_the_method_and_without_a_trend(integrator, order):
     ripple = {0.02: [], 0.01: [], 0.005: []}

@@ -9,10 +9,10 @@ def integrate(q, v, u, dt, lead, flies, out):
     """State `out` reached from q within dt, as the velocity goes from v to u; out may be q itself.
 
     Joints, orientation and origin move with u, or with the mean of v and u if `lead` is ½; so does the orientation of
-    a vehicle that flies, which keeps its momentum in world axes. The origin moves in a
-    straight line, as that of a vehicle which slides or flies while it turns: along the new velocity, in the axes of the
-    step's start. What of the change of velocity is just the turning of u with the body, as where wheels hold the
-    vehicle on a circle, counts half: the chord of an arc.
+    a vehicle that flies, which keeps its momentum in world axes. The origin moves in a straight line, as that of a
+    vehicle which slides or flies while it turns: along the new velocity, in the axes of the step's start. What of the
+    change of velocity is just the turning of u with the body, as where wheels hold the vehicle on a circle, counts
+    half: the chord of an arc.
     """
     new = 1.0 - lead
     old = 0.5 if flies else lead

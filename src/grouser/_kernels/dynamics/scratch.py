@@ -110,7 +110,8 @@ class DynamicScratch(Struct):
     q_before = array("nq")
     v_before = array("nv")
     memory_before = array("nm")
-    acceleration = array("nv")  # of the last step, from which the next is started
+    acceleration = array("nv")  # of the last step: where the next one starts from, and the mean velocity of its c
+    acceleration_before = array("nv")
     rut_felt = array("nk")  # sinkage kept in the soil where each contact enters it [m]
     rut_depth = array("side", "side")  # deepest sinkage that each cell of the patch has seen [m]
     rut_key = indices("side", "side")  # which cell of the plane it is

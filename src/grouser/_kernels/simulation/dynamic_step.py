@@ -3,6 +3,7 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import copy
 from grouser._kernels.contact.face import HELD, LACK, any_deep, foresee, is_unexplained, keep_faces
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.dynamics.contacts import carry_back, contact_jacobians, find_dynamic_contacts, record_hull
@@ -146,18 +147,12 @@ def finish(vehicle, model, q, dt, s, d):
 
 
 @inlined
-def copy(values, out):
-    """out ← values."""
-    for i in range(values.size):
-        out[i] = values[i]
-
-
-@inlined
 def keep_before(q, s, d):
     """All that a step changes is kept."""
     copy(q, d.q_before)
     copy(s.v, d.v_before)
     copy(d.memory, d.memory_before)
+    copy(d.acceleration, d.acceleration_before)
     copy(d.account, d.account_before)
     for w in range(d.face.shape[0]):
         copy(d.face[w], d.face_before[w])
@@ -169,6 +164,7 @@ def return_before(q, s, d):
     copy(d.q_before, q)
     copy(d.v_before, s.v)
     copy(d.memory_before, d.memory)
+    copy(d.acceleration_before, d.acceleration)
     copy(d.account_before, d.account)
     for w in range(d.face.shape[0]):
         copy(d.face_before[w], d.face[w])
