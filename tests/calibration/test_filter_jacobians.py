@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from grouser.calibration.likelihood import _Form
+from grouser.calibration.linearise import shortening
 from grouser.calibration.online import OnlineFilter, PerturbativeFilter
 from grouser.logs.log import Sensor
 from grouser.motion.model import MotionModel
@@ -48,7 +49,7 @@ def test_the_slopes_of_the_general_filter_are_differences(residual):
     problem = drives.problem_of(drives.winding_log(motion, seconds=12.0), motion, residual=residual)
     names = ["slip.p1", "slip.p3", "slip.p6", "sensor.x", "sensor.yaw", "sensor.lag", "vehicle.radius"]
     learner = OnlineFilter(motion, resolve(motion, names))
-    _, predicted, H = learner._linearise(problem, 3)
+    _, (H,), predicted = learner._linearise(problem, 3, learner.p[None])
     wanted = by_differences(problem, motion, names)
     # Both are central differences: their own error, h² and rounding over h, is below 1e-7 of the largest.
     np.testing.assert_allclose(H, wanted, atol=1e-6 * np.abs(wanted).max())
@@ -61,7 +62,7 @@ def test_the_slopes_of_the_perturbative_filter_are_differences(residual):
     log = drives.winding_log(motion, seconds=12.0, dt=0.02)
     problem = drives.problem_of(log, motion, residual=residual)
     learner = PerturbativeFilter(problem, motion, resolve(motion, ["slip"]))
-    _, predicted, H = learner._linearise(problem, 3)
+    _, (H,), predicted = learner._linearise(problem, 3, learner.p[None])
     wanted = by_differences(problem, motion, NAMES)
     # The convolution integral differs by the second order of the sample period.
     np.testing.assert_allclose(H, wanted, atol=1e-3 * np.abs(wanted).max())
@@ -100,13 +101,14 @@ def test_an_update_is_that_of_the_linear_model():
     truth = drives.slipping(sensor=replace(SENSOR, position_noise=0.05))
     problem = drives.problem_of(drives.winding_log(truth, seed=3), truth)
     start = drives.slipping(0.8 * drives.SLIP, truth.sensor)
-    learner = OnlineFilter(start, resolve(start, ["slip", "sensor.y"]), gate=np.inf)
+    learner = OnlineFilter(start, resolve(start, ["slip", "sensor.y"]), gate=np.inf, adapt=False)
     p, P = learner.p.copy(), learner.P.copy()
-    now, predicted, H = learner._linearise(problem, 2)
-    R = problem.covariance(now, predicted)[0]
+    _, (H,), predicted = learner._linearise(problem, 2, learner.p[None])
+    R = problem.covariance(start, predicted)[0]
     update = learner.update(problem, 2)
     np.testing.assert_allclose(update.innovation, H @ P @ H.T + R, rtol=1e-12)
     information = np.linalg.inv(P) + H.T @ np.linalg.solve(R, H)
     np.testing.assert_allclose(learner.P, np.linalg.inv(information), rtol=1e-6, atol=1e-12)
-    step = np.linalg.solve(information, H.T @ np.linalg.solve(R, update.residual))
+    r = update.residual + shortening(problem, start, predicted)
+    step = np.linalg.solve(information, H.T @ np.linalg.solve(R, r))
     np.testing.assert_allclose(learner.p, p + step, rtol=1e-6, atol=1e-9)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from grouser.calibration import likelihood
-from grouser.calibration.online import high_covariance, outer_product_covariance
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor
 from grouser.motion.noise import COMPONENTS, FORMS, Noise, bounded
@@ -53,25 +52,6 @@ def test_bounded_density_is_positive_and_leaves_a_good_one_alone():
 def test_bad_noise_is_refused_in_a_sentence(bad, says):
     with pytest.raises(CalibrationError, match=says):
         Noise(**bad)
-
-
-def test_covariance_of_the_outer_product_is_that_of_samples():
-    A = np.array([[1.0, 0.0, 0.0], [0.5, 0.8, 0.0], [-0.4, 0.3, 0.6]])
-    R = A @ A.T
-    r = np.random.default_rng(0).standard_normal((400_000, 3)) @ A.T
-    I, J = np.triu_indices(3)
-    sample = np.cov((r[:, I] * r[:, J]).T)
-    # Fourth moments of 400 000 samples: standard errors are up to 0.5 % of 2 R_ii².
-    np.testing.assert_allclose(outer_product_covariance(R), sample, atol=0.05)
-    assert outer_product_covariance(R)[0, 0] == pytest.approx(2.0 * R[0, 0] ** 2)
-
-
-def test_covariance_while_noise_is_uncertain_is_larger_and_then_that_of_the_estimate():
-    slopes = np.array([np.diag([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]])])
-    R = np.diag([1.0, 2.0])
-    high = high_covariance(R, slopes, np.diag([0.04, 0.09]))
-    np.testing.assert_allclose(high, np.diag([1.5, 2.3]), atol=1e-12)  # |slope| of a covariance is the identity
-    np.testing.assert_array_equal(high_covariance(R, slopes, np.zeros((2, 2))), R)
 
 
 def whitened(problem, motion):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.online import OnlineFilter, kalman_update
+from grouser.calibration.online import OnlineFilter
 from grouser.errors import CalibrationError
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import resolve
@@ -17,7 +17,7 @@ from grouser.motion.predict import LogProblem
 from tests.motion import planted_logs as drives
 
 NOISE = Noise(density=np.diag([2e-3, 1e-3, 1e-3]))
-OPEN = {"gate": np.inf, "noise_gate": np.inf}
+OPEN = {"gate": np.inf}
 
 
 def filtered(problem, start, names, **options) -> OnlineFilter:
@@ -33,12 +33,6 @@ def drive():
     return drives.problem_of(drives.winding_log(truth, seed=7, seconds=60.0), start), start
 
 
-def test_one_update_of_a_scalar_is_the_weighted_mean():
-    x, P = kalman_update(np.array([1.0]), np.array([[4.0]]), np.array([2.0]), np.array([[1.0]]), np.array([[4.0]]))
-    assert x[0] == pytest.approx(2.0)
-    assert P[0, 0] == pytest.approx(2.0)
-
-
 def test_filter_and_batch_agree_at_convergence(drive):
     problem, start = drive
     online = filtered(problem, start, ["slip"], **OPEN)
@@ -51,8 +45,10 @@ def test_filter_and_batch_agree_at_convergence(drive):
 
 def test_filter_is_the_batch_where_the_problem_is_linear():
     # Straight ahead the sensor's forward motion is linear in p₂, with one and the same R: recursive least squares.
-    start = drives.slipping(np.zeros(6), noise=NOISE)
-    truth = drives.slipping([0.0, -0.08, 0.0, 0.0, 0.0, 0.0], noise=NOISE)
+    # No yaw noise, which would bend the way and shorten it.
+    noise = Noise(density=np.diag([2e-3, 1e-3, 1e-9]))
+    start = drives.slipping(np.zeros(6), noise=noise)
+    truth = drives.slipping([0.0, -0.08, 0.0, 0.0, 0.0, 0.0], noise=noise)
     log = drives.repeated(truth, 20, seed=4, left=4.0, right=4.0)
     problem = drives.problem_of(log, start, interval=None)
     online = filtered(problem, start, ["slip.p2"], **OPEN)
@@ -72,29 +68,17 @@ def test_an_interval_a_metre_wrong_moves_nothing_unless_the_gate_is_open(drive):
     problem, start = drive
     last = len(problem.intervals) - 1
     wrong = with_jump(problem, last, 3.0)
-    for gates, moves in (({"gate": 20.0, "noise_gate": 20.0}, False), (OPEN, True)):
+    for gates, moves in (({"gate": 20.0}, False), (OPEN, True)):
         filter = OnlineFilter(start, resolve(start, ["slip", "noise"]), **gates)
         for k in range(last):
             filter.update(problem, k)
-        before = json.dumps([filter.state[name] for name in ("p", "P", "s", "S")])
+        before = filter.p.copy(), np.sqrt(np.diag(filter.P)), filter.s.copy()
         update = filter.update(wrong, last)
         assert update.accepted is moves
-        assert (json.dumps([filter.state[name] for name in ("p", "P", "s", "S")]) != before) is moves
+        # Of intervals filtered again with hardly another noise, an estimate moves by a small part of its sigma.
+        assert bool(np.abs(filter.p - before[0]).max() > 0.2 * before[1].max()) is moves
+        assert bool(filter.s[1] > 1.5 * before[2][1]) is moves
         assert filter.rejected >= (not moves)
-
-
-def test_the_gate_of_noise_is_its_own(drive):
-    # A large error that moves no parameter still widens Q′: T Fig. 3.11.
-    problem, start = drive
-    filter = OnlineFilter(start, resolve(start, ["slip", "noise"]), gate=20.0, noise_gate=np.inf)
-    for k in range(20):
-        filter.update(problem, k)
-    p, s = filter.p.copy(), filter.s.copy()
-    update = filter.update(with_jump(problem, 20, 3.0), 20)
-    assert not update.accepted
-    assert update.noise_accepted
-    np.testing.assert_array_equal(filter.p, p)
-    assert filter.s[1] > s[1]
 
 
 def test_drift_follows_a_parameter_that_changes():
@@ -103,7 +87,7 @@ def test_drift_follows_a_parameter_that_changes():
     ends = {}
     for drift in (0.0, 0.02):
         parameter = replace(resolve(start, ["slip.p2"])[0], drift=drift)
-        filter = OnlineFilter(start, [parameter], **OPEN)
+        filter = OnlineFilter(start, [parameter], adapt=False, **OPEN)
         for truth, seconds in ((before, 60.0), (after, 20.0)):
             problem = drives.problem_of(drives.winding_log(truth, seed=1, seconds=seconds), start)
             for k in range(len(problem.intervals)):

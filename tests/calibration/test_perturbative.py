@@ -252,28 +252,6 @@ def test_the_filter_finds_slip_and_noise_together_within_their_sigmas(course):
     assert sigmas_off(course, start, ["slip", "noise"]).max() < 4.0
 
 
-def test_it_is_the_general_filter_with_the_convolution_integral(noisy, monkeypatch):
-    def by_convolution(problem, vector, parameters, values, chosen=slice(None)):
-        return convolution(problem, vector.model(values), [p.name for p in parameters], chosen)
-
-    start = motion(0.7 * ALPHA, density=np.diag([0.1, 0.1, 0.05]), position_noise=0.02, yaw_noise=0.005)
-    problem = LogProblem(noisy, start, cut_log(noisy, start))
-    lean = PerturbativeFilter(problem, start)
-    by_differences = OnlineFilter(start, lean.parameters)
-    for k in range(40):
-        lean.update(problem, k)
-        by_differences.update(problem, k)
-    sigma = np.sqrt(np.concatenate([np.diag(lean.P), np.diag(lean.S)]))
-    assert np.abs(lean.values - by_differences.values).max() < 0.05 * sigma.max()
-    monkeypatch.setattr(online_module, "jacobian", by_convolution)
-    general = OnlineFilter(start, lean.parameters)
-    for k in range(40):
-        general.update(problem, k)
-    assert lean.values == pytest.approx(general.values, rel=1e-9, abs=1e-12)
-    np.testing.assert_allclose(lean.P, general.P, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(lean.S, general.S, rtol=1e-9, atol=1e-12)
-
-
 def test_some_parameters_may_stay_as_they_are(noisy):
     start = motion(ALPHA, position_noise=0.02, yaw_noise=0.005)
     problem = LogProblem(noisy, start, cut_log(noisy, start))

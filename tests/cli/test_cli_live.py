@@ -52,7 +52,7 @@ def an_update(x: float, *, accepted: bool = True) -> Update:
     """An interval whose prediction was off by x [m] and by 2°."""
     return Update(
         time=12.3, residual=np.array([x, 0.0, -np.radians(2.0)]), innovation=np.eye(3), distance=1.0, accepted=accepted,
-        noise_accepted=True, values=np.linspace(-1.0, 1.0, len(NAMES)), sigma=np.full(len(NAMES), 0.125),
+        values=np.linspace(-1.0, 1.0, len(NAMES)), sigma=np.full(len(NAMES), 0.125), ground="ground 1",
     )  # fmt: skip
 
 

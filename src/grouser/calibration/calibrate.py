@@ -11,7 +11,7 @@ import numpy as np
 from grouser import checks
 from grouser.calibration import likelihood
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
+from grouser.calibration.online import GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
@@ -56,7 +56,6 @@ def calibrate(
     noise: Noise | None = None,
     powertrain: Powertrain | None = None,
     gate: float = GATE,
-    noise_gate: float = NOISE_GATE,
     intervals: Intervals | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Fit:
@@ -81,7 +80,7 @@ def calibrate(
     progress = progress or (lambda done, total: None)
     if not online:
         return _batch(problem, motion, chosen, length, loss=loss, prior=prior, progress=progress)
-    learner = OnlineFilter(motion, chosen, gate=gate, noise_gate=noise_gate)
+    learner = OnlineFilter(motion, chosen, gate=gate)
     updates = []
     for k in range(len(intervals)):
         updates.append(learner.update(problem, k))

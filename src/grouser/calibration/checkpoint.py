@@ -69,7 +69,7 @@ def _made_for(follower: LogFollower) -> dict[str, Any]:
         "interval": c.length,
         "by_distance": c.by_distance,
         "stride": -1.0 if c.stride is None else float(c.stride),
-        "gates": [c.filter.gate, c.filter.noise_gate],
+        "gate": c.filter.gate,
         "residual": list(c.residual),
     }
 

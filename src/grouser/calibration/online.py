@@ -1,29 +1,74 @@
-"""The online filters: systematic and stochastic parameters from one interval after another, T (3.48)–(3.54), P."""
+"""The online filter: parameters and noise from one interval after another, T (3.48)–(3.54), P, on ground that changes.
+
+An interval is judged before it is learned from. Noise is learned in hindsight: the last intervals are filtered again
+once it turns out otherwise. How fast slip wanders is chosen by the evidence of the intervals; a change of ground is
+noticed by a test (`change.py`), and grounds that were felt are remembered and recalled (`memory.py`).
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from grouser._kernels.calibration import intervals as kernels
+from grouser.calibration.change import BEGUN, CURVED, ChangeTest, Hypotheses, Lines, Prior
+from grouser.calibration.feel import Feeling
+from grouser.calibration.interval_filter import Linear, Window, make_run, put
+from grouser.calibration.linearise import Linearise, shortening
+from grouser.calibration.memory import Ground, Memory
+from grouser.calibration.noise_learning import NoiseLearner
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.logs.log import IntArray
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import Parameter, ParameterVector, is_noise, resolve
-from grouser.motion.predict import ERRORS, LogProblem, Predicted
-from grouser.motion.sensitivity import jacobian
+from grouser.motion.predict import LogProblem
 from grouser.motion.slip_surface import NAMES, Perturbative
+from grouser.motion.spread import of_ground
 
-GATE = 90.0
-"""Squared Mahalanobis distance beyond which an interval moves no systematic parameter, T §3.4.1."""
-NOISE_GATE = 1000.0
-"""The same for noise parameters: high, so that rare large errors count in the noise, T Fig. 3.11."""
+GATE = 1e4
+"""Squared Mahalanobis distance beyond which an interval counts for nothing; below, outliers weigh little."""
+ALARM = 1200.0
+"""Mean number of intervals between false alarms of a changed ground, at least: 40 minutes of 2 s."""
+SLOWLY = (np.inf, 10_000.0, 1_000.0, 100.0)
+"""Times of driving [s] in which slip may wander by the spread between grounds: which, the intervals decide."""
+DOUBT = (0.0, -1.0, -2.0, -3.0)
+"""Logarithms of their prior probabilities."""
+OPEN = 10
+"""Intervals after a change, or at the start, during which another ground may still turn out to explain them better."""
+EVERY = 5
+"""Intervals between looks at the noise in hindsight, once there are many."""
+SIZES = (1.0, 0.3)
+"""Changes to look for, as shares of the spread between grounds: a small one is found sooner by a narrow prior."""
+SETTLED = 15
+"""Intervals on a ground that was not known before a change of it is looked for: half a minute."""
+NEW = 0.4
+"""Prior probability that a ground is none of those remembered."""
 COMPONENTS = ("vx", "vy", "wz")
 """Noisy velocities of the perturbative filter: δV_x, δV_y, δV_θ."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A change of ground."""
+
+    time: float
+    """When it was noticed [s]."""
+    since: float
+    """When the ground changed, to an interval [s]."""
+    from_: str
+    to: str
+    """Names of the grounds."""
+    recalled: bool
+    """Whether the new one was remembered."""
+
+    def summary(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return {name.rstrip("_"): value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,21 +84,19 @@ class Update:
     distance: float
     """Squared Mahalanobis distance of the residual, T (3.68)."""
     accepted: bool
-    """Whether it moved the systematic parameters."""
-    noise_accepted: bool
-    """Whether it moved the noise parameters."""
+    """Whether it counted by half or more; an outlier does not."""
     values: FloatArray
     """All parameters after it, (n,), in their units."""
     sigma: FloatArray
     """Their one-sigma uncertainties, (n,), in their units."""
+    ground: str
+    """Name of the ground it is believed to be on."""
 
 
 class OnlineFilter:
-    """An extended Kalman filter whose state is the parameters; constant memory, one interval at a time.
+    """Parameters of a motion model from one interval after another; memory does not grow.
 
-    The residual r observes the systematic parameters and its outer product those of the noise. Their errors are
-    uncorrelated (third moments of a Gaussian vanish) and neither prediction depends on the other's parameters, so the
-    joint filter of T §3.2.4 is two filters that share the covariance of r.
+    `p`, `P` are the systematic parameters and their covariance, `s`, `S` those of the noise.
     """
 
     def __init__(
@@ -61,25 +104,68 @@ class OnlineFilter:
         motion: MotionModel,
         parameters: Sequence[Parameter],
         *,
+        covariance: FloatArray | None = None,
         gate: float = GATE,
-        noise_gate: float = NOISE_GATE,
+        adapt: bool = True,
+        alarm: float = ALARM,
+        memory: Memory | None = None,
     ) -> None:
-        """Parameters start at their values with their prior sigmas; infinite gates reject nothing."""
+        """Parameters start at their values with their prior sigmas, or with the covariance (np, np) of a fit.
+
+        `adapt`: slip may wander and the ground change, at most one false alarm in `alarm` intervals on average; a
+        memory gives grounds to recall and takes new ones. An infinite gate counts every interval in full.
+        """
         self.motion = motion
         self.parameters = list(parameters)
         self.systematic = [p for p in parameters if not is_noise(p.name)]
         self.stochastic = [p for p in parameters if is_noise(p.name)]
         if not self.parameters:
             raise CalibrationError("no parameters to calibrate; name some, such as slip, sensor.x, noise")
-        self.gate, self.noise_gate = float(gate), float(noise_gate)
+        self.gate = float(gate)
         self._vector = ParameterVector(motion, self.names)
-        self._systematic = ParameterVector(motion, [q.name for q in self.systematic])
-        self._noise = ParameterVector(motion, [q.name for q in self.stochastic])
-        self._noisy: MotionModel | None = None
-        """The motion model given, with the present noise."""
-        self.p, self.P = _prior(self.systematic)
-        self.s, self.S = _prior(self.stochastic)
+        self.noise = NoiseLearner(motion, self.stochastic)
+        self.p = np.array([q.value for q in self.systematic], dtype=np.float64)
+        self.P = np.diag([q.sigma**2 for q in self.systematic]).reshape(len(self.p), len(self.p))
+        self.informed = covariance is not None
+        if covariance is not None:
+            self.P = np.array(covariance, dtype=np.float64)
+        self._drift = np.array([q.drift**2 for q in self.systematic])
+        self.pace = 0
+        """Which of `SLOWLY` is believed."""
+        self._of_ground = np.array([k for k, q in enumerate(self.systematic) if of_ground(q.name)], dtype=np.int64)
+        self.adapt = adapt and len(self._of_ground) > 0
+        of_ground_ = tuple(self.systematic[k] for k in self._of_ground)
+        if memory is not None:
+            memory.check_serves(motion.vehicle.name, type(motion.model).__name__, of_ground_)
+        self.memory = memory or Memory(
+            kind=motion.vehicle.name, model=type(motion.model).__name__, parameters=of_ground_
+        )
+        self.ground = self.memory.fresh_name()
+        self.recalled = False
+        """Whether the present ground is one of the memory's."""
+        self.changes: list[Change] = []
+        self.alarm = alarm
         self.updates = self.rejected = 0
+        self._since = 0.0
+        """Seconds driven on the present ground."""
+        self._feeling = Feeling()
+        self._linearise = Linearise(motion, self.systematic)
+        self._window: Window | None = None
+        self._trial: Any = None
+        self._tests: ChangeTest | None = None
+        self._open: Hypotheses | None = None
+        self._recent: list[tuple[Linear, float, FloatArray, FloatArray, dict[str, Any]]] = []
+        """The last intervals: linearised, start time, and estimate, covariance and noise before."""
+
+    @property
+    def s(self) -> FloatArray:
+        """Parameters of the noise, (ns,), in their units."""
+        return self.noise.values
+
+    @property
+    def S(self) -> FloatArray:
+        """Their covariance, (ns, ns)."""
+        return self.noise.covariance
 
     @property
     def values(self) -> FloatArray:
@@ -98,88 +184,327 @@ class OnlineFilter:
 
     def update(self, problem: LogProblem, k: int) -> Update:
         """Learn from interval k of a problem."""
-        now, predicted, H = self._linearise(problem, k)
-        duration = float(problem.intervals.duration[k])
-        if self.systematic:
-            self.P += np.diag([q.drift**2 * duration for q in self.systematic])  # (3.49)
-        r = problem.residuals(predicted.poses, slice(k, k + 1))[0]
-        R = problem.covariance(now, predicted)[0]
-        innovation = H @ self.P @ H.T + R  # (3.51)
-        distance = float(r @ np.linalg.solve(innovation, r))  # (3.68), a squared distance
-        accepted, noise_accepted = distance <= self.gate, distance <= self.noise_gate
-        if accepted and self.systematic:
-            self.p, self.P = kalman_update(self.p, self.P, r, H, R)
-            self.p = np.array([q.clip(v) for q, v in zip(self.systematic, self.p, strict=True)])
-        if noise_accepted and self.stochastic:
-            self.S += np.diag([q.drift**2 * duration for q in self.stochastic])
-            self._learn_noise(problem, now, r, innovation, predicted)
+        start, end = problem.intervals.times[k].tolist()
+
+        def lines(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+            y, H, _ = self._linearise(problem, k, X)
+            return y + shorter, H
+
+        y, H, predicted = self._linearise(problem, k, self.p[None])
+        shorter = shortening(problem, self.noise.model, predicted)
+        y = y + shorter
+        fixed, basis = self.noise.bases(problem, predicted)
+        one = Linear(y[0], H[0], fixed[0], basis[0], end - start)
+        if self._window is None:
+            self._make(one)
+        assert self._window is not None
+        at, P = self.p.copy(), self.P + np.diag(self._walk * one.seconds)
+        R = one.fixed + np.einsum("j,jab->ab", self.noise.mean, one.basis)
+        innovation = one.H @ P @ one.H.T + R
+        present = self._try(one, at, R, self._cautious)[0]
+        _, distance, weight, curved = self._try(one, at, R, self.noise.mean)
+        self._recent = [*self._recent[-BEGUN + 1 :], (one, start, at, self.P.copy(), self.noise.state)]
+        self._since += one.seconds
+        self._feeling.add(problem, k)
+        if not self._notices(one, at, lines, present, end):
+            for _ in range(3):
+                if not curved:
+                    break
+                y, H = lines(self._reached[None])
+                base, one = self._reached, one._replace(y=y[0], H=H[0])
+                curved = self._try(one, base, R, self.noise.mean)[3]
+            self._set_noise()
+            self._window.add(one, self.p, self.P)
+            self._look_back()
+            self._settle(one, at, lines)
         self.updates += 1
+        accepted = weight >= 0.5
         self.rejected += not accepted
         return Update(
-            time=float(problem.intervals.times[k, 1]),
-            residual=r,
+            time=end,
+            residual=one_residual(problem, k, predicted),
             innovation=innovation,
             distance=distance,
             accepted=accepted,
-            noise_accepted=noise_accepted,
             values=self.values,
-            sigma=np.sqrt(np.concatenate([np.diag(self.P), np.diag(self.S)])),
+            sigma=np.sqrt(np.maximum(np.concatenate([np.diag(self.P), np.diag(self.S)]), 0.0)),
+            ground=self.ground,
         )
 
-    def _linearise(self, problem: LogProblem, k: int) -> tuple[MotionModel, Predicted, FloatArray]:
-        """The present model, its prediction of interval k, and the slopes of that by the systematic parameters."""
-        now, one = self.calibrated, slice(k, k + 1)
-        H = np.zeros((problem.size, 0))
-        if self.systematic:
-            H = jacobian(problem, self._systematic, self.systematic, self.p, one)[1][0]
-        return now, problem.errors(now, one), H
-
-    def _learn_noise(
-        self, problem: LogProblem, now: MotionModel, r: FloatArray, innovation: FloatArray, predicted: Predicted
-    ) -> None:
-        """T (3.28)–(3.42): the outer product of the residual observes its covariance.
-
-        The prediction is the innovation's covariance, not R_μ alone: while parameters are uncertain residuals are
-        larger than their noise, which is no sign of a larger Q′.
-        """
-        I, J = upper_triangle(len(r))
-        slopes = problem.covariance_slopes(now, predicted, self._noise.names)[0]
-        R_sigma = outer_product_covariance(high_covariance(innovation, slopes, self.S))
-        self.s, self.S = kalman_update(self.s, self.S, r[I] * r[J] - innovation[I, J], slopes[:, I, J].T, R_sigma)
-        self.s = np.array([q.clip(v) for q, v in zip(self.stochastic, self.s, strict=True)])
-        self._noisy = self._noise.model(self.s)  # keeps Q′ positive definite
-        self.s = self._noise.read(self._noisy)
+    @property
+    def _walk(self) -> FloatArray:
+        """Variance that the random walk of the parameters adds in a second, (np,)."""
+        if not self.adapt or self.pace == 0:
+            return self._drift
+        walk = self._drift.copy()
+        walk[self._of_ground] += np.diag(self.memory.spread) / SLOWLY[self.pace]
+        return walk
 
     @property
-    def state(self) -> dict[str, object]:
+    def _limits(self) -> Any:
+        bounds = np.array([[q.lower, q.upper] for q in self.systematic]).reshape(-1, 2)
+        return self._shape, self.gate, bounds
+
+    def _make(self, one: Linear) -> None:
+        """Room for intervals like the first one."""
+        self._shape = (*one.H.shape, len(self.noise.names))
+        self._window = Window(*self._limits)
+        self._window.begin(self.p, self.P)
+        self._trial = make_run(1, *self._limits)
+        self._set_noise()
+        if not self.adapt:
+            return
+        self._tests = self._new_tests()
+        if self.informed or self.memory.grounds:
+            priors = self._priors(self.p, self.P)
+            same = Prior(self.ground, self.p, self._wandered(self.P), 0.5 if self.informed else 1e-3)
+            priors = [same, *(prior._replace(weight=(1.0 - same.weight) * prior.weight) for prior in priors)]
+            self._begin_open(priors)
+            assert self._open is not None
+            best = int(np.argmax([prior.weight for prior in priors]))
+            self._become(priors[best].name or self.ground, self._open, best)
+
+    def _set_noise(self, phi: FloatArray | None = None) -> None:
+        assert self._window is not None
+        self._window.run.phi[:], self._window.run.drift[:] = self.noise.mean if phi is None else phi, self._walk
+
+    @property
+    def _cautious(self) -> FloatArray:
+        """Coefficients of the noise a sigma higher: before it is known, large innovations are no sign of a change."""
+        return self.noise.mean * np.exp(self.noise.doubt)
+
+    def _try(self, one: Linear, at: FloatArray, R: FloatArray, phi: FloatArray) -> tuple[float, float, float, bool]:
+        """Evidence, squared distance and weight of an interval, and whether learning from it leaves its linear range.
+
+        `_reached` is then where it leads.
+        """
+        put(self._trial, 0, one)
+        self._trial.phi[:], self._trial.drift[:] = phi, self._walk
+        p, P = self.p.copy(), self.P.copy()
+        if kernels.filter_sequence(self._trial, 0, 1, p, P) >= 0:
+            raise CalibrationError("the covariance of a prediction is not positive definite; check the noise")
+        run = self._trial
+        self._reached = p
+        curved = bool(np.any(np.abs(one.H @ (p - at)) > 0.5 * CURVED * np.sqrt(np.diag(R))))
+        return float(run.evidence[0]), float(run.distance[0]), float(run.weight[0]), curved
+
+    def _look_back(self) -> None:
+        """Learn the noise, and how fast slip wanders, from the last intervals; filter them again if it changed."""
+        window = self._window
+        assert window is not None
+        if window.count > 8 * EVERY and self.updates % EVERY:
+            return
+        for _ in range(3):
+            self._set_noise(self.noise.phi)
+            window.again()
+            if self.noise.step(window.run.score, window.run.information) < 0.02:
+                break
+        self._set_noise()
+        self.p, self.P, _ = window.again()
+        if not self.adapt or window.count < 4 * EVERY or self.updates % (2 * EVERY):
+            return
+        now, found = self.pace, []
+        for pace, doubt in enumerate(DOUBT):
+            self.pace = pace
+            self._set_noise()
+            found.append(window.again()[2] + doubt)
+        best = int(np.argmax(found))
+        self.pace = best if found[best] > found[now] + 0.5 else now
+        self._set_noise()
+        self.p, self.P, _ = window.again()
+
+    # ---- grounds
+
+    def _wandered(self, P: FloatArray, share: float = 0.15) -> FloatArray:
+        """A covariance of all parameters with a share of the spread between grounds added."""
+        out = P.copy()
+        out[np.ix_(self._of_ground, self._of_ground)] += share**2 * self.memory.spread
+        return out
+
+    def _priors(self, p: FloatArray, P: FloatArray) -> list[Prior]:
+        """Hypotheses about another ground than the present one, estimated as p, P: a new one, or one remembered."""
+        others = [g for g in self.memory.grounds if g.name != self.ground]
+        new = NEW if others else 1.0
+        priors = [Prior("", p, self._wandered(P, size), new / len(SIZES)) for size in SIZES]
+        index, own = np.ix_(self._of_ground, self._of_ground), P.copy()
+        own[self._of_ground] = own[:, self._of_ground] = 0.0  # the vehicle's own parameters stay as they are
+        for ground in others:
+            q, Q = p.copy(), own.copy()
+            q[self._of_ground], Q[index] = ground.mean, self.memory.recall_covariance(ground)
+            priors.append(Prior(ground.name, q, Q, (1.0 - new) / len(others)))
+        return priors
+
+    def _new_tests(self) -> ChangeTest:
+        return ChangeTest(self.alarm, self._priors(self.p, self.P), self._limits)
+
+    def _notices(self, one: Linear, at: FloatArray, lines: Lines, present: float, end: float) -> bool:
+        """Test for a change of ground; on an alarm the filter becomes that of the new ground."""
+        if self._tests is None or self._open is not None:
+            return False
+        if self._is_settled(one):
+            self._tests.begin(self._priors(at, self.P))
+        found = self._tests.update(one, at, self._cautious, lines, present)
+        if found is None:
+            return False
+        running = self._tests.running
+        age, best = int(running.age[found]), running.best(found)
+        _, since, p, P, noise = self._recent[-age]
+        left, seconds = self.ground, sum(recent[0].seconds for recent in self._recent[-age:])
+        self._since -= seconds
+        self.noise.state = noise
+        left = self._remember(p, P, age)
+        self._since = seconds
+        self.noise.begin_ground()
+        # The hypotheses go on for a while.
+        names = [name if name else self.memory.fresh_name() for name in running.names]
+        priors = [
+            Prior(name, *both, 1.0) for name, *both in zip(names, running.p[found], running.P[found], strict=True)
+        ]
+        self._begin_open(priors)
+        assert self._open is not None
+        self._open.log_weight[0] = running.log_weight[found]
+        self._become(names[best], self._open, best)
+        assert self._window is not None
+        self._window.begin(running.first[0][found, best], running.first[1][found, best])
+        for j in range(age):
+            before = self._recent[j - age][0]
+            again = before._replace(y=running.y[found, j, best], H=running.H[found, j, best])
+            self._window.add(again, self.p.copy(), self.P.copy())
+        self._look_back()
+        if left != self.ground:  # else the last change was a false alarm, and this is the way back
+            self.changes.append(Change(time=end, since=since, from_=left, to=self.ground, recalled=self.recalled))
+        self._tests = self._new_tests()
+        return True
+
+    def _is_settled(self, one: Linear) -> bool:
+        """Whether parameters add less to the uncertainty of a prediction than its noise: before, all may be new."""
+        assert self._window is not None
+        if self._window.count < SETTLED and not self.recalled and not (self.informed and not self.changes):
+            return False
+        R = one.fixed + np.einsum("j,jab->ab", self.noise.phi, one.basis)
+        return bool(np.all(np.einsum("ac,cd,ad->a", one.H, self.P, one.H) < np.diag(R)))
+
+    def _begin_open(self, priors: Sequence[Prior]) -> None:
+        self._open = Hypotheses(1, priors, self._limits)
+        self._open.begin(0, priors)
+
+    def _become(self, name: str, hypotheses: Hypotheses, h: int) -> None:
+        """Take over the estimate of a hypothesis."""
+        assert self._window is not None
+        self.ground, self.recalled = name, any(g.name == name for g in self.memory.grounds)
+        self.p, self.P = hypotheses.p[0, h].copy(), hypotheses.P[0, h].copy()
+        self._window.begin(self.p, self.P)
+
+    def _settle(self, one: Linear, at: FloatArray, lines: Lines) -> None:
+        """Shortly after a change, or at the start: another ground may turn out to explain it better."""
+        if self._open is None:
+            return
+        self._open.update(one, at, self._cautious, lines, 0.0)
+        best = self._open.best(0)
+        if self._open.names[best] != self.ground:
+            self._become(self._open.names[best] or self.memory.fresh_name(), self._open, best)
+            if self.changes:
+                self.changes[-1] = replace(self.changes[-1], to=self.ground, recalled=self.recalled)
+        if self._open.age[0] >= OPEN or (self._open.age[0] >= 3 and self._open.log_weight[0, best] > -1e-3):
+            self._open = None
+            self._tests = self._new_tests()
+
+    def _remember(self, p: FloatArray, P: FloatArray, new: int = 0) -> str:
+        """Store what is known of the present ground, without its last intervals; the name it is known by."""
+        visit = Ground(
+            name=self.ground,
+            mean=p[self._of_ground],
+            covariance=P[np.ix_(self._of_ground, self._of_ground)],
+            seconds=self._since,
+            feel=self._feeling.take(new),
+        )
+        return self.memory.remember(visit, recalled=self.recalled)
+
+    def remember(self) -> Memory:
+        """The memory with the present ground, as it is known now."""
+        if self._since > 0.0 and len(self._of_ground):
+            self.ground = self._remember(self.p, self.P)
+            self.recalled, self._since = True, 0.0
+        return self.memory
+
+    # ---- state
+
+    @property
+    def state(self) -> dict[str, Any]:
         """The whole state of the filter, as plain numbers."""
-        matrices = {name: getattr(self, name).tolist() for name in ("p", "P", "s", "S")}
-        return {**matrices, "updates": self.updates, "rejected": self.rejected}
+        plain = ("updates", "rejected", "pace", "ground", "recalled", "informed")
+        recent = [
+            {**{n: np.asarray(v).tolist() for n, v in one._asdict().items()}, "start": start, "p": p.tolist(),
+             "P": P.tolist(), "noise": noise}
+            for one, start, p, P, noise in self._recent
+        ]  # fmt: skip
+        return {
+            **{name: getattr(self, name) for name in plain}, "p": self.p.tolist(), "P": self.P.tolist(),
+            "seconds": self._since, "noise": self.noise.state, "shape": list(getattr(self, "_shape", ())),
+            "window": self._window.state if self._window else {},
+            "tests": {**self._tests.running.state, "next": self._tests.next} if self._tests else {},
+            "open": {**self._open.state, "names": self._open.names} if self._open else {},
+            "recent": recent, "memory": self.memory.tables(), "feel": self._feeling.state,
+            "changes": [asdict(change) for change in self.changes],
+        }  # fmt: skip
 
     @state.setter
-    def state(self, state: dict[str, object]) -> None:
-        for name in ("p", "P", "s", "S"):
-            setattr(self, name, np.array(state[name], dtype=np.float64).reshape(getattr(self, name).shape))
-        self.updates, self.rejected = int(str(state["updates"])), int(str(state["rejected"]))
-        self._noisy = None
+    def state(self, state: dict[str, Any]) -> None:
+        n = len(self.p)
+
+        def matrix(values: Any, *shape: int) -> FloatArray:
+            return np.array(values, dtype=np.float64).reshape(shape)
+
+        self.memory = Memory.of_tables(state["memory"], "state")
+        self.updates, self.rejected, self.pace = (int(state[name]) for name in ("updates", "rejected", "pace"))
+        self.ground, self.recalled, self.informed = (
+            str(state["ground"]),
+            bool(state["recalled"]),
+            bool(state["informed"]),
+        )
+        self.p, self.P, self._since = matrix(state["p"], n), matrix(state["P"], n, n), float(state["seconds"])
+        self.noise.state = state["noise"]
+        self._feeling.state = state["feel"]
+        self.changes = [Change(**change) for change in state["changes"]]
+        self._window, self._tests, self._open = None, None, None
+        if not state["shape"]:
+            self._recent = []
+            return
+        m, _, ns = self._shape = tuple(int(size) for size in state["shape"])
+        self._window = Window(*self._limits)
+        self._window.state = state["window"]
+        self._trial = make_run(1, *self._limits)
+        if state["open"]:
+            self._open = Hypotheses(
+                1, [Prior(str(name), self.p, self.P, 1.0) for name in state["open"]["names"]], self._limits
+            )
+            self._open.state = state["open"]
+        if state["tests"]:
+            self._tests = self._new_tests()
+            self._tests.running.state, self._tests.next = state["tests"], int(state["tests"]["next"])
+        self._recent = [
+            (
+                Linear(matrix(r["y"], m), matrix(r["H"], m, n), matrix(r["fixed"], m, m), matrix(r["basis"], ns, m, m),
+                       float(r["seconds"])),
+                float(r["start"]), matrix(r["p"], n), matrix(r["P"], n, n), r["noise"],
+            )
+            for r in state["recent"]
+        ]  # fmt: skip
+
+
+    def copy(self) -> OnlineFilter:
+        """Another filter in the same state; the two then go their own ways."""
+        other = copy.copy(self)
+        other.noise, other._feeling = copy.copy(self.noise), Feeling()
+        other.state = self.state
+        return other
 
 
 class PerturbativeFilter(OnlineFilter):
-    """The online filter for a `Perturbative` model and one log, lean enough for every control cycle.
-
-    The velocity is affine in the slip parameters, so one integral over an interval gives the prediction P (12), its
-    Jacobian P (11) and the noise integrals P (17) at once. State and measurement of the stochastic filter are elements
-    of Ξ and of Π (errata).
-    """
+    """The online filter for a `Perturbative` model and one log, with the slip surface and the noise of P."""
 
     def __init__(
-        self,
-        problem: LogProblem,
-        motion: MotionModel,
-        parameters: Sequence[Parameter] | None = None,
-        *,
-        gate: float = GATE,
-        noise_gate: float = NOISE_GATE,
+        self, problem: LogProblem, motion: MotionModel, parameters: Sequence[Parameter] | None = None, **options: Any
     ) -> None:
         """Parameters are of the slip surface and the noise; None: all 13 and all 6, Ξ in its full form."""
         if not isinstance(motion.model, Perturbative):
@@ -191,55 +516,16 @@ class PerturbativeFilter(OnlineFilter):
         wrong = [q.name for q in parameters if q.name not in NAMES and q.name not in motion.noise.names]
         if wrong:
             raise CalibrationError(f"{wrong[0]} is not of the slip surface or the noise; use OnlineFilter for it")
-        super().__init__(motion, parameters, gate=gate, noise_gate=noise_gate)
+        super().__init__(motion, parameters, **options)
         self.problem = problem
-        self._rows = [ERRORS.index(int(row)) for row in problem.rows]
 
-    def _linearise(self, problem: LogProblem, k: int) -> tuple[MotionModel, Predicted, FloatArray]:
-        """By one integral over the interval, of the problem the filter was made for."""
+    def update(self, problem: LogProblem, k: int) -> Update:
+        """Learn from interval k of the problem the filter was made for."""
         if problem is not self.problem:
             raise CalibrationError("the perturbative filter is made for one log; make another for this problem")
-        if self._noisy is None:
-            self._noisy = self._noise.model(self.s)
-        predicted = problem.errors_at(self._systematic, self.p, slice(k, k + 1))
-        return self._noisy, predicted, predicted.slopes[0, self._rows]
+        return super().update(problem, k)
 
 
-def _prior(parameters: Sequence[Parameter]) -> tuple[FloatArray, FloatArray]:
-    """Values (n,) and covariance (n, n) that parameters start from."""
-    sigma = np.array([q.sigma for q in parameters])
-    return np.array([q.value for q in parameters]), np.diag(sigma**2).reshape(len(sigma), len(sigma))
-
-
-def kalman_update(
-    x: FloatArray, P: FloatArray, y: FloatArray, H: FloatArray, R: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """T (3.51)–(3.54); the covariance by Joseph's form, which stays symmetric and positive."""
-    S = H @ P @ H.T + R
-    K = np.linalg.solve(S, H @ P).T
-    A = np.eye(len(x)) - K @ H
-    after = A @ P @ A.T + K @ R @ K.T
-    return x + K @ y, 0.5 * (after + after.T)
-
-
-@lru_cache(maxsize=8)
-def upper_triangle(m: int) -> tuple[IntArray, IntArray]:
-    """Rows and columns of the upper triangle of an (m, m) matrix."""
-    return np.triu_indices(m)
-
-
-def outer_product_covariance(R: FloatArray) -> FloatArray:
-    """R_σ of T (3.36): covariance of the upper triangle of r rᵀ for r of zero mean and covariance R."""
-    I, J = upper_triangle(len(R))
-    return np.asarray(R[np.ix_(I, I)] * R[np.ix_(J, J)] + R[np.ix_(I, J)] * R[np.ix_(J, I)])
-
-
-def high_covariance(R: FloatArray, slopes: FloatArray, S: FloatArray) -> FloatArray:
-    """R with every noise parameter a sigma higher, for slopes ∂R/∂s (ns, m, m) and their covariance S (ns, ns).
-
-    R_σ is quadratic in R. After a few small residuals R at the estimate is far too small; with R_σ of it the filter
-    would become certain of a wrong Q′ and not recover. As S shrinks R_σ becomes that of T (3.36).
-    """
-    values, vectors = np.linalg.eigh(slopes)
-    sizes = (vectors * np.abs(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    return np.asarray(R + np.einsum("k,kij->ij", np.sqrt(np.maximum(np.diag(S), 0.0)), sizes))
+def one_residual(problem: LogProblem, k: int, predicted: Any) -> FloatArray:
+    """Measured less predicted of one interval, (m,)."""
+    return np.asarray(problem.residuals(predicted.poses, slice(k, k + 1))[0])

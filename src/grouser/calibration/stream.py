@@ -15,7 +15,7 @@ import numpy as np
 
 from grouser import dynamics, kinematics
 from grouser.calibration.calibrate import DEFAULTS, fit_of_filter, order
-from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
+from grouser.calibration.online import GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs.log import Log, Poses
@@ -64,7 +64,6 @@ class StreamingCalibrator:
         distance: float | None = None,
         stride: float | None = None,
         gate: float = GATE,
-        noise_gate: float = NOISE_GATE,
         residual: Sequence[str] = ("x", "y", "yaw"),
         longest_gap: float = GAP,
     ) -> None:
@@ -79,7 +78,7 @@ class StreamingCalibrator:
         self.residual = tuple(residual)
         self.longest_gap = float(longest_gap)
         chosen = order(resolve(self.motion, parameters))
-        self.filter = OnlineFilter(self.motion, chosen, gate=gate, noise_gate=noise_gate)
+        self.filter = OnlineFilter(self.motion, chosen, gate=gate)
         slowest = SLOWEST * float(self.motion.vehicle.arrays.radius.mean())
         self._cutter = Cutter(length=self.length, by_distance=self.by_distance, stride=stride, slowest=slowest)
         self._joints: list[list[str]] | None = None
@@ -209,7 +208,7 @@ class StreamingCalibrator:
     def copy(self) -> StreamingCalibrator:
         """Another calibrator in the same state; the two then go their own ways."""
         other = copy.copy(self)
-        other.filter = copy.copy(self.filter)
+        other.filter = self.filter.copy()
         other.state = self.state
         return other
 

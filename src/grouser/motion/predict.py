@@ -144,14 +144,17 @@ class LogProblem:
         return self._integrate(Candidates.of_motions([motion]), chosen, noisy=motion, slopes=slopes)
 
     def errors_at(self, vector: ParameterVector, x: FloatArray, chosen: slice = slice(None)) -> Predicted:
-        """As `errors`, of slip parameters x (n,), with their slopes by the convolution integral, P (11), L (5.28)."""
+        """As `errors`, of parameters x (n,) or rows (S, n), with slopes by those of slip: P (11), L (5.28).
+
+        Rows of the results are s I + i.
+        """
         shared = self._shared(vector.present, self._window(chosen)[0])
         assert shared is not None
         positions = [position for _, position in vector.slip]
         slopes = shared[0].slopes[shared[1]]
         if positions != list(range(slopes.shape[2])):
             slopes = slopes[:, :, positions]
-        return self._integrate(Candidates.of_rows(vector, x[None]), chosen, noisy=vector.motion, slopes=slopes)
+        return self._integrate(Candidates.of_rows(vector, np.atleast_2d(x)), chosen, noisy=vector.motion, slopes=slopes)
 
     def _integrate(
         self,

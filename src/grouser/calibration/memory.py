@@ -1,0 +1,288 @@
+"""A memory of grounds: the slip of each with its covariance and what it felt like, and how much grounds differ."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grouser._version import __version__
+from grouser.calibration.hierarchy import Hierarchy, fit_hierarchy
+from grouser.checks import FloatArray
+from grouser.errors import CalibrationError
+from grouser.files import read_toml, toml_value, write_whole
+from grouser.motion.fit_file import whole
+from grouser.motion.parameters import Parameter
+from grouser.motion.spread import default_spread, of_ground
+
+SCHEMA = "grouser/memory@1"
+MAX_BYTES = 20_000_000
+WANDER = 0.15
+"""How much a ground differs from itself at another visit, one sigma, as a share of the spread between grounds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Felt:
+    """A number that a ground felt like, over many intervals."""
+
+    mean: float
+    sigma: float
+    """Of one interval, not of the mean."""
+    count: int
+
+    def with_(self, other: Felt) -> Felt:
+        """Both together."""
+        n = self.count + other.count
+        mean = (self.count * self.mean + other.count * other.mean) / n
+        squares = sum(one.count * (one.sigma**2 + (one.mean - mean) ** 2) for one in (self, other))
+        return Felt(mean=mean, sigma=float(np.sqrt(squares / n)), count=n)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ground:
+    """A ground that was driven on."""
+
+    name: str
+    mean: FloatArray
+    """Its parameters, (n,), in their units."""
+    covariance: FloatArray
+    """(n, n)."""
+    seconds: float = 0.0
+    """Driven on it [s]."""
+    visits: int = 1
+    feel: Mapping[str, Felt] = field(default_factory=dict)
+    """What it felt like besides, by signal, where logged: vibration [m/s²], slope [rad], current [as logged]."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Memory:
+    """Grounds by name, of vehicles of one kind with one kind of model."""
+
+    kind: str
+    """Of the vehicle: its name."""
+    model: str
+    """Kind of the motion model."""
+    parameters: tuple[Parameter, ...]
+    """Of the ground, with their priors."""
+    grounds: list[Ground] = field(default_factory=list)
+    _fitted: tuple[list[Ground], Hierarchy] | None = field(default=None, repr=False)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the parameters."""
+        return [p.name for p in self.parameters]
+
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        """What the grounds have in common; None before one was felt."""
+        if not self.grounds:
+            return None
+        if self._fitted is None or self._fitted[0] != self.grounds:
+            means, covariances = (np.array([getattr(g, f) for g in self.grounds]) for f in ("mean", "covariance"))
+            found = fit_hierarchy(means, covariances, self._guess)
+            self._fitted = (list(self.grounds), found)
+        return self._fitted[1]
+
+    @property
+    def spread(self) -> FloatArray:
+        """Covariance between grounds, (n, n): of those known, or a first guess."""
+        if len(self.grounds) < 2 or self.hierarchy is None:
+            return self._guess
+        return self.hierarchy.between
+
+    @cached_property
+    def _guess(self) -> FloatArray:
+        return default_spread(self.parameters)
+
+    def __getitem__(self, name: str) -> Ground:
+        for ground in self.grounds:
+            if ground.name == name:
+                return ground
+        known = ", ".join(g.name for g in self.grounds) or "none"
+        raise CalibrationError(f"the memory has no ground {name!r:.60}; it knows {known}")
+
+    def fresh_name(self, taken: Sequence[str] = ()) -> str:
+        """A name for the next ground."""
+        used = {*taken, *(g.name for g in self.grounds)}
+        return next(name for k in range(1, len(used) + 2) if (name := f"ground {k}") not in used)
+
+    def recall_covariance(self, ground: Ground) -> FloatArray:
+        """Covariance of a ground's parameters at the next visit, (n, n)."""
+        return np.asarray(ground.covariance + WANDER**2 * self.spread)
+
+    def remember(self, visit: Ground, *, recalled: bool) -> str:
+        """Store a visit; returns the name under which it is known: its own, or that of the ground it turned out to be.
+
+        A visit to a ground that was recalled replaces it, for its estimate includes what was known. Another is one of
+        the known grounds if that is more probable than that it differs from them as grounds do.
+        """
+        if recalled:
+            old = self[visit.name]
+            feel = {k: old.feel[k].with_(v) if k in old.feel else v for k, v in visit.feel.items()}
+            visit = replace(
+                visit, seconds=old.seconds + visit.seconds, visits=old.visits + 1, feel={**old.feel, **feel}
+            )
+            self.grounds[self.grounds.index(old)] = visit
+            return visit.name
+        scores = [self._same(visit, ground) for ground in self.grounds]
+        if scores and max(scores) > 0.0:
+            return self._fuse(self.grounds[int(np.argmax(scores))], visit)
+        self.grounds.append(visit)
+        return visit.name
+
+    def _same(self, a: Ground, b: Ground) -> float:
+        """Logarithm of how much more probable it is that two are one ground than two."""
+        difference, spread = a.mean - b.mean, self.spread
+        one = a.covariance + b.covariance + WANDER**2 * spread
+        return _log_density(difference, one) - _log_density(difference, one + 2.0 * spread)
+
+    def _fuse(self, ground: Ground, visit: Ground) -> str:
+        """Two estimates of one ground as one."""
+        gain = np.linalg.solve(ground.covariance + visit.covariance, ground.covariance).T
+        merged = replace(
+            ground,
+            mean=ground.mean + gain @ (visit.mean - ground.mean),
+            covariance=ground.covariance - gain @ ground.covariance,
+            seconds=ground.seconds + visit.seconds,
+            visits=ground.visits + visit.visits,
+            feel={
+                **visit.feel,
+                **{k: v.with_(visit.feel[k]) if k in visit.feel else v for k, v in ground.feel.items()},
+            },
+        )
+        self.grounds[self.grounds.index(ground)] = merged
+        return merged.name
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a ground another name."""
+        if any(g.name == new for g in self.grounds):
+            raise CalibrationError(f"the memory has a ground {new!r:.60} already; `grouser memory merge` makes two one")
+        if not new.strip():
+            raise CalibrationError("the new name of a ground is empty")
+        ground = self[old]
+        self.grounds[self.grounds.index(ground)] = replace(ground, name=new)
+
+    def merge(self, first: str, second: str) -> None:
+        """Make two grounds one, under the first name."""
+        if first == second:
+            raise CalibrationError(f"{first!r:.60} cannot be merged with itself; name two grounds")
+        other = self[second]
+        self._fuse(self[first], other)
+        self.grounds.remove(other)
+
+    def forget(self, name: str) -> None:
+        """Remove a ground."""
+        self.grounds.remove(self[name])
+
+    def check_serves(self, kind: str, model: str, parameters: Sequence[Parameter]) -> None:
+        """Refuse a vehicle or model of another kind."""
+        names = [p.name for p in parameters if of_ground(p.name)]
+        if model != self.model or names != self.names:
+            raise CalibrationError(
+                f"the memory is of a {self.model} model with {', '.join(self.names)}, not of {model} with"
+                f" {', '.join(names) or 'no parameter of the ground'}; use the same --model and --parameters"
+            )
+        if kind != self.kind:
+            raise CalibrationError(
+                f"the memory is of '{self.kind}', not of '{kind}'; slip of one kind of vehicle is not that of another"
+            )
+
+    def tables(self) -> dict[str, Any]:
+        """All of it, as a file has it."""
+        parameters = [
+            {"name": p.name, "prior": p.value, "prior_sigma": p.sigma, "lower": p.lower, "upper": p.upper}
+            for p in self.parameters
+        ]
+        grounds = [
+            {
+                "name": g.name, "seconds": g.seconds, "visits": g.visits, "mean": g.mean.tolist(),
+                "covariance": g.covariance.tolist(), "feel": {k: asdict(f) for k, f in g.feel.items()},
+            }
+            for g in self.grounds
+        ]  # fmt: skip
+        return {"vehicle": self.kind, "model": self.model, "parameters": parameters, "grounds": grounds}
+
+    @staticmethod
+    def of_tables(tables: Mapping[str, Any], file: str) -> Memory:
+        """What `tables` gave."""
+        parameters = tuple(
+            Parameter(
+                name=str(r["name"]), value=float(r["prior"]), sigma=float(r["prior_sigma"]), lower=float(r["lower"]),
+                upper=float(r["upper"]),
+            )
+            for r in tables["parameters"]
+        )  # fmt: skip
+        memory = Memory(kind=str(tables["vehicle"]), model=str(tables["model"]), parameters=parameters)
+        for row in tables.get("grounds", []):
+            ground = _ground(row, len(parameters), file)
+            if any(g.name == ground.name for g in memory.grounds):
+                raise CalibrationError(f"{file}: ground {ground.name!r:.60} is there twice; rename one")
+            memory.grounds.append(ground)
+        return memory
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .toml file that `Memory.load` reads; it appears whole or not at all."""
+        tables = self.tables()
+        lines = [f'schema = "{SCHEMA}"', f'grouser = "{__version__}"']
+        lines += [*(f"{name} = {toml_value(tables[name])}" for name in ("vehicle", "model")), ""]
+        for table in ("parameters", "grounds"):
+            for row in tables[table]:
+                lines += [f"[[{table}]]", *(f"{k} = {toml_value(v)}" for k, v in row.items()), ""]
+        text = "\n".join(lines)
+        write_whole(path, lambda stream: stream.write(text.encode()), CalibrationError)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Memory:
+        """Read a memory; every fault is one sentence that names the file."""
+        where = Path(path)
+        if not where.exists():
+            raise CalibrationError(f"{where}: there is no such file; `grouser calibrate … --memory {where}` makes one")
+        tables = read_toml(where, SCHEMA, CalibrationError, limit=MAX_BYTES)
+        with whole(where, "memory"):
+            return Memory.of_tables(tables, where.name)
+
+    def summary(self) -> dict[str, Any]:
+        """Plain numbers, as JSON takes them."""
+        return {
+            "vehicle": self.kind, "model": self.model, "parameters": self.names,
+            "spread": dict(zip(self.names, np.sqrt(np.diag(self.spread)).tolist(), strict=True)),
+            "grounds": [
+                {
+                    "name": g.name, "seconds": g.seconds, "visits": g.visits,
+                    "parameters": {
+                        name: {"value": float(g.mean[k]), "sigma": float(np.sqrt(g.covariance[k, k]))}
+                        for k, name in enumerate(self.names)
+                    },
+                    "feel": {k: asdict(f) for k, f in g.feel.items()},
+                }
+                for g in self.grounds
+            ],
+        }  # fmt: skip
+
+
+def _ground(row: Mapping[str, Any], n: int, file: str) -> Ground:
+    mean = np.array(row["mean"], dtype=np.float64)
+    covariance = np.array(row["covariance"], dtype=np.float64).reshape(len(mean), -1)
+    regular = mean.shape == (n,) and covariance.shape == (n, n) and np.isfinite(mean).all()
+    if not regular or not np.isfinite(covariance).all() or np.linalg.eigvalsh(covariance)[0] < 0.0:
+        raise CalibrationError(
+            f"{file}: ground {row['name']!r:.60} needs {n} finite numbers and a positive covariance of them"
+        )
+    feel = {
+        str(k): Felt(mean=float(f["mean"]), sigma=float(f["sigma"]), count=int(f["count"]))
+        for k, f in row["feel"].items()
+    }
+    return Ground(
+        name=str(row["name"]), mean=mean, covariance=covariance, seconds=float(row["seconds"]),
+        visits=int(row["visits"]), feel=feel,
+    )  # fmt: skip
+
+
+def _log_density(x: FloatArray, covariance: FloatArray) -> float:
+    _, logarithm = np.linalg.slogdet(covariance)
+    return float(-0.5 * (x @ np.linalg.solve(covariance, x) + logarithm))

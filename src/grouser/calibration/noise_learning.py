@@ -1,0 +1,164 @@
+"""Noise learnt while driving: the coefficients of a covariance, from scores and information of innovations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.motion.model import MotionModel
+from grouser.motion.parameters import Parameter, ParameterVector, default
+from grouser.motion.predict import LogProblem, Predicted
+
+LONGEST_STEP = 1.0
+"""A step changes a density at most by this in its logarithm."""
+DAMPED = 0.7
+"""Share of a step that is taken: whole ones go to and fro between entries of Q′ of few intervals."""
+NEW_GROUND = 0.3
+"""How much the logarithm of a density may differ on another ground, one sigma."""
+
+
+class NoiseLearner:
+    """Coefficients φ of the covariance R = fixed + Σ φ_j B_j of an interval, with a prior that keeps them from zero.
+
+    φ are entries of Q′ and squares of the sensor's sigmas. What must be positive is learnt by its logarithm, by Fisher
+    scoring: where intervals say nothing of a small noise, the score of its logarithm vanishes and the prior decides.
+    """
+
+    def __init__(self, motion: MotionModel, parameters: Sequence[Parameter]) -> None:
+        """The parameters of the noise to learn, of the process and of the sensor."""
+        noise = motion.noise
+        self.form = noise.form
+        if noise.form == "cholesky":  # the same Q′ by its entries; R is linear in them
+            motion = motion.replace(noise=replace(noise, form="full"))
+        self.motion = motion
+        names = [p.name for p in parameters]
+        if self.form == "cholesky" and any(n in noise.names for n in names):
+            names = [*noise.names, *(n for n in names if n not in noise.names)]
+            parameters = [
+                default(motion, n) if n in noise.names else p for n, p in zip(names, [*parameters], strict=False)
+            ]
+        self.names = names
+        self._vector = ParameterVector(motion, names)
+        self.of_sensor = np.array([n not in noise.names for n in names], dtype=bool)
+        self.positive = np.array([n not in noise.names or "_" not in n for n in names], dtype=bool)
+        value = np.array([p.value for p in parameters], dtype=np.float64)
+        sigma = np.array([p.sigma for p in parameters], dtype=np.float64)
+        self.scale = np.array([p.scale for p in parameters], dtype=np.float64)
+        self.phi = np.where(self.of_sensor, value**2, value)
+        self.bounds = np.array([_bounds(p, s) for p, s in zip(parameters, self.of_sensor, strict=True)]).reshape(-1, 2)
+        self.phi = np.clip(self.phi, *self.bounds.T)
+        self.centre = self._free(self.phi)
+        relative = np.arcsinh(sigma / np.maximum(np.abs(value), 1e-300)) * np.where(self.of_sensor, 2.0, 1.0)
+        self.precision = np.diag(np.where(self.positive, relative, sigma / self.scale) ** -2.0).reshape(
+            2 * (len(names),)
+        )
+        self._model: tuple[FloatArray, MotionModel] | None = None
+        self.information = self.precision.copy()
+        """Of the free coordinates, prior included, at the last step."""
+
+    def _free(self, phi: FloatArray) -> FloatArray:
+        return np.where(self.positive, np.log(np.maximum(phi, 1e-300)), phi / self.scale)
+
+    @property
+    def _slope(self) -> FloatArray:
+        """∂φ/∂(free coordinate), (ns,)."""
+        return np.where(self.positive, self.phi, self.scale)
+
+    def bases(self, problem: LogProblem, predicted: Predicted) -> tuple[FloatArray, FloatArray]:
+        """The part of R that is not learnt (I, m, m), and B (I, ns, m, m)."""
+        now = self.model
+        R = problem.covariance(now, predicted)
+        if not self.names:
+            return R, np.zeros((len(R), 0, *R.shape[1:]))
+        B = problem.covariance_slopes(now, predicted, self.names)
+        sigma = np.where(self.of_sensor, np.sqrt(np.maximum(self.phi, 0.0)), 0.5)
+        B = B / (2.0 * sigma)[:, None, None]
+        return R - np.einsum("j,ijab->iab", self.phi, B), B
+
+    @property
+    def values(self) -> FloatArray:
+        """Densities, and sigmas of the sensor, (ns,), in their units: as the form of the noise has them."""
+        values = np.where(self.of_sensor, np.sqrt(np.maximum(self.phi, 0.0)), self.phi)
+        if self.form != "cholesky":
+            return values
+        own = replace(self.model.noise, form="cholesky")
+        values[~self.of_sensor] = own.values
+        return values
+
+    @property
+    def model(self) -> MotionModel:
+        """The motion model with this noise."""
+        if not self.names:
+            return self.motion
+        if self._model is None or not np.array_equal(self._model[0], self.phi):
+            values = np.where(self.of_sensor, np.sqrt(np.maximum(self.phi, 0.0)), self.phi)
+            self._model = (self.phi.copy(), self._vector.model(values))
+        return self._model[1]
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance of `values`, (ns, ns)."""
+        slope = np.where(self.of_sensor, 0.5 * np.sqrt(np.maximum(self.phi, 1e-300)), self._slope)
+        found = np.linalg.inv(self.information) * np.outer(slope, slope)
+        if self.form != "cholesky":
+            return np.asarray(found)
+        own = replace(self.model.noise, form="cholesky")
+        k = len(own.names)
+        entries = np.array([[dQ[i, j] for dQ in own.slopes()] for i, j in own.pairs])  # ∂(entries of Q′)/∂U
+        back = np.eye(len(found))
+        back[:k, :k] = np.linalg.pinv(entries)
+        return np.asarray(back @ found @ back.T)
+
+    @property
+    def doubt(self) -> float:
+        """Uncertainty of the logarithm of the least known density, one sigma."""
+        if not self.positive.any():
+            return 0.0
+        return float(np.sqrt(np.diag(np.linalg.inv(self.information))[self.positive].max()))
+
+    @property
+    def mean(self) -> FloatArray:
+        """Coefficients at the mean of their distribution, (ns,): above the most probable ones while little is known."""
+        return self.phi * np.exp(0.5 * self.doubt**2)
+
+    def step(self, score: FloatArray, information: FloatArray) -> float:
+        """One step of Fisher scoring; returns the largest change of a free coordinate."""
+        if not self.names:
+            return 0.0
+        slope, u = self._slope, self._free(self.phi)
+        self.information = np.outer(slope, slope) * information + self.precision
+        change = np.linalg.solve(self.information, slope * score - self.precision @ (u - self.centre))
+        change = np.clip(DAMPED * change, -LONGEST_STEP, LONGEST_STEP)
+        moved = u + change
+        before = self.phi
+        self.phi = np.clip(np.where(self.positive, np.exp(moved), moved * self.scale), *self.bounds.T)
+        if not self.positive.all():  # covariances: Q′ must stay positive definite
+            noise = self.model.noise
+            entries = [noise.density[i, j] for i, j in noise.pairs]
+            self.phi[~self.of_sensor] = [entries[noise.names.index(n)] for n in self.names if n in noise.names]
+        return float(np.max(np.abs(self._free(self.phi) - self._free(before))))
+
+    def begin_ground(self) -> None:
+        """What was learnt becomes the prior on another ground, less sure."""
+        covariance = np.linalg.inv(self.information) + NEW_GROUND**2 * np.eye(len(self.names))
+        self.centre = self._free(self.phi)
+        self.precision = np.linalg.inv(covariance)
+        self.information = self.precision.copy()
+
+    @property
+    def state(self) -> dict[str, object]:
+        """As plain numbers."""
+        return {name: getattr(self, name).tolist() for name in ("phi", "centre", "precision", "information")}
+
+    @state.setter
+    def state(self, state: dict[str, object]) -> None:
+        for name in ("phi", "centre", "precision", "information"):
+            setattr(self, name, np.array(state[name], dtype=np.float64).reshape(getattr(self, name).shape))
+
+
+def _bounds(parameter: Parameter, of_sensor: bool) -> tuple[float, float]:
+    low, high = parameter.lower, parameter.upper
+    return (low * abs(low), high * high) if of_sensor else (low, high)
