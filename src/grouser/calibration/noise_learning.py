@@ -14,6 +14,8 @@ from grouser.motion.predict import LogProblem, Predicted
 
 LONGEST_STEP = 1.0
 """A step changes a density at most by this in its logarithm."""
+MOST_DOUBT = 1.0
+"""More doubt about the logarithm of a density is not counted: one that intervals say nothing of would grow for ever."""
 DAMPED = 0.7
 """Share of a step that is taken: whole ones go to and fro between entries of Q′ of few intervals."""
 NEW_GROUND = 0.3
@@ -44,6 +46,9 @@ class NoiseLearner:
         self._vector = ParameterVector(motion, names)
         self.of_sensor = np.array([n not in noise.names for n in names], dtype=bool)
         self.positive = np.array([n not in noise.names or "_" not in n for n in names], dtype=bool)
+        ends = [n.partition(".")[2].split("_") if n in noise.names else [] for n in names]
+        self._of_pair = np.array([[a in {f"noise.{c}" for c in parts} for parts in ends] for a in names], dtype=float)
+        """Of which two densities a covariance is, (ns, ns): rows are densities."""
         value = np.array([p.value for p in parameters], dtype=np.float64)
         sigma = np.array([p.sigma for p in parameters], dtype=np.float64)
         self.scale = np.array([p.scale for p in parameters], dtype=np.float64)
@@ -51,10 +56,13 @@ class NoiseLearner:
         self.bounds = np.array([_bounds(p, s) for p, s in zip(parameters, self.of_sensor, strict=True)]).reshape(-1, 2)
         self.phi = np.clip(self.phi, *self.bounds.T)
         self.centre = self._free(self.phi)
-        relative = np.arcsinh(sigma / np.maximum(np.abs(value), 1e-300)) * np.where(self.of_sensor, 2.0, 1.0)
+        relative = np.minimum(np.arcsinh(sigma / np.maximum(np.abs(value), 1e-300)), 2.0) * np.where(
+            self.of_sensor, 2.0, 1.0
+        )
         self.precision = np.diag(np.where(self.positive, relative, sigma / self.scale) ** -2.0).reshape(
             2 * (len(names),)
         )
+        self._doubt: tuple[FloatArray, FloatArray] | None = None
         self._model: tuple[FloatArray, MotionModel] | None = None
         self.information = self.precision.copy()
         """Of the free coordinates, prior included, at the last step."""
@@ -113,16 +121,22 @@ class NoiseLearner:
         return np.asarray(back @ found @ back.T)
 
     @property
-    def doubt(self) -> float:
-        """Uncertainty of the logarithm of the least known density, one sigma."""
-        if not self.positive.any():
-            return 0.0
-        return float(np.sqrt(np.diag(np.linalg.inv(self.information))[self.positive].max()))
+    def doubt(self) -> FloatArray:
+        """Uncertainty of the logarithm of each positive coefficient, one sigma, (ns,); of a covariance half of both."""
+        if self._doubt is None or self._doubt[0] is not self.information:
+            sigma = np.minimum(np.sqrt(np.diag(np.linalg.inv(self.information))), MOST_DOUBT) * self.positive
+            self._doubt = (self.information, np.where(self.positive, sigma, 0.5 * (sigma @ self._of_pair)))
+        return self._doubt[1]
 
     @property
     def mean(self) -> FloatArray:
         """Coefficients at the mean of their distribution, (ns,): above the most probable ones while little is known."""
-        return self.phi * np.exp(0.5 * self.doubt**2)
+        return np.asarray(self.phi * np.exp(0.5 * self.doubt**2))
+
+    @property
+    def high(self) -> FloatArray:
+        """Coefficients a sigma above that, (ns,)."""
+        return np.asarray(self.phi * np.exp(0.5 * self.doubt**2 + self.doubt))
 
     def step(self, score: FloatArray, information: FloatArray) -> float:
         """One step of Fisher scoring; returns the largest change of a free coordinate."""

@@ -271,7 +271,7 @@ class OnlineFilter:
     @property
     def _cautious(self) -> FloatArray:
         """Coefficients of the noise a sigma higher: before it is known, large innovations are no sign of a change."""
-        return self.noise.mean * np.exp(self.noise.doubt)
+        return self.noise.high
 
     def _try(self, one: Linear, at: FloatArray, R: FloatArray, phi: FloatArray) -> tuple[float, float, float, bool]:
         """Evidence, squared distance and weight of an interval, and whether learning from it leaves its linear range.
@@ -490,7 +490,6 @@ class OnlineFilter:
             )
             for r in state["recent"]
         ]  # fmt: skip
-
 
     def copy(self) -> OnlineFilter:
         """Another filter in the same state; the two then go their own ways."""
