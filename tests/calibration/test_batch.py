@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grouser.calibration.batch import _loss, _weight, gauss_newton
+from grouser.calibration.batch import gauss_newton
 from grouser.calibration.calibrate import calibrate
 from grouser.errors import CalibrationError
 from grouser.motion.noise import Noise

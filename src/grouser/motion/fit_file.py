@@ -119,6 +119,8 @@ def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> F
             form=noise["form"],
             grows=noise["grows"],
             density=_matrix(noise["density"], "noise.density"),
+            **({"wander": np.array(noise["wander"], dtype=np.float64)} if "wander" in noise else {}),
+            **({"length": _number(noise["length"], "noise.length")} if "length" in noise else {}),
         ),
         powertrain=None if train is None else Powertrain(**{k: _number(v, k) for k, v in train.items()}),
         ground=_ground(model, ground),

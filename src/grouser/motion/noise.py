@@ -44,6 +44,11 @@ class Noise:
     """Smallest density that calibration gives, in its unit."""
     HIGHEST: ClassVar[float] = 1e2
     """Largest, in its unit."""
+    EXPECTED: ClassVar[dict[str, tuple[float, float]]] = {"v": (1e-4, 1e-4), "w": (2e-5, 1e-5)}
+    """Density and wander, of speeds and of turn rates, that a log which does not tell them is assumed to have.
+
+    After a metre, or a second: 1 cm and 0.26° of white noise; slip that wanders by 1 % and by 0.18°.
+    """
 
     def __post_init__(self) -> None:
         for name in self.components:
@@ -97,6 +102,13 @@ class Noise:
         c = self.components
         white = [f"noise.{c[i]}" if i == j else f"noise.{c[i]}_{c[j]}" for i, j in self.pairs]
         return (*white, *(() if self.wander is None else (f"noise.wander_{name}" for name in c)))
+
+    @property
+    def expected(self) -> dict[str, float]:
+        """`EXPECTED` by the name of the parameter, of densities and variances, in their units."""
+        c = self.components
+        white = {f"noise.{name}": self.EXPECTED[name[0]][0] for name in c}
+        return white | {f"noise.wander_{name}": self.EXPECTED[name[0]][1] for name in c}
 
     @property
     def values(self) -> FloatArray:
