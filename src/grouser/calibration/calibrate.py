@@ -174,7 +174,10 @@ def _batch(
             settled = k > 0 and bool(np.all(change < 0.02 * np.sqrt(np.diag(result.covariance))))
             start = [replace(p, value=float(v)) for p, v in zip(systematic, result.values, strict=True)]
         if stochastic:
-            now, noise_covariance = _most_likely([problem, *others], now, systematic, result, stochastic, loss)
+            found = _most_likely(
+                [problem, *others], now, systematic, result, stochastic, loss, LENGTHS if k < 2 else ()
+            )
+            now, noise_covariance = found.motion, found.covariance
         progress(k + 1, rounds)
         if settled:
             break
@@ -225,7 +228,8 @@ def _most_likely(
     result: BatchResult | None,
     stochastic: list[Parameter],
     loss: str,
-) -> tuple[MotionModel, FloatArray]:
+    lengths: Sequence[float],
+) -> likelihood.MostLikely:
     """The motion model with the most likely noise, of the correlation length under which it is likeliest."""
     horizons = []
     for problem in problems:
@@ -236,15 +240,10 @@ def _most_likely(
         horizons.append(likelihood.Horizon(problem, uncertain))
     names = [p.name for p in stochastic]
     robust = "none" if loss == "none" else "mixture"
-    lengths = LENGTHS if any(name.startswith("noise.wander") for name in names) else (motion.noise.length,)
-    tried = [
-        likelihood.maximise(
-            horizons, motion.replace(noise=replace(motion.noise, length=length)), names=names, loss=robust
-        )
-        for length in lengths
-    ]
-    best = max(tried, key=lambda one: one.value)
-    return best.motion, best.covariance
+    if not (lengths and any(name.startswith("noise.wander") for name in names)):
+        return likelihood.maximise(horizons, motion, names=names, loss=robust)
+    starts = [motion.replace(noise=replace(motion.noise, length=length)) for length in lengths]
+    return max((likelihood.maximise(horizons, one, names=names, loss=robust) for one in starts), key=lambda m: m.value)
 
 
 def _training(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,6 +16,10 @@ from grouser.motion.predict import LogProblem
 
 WEAK = np.log(10.0)
 """Sigma of the logarithm of a density or variance by its prior."""
+STEPS = 100
+"""Most steps of a search."""
+SMALL = 1e-6
+"""A step that raises the logarithm of the likelihood by less is the last."""
 SMALLEST, LARGEST = 1e-5, 10.0
 """Bounds of a sensor's noise [m, rad, s]."""
 
@@ -61,8 +65,6 @@ def maximise(
     intervals of the first. Outliers count as little as the `loss` says. A weak prior keeps densities that the log does
     not determine near `Noise.EXPECTED`.
     """
-    from scipy.optimize import minimize
-
     horizons = [Horizon(problem)] if isinstance(problem, LogProblem) else list(problem)
     chosen = list(names) or list(motion.noise.names)
     form = _Form(motion, chosen)
@@ -70,26 +72,54 @@ def maximise(
     count = len(parts[0].r)
     shares = [count / (len(parts) * len(part.r)) for part in parts]
 
-    def objective(x: FloatArray) -> tuple[float, FloatArray]:
-        """Negative logarithm of likelihood and prior, and its gradient."""
+    def objective(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Negative logarithm of likelihood and prior, its gradient, and the information."""
         v, slopes = form.elements(x)
-        total, by_v = 0.0, np.zeros(len(v))
+        total, by_v, information = form.prior(v)
         for part, share in zip(parts, shares, strict=True):
-            cost, gradient = part.cost(v)
+            cost, gradient, known = part.cost(v)
             total += share * cost
             by_v += share * gradient
-        expected, by_prior = form.prior(v)
-        return (total + expected) / count, slopes @ (by_v + by_prior) / count
+            information += share * known
+        return total, slopes @ by_v, slopes @ information @ slopes.T
 
-    found = minimize(objective, form.start, jac=True, method="L-BFGS-B", bounds=form.bounds, options={"maxiter": 200})
-    best = form.motion_at(found.x)
+    x, value = scored(objective, form.start, np.array(form.bounds))
+    best = form.motion_at(x)
     # Inverse Fisher information: F_kl = ½ Σ tr(R⁻¹ ∂R/∂s_k R⁻¹ ∂R/∂s_l).
     information = np.zeros((len(chosen), len(chosen)))
     for part, share in zip(parts, shares, strict=True):
         R = part.problem.covariance(best, part.predicted)
         A = np.linalg.solve(R[:, None], part.problem.covariance_slopes(best, part.predicted, chosen))
         information += 0.5 * share * np.einsum("ikab,ilba->kl", A, A)
-    return MostLikely(best, np.linalg.pinv(information, hermitian=True), -float(found.fun))
+    return MostLikely(best, np.linalg.pinv(information, hermitian=True), -value / count)
+
+
+def scored(
+    objective: Callable[[FloatArray], tuple[float, FloatArray, FloatArray]], x: FloatArray, bounds: FloatArray
+) -> tuple[FloatArray, float]:
+    """Where an objective is smallest within bounds (n, 2), by Fisher scoring with damped steps, and its value there.
+
+    The objective gives value, gradient and information. A step is at most 2 in any coordinate, a logarithm.
+    """
+    x = np.clip(x, bounds[:, 0], bounds[:, 1])
+    value, gradient, information = objective(x)
+    damping = 1e-3
+    for _ in range(STEPS):
+        size = np.diag(information)
+        step = -np.linalg.solve(information + np.diag(damping * size + 1e-9), gradient)
+        step *= min(1.0, 2.0 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+        candidate = np.clip(x + step, bounds[:, 0], bounds[:, 1])
+        tried = objective(candidate)
+        if tried[0] <= value:
+            gain, damping = value - tried[0], max(0.2 * damping, 1e-6)
+            x, (value, gradient, information) = candidate, tried
+            if gain < SMALL:
+                break
+        elif damping > 1e8:
+            break
+        else:
+            damping *= 8.0
+    return x, value
 
 
 class _Part:
@@ -101,22 +131,31 @@ class _Part:
         self.r = self.problem.residuals(self.predicted.poses)
         n, m = self.r.shape
         self.fixed = self.problem.covariance(form.without, self.predicted)
-        self.B = self.problem.covariance_slopes(form.unit, self.predicted, form.names).reshape(n, len(form.names), m * m)
+        self.B = self.problem.covariance_slopes(form.unit, self.predicted, form.names).reshape(
+            n, len(form.names), m * m
+        )
         self.uncertain = horizon.uncertain
 
-    def cost(self, v: FloatArray) -> tuple[float, FloatArray]:
-        """½ Σ (ρ(rᵀ R⁻¹ r) + log det R), and its slopes by v: ½ Σ (tr(R⁻¹ B) − w rᵀ R⁻¹ B R⁻¹ r)."""
+    def cost(self, v: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """½ Σ (ρ(rᵀ R⁻¹ r) + log det R), its slopes by v: ½ Σ (tr(R⁻¹ B) − w rᵀ R⁻¹ B R⁻¹ r), and their information."""
         n, m = self.r.shape
         R = self.fixed + np.einsum("j,ija->ia", v, self.B).reshape(n, m, m)
         inverse = np.linalg.inv(R)
         white = np.einsum("iab,ib->ia", inverse, self.r)
         d2 = np.einsum("ia,ia->i", white, self.r)
-        outer = white[:, :, None] * white[:, None, :] * weight_of(d2, self.loss, m)[:, None, None]
+        weight = weight_of(d2, self.loss, m)
+        outer = white[:, :, None] * white[:, None, :] * weight[:, None, None]
         cost = np.sum(loss_of(d2, self.loss, m)) + np.sum(np.linalg.slogdet(R)[1])
         if self.uncertain is not None:
             cost += np.einsum("iab,iba->", inverse, self.uncertain)
             outer += inverse @ self.uncertain @ inverse
-        return 0.5 * float(cost), 0.5 * np.einsum("ija,ia->j", self.B, (inverse - outer).reshape(n, m * m))
+        slopes = 0.5 * np.einsum("ija,ia->j", self.B, (inverse - outer).reshape(n, m * m))
+        A = inverse[:, None] @ self.B.reshape(n, len(v), m, m)
+        mirrored = A.transpose(0, 1, 3, 2).reshape(n, len(v), m * m)
+        information = 0.5 * np.tensordot(
+            A.reshape(n, len(v), m * m) * weight[:, None, None], mirrored, ((0, 2), (0, 2))
+        )
+        return 0.5 * float(cost), slopes, information
 
 
 class _Form:
@@ -216,12 +255,13 @@ class _Form:
                 slopes[k, :white] = [step[a, b] for a, b in self.pairs]
         return v, slopes
 
-    def prior(self, v: FloatArray) -> tuple[float, FloatArray]:
-        """½ Σ (log v − log expected)²/σ² of densities and variances, and its slopes by v."""
-        cost, slopes = 0.0, np.zeros(len(v))
+    def prior(self, v: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """½ Σ (log v − log expected)²/σ² of densities and variances, its slopes by v, and the information."""
+        cost, slopes, information = 0.0, np.zeros(len(v)), np.zeros(len(v))
         for k, name in enumerate(self.names):
             if name in self.expected:
                 off = np.log(v[k] / self.expected[name]) / WEAK
                 cost += 0.5 * off**2
                 slopes[k] = off / (WEAK * v[k])
-        return cost, slopes
+                information[k] = 1.0 / (WEAK * v[k]) ** 2
+        return cost, slopes, np.diag(information)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,12 @@ from grouser.motion.consistency import given_poses, pose_noise
 from grouser.motion.intervals import Intervals, cut_log, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import SENSOR, ParameterVector
+from grouser.motion.spread import GroundSpread
 from grouser.motion.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, slip_of, twists
 from grouser.threads import in_slices, thread_count
+
+if TYPE_CHECKING:
+    from grouser.motion.fit import Fit
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
 """Components of a pose, in order."""
@@ -290,6 +294,12 @@ class LogProblem:
             )
         return np.asarray(wrapped(self.intervals.measured[chosen] - poses)[..., self.rows])
 
+    def ground_covariance(self, motion: MotionModel, spread: GroundSpread) -> FloatArray:
+        """Covariance of the residuals on a ground that differs from the fit's by a spread, (I, m, m)."""
+        twist = self._velocities(Candidates.of_motions([motion]), slice(0, len(self.inputs.time)))[0]
+        J = self.errors(motion, slopes=spread.slopes(twist)).slopes
+        return self._selected(J @ spread.covariance @ J.transpose(0, 2, 1), None)
+
     def covariance(self, motion: MotionModel, predicted: Predicted, *, other_log: bool = False) -> FloatArray:
         """R_μ of T (3.21) of each interval, shape (I, m, m): process noise, and the sensor's at both ends."""
         noise = motion.noise
@@ -379,15 +389,19 @@ class LogPrediction:
 
 
 def predict_log(
-    motion: MotionModel, log: Log, *, interval: float | None = 2.0, distance: float | None = None
+    motion: MotionModel | Fit, log: Log, *, interval: float | None = 2.0, distance: float | None = None
 ) -> LogPrediction:
-    """Predict every interval of a log, by time [s] or distance [m]."""
-    cut = cut_log(log, motion, interval=interval, distance=distance)
-    problem = LogProblem(log, motion, cut)
-    predicted = problem.errors(motion)
+    """Predict every interval of a log, by time [s] or distance [m]; a fit adds the uncertainty of its parameters."""
+    from grouser.motion.uncertainty import prediction_covariance
+
+    model = motion if isinstance(motion, MotionModel) else motion.model
+    cut = cut_log(log, model, interval=interval, distance=distance)
+    problem = LogProblem(log, model, cut)
+    predicted = problem.errors(model)
+    other_log = isinstance(motion, MotionModel) or not motion.made_from(log)
     return LogPrediction(
         times=cut.times,
         pose=predicted.poses,
-        covariance=problem.covariance(motion, predicted, other_log=True),
+        covariance=prediction_covariance(problem, motion, predicted, other_log=other_log),
         measured=cut.measured,
     )
