@@ -98,6 +98,10 @@ def test_noise_integrals_are_sums_over_disturbed_steps(mounted, length):
     wander = np.einsum("kl,kai,laj->aij", together, gain, gain)
     for a in range(6):
         np.testing.assert_allclose(found.wander[0, a], wander[a], atol=4e-3 * np.diag(wander[a]).max() + 1e-12)
+    for place, s in enumerate((0.0, way.sum())):
+        near = way[:, None] * np.exp(-np.abs(points - s) / length).mean(axis=1, keepdims=True)
+        wanted = np.einsum("k,kai->ai", near[:, 0], gain)
+        np.testing.assert_allclose(found.reach[0, :, place], wanted, atol=4e-3 * np.abs(wanted).max() + 1e-12)
     for a, b in itertools.product(range(6), repeat=2):
         size = np.sqrt(np.outer(np.diag(W[a, a]), np.diag(W[b, b]))).max()
         np.testing.assert_allclose(found.W[0, a, b], W[a, b], atol=2e-3 * size + 1e-12)
@@ -159,7 +163,7 @@ def test_beyond_the_ends_of_a_stretch_its_last_values_are_held():
     held = [np.concatenate([a[:1], a, a[-1:]]) for a in (attitude, twist, slope, intensity)]
     time = np.concatenate([[-1.0], TIME, [3.0]])
     wanted = integral(*held[:2], time=time, slope=held[2], intensity=held[3], **options)
-    for one, other in zip(found[:5], wanted[:5], strict=True):
+    for one, other in zip(found[:6], wanted[:6], strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
     assert np.abs(found.wander).max() > 1e-3
 

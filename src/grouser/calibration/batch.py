@@ -53,8 +53,8 @@ def gauss_newton(
 ) -> BatchResult:
     """Minimise Σ wₖ ρ(rₖᵀ Rₖ⁻¹ rₖ), T (3.44), by Levenberg–Marquardt; `rate` < 1 shortens steps, L (5.21).
 
-    R_μ is that of the model's present noise, or `covariance` (I, m, m). With the loss "mixture", which gives outliers no
-    weight at all, it is enlarged as long as most residuals are far larger than it says: far from the optimum. Weights are of whole intervals, L (5.20).
+    R_μ is that of the model's present noise, or `covariance` (I, m, m). Weights are of whole intervals, L (5.20). The
+    loss "mixture" gives outliers no weight at all; far from the optimum, where most residuals are, R_μ is enlarged.
     It has converged once a step changes no parameter by `tolerance` of its scale, or by `sigma_tolerance` of its sigma.
     Each parameter's prior counts as one measurement of it, at its value or at `centre` (np,).
     """

@@ -11,6 +11,7 @@ import numpy as np
 from grouser import checks
 from grouser.calibration import likelihood
 from grouser.calibration.batch import BatchResult, gauss_newton
+from grouser.calibration.correlation import correlated_covariance
 from grouser.calibration.online import GATE, NOISE_GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
@@ -170,6 +171,9 @@ def _batch(
             result = gauss_newton(problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=SETTLED)
             histories.append(result.history)
             now = with_values(now, dict(zip(names, result.values.tolist(), strict=True)))
+            _, H = jacobian(problem, now, systematic, result.values)
+            P = correlated_covariance(problem, now, H, result.weights, result.covariance)
+            result = replace(result, covariance=P)
             change = np.abs(result.values - [p.value for p in start])
             settled = k > 0 and bool(np.all(change < 0.02 * np.sqrt(np.diag(result.covariance))))
             start = [replace(p, value=float(v)) for p, v in zip(systematic, result.values, strict=True)]

@@ -91,7 +91,8 @@ def maximise(
         R = part.problem.covariance(best, part.predicted)
         A = np.linalg.solve(R[:, None], part.problem.covariance_slopes(best, part.predicted, chosen))
         information += 0.5 * share * np.einsum("ikab,ilba->kl", A, A)
-    return MostLikely(best, np.linalg.pinv(information, hermitian=True), -value / count)
+    covariance: FloatArray = np.linalg.pinv(information, hermitian=True).astype(np.float64)
+    return MostLikely(best, covariance, -value / count)
 
 
 def scored(
@@ -184,7 +185,7 @@ class _Form:
             density[i, j] = density[j, i] = 0.0
         if variances is not None:
             variances = np.where(np.isin(np.arange(len(variances)), self.wander), 0.0, variances)
-        silent = {field: 0.0 for field in self.sensor}
+        silent = dict.fromkeys(self.sensor, 0.0)
         self.without = motion.replace(
             noise=replace(whole, density=density, wander=variances), sensor=replace(motion.sensor, **silent)
         )

@@ -44,7 +44,7 @@ def given_poses(sigma: FloatArray, yaw: FloatArray) -> FloatArray:
     """
     c, s = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
     xx, yy, turn = np.moveaxis(np.where(np.isfinite(sigma).all(axis=2, keepdims=True), sigma, np.nan) ** 2, 2, 0)
-    out = np.zeros((*sigma.shape[:2], 4, 4)) * xx[..., None, None]
+    out: FloatArray = np.zeros((*sigma.shape[:2], 4, 4)) * xx[..., None, None]
     out[..., 0, 0], out[..., 1, 1] = c**2 * xx + s**2 * yy, s**2 * xx + c**2 * yy
     out[..., 0, 1] = out[..., 1, 0] = c * s * (yy - xx)
     out[..., 2, 2], out[..., 3, 3] = 0.5 * (xx + yy), turn

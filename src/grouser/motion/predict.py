@@ -54,6 +54,8 @@ class Predicted(NamedTuple):
     """Velocity of the pose at the start and at the end, (I, 2, 4)."""
     wander: FloatArray
     """Integrals of the noise that wanders, (I, nd, 4, 4): the covariance is Σ wander_a V_a; zero if none does."""
+    reach: FloatArray
+    """Covariance of x, y, z, yaw with that noise at the start and at the end, per variance of it, (I, nd, 2, 4)."""
     given: FloatArray | None = None
     """Covariance of the first and the last pose where the log gives it, (I, 2, 4, 4), NaN where it does not."""
 
@@ -356,8 +358,9 @@ def integrate_log(*, mounting: FloatArray, length: float = 0.0, **log: FloatArra
     """
     rows, nd = len(mounting) * len(log["times"]), len(log["noise"])
     shapes = ((rows, 6), (rows, 4, log["slope"].shape[2]), (rows, nd, nd, 4, 4), (rows, 2, 4), (rows, nd, 4, 4))
+    shapes = (*shapes, (rows, nd, 2, 4))
     found = Predicted(*(np.zeros(shape) for shape in shapes))
-    results = dict(zip(("pose", "J", "W", "ends", "wander"), found[:5], strict=True))
+    results = dict(zip(("pose", "J", "W", "ends", "wander", "reach"), found[:6], strict=True))
     integral = kernels.LogIntegral(
         lag=mounting[:, 4], sensor=mounting[:, :4], length=np.array([length]), **log, **results
     )

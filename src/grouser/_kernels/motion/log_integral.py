@@ -45,6 +45,7 @@ class LogIntegral(Struct):
     J = array("SI", 4, "np")  # ∂pose/∂parameters, the convolution integral P (11), L (5.28)
     W = array("SI", "nd", "nd", 4, 4)  # ∫ Γ_a Γ_bᵀ intensity dτ of the noise components, P (17)
     wander = array("SI", "nd", 4, 4)  # of noise that wanders: ∫∫ Γ_a(t) Γ_a(t')ᵀ e^(−|s − s'|/length) ds ds'
+    reach = array("SI", "nd", 2, 4)  # covariance of the pose with that noise at the start and the end, per variance
     ends = array("SI", 2, 4)  # velocity of the sensor's pose at start and end, as seen from its heading at the start
 
 
@@ -55,7 +56,7 @@ class IntegralWork(Struct):
     twist = array(2, 6)  # at the start and the end of a step
     attitude = array(2, 2)
     gain = array(6, 4)
-    memory = array(6, 4)  # covariance of the pose with the present value of noise that wanders, per variance of it
+    kept = array(1)  # correlation of noise that wanders with its value at the start of the interval
     R = array(3, 3)
     arm = array(3)
     to_yaw = array(3)
@@ -166,7 +167,7 @@ def pose_velocity(work, twist, attitude, yaw, out):
 
 
 @inlined
-def carry_all(log, m, dx, dy, memory):
+def carry_all(log, m, dx, dy):
     """Covariance integrals and sensitivities of row m over a displacement."""
     nd = log.noise.size
     for a in range(nd):
@@ -175,8 +176,7 @@ def carry_all(log, m, dx, dy, memory):
     if log.length[0] > 0.0:
         for a in range(nd):
             carry_both(log.wander[m, a], dx, dy)
-            memory[a, 0] -= dy * memory[a, 3]
-            memory[a, 1] += dx * memory[a, 3]
+            carry(log.reach[m, a].T, 2, dx, dy)
     carry(log.J[m], log.J.shape[2], dx, dy)
 
 
@@ -192,28 +192,31 @@ def add_noise(log, m, k, low, high, h, work):
             for b in range(nd):
                 add_outer(log.W[m, a, b], noisy, gain[a], gain[b])
         if log.length[0] > 0.0:
-            add_wandering(log.wander[m], nd, noisy, noisy / log.length[0], gain, work.memory)
+            add_wandering(log.wander[m], log.reach[m], noisy, noisy / log.length[0], work)
 
 
 @inlined
-def add_wandering(out, nd, way, u, gain, memory):
+def add_wandering(out, reach, way, u, work):
     """One step, ∫ intensity dt = `way` long, of first-order Gauss–Markov noise; its correlation falls to e⁻ᵘ over it.
 
-    out_a += ∫∫ Γ_a Γ_aᵀ e^(−|s − s'|/length) over the step with itself and with all before it, of which `memory`
-    (nd, 4) holds ∫ Γ_a e^(−(s − s')/length) ds'. It is exact where Γ is constant over the step.
+    out_a += ∫∫ Γ_a Γ_aᵀ e^(−|s − s'|/length) over the step with itself and with all before it. Of these `reach` (nd, 2,
+    4) holds ∫ Γ_a e^(−s'/length) ds' from the start and ∫ Γ_a e^(−(s − s')/length) ds' to the end of what was driven.
+    It is exact where Γ is constant over the step.
     """
-    keep = math.exp(-u)
+    gain, keep = work.gain, math.exp(-u)
     past = 1.0 - 0.5 * u + u * u / 6.0  # means over the step of e^(−s), and of e^(−|s − s'|)
     own = 1.0 - u / 3.0 + u * u / 12.0
     if u > 1e-3:
         past = (1.0 - keep) / u
         own = 2.0 * (u - 1.0 + keep) / (u * u)
-    for a in range(nd):
-        add_outer(out[a], past * way, gain[a], memory[a])
-        add_outer(out[a], past * way, memory[a], gain[a])
+    for a in range(out.shape[0]):
+        add_outer(out[a], past * way, gain[a], reach[a, 1])
+        add_outer(out[a], past * way, reach[a, 1], gain[a])
         add_outer(out[a], own * way * way, gain[a], gain[a])
         for i in range(4):
-            memory[a, i] = keep * memory[a, i] + past * way * gain[a, i]
+            reach[a, 0, i] += work.kept[0] * past * way * gain[a, i]
+            reach[a, 1, i] = keep * reach[a, 1, i] + past * way * gain[a, i]
+    work.kept[0] *= keep
 
 
 @inlined
@@ -240,7 +243,7 @@ def add_slopes(log, J, k, low, high, t, end, arc):
 
 @kernel
 def integrate(log, s, n, work):
-    """Pose of the sensor at the end of interval n for candidate s, with ends, into row s I + n; adds to J, W, wander."""
+    """Pose of the sensor at the end of interval n for candidate s, with ends, J, W and wander, into row s I + n."""
     m = s * log.times.shape[0] + n
     low, high = log.samples[n, 0], log.samples[n, 1]
     t, t1 = log.times[n, 0] - log.lag[s], log.times[n, 1] - log.lag[s]
@@ -253,9 +256,7 @@ def integrate(log, s, n, work):
     x0, y0, z0 = work.arm[0], work.arm[1], work.arm[2]
     pose_velocity(work, twist[0], attitude[0], 0.0, log.ends[m, 0])
     heading = sensor_heading(attitude[0], sensor[3])
-    for a in range(log.noise.size):
-        for i in range(4):
-            work.memory[a, i] = 0.0
+    work.kept[0] = 1.0
     while t < t1:
         end = t1
         if k < high and log.time[k] < t1:
@@ -270,7 +271,7 @@ def integrate(log, s, n, work):
             attitude[0, i] = attitude[1, i]
         lean(arc)
         move_along(arc, h, yaw, turn_by_rates(arc, h))
-        carry_all(log, m, arc.step[0], arc.step[1], work.memory)
+        carry_all(log, m, arc.step[0], arc.step[1])
         add_noise(log, m, k, low, high, h, work)
         if log.J.shape[2] > 0:
             add_slopes(log, log.J[m], k, low, high, t, end, arc)
@@ -283,7 +284,7 @@ def integrate(log, s, n, work):
     place_sensor(work, attitude[0], yaw, sensor)
     pose_velocity(work, twist[0], attitude[0], yaw, log.ends[m, 1])
     # A yaw error at the end also swings the sensor about the body.
-    carry_all(log, m, work.arm[0], work.arm[1], work.memory)
+    carry_all(log, m, work.arm[0], work.arm[1])
     pose[0] = x + work.arm[0] - x0
     pose[1] = y + work.arm[1] - y0
     pose[2] = z + work.arm[2] - z0
@@ -305,6 +306,7 @@ def see_from_heading(log, m, c, s):
             turn_plane(log.W[m, a, b].T, 4, c, s)
         turn_plane(log.wander[m, a], 4, c, s)
         turn_plane(log.wander[m, a].T, 4, c, s)
+        turn_plane(log.reach[m, a].T, 2, c, s)
 
 
 @entry
