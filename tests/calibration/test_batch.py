@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grouser.calibration.batch import _loss, _weight, gauss_newton
+from grouser.calibration.batch import gauss_newton
 from grouser.calibration.calibrate import calibrate
+from grouser.calibration.loss import LOSSES, loss_of, weight_of
 from grouser.errors import CalibrationError
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import resolve
@@ -60,7 +61,7 @@ def test_robust_losses_resist_gross_outliers(drive):
     measured[::10, 5] += 1.0
     bad = LogProblem(problem.log, start, replace(problem.intervals, measured=measured))
     off = {}
-    for loss in ("none", "huber", "cauchy"):
+    for loss in ("none", "huber", "cauchy", "mixture"):
         found = gauss_newton(bad, start, parameters, loss=loss, prior=False)
         off[loss] = np.max(np.abs(found.values - good.values) / sigma)
         if loss != "none":
@@ -68,14 +69,15 @@ def test_robust_losses_resist_gross_outliers(drive):
     assert off["none"] > 4.0
     assert off["huber"] < 0.5 * off["none"]
     assert off["cauchy"] < 1.5
+    assert off["mixture"] < 0.8
 
 
-@pytest.mark.parametrize("loss", ["huber", "cauchy", "none"])
-def test_weights_are_the_slope_of_the_loss(loss):
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_are_the_slope_of_theloss_of(loss):
     d2 = np.array([0.1, 3.0, 9.9, 30.0, 1000.0])
     h = 1e-5
-    slope = (_loss(d2 + h, loss, 3) - _loss(d2 - h, loss, 3)) / (2.0 * h)
-    np.testing.assert_allclose(_weight(d2, loss, 3), slope, rtol=1e-6)
+    slope = (loss_of(d2 + h, loss, 3) - loss_of(d2 - h, loss, 3)) / (2.0 * h)
+    np.testing.assert_allclose(weight_of(d2, loss, 3), slope, rtol=1e-6)
 
 
 def test_damping_recovers_from_a_bad_start():

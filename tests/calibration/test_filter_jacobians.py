@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grouser.calibration.likelihood import _Form
+from grouser.calibration.likelihood import Horizon, _Form, _Part
 from grouser.calibration.linearise import shortening
 from grouser.calibration.online import OnlineFilter, PerturbativeFilter
 from grouser.logs.log import Sensor
@@ -72,7 +72,8 @@ def test_the_slopes_of_the_perturbative_filter_are_differences(residual):
 @pytest.mark.parametrize("form", FORMS)
 def test_the_slopes_of_the_covariance_are_differences(form):
     density = np.diag(np.diag(DENSITY)) if form == "diagonal" else DENSITY
-    motion = drives.slipping(sensor=SENSOR, noise=Noise(form=form, density=density))
+    wander = np.array([1e-3, 5e-4, 2e-4])
+    motion = drives.slipping(sensor=SENSOR, noise=Noise(form=form, density=density, wander=wander))
     problem = drives.problem_of(drives.winding_log(motion, seconds=12.0), motion, residual=("x", "y", "z", "yaw"))
     predicted = problem.errors(motion)
     names = [*motion.noise.names, "sensor.position_noise", "sensor.yaw_noise", "sensor.time_noise"]
@@ -85,15 +86,43 @@ def test_the_slopes_of_the_covariance_are_differences(form):
         np.testing.assert_allclose(found[:, k], wanted, atol=1e-6 * np.abs(wanted).max(), err_msg=name)
 
 
-@pytest.mark.parametrize("form", ["diagonal", "full"])
+@pytest.mark.parametrize("form", FORMS)
 def test_the_slopes_of_the_free_coordinates_are_differences(form):
-    coordinates = _Form(
-        Noise(form=form, density=np.diag(np.diag(DENSITY)) if form == "diagonal" else DENSITY), [0, 1, 2]
+    density = np.diag(np.diag(DENSITY)) if form == "diagonal" else DENSITY
+    motion = drives.slipping(
+        sensor=SENSOR, noise=Noise(form=form, density=density, wander=np.array([1e-4, 2e-4, 3e-5]))
     )
+    coordinates = _Form(motion, [*motion.noise.names, "sensor.time_noise"])
     x, h = coordinates.start + 0.1, 1e-6
-    for k, e in enumerate(np.eye(coordinates.free)):
-        wanted = (coordinates.density(x + h * e) - coordinates.density(x - h * e)) / (2.0 * h)
-        np.testing.assert_allclose(coordinates.slopes(x)[k], wanted, atol=1e-9)
+    v, slopes = coordinates.elements(x)
+    for k, e in enumerate(np.eye(len(x))):
+        wanted = (coordinates.elements(x + h * e)[0] - coordinates.elements(x - h * e)[0]) / (2.0 * h)
+        np.testing.assert_allclose(slopes[k], wanted, atol=1e-9)
+    at = coordinates.motion_at(x)
+    assert v[-1] == pytest.approx(at.sensor.time_noise**2)
+    np.testing.assert_allclose(v[-4:-1], at.noise.wander)
+
+
+@pytest.mark.parametrize("loss", ["mixture", "none"])
+@pytest.mark.parametrize("form", ["diagonal", "full"])
+def test_the_slopes_of_the_likelihood_of_noise_are_differences(form, loss):
+    density = np.diag(np.diag(DENSITY)) if form == "diagonal" else DENSITY
+    noise = Noise(form=form, density=density, wander=np.array([1e-4, 2e-4, 3e-5]))
+    motion = drives.slipping(0.97 * drives.SLIP, sensor=SENSOR, noise=noise)
+    problem = drives.problem_of(drives.winding_log(drives.slipping(sensor=SENSOR, noise=noise), seed=2), motion)
+    problem.intervals.measured[3, 0] += 1.0  # an outlier
+    form_of = _Form(motion, [*noise.names, "sensor.time_noise"])
+    uncertain = np.tile(1e-4 * np.eye(3), (len(problem.intervals), 1, 1))
+    part = _Part(Horizon(problem, uncertain), form_of, loss)
+    v = form_of.elements(form_of.start)[0]
+    # R = R₀ + Σ vⱼ Bⱼ is the covariance of the model.
+    R = part.fixed + np.einsum("j,ija->ia", v, part.B).reshape(part.fixed.shape)
+    np.testing.assert_allclose(R, problem.covariance(motion, problem.errors(motion)), rtol=1e-9, atol=1e-12)
+    for cost in (part.cost, form_of.prior):
+        for k, e in enumerate(np.eye(len(v))):
+            h = 1e-5 * v[k] if v[k] != 0.0 else 1e-9
+            wanted = (cost(v + h * e)[0] - cost(v - h * e)[0]) / (2.0 * h)
+            assert cost(v)[1][k] == pytest.approx(wanted, rel=1e-4, abs=1e-6 / abs(h) * 1e-6)
 
 
 def test_an_update_is_that_of_the_linear_model():

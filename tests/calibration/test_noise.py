@@ -123,18 +123,18 @@ def test_full_and_cholesky_forms_find_the_same_density(noisy_problem):
     found = {}
     for form in ("full", "cholesky"):
         start = truth.replace(noise=Noise(density=2e-3 * np.eye(3), form=form))
-        found[form], covariance = likelihood.maximise(problem, start)
+        found[form], covariance, _ = likelihood.maximise(problem, start)
         assert covariance.shape == (6, 6)
     # One and the same maximum; the search stops at a relative change of the likelihood of 1e-9.
     np.testing.assert_allclose(found["full"].noise.density, found["cholesky"].noise.density, atol=2e-5)
-    sigma = np.sqrt(np.diag(likelihood.maximise(problem, truth)[1]))
+    sigma = np.sqrt(np.diag(likelihood.maximise(problem, truth).covariance))
     I, J = np.triu_indices(3)
     assert np.all(np.abs(found["full"].noise.density - DENSITY)[I, J] < 3.0 * sigma)
 
 
 def test_most_likely_noise_is_where_the_likelihood_is_largest(noisy_problem):
     problem, truth = noisy_problem
-    best, _ = likelihood.maximise(problem, truth.replace(noise=Noise(density=1e-2 * np.eye(3))))
+    best, _, _ = likelihood.maximise(problem, truth.replace(noise=Noise(density=1e-2 * np.eye(3))))
     predicted = problem.errors(best)
     r = problem.residuals(predicted.poses)
 
@@ -155,7 +155,7 @@ def test_most_likely_noise_of_the_sensor_is_found_beside_that_of_the_process():
     problem = drives.problem_of(log, truth, interval=1.0, every=2)
     start = truth.replace(sensor=replace(sensor, position_noise=0.02, yaw_noise=0.01))
     names = ["sensor.position_noise", "sensor.yaw_noise"]
-    best, covariance = likelihood.maximise(problem, start, names=names)
+    best, covariance, _ = likelihood.maximise(problem, start, names=names)
     sigma = np.sqrt(np.diag(covariance))
     error = np.array([best.sensor.position_noise - 0.05, best.sensor.yaw_noise - 0.02])
     assert np.all(np.abs(error) < 3.0 * sigma)

@@ -261,7 +261,7 @@ def test_process_noise_of_most_likelihood_is_within_three_sigmas_and_unbiased():
     hits, found, shares = 0, [], []
     for seed in range(100):
         problem = drives.problem_of(drives.winding_log(truth, seed=seed, seconds=200.0, dt=0.1), start, interval=1.0)
-        best, covariance = likelihood.maximise(problem, start)
+        best, covariance, _ = likelihood.maximise(problem, start)
         error = np.diag(best.noise.density) - np.diag(density)
         hits += bool(np.all(np.abs(error) <= 3.0 * np.sqrt(np.diag(covariance))))
         found.append(np.diag(best.noise.density))

@@ -11,7 +11,10 @@ import pytest
 
 from grouser.cli import run
 
-KEYS = {"n", "position_rms", "position_median", "yaw_rms_deg", "yaw_median_deg", "nees", "baseline"}
+KEYS = {
+    "n", "intervals", "position_rms", "position_median", "yaw_rms_deg", "yaw_median_deg", "nees", "inside_95", "changes",
+    "baseline",
+}  # fmt: skip
 MANIFEST = Path(__file__).parents[2] / "examples" / "warthog" / "log.toml"
 
 
@@ -35,9 +38,12 @@ def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 def test_json_has_the_promised_keys(fitted: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
     log, manifest, fit = fitted
     capsys.readouterr()
-    assert run(["evaluate", log, "--manifest", manifest, "--fit", fit, "--interval", "2", "--json"]) == 0
+    assert (
+        run(["evaluate", log, "--manifest", manifest, "--fit", fit, "--interval", "2", "--same-ground", "--json"]) == 0
+    )
     result = printed(capsys)
     assert set(result) >= KEYS
+    assert result["changes"] == []
     assert set(result["baseline"]) >= {"n", "position_rms", "position_median", "yaw_rms_deg", "yaw_median_deg"}
     assert result["n"] == result["baseline"]["n"] == 29
     assert result["position_rms"] < 0.03
@@ -99,3 +105,42 @@ def test_warthog_fitted_to_one_log_predicts_the_others(
         assert result["position_rms"] <= limit
         assert result["position_median"] <= 0.08
         assert result["yaw_median_deg"] <= 0.7
+
+
+def test_horizons_are_listed_with_their_coverage_and_drawn(
+    fitted: tuple[str, str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    log, manifest, fit = fitted
+    capsys.readouterr()
+    command = ["evaluate", log, "--manifest", manifest, "--fit", fit, "--horizons", "1,5,10"]
+    assert run([*command, "--plot", str(tmp_path / "errors.png"), "--json"]) == 0
+    result = printed(capsys)
+    assert [one["interval"] for one in result["horizons"]] == [1.0, 5.0, 10.0]
+    for one in result["horizons"]:
+        assert set(one) >= {"interval", "position_rms", "inside_95", "nees", "intervals"}
+    # Of another log the ground may differ: predicted errors grow faster than those of white noise, √10.
+    first, _, last = (one["expected_rms"] for one in result["horizons"])
+    assert last > 3.2 * first
+    assert (tmp_path / "errors.png").stat().st_size > 10_000
+    assert run(command) == 0
+    assert "in 95 % ellipse" in capsys.readouterr().out
+
+
+def test_horizons_that_are_no_lengths_are_refused(
+    fitted: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, manifest, fit = fitted
+    capsys.readouterr()
+    assert run(["evaluate", log, "--manifest", manifest, "--fit", fit, "--horizons", "1,-2"]) != 0
+    assert "--horizons" in capsys.readouterr().err
+
+
+def test_another_ground_widens_the_ellipses(fitted: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    log, manifest, fit = fitted
+    capsys.readouterr()
+    found = []
+    for flags in ([], ["--same-ground"]):
+        assert run(["evaluate", log, "--manifest", manifest, "--fit", fit, "--json", *flags]) == 0
+        found.append(printed(capsys))
+    assert found[0]["nees"] < 0.8 * found[1]["nees"]
+    assert found[0]["position_rms"] == found[1]["position_rms"]

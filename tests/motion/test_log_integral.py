@@ -31,8 +31,9 @@ def drive(seed=0):
 
 
 def integral(
-    attitude, twist, *, time=TIME, times=((0.111, 1.777),), mounting=MOUNTING, slope=None, noise=(), intensity=None
-):
+    attitude, twist, *, time=TIME, times=((0.111, 1.777),), mounting=MOUNTING, slope=None, noise=(), intensity=None,
+    length=0.0,
+):  # fmt: skip
     return integrate_log(
         time=time,
         attitude=attitude,
@@ -43,6 +44,7 @@ def integral(
         samples=np.tile([0, len(time)], (len(times), 1)),
         times=np.array(times),
         mounting=mounting[None],
+        length=length,
     )
 
 
@@ -62,11 +64,13 @@ def test_slopes_by_parameters_are_differences_of_the_pose():
 
 
 @pytest.mark.parametrize("mounted", [0.0, 0.5])
-def test_noise_integrals_are_sums_over_disturbed_steps(mounted):
+@pytest.mark.parametrize("length", [0.02, 0.7, 1e6])
+def test_noise_integrals_are_sums_over_disturbed_steps(mounted, length):
     """Each step's velocities are disturbed alone, by all of the way to the pose of the sensor."""
     attitude, twist, intensity = drive(2)
     mounting = np.array([*MOUNTING[:3], mounted, 0.0])
-    found = integral(attitude, twist, times=[(0.0, 2.0)], mounting=mounting, noise=NOISE, intensity=intensity)
+    options = {"times": [(0.0, 2.0)], "mounting": mounting, "noise": NOISE}
+    found = integral(attitude, twist, intensity=intensity, length=length, **options)
     R_body_sensor = rotation.from_rpy(0.0, 0.0, mounted)
 
     def sensor_end(extra):
@@ -80,17 +84,42 @@ def test_noise_integrals_are_sums_over_disturbed_steps(mounted):
 
     h, none = 1e-5, np.zeros((len(TIME) - 1, 6))
     np.testing.assert_allclose(sensor_end(none), found.poses[0, ERRORS], atol=1e-12)
-    W = np.zeros((6, 6, 4, 4))
-    for k in range(len(TIME) - 1):
-        gain = np.empty((6, 4))
+    gain, way = np.empty((len(none), 6, 4)), 0.5 * STEP * (intensity[1:] + intensity[:-1])
+    for k in range(len(none)):
         for i in range(6):
             moved = none.copy()
             moved[k, i] = h
-            gain[i] = (sensor_end(moved) - sensor_end(-moved)) / (2.0 * h * STEP)
-        W += 0.5 * STEP * (intensity[k] + intensity[k + 1]) * np.einsum("ai,bj->abij", gain, gain)
+            gain[k, i] = (sensor_end(moved) - sensor_end(-moved)) / (2.0 * h * STEP)
+    W = np.einsum("k,kai,kbj->abij", way, gain, gain)
+    # Means of e^(−|s − s'|/length) over pairs of points of two steps, from many points of each.
+    points = (np.cumsum(way) - way)[:, None] + way[:, None] * (np.arange(50) + 0.5) / 50
+    apart = np.abs(points[:, None, :, None] - points[None, :, None, :])
+    together = np.exp(-apart / length).mean(axis=(2, 3)) * np.outer(way, way)
+    wander = np.einsum("kl,kai,laj->aij", together, gain, gain)
+    for a in range(6):
+        np.testing.assert_allclose(found.wander[0, a], wander[a], atol=4e-3 * np.diag(wander[a]).max() + 1e-12)
+    for place, s in enumerate((0.0, way.sum())):
+        near = way[:, None] * np.exp(-np.abs(points - s) / length).mean(axis=1, keepdims=True)
+        wanted = np.einsum("k,kai->ai", near[:, 0], gain)
+        np.testing.assert_allclose(found.reach[0, :, place], wanted, atol=4e-3 * np.abs(wanted).max() + 1e-12)
     for a, b in itertools.product(range(6), repeat=2):
         size = np.sqrt(np.outer(np.diag(W[a, a]), np.diag(W[b, b]))).max()
         np.testing.assert_allclose(found.W[0, a, b], W[a, b], atol=2e-3 * size + 1e-12)
+
+
+def test_noise_that_wanders_over_a_short_length_is_white_and_over_a_long_one_constant():
+    attitude, twist, intensity = drive(2)
+    options = {"times": [(0.0, 2.0)], "noise": NOISE, "intensity": intensity}
+    short, long = (integral(attitude, twist, length=length, **options) for length in (1e-4, 1e5))
+    for a in range(6):
+        size = np.diag(short.W[0, a, a]).max()
+        # The first correlation length of the way, 1e-4 of about 1, is counted in full.
+        np.testing.assert_allclose(short.wander[0, a] / 2e-4, short.W[0, a, a], atol=1e-3 * size)
+        constant = np.zeros((len(TIME), 6, 1))
+        constant[:, a, 0] = intensity
+        slope = integral(attitude, twist, slope=constant, **options).slopes[0, :, 0]
+        # Slopes leave out how a step's mean of a product differs from the product of means.
+        np.testing.assert_allclose(long.wander[0, a], np.outer(slope, slope), atol=1e-3 * (slope @ slope) + 1e-12)
 
 
 def test_velocities_at_the_ends_are_slopes_by_time():
@@ -129,13 +158,14 @@ def test_velocities_at_the_ends_are_those_of_the_log():
 def test_beyond_the_ends_of_a_stretch_its_last_values_are_held():
     attitude, twist, intensity = drive(6)
     slope = np.cos(np.arange(12.0)).reshape(6, 2) * np.sin(TIME)[:, None, None]
-    options = {"times": [(-0.05, 2.07)], "noise": NOISE}
+    options = {"times": [(-0.05, 2.07)], "noise": NOISE, "length": 0.7}
     found = integral(attitude, twist, slope=slope, intensity=intensity, **options)
     held = [np.concatenate([a[:1], a, a[-1:]]) for a in (attitude, twist, slope, intensity)]
     time = np.concatenate([[-1.0], TIME, [3.0]])
     wanted = integral(*held[:2], time=time, slope=held[2], intensity=held[3], **options)
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(found[:6], wanted[:6], strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
+    assert np.abs(found.wander).max() > 1e-3
 
 
 def test_noise_of_both_poses_is_carried_by_the_slopes_of_their_difference():

@@ -22,9 +22,10 @@ from grouser.motion.fit import Fit, Training
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.parameters import default, with_values
+from grouser.motion.spread import SAME_GROUND, GroundSpread
 from grouser.odometry.gyro import at_rest, gyro_signal
 from grouser.odometry.judge import judge
-from grouser.odometry.log import SAME_GROUND, GroundSpread, LogOdometry, odometry_of
+from grouser.odometry.log import LogOdometry, odometry_of
 
 ROOT = Path(__file__).parents[2]
 TRAINED = "grass_20240808_1619"

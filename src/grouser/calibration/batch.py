@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grouser.calibration.loss import LOSSES, loss_of, weight_of
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter, ParameterVector
 from grouser.motion.predict import LogProblem
 from grouser.motion.sensitivity import jacobian
-
-LOSSES = ("huber", "cauchy", "none")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,7 +41,7 @@ def gauss_newton(
     motion: MotionModel,
     parameters: Sequence[Parameter],
     *,
-    loss: str = "huber",
+    loss: str = "mixture",
     prior: bool = True,
     rate: float = 1.0,
     iterations: int = 30,
@@ -54,7 +53,8 @@ def gauss_newton(
 ) -> BatchResult:
     """Minimise Σ wₖ ρ(rₖᵀ Rₖ⁻¹ rₖ), T (3.44), by Levenberg–Marquardt; `rate` < 1 shortens steps, L (5.21).
 
-    R_μ is that of the model's present noise, or `covariance` (I, m, m). Weights are of whole intervals, L (5.20).
+    R_μ is that of the model's present noise, or `covariance` (I, m, m). Weights are of whole intervals, L (5.20). The
+    loss "mixture" gives outliers no weight at all; far from the optimum, where most residuals are, R_μ is enlarged.
     It has converged once a step changes no parameter by `tolerance` of its scale, or by `sigma_tolerance` of its sigma.
     Each parameter's prior counts as one measurement of it, at its value or at `centre` (np,).
     """
@@ -72,7 +72,7 @@ def gauss_newton(
     def cost_of(p: FloatArray, r: FloatArray, L: FloatArray) -> float:
         white = _whiten(L, r)
         d2 = np.einsum("ij,ij->i", white, white)
-        return float(np.sum(given * _loss(d2, loss, m))) + float((p - p0) @ inverse_prior @ (p - p0))
+        return float(np.sum(given * loss_of(d2, loss, m))) + float((p - p0) @ inverse_prior @ (p - p0))
 
     def linearised(p: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Cost, factors of R_μ, robust weights, whitened residuals and slopes at p."""
@@ -84,7 +84,10 @@ def gauss_newton(
             R = problem.covariance(now, problem.errors(now))
         L: FloatArray = np.linalg.cholesky(R).astype(np.float64)
         white = _whiten(L, r)
-        robust = given * _weight(np.einsum("ij,ij->i", white, white), loss, m)
+        if loss == "mixture":
+            size = _enlarged(np.einsum("ij,ij->i", white, white), m)
+            L, white = L * size, white / size
+        robust = given * weight_of(np.einsum("ij,ij->i", white, white), loss, m)
         return cost_of(p, r, L), L, robust, white, _whiten(L, H)
 
     history = [p]
@@ -134,25 +137,10 @@ def _whiten(L: FloatArray, r: FloatArray) -> FloatArray:
     return white.astype(np.float64)
 
 
-def _turn(m: int) -> float:
-    """Squared distance at which a loss turns from square: about the 95 % point of χ² of m freedoms."""
-    return float(m + 1.65 * np.sqrt(2.0 * m) + 1.0)
+def _enlarged(d2: FloatArray, m: int) -> float:
+    """By what the sigmas of residuals must be enlarged so that the median squared distance is that of χ²; 1 if twofold.
 
-
-def _loss(d2: FloatArray, loss: str, m: int) -> FloatArray:
-    k2 = _turn(m)
-    if loss == "huber":
-        return np.where(d2 <= k2, d2, 2.0 * np.sqrt(k2 * np.maximum(d2, 1e-300)) - k2)
-    if loss == "cauchy":
-        return k2 * np.log1p(d2 / k2)
-    return d2
-
-
-def _weight(d2: FloatArray, loss: str, m: int) -> FloatArray:
-    """Derivative of the loss by the squared distance."""
-    k2 = _turn(m)
-    if loss == "huber":
-        return np.where(d2 <= k2, 1.0, np.sqrt(k2 / np.maximum(d2, k2)))
-    if loss == "cauchy":
-        return 1.0 / (1.0 + d2 / k2)
-    return np.ones_like(d2)
+    The median does not see the outliers.
+    """
+    ratio = float(np.median(d2)) / (m * (1.0 - 2.0 / (9.0 * m)) ** 3)
+    return float(np.sqrt(ratio)) if ratio > 4.0 else 1.0

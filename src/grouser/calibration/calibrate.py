@@ -10,7 +10,8 @@ import numpy as np
 
 from grouser import checks
 from grouser.calibration import likelihood
-from grouser.calibration.batch import gauss_newton
+from grouser.calibration.batch import BatchResult, gauss_newton
+from grouser.calibration.correlation import correlated_covariance
 from grouser.calibration.online import GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
@@ -24,6 +25,7 @@ from grouser.motion.noise import Noise
 from grouser.motion.parameters import Parameter, is_noise, resolve, value_of, with_values
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.predict import LogProblem
+from grouser.motion.sensitivity import jacobian
 from grouser.motion.velocity import VelocityModel
 
 if TYPE_CHECKING:
@@ -35,6 +37,12 @@ DEFAULTS = ("slip", "sensor.x", "sensor.y", "sensor.lag", "noise", "sensor.time_
 """What a first fit calibrates."""
 ROUNDS = 6
 """Most alternations of a batch between systematic parameters and noise."""
+HORIZONS = (0.5, 2.5, 5.0)
+"""Lengths, of that of the intervals, of others from which the noise is found as well: 1, 5 and 10 s beside 2 s."""
+FEWEST = 8
+"""Intervals of a length that tell anything of noise."""
+LENGTHS = (2.0, 5.0, 15.0)
+"""Correlation lengths of slip that wanders among which the likelihood decides [m, or s where it grows with time]."""
 SETTLED = 1e-3
 """A step of a batch that changes no parameter by more than this share of its sigma is the last."""
 
@@ -48,7 +56,7 @@ def calibrate(
     distance: float | None = None,
     stride: float | None = None,
     online: bool = False,
-    loss: str = "huber",
+    loss: str = "mixture",
     prior: bool = True,
     residual: Sequence[str] = ("x", "y", "yaw"),
     ground: Terrain | None = None,
@@ -142,7 +150,13 @@ def _batch(
     prior: bool,
     progress: Callable[[int, int], None],
 ) -> Fit:
-    """Alternates: parameters given the noise, then the most likely noise given the residuals."""
+    """Alternates: parameters given the noise, then the most likely noise given the residuals of several horizons."""
+    others = _horizons(problem, motion, length)
+    names_of_noise = [p.name for p in parameters if p.name in motion.noise.names]
+    wanders = bool(others) and others[-1].intervals.duration.mean() > 2.0 * problem.intervals.duration.mean()
+    if wanders and motion.noise.wander is None and len(names_of_noise) == len(motion.noise.names):
+        motion = motion.replace(noise=replace(motion.noise, wander=np.full(len(motion.noise.components), 1e-5)))
+        parameters = order([*parameters, *resolve(motion, motion.noise.names[len(names_of_noise) :])])
     systematic = [p for p in parameters if not is_noise(p.name)]
     stochastic = [p for p in parameters if is_noise(p.name)]
     names, centre = [p.name for p in systematic], np.array([p.value for p in systematic])
@@ -156,11 +170,17 @@ def _batch(
             result = gauss_newton(problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=SETTLED)
             histories.append(result.history)
             now = with_values(now, dict(zip(names, result.values.tolist(), strict=True)))
+            _, H = jacobian(problem, now, systematic, result.values)
+            P = correlated_covariance(problem, now, H, result.weights, result.covariance)
+            result = replace(result, covariance=P)
             change = np.abs(result.values - [p.value for p in start])
             settled = k > 0 and bool(np.all(change < 0.02 * np.sqrt(np.diag(result.covariance))))
             start = [replace(p, value=float(v)) for p, v in zip(systematic, result.values, strict=True)]
         if stochastic:
-            now, noise_covariance = likelihood.maximise(problem, now, names=[p.name for p in stochastic])
+            found = _most_likely(
+                [problem, *others], now, systematic, result, stochastic, loss, LENGTHS if k < 2 else ()
+            )
+            now, noise_covariance = found.motion, found.covariance
         progress(k + 1, rounds)
         if settled:
             break
@@ -185,6 +205,48 @@ def _batch(
         undetermined=() if result is None else tuple(undetermined(systematic, result.information)),
         history=history,
     )
+
+
+def _horizons(problem: LogProblem, motion: MotionModel, length: dict[str, float | None]) -> list[LogProblem]:
+    """The log cut into shorter and longer intervals, of those lengths of which it has enough."""
+    cut = next((name for name, value in length.items() if value is not None), None)
+    if cut is None or not motion.velocity_driven:
+        return []
+    found = []
+    for share in HORIZONS:
+        own = length | {cut: share * float(length[cut] or 0.0)}
+        try:
+            intervals = cut_log(problem.log, motion, **own)
+        except CalibrationError:  # none that long
+            continue
+        if len(intervals) >= FEWEST:
+            found.append(problem.recut(intervals))
+    return found
+
+
+def _most_likely(
+    problems: list[LogProblem],
+    motion: MotionModel,
+    systematic: list[Parameter],
+    result: BatchResult | None,
+    stochastic: list[Parameter],
+    loss: str,
+    lengths: Sequence[float],
+) -> likelihood.MostLikely:
+    """The motion model with the most likely noise, of the correlation length under which it is likeliest."""
+    horizons = []
+    for problem in problems:
+        uncertain = None
+        if result is not None:
+            _, H = jacobian(problem, motion, systematic, result.values)
+            uncertain = H @ result.covariance @ H.transpose(0, 2, 1)
+        horizons.append(likelihood.Horizon(problem, uncertain))
+    names = [p.name for p in stochastic]
+    robust = "none" if loss == "none" else "mixture"
+    if not (lengths and any(name.startswith("noise.wander") for name in names)):
+        return likelihood.maximise(horizons, motion, names=names, loss=robust)
+    starts = [motion.replace(noise=replace(motion.noise, length=length)) for length in lengths]
+    return max((likelihood.maximise(horizons, one, names=names, loss=robust) for one in starts), key=lambda m: m.value)
 
 
 def _training(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.parameters import default
 from grouser.motion.plain import plain_odometry
 from grouser.motion.predict import LogProblem
-from grouser.motion.sensitivity import jacobian
+from grouser.motion.uncertainty import prediction_covariance
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -75,6 +76,7 @@ class Errors:
         position, yaw = self.position, np.degrees(np.abs(self.error[:, 2]))
         out: dict[str, Any] = {
             "n": len(position),
+            "intervals": len(position),
             "position_rms": float(np.sqrt(np.mean(position**2))),
             "position_mean": float(np.mean(position)),
             "position_median": float(np.median(position)),
@@ -85,6 +87,27 @@ class Errors:
             out |= {"nees": float(np.mean(self.nees)), "nees_band": list(nees_band(len(self.nees)))}
             out |= {"inside_95": float(np.mean(self.inside))}
         return out
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Horizon:
+    """Errors of predictions of one duration."""
+
+    interval: float
+    """Duration of a prediction [s]."""
+    errors: Errors
+    """Their errors."""
+
+    @property
+    def expected_rms(self) -> float:
+        """RMS position error by the predicted covariances [m]."""
+        return float(np.sqrt(np.mean(np.trace(self.errors.covariance[:, :2, :2], axis1=1, axis2=2))))
+
+    def summary(self) -> dict[str, Any]:
+        """Plain numbers, as JSON takes them."""
+        found = self.errors.summary()
+        shown = ("position_rms", "yaw_rms_deg", "inside_95", "nees", "intervals")
+        return {"interval": self.interval, **{key: found[key] for key in shown}, "expected_rms": self.expected_rms}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,15 +122,19 @@ class Evaluation:
     """Errors of the calibrated model with the pose lag found from the other half of this log; None if not requested."""
     lags: tuple[float, float] | None
     """Those lags [s], of the first and the second half."""
+    horizons: tuple[Horizon, ...] = ()
+    """Errors of the calibrated model after other durations, if requested."""
     trained_on_this: bool
     """Whether the fit was made from this log: then these are not held-out errors."""
 
     def summary(self) -> dict[str, Any]:
-        """As one JSON object."""
-        out = self.errors.summary()
+        """As one JSON object; `changes` are those of the ground that a model which adapts has found."""
+        out = self.errors.summary() | {"changes": []}
         out["baseline"] = self.baseline.summary(consistency=False)
         if self.relagged is not None and self.lags is not None:
             out["own_lag"] = {**self.relagged.summary(), "lag": list(self.lags)}
+        if self.horizons:
+            out["horizons"] = [horizon.summary() for horizon in self.horizons]
         out["trained_on_this_log"] = self.trained_on_this
         return out
 
@@ -118,6 +145,7 @@ def evaluate(
     *,
     interval: float | None = 2.0,
     distance: float | None = None,
+    horizons: Sequence[float] = (),
     own_lag: bool = False,
     same_drive: bool = False,
 ) -> Evaluation:
@@ -126,14 +154,20 @@ def evaluate(
     Neither position nor yaw is used inside an interval. The lag of the pose sensor is that of the fit; `own_lag` adds
     the errors with the lag of each half of this log found from intervals of the other half: the lag of a robot's
     sensors differs from day to day. `same_drive`: the log is another part of the one that was fitted, with its lag.
+    `horizons`: further durations [s], each judged over the whole log.
     """
     if not isinstance(fit, (Fit, MotionModel)):
         raise CalibrationError(f"fit: {fit!r:.60} is not a fit; use grouser.Fit.load(path) or what calibrate returned")
     checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
     motion = fit.model if isinstance(fit, Fit) else fit
     cut = cut_log(log, motion, interval=interval, distance=distance)
-    trained = isinstance(fit, Fit) and fit.training.log == log.name and fit.training.samples == len(log)
-    errors = errors_of(fit, log, cut, other_log=not (trained or same_drive))
+    trained = isinstance(fit, Fit) and fit.made_from(log)
+    other = not (trained or same_drive)
+    errors = errors_of(fit, log, cut, other_log=other)
+    further = [
+        Horizon(interval=float(T), errors=errors_of(fit, log, cut_log(log, motion, interval=T), other_log=other))
+        for T in horizons
+    ]
     plain = errors_of(plain_odometry(motion, log), log, cut)
     relagged = lags = None
     if own_lag:
@@ -149,22 +183,20 @@ def evaluate(
         ]
         columns = ("error", "covariance", "times")
         relagged = Errors(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns})
-    return Evaluation(errors=errors, baseline=plain, relagged=relagged, lags=lags, trained_on_this=trained)
+    return Evaluation(
+        errors=errors, baseline=plain, relagged=relagged, lags=lags, horizons=tuple(further), trained_on_this=trained
+    )
 
 
 def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_log: bool = False) -> Errors:
     """Errors over given intervals; a fit's covariance adds the uncertainty of its parameters.
 
-    Of another log than that of the fit, the sensor's lag is uncertain by its spread.
+    Of another log than that of the fit, the sensor's lag and the ground are uncertain by their spread.
     """
     motion = fit.model if isinstance(fit, Fit) else fit
     problem = LogProblem(log, motion, intervals)
     predicted = problem.errors(motion)
-    R = problem.covariance(motion, predicted, other_log=other_log)
-    if isinstance(fit, Fit) and len(fit.covariance):
-        values = fit.vector[: len(fit.covariance)]
-        _, H = jacobian(problem, motion, fit.systematic, values)
-        R = R + H @ fit.covariance @ H.transpose(0, 2, 1)
+    R = prediction_covariance(problem, fit, predicted, other_log=other_log)
     return Errors(error=problem.residuals(predicted.poses), covariance=R, times=intervals.times)
 
 

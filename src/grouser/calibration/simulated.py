@@ -103,8 +103,8 @@ def log_of_motion(
     """The log of a vehicle that moves exactly as a velocity-driven motion model predicts, with its noise.
 
     time (n,) [s]; rates and angles of joints, (n,) each; attitude: roll and pitch, (n, 2) [rad]; segment (n,): the
-    stretch of each sample. A pose stands at every `poses_every`-th sample, `sensor.lag` later. White noise of the
-    motion's density disturbs the velocity of every step, and noise of its sensor every pose; seed None: no noise.
+    stretch of each sample. A pose stands at every `poses_every`-th sample, `sensor.lag` later. The noise of the
+    motion disturbs the velocity of every step, and noise of its sensor every pose; seed None: no noise.
     """
     checks.instance(motion, MotionModel, "motion", "use fit.model, or grouser.MotionModel(model=…)")
     if is_dynamic(motion.model) or not motion.velocity_driven:
@@ -139,6 +139,11 @@ def log_of_motion(
             if motion.noise.grows == "distance":
                 white *= np.sqrt(0.5 * (speed[here][1:] + speed[here][:-1]))[:, None]
             disturbance[:, motion.noise.indices] = white @ root.T / np.sqrt(np.diff(time[here])[:, None])
+            if motion.noise.wander is not None:
+                grows = speed[here] if motion.noise.grows == "distance" else np.ones(high - low)
+                intensity = 0.5 * (grows[1:] + grows[:-1])
+                slip = _wandering(intensity * np.diff(time[here]) / motion.noise.length, len(root), random)
+                disturbance[:, motion.noise.indices] += intensity[:, None] * slip * np.sqrt(motion.noise.wander)
         position, yaw = dead_reckoning(inputs.window(low, high), velocity[here], disturbance)
         every = slice(0, None, poses_every)
         rpy = np.concatenate([level[here], yaw[:, None]], axis=1)[every]
@@ -147,6 +152,17 @@ def log_of_motion(
     sigma = (s.position_noise, s.attitude_noise, s.yaw_noise, s.time_noise)
     poses = _joined(parts, (0.0, 0.0, 0.0, 0.0) if seed is None else sigma, random)
     return replace(bare, poses=poses, report=_report(name, time, of, poses))
+
+
+def _wandering(steps: FloatArray, count: int, random: np.random.Generator) -> FloatArray:
+    """First-order Gauss–Markov noise of unit variance, (n, count), for n steps in units of its correlation length."""
+    keep = np.exp(-steps)
+    fresh = random.standard_normal((len(steps), count)) * np.sqrt(1.0 - keep**2)[:, None]
+    out, now = np.empty_like(fresh), random.standard_normal(count)
+    for k in range(len(steps)):
+        now = keep[k] * now + fresh[k]
+        out[k] = now
+    return out
 
 
 def dead_reckoning(inputs: Inputs, velocity: FloatArray, disturbance: FloatArray) -> tuple[FloatArray, FloatArray]:

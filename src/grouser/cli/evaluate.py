@@ -16,6 +16,7 @@ from grouser.view.words import HELD_OUT, better_than, consistency
 EXAMPLES = (
     "another.csv --manifest log.toml --fit fit.toml",
     "another.csv --manifest log.toml --fit fit.toml --json",
+    "another.csv --manifest log.toml --fit fit.toml --horizons 1,2,5,10",
     "another.csv --manifest log.toml --fit fit.toml --distance 5 --plot errors.png",
 )
 
@@ -26,8 +27,14 @@ def evaluate(
     fit: Annotated[Path, option("File of `grouser calibrate` (.toml).")],
     interval: values.Interval = None,
     distance: values.Distance = None,
+    horizons: Annotated[
+        str | None, option("Further lengths of predictions, s, with commas between, such as 1,2,5,10.")
+    ] = None,
     own_lag: Annotated[
         bool, option("Also with the pose lag of this log. Each half uses the lag of the other half.", "--own-lag")
+    ] = False,
+    same_ground: Annotated[
+        bool, option("Ground and day are those of the fit. It narrows the covariance.", "--same-ground")
     ] = False,
     terrain: Annotated[str | None, option("Ground of the calibration, if other than flat.")] = None,
     plot: Annotated[Path | None, option("Errors with ellipses, into a .png, .svg or .pdf file.")] = None,
@@ -40,9 +47,12 @@ def evaluate(
     length, far = values.prediction(interval, distance)
     if plot is not None:
         picture_suffix(plot)
+    lengths = () if horizons is None else values.lengths(horizons, "--horizons", "1,2,5,10")
     found = gr.Fit.load(fit, ground=values.ground(terrain))
     log = console.read_log(logs, manifest)
-    judged = gr.evaluate(found, log, interval=length, distance=far, own_lag=own_lag)
+    judged = gr.evaluate(
+        found, log, interval=length, distance=far, horizons=lengths, own_lag=own_lag, same_drive=same_ground
+    )
     each = f"{length:g} s" if far is None else f"{far:g} m"
     if plot is not None:
         from grouser.view.calibration import plot_evaluation
@@ -67,6 +77,15 @@ def _print(summary: dict[str, Any], each: str) -> None:
     typer.echo(f"\nposition errors are {compared}")
     typer.echo(f"95 % ellipses hold {100.0 * summary['inside_95']:.0f} % of the errors")
     typer.echo(f"NEES {consistency(summary['nees'], summary['nees_band'], 'the model')}")
+    if "horizons" in summary:
+        after = [
+            (f"{one['interval']:g} s", f"{one['intervals']}", f"{one['position_rms']:.3f} m",
+             f"{one['expected_rms']:.3f} m", f"{one['yaw_rms_deg']:.2f}°", f"{100.0 * one['inside_95']:.0f} %", f"{one['nees']:.2f}")
+            for one in summary["horizons"]
+        ]  # fmt: skip
+        typer.echo("")
+        names = ("after", "intervals", "position rms", "as predicted", "yaw rms", "in 95 % ellipse", "NEES")
+        console.print_table("", names, after, right=tuple(range(len(names))))
     if "own_lag" in summary:
         first, second = summary["own_lag"]["lag"]
         typer.echo(f"pose lag {first:.3f} s in the first half of the log, {second:.3f} s in the second")

@@ -50,6 +50,14 @@ def numbers(text: str, count: int, name: str, example: str) -> list[float]:
     return values
 
 
+def lengths(text: str, name: str, example: str) -> list[float]:
+    """Positive numbers with commas between."""
+    values = [number(part) for part in text.split(",")]
+    if not all(math.isfinite(value) and value > 0.0 for value in values):
+        raise GrouserError(f"{name}: {text!r:.60} is not positive numbers with commas between, such as {example}")
+    return values
+
+
 def start_pose(text: str) -> tuple[float, float, float]:
     """x, y [m] and yaw [rad] of --start."""
     x, y, yaw = numbers(text, 3, "--start", "0,0,90")

@@ -37,18 +37,42 @@ def yaw_transition(moved: FloatArray) -> FloatArray:
     return result
 
 
+def given_poses(sigma: FloatArray, yaw: FloatArray) -> FloatArray:
+    """Covariance (k, 2, 4, 4) of two poses each, of x, y, z, yaw, in the frame of a yaw (k,) [rad].
+
+    sigma (k, 2, 3): of x, y [m] and yaw [rad] in the world; z as x and y on average. NaN where one is not finite.
+    """
+    c, s = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
+    xx, yy, turn = np.moveaxis(np.where(np.isfinite(sigma).all(axis=2, keepdims=True), sigma, np.nan) ** 2, 2, 0)
+    out: FloatArray = np.zeros((*sigma.shape[:2], 4, 4)) * xx[..., None, None]
+    out[..., 0, 0], out[..., 1, 1] = c**2 * xx + s**2 * yy, s**2 * xx + c**2 * yy
+    out[..., 0, 1] = out[..., 1, 0] = c * s * (yy - xx)
+    out[..., 2, 2], out[..., 3, 3] = 0.5 * (xx + yy), turn
+    return out
+
+
 def pose_noise(
-    sensor: Sensor, moved: FloatArray, start: FloatArray, end: FloatArray, *, other_log: bool = False
+    sensor: Sensor,
+    moved: FloatArray,
+    start: FloatArray,
+    end: FloatArray,
+    *,
+    given: FloatArray | None = None,
+    other_log: bool = False,
 ) -> FloatArray:
     """Covariance (k, 4, 4) of measured relative poses, of x, y, z, yaw: noise of both poses, T (3.21).
 
     A yaw error of the first pose turns the displacement `moved` (k, ≥ 2). An error of a time stamp moves its pose with
-    the velocity `start` or `end` (k, 4) of the pose; at the start it also turns the frame. Of another log than the one
-    that the sensor was calibrated with, its lag is uncertain by `lag_spread`.
+    the velocity `start` or `end` (k, 4) of the pose; at the start it also turns the frame. Where the covariance of both
+    poses is `given` (k, 2, 4, 4), not NaN, it takes the place of the sensor's. Of another log than the one that the
+    sensor was calibrated with, its lag is uncertain by `lag_spread`.
     """
     single = np.diag([sensor.position_noise**2] * 3 + [sensor.yaw_noise**2])
+    poses = (
+        np.broadcast_to(single, (len(moved), 2, 4, 4)) if given is None else np.where(np.isnan(given), single, given)
+    )
     turn = yaw_transition(moved)
-    result: FloatArray = single + turn @ single @ turn.transpose(0, 2, 1)
+    result: FloatArray = poses[:, 1] + turn @ poses[:, 0] @ turn.transpose(0, 2, 1)
     spread = sensor.lag_spread if other_log else 0.0
     begun = (turn @ start[..., None])[..., 0]
     for v, sigma in ((end, sensor.time_noise), (begun, sensor.time_noise), (end - begun, spread)):

@@ -17,6 +17,8 @@ from grouser.pictures import draw
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from grouser.logs import Log
+    from grouser.motion.predict import LogPrediction
     from grouser.terrain import Terrain
 
 WEAK = 3.0
@@ -97,6 +99,8 @@ class Fit:
     """Covariance of the noise parameters, (ns, ns), products of their units."""
     training: Training
     """What it was made from."""
+    spread: FloatArray | None = None
+    """Covariance of the systematic parameters between grounds, (np, np), products of their units; None: not known."""
     undetermined: tuple[Direction, ...] = ()
     """Combinations of parameters that the log hardly determines."""
     history: History | None = field(default=None, repr=False)
@@ -122,6 +126,16 @@ class Fit:
         """One-sigma uncertainties by name, in their units."""
         both = np.concatenate([np.diag(self.covariance), np.diag(self.noise_covariance)])
         return dict(zip(self.names, np.sqrt(np.maximum(both, 0.0)).tolist(), strict=True))
+
+    def made_from(self, log: Log) -> bool:
+        """Whether it was fitted to this log: then its errors there are not those of another day."""
+        return self.training.log == log.name and self.training.samples == len(log)
+
+    def predict(self, log: Log, *, interval: float | None = 2.0, distance: float | None = None) -> LogPrediction:
+        """Predict every interval of a log, by time [s] or distance [m], with the uncertainty of the parameters."""
+        from grouser.motion.predict import predict_log
+
+        return predict_log(self, log, interval=interval, distance=distance)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .toml file that `load_fit` reads; it appears whole or not at all."""

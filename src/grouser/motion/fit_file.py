@@ -65,6 +65,7 @@ def fit_text(fit: Fit) -> str:
             "covariance": fit.covariance,
             "noise_covariance": fit.noise_covariance,
             "undetermined": [dataclasses.asdict(d) for d in fit.undetermined],
+            "spread": fit.spread,
         },
     }
     lines = [f'schema = "{SCHEMA}"', f'grouser = "{__version__}"', ""]
@@ -111,6 +112,9 @@ def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> F
         raise CalibrationError(
             f"has {len(parameters)} parameters but covariances of {len(covariance)} and {len(noise_covariance)}"
         )
+    spread = _matrix(result["spread"], "result.spread") if "spread" in result else None
+    if spread is not None and spread.shape != covariance.shape:
+        raise CalibrationError(f"result.spread is of {len(spread)} parameters; those of the fit are {len(covariance)}")
     motion = MotionModel(
         model=_model(model, vehicle_of_tables(shape, file)),
         sensor=Sensor(**{k: _number(v, f"sensor.{k}") for k, v in tables["sensor"].items()}),
@@ -119,6 +123,8 @@ def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> F
             form=noise["form"],
             grows=noise["grows"],
             density=_matrix(noise["density"], "noise.density"),
+            wander=np.array(noise["wander"], dtype=np.float64) if "wander" in noise else None,
+            length=_number(noise.get("length", Noise.length), "noise.length"),
         ),
         powertrain=None if train is None else Powertrain(**{k: _number(v, k) for k, v in train.items()}),
         ground=_ground(model, ground),
@@ -130,6 +136,7 @@ def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> F
         vector=np.array([_number(r["value"], str(r["name"])) for r in rows]),
         covariance=covariance,
         noise_covariance=noise_covariance,
+        spread=spread,
         training=Training(**{f.name: training.get(f.name) for f in dataclasses.fields(Training)}),
         undetermined=tuple(
             Direction(parts={str(k): float(v) for k, v in d["parts"].items()}, shrinkage=float(d["shrinkage"]))

@@ -40,6 +40,8 @@ class Intervals:
     """Position [m] and roll, pitch, yaw [rad] of the sensor at the start, (I, 6)."""
     segment: IntArray
     """Stretch of each, (I,)."""
+    sigma: FloatArray | None = None
+    """Sigma of x, y [m] and yaw [rad] of the first and the last pose, (I, 2, 3); None: that of the sensor."""
     velocity: FloatArray | None = None
     """Turn rate [rad/s], forward and left speed [m/s] of the body at the start, (I, 3); None: as the wheels roll.
 
@@ -166,12 +168,14 @@ def cut_log(
         )
     i, j, low_of, high_of = np.array(pairs).T
     six = np.concatenate([poses.position, poses.attitude], axis=1)
+    sigma = getattr(poses, "sigma", None)
     return Intervals(
         times=np.stack([poses.time[i], poses.time[j]], axis=1),
         ranges=np.stack([low_of, high_of], axis=1).astype(np.int64),
         measured=relative_poses(six[i], six[j]),
         start=six[i],
         segment=poses.segment[i],
+        sigma=None if sigma is None else np.stack([sigma[i], sigma[j]], axis=1),
         overlapping=bool((i[1:] < j[:-1]).any() and stride is not None),
     )
 

@@ -125,6 +125,9 @@ def row_of(name: str) -> Row:
         return TABLE[name]
     part, _, field = name.partition(".")
     frame, _, last = field.rpartition(".")
+    if field.startswith("wander_"):  # the variance of a slip error that stays the same over some distance
+        word, unit = NOISY.get(field[7:8], ("velocity", "m"))
+        return Row(f"variance of slip that wanders, {word} {field[8:]}", f"{unit}²/m²", near(1.0))
     if part == "noise":  # a density vx, or a covariance vx_wz; it grows with distance
         parts = field.split("_")
         kinds = [NOISY.get(p[:1], ("velocity", "m")) for p in parts]

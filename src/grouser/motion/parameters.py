@@ -318,6 +318,11 @@ def default(motion: MotionModel, name: str) -> Parameter:
     part, _, field = name.partition(".")
     if part == "noise":
         noise = motion.noise
+        if field.startswith("wander_"):
+            size = max(value, noise.expected[name])
+            return Parameter(
+                name=name, value=value, sigma=3.0 * size, lower=noise.LOWEST, upper=noise.HIGHEST, scale=size
+            )
         i, j = noise.pairs[noise.names.index(name)]
         size = float(np.sqrt(noise.density[i, i] * noise.density[j, j]))
         if noise.form == "cholesky":

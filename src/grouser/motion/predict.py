@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,12 +16,16 @@ from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
 from grouser.logs.log import IntArray, Sensor
-from grouser.motion.consistency import pose_noise
+from grouser.motion.consistency import given_poses, pose_noise
 from grouser.motion.intervals import Intervals, cut_log, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import SENSOR, ParameterVector
+from grouser.motion.spread import GroundSpread
 from grouser.motion.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, slip_of, twists
 from grouser.threads import in_slices, thread_count
+
+if TYPE_CHECKING:
+    from grouser.motion.fit import Fit
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
 """Components of a pose, in order."""
@@ -47,6 +52,12 @@ class Predicted(NamedTuple):
     """Integrals of the noise components, (I, nd, nd, 4, 4): the covariance of x, y, z, yaw is Σ Q′_ab W_ab, P (17)."""
     ends: FloatArray
     """Velocity of the pose at the start and at the end, (I, 2, 4)."""
+    wander: FloatArray
+    """Integrals of the noise that wanders, (I, nd, 4, 4): the covariance is Σ wander_a V_a; zero if none does."""
+    reach: FloatArray
+    """Covariance of x, y, z, yaw with that noise at the start and at the end, per variance of it, (I, nd, 2, 4)."""
+    given: FloatArray | None = None
+    """Covariance of the first and the last pose where the log gives it, (I, 2, 4, 4), NaN where it does not."""
 
 
 class Candidates(NamedTuple):
@@ -140,7 +151,7 @@ class LogProblem:
         if not motion.velocity_driven:
             from grouser.motion.rollouts import rollout_errors
 
-            return rollout_errors(self, motion, self.intervals.only(chosen))
+            return rollout_errors(self, motion, self.intervals.only(chosen))._replace(given=self._given(chosen))
         return self._integrate(Candidates.of_motions([motion]), chosen, noisy=motion, slopes=slopes)
 
     def errors_at(self, vector: ParameterVector, x: FloatArray, chosen: slice = slice(None)) -> Predicted:
@@ -167,17 +178,31 @@ class LogProblem:
     ) -> Predicted:
         """Integrals over the chosen intervals, rows s I + i; of noise and slopes where they are given."""
         part, samples = self._window(chosen, narrow)
-        return integrate_log(
+        found = integrate_log(
             time=self.inputs.time[part],
             attitude=self.inputs.attitude[part],
             twist=self._velocities(candidates, part),
             slope=np.zeros((part.stop - part.start, 6, 0)) if slopes is None else slopes,
             noise=np.zeros(0, dtype=np.int64) if noisy is None else noisy.noise.indices,
             intensity=(self._ones if noisy is None else self.intensity(noisy))[part],
+            length=0.0 if noisy is None else noisy.noise.memory,
             samples=samples,
             times=self.intervals.times[chosen],
             mounting=candidates.mounting,
         )
+        return found if noisy is None else found._replace(given=self._given(chosen))
+
+    def _given(self, chosen: slice) -> FloatArray | None:
+        """Covariance of the poses of some intervals, where the log gives it, (I, 2, 4, 4)."""
+        sigma = self.intervals.sigma
+        return None if sigma is None else given_poses(sigma[chosen], self.intervals.start[chosen, 5])
+
+    def recut(self, intervals: Intervals) -> LogProblem:
+        """The same log cut otherwise; what is known of its samples is shared."""
+        other = copy(self)
+        other.intervals = intervals
+        other.__dict__.pop("_needed", None)
+        return other
 
     def intensity(self, motion: MotionModel) -> FloatArray:
         """How strong the process noise is at each sample, (n,): 1, or the rim speed [m/s] if it grows with distance."""
@@ -274,10 +299,20 @@ class LogProblem:
             )
         return np.asarray(wrapped(self.intervals.measured[chosen] - poses)[..., self.rows])
 
+    def ground_covariance(self, motion: MotionModel, spread: GroundSpread) -> FloatArray:
+        """Covariance of the residuals on a ground that differs from the fit's by a spread, (I, m, m)."""
+        twist = self._velocities(Candidates.of_motions([motion]), slice(0, len(self.inputs.time)))[0]
+        J = self.errors(motion, slopes=spread.slopes(twist)).slopes
+        return self._selected(J @ spread.covariance @ J.transpose(0, 2, 1), None)
+
     def covariance(self, motion: MotionModel, predicted: Predicted, *, other_log: bool = False) -> FloatArray:
         """R_μ of T (3.21) of each interval, shape (I, m, m): process noise, and the sensor's at both ends."""
-        process = np.einsum("ab,iabjk->ijk", motion.noise.density, predicted.W)
-        sensor = pose_noise(motion.sensor, predicted.poses, *predicted.ends.swapaxes(0, 1), other_log=other_log)
+        noise = motion.noise
+        process = np.einsum("ab,iabjk->ijk", noise.density, predicted.W)
+        if noise.wander is not None:
+            process += np.einsum("a,iajk->ijk", noise.wander, predicted.wander)
+        ends, given = predicted.ends.swapaxes(0, 1), predicted.given
+        sensor = pose_noise(motion.sensor, predicted.poses, *ends, given=given, other_log=other_log)
         return self._selected(process + sensor, motion.sensor)
 
     def process_covariance(self, densities: FloatArray, predicted: Predicted) -> FloatArray:
@@ -286,17 +321,25 @@ class LogProblem:
 
     def covariance_slopes(self, motion: MotionModel, predicted: Predicted, names: Sequence[str]) -> FloatArray:
         """∂R_μ/∂s for noise parameters by name, of the process or of the sensor, shape (I, ns, m, m)."""
-        process = motion.noise.slopes()
+        white = motion.noise.slopes()
         silent = replace(motion.sensor, position_noise=0.0, yaw_noise=0.0, time_noise=0.0)
+        given = (
+            predicted.given * 0.0 if predicted.given is not None else None
+        )  # does not change with the sensor's noise
         columns = []
         for name in names:
-            if name in motion.noise.names:
-                k = motion.noise.names.index(name)
-                columns.append(np.einsum("ab,iabjk->ijk", process[k], predicted.W))
+            k = motion.noise.names.index(name) if name in motion.noise.names else -1
+            if k >= len(white):
+                columns.append(predicted.wander[:, k - len(white)])
+            elif k >= 0:
+                columns.append(np.einsum("ab,iabjk->ijk", white[k], predicted.W))
             else:
                 field = name.partition(".")[2]
-                unit = pose_noise(replace(silent, **{field: 1.0}), predicted.poses, *predicted.ends.swapaxes(0, 1))
-                columns.append(2.0 * getattr(motion.sensor, field) * unit)
+                unit = replace(silent, **{field: 1.0})
+                ends = predicted.ends.swapaxes(0, 1)
+                columns.append(
+                    2.0 * getattr(motion.sensor, field) * pose_noise(unit, predicted.poses, *ends, given=given)
+                )
         return self._selected(np.stack(columns, axis=1), None)
 
     def _selected(self, four: FloatArray, sensor: Sensor | None) -> FloatArray:
@@ -311,13 +354,19 @@ class LogProblem:
         return out
 
 
-def integrate_log(*, mounting: FloatArray, **log: FloatArray | IntArray) -> Predicted:
-    """Integrals of a log, fields as `LogIntegral` names them; mounting (S, 5): x, y, z, yaw and lag of the sensor."""
+def integrate_log(*, mounting: FloatArray, length: float = 0.0, **log: FloatArray | IntArray) -> Predicted:
+    """Integrals of a log, fields as `LogIntegral` names them.
+
+    mounting (S, 5): x, y, z, yaw and lag of the sensor; length: of the noise that wanders, 0: none does.
+    """
     rows, nd = len(mounting) * len(log["times"]), len(log["noise"])
-    shapes = ((rows, 6), (rows, 4, log["slope"].shape[2]), (rows, nd, nd, 4, 4), (rows, 2, 4))
+    shapes = ((rows, 6), (rows, 4, log["slope"].shape[2]), (rows, nd, nd, 4, 4), (rows, 2, 4), (rows, nd, 4, 4))
+    shapes = (*shapes, (rows, nd, 2, 4))
     found = Predicted(*(np.zeros(shape) for shape in shapes))
-    results = dict(zip(("pose", "J", "W", "ends"), found, strict=True))
-    integral = kernels.LogIntegral(lag=mounting[:, 4], sensor=mounting[:, :4], **log, **results)
+    results = dict(zip(("pose", "J", "W", "ends", "wander", "reach"), found[:6], strict=True))
+    integral = kernels.LogIntegral(
+        lag=mounting[:, 4], sensor=mounting[:, :4], length=np.array([length]), **log, **results
+    )
 
     def some(_: int, first: int, last: int) -> None:
         kernels.integrate_log(integral, kernels.IntegralWork.zeros(arc=Arc.zeros()), first, last)
@@ -346,15 +395,19 @@ class LogPrediction:
 
 
 def predict_log(
-    motion: MotionModel, log: Log, *, interval: float | None = 2.0, distance: float | None = None
+    motion: MotionModel | Fit, log: Log, *, interval: float | None = 2.0, distance: float | None = None
 ) -> LogPrediction:
-    """Predict every interval of a log, by time [s] or distance [m]."""
-    cut = cut_log(log, motion, interval=interval, distance=distance)
-    problem = LogProblem(log, motion, cut)
-    predicted = problem.errors(motion)
+    """Predict every interval of a log, by time [s] or distance [m]; a fit adds the uncertainty of its parameters."""
+    from grouser.motion.uncertainty import prediction_covariance
+
+    model = motion if isinstance(motion, MotionModel) else motion.model
+    cut = cut_log(log, model, interval=interval, distance=distance)
+    problem = LogProblem(log, model, cut)
+    predicted = problem.errors(model)
+    other_log = isinstance(motion, MotionModel) or not motion.made_from(log)
     return LogPrediction(
         times=cut.times,
         pose=predicted.poses,
-        covariance=problem.covariance(motion, predicted, other_log=True),
+        covariance=prediction_covariance(problem, motion, predicted, other_log=other_log),
         measured=cut.measured,
     )

@@ -53,6 +53,7 @@ def rollout_errors(problem: LogProblem, motion: MotionModel, intervals: Interval
         slope=np.zeros((n * rows, 6, 0)),
         noise=motion.noise.indices,
         intensity=speed if motion.noise.grows == "distance" else np.ones(n * rows),
+        length=motion.noise.memory,
         samples=np.stack([ends, ends + rows], axis=1),
         times=np.stack([np.zeros(n), intervals.duration], axis=1),
         mounting=mounting,

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 from grouser.lazy import lazy
 
 if TYPE_CHECKING:
+    from grouser.motion.spread import GroundSpread
     from grouser.odometry.contact_angles import ContactAngleEstimator, ground_angles, pair_angles
     from grouser.odometry.encoder import Encoders
     from grouser.odometry.estimate import Estimate
     from grouser.odometry.inputs import EncoderNoise
     from grouser.odometry.judge import Judgement, judge
-    from grouser.odometry.log import GroundSpread, LogOdometry, odometry_of
+    from grouser.odometry.log import LogOdometry, odometry_of
     from grouser.odometry.motor_slip import MotorSlipDetector, PassiveSchedule, PassiveWheelSlip
     from grouser.odometry.odometry import Odometry
     from grouser.odometry.output import ros_odometry, write_csv, write_tum

@@ -12,8 +12,9 @@ from grouser.logs import Log
 from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
 from grouser.motion.plain import plain_odometry
+from grouser.motion.spread import SAME_GROUND
 from grouser.odometry.judge import Judgement, judge
-from grouser.odometry.log import SAME_GROUND, LogOdometry, Progress, odometry_of
+from grouser.odometry.log import LogOdometry, Progress, odometry_of
 from grouser.vehicles.catalog import vehicle
 
 

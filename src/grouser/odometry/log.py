@@ -24,6 +24,7 @@ from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
 from grouser.motion.sensitivity import velocity_slope
+from grouser.motion.spread import SAME_GROUND, GroundSpread
 from grouser.motion.velocity import VelocityModel, twists
 from grouser.odometry import log_source
 from grouser.odometry.estimate import Estimate
@@ -39,26 +40,6 @@ ALL_KEPT = 256 * 2**20  # Estimates of a log are all kept if they take at most t
 KEPT = ("time", "position", "yaw", "attitude", "twist")  # of every estimate of a longer log
 
 Progress = Callable[[int, int], None]  # Is called with the numbers of samples done and of all
-
-
-@dataclass(frozen=True, kw_only=True)
-class GroundSpread:
-    """Differences of motion between grounds at the same wheel rates, one sigma each.
-
-    A fit of one log cannot determine this. The defaults are round numbers, chosen after seeing five logs of one
-    skid-steered robot, where gyro against wheels differs from log to log by 1.2 % and 0.001 rad/m, one sigma. That of
-    the speed is assumed to be like that of turning. On those logs NEES is therefore no independent check of them.
-    """
-
-    speed: float = 0.01
-    """Sigma of the speed, as a share of it."""
-    turn: float = 0.01
-    """Sigma of the turn rate, as a share of it."""
-    drift: float = 0.001
-    """Sigma of the turn rate, per speed [rad/m]: pull to one side."""
-
-
-SAME_GROUND = GroundSpread(speed=0.0, turn=0.0, drift=0.0)  # For a log of the day and the ground of the fit
 
 
 class PoseSlopes:
@@ -277,10 +258,7 @@ class LogOdometry:
             inputs = inputs_between(self.source.log, self.motion.vehicle, low, high)
             for k, (name, scale) in enumerate(self.fitted):
                 S[:, :, k] = velocity_slope(self.motion, name, scale, inputs)[inside]
-        ahead, turning, pull = S[:, :, len(self.fitted) : len(self.fitted) + 3].transpose(2, 0, 1)
-        ahead[:, 3:] = twist[:, 3:]
-        turning[:, 2] = twist[:, 2]
-        pull[:, 2] = twist[:, 3]
+        S[:, :, len(self.fitted) : len(self.fitted) + 3] = GroundSpread.slopes(twist)
         if self.gyro is not None:
             S[:, :3] = 0.0  # turn rates are measured
             S[:, 2, -2] = 1.0  # bias
@@ -364,7 +342,8 @@ def _without_turning(noise: Noise) -> Noise:
     """Process noise of the speeds alone: turn rates are measured."""
     keep = [k for k, name in enumerate(noise.components) if name.startswith("v")]
     names = tuple(noise.components[k] for k in keep) or ("vx",)
-    return replace(noise, components=names, density=noise.density[np.ix_(keep, keep)] if keep else np.zeros((1, 1)))
+    density = noise.long_run[np.ix_(keep, keep)] if keep else np.zeros((1, 1))
+    return replace(noise, components=names, density=density, wander=None)
 
 
 def _parameters(
@@ -379,6 +358,8 @@ def _parameters(
     if isinstance(model, Fit) and len(model.covariance):
         chosen = [k for k, p in enumerate(model.systematic) if not p.name.startswith("sensor.")]
         covariance = np.asarray(model.covariance)[np.ix_(chosen, chosen)]
+        if model.spread is not None and ground != SAME_GROUND:  # it was learned, and takes the place of the default
+            covariance, ground = covariance + model.spread[np.ix_(chosen, chosen)], SAME_GROUND
         fitted = tuple((model.systematic[k].name, model.systematic[k].scale) for k in chosen)
     sigmas = {"ground.speed": ground.speed, "ground.turn": ground.turn, "ground.drift": ground.drift}
     if signal is not None:

@@ -297,7 +297,7 @@ class Odometry:
         s["contact_sigma"] = noise.contact_angle
         if process_noise is not None:
             check.instance(process_noise, Noise, "process_noise", "use that of a fit, fit.model.noise, or None")
-            s["noise"][np.ix_(process_noise.indices, process_noise.indices)] = process_noise.density
+            s["noise"][np.ix_(process_noise.indices, process_noise.indices)] = process_noise.long_run
             s["noise_by_distance"] = process_noise.grows == "distance"
         model = self.model.model
         if isinstance(model, VelocityModel):

@@ -19,6 +19,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter, unit_of
 from grouser.motion.predict import LogProblem
 from grouser.view import style
+from grouser.view.horizons import draw_horizons
 
 SAMPLE, PREDICTED, POINTS = style.VERMILLION, style.BLUE, style.SLATE
 DASHES = (0, (5, 2.5))
@@ -29,8 +30,12 @@ MOST_PANELS = 30
 def plot_evaluation(evaluation: Evaluation, path: style.File = None, *, title: str = "") -> Figure:
     """A fit evaluated on a log: position errors with ellipses, and yaw errors, of plain and of calibrated odometry."""
     sets = [("plain odometry", evaluation.baseline, False), ("calibrated", evaluation.errors, True)]
-    with style.picture(path, 11.0, 9.4, title=title) as figure:
-        axes = figure.subplots(2, 2, gridspec_kw={"height_ratios": [1.6, 1.0]})
+    further = len(evaluation.horizons) > 1
+    with style.picture(path, 11.0, 13.0 if further else 9.4, title=title) as figure:
+        heights = [1.6, 1.0, 1.0] if further else [1.6, 1.0]
+        axes = figure.subplots(len(heights), 2, gridspec_kw={"height_ratios": heights})
+        if further:
+            draw_horizons(axes[2, 0], axes[2, 1], evaluation.horizons)
         for column, (name, errors, predicted) in enumerate(sets):
             _scatter(axes[0, column], errors, name, predicted)
             _histogram(axes[1, column], errors, name, predicted)

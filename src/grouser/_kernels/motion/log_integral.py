@@ -36,6 +36,7 @@ class LogIntegral(Struct):
     slope = array("n", 6, "np")  # of the velocity by parameters
     noise = indices("nd")  # noisy components of the velocity
     intensity = array("n")  # of the noise
+    length = array(1)  # correlation length of the noise that wanders, in units of ∫ intensity dt; 0: none
     samples = indices("I", 2)  # [low, high) of the unbroken stretch of each interval
     times = array("I", 2)  # when it begins and ends, as the sensor stamps it [s]
     lag = array("S")  # of the sensor [s]
@@ -43,6 +44,8 @@ class LogIntegral(Struct):
     pose = array("SI", 6)  # of the sensor at the end
     J = array("SI", 4, "np")  # ∂pose/∂parameters, the convolution integral P (11), L (5.28)
     W = array("SI", "nd", "nd", 4, 4)  # ∫ Γ_a Γ_bᵀ intensity dτ of the noise components, P (17)
+    wander = array("SI", "nd", 4, 4)  # of noise that wanders: ∫∫ Γ_a(t) Γ_a(t')ᵀ e^(−|s − s'|/length) ds ds'
+    reach = array("SI", "nd", 2, 4)  # covariance of the pose with that noise at the start and the end, per variance
     ends = array("SI", 2, 4)  # velocity of the sensor's pose at start and end, as seen from its heading at the start
 
 
@@ -53,6 +56,7 @@ class IntegralWork(Struct):
     twist = array(2, 6)  # at the start and the end of a step
     attitude = array(2, 2)
     gain = array(6, 4)
+    kept = array(1)  # correlation of noise that wanders with its value at the start of the interval
     R = array(3, 3)
     arm = array(3)
     to_yaw = array(3)
@@ -165,23 +169,54 @@ def pose_velocity(work, twist, attitude, yaw, out):
 @inlined
 def carry_all(log, m, dx, dy):
     """Covariance integrals and sensitivities of row m over a displacement."""
-    for a in range(log.noise.size):
-        for b in range(log.noise.size):
+    nd = log.noise.size
+    for a in range(nd):
+        for b in range(nd):
             carry_both(log.W[m, a, b], dx, dy)
+    if log.length[0] > 0.0:
+        for a in range(nd):
+            carry_both(log.wander[m, a], dx, dy)
+            carry(log.reach[m, a].T, 2, dx, dy)
     carry(log.J[m], log.J.shape[2], dx, dy)
 
 
 @inlined
-def add_noise(log, m, k, low, high, h, arc, gain):
+def add_noise(log, m, k, low, high, h, work):
     """Noise of one step of h: W += ∫ Γ Γᵀ intensity dτ, between samples k − 1 and k."""
-    nd = log.noise.size
+    nd, gain = log.noise.size, work.gain
     for a in range(nd):
-        velocity_gain(arc, log.noise[a], gain[a])
+        velocity_gain(work.arc, log.noise[a], gain[a])
     if nd > 0:
         noisy = 0.5 * h * (log.intensity[max(k - 1, low)] + log.intensity[min(k, high - 1)])
         for a in range(nd):
             for b in range(nd):
                 add_outer(log.W[m, a, b], noisy, gain[a], gain[b])
+        if log.length[0] > 0.0:
+            add_wandering(log.wander[m], log.reach[m], noisy, noisy / log.length[0], work)
+
+
+@inlined
+def add_wandering(out, reach, way, u, work):
+    """One step, ∫ intensity dt = `way` long, of first-order Gauss–Markov noise; its correlation falls to e⁻ᵘ over it.
+
+    out_a += ∫∫ Γ_a Γ_aᵀ e^(−|s − s'|/length) over the step with itself and with all before it. Of these `reach` (nd, 2,
+    4) holds ∫ Γ_a e^(−s'/length) ds' from the start and ∫ Γ_a e^(−(s − s')/length) ds' to the end of what was driven.
+    It is exact where Γ is constant over the step.
+    """
+    gain, keep = work.gain, math.exp(-u)
+    past = 1.0 - 0.5 * u + u * u / 6.0  # means over the step of e^(−s), and of e^(−|s − s'|)
+    own = 1.0 - u / 3.0 + u * u / 12.0
+    if u > 1e-3:
+        past = (1.0 - keep) / u
+        own = 2.0 * (u - 1.0 + keep) / (u * u)
+    for a in range(out.shape[0]):
+        add_outer(out[a], past * way, gain[a], reach[a, 1])
+        add_outer(out[a], past * way, reach[a, 1], gain[a])
+        add_outer(out[a], own * way * way, gain[a], gain[a])
+        for i in range(4):
+            reach[a, 0, i] += work.kept[0] * past * way * gain[a, i]
+            reach[a, 1, i] = keep * reach[a, 1, i] + past * way * gain[a, i]
+    work.kept[0] *= keep
 
 
 @inlined
@@ -208,7 +243,7 @@ def add_slopes(log, J, k, low, high, t, end, arc):
 
 @kernel
 def integrate(log, s, n, work):
-    """Pose of the sensor at the end of interval n for candidate s, with ends, into row s I + n; adds to J and W."""
+    """Pose of the sensor at the end of interval n for candidate s, with ends, J, W and wander, into row s I + n."""
     m = s * log.times.shape[0] + n
     low, high = log.samples[n, 0], log.samples[n, 1]
     t, t1 = log.times[n, 0] - log.lag[s], log.times[n, 1] - log.lag[s]
@@ -221,6 +256,7 @@ def integrate(log, s, n, work):
     x0, y0, z0 = work.arm[0], work.arm[1], work.arm[2]
     pose_velocity(work, twist[0], attitude[0], 0.0, log.ends[m, 0])
     heading = sensor_heading(attitude[0], sensor[3])
+    work.kept[0] = 1.0
     while t < t1:
         end = t1
         if k < high and log.time[k] < t1:
@@ -236,7 +272,7 @@ def integrate(log, s, n, work):
         lean(arc)
         move_along(arc, h, yaw, turn_by_rates(arc, h))
         carry_all(log, m, arc.step[0], arc.step[1])
-        add_noise(log, m, k, low, high, h, arc, work.gain)
+        add_noise(log, m, k, low, high, h, work)
         if log.J.shape[2] > 0:
             add_slopes(log, log.J[m], k, low, high, t, end, arc)
         x += arc.step[0]
@@ -268,6 +304,9 @@ def see_from_heading(log, m, c, s):
         for b in range(log.noise.size):
             turn_plane(log.W[m, a, b], 4, c, s)
             turn_plane(log.W[m, a, b].T, 4, c, s)
+        turn_plane(log.wander[m, a], 4, c, s)
+        turn_plane(log.wander[m, a].T, 4, c, s)
+        turn_plane(log.reach[m, a].T, 2, c, s)
 
 
 @entry
