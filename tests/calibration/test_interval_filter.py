@@ -22,7 +22,7 @@ def drawn(count: int, seed: int = 0, outlier: float = 0.0) -> list[Linear]:
         fixed, H = 0.1 * np.eye(M), rng.normal(size=(M, N))
         R = fixed + np.einsum("j,jab->ab", [0.3, 0.5], basis)
         y = H @ [1.0, -2.0, 0.5, 0.0] + np.linalg.cholesky(R) @ rng.normal(size=M)
-        out.append(Linear(y + outlier * (k == 5), H, fixed, basis, 2.0))
+        out.append(Linear(y + outlier * (k == 5), H, fixed, basis, 2.0, np.zeros((M, M))))
     return out
 
 

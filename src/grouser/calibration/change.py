@@ -82,7 +82,8 @@ class Hypotheses:
         active = np.flatnonzero(np.repeat(self.age >= 0, len(self.names)))
         p, P = self.p.reshape(-1, n), self.P.reshape(-1, n, n)
         sigma = np.sqrt(np.diagonal(one.fixed + np.einsum("j,jab->ab", phi, one.basis)))
-        run.y[:], run.H[:], run.fixed[:], run.basis[:], run.seconds[:] = one
+        for name, value in one._asdict().items():
+            getattr(run, name)[:] = value
         run.phi[:] = phi
         base = np.tile(at, (len(p), 1))
         self._relinearise(active, p, base, sigma, lines)

@@ -27,6 +27,8 @@ class Linear(NamedTuple):
     """(ns, m, m)."""
     seconds: float
     """Duration [s]."""
+    lasting: FloatArray
+    """Covariance to learn with, beyond that of the interval alone, (m, m)."""
 
 
 def make_run(count: int, shape: tuple[int, int, int], gate: float, bounds: FloatArray) -> Any:
@@ -34,6 +36,7 @@ def make_run(count: int, shape: tuple[int, int, int], gate: float, bounds: Float
     m, n, ns = shape
     sizes: dict[str, tuple[int, ...]] = {
         "y": (count, m), "H": (count, m, n), "fixed": (count, m, m), "basis": (count, ns, m, m), "seconds": (count,),
+        "lasting": (count, m, m),
         "phi": (ns,), "drift": (n,), "distance": (count,), "weight": (count,), "evidence": (count,), "score": (ns,),
         "information": (ns, ns), "R": (m, m), "L": (m, m), "G": (m, n), "r": (m,), "x": (m,), "inverse": (m, m),
         "product": (ns, m, m),
@@ -45,7 +48,8 @@ def make_run(count: int, shape: tuple[int, int, int], gate: float, bounds: Float
 
 def put(run: Any, k: int, one: Linear) -> None:
     """Interval k of a run."""
-    run.y[k], run.H[k], run.fixed[k], run.basis[k], run.seconds[k] = one
+    for name, value in one._asdict().items():
+        getattr(run, name)[k] = value
 
 
 class Window:
@@ -66,7 +70,7 @@ class Window:
         """Learn from one more; changes p and P. Returns the logarithm of its evidence."""
         if self.count == HELD:  # the oldest goes into the head
             self._filter(0, 1, *self.head)
-            for name in ("y", "H", "fixed", "basis", "seconds", "distance", "weight", "evidence"):
+            for name in (*Linear._fields, "distance", "weight", "evidence"):
                 held = getattr(self.run, name)
                 held[:-1] = held[1:].copy()
             self.count -= 1

@@ -41,7 +41,7 @@ class Linearise:
         H[:, :, self._slip] = predicted.slopes[:, rows]
         if self._other:
             H[:, :, self._other] = self._of_sensor(problem, one, X)
-        first = Predicted(*(part[:1] for part in predicted))
+        first = Predicted(*(None if part is None else part[:1] for part in predicted))
         return self._measured(problem, one, predicted.poses, H, X), H, first
 
     def _measured(self, problem: LogProblem, one: slice, poses: FloatArray, H: FloatArray, X: FloatArray) -> FloatArray:

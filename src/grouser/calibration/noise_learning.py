@@ -42,12 +42,14 @@ class NoiseLearner:
             parameters = [
                 default(motion, n) if n in noise.names else p for n, p in zip(names, [*parameters], strict=False)
             ]
-        self.names = names
+        self.names, c = names, noise.components
         self._vector = ParameterVector(motion, names)
         self.of_sensor = np.array([n not in noise.names for n in names], dtype=bool)
-        self.positive = np.array([n not in noise.names or "_" not in n for n in names], dtype=bool)
-        ends = [n.partition(".")[2].split("_") if n in noise.names else [] for n in names]
-        self._of_pair = np.array([[a in {f"noise.{c}" for c in parts} for parts in ends] for a in names], dtype=float)
+        self._entry = {n: noise.pairs[noise.names.index(n)] for n in names if n in noise.names[: len(noise.pairs)]}
+        """Row and column in Q′ of those that are entries of it."""
+        covariances = {n: (f"noise.{c[i]}", f"noise.{c[j]}") for n, (i, j) in self._entry.items() if i != j}
+        self.positive = np.array([n not in covariances for n in names], dtype=bool)
+        self._of_pair = np.array([[a in covariances.get(b, ()) for b in names] for a in names], dtype=float)
         """Of which two densities a covariance is, (ns, ns): rows are densities."""
         value = np.array([p.value for p in parameters], dtype=np.float64)
         sigma = np.array([p.sigma for p in parameters], dtype=np.float64)
@@ -86,6 +88,18 @@ class NoiseLearner:
         B = B / (2.0 * sigma)[:, None, None]
         return R - np.einsum("j,ijab->iab", self.phi, B), B
 
+    def lasting(self, problem: LogProblem, predicted: Predicted) -> FloatArray:
+        """What the covariance of an interval lacks of its part in that of a long drive, (I, m, m).
+
+        Noise that wanders goes on from one interval to the next, so that many together say less than each for itself:
+        to learn from, it counts as the white noise that moves the vehicle as far in the long run.
+        """
+        noise = self.model.noise
+        if noise.wander is None:
+            return np.zeros((len(predicted.poses), problem.size, problem.size))
+        white = self.model.replace(noise=replace(noise, density=noise.long_run, wander=None))
+        return problem.covariance(white, predicted) - problem.covariance(self.model, predicted)
+
     @property
     def values(self) -> FloatArray:
         """Densities, and sigmas of the sensor, (ns,), in their units: as the form of the noise has them."""
@@ -93,7 +107,7 @@ class NoiseLearner:
         if self.form != "cholesky":
             return values
         own = replace(self.model.noise, form="cholesky")
-        values[~self.of_sensor] = own.values
+        values[: len(own.names)] = own.values
         return values
 
     @property
@@ -114,7 +128,7 @@ class NoiseLearner:
         if self.form != "cholesky":
             return np.asarray(found)
         own = replace(self.model.noise, form="cholesky")
-        k = len(own.names)
+        k = len(own.pairs)
         entries = np.array([[dQ[i, j] for dQ in own.slopes()] for i, j in own.pairs])  # ∂(entries of Q′)/∂U
         back = np.eye(len(found))
         back[:k, :k] = np.linalg.pinv(entries)
@@ -150,9 +164,10 @@ class NoiseLearner:
         before = self.phi
         self.phi = np.clip(np.where(self.positive, np.exp(moved), moved * self.scale), *self.bounds.T)
         if not self.positive.all():  # covariances: Q′ must stay positive definite
-            noise = self.model.noise
-            entries = [noise.density[i, j] for i, j in noise.pairs]
-            self.phi[~self.of_sensor] = [entries[noise.names.index(n)] for n in self.names if n in noise.names]
+            density = self.model.noise.density
+            self.phi = np.array(
+                [density[self._entry[n]] if n in self._entry else v for n, v in zip(self.names, self.phi, strict=True)]
+            )
         return float(np.max(np.abs(self._free(self.phi) - self._free(before))))
 
     def begin_ground(self) -> None:

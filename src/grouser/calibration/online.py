@@ -194,7 +194,7 @@ class OnlineFilter:
         shorter = shortening(problem, self.noise.model, predicted)
         y = y + shorter
         fixed, basis = self.noise.bases(problem, predicted)
-        one = Linear(y[0], H[0], fixed[0], basis[0], end - start)
+        one = Linear(y[0], H[0], fixed[0], basis[0], end - start, self.noise.lasting(problem, predicted)[0])
         if self._window is None:
             self._make(one)
         assert self._window is not None
@@ -485,7 +485,7 @@ class OnlineFilter:
         self._recent = [
             (
                 Linear(matrix(r["y"], m), matrix(r["H"], m, n), matrix(r["fixed"], m, m), matrix(r["basis"], ns, m, m),
-                       float(r["seconds"])),
+                       float(r["seconds"]), matrix(r["lasting"], m, m)),
                 float(r["start"]), matrix(r["p"], n), matrix(r["P"], n, n), r["noise"],
             )
             for r in state["recent"]

@@ -53,8 +53,8 @@ def calibrate(
     online: Annotated[bool, fitting("Filter interval by interval; default: least squares on all.", "--online")] = False,
     loss: Annotated[str, fitting("Least squares: huber or cauchy weigh outliers less; none.")] = "huber",
     noise_form: Annotated[str, modelling("Process noise: diagonal, full or cholesky.")] = "diagonal",
-    gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.")] = 90.0,
-    noise_gate: Annotated[float, fitting("The same for noise parameters.")] = 1000.0,
+    gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.")] = 1e4,
+    
     prior: Annotated[list[str] | None, modelling("name=value:sigma, prior of a parameter; may be repeated.")] = None,
     split: Annotated[float | None, fitting("Share of the log to train on for held-out errors; 1 skips them.")] = None,
     out: Annotated[Path | None, option("File for the fit (.toml).")] = None,
@@ -85,11 +85,11 @@ def calibrate(
     if not logs:
         raise GrouserError("LOG: is missing; name a driving log, or give --list-parameters")
     length, far = values.prediction(interval, distance)
-    for value, name in ((gate, "--gate"), (noise_gate, "--noise-gate")):
+    for value, name in ((gate, "--gate"),):
         if not value > 0.0:
             raise GrouserError(f"{name}: {value:g} is not a positive number; inf rejects nothing")
     cut: dict[str, Any] = {
-        "interval": length, "distance": far, "gate": gate, "noise_gate": noise_gate,
+        "interval": length, "distance": far, "gate": gate,
         "stride": None if stride is None else values.positive(stride, "--stride"),
     }  # fmt: skip
     for path in (out, plot, checkpoint):

@@ -27,6 +27,7 @@ class IntervalRun(Struct):
     fixed = array("K", "m", "m")  # covariance that does not depend on φ
     basis = array("K", "ns", "m", "m")  # covariance per φ
     seconds = array("K")  # duration of each
+    lasting = array("K", "m", "m")  # covariance to learn with, beyond that of the interval
     phi = array("ns")
     drift = array("n")  # random walk of p [its unit² per second]
     lower = array("n")
@@ -88,12 +89,12 @@ def backward(L, m, x):
 
 
 @inlined
-def innovation_covariance(run, k, noise):
-    """H P Hᵀ + noise R into run.inverse, for G = H P; its lower half."""
+def innovation_covariance(run, k, noise, lasting):
+    """H P Hᵀ + noise R + lasting · run.lasting into run.inverse, for G = H P; its lower half."""
     m, n = run.H.shape[1], run.H.shape[2]
     for i in range(m):
         for j in range(i + 1):
-            total = noise * run.R[i, j]
+            total = noise * run.R[i, j] + lasting * run.lasting[k, i, j]
             for c in range(n):
                 total += run.G[i, c] * run.H[k, j, c]
             run.inverse[i, j] = total
@@ -179,7 +180,7 @@ def advance(run, k, p, P):
                 total += run.phi[s] * run.basis[k, s, i, j]
             run.R[i, j] = total
     of_noise = factorise(run.R, m, run.L)
-    innovation_covariance(run, k, 1.0)
+    innovation_covariance(run, k, 1.0, 0.0)
     logarithm = factorise(run.inverse, m, run.L)
     if math.isnan(logarithm) or math.isnan(of_noise):
         return False
@@ -194,8 +195,8 @@ def advance(run, k, p, P):
     run.distance[k], run.weight[k] = square, weight
     if weight > 0.0:
         learn_noise(run, k, m, weight)
-        if weight < 1.0:
-            innovation_covariance(run, k, 1.0 / weight)
+        if weight < 1.0 or run.lasting[k, 0, 0] != 0.0:
+            innovation_covariance(run, k, 1.0 / weight, 1.0)
             if math.isnan(factorise(run.inverse, m, run.L)):
                 return False
         correct(run, m, n, p, P)
