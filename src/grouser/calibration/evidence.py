@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from grouser.calibration.linear import Linearised
@@ -42,7 +44,12 @@ def learn_correction(fit: Fit, log: Log, cut: Intervals) -> Corrected | None:
     size, reach = _sizes(base, log)
     if reach is None:
         return None
-    spec = {"vehicle": base.vehicle, "slip": base.slip, "gravity_grows": base.gravity_grows, "reach": reach}
+    spec: dict[str, Any] = {
+        "vehicle": base.vehicle,
+        "slip": base.slip,
+        "gravity_grows": base.gravity_grows,
+        "reach": reach,
+    }
     whole = Corrected(**spec, widths=tuple((1.0 / size).tolist()))
     motion = fit.model.replace(model=whole)
     learned = tuple(default(motion, f"slip.c{k}") for k in whole.terms)
@@ -61,7 +68,7 @@ def learn_correction(fit: Fit, log: Log, cut: Intervals) -> Corrected | None:
 
 
 def _sizes(base: Perturbative, log: Log) -> tuple[FloatArray, tuple[float, ...] | None]:
-    """Rms of each term over the samples of a log that drive, and the range of their inputs; None if it hardly drives."""
+    """Rms of each term over the driving samples of a log, and the range of their inputs; None if there are few."""
     inputs = inputs_of(log, base.vehicle)
     nominal = base.nominal(inputs)[:, [3, 2]]
     given = np.concatenate([nominal, change_over(inputs.time, nominal, HISTORY)], axis=1)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from grouser.motion.velocity import VelocityModel
 
 __all__ = [
-    "Bicycle", "Corrected", "DifferentialDrive", "Fit", "FourNumbers", "History", "Intervals", "LogPrediction", "LogProblem",
-    "MotionModel", "Noise", "Parameter", "ParameterVector", "Perturbative", "Powertrain", "Training", "VelocityModel",
-    "available", "resolve",
+    "Bicycle", "Corrected", "DifferentialDrive", "Fit", "FourNumbers", "History", "Intervals", "LogPrediction",
+    "LogProblem", "MotionModel", "Noise", "Parameter", "ParameterVector", "Perturbative", "Powertrain", "Training",
+    "VelocityModel", "available", "resolve",
 ]  # fmt: skip
 
 lazy(__name__)

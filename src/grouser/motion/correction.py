@@ -18,7 +18,7 @@ HISTORY = 1.0
 BREAK = 1.0
 """A step of time longer than this, or backwards, begins a new drive: what was before it is no history [s]."""
 INPUTS = ("speed", "turn rate", "change of speed", "change of turn rate")
-"""What the terms are functions of: V [m/s], ω [rad/s] of the wheels, a [m/s] and b [rad/s] their changes in a second."""
+"""What terms are functions of: V [m/s], ω [rad/s] of the wheels, a [m/s] and b [rad/s] their changes in a second."""
 AXES = ("x", "y", "yaw")
 
 

@@ -19,7 +19,16 @@ from grouser.motion.consistency import pose_noise
 from grouser.motion.intervals import Intervals, cut_log, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import SENSOR, ParameterVector
-from grouser.motion.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, memory_of, rolling_speed, slip_of, twists
+from grouser.motion.velocity import (
+    Inputs,
+    SlipTwists,
+    VelocityModel,
+    inputs_of,
+    memory_of,
+    rolling_speed,
+    slip_of,
+    twists,
+)
 from grouser.threads import in_slices, thread_count
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
