@@ -22,6 +22,8 @@ EXAMPLES = (
     "growing.csv --manifest log.toml --follow --checkpoint state.toml --out fit.toml",
     "--list-parameters --manifest log.toml",
 )
+LEARNED = ("slip.c", "slip.beyond_")
+"""How names of a learned correction begin."""
 GROUPS = ("slip", "sensor", "noise", "model", "contact", "actuator", "powertrain")
 modelling, fitting, followed = (partial(option, panel=name) for name in ("Model", "Fitting", "Following"))
 
@@ -228,9 +230,11 @@ def _print(fit: gr.Fit, choice: gr.calibration.Choice, split: float | None, log:
     how = "filtered online" if t.method == "online" else "least squares"
     print_parameters(fit, f"{fit.model.vehicle.name}, {choice.name} model: {t.intervals} {each}, {how}")
     typer.echo("")
-    if fit.undetermined:
+    # Priors of learned coefficients are as wide as the log supports, so the log hardly shrinks them.
+    weak = [one for one in fit.undetermined if not all(name.startswith(LEARNED) for name in one.parts)]
+    if weak:
         typer.echo("hardly determined, because the drive does not excite it; the values are mostly the prior:")
-        for direction in fit.undetermined:
+        for direction in weak:
             typer.echo(f"  {direction}")
     word = "rejected as outliers" if t.method == "online" else "weigh less than half, as outliers"
     typer.echo(f"{t.rejected} of {t.intervals} intervals {word}")
