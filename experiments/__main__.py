@@ -35,6 +35,7 @@ def experiments(
         else:
             console.print_pairs("experiments", [(name, e.description) for name, e in EXPERIMENTS.items()])
         return
+    experiment = experiment.replace("_", "-")
     if experiment not in EXPERIMENTS:
         raise GrouserError(f"there is no experiment {experiment!r:.60}; there are {', '.join(EXPERIMENTS)}")
     if plot is not None:

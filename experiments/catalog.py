@@ -23,6 +23,7 @@ from experiments.table_3_3 import TABLE_3_3
 from experiments.table_3_4 import TABLE_3_4
 from experiments.table_3_7 import TABLE_3_7
 from experiments.traction_loss import TRACTION_LOSS
+from experiments.warthog_ridge import WARTHOG_RIDGE
 from experiments.zoe_odometry import ZOE_ODOMETRY
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -50,6 +51,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         LRU_TRACTION,
         FUSION,
         DRIVE_WINDOWS,
+        WARTHOG_RIDGE,
         PVC_PLATEAU,
         PVC_RANDOM,
         CRASHES,

@@ -34,7 +34,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return value
 
 
-def test_one_log_is_split_by_time_and_the_fit_is_made_from_all_of_it(
+def test_blocks_of_one_log_are_held_out_and_the_fit_is_made_from_all_of_it(
     drive: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log, manifest = drive
@@ -43,11 +43,11 @@ def test_one_log_is_split_by_time_and_the_fit_is_made_from_all_of_it(
     assert run([*arguments, "--out", str(out), "--plot", str(plot), "--json"]) == 0
     result = printed(capsys)
     held_out = result["held_out"]
-    assert held_out["trained_on"] == 0.7
+    assert (held_out["part"], held_out["parts"]) == ("block", 5)
     assert held_out["position_rms"] < 0.03  # two poses with 0.01 m of noise in each coordinate
     assert held_out["baseline"]["yaw_rms_deg"] > 10.0 * held_out["yaw_rms_deg"]
     assert result["training"]["part"] == "the whole log"
-    assert result["training"]["intervals"] > held_out["n"]
+    assert result["training"]["intervals"] == held_out["n"]
     fit = Fit.load(out)
     assert fit.values["model.yaw_gain"] == result["parameters"]["model.yaw_gain"]["value"]
     for name, planted in (("yaw_gain", drive_files.YAW_GAIN), ("speed_gain", drive_files.SPEED_GAIN)):
@@ -70,6 +70,37 @@ def test_split_1_holds_nothing_out_and_the_same_command_prints_the_same(
     assert found[0]["training"]["method"] == "online"
 
 
+def test_a_split_judges_the_rest_alone(drive: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    log, manifest = drive
+    assert run(["calibrate", log, "--manifest", manifest, "--model", "four-number", "--split", "0.75", "--json"]) == 0
+    result = printed(capsys)
+    assert result["held_out"]["trained_on"] == 0.75
+    assert result["held_out"]["n"] == pytest.approx(0.25 * result["training"]["intervals"], abs=1.0)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_models_are_compared_in_a_table_for_one_log_and_for_several(
+    several: bool, drive: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, manifest = drive
+    logs = [log]
+    if several:
+        again = tmp_path / "again.csv"
+        again.write_text(Path(log).read_text())
+        logs.append(str(again))
+    assert run(["calibrate", *logs, "--manifest", manifest, "--json"]) == 0
+    result = printed(capsys)
+    tried = {**result["tried"], **result["not_tried"]}
+    assert set(tried) == {"kinematic", "perturbative", "corrected"}
+    likelihoods = {name: one["log_likelihood"] for name, one in result["tried"].items()}
+    assert result["model"] == max(likelihoods, key=lambda name: likelihoods[name])
+    assert result["held_out"]["part"] == ("log" if several else "block")
+    assert run(["calibrate", *logs, "--manifest", manifest]) == 0
+    text = capsys.readouterr().out
+    assert "log-likelihood" in text
+    assert ("each of 2 logs" if several else "each of 5 blocks of time") in text
+
+
 def test_people_read_a_table_what_is_not_determined_and_what_to_do_next(
     drive: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,7 +116,7 @@ def test_people_read_a_table_what_is_not_determined_and_what_to_do_next(
     assert f"next: grouser evaluate ANOTHER_LOG --manifest {manifest} --fit {out}" in text
 
 
-@pytest.mark.parametrize("model", ["kinematic", "diff-drive", "perturbative", "dynamic"])
+@pytest.mark.parametrize("model", ["kinematic", "diff-drive", "perturbative", "corrected", "dynamic"])
 def test_every_model_lists_its_parameters(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["calibrate", "--list-parameters", "--vehicle", "warthog", "--model", model]
     assert run([*arguments, "--json"]) == 0
@@ -125,6 +156,8 @@ def test_priors_are_where_the_fit_starts(drive: tuple[str, str], capsys: pytest.
         (["LOG", "--manifest", "M", "--interval", "500"], "has no interval of 500 s"),
         (["LOG", "--manifest", "M", "--plot", "picture.jpeg"], "a picture ends in one of"),
         (["LOG", "--manifest", "M", "--out", "no/such/fit.toml"], "its folder does not exist"),
+        (["LOG", "--manifest", "M", "--follow", "--model", "corrected"], "learned from a whole log"),
+        (["LOG", "--manifest", "M", "--split", "1", "--model", "corrected"], "chosen by what was held out"),
         (["LOG", "--manifest", "M", "--idle-exit", "1"], "--idle-exit: is for --follow"),
         (["LOG", "--manifest", "M", "--loss", "quartic"], "loss 'quartic' is not one of"),
         (["LOG", "LOG", "--manifest", "M", "--follow"], "one log is followed at a time"),

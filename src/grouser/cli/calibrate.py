@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +12,7 @@ import typer
 import grouser as gr
 from grouser.cli import console, values
 from grouser.cli.values import option
+from grouser.cli.wanted import MODELS, Wanted
 from grouser.errors import GrouserError
 from grouser.pictures import picture_suffix
 
@@ -22,12 +22,9 @@ EXAMPLES = (
     "growing.csv --manifest log.toml --follow --checkpoint state.toml --out fit.toml",
     "--list-parameters --manifest log.toml",
 )
-MODELS = ("best", "kinematic", "perturbative", "diff-drive", "four-number", "bicycle", "dynamic")
-CANDIDATES = ("kinematic", "perturbative")
-"""The best of these is the one under which the held-out part of a log is most probable."""
-CONTACTS = ("piecewise-linear", "pacejka")
+LEARNED = ("slip.c", "slip.beyond_")
+"""How names of a learned correction begin."""
 GROUPS = ("slip", "sensor", "noise", "model", "contact", "actuator", "powertrain")
-FORMS = ("diagonal", "full", "cholesky")
 modelling, fitting, followed = (partial(option, panel=name) for name in ("Model", "Fitting", "Following"))
 
 
@@ -56,7 +53,7 @@ def calibrate(
     gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.")] = 1e4,
     
     prior: Annotated[list[str] | None, modelling("name=value:sigma, prior of a parameter; may be repeated.")] = None,
-    split: Annotated[float | None, fitting("Share of the log to train on for held-out errors; 1 skips them.")] = None,
+    split: Annotated[float | None, fitting("Judge on what follows this share of the log; 1: hold nothing out.")] = None,
     out: Annotated[Path | None, option("File for the fit (.toml).")] = None,
     plot: Annotated[Path | None, option("Parameters over time, into a .png, .svg or .pdf file.")] = None,
     list_parameters: Annotated[
@@ -79,7 +76,7 @@ def calibrate(
         priors=tuple(prior or ()),
     )  # fmt: skip
     if list_parameters:
-        _list(given.candidates()[0], manifest, as_json)
+        _list(given.first, manifest, as_json)
         return
     assert manifest is not None
     if not logs:
@@ -98,6 +95,8 @@ def calibrate(
     if plot is not None:
         picture_suffix(plot)
     if following:
+        if model == "corrected":
+            raise GrouserError("--model: a correction is learned from a whole log; --follow cannot begin with it")
         from grouser.cli.follow import follow
 
         values.refuse({"--plot": plot, "--split": split}, "is not for --follow; leave it out")
@@ -107,11 +106,12 @@ def calibrate(
         )  # fmt: skip
         return
     values.refuse({"--checkpoint": checkpoint, "--idle-exit": idle_exit}, "is for --follow; add it, or leave this out")
-    share = split if split is not None else 0.7 if len(logs) == 1 else 1.0  # of several logs, none is held out
-    if not 0.0 < share <= 1.0:
-        raise GrouserError(f"--split: {share:g} is not above 0 and at most 1")
+    if split is not None and not 0.0 < split <= 1.0:
+        raise GrouserError(f"--split: {split:g} is not above 0 and at most 1")
     log = console.read_log(logs, manifest)
-    fit, chosen, tried = _best(given, log, share, {**cut, "online": online, "loss": loss})
+    if interval is None:
+        cut["interval"] = None  # the length that suits the logs
+    fit, choice = _best(given, log, split, {**cut, "online": online, "loss": loss})
     if out is not None:
         fit.save(out)
     if plot is not None:
@@ -120,17 +120,12 @@ def calibrate(
     for p in fit.parameters:
         summary["parameters"][p.name] |= {"prior": p.value, "prior_sigma": p.sigma}
     summary["training"] |= {"part": "the whole log", "segments": log.n_segments}
-    note = f"fit to the first {100 * share:g} % of the log by time, judged on the rest"
-    held_out = {**tried[chosen].summary(), "trained_on": share, "note": note} if tried else None
-    judged = {
-        name: {"log_likelihood": one.errors.log_likelihood, **one.errors.summary()} for name, one in tried.items()
-    }
-    keys = ("log_likelihood", "position_rms", "yaw_rms_deg", "nees")
     result = {
-        "model": chosen, "tried": {name: {key: one[key] for key in keys} for name, one in judged.items()}, **summary,
-        "held_out": held_out, "vehicle": fit.model.vehicle.name, "fit": out, "plot": plot,
+        "model": choice.name, "tried": {name: one.summary() for name, one in choice.tried.items()},
+        "not_tried": choice.refused, **summary, "held_out": _held_out(choice, split), "vehicle": fit.model.vehicle.name,
+        "fit": out, "plot": plot,
     }  # fmt: skip
-    console.emit(result, as_json, lambda _: _print(fit, chosen, tried, share, log), (out, plot))
+    console.emit(result, as_json, lambda _: _print(fit, choice, split, log), (out, plot))
     if not as_json:
         again = f"calibrate {logs[0]} --manifest {manifest} --out fit.toml"
         then = f"evaluate ANOTHER_LOG --manifest {manifest} --fit {out}"
@@ -138,26 +133,57 @@ def calibrate(
 
 
 def _best(
-    given: Wanted, log: gr.Log, share: float, options: dict[str, Any]
-) -> tuple[gr.Fit, str, dict[str, gr.calibration.Evaluation]]:
-    """The fit to the whole log of the model with the highest held-out likelihood, its name, and all evaluations.
+    given: Wanted, log: gr.Log, split: float | None, options: dict[str, Any]
+) -> tuple[gr.Fit, gr.calibration.Choice]:
+    """The fit to all logs of the model with the highest held-out likelihood, and the choice; none with a split of 1."""
+    wanted = given.candidates(log)
+    cut = {name: options[name] for name in ("interval", "distance", "stride")}
+    learner = {name: options[name] for name in ("gate", "noise_gate", "loss")}
+    length = {**cut, "interval": 2.0 if cut["interval"] is None else cut["interval"]}
+    if split == 1.0:
+        first = wanted[0]
+        if first.learns:
+            raise GrouserError("--model: a correction is chosen by what was held out; leave --split 1 out")
+        with console.progress(f"calibrating, {first.name} model") as report:
+            fit = gr.calibrate(
+                first.motion, log, first.parameters, online=options["online"], progress=report, **length, **learner
+            )
+        errors = gr.evaluate(fit, log, interval=length["interval"], distance=cut["distance"]).baseline
+        return fit, gr.calibration.Choice(
+            name=first.name, fit=fit, tried={}, baseline=errors, folds=0, by="", refused={}
+        )  # fmt: skip
+    with console.progress(f"calibrating, {', '.join(one.name for one in wanted)}") as report:
+        done = dict[str, float]()
 
-    Models are compared on the last part of the log, fitted to the first `share` of it; with a share of 1 none is.
-    """
+        def part(name: str, step: int, steps: int) -> None:
+            done[name] = step / steps
+            if report is not None:
+                report(round(100 * sum(done.values()) / len(wanted)), 100)
 
-    def fit(one: Wanted, to: gr.Log, part: str) -> gr.Fit:
-        motion = one.motion(log.vehicle, log.sensor)
-        with console.progress(f"calibrating, {one.model} model, {part}") as report:
-            return gr.calibrate(motion, to, one.chosen(motion), progress=report, **options)
+        choice = gr.calibration.choose(log, wanted, split=split, loss=options["loss"], progress=part, **cut)
+    if not options["online"]:
+        return choice.fit, choice
+    with console.progress(f"filtering, {choice.name} model") as report:
+        parameters = list(choice.fit.parameters)
+        fit = gr.calibrate(choice.fit.model, log, parameters, online=True, progress=report, **length, **learner)
+    return fit, choice
 
-    wanted, tried = given.candidates(), dict[str, Any]()
-    if share < 1.0:
-        train, test = log.split(share)
-        cut = {name: options[name] for name in ("interval", "distance")}
-        for one in wanted:
-            tried[one.model] = gr.evaluate(fit(one, train, "training part"), test, same_drive=True, **cut)
-        wanted.sort(key=lambda one: -tried[one.model].errors.log_likelihood)
-    return fit(wanted[0], log, "whole log" if tried else "log"), wanted[0].model, tried
+
+def _held_out(choice: gr.calibration.Choice, split: float | None) -> dict[str, Any] | None:
+    """Errors of the chosen model on parts of the logs that its fit had not seen, as JSON."""
+    if not choice.tried:
+        return None
+    out = {**choice.tried[choice.name].errors.summary(), "baseline": choice.baseline.summary(consistency=False)}
+    out |= {"parts": choice.folds, "part": choice.by, "note": _parts(choice, split)}
+    return out if split is None else {**out, "trained_on": split}
+
+
+def _parts(choice: gr.calibration.Choice, split: float | None) -> str:
+    """How errors were held out, in words."""
+    if split is not None:
+        return f"fitted to the first {100 * split:g} % of the intervals, judged on the rest"
+    what = {"log": "logs", "block": "blocks of time"}[choice.by]
+    return f"each of {choice.folds} {what} is predicted by a fit to the others"
 
 
 def _list(given: Wanted, manifest: Path | None, as_json: bool) -> None:
@@ -196,15 +222,19 @@ def _list(given: Wanted, manifest: Path | None, as_json: bool) -> None:
     typer.echo(f"* calibrated by default; groups: {', '.join(groups)}; * stands for any text")
 
 
-def _print(fit: gr.Fit, model: str, tried: dict[str, gr.calibration.Evaluation], share: float, log: gr.Log) -> None:
+def _print(fit: gr.Fit, choice: gr.calibration.Choice, split: float | None, log: gr.Log) -> None:
     t = fit.training
-    each = f"{t.interval:g} s" if t.interval is not None else f"{t.distance:g} m"
+    each = f"intervals of {t.interval:g} s" if t.interval is not None else "whole runs"
+    if t.distance is not None:
+        each = f"intervals of {t.distance:g} m"
     how = "filtered online" if t.method == "online" else "least squares"
-    print_parameters(fit, f"{fit.model.vehicle.name}, {model} model: {t.intervals} intervals of {each}, {how}")
+    print_parameters(fit, f"{fit.model.vehicle.name}, {choice.name} model: {t.intervals} {each}, {how}")
     typer.echo("")
-    if fit.undetermined:
+    # Priors of learned coefficients are as wide as the log supports, so the log hardly shrinks them.
+    weak = [one for one in fit.undetermined if not all(name.startswith(LEARNED) for name in one.parts)]
+    if weak:
         typer.echo("hardly determined, because the drive does not excite it; the values are mostly the prior:")
-        for direction in fit.undetermined:
+        for direction in weak:
             typer.echo(f"  {direction}")
     word = "rejected as outliers" if t.method == "online" else "weigh less than half, as outliers"
     typer.echo(f"{t.rejected} of {t.intervals} intervals {word}")
@@ -212,16 +242,27 @@ def _print(fit: gr.Fit, model: str, tried: dict[str, gr.calibration.Evaluation],
         typer.echo("intervals overlap, so the uncertainties above are too small")
     for line in log.report.lines()[1:]:
         typer.echo(line)
-    if not tried:
+    if not choice.tried:
         typer.echo(f"errors on the log it was fitted to: {t.position_rms:.3f} m rms; no part was held out")
         return
-    part = f"fitted to the first {100 * share:g} % of the log, judged on the rest"
-    typer.echo(f"held-out errors of {tried[model].errors.summary()['n']} intervals, {part}:")
-    rows = [("plain odometry", tried[model].baseline.summary(consistency=False))]
-    rows += [(name, one.errors.summary()) for name, one in tried.items()]
-    for name, one in rows:
-        kept = " (kept: highest likelihood)" if name == model and len(tried) > 1 else ""
-        typer.echo(f"  {name:<15} {one['position_rms']:.3f} m, {one['yaw_rms_deg']:.2f}° rms{kept}")
+    judged = choice.tried[choice.name].errors
+    typer.echo(f"held-out errors of {len(judged.error)} intervals; {_parts(choice, split)}:")
+    plain = choice.baseline.summary(consistency=False)
+    rows = [("plain odometry", f"{plain['position_rms']:.3f}", f"{plain['yaw_rms_deg']:.2f}", "", "", "")]
+    for name, one in choice.tried.items():
+        s = one.summary()
+        kept = "kept" if name == choice.name and len(choice.tried) > 1 else ""
+        cells = (
+            f"{s['position_rms']:.3f}",
+            f"{s['yaw_rms_deg']:.2f}",
+            f"{s['nees']:.2f}",
+            f"{s['log_likelihood']:.2f}",
+        )
+        rows.append((name, *cells, kept))
+    columns = ("model", "position rms, m", "yaw rms, °", "NEES", "log-likelihood", "")
+    console.print_table("", columns, rows, right=(1, 2, 3, 4))
+    for name, why in choice.refused.items():
+        typer.echo(f"  {name}: {why}")
     typer.echo("the fit itself is made from the whole log")
 
 
@@ -240,111 +281,3 @@ def print_parameters(fit: gr.Fit, title: str) -> None:
     columns = ("parameter", "value", "1σ", "prior", "unit", "meaning")
     shown = len(columns) if console.is_wide() else len(columns) - 1  # meanings would fold
     console.print_table("", columns[:shown], [row[:shown] for row in rows], right=(1,))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """Options of a command that calibrates."""
-
-    vehicle: str | None
-    model: str
-    contact: str | None
-    terrain: str | None
-    noise_form: str
-    parameters: str | None
-    priors: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        """Refuses what needs no file to be seen wrong."""
-        values.one_of(self.model, MODELS, "--model")
-        values.one_of(self.contact or CONTACTS[0], CONTACTS, "--contact")
-        values.one_of(self.noise_form, FORMS, "--noise-form")
-        if self.contact is not None and self.model != "dynamic":
-            raise GrouserError("--contact: is for the dynamic model; add --model dynamic, or leave it out")
-        if self.terrain is not None and self.model not in ("best", "kinematic", "dynamic"):
-            raise GrouserError(f"--terrain: the {self.model} model takes its attitude from the log; leave it out")
-        for text in self.priors:
-            _prior(text)
-
-    def candidates(self) -> list[Wanted]:
-        """The models among which held-out errors decide; one, if a model or what belongs to one was asked for."""
-        if self.model != "best":
-            return [self]
-        open_ = self.parameters is None and not self.priors and self.terrain is None
-        return [replace(self, model=name) for name in (CANDIDATES if open_ else CANDIDATES[:1])]
-
-    def motion(self, vehicle: str | None, sensor: gr.logs.Sensor) -> gr.MotionModel:
-        """The model before calibration; the vehicle is that of the log unless one was asked for."""
-        name = self.vehicle or vehicle
-        if name is None:
-            raise GrouserError("--vehicle: is missing, and the manifest names none")
-        ground = self.terrain or ("flat" if self.model == "dynamic" else None)
-        return gr.MotionModel(
-            model=self._model(gr.vehicle(name)),
-            sensor=sensor,
-            noise=gr.Noise(form=self.noise_form),
-            powertrain=gr.motion.Powertrain() if self.from_commands else None,
-            ground=values.ground(ground),
-        )
-
-    @property
-    def from_commands(self) -> bool:
-        """Whether predictions start from the log's commands: only then has the powertrain anything to do."""
-        return any(name.strip().startswith("powertrain") for name in (self.parameters or "").split(","))
-
-    def chosen(self, motion: gr.MotionModel) -> list[gr.Parameter]:
-        """The parameters to calibrate, with priors as asked for."""
-        names = self._first(motion)
-        if self.parameters is not None:
-            names = [name.strip() for name in self.parameters.split(",") if name.strip()]
-            if not names:
-                raise GrouserError(f"--parameters: {self.parameters!r:.60} names none, such as slip,sensor.x,noise")
-        found = {p.name: p for p in gr.motion.resolve(motion, names)}
-        for text in self.priors:
-            name, value, sigma = _prior(text)
-            if name not in found:
-                raise GrouserError(f"--prior: {name!r:.60} is not calibrated; calibrated are {', '.join(found)}")
-            p = found[name]
-            if not p.lower <= value <= p.upper:
-                raise GrouserError(f"--prior: {name} = {value:g} is not between {p.lower:g} and {p.upper:g}")
-            found[name] = replace(p, value=value, sigma=sigma)
-        return list(found.values())
-
-    def _model(self, vehicle: gr.Vehicle) -> gr.Kinematics | gr.Dynamics | gr.motion.VelocityModel:
-        if self.model == "kinematic":
-            return gr.Kinematics(vehicle)
-        if self.model == "dynamic":
-            kind = gr.contact.Pacejka if self.contact == "pacejka" else gr.contact.PiecewiseLinear
-            return gr.Dynamics(vehicle, contact=kind())
-        if self.model == "perturbative":
-            # Logs hold stops, and slow and fast driving: gravity slides a vehicle only as its wheels roll.
-            return gr.motion.Perturbative(vehicle=vehicle, gravity_grows="distance")
-        if self.model == "diff-drive":
-            return gr.motion.DifferentialDrive(vehicle=vehicle)
-        if self.model == "four-number":
-            return gr.motion.FourNumbers(vehicle=vehicle)
-        if all(vehicle.steered) or not any(vehicle.steered):
-            raise GrouserError(f"--model: a bicycle steers some of its wheels and not others, unlike '{vehicle.name}'")
-        return gr.motion.Bicycle(vehicle=vehicle)
-
-    def _first(self, motion: gr.MotionModel) -> list[str]:
-        """What a first fit of this model calibrates."""
-        first = list(gr.calibration.DEFAULTS)
-        if self.model == "kinematic":
-            return first
-        if self.model == "perturbative":  # its α₆ and the sensor's place ahead cannot be distinguished
-            return [name for name in first if name != "sensor.x"]
-        instead = ["model"]
-        if self.model == "dynamic":
-            wanted = ("contact.friction", "contact.slip_stiffness_x", "contact.slip_stiffness_y")
-            instead = [name for name in gr.motion.available(motion) if name in wanted]
-        return [*instead, *(name for name in first if name != "slip")]
-
-
-def _prior(text: str) -> tuple[str, float, float]:
-    name, _, rest = text.partition("=")
-    value, _, sigma = rest.partition(":")
-    mean, spread = values.number(value), values.number(sigma)
-    if not (name and math.isfinite(mean) and math.isfinite(spread) and spread > 0.0):
-        raise GrouserError(f"--prior: {text!r:.60} is not name=value:sigma, such as slip.p2=-0.05:0.1")
-    return name.strip(), mean, spread

@@ -23,7 +23,8 @@ from grouser.calibration.checkpoint import load_checkpoint, save_checkpoint
 from grouser.calibration.follow import LogFollower
 from grouser.calibration.stream import StreamingCalibrator
 from grouser.cli import console
-from grouser.cli.calibrate import Wanted, print_parameters
+from grouser.cli.calibrate import print_parameters
+from grouser.cli.wanted import Wanted
 from grouser.errors import GrouserError
 from grouser.logs.manifest import load_manifest
 from grouser.logs.raw import is_bag
@@ -51,7 +52,7 @@ def follow(
         )
 
     read = load_manifest(manifest)
-    wanted = given.candidates()[0]
+    wanted = given.first
     motion = wanted.motion(read.vehicle, read.mounting())
     calibrator = StreamingCalibrator(motion, wanted.chosen(motion), **cut)
     follower = LogFollower(logs[0], read, calibrator)

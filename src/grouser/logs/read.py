@@ -136,6 +136,7 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
     gaps = [gap for part in parts for gap in part.gaps]
     report = Report(
         files=tuple(part.tally.file for part in parts),
+        file_segments=tuple(part.n_segments for part in parts),
         rows=sum(part.rows for part in parts),
         samples=len(time),
         poses=len(poses),

@@ -43,6 +43,8 @@ class Report:
 
     files: tuple[str, ...] = ()
     """Names of the files read."""
+    file_segments: tuple[int, ...] = ()
+    """How many unbroken stretches each file gave; of a part of a log they may be of the whole."""
     rows: int = 0
     """Rows (messages of the first rate's topic) in the files, headings and blank lines not counted."""
     samples: int = 0

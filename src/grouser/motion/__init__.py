@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from grouser.lazy import lazy
 
 if TYPE_CHECKING:
+    from grouser.motion.correction import Corrected
     from grouser.motion.fit import Fit, History, Training
     from grouser.motion.intervals import Intervals
     from grouser.motion.model import MotionModel
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from grouser.motion.velocity import VelocityModel
 
 __all__ = [
-    "Bicycle", "DifferentialDrive", "Fit", "FourNumbers", "History", "Intervals", "LogPrediction", "LogProblem",
-    "MotionModel", "Noise", "Parameter", "ParameterVector", "Perturbative", "Powertrain", "Training", "VelocityModel",
-    "available", "resolve",
+    "Bicycle", "Corrected", "DifferentialDrive", "Fit", "FourNumbers", "History", "Intervals", "LogPrediction",
+    "LogProblem", "MotionModel", "Noise", "Parameter", "ParameterVector", "Perturbative", "Powertrain", "Training",
+    "VelocityModel", "available", "resolve",
 ]  # fmt: skip
 
 lazy(__name__)

@@ -33,7 +33,7 @@ MAX_BYTES = 2_000_000
 CONTACTS = ("PiecewiseLinear", "Pacejka", "Ishigami", "ErpCfm")
 SLIPS = ("BodySlip", "DriveFrameSlip")
 ACTUATORS = ("PI", "DCMotor")
-VELOCITY_MODELS = ("DifferentialDrive", "Bicycle", "FourNumbers", "Perturbative")
+VELOCITY_MODELS = ("DifferentialDrive", "Bicycle", "FourNumbers", "Perturbative", "Corrected")
 """Names of classes in their packages, which are loaded when a file has them."""
 OPTIONS = (
     "newton", "tolerance", "max_iterations", "fixed_inertia", "single_body_bias", "gravity", "tip_angle",

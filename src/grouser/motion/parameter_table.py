@@ -56,6 +56,8 @@ def sensor_noise(value: float) -> tuple[float, float, float, float]:
 MOUNTED, SLIP, LAG = near(0.5, 5.0), within(0.5, -5.0, 5.0), within(0.1, -0.5, 0.5)
 TURN_SLIP = within(0.1, -5.0, 5.0)
 """Prior of a turn per distance [rad/m]: 0.1 is a turn of 6° a metre."""
+LEARNED = within(1.0, -30.0, 30.0)
+"""Prior of a coefficient of the learned correction, in units of the width that its training gave it."""
 WAYS = {"x": "ahead", "y": "left", "z": "up"}
 TABLE = {
     "sensor.x": Row("pose sensor ahead of the body's origin", "m", MOUNTED),
@@ -90,6 +92,23 @@ TABLE = {
     "slip.a11": Row("turn slip per speed and turn rate", "s/m", SLIP),
     "slip.a12": Row("turn slip by pitch per speed", "rad s²/m²", SLIP),
     "slip.a13": Row("turn slip by roll per speed", "rad s²/m²", SLIP),
+    # of the learned correction, in units of the widths of their priors: `Corrected`, terms in the order of `TERMS`
+    "slip.c1": Row("forward slip by acceleration", "1", LEARNED),
+    "slip.c2": Row("forward slip by speed and acceleration", "1", LEARNED),
+    "slip.c3": Row("sideways slip by speed and turn acceleration", "1", LEARNED),
+    "slip.c4": Row("turn slip by turn acceleration", "1", LEARNED),
+    "slip.c5": Row("turn slip by turn rate and acceleration", "1", LEARNED),
+    "slip.c6": Row("forward slip by speed squared", "1", LEARNED),
+    "slip.c7": Row("forward slip by speed and turn rate squared", "1", LEARNED),
+    "slip.c8": Row("sideways slip by turn rate squared", "1", LEARNED),
+    "slip.c9": Row("sideways slip by speed squared and turn rate", "1", LEARNED),
+    "slip.c10": Row("sideways slip by speed and turn rate squared", "1", LEARNED),
+    "slip.c11": Row("turn slip by turn rate squared", "1", LEARNED),
+    "slip.c12": Row("turn slip by absolute speed and turn rate", "1", LEARNED),
+    "slip.c13": Row("turn slip by absolute speed and turn rate squared", "1", LEARNED),
+    "slip.beyond_x": Row("forward slip outside the trained range", "1", LEARNED),
+    "slip.beyond_y": Row("sideways slip outside the trained range", "1", LEARNED),
+    "slip.beyond_yaw": Row("turn slip outside the trained range", "1", LEARNED),
     "model.speed_gain": Row("speed per wheel speed", "1", near(0.3)),
     "model.yaw_gain": Row("turn rate per that of the wheels", "1", near(0.3)),
     "model.lateral": Row("sideways speed per turn rate", "m", near(0.3)),

@@ -21,7 +21,16 @@ from grouser.motion.intervals import Intervals, cut_log, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import SENSOR, ParameterVector
 from grouser.motion.spread import GroundSpread
-from grouser.motion.velocity import Inputs, SlipTwists, VelocityModel, inputs_of, rolling_speed, slip_of, twists
+from grouser.motion.velocity import (
+    Inputs,
+    SlipTwists,
+    VelocityModel,
+    inputs_of,
+    memory_of,
+    rolling_speed,
+    slip_of,
+    twists,
+)
 from grouser.threads import in_slices, thread_count
 
 if TYPE_CHECKING:
@@ -110,6 +119,7 @@ class LogProblem:
         self.rows = np.array([POSE.index(name) for name in residual])
         self.inputs = inputs_of(log, motion.vehicle)
         self._vehicle = motion.vehicle
+        self._memory = memory_of(motion.model)
         self._speed = rolling_speed(self.inputs, motion.vehicle)
         self._ones = np.ones(len(self._speed))
         self.commands: dict[tuple[float, float, int, bytes], FloatArray] = {}
@@ -276,7 +286,7 @@ class LogProblem:
         out = np.empty((len(self.intervals), 2), dtype=np.int64)
         for k, ((low, high), (t0, t1)) in enumerate(zip(self.intervals.ranges, self.intervals.times, strict=True)):
             stretch = time[low:high]
-            out[k, 0] = max(low, low + int(np.searchsorted(stretch, t0 - 1.0)) - MARGIN)
+            out[k, 0] = max(low, low + int(np.searchsorted(stretch, t0 - 1.0 - self._memory)) - MARGIN)
             out[k, 1] = min(high, low + int(np.searchsorted(stretch, t1 + 1.0)) + MARGIN)
         return out
 

@@ -30,6 +30,8 @@ BLOCK = 512
 """Samples that a thread takes at a time."""
 LONG = 64 * BLOCK
 """Samples whose velocities are found at once: whole blocks, so that they do not depend on it."""
+LEAD = 4 * BLOCK
+"""Samples before a part of a long log that a model with a memory looks at."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,6 +93,11 @@ class VelocityModel(ABC):
         raise NotImplementedError
 
     @property
+    def memory(self) -> float:
+        """How far back the velocity at a sample depends on the inputs [s]."""
+        return 0.0
+
+    @property
     def spec(self) -> dict[str, Any]:
         """Fields that a fit file holds besides parameters and vehicle."""
         return {}
@@ -110,10 +117,11 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
     """Body velocity (ω, v) at each sample, shape (n, 6): wheels touch where they point straight down in the body."""
     vehicle = model.vehicle
     n, nj = inputs.rates.shape
-    if n > LONG:  # states and velocities of all samples at once would take four times the room of the result
+    if n > LONG + LEAD:  # states and velocities of all samples at once would take four times the room of the result
         whole = np.empty((n, 6))
         for low in range(0, n, LONG):
-            whole[low : low + LONG] = twists(model, inputs.window(low, min(low + LONG, n)))
+            lead = min(low, LEAD) if memory_of(model) > 0.0 else 0
+            whole[low : low + LONG] = twists(model, inputs.window(low - lead, min(low + LONG, n)))[lead:]
         return whole
     if isinstance(model, VelocityModel):
         return np.ascontiguousarray(model.twists(inputs))
@@ -133,6 +141,11 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
 
     in_slices(some, n, threads=thread_count(None), size=BLOCK)
     return out
+
+
+def memory_of(model: object) -> float:
+    """How far back the velocity of a model depends on its inputs [s]."""
+    return model.memory if isinstance(model, VelocityModel) else 0.0
 
 
 def slip_of(model: object) -> FloatArray | None:

@@ -17,8 +17,10 @@ from grouser.checks import FloatArray
 from grouser.errors import OdometryError
 from grouser.kinematics import Kinematics
 from grouser.motion import MotionModel, Noise
+from grouser.motion.correction import Corrected
 from grouser.motion.slip_surface import Perturbative
 from grouser.motion.velocity import VelocityModel, is_dynamic
+from grouser.odometry.correction import CorrectionStream
 from grouser.odometry.estimate import Estimate
 from grouser.odometry.inputs import EncoderNoise, FaultCounts, check
 from grouser.odometry.rate_map import RateMap
@@ -86,6 +88,7 @@ class Odometry:
         self._ground: Terrain = plane()
         self._estimator: Any = None
         self._map: RateMap | None = None
+        self._correction: CorrectionStream | None = None
         self._set_contacts(contact_angles)
         self._usual = self._contact.copy(), int(self._settings["contacts"]), int(self._settings["contacts_known"])
         self._contacts_given = False
@@ -98,7 +101,7 @@ class Odometry:
         self._memory, self._last = np.zeros((), state.MEMORY), np.zeros((), state.ESTIMATE)
         self._rates, self._angles, self._missing = np.full((3, nj), np.nan)
         self._sense, self._out = np.zeros(1, state.SENSE), np.zeros(1, state.ESTIMATE)
-        self._linear = np.zeros((1, 6, nj))
+        self._linear, self._extra = np.zeros((1, 6, nj)), np.zeros((1, 6))
         self._pack()
         kernels.take_samples(self._store, self._sample)  # no samples: compiles before the first one
         self.reset(position=position, yaw=yaw)
@@ -124,7 +127,7 @@ class Odometry:
         self._joints[:] = self._table
         self._faults = FaultCounts()
         self._estimate: Estimate | None = None
-        for part in (self._estimator, self._map):
+        for part in (self._estimator, self._map, self._correction):
             if part is not None:
                 part.reset()
 
@@ -174,6 +177,8 @@ class Odometry:
             self._settings["contacts_known"] = valid.all()
         if self._map is not None:
             self._linear[:] = self._map.maps(self._rates[None], self._angles[None])
+        if self._correction is not None:
+            self._extra[:] = self._correction.extra(self._time, self._rates[None], self._linear)
         kernels.take_samples(self._store, self._sample)
         found = Estimate(self._words.copy())
         if self._sample.faults[0]:
@@ -214,9 +219,11 @@ class Odometry:
                 sense[name], sense[f"{name}_given"] = values, 1
         if n:
             linear = self._linear[:0] if self._map is None else self._map.maps(rates, angles)
+            extra = self._extra[:0] if self._correction is None else self._correction.extra(time, rates, linear)
             samples = state.Samples(
-                sense=sense, rates=rates, angles=angles, linear=linear, last=self._last, out=out, faults=faults
-            )
+                sense=sense, rates=rates, angles=angles, linear=linear, extra=extra, last=self._last, out=out,
+                faults=faults,
+            )  # fmt: skip
             kernels.take_samples(self._store, samples)
             self._faults.add(faults, time, out, self.vehicle)
             self._estimate = Estimate(out[-1:].copy().view(np.float64))
@@ -305,6 +312,8 @@ class Odometry:
             s["linear"] = 1
         if isinstance(model, Perturbative):
             s["surface"], s["gravity_by_distance"] = model.slip, model.gravity_grows == "distance"
+        if isinstance(model, Corrected):
+            self._correction = CorrectionStream(model)
 
     def _pack(self) -> None:
         """What the kernel is called with, and views of the sample's fields: writing them one by one is faster."""
@@ -324,8 +333,8 @@ class Odometry:
         kept = ("settings", "joints", "memory", "contact", "arms")
         self._store.repoint(**{name: getattr(self, f"_{name}") for name in kept})
         self._sample = state.Samples(
-            sense=sense, rates=self._rates[None], angles=self._angles[None], linear=self._linear, last=self._last,
-            out=self._out, faults=np.zeros(1, np.int64),
+            sense=sense, rates=self._rates[None], angles=self._angles[None], linear=self._linear,
+            extra=self._extra, last=self._last, out=self._out, faults=np.zeros(1, np.int64),
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:

@@ -112,6 +112,7 @@ class OdometryStore(Struct):
     contact = array("nw")  # contact angles [rad]
     arms = array("nw", "nj")  # 1 for joints about y of an arm that carries one wheel alone
     linear = array(6, "nj")  # velocity (ω, v) per rate of each joint
+    extra = array(6)  # velocity (ω, v) that a learned correction adds
     q = array("nq")  # state with the measured attitude and angles
     given = array("nv")  # joint-space velocity, zero where not known
     shares = array("nv", "nv")  # a second normal matrix
@@ -124,6 +125,7 @@ class Samples(Struct):
     rates = array("n", "nj")
     angles = array("n", "nj")
     linear = array("maps", 6, "nj")  # of each sample, or one for all
+    extra = array("extras", 6)  # velocity that a learned correction adds to each sample; no rows: none
     last = record(ESTIMATE)  # the estimate before, and the last one after
     out = record(ESTIMATE, "kept")  # estimates; may have no rows
     faults = indices("n")

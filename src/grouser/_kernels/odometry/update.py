@@ -20,6 +20,8 @@ def take_samples(store, samples):
         if maps > 0:
             for i in range(6):
                 copy(samples.linear[min(k, maps - 1), i], store.linear[i])
+        if k < samples.extra.shape[0]:
+            copy(samples.extra[k], store.extra)
         samples.faults[k] = take_sample(store, samples, k)
         if k < samples.out.shape[0]:
             samples.out[k] = samples.last

@@ -101,7 +101,7 @@ def constraint_twist(store, factorised, odometry, twist):
 
 @kernel
 def linear_twist(store, odometry, twist):
-    """Velocity of the simple odometries, linear in the rates, and the slip surface P (12), (13) on it."""
+    """Velocity of the simple odometries, linear in the rates, with the slip surface P (12), (13) and its correction."""
     for i in range(6):
         odometry[i] = inner(store.linear[i], store.given[6:])
     copy(odometry, twist)
@@ -114,6 +114,8 @@ def linear_twist(store, odometry, twist):
     twist[3] += a[0] * v + a[1] * abs(w) + a[2] * v * abs(w) + a[3] * gx
     twist[4] += a[4] * v + a[5] * w + a[6] * v * w + a[7] * gy
     twist[2] += a[8] * v + a[9] * w + a[10] * v * w + a[11] * gx + a[12] * gy
+    for i in range(6):
+        twist[i] += store.extra[i]
 
 
 @inlined

@@ -1,0 +1,248 @@
+"""Choice of the motion model: each candidate is fitted, and judged on parts of the logs that its fit has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from grouser import checks, kinematics
+from grouser.calibration.calibrate import DEFAULTS, calibrate
+from grouser.calibration.evaluate import Errors, errors_of
+from grouser.calibration.evidence import learn_correction
+from grouser.calibration.linear import left_out
+from grouser.errors import CalibrationError
+from grouser.logs import Log
+from grouser.logs.log import IntArray
+from grouser.motion.fit import Fit
+from grouser.motion.intervals import Intervals, cut_log
+from grouser.motion.model import MotionModel
+from grouser.motion.noise import Noise
+from grouser.motion.parameters import Parameter, is_noise, resolve
+from grouser.motion.plain import plain_odometry
+from grouser.motion.planar import Bicycle
+from grouser.motion.slip_surface import Perturbative
+from grouser.vehicles import Vehicle
+from grouser.vehicles.catalog import vehicle as find_vehicle
+
+KINEMATIC, PERTURBATIVE, CORRECTED, BICYCLE = "kinematic", "perturbative", "corrected", "bicycle"
+INTERVAL = 2.0
+"""Length of predictions where none is asked for [s]."""
+BLOCKS = 5
+"""Parts of one log, by time, of which each is left out once."""
+MOST_FOLDS = 8
+"""Parts of several logs; more logs are taken together."""
+RUNS, LONGEST_RUN = 4, 180.0
+"""Several logs of a steered vehicle count as runs if there are so many, each unbroken and at most this long [s]."""
+OUTER = 7.81
+"""Squared distance of three errors beyond which an interval counts less in the likelihood: the 95 % point of χ²."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Candidate:
+    """A motion model before calibration, and what is calibrated in it."""
+
+    name: str
+    """Such as "kinematic"."""
+    motion: MotionModel
+    """With sensor and noise to start from."""
+    parameters: Sequence[str | Parameter] = DEFAULTS
+    """Names, groups or parameters with priors."""
+    learns: bool = False
+    """Whether a correction is learned on top of its slip surface."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tried:
+    """One candidate: its fit to all logs, and its errors on parts that were left out of it."""
+
+    fit: Fit
+    """Fit to all of the logs."""
+    errors: Errors
+    """Of every interval, predicted by a fit to the other parts."""
+
+    @property
+    def log_likelihood(self) -> float:
+        """Mean logarithm of the probability density of a held-out error; outliers count less (Huber)."""
+        error, R = self.errors.error, self.errors.covariance
+        d2 = np.einsum("ij,ij->i", error, np.linalg.solve(R, error[..., None])[..., 0])
+        loss = np.where(d2 <= OUTER, d2, 2.0 * np.sqrt(OUTER * np.maximum(d2, 1e-300)) - OUTER)
+        constant = error.shape[1] * np.log(2.0 * np.pi)
+        return float(-0.5 * np.mean(loss + np.linalg.slogdet(R)[1] + constant))
+
+    def summary(self) -> dict[str, Any]:
+        """Plain numbers, as JSON takes them."""
+        names = ("position_rms", "yaw_rms_deg", "nees", "inside_95")
+        found = self.errors.summary()
+        return {"log_likelihood": self.log_likelihood, **{name: found[name] for name in names}}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Choice:
+    """The model under which held-out parts of the logs are most probable, and all that were tried."""
+
+    name: str
+    """Of the chosen candidate."""
+    fit: Fit
+    """Its fit to all of the logs."""
+    tried: dict[str, Tried]
+    """Every candidate, in the order tried."""
+    baseline: Errors
+    """Plain odometry on the same intervals."""
+    folds: int
+    """Number of parts, of which each was left out once."""
+    by: str
+    """What a part is: a "block" of time, a "log", or the "rest" after a share of the log."""
+    refused: dict[str, str]
+    """Candidates that could not be tried, and why."""
+
+
+def candidates(vehicle: Vehicle, log: Log, *, noise: Noise | None = None) -> list[Candidate]:
+    """The models that are tried for a vehicle where none is asked for.
+
+    kinematic with body slip: always. perturbative, the slip surface, and corrected, with a correction learned on top of
+    it: unless all wheels steer. bicycle, with gain, steering offset and wheelbase: where some wheels steer and their
+    angles are logged. A dynamic model is tried only where asked for: it needs masses, a ground and minutes.
+    """
+    start: dict[str, Any] = {"sensor": log.sensor, "noise": Noise() if noise is None else noise}
+    found = [Candidate(name=KINEMATIC, motion=MotionModel(model=kinematics.Kinematics(vehicle), **start))]
+    if all(vehicle.steered):
+        return found
+    # Logs hold stops, and slow and fast driving: gravity slides a vehicle only as its wheels roll.
+    surface = MotionModel(model=Perturbative(vehicle=vehicle, gravity_grows="distance"), **start)
+    names = [name for name in DEFAULTS if name != "sensor.x"]  # α₆ and the sensor's place ahead cannot be distinguished
+    found.append(Candidate(name=PERTURBATIVE, motion=surface, parameters=names))
+    found.append(Candidate(name=CORRECTED, motion=surface, parameters=names, learns=True))
+    if any(vehicle.steered) and np.isfinite(log.angles_array(vehicle)).all(axis=0).any():
+        names = ["model", *(name for name in DEFAULTS if name != "slip")]
+        found.append(
+            Candidate(name=BICYCLE, motion=MotionModel(model=Bicycle(vehicle=vehicle), **start), parameters=names)
+        )
+    return found
+
+
+def choose(
+    log: Log,
+    tried: Sequence[Candidate] | None = None,
+    *,
+    vehicle: Vehicle | str | None = None,
+    interval: float | None = None,
+    distance: float | None = None,
+    stride: float | None = None,
+    loss: str = "huber",
+    split: float | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Choice:
+    """The model with the highest held-out likelihood, fitted to all of a log, or of several logs read as one.
+
+    One log is cut into `BLOCKS` of time, several logs are left out one by one; each part is predicted by a fit to the
+    others, `linear.left_out`. `split` judges only what comes after that share of the intervals. The length of
+    predictions is `INTERVAL`, unless it is given in s or m. Several short runs of a steered vehicle are predicted
+    whole: errors of geometry grow with the distance, those of noise with its root; noise is then fitted to intervals of
+    `INTERVAL`. `progress` gets a name, the parts done and the parts in all.
+    """
+    checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
+    given = vehicle if vehicle is not None else log.vehicle
+    if tried is None and given is None:
+        raise CalibrationError(f"{log.name}: names no vehicle; give vehicle=…")
+    shape = find_vehicle(given) if isinstance(given, str) else given
+    wanted = candidates(shape, log) if tried is None and shape is not None else list(tried or ())
+    if not wanted:
+        raise CalibrationError("there are no candidates to choose from; leave them out for the usual ones")
+    runs = interval is None and distance is None and stride is None and are_runs(log, wanted[0].motion.vehicle)
+    length = None if runs or distance is not None else INTERVAL if interval is None else interval
+    options: dict[str, Any] = {"interval": length, "distance": distance, "loss": loss}
+    cut = cut_log(log, wanted[0].motion, interval=length, distance=distance, stride=stride)
+    fold, by = folds(log, cut)
+    judged = np.arange(len(cut))
+    if split is not None:
+        fold, by = (judged >= split * len(cut)).astype(np.int64), "rest"
+        judged = np.flatnonzero(fold)
+        if not 0 < len(judged) < len(cut):
+            raise CalibrationError(f"split {split:g}: leaves nothing to fit or to judge of {len(cut)} intervals")
+    results, refused, fits = dict[str, Tried](), dict[str, str](), dict[str, Fit]()
+    for one in wanted:
+        part = None if progress is None else _named(progress, one.name)
+        try:
+            fit = _fit(one, log, cut, fits.get(PERTURBATIVE), {**options, "progress": part})
+        except CalibrationError as error:
+            refused[one.name] = str(error)
+            continue
+        if fit is None:
+            refused[one.name] = "the log supports no correction"
+            continue
+        fits[one.name] = fit
+        error_of, covariance = left_out(fit, log, cut, fold)
+        errors = Errors(error=error_of[judged], covariance=covariance[judged], times=cut.times[judged])
+        results[one.name] = Tried(fit=fit, errors=errors)
+    if not results:
+        raise CalibrationError(f"{log.name}: no model could be fitted: {'; '.join(refused.values())}")
+    name = max(results, key=lambda key: results[key].log_likelihood)
+    chosen = results[name].fit
+    return Choice(
+        name=name,
+        fit=_with_short_noise(chosen, log) if runs else chosen,
+        tried=results,
+        baseline=errors_of(plain_odometry(chosen.model, log), log, cut.only(judged)),
+        folds=len(np.unique(fold[judged])),
+        by=by,
+        refused=refused,
+    )
+
+
+def _fit(one: Candidate, log: Log, cut: Intervals, surface: Fit | None, options: dict[str, Any]) -> Fit | None:
+    """The fit of a candidate to all intervals; None if it has nothing to learn."""
+    if not one.learns:
+        return calibrate(one.motion, log, one.parameters, intervals=cut, **options)
+    if surface is None:
+        surface = calibrate(one.motion, log, one.parameters, intervals=cut, **options)
+    model = learn_correction(surface, log, cut)
+    if model is None:
+        return None
+    motion = surface.model.replace(model=model)
+    # The search starts at the fitted surface; the priors are those of a first fit.
+    centre = {p.name: p for p in surface.parameters}
+    chosen = [centre.get(p.name, p) for p in resolve(motion, one.parameters)]
+    return calibrate(motion, log, chosen, intervals=cut, **options)
+
+
+def _named(progress: Callable[[str, int, int], None], name: str) -> Callable[[int, int], None]:
+    return lambda done, total: progress(name, done, total)
+
+
+def _with_short_noise(fit: Fit, log: Log) -> Fit:
+    """A fit to whole runs with the noise of intervals of `INTERVAL`: runs are too few to tell its parts apart."""
+    names = [p.name for p in fit.parameters if is_noise(p.name)]
+    if not names:
+        return fit
+    short = calibrate(fit.model, log, names, interval=INTERVAL)
+    kept = fit.vector[: len(fit.covariance)]
+    return replace(
+        fit,
+        model=short.model,
+        parameters=(*fit.systematic, *short.parameters),
+        vector=np.concatenate([kept, short.vector]),
+        noise_covariance=short.noise_covariance,
+    )
+
+
+def are_runs(log: Log, vehicle: Vehicle) -> bool:
+    """Whether a log is several short runs of a vehicle that steers, one in each file."""
+    files = log.report.file_segments
+    if not any(vehicle.steered) or len(files) < RUNS or any(n != 1 for n in files) or len(files) != log.n_segments:
+        return False
+    low, high = log.segment_bounds[:-1], log.segment_bounds[1:] - 1
+    return bool((log.time[high] - log.time[low] <= LONGEST_RUN).all())
+
+
+def folds(log: Log, cut: Intervals) -> tuple[IntArray, str]:
+    """The part that each interval belongs to, (I,), and what a part is: a log of several, or a block of time of one."""
+    files = log.report.file_segments
+    if len(files) > 1 and sum(files) == log.n_segments:
+        file = np.repeat(np.arange(len(files)), files)[cut.segment]
+        _, number = np.unique(file, return_inverse=True)
+        if number.max() > 0:
+            return (number % MOST_FOLDS).astype(np.int64), "log"
+    return (np.arange(len(cut)) * min(BLOCKS, len(cut)) // len(cut)).astype(np.int64), "block"

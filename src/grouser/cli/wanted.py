@@ -1,0 +1,141 @@
+"""The options of commands that calibrate: vehicle, model, parameters and priors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import grouser as gr
+from grouser.cli import values
+from grouser.errors import GrouserError
+
+MODELS = ("best", "kinematic", "perturbative", "corrected", "diff-drive", "four-number", "bicycle", "dynamic")
+CONTACTS = ("piecewise-linear", "pacejka")
+FORMS = ("diagonal", "full", "cholesky")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Options of a command that calibrates."""
+
+    vehicle: str | None
+    model: str
+    contact: str | None
+    terrain: str | None
+    noise_form: str
+    parameters: str | None
+    priors: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuses what needs no file to be seen wrong."""
+        values.one_of(self.model, MODELS, "--model")
+        values.one_of(self.contact or CONTACTS[0], CONTACTS, "--contact")
+        values.one_of(self.noise_form, FORMS, "--noise-form")
+        if self.contact is not None and self.model != "dynamic":
+            raise GrouserError("--contact: is for the dynamic model; add --model dynamic, or leave it out")
+        if self.terrain is not None and self.model not in ("best", "kinematic", "dynamic"):
+            raise GrouserError(f"--terrain: the {self.model} model takes its attitude from the log; leave it out")
+        for text in self.priors:
+            _prior(text)
+
+    def candidates(self, log: gr.Log) -> list[gr.calibration.Candidate]:
+        """The models among which held-out likelihood decides; one, if a model or what belongs to one was asked for."""
+        if self.model == "best" and self.parameters is None and not self.priors and self.terrain is None:
+            noise = gr.Noise(form=self.noise_form)
+            return gr.calibration.candidates(gr.vehicle(self._vehicle(log.vehicle)), log, noise=noise)
+        one = self.first
+        motion = one.motion(log.vehicle, log.sensor)
+        if one.model == "corrected":
+            surface = replace(one, model="perturbative")
+            motion = surface.motion(log.vehicle, log.sensor)
+            chosen = surface.chosen(motion)
+            return [gr.calibration.Candidate(name=one.model, motion=motion, parameters=chosen, learns=True)]
+        return [gr.calibration.Candidate(name=one.model, motion=motion, parameters=one.chosen(motion))]
+
+    @property
+    def first(self) -> Wanted:
+        """The model that is taken where nothing is compared."""
+        return replace(self, model="kinematic") if self.model == "best" else self
+
+    def _vehicle(self, named: str | None) -> str:
+        """The vehicle asked for, or that of the log."""
+        name = self.vehicle or named
+        if name is None:
+            raise GrouserError("--vehicle: is missing, and the manifest names none")
+        return name
+
+    def motion(self, vehicle: str | None, sensor: gr.logs.Sensor) -> gr.MotionModel:
+        """The model before calibration; the vehicle is that of the log unless one was asked for."""
+        name = self._vehicle(vehicle)
+        ground = self.terrain or ("flat" if self.model == "dynamic" else None)
+        return gr.MotionModel(
+            model=self._model(gr.vehicle(name)),
+            sensor=sensor,
+            noise=gr.Noise(form=self.noise_form),
+            powertrain=gr.motion.Powertrain() if self.from_commands else None,
+            ground=values.ground(ground),
+        )
+
+    @property
+    def from_commands(self) -> bool:
+        """Whether predictions start from the log's commands: only then has the powertrain anything to do."""
+        return any(name.strip().startswith("powertrain") for name in (self.parameters or "").split(","))
+
+    def chosen(self, motion: gr.MotionModel) -> list[gr.Parameter]:
+        """The parameters to calibrate, with priors as asked for."""
+        names = self._first(motion)
+        if self.parameters is not None:
+            names = [name.strip() for name in self.parameters.split(",") if name.strip()]
+            if not names:
+                raise GrouserError(f"--parameters: {self.parameters!r:.60} names none, such as slip,sensor.x,noise")
+        found = {p.name: p for p in gr.motion.resolve(motion, names)}
+        for text in self.priors:
+            name, value, sigma = _prior(text)
+            if name not in found:
+                raise GrouserError(f"--prior: {name!r:.60} is not calibrated; calibrated are {', '.join(found)}")
+            p = found[name]
+            if not p.lower <= value <= p.upper:
+                raise GrouserError(f"--prior: {name} = {value:g} is not between {p.lower:g} and {p.upper:g}")
+            found[name] = replace(p, value=value, sigma=sigma)
+        return list(found.values())
+
+    def _model(self, vehicle: gr.Vehicle) -> gr.Kinematics | gr.Dynamics | gr.motion.VelocityModel:
+        if self.model == "kinematic":
+            return gr.Kinematics(vehicle)
+        if self.model == "dynamic":
+            kind = gr.contact.Pacejka if self.contact == "pacejka" else gr.contact.PiecewiseLinear
+            return gr.Dynamics(vehicle, contact=kind())
+        if self.model == "corrected":
+            return gr.motion.Corrected(vehicle=vehicle, gravity_grows="distance")
+        if self.model == "perturbative":
+            # Logs hold stops, and slow and fast driving: gravity slides a vehicle only as its wheels roll.
+            return gr.motion.Perturbative(vehicle=vehicle, gravity_grows="distance")
+        if self.model == "diff-drive":
+            return gr.motion.DifferentialDrive(vehicle=vehicle)
+        if self.model == "four-number":
+            return gr.motion.FourNumbers(vehicle=vehicle)
+        if all(vehicle.steered) or not any(vehicle.steered):
+            raise GrouserError(f"--model: a bicycle steers some of its wheels and not others, unlike '{vehicle.name}'")
+        return gr.motion.Bicycle(vehicle=vehicle)
+
+    def _first(self, motion: gr.MotionModel) -> list[str]:
+        """What a first fit of this model calibrates."""
+        first = list(gr.calibration.DEFAULTS)
+        if self.model == "kinematic":
+            return first
+        if self.model in ("perturbative", "corrected"):  # its α₆ and the sensor's place ahead cannot be distinguished
+            return [name for name in first if name != "sensor.x"]
+        instead = ["model"]
+        if self.model == "dynamic":
+            wanted = ("contact.friction", "contact.slip_stiffness_x", "contact.slip_stiffness_y")
+            instead = [name for name in gr.motion.available(motion) if name in wanted]
+        return [*instead, *(name for name in first if name != "slip")]
+
+
+def _prior(text: str) -> tuple[str, float, float]:
+    name, _, rest = text.partition("=")
+    value, _, sigma = rest.partition(":")
+    mean, spread = values.number(value), values.number(sigma)
+    if not (name and math.isfinite(mean) and math.isfinite(spread) and spread > 0.0):
+        raise GrouserError(f"--prior: {text!r:.60} is not name=value:sigma, such as slip.p2=-0.05:0.1")
+    return name.strip(), mean, spread
