@@ -122,7 +122,8 @@ def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> F
         ),
         powertrain=None if train is None else Powertrain(**{k: _number(v, k) for k, v in train.items()}),
         ground=_ground(model, ground),
-        **({"dt": _number(model["dt"], "model.dt")} if "dt" in model else {}),
+        dt=_number(model.get("dt", 0.04), "model.dt"),
+        start=str(model.get("start", "poses")),
     )
     return Fit(
         model=motion,
@@ -158,7 +159,7 @@ def model_tables(motion: MotionModel) -> dict[str, Any]:
         out = {"kind": "Dynamics", **_dynamics_tables(model)}
     if motion.ground is not None:
         out["ground"] = LEVEL if motion.ground.kind == LEVEL else "other"
-        out["dt"] = motion.dt
+        out |= {"dt": motion.dt, "start": motion.start}
     return out
 
 
@@ -197,7 +198,7 @@ def _rebuilt(data: dict[str, Any], package: Any, kinds: Sequence[str], what: str
 
 
 def _model(data: dict[str, Any], vehicle: Vehicle) -> Any:
-    kind, data = data["kind"], {name: v for name, v in data.items() if name not in ("kind", "ground", "dt")}
+    kind, data = data["kind"], {name: v for name, v in data.items() if name not in ("kind", "ground", "dt", "start")}
     if kind in VELOCITY_MODELS:
         parameters = data.pop("parameters")
         model = getattr(models, kind)(vehicle=vehicle, **data)

@@ -47,6 +47,8 @@ class Predicted(NamedTuple):
     """Integrals of the noise components, (I, nd, nd, 4, 4): the covariance of x, y, z, yaw is Σ Q′_ab W_ab, P (17)."""
     ends: FloatArray
     """Velocity of the pose at the start and at the end, (I, 2, 4)."""
+    start: FloatArray
+    """Covariance of x, y, z, yaw by an uncertain velocity at the start, (I, 4, 4); only dynamics has one."""
 
 
 class Candidates(NamedTuple):
@@ -101,11 +103,21 @@ class LogProblem:
         self._vehicle = motion.vehicle
         self._speed = rolling_speed(self.inputs, motion.vehicle)
         self._ones = np.ones(len(self._speed))
-        self.commands: dict[tuple[float, float, int, bytes], FloatArray] = {}
+        self.commands: dict[tuple[object, ...], FloatArray] = {}
         """Commands of the last rollouts, for the next candidate."""
         self._slip: SlipTwists | None = None
         self._rolling: tuple[object, FloatArray] | None = None
-        self._commands = log.commands_array(motion.vehicle) if log.commands else None
+        self.logged_commands = log.commands_array(motion.vehicle) if log.commands else None
+        """Commanded rates, (n, nj) [rad/s or m/s], NaN where not logged; None: the log has none."""
+
+    @cached_property
+    def yaw_rate(self) -> FloatArray | None:
+        """Yaw rate by the gyro at the samples [rad/s], (n,); None: the log has no gyro."""
+        if self.log.gyro is None or not np.isfinite(self.log.gyro[:, 2]).any():
+            return None
+        roll, pitch = self.inputs.attitude.T
+        about_y = np.nan_to_num(self.log.gyro[:, 1])
+        return np.asarray((about_y * np.sin(roll) + self.log.gyro[:, 2] * np.cos(roll)) / np.cos(pitch))
 
     @property
     def size(self) -> int:
@@ -210,20 +222,20 @@ class LogProblem:
         """Body velocities (n, 6) at the samples of a part."""
         model: Any = motion.model
         if motion.powertrain is not None or part.stop - part.start < len(self.inputs.time):
-            return twists(model, self._driven(motion).window(part.start, part.stop))
+            return twists(model, self.driven(motion).window(part.start, part.stop))
         if self._rolling is None or self._rolling[0] is not model:
             self._rolling = (model, twists(model, self.inputs))
         return self._rolling[1]
 
-    def _driven(self, motion: MotionModel) -> Inputs:
+    def driven(self, motion: MotionModel) -> Inputs:
         """The inputs with rates from commands, where the motion model has a powertrain."""
         if motion.powertrain is None:
             return self.inputs
-        if self._commands is None:
+        if self.logged_commands is None:
             raise CalibrationError(f"{self.log.name}: has no commands; a powertrain needs [commands] in its manifest")
         rates = self.inputs.rates.copy()
-        driven = np.flatnonzero(np.isfinite(self._commands).all(axis=0))
-        commands = self._commands[:, driven]
+        driven = np.flatnonzero(np.isfinite(self.logged_commands).all(axis=0))
+        commands = self.logged_commands[:, driven]
         rates[:, driven] = motion.powertrain.stretches(self.inputs.time, commands, self.log.segment_bounds)
         return replace(self.inputs, rates=rates)
 
@@ -275,7 +287,7 @@ class LogProblem:
         """R_μ of T (3.21) of each interval, shape (I, m, m): process noise, and the sensor's at both ends."""
         process = np.einsum("ab,iabjk->ijk", motion.noise.density, predicted.W)
         sensor = pose_noise(motion.sensor, predicted.poses, *predicted.ends.swapaxes(0, 1), other_log=other_log)
-        return self._selected(process + sensor, motion.sensor)
+        return self._selected(process + sensor + predicted.start, motion.sensor)
 
     def process_covariance(self, densities: FloatArray, predicted: Predicted) -> FloatArray:
         """Covariances that process noise of some densities (k, nd, nd) gives, shape (I, k, m, m)."""
@@ -311,9 +323,9 @@ class LogProblem:
 def integrate_log(*, mounting: FloatArray, **log: FloatArray | IntArray) -> Predicted:
     """Integrals of a log, fields as `LogIntegral` names them; mounting (S, 5): x, y, z, yaw and lag of the sensor."""
     rows, nd = len(mounting) * len(log["times"]), len(log["noise"])
-    shapes = ((rows, 6), (rows, 4, log["slope"].shape[2]), (rows, nd, nd, 4, 4), (rows, 2, 4))
+    shapes = ((rows, 6), (rows, 4, log["slope"].shape[2]), (rows, nd, nd, 4, 4), (rows, 2, 4), (rows, 4, 4))
     found = Predicted(*(np.zeros(shape) for shape in shapes))
-    results = dict(zip(("pose", "J", "W", "ends"), found, strict=True))
+    results = dict(zip(("pose", "J", "W", "ends"), found[:4], strict=True))
     integral = kernels.LogIntegral(lag=mounting[:, 4], sensor=mounting[:, :4], **log, **results)
 
     def some(_: int, first: int, last: int) -> None:
