@@ -80,13 +80,23 @@ def calibrate(
     length = {"interval": None if distance is not None else interval, "distance": distance}
     progress = progress or (lambda done, total: None)
     if not online:
-        return _batch(problem, motion, chosen, length, loss=loss, prior=prior, progress=progress)
+        return _sampled(_batch(problem, motion, chosen, length, loss=loss, prior=prior, progress=progress), log)
     learner = OnlineFilter(motion, chosen, gate=gate, noise_gate=noise_gate)
     updates = []
     for k in range(len(intervals)):
         updates.append(learner.update(problem, k))
         progress(k + 1, len(intervals))
-    return fit_of_filter(learner, _training(problem, learner.calibrated, length, learner.rejected, "online"), updates)
+    training = _training(problem, learner.calibrated, length, learner.rejected, "online")
+    return _sampled(fit_of_filter(learner, training, updates), log)
+
+
+def _sampled(fit: Fit, log: Log) -> Fit:
+    """When between two samples a command came is not known: a delay is no more certain than a period over √12."""
+    covariance = fit.covariance.copy()
+    for k, p in enumerate(fit.systematic):
+        if p.name == "powertrain.delay":
+            covariance[k, k] += log.report.period**2 / 12.0
+    return replace(fit, covariance=covariance)
 
 
 def motion_model(
@@ -191,7 +201,7 @@ def _batch(
 def _training(
     problem: LogProblem, motion: MotionModel, length: dict[str, float | None], rejected: int, method: str
 ) -> Training:
-    error = wrapped(problem.intervals.measured - problem.poses([motion])[0])
+    error = wrapped(problem.intervals.measured - problem.poses([motion])[0, :, :6])
     return Training(
         log=problem.log.name,
         samples=len(problem.log),

@@ -158,7 +158,7 @@ def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_l
     Of another log than that of the fit, the sensor's lag is uncertain by its spread.
     """
     motion = fit.model if isinstance(fit, Fit) else fit
-    problem = LogProblem(log, motion, intervals)
+    problem = LogProblem(log, motion, intervals, encoders=False)
     predicted = problem.errors(motion)
     R = problem.covariance(motion, predicted, other_log=other_log)
     if isinstance(fit, Fit) and len(fit.covariance):
@@ -170,6 +170,6 @@ def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_l
 
 def _lag(motion: MotionModel, log: Log, intervals: Intervals) -> float:
     """The sensor's lag [s] under which intervals of a log are predicted best."""
-    problem = LogProblem(log, motion, intervals)
+    problem = LogProblem(log, motion, intervals, encoders=False)
     found = gauss_newton(problem, motion, [default(motion, "sensor.lag")], prior=False, tolerance=1e-4)
     return float(found.values[0])

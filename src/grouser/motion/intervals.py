@@ -184,6 +184,6 @@ def relative_poses(before: FloatArray, after: FloatArray) -> FloatArray:
 
 
 def wrapped(poses: FloatArray) -> FloatArray:
-    """Differences of poses (…, 6) with their angles between −π and π; changes the array."""
-    poses[..., 3:] = np.remainder(poses[..., 3:] + np.pi, 2.0 * np.pi) - np.pi
+    """Differences of poses (…, ≥ 6) with their angles between −π and π; changes the array."""
+    poses[..., 3:6] = np.remainder(poses[..., 3:6] + np.pi, 2.0 * np.pi) - np.pi
     return poses
