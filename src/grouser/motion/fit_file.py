@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from grouser import actuation, contact, dynamics, kinematics, slip, terrain
+from grouser import actuation, contact, dynamics, joints, kinematics, slip, terrain
 from grouser import motion as models
 from grouser._version import __version__
 from grouser.errors import CalibrationError, GrouserError
@@ -32,7 +32,8 @@ SCHEMA = "grouser/fit@1"
 MAX_BYTES = 2_000_000
 CONTACTS = ("PiecewiseLinear", "Pacejka", "Ishigami", "ErpCfm")
 SLIPS = ("BodySlip", "DriveFrameSlip")
-ACTUATORS = ("PI", "DCMotor")
+ACTUATORS = ("PI", "DCMotor", "SharedDrive")
+JOINTS = ("Spring", "Stops")
 VELOCITY_MODELS = ("DifferentialDrive", "Bicycle", "FourNumbers", "Perturbative")
 """Names of classes in their packages, which are loaded when a file has them."""
 OPTIONS = (
@@ -65,6 +66,7 @@ def fit_text(fit: Fit) -> str:
             "covariance": fit.covariance,
             "noise_covariance": fit.noise_covariance,
             "undetermined": [dataclasses.asdict(d) for d in fit.undetermined],
+            "warnings": list(fit.warnings),
         },
     }
     lines = [f'schema = "{SCHEMA}"', f'grouser = "{__version__}"', ""]
@@ -136,6 +138,7 @@ def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> F
             Direction(parts={str(k): float(v) for k, v in d["parts"].items()}, shrinkage=float(d["shrinkage"]))
             for d in result.get("undetermined", [])
         ),
+        warnings=tuple(str(sentence) for sentence in result.get("warnings", [])),
     )
 
 
@@ -164,9 +167,17 @@ def model_tables(motion: MotionModel) -> dict[str, Any]:
 
 
 def _dynamics_tables(model: dynamics.Dynamics) -> dict[str, Any]:
-    if model.joints or model.external:
-        raise CalibrationError("a fit file cannot hold joint models and external forces; keep them in code")
-    out: dict[str, Any] = {"contact": _plain(model.contact, CONTACTS)}
+    if model.external:
+        raise CalibrationError("a fit file cannot hold external forces; keep them in code")
+    out: dict[str, Any] = {}
+    if isinstance(model.contact, Mapping):
+        out["contacts"] = {wheel: _plain(law, CONTACTS) for wheel, law in model.contact.items()}
+    else:
+        out["contact"] = _plain(model.contact, CONTACTS)
+    if len(model.vehicle.arrays.hull_frame):
+        out["hull"] = _plain(model.hull, CONTACTS)
+    if model.joints:
+        out["joints"] = [_plain(law, JOINTS) for law in model.joints]
     out |= {name: getattr(model, name) for name in OPTIONS if getattr(model, name) is not None}
     if model.actuator is not None:
         out["actuator"] = _plain(model.actuator, ACTUATORS)
@@ -211,7 +222,14 @@ def _model(data: dict[str, Any], vehicle: Vehicle) -> Any:
         options = {name: data[name] for name in OPTIONS if name in data}
         if "actuator" in data:
             options["actuator"] = _rebuilt(data["actuator"], actuation, ACTUATORS, "actuator")
-        options["contact"] = _rebuilt(data["contact"], contact, CONTACTS, "contact model")
+        if "contacts" in data:
+            laws = data["contacts"].items()
+            options["contact"] = {w: _rebuilt(law, contact, CONTACTS, f"contact of {w}") for w, law in laws}
+        else:
+            options["contact"] = _rebuilt(data["contact"], contact, CONTACTS, "contact model")
+        if "hull" in data:
+            options["hull"] = _rebuilt(data["hull"], contact, CONTACTS, "hull")
+        options["joints"] = [_rebuilt(law, joints, JOINTS, "joint model") for law in data.get("joints", [])]
         return dynamics.Dynamics(vehicle, **options)
     raise CalibrationError(
         f"model kind {kind!r:.40} is not Kinematics, Dynamics or one of {', '.join(VELOCITY_MODELS)}"
