@@ -101,6 +101,8 @@ class Evaluation:
     """Those lags [s], of the first and the second half."""
     trained_on_this: bool
     """Whether the fit was made from this log: then these are not held-out errors."""
+    note: str = ""
+    """How much of the log the intervals use, if that is not nearly all of it."""
 
     def summary(self) -> dict[str, Any]:
         """As one JSON object."""
@@ -109,7 +111,7 @@ class Evaluation:
         if self.relagged is not None and self.lags is not None:
             out["own_lag"] = {**self.relagged.summary(), "lag": list(self.lags)}
         out["trained_on_this_log"] = self.trained_on_this
-        return out
+        return out | ({"note": self.note} if self.note else {})
 
 
 def evaluate(
@@ -149,7 +151,9 @@ def evaluate(
         ]
         columns = ("error", "covariance", "times")
         relagged = Errors(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns})
-    return Evaluation(errors=errors, baseline=plain, relagged=relagged, lags=lags, trained_on_this=trained)
+    return Evaluation(
+        errors=errors, baseline=plain, relagged=relagged, lags=lags, trained_on_this=trained, note=cut.note
+    )
 
 
 def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_log: bool = False) -> Errors:

@@ -206,6 +206,8 @@ def _print(fit: gr.Fit, model: str, tried: dict[str, gr.calibration.Evaluation],
         typer.echo("hardly determined, because the drive does not excite it; the values are mostly the prior:")
         for direction in fit.undetermined:
             typer.echo(f"  {direction}")
+    for sentence in fit.warnings:
+        typer.echo(f"warning: {sentence}")
     word = "rejected as outliers" if t.method == "online" else "weigh less than half, as outliers"
     typer.echo(f"{t.rejected} of {t.intervals} intervals {word}")
     if t.overlapping:

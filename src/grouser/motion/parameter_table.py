@@ -44,7 +44,7 @@ def coefficient(value: float) -> tuple[float, float, float, float]:
 
 def sensor_noise(value: float) -> tuple[float, float, float, float]:
     """A sigma of the pose sensor."""
-    return value, 1e-5, 1.0, value
+    return value, 1e-6, 1.0, value
 
 
 MOUNTED, SLIP, LAG = near(0.5, 5.0), within(0.5, -5.0, 5.0), within(0.1, -0.5, 0.5)

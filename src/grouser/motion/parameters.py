@@ -383,7 +383,7 @@ def default(motion: MotionModel, name: str) -> Parameter:
         if noise.form == "cholesky":
             root = math.sqrt(max(noise.density[j, j], noise.LOWEST))
             return Parameter(name=name, value=value, sigma=2.0 * root, scale=root)
-        lower = noise.LOWEST if i == j else -math.inf
+        lower = 0.0 if i == j else -math.inf  # a fitted density may be a prior, however small
         return Parameter(name=name, value=value, sigma=3.0 * size, lower=lower, upper=noise.HIGHEST, scale=size)
     if is_noise(name):
         value = value or 0.02

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -226,6 +227,13 @@ class LogProblem:
             times=self.intervals.times[chosen],
             mounting=candidates.mounting,
         )
+
+    def recut(self, intervals: Intervals) -> LogProblem:
+        """The same log cut otherwise; what is known of its samples is shared."""
+        other = copy(self)
+        other.intervals = intervals
+        other.__dict__.pop("_needed", None)
+        return other
 
     def intensity(self, motion: MotionModel) -> FloatArray:
         """How strong the process noise is at each sample, (n,): 1, or the rim speed [m/s] if it grows with distance."""

@@ -1,6 +1,7 @@
 """The velocity with which dynamics starts an interval: least squares over the poses, the gyro and the wheels before it.
 
-Only what was measured at or before the start of the interval is used, so that a prediction stays one.
+Only what was measured at or before the start of the interval is used, so that a prediction stays one; how much wheels
+usually slip is found from all starts of the log.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.logs import Log
-from grouser.logs.log import Sensor
+from grouser.logs.log import BoolArray, Sensor
 from grouser.motion.intervals import Intervals
 
 BACK = 1.0
@@ -26,6 +27,10 @@ ACCELERATION = (3.0, 3.0, 5.0)
 """Accelerations along x and y [m/s²] and about z [rad/s²] that a vehicle has, one sigma."""
 CHANGE = 0.3
 """Time in which an acceleration changes by its sigma [s]: what is older tells less about the present."""
+MOVING = 0.1
+"""Speed [m/s] and turn rate [rad/s] above which a ratio to that of the wheels has a meaning."""
+FEWEST = 8
+"""Starts from which a usual ratio is taken."""
 LEAST_SLIP = (0.02, 0.02, 0.02)
 """Least difference between vehicle and wheels that is believed, one sigma [m/s, m/s, rad/s]."""
 
@@ -46,34 +51,54 @@ def start_velocity(
 
     rolling (I, 3): as the wheels roll, in the heading frame of the body. yaw_rate (n,): by the gyro at the samples of
     the log, where there is one. How much wheels slip is what poses and wheels differ by, of this start and of half of
-    all starts; so wheels that spin or lock count little.
+    all starts, and on average over all; so wheels that spin or lock count little.
     """
     arm = np.array([sensor.x, sensor.y])
     yaw = intervals.start[:, 5] - sensor.yaw
     c, s = np.cos(yaw), np.sin(yaw)
     R = np.moveaxis(np.array([[c, -s], [s, c]]), -1, 0)  # body heading to world
-    # What the sensor would measure if wheels did not slip.
-    carried = rolling[:, :2] + rolling[:, 2:] * np.array([-arm[1], arm[0]])
-    prior = np.column_stack([np.einsum("iab,ib->ia", R, carried), rolling[:, 2]])
+    lever = np.array([-arm[1], arm[0]])
+
+    def carried(velocity: FloatArray) -> FloatArray:
+        """What the sensor measures, in the world, where the body moves so."""
+        return np.column_stack([np.einsum("iab,ib->ia", R, velocity[:, :2] + velocity[:, 2:] * lever), velocity[:, 2]])
+
+    def of_body(velocity: FloatArray) -> FloatArray:
+        heading = np.einsum("iba,ib->ia", R, velocity[:, :2]) - velocity[:, 2:] * lever
+        return np.column_stack([heading, velocity[:, 2]])
+
+    prior = carried(rolling)
     tau, values, there = _poses_before(log, intervals)
     noise = _pose_noise(sensor, prior)
     gyro = None if yaw_rate is None else _gyro_before(log, sensor, intervals, yaw_rate)
     free, free_variance = _estimate(tau, values, there, noise, prior, np.full_like(prior, 1e3), gyro)
+    seen = np.asarray(free_variance < 0.5**2)  # elsewhere poses and gyro say nothing
+    # Wheels that always roll ahead of the vehicle would pull every start the same way.
+    usual_ratio = _usual_ratio(of_body(free), rolling, np.asarray(seen.all(axis=1)))
+    prior = carried(np.asarray(rolling * usual_ratio))
     excess = (free - prior) ** 2 - free_variance
-    seen = free_variance < 0.5**2  # elsewhere poses and gyro say nothing
     usual = [float(np.median(e[k])) if k.any() else 0.0 for e, k in zip(excess.T, seen.T, strict=True)]
     slip = np.maximum(np.where(seen, excess, 0.0), np.maximum(usual, np.square(LEAST_SLIP)))
     found, variance = _estimate(tau, values, there, noise, prior, slip, gyro)
-    heading = np.einsum("iba,ib->ia", R, found[:, :2]) - found[:, 2:] * np.array([-arm[1], arm[0]])
     # (v, ω) of the body from that of the sensor: linear, with the lever arm of ω.
     A = np.zeros((len(found), 3, 3))
     A[:, :2, :2] = R.transpose(0, 2, 1)
     A[:, 0, 2], A[:, 1, 2], A[:, 2, 2] = arm[1], -arm[0], 1.0
     covariance = np.einsum("iab,ib,icb->iac", A, variance, A)
-    return StartVelocity(np.column_stack([heading, found[:, 2]]), covariance)
+    return StartVelocity(of_body(found), covariance)
 
 
-def _poses_before(log: Log, intervals: Intervals) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _usual_ratio(measured: FloatArray, rolling: FloatArray, seen: BoolArray) -> FloatArray:
+    """Median ratio of measured to rolling speed ahead and turn rate over all starts (3,); 1 where there are few."""
+    out = np.ones(3)
+    for axis in (0, 2):
+        moving = seen & (np.abs(rolling[:, axis]) > MOVING)
+        if np.count_nonzero(moving) >= FEWEST:
+            out[axis] = np.median(measured[moving, axis] / rolling[moving, axis])
+    return out
+
+
+def _poses_before(log: Log, intervals: Intervals) -> tuple[FloatArray, FloatArray, BoolArray]:
     """τ ≤ 0 [s] (I, k), x, y, yaw relative to the start's (I, k, 3), and whether there is such a pose (I, k)."""
     poses = log.poses
     bounds = np.searchsorted(poses.segment, np.arange(log.n_segments + 1))
@@ -117,7 +142,7 @@ def _gyro_before(log: Log, sensor: Sensor, intervals: Intervals, yaw_rate: Float
 def _estimate(
     tau: FloatArray,
     values: FloatArray,
-    there: FloatArray,
+    there: BoolArray,
     noise: FloatArray,
     prior: FloatArray,
     prior_variance: FloatArray,
