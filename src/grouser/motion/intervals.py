@@ -22,7 +22,7 @@ SLOWEST = 1.0 / 3.0
 """Mean wheel rate below which an interval counts as standing still [rad/s]."""
 LATEST = 0.5
 """Largest lag of a pose sensor that calibration may find [s]; a log must begin that long before an interval."""
-NEARLY = 0.9
+NEARLY = 0.85
 """Share of an interval's length that makes one of a whole stretch."""
 LONGEST = 60.0
 """An interval that takes longer is not used [s]."""
