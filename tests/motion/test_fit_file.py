@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import grouser as gr
 from grouser.actuation import PI
-from grouser.contact import Pacejka, PiecewiseLinear
+from grouser.contact import Ishigami, Pacejka, PiecewiseLinear
 from grouser.errors import CalibrationError
 from grouser.kinematics.model import Weights
 from grouser.logs.log import Sensor
@@ -59,6 +59,22 @@ KINDS = {
         model=gr.Dynamics(drives.warthog(), contact=Pacejka(friction=0.7), actuator=PI(gain=50.0, integral=THIRD)),
         ground=LEVEL,
     ),
+    "by the wheel": lambda: MotionModel(
+        model=gr.Dynamics(
+            drives.warthog(),
+            contact={"FL": Pacejka(), "FR": PiecewiseLinear(friction=THIRD), "BL": Ishigami(), "BR": Pacejka()},
+            actuator=PI(gain={"FL": 9.0, "FR": 8.0, "BL": THIRD, "BR": 6.0}),
+        ),
+        ground=LEVEL,
+        start="wheels",
+    ),
+    "sprung": lambda: MotionModel(
+        model=gr.Dynamics(
+            gr.vehicle("crusher"), joints=[gr.joints.Spring(joints={"linkFL": 1.0, "linkFR": -1.0}, stiffness=THIRD)]
+        ),
+        ground=LEVEL,
+        powertrain=Powertrain(gain=THIRD),
+    ),
     "differential": lambda: MotionModel(model=DifferentialDrive(vehicle=drives.warthog(), yaw_gain=0.7, left=("FL",))),
     "bicycle": lambda: MotionModel(model=Bicycle(vehicle=drives.tricycle(), steering_offset=THIRD)),
     "four numbers": lambda: MotionModel(model=FourNumbers(vehicle=drives.warthog(), lateral=THIRD)),
@@ -91,6 +107,7 @@ def fit_of(motion: MotionModel) -> Fit:
             method="online",
         ),
         undetermined=(Direction(parts={"sensor.x": 1.0, "vehicle.radius": -THIRD}, shrinkage=1.5),),
+        warnings=('it "ran" away', "ünit"),
     )
 
 
@@ -108,13 +125,15 @@ def test_a_fit_comes_back_bit_for_bit(kind, tmp_path):
     assert back.undetermined == fit.undetermined
     a, b = fit.model, back.model
     assert asdict(b.sensor) == asdict(a.sensor)
-    assert (b.powertrain, b.dt) == (a.powertrain, a.dt)
+    assert (b.powertrain, b.dt, b.start) == (a.powertrain, a.dt, a.start)
+    assert back.warnings == fit.warnings
     np.testing.assert_array_equal(b.noise.density, a.noise.density)
     assert (b.noise.components, b.noise.form, b.noise.grows) == (a.noise.components, a.noise.form, a.noise.grows)
     assert type(b.model) is type(a.model)
     assert b.vehicle.frames == a.vehicle.frames
     if isinstance(a.model, gr.Dynamics):
         assert (b.model.contact, b.model.actuator) == (a.model.contact, a.model.actuator)
+        assert (b.model.joints, b.model.hull) == (a.model.joints, a.model.hull)
         assert (b.model.max_iterations, b.model.gravity) == (a.model.max_iterations, a.model.gravity)
 
 
@@ -165,11 +184,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 def test_what_a_file_cannot_hold_is_said(tmp_path):
     motion = MotionModel(
-        model=gr.Dynamics(drives.warthog(), contact=dict.fromkeys(drives.warthog().wheels, PiecewiseLinear())),
+        model=gr.Dynamics(drives.warthog(), external=[gr.dynamics.ExternalForce(frame="body", force=(1.0, 0.0, 0.0))]),
         ground=LEVEL,
     )
     fit = fit_of(motion)
-    with pytest.raises(CalibrationError, match="can hold"):
+    with pytest.raises(CalibrationError, match="cannot hold external forces"):
         fit.save(tmp_path / "fit.toml")
     assert not (tmp_path / "fit.toml").exists()
 

@@ -105,3 +105,46 @@ def test_only_keeps_what_belongs_together():
     assert len(part) == 3
     np.testing.assert_array_equal(part.times, cut.times[1:4])
     np.testing.assert_array_equal(part.velocity, with_velocity.velocity[1:4])
+
+
+def windows(count: int, samples: int, rate: float = 4.0):
+    """A log of short windows, each a segment."""
+    t = np.tile(0.05 * np.arange(samples), count)
+    rates = drives.side_rates(drives.warthog(), np.full(len(t), rate), np.full(len(t), rate))
+    return log_of_motion(MOTION, t, rates, segment=np.repeat(np.arange(count), samples), poses_every=2, seed=None)
+
+
+def test_a_window_of_two_seconds_is_an_interval_of_two_seconds():
+    cut = cut_log(windows(10, 40), MOTION, interval=2.0)  # 40 samples 0.05 s apart: the last pose comes at 1.9 s
+    assert len(cut) == 10
+    np.testing.assert_allclose(cut.duration, 1.9)
+    assert cut.note == ""
+
+
+def test_what_is_not_used_is_counted_with_its_reason():
+    long, short = windows(1, 101), windows(9, 31)
+    both = replace(
+        long,
+        time=np.concatenate([long.time, short.time]),
+        segment=np.concatenate([long.segment, short.segment + 1]),
+        rates={j: np.concatenate([long.rates[j], short.rates[j]]) for j in long.rates},
+        attitude=np.concatenate([long.attitude, short.attitude]),
+        poses=replace(
+            long.poses,
+            **{n: np.concatenate([getattr(p, n) for p in (long.poses, short.poses)]) for n in ("time", "position")},
+            attitude=np.concatenate([long.poses.attitude, short.poses.attitude]),
+            segment=np.concatenate([long.poses.segment, short.poses.segment + 1]),
+        ),
+    )
+    cut = cut_log(both, MOTION, interval=2.0)
+    assert cut.skipped.segments == 10
+    assert cut.skipped.unused == 9
+    assert cut.skipped.used == pytest.approx(4.0)
+    assert cut.skipped.short == pytest.approx(1.0 + 9 * 1.5)
+    assert "2 intervals of 2 s in 1 of 10 segments, 4 of 18 s" in cut.note
+    assert "shorter than 2 s" in cut.note
+    standing = np.full(401, 4.0)
+    standing[200:] = 0.0
+    stood = cut_log(straight_log(standing), MOTION, interval=2.0)
+    assert stood.skipped.slow > 5.0
+    assert "standing or too slow" in stood.note

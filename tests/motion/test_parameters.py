@@ -7,11 +7,21 @@ import pytest
 
 import grouser as gr
 from grouser.actuation import PI
-from grouser.contact import Pacejka, PiecewiseLinear
+from grouser.contact import Ishigami, Pacejka, PiecewiseLinear
 from grouser.errors import CalibrationError
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
-from grouser.motion.parameters import Parameter, available, default, is_noise, resolve, value_of, with_values
+from grouser.motion.parameter_table import meaning
+from grouser.motion.parameters import (
+    Parameter,
+    available,
+    default,
+    is_noise,
+    resolve,
+    unit_of,
+    value_of,
+    with_values,
+)
 from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.slip_surface import Perturbative
@@ -19,6 +29,23 @@ from grouser.vehicles import names as shipped
 from tests.motion import planted_logs as drives
 
 LEVEL = gr.terrain.plane()
+SPRING = gr.joints.Spring(joints=gr.vehicle("crusher").joints[0], stiffness=100.0)
+
+
+@gr.contact.law
+def brush(v, r_omega, dz, *, spring=gr.param(5e4, "N/m", low=1e3), grip=gr.param(0.0, "N s/m", low=0.0)):
+    return -grip * v[0], -grip * v[1], max(0.0, -spring * dz)
+
+
+@gr.joints.law
+def damper(angle, rate, *, drag=gr.param(0.0, "N m s/rad", low=0.0)):
+    return -drag * rate
+
+
+def on_level(**laws) -> MotionModel:
+    return MotionModel(model=gr.Dynamics(drives.warthog(), **laws), ground=LEVEL)
+
+
 MODELS = {
     "kinematics": lambda: drives.slipping(),
     "commands": lambda: drives.slipping().replace(powertrain=Powertrain()),
@@ -26,6 +53,14 @@ MODELS = {
     "cholesky noise": lambda: drives.slipping(noise=Noise(form="cholesky")),
     "piecewise": lambda: MotionModel(
         model=gr.Dynamics(drives.warthog(), contact=PiecewiseLinear(), actuator=PI(gain=50.0, integral=10.0)),
+        ground=LEVEL,
+    ),
+    "sand": lambda: on_level(contact=Ishigami(), actuator=PI(gain={"FL": 9.0, "FR": 8.0, "BL": 7.0, "BR": 6.0})),
+    "soil by the wheel": lambda: on_level(
+        contact={"FL": Ishigami(), "FR": Pacejka(), "BL": PiecewiseLinear(friction=(0.5, 0.7)), "BR": brush}
+    ),
+    "sprung": lambda: MotionModel(
+        model=gr.Dynamics(gr.vehicle("crusher"), joints=[SPRING, SPRING, damper.on(gr.vehicle("crusher").joints[0])]),
         ground=LEVEL,
     ),
     "pacejka": lambda: MotionModel(model=gr.Dynamics(drives.warthog(), contact=Pacejka()), ground=LEVEL),
@@ -147,3 +182,58 @@ def test_two_names_of_one_number_are_refused(names, message):
     with pytest.raises(CalibrationError, match=message):
         resolve(motion, names)
     assert len(resolve(motion, ["vehicle.track", "vehicle.cg.y", "vehicle.radius.left", "vehicle.radius.right"])) == 4
+
+
+def test_every_number_of_every_law_is_listed_with_unit_and_meaning():
+    motion = MODELS["sand"]()
+    names = [n.removeprefix("contact.") for n in available(motion) if n.startswith("contact.")]
+    assert set(names) == {
+        "cohesion", "friction_angle", "destructive_angle", "k_c", "k_phi", "n", "a_0", "a_1", "density",
+        "sinkage_ratio", "shear_x.zero", "shear_x.growth", "shear_y.zero", "shear_y.growth", "bow_wave", "damping",
+        "smoothing",
+    }  # fmt: skip
+    assert unit_of(motion, "contact.cohesion") == "Pa"
+    assert meaning("contact.cohesion") == "cohesion of the soil"
+    assert "actuator.gain.FL" in available(motion)
+    assert meaning("actuator.gain.FL") == "torque per rate error, FL"
+    by_wheel = MODELS["soil by the wheel"]()
+    assert {"contact.FL.cohesion", "contact.FR.lateral.E", "contact.BL.friction.y", "contact.BR.grip"} <= set(
+        available(by_wheel)
+    )
+    assert meaning("contact.FR.lateral.B") == "stiffness factor of the force over slip angle, FR"
+    assert with_values(by_wheel, {"contact.BL.friction.y": 0.2}).model.contact["BL"].friction == (0.5, 0.2)
+    joint = SPRING.joints
+    sprung = available(MODELS["sprung"]())
+    assert {f"joints.{joint}.stiffness", f"joints.{joint}:2.stiffness", f"joints.{joint}:3.drag"} <= set(sprung)
+
+
+def test_a_prior_has_the_scale_of_its_unit_and_of_the_vehicle():
+    # 0.1 s/m of the load of a wheel: 239 N s/m for a vehicle of 1950 kg, 12 for one of 50 kg.
+    for name, load in (("landtamer", 2391.7), ("husky", 122.6)):
+        motion = MotionModel(model=gr.Dynamics(gr.vehicle(name)), ground=LEVEL)
+        p = default(motion, "contact.rolling_resistance")
+        assert (p.value, p.lower) == (0.0, 0.0)
+        assert p.sigma == pytest.approx(0.1 * load, rel=1e-3)
+        assert p.upper > 5.0 * p.sigma
+    sprung = MODELS["sprung"]()
+    assert default(sprung, f"joints.{SPRING.joints}.damping").sigma > 100.0
+    assert default(MODELS["soil by the wheel"](), "contact.BR.grip").sigma == pytest.approx(68.67)
+
+
+def test_bounds_are_what_the_law_accepts_with_its_other_numbers():
+    motion = MODELS["sand"]()
+    angle = default(motion, "contact.friction_angle")
+    assert angle.upper + motion.model.contact.destructive_angle < np.pi / 2
+    for name in available(motion):
+        if name.startswith("contact."):
+            p = default(motion, name)
+            for bound in (p.lower, p.upper):
+                with_values(motion, {name: bound})
+
+
+def test_a_group_leaves_settings_out():
+    found = [p.name for p in resolve(MODELS["pacejka"](), ["contact"])]
+    assert found == [
+        f"contact.{n}"
+        for n in ("stiffness", "damping", "rolling_resistance", "friction", "longitudinal.B", "lateral.B")
+    ]

@@ -77,12 +77,14 @@ def test_an_interval_starts_with_the_velocity_given():
     cut = cut_log(log, motion, interval=1.0)
     at = np.round(cut.times[:, 0] / 0.02).astype(int)
     errors = []
-    for velocity in (None, run.velocity[at][:, [2, 3, 4]]):
-        problem = LogProblem(log, motion, replace(cut, velocity=velocity))
-        errors.append(np.abs(problem.residuals(problem.poses([motion])[0])).max())
+    for start, velocity in (("wheels", None), ("wheels", run.velocity[at][:, [2, 3, 4]]), ("poses", None)):
+        one = motion.replace(start=start)
+        problem = LogProblem(log, one, replace(cut, velocity=velocity))
+        errors.append(np.abs(problem.residuals(problem.poses([one])[0])).max())
     # What is left is how the body pitches and sits on its tyres while it drives, which a settled start does not know.
     assert errors[0] > 1e-2
     assert errors[1] < 1e-3
+    assert errors[2] < 2e-3  # a parabola through the poses before: what it misses is the third derivative
 
 
 def test_a_lag_moves_the_commands_with_the_poses():

@@ -12,6 +12,7 @@ from grouser import checks
 from grouser.calibration import likelihood
 from grouser.calibration.batch import BatchResult, gauss_newton
 from grouser.calibration.correlation import correlated_covariance
+from grouser.calibration.doubts import doubts
 from grouser.calibration.online import GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
@@ -26,6 +27,7 @@ from grouser.motion.parameters import Parameter, is_noise, resolve, value_of, wi
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.predict import LogProblem
 from grouser.motion.sensitivity import jacobian
+from grouser.motion.step_error import most_allowed, step_error
 from grouser.motion.velocity import VelocityModel
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ FEWEST = 8
 """Intervals of a length that tell anything of noise."""
 LENGTHS = (2.0, 5.0, 15.0)
 """Correlation lengths of slip that wanders among which the likelihood decides [m, or s where it grows with time]."""
+HALVINGS = 3
+"""Fits of a model that is rolled out, each with half the step of the one before, until the step does not matter."""
 SETTLED = 1e-3
 """A step of a batch that changes no parameter by more than this share of its sigma is the last."""
 
@@ -87,13 +91,32 @@ def calibrate(
     length = {"interval": None if distance is not None else interval, "distance": distance}
     progress = progress or (lambda done, total: None)
     if not online:
-        return _batch(problem, motion, chosen, length, loss=loss, prior=prior, progress=progress)
+        for _ in range(HALVINGS):
+            fit = _sampled(_batch(problem, motion, chosen, length, loss=loss, prior=prior, progress=progress), log)
+            error = step_error(problem, fit.model)
+            if error <= most_allowed(problem):
+                break
+            motion = motion.replace(dt=0.5 * motion.dt)
+        else:
+            words = f"steps of {fit.model.dt:g} s change predictions by {error:.2g} of their sigma; give a shorter dt"
+            return replace(fit, warnings=(*fit.warnings, words))
+        return fit
     learner = OnlineFilter(motion, chosen, gate=gate)
     updates = []
     for k in range(len(intervals)):
         updates.append(learner.update(problem, k))
         progress(k + 1, len(intervals))
-    return fit_of_filter(learner, _training(problem, learner.calibrated, length, learner.rejected, "online"), updates)
+    training = _training(problem, learner.calibrated, length, learner.rejected, "online")
+    return _sampled(fit_of_filter(learner, training, updates), log)
+
+
+def _sampled(fit: Fit, log: Log) -> Fit:
+    """When between two samples a command came is not known: a delay is no more certain than a period over √12."""
+    covariance = fit.covariance.copy()
+    for k, p in enumerate(fit.systematic):
+        if p.name == "powertrain.delay":
+            covariance[k, k] += log.report.period**2 / 12.0
+    return replace(fit, covariance=covariance)
 
 
 def motion_model(
@@ -136,6 +159,7 @@ def fit_of_filter(filter: OnlineFilter, training: Training, updates: Sequence[Up
         noise_covariance=filter.S.copy(),
         training=training,
         undetermined=tuple(undetermined(filter.systematic, information)) if filter.systematic else (),
+        warnings=doubts(filter.systematic, filter.p),
         history=History(**history) if updates else None,
     )
 
@@ -163,11 +187,15 @@ def _batch(
     now, result, start, settled = motion, None, systematic, True
     noise_covariance = np.zeros((0, 0))
     histories = [np.zeros((0, len(systematic)))]
-    rounds = ROUNDS if systematic and stochastic else 1
+    # A rollout takes thousands of times as long as a sum over samples: fewer steps, and the fit says if they were few.
+    steps, most = (30, ROUNDS) if motion.velocity_driven else (12, ROUNDS // 2)
+    rounds = most if systematic and stochastic else 1
     for k in range(rounds):
         if systematic:
             # Later rounds continue from the last one; the prior does not change.
-            result = gauss_newton(problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=SETTLED)
+            result = gauss_newton(
+                problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=SETTLED, iterations=steps
+            )
             histories.append(result.history)
             now = with_values(now, dict(zip(names, result.values.tolist(), strict=True)))
             _, H = jacobian(problem, now, systematic, result.values)
@@ -184,8 +212,8 @@ def _batch(
         progress(k + 1, rounds)
         if settled:
             break
-    steps = np.concatenate(histories)
-    values = np.concatenate([steps, np.full((len(steps), len(stochastic)), np.nan)], axis=1)
+    path = np.concatenate(histories)
+    values = np.concatenate([path, np.full((len(path), len(stochastic)), np.nan)], axis=1)
     history = History(
         time=np.arange(len(values), dtype=np.float64),
         values=values,
@@ -203,6 +231,12 @@ def _batch(
         noise_covariance=noise_covariance,
         training=_training(problem, now, length, down, "batch"),
         undetermined=() if result is None else tuple(undetermined(systematic, result.information)),
+        warnings=doubts(
+            systematic,
+            np.zeros(0) if result is None else result.values,
+            problem.intervals,
+            converged=result is None or result.converged,
+        ),
         history=history,
     )
 
@@ -252,7 +286,7 @@ def _most_likely(
 def _training(
     problem: LogProblem, motion: MotionModel, length: dict[str, float | None], rejected: int, method: str
 ) -> Training:
-    error = wrapped(problem.intervals.measured - problem.poses([motion])[0])
+    error = wrapped(problem.intervals.measured - problem.poses([motion])[0, :, :6])
     return Training(
         log=problem.log.name,
         samples=len(problem.log),

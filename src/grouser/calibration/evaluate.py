@@ -126,6 +126,8 @@ class Evaluation:
     """Errors of the calibrated model after other durations, if requested."""
     trained_on_this: bool
     """Whether the fit was made from this log: then these are not held-out errors."""
+    note: str = ""
+    """How much of the log the intervals use, if that is not nearly all of it."""
 
     def summary(self) -> dict[str, Any]:
         """As one JSON object; `changes` are those of the ground that a model which adapts has found."""
@@ -136,7 +138,7 @@ class Evaluation:
         if self.horizons:
             out["horizons"] = [horizon.summary() for horizon in self.horizons]
         out["trained_on_this_log"] = self.trained_on_this
-        return out
+        return out | ({"note": self.note} if self.note else {})
 
 
 def evaluate(
@@ -184,7 +186,13 @@ def evaluate(
         columns = ("error", "covariance", "times")
         relagged = Errors(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns})
     return Evaluation(
-        errors=errors, baseline=plain, relagged=relagged, lags=lags, horizons=tuple(further), trained_on_this=trained
+        errors=errors,
+        baseline=plain,
+        relagged=relagged,
+        lags=lags,
+        horizons=tuple(further),
+        trained_on_this=trained,
+        note=cut.note,
     )
 
 
@@ -194,7 +202,7 @@ def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_l
     Of another log than that of the fit, the sensor's lag and the ground are uncertain by their spread.
     """
     motion = fit.model if isinstance(fit, Fit) else fit
-    problem = LogProblem(log, motion, intervals)
+    problem = LogProblem(log, motion, intervals, encoders=False)
     predicted = problem.errors(motion)
     R = prediction_covariance(problem, fit, predicted, other_log=other_log)
     return Errors(error=problem.residuals(predicted.poses), covariance=R, times=intervals.times)
@@ -202,6 +210,6 @@ def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_l
 
 def _lag(motion: MotionModel, log: Log, intervals: Intervals) -> float:
     """The sensor's lag [s] under which intervals of a log are predicted best."""
-    problem = LogProblem(log, motion, intervals)
+    problem = LogProblem(log, motion, intervals, encoders=False)
     found = gauss_newton(problem, motion, [default(motion, "sensor.lag")], prior=False, tolerance=1e-4)
     return float(found.values[0])

@@ -51,7 +51,6 @@ def calibrate(
     loss: Annotated[str, fitting("Least squares: huber or cauchy weigh outliers less; none.")] = "huber",
     noise_form: Annotated[str, modelling("Process noise: diagonal, full or cholesky.")] = "diagonal",
     gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.")] = 1e4,
-    
     prior: Annotated[list[str] | None, modelling("name=value:sigma, prior of a parameter; may be repeated.")] = None,
     split: Annotated[float | None, fitting("Judge on what follows this share of the log; 1: hold nothing out.")] = None,
     out: Annotated[Path | None, option("File for the fit (.toml).")] = None,
@@ -236,6 +235,8 @@ def _print(fit: gr.Fit, choice: gr.calibration.Choice, split: float | None, log:
         typer.echo("hardly determined, because the drive does not excite it; the values are mostly the prior:")
         for direction in weak:
             typer.echo(f"  {direction}")
+    for sentence in fit.warnings:
+        typer.echo(f"warning: {sentence}")
     word = "rejected as outliers" if t.method == "online" else "weigh less than half, as outliers"
     typer.echo(f"{t.rejected} of {t.intervals} intervals {word}")
     if t.overlapping:

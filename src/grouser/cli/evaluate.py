@@ -72,6 +72,8 @@ def _print(summary: dict[str, Any], each: str) -> None:
         for name, one in sets
     ]  # fmt: skip
     typer.echo(f"{summary['log']}: errors of {summary['n']} predictions of {each}")
+    if "note" in summary:
+        typer.echo(summary["note"])
     console.print_table("", ("", "position rms", "median", "yaw rms", "median"), rows, right=(1, 2, 3, 4))
     compared = better_than(summary["position_rms"], summary["baseline"]["position_rms"], "plain odometry")
     typer.echo(f"\nposition errors are {compared}")

@@ -103,6 +103,8 @@ class Fit:
     """Covariance of the systematic parameters between grounds, (np, np), products of their units; None: not known."""
     undetermined: tuple[Direction, ...] = ()
     """Combinations of parameters that the log hardly determines."""
+    warnings: tuple[str, ...] = ()
+    """What makes it doubtful, a sentence each: parameters at a bound or far from their prior, steps not finished."""
     history: History | None = field(default=None, repr=False)
     """How it got there; a fit read from a file has none."""
 
@@ -162,6 +164,7 @@ class Fit:
         return {
             "parameters": {n: {"value": v, "sigma": sigma[n]} for n, v in self.values.items()},
             "undetermined": [str(d) for d in self.undetermined],
+            "warnings": list(self.warnings),
             "training": {**shown, "yaw_rms_deg": float(np.degrees(self.training.yaw_rms))},
         }
 

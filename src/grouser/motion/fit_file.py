@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from grouser import actuation, contact, dynamics, kinematics, slip, terrain
+from grouser import actuation, contact, dynamics, joints, kinematics, slip, terrain
 from grouser import motion as models
 from grouser._version import __version__
 from grouser.errors import CalibrationError, GrouserError
@@ -32,7 +32,8 @@ SCHEMA = "grouser/fit@1"
 MAX_BYTES = 2_000_000
 CONTACTS = ("PiecewiseLinear", "Pacejka", "Ishigami", "ErpCfm")
 SLIPS = ("BodySlip", "DriveFrameSlip")
-ACTUATORS = ("PI", "DCMotor")
+ACTUATORS = ("PI", "DCMotor", "SharedDrive")
+JOINTS = ("Spring", "Stops")
 VELOCITY_MODELS = ("DifferentialDrive", "Bicycle", "FourNumbers", "Perturbative", "Corrected")
 """Names of classes in their packages, which are loaded when a file has them."""
 OPTIONS = (
@@ -66,6 +67,7 @@ def fit_text(fit: Fit) -> str:
             "noise_covariance": fit.noise_covariance,
             "undetermined": [dataclasses.asdict(d) for d in fit.undetermined],
             "spread": fit.spread,
+            "warnings": list(fit.warnings),
         },
     }
     lines = [f'schema = "{SCHEMA}"', f'grouser = "{__version__}"', ""]
@@ -128,7 +130,8 @@ def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> F
         ),
         powertrain=None if train is None else Powertrain(**{k: _number(v, k) for k, v in train.items()}),
         ground=_ground(model, ground),
-        **({"dt": _number(model["dt"], "model.dt")} if "dt" in model else {}),
+        dt=_number(model.get("dt", 0.04), "model.dt"),
+        start=str(model.get("start", "poses")),
     )
     return Fit(
         model=motion,
@@ -142,6 +145,7 @@ def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> F
             Direction(parts={str(k): float(v) for k, v in d["parts"].items()}, shrinkage=float(d["shrinkage"]))
             for d in result.get("undetermined", [])
         ),
+        warnings=tuple(str(sentence) for sentence in result.get("warnings", [])),
     )
 
 
@@ -165,14 +169,22 @@ def model_tables(motion: MotionModel) -> dict[str, Any]:
         out = {"kind": "Dynamics", **_dynamics_tables(model)}
     if motion.ground is not None:
         out["ground"] = LEVEL if motion.ground.kind == LEVEL else "other"
-        out["dt"] = motion.dt
+        out |= {"dt": motion.dt, "start": motion.start}
     return out
 
 
 def _dynamics_tables(model: dynamics.Dynamics) -> dict[str, Any]:
-    if model.joints or model.external:
-        raise CalibrationError("a fit file cannot hold joint models and external forces; keep them in code")
-    out: dict[str, Any] = {"contact": _plain(model.contact, CONTACTS)}
+    if model.external:
+        raise CalibrationError("a fit file cannot hold external forces; keep them in code")
+    out: dict[str, Any] = {}
+    if isinstance(model.contact, Mapping):
+        out["contacts"] = {wheel: _plain(law, CONTACTS) for wheel, law in model.contact.items()}
+    else:
+        out["contact"] = _plain(model.contact, CONTACTS)
+    if len(model.vehicle.arrays.hull_frame):
+        out["hull"] = _plain(model.hull, CONTACTS)
+    if model.joints:
+        out["joints"] = [_plain(law, JOINTS) for law in model.joints]
     out |= {name: getattr(model, name) for name in OPTIONS if getattr(model, name) is not None}
     if model.actuator is not None:
         out["actuator"] = _plain(model.actuator, ACTUATORS)
@@ -204,7 +216,7 @@ def _rebuilt(data: dict[str, Any], package: Any, kinds: Sequence[str], what: str
 
 
 def _model(data: dict[str, Any], vehicle: Vehicle) -> Any:
-    kind, data = data["kind"], {name: v for name, v in data.items() if name not in ("kind", "ground", "dt")}
+    kind, data = data["kind"], {name: v for name, v in data.items() if name not in ("kind", "ground", "dt", "start")}
     if kind in VELOCITY_MODELS:
         parameters = data.pop("parameters")
         model = getattr(models, kind)(vehicle=vehicle, **data)
@@ -217,7 +229,14 @@ def _model(data: dict[str, Any], vehicle: Vehicle) -> Any:
         options = {name: data[name] for name in OPTIONS if name in data}
         if "actuator" in data:
             options["actuator"] = _rebuilt(data["actuator"], actuation, ACTUATORS, "actuator")
-        options["contact"] = _rebuilt(data["contact"], contact, CONTACTS, "contact model")
+        if "contacts" in data:
+            laws = data["contacts"].items()
+            options["contact"] = {w: _rebuilt(law, contact, CONTACTS, f"contact of {w}") for w, law in laws}
+        else:
+            options["contact"] = _rebuilt(data["contact"], contact, CONTACTS, "contact model")
+        if "hull" in data:
+            options["hull"] = _rebuilt(data["hull"], contact, CONTACTS, "hull")
+        options["joints"] = [_rebuilt(law, joints, JOINTS, "joint model") for law in data.get("joints", [])]
         return dynamics.Dynamics(vehicle, **options)
     raise CalibrationError(
         f"model kind {kind!r:.40} is not Kinematics, Dynamics or one of {', '.join(VELOCITY_MODELS)}"

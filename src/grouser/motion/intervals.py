@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,43 @@ SLOWEST = 1.0 / 3.0
 """Mean wheel rate below which an interval counts as standing still [rad/s]."""
 LATEST = 0.5
 """Largest lag of a pose sensor that calibration may find [s]; a log must begin that long before an interval."""
+NEARLY = 0.85
+"""Share of an interval's length that makes one of a whole stretch."""
 LONGEST = 60.0
 """An interval that takes longer is not used [s]."""
+
+
+class Skipped(NamedTuple):
+    """What of a log lies in no interval."""
+
+    segments: int
+    """Stretches of the log."""
+    unused: int
+    """Stretches without an interval."""
+    used: float
+    """Time inside intervals [s]."""
+    slow: float
+    """Time at which the vehicle stands or is too slow [s]."""
+    outage: float
+    """Time without poses [s]."""
+    short: float
+    """Time at the ends of stretches, shorter than an interval [s]."""
+    asked: str
+    """Length of an interval, such as 2 s."""
+
+    def sentence(self, intervals: int) -> str:
+        """How much is used and why the rest is not; empty if nearly all is."""
+        reasons = [("standing or too slow", self.slow), ("without poses", self.outage)]
+        reasons.append((f"shorter than {self.asked} at the end of a stretch", self.short))
+        total = self.used + sum(time for _, time in reasons)
+        if self.used >= 0.9 * total and self.unused <= 0.1 * self.segments:
+            return ""
+        left = ", ".join(f"{time:.0f} s are {why}" for why, time in reasons if time > 0.02 * total)
+        inside = f" in {self.segments - self.unused} of {self.segments} segments" if self.segments > 1 else ""
+        return (
+            f"uses {intervals} intervals of {self.asked}{inside}, {self.used:.0f} of {total:.0f} s of the log; of the"
+            f" rest {left or 'none has two poses'}"
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,9 +84,16 @@ class Intervals:
     """
     overlapping: bool
     """Whether some share samples: their residuals are then correlated and covariances too small."""
+    skipped: Skipped | None = None
+    """What of the log lies in none of them; None: not counted."""
 
     def __len__(self) -> int:
         return len(self.times)
+
+    @property
+    def note(self) -> str:
+        """How much of the log they use, if that is not nearly all of it."""
+        return "" if self.skipped is None else self.skipped.sentence(len(self))
 
     @property
     def duration(self) -> FloatArray:
@@ -103,20 +145,31 @@ class Cutter:
         """Earliest start of the interval after one that was used [s]."""
         return end if self.stride is None else start + self.stride - 1e-9
 
-    def pairs(self, time: FloatArray, path: FloatArray) -> list[tuple[int, int]]:
-        """First and last pose of each interval of one stretch, by the time and the distance driven of its poses."""
+    def pairs(self, time: FloatArray, path: FloatArray) -> tuple[list[tuple[int, int]], dict[str, float]]:
+        """First and last pose of each interval of one stretch, by time and distance driven of its poses; what is left.
+
+        A stretch that is nearly as long as an interval is one: n samples of a period last n periods, and their poses
+        one or two less. The time left [s] is by reason, as in `Skipped`.
+        """
         t, way = time.tolist(), path.tolist()
+        left = {"slow": 0.0, "outage": 0.0, "short": 0.0}
         found, i = [], 0
         while i < len(t):
             j = self.end(way if self.by_distance else t, i)
             if j >= len(t):
+                left["short"] = t[-1] - t[i]
                 break
             if self.takes(t[j] - t[i], way[j] - way[i]):
                 found.append((i, j))
                 i = max(i + 1, bisect_left(t, self.next_start(t[i], t[j])))
             else:
+                slow = way[j] - way[i] < self.slowest * (t[j] - t[i])
+                left["slow" if slow else "outage"] += t[i + 1] - t[i]
                 i += 1
-        return found
+        whole = (way if self.by_distance else t)[-1] - (way if self.by_distance else t)[0]
+        if not found and whole >= NEARLY * self.length and self.takes(t[-1] - t[0], way[-1] - way[0]):
+            return [(0, len(t) - 1)], dict.fromkeys(left, 0.0)
+        return found, left
 
 
 def cut_log(
@@ -139,6 +192,7 @@ def cut_log(
     duration = None if distance is not None else interval
     slowest = SLOWEST * float(motion.vehicle.arrays.radius.mean())
     pairs: list[tuple[int, int, int, int]] = []
+    left, unused = {"slow": 0.0, "outage": 0.0, "short": 0.0}, 0
     poses = log.poses
     pose_bounds = np.searchsorted(poses.segment, np.arange(log.n_segments + 1))
     length = distance if duration is None else duration
@@ -148,6 +202,8 @@ def cut_log(
         t = poses.time[pose_bounds[k] : pose_bounds[k + 1]]
         inside = np.flatnonzero((t >= samples[0]) & (t <= samples[-1])) if high - low > 1 else np.zeros(0, np.int64)
         if len(inside) < 2:
+            unused += 1
+            left["short"] += float(samples[-1] - samples[0])
             continue
         steps = np.diff(samples) * 0.5 * (speed[low:high][1:] + speed[low:high][:-1])
         path = np.interp(t, samples, np.concatenate([[0.0], np.cumsum(steps)]))[inside]
@@ -155,13 +211,18 @@ def cut_log(
         if length is None:
             moving = path[-1] - path[0] >= slowest * (t[-1] - t[0])
             chosen = [(0, len(t) - 1)] if moving else []
+            left["slow"] += 0.0 if moving else float(t[-1] - t[0])
         else:
             cutter = Cutter(length=length, by_distance=by_distance, stride=stride, slowest=slowest, period=period)
-            chosen = cutter.pairs(t, path)
+            chosen, rest = cutter.pairs(t, path)
+            for reason, seconds in rest.items():
+                left[reason] += seconds
+        unused += not chosen
         first = inside + pose_bounds[k]
         pairs += [(int(first[i]), int(first[j]), low, high) for i, j in chosen]
+    whole = "a whole stretch" if distance is None else f"{distance:g} m"
+    asked = f"{duration:g} s" if duration is not None else whole
     if not pairs:
-        asked = f"{duration:g} s" if duration is not None else f"{distance or 0.0:g} m"
         raise CalibrationError(
             f"{log.name}: has no interval of {asked} that moves at {slowest:g} m/s or more between two poses;"
             " `grouser check` shows what is in it"
@@ -177,6 +238,13 @@ def cut_log(
         segment=poses.segment[i],
         sigma=None if sigma is None else np.stack([sigma[i], sigma[j]], axis=1),
         overlapping=bool((i[1:] < j[:-1]).any() and stride is not None),
+        skipped=Skipped(
+            segments=log.n_segments,
+            unused=unused,
+            used=float(np.sum(poses.time[j] - poses.time[i])),
+            asked=asked,
+            **left,
+        ),
     )
 
 
@@ -188,6 +256,6 @@ def relative_poses(before: FloatArray, after: FloatArray) -> FloatArray:
 
 
 def wrapped(poses: FloatArray) -> FloatArray:
-    """Differences of poses (…, 6) with their angles between −π and π; changes the array."""
-    poses[..., 3:] = np.remainder(poses[..., 3:] + np.pi, 2.0 * np.pi) - np.pi
+    """Differences of poses (…, ≥ 6) with their angles between −π and π; changes the array."""
+    poses[..., 3:6] = np.remainder(poses[..., 3:6] + np.pi, 2.0 * np.pi) - np.pi
     return poses

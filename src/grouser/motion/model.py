@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from grouser.motion.predict import LogPrediction
     from grouser.terrain import Terrain
 
+STARTS = ("poses", "wheels")
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MotionModel:
@@ -39,6 +41,9 @@ class MotionModel:
     """The ground, where attitude is predicted: always with dynamics. None: attitude is an input."""
     dt: float = 0.04
     """Step of rollouts over the ground [s]; a velocity-driven model integrates from sample to sample."""
+    start: str = "poses"
+    """The velocity with which dynamics starts an interval: "poses" (with gyro and wheels, all before the start) or
+    "wheels", as if they did not slip."""
 
     def __post_init__(self) -> None:
         checks.positive(self.dt, "dt")
@@ -46,8 +51,13 @@ class MotionModel:
             raise CalibrationError(f"model: {self.model!r:.60} is not a motion model; use grouser.Kinematics(vehicle)")
         if self.ground is not None and not isinstance(self.ground, terrain.Terrain):
             raise CalibrationError(f"ground: {self.ground!r:.60} is not a terrain; use grouser.terrain.plane()")
-        if self.ground is not None and self.powertrain is not None:
-            raise CalibrationError("a powertrain is for models whose attitude is an input; leave it or the ground out")
+        if self.ground is not None and not isinstance(self.model, Model):
+            raise CalibrationError(
+                f"a {type(self.model).__name__} takes its attitude from the log and cannot stand on a ground; leave "
+                "ground out, or use grouser.Kinematics or Dynamics"
+            )
+        if self.start not in STARTS:
+            raise CalibrationError(f"start {self.start!r:.40} is not one of {', '.join(STARTS)}")
         if self.ground is None and is_dynamic(self.model):
             raise CalibrationError("dynamics needs a ground to stand on; give ground=grouser.terrain.plane()")
 

@@ -42,15 +42,9 @@ def coefficient(value: float) -> tuple[float, float, float, float]:
     return size, 0.02 * value, 20.0 * size, size
 
 
-def friction(value: float) -> tuple[float, float, float, float]:
-    """As `coefficient`, at most 3."""
-    sigma, lower, _, scale = coefficient(value)
-    return sigma, lower, 3.0, scale
-
-
 def sensor_noise(value: float) -> tuple[float, float, float, float]:
     """A sigma of the pose sensor."""
-    return value, 1e-5, 1.0, value
+    return value, 1e-6, 1.0, value
 
 
 MOUNTED, SLIP, LAG = near(0.5, 5.0), within(0.5, -5.0, 5.0), within(0.1, -0.5, 0.5)
@@ -69,8 +63,8 @@ TABLE = {
     "sensor.yaw_noise": Row("noise of a measured yaw", "rad", sensor_noise),
     "sensor.time_noise": Row("scatter of the lag from pose to pose", "s", sensor_noise),
     "powertrain.gain": Row("rate per command", "1", within(0.3, 0.0, math.inf)),
-    "powertrain.delay": Row("from command to first effect", "s", within(0.3, 0.0, 2.0)),
-    "powertrain.time_constant": Row("time constant of the rate", "s", within(0.3, 0.0, 2.0)),
+    "powertrain.delay": Row("from command to first effect", "s", within(0.15, 0.0, 2.0)),
+    "powertrain.time_constant": Row("time constant of the rate", "s", within(0.15, 0.0, 2.0)),
     "slip.p1": Row("forward slip per speed and force ahead", "1", SLIP),
     "slip.p2": Row("forward slip per speed", "1", SLIP),
     "slip.p3": Row("sideways slip per speed and side force", "1", SLIP),
@@ -115,12 +109,6 @@ TABLE = {
     "model.yaw_per_speed": Row("turn per distance", "rad/m", near(0.3)),
     "model.steering_offset": Row("steering angle at zero", "rad", near(0.3)),
     "model.wheelbase": Row("distance of the axles", "m", length),
-    "contact.stiffness": Row("ground stiffness", "N/m", coefficient),
-    "contact.damping": Row("ground damping", "N s/m", coefficient),
-    "contact.friction": Row("coefficient of friction", "1", friction),
-    "contact.slip_stiffness_x": Row("force per slip speed, along", "N s/m", coefficient),
-    "contact.slip_stiffness_y": Row("force per slip speed, across", "N s/m", coefficient),
-    "contact.rolling_resistance": Row("rolling resistance", "N s/m", coefficient),
     "vehicle.radius": Row("wheel radius, all", "m", length),
     "vehicle.radius.left": Row("wheel radius, left", "m", length),
     "vehicle.radius.right": Row("wheel radius, right", "m", length),
@@ -133,8 +121,62 @@ TABLE = {
     "vehicle.*.mass": Row("mass of {}", "kg", coefficient),
     **{f"vehicle.*.{a}": Row(f"place of {{}}, {w}", "m", near(0.3)) for a, w in WAYS.items()},
     **{f"vehicle.*.{a}": Row(f"{a} of {{}}", "rad", near(0.3)) for a in ("roll", "pitch", "yaw")},
+    "vehicle.*.stiffness": Row("stiffness of {}", "N m/rad or N/m", coefficient),
+    "vehicle.*.damping": Row("damping of {}", "N m s/rad or N s/m", coefficient),
     **{f"vehicle.*.com_{a}": Row(f"centre of mass of {{}}, {w}", "m", near(0.3)) for a, w in WAYS.items()},
 }
+OF_LAWS = {
+    "stiffness": "stiffness",
+    "damping": "damping",
+    "friction": "coefficient of friction",
+    "friction.x": "coefficient of friction, along",
+    "friction.y": "coefficient of friction, across",
+    "slip_stiffness_x": "force per slip speed, along",
+    "slip_stiffness_y": "force per slip speed, across",
+    "rolling_resistance": "force against rolling per rim speed",
+    "static_penetration": "penetration under the load, which sets the stiffness",
+    "onset": "penetration over which damping comes in",
+    "dynamic_share": "dynamic over static friction",
+    "stribeck": "slip speed over which friction falls",
+    "smoothing": "speed below which slip has no meaning",
+    **{f"{axis}.{k}": f"{word} of the force over {slip}"
+       for axis, slip in (("longitudinal", "slip ratio"), ("lateral", "slip angle"))
+       for k, word in (("B", "stiffness factor"), ("C", "shape factor"), ("D", "peak"), ("E", "curvature factor"),
+                       ("K", "scale of slip"))},
+    "cohesion": "cohesion of the soil",
+    "friction_angle": "internal friction angle of the soil",
+    "destructive_angle": "angle of the soil ploughed aside",
+    "k_c": "pressure-sinkage modulus by cohesion",
+    "k_phi": "pressure-sinkage modulus by friction",
+    "n": "sinkage exponent",
+    "a_0": "where on the rim stress is largest, at zero slip",
+    "a_1": "how that moves with slip",
+    "density": "density of the soil",
+    "sinkage_ratio": "height of the rut behind the wheel over sinkage",
+    "shear_x.zero": "shear deformation modulus along, at slip angle zero",
+    "shear_x.growth": "its growth with slip angle",
+    "shear_y.zero": "shear deformation modulus across, at slip angle zero",
+    "shear_y.growth": "its growth with slip angle",
+    "isotropic_shear": "shear deformation modulus of isotropic soil",
+    "bow_wave": "share of the resistance of soil pushed ahead",
+    "erp": "share of the height error removed in a step",
+    "cfm": "constraint force mixing",
+    "force_dependent_slip": "slip speed per force",
+    "gain": "torque per rate error",
+    "integral": "torque per integral of the rate error",
+    "limit": "largest torque",
+    "rotor_inertia": "rotor inertia",
+    "stall_torque": "stall torque of the motor",
+    "no_load_speed": "no-load speed of the motor",
+    "gear": "turns of the motor per turn of the joint",
+    "coupling": "stiffness between joints of one motor",
+    "natural": "displacement without force",
+    "lower": "lower stop",
+    "upper": "upper stop",
+}  # fmt: skip
+"""Meaning of the numbers of shipped contact, actuator and joint laws; units are those that the laws declare."""
+LAWS = ("contact", "hull", "joints", "actuator")
+"""Parts whose numbers are those of laws."""
 NOISY = {"v": ("speed", "m"), "w": ("turn rate", "rad")}
 
 
@@ -156,8 +198,14 @@ def row_of(name: str) -> Row:
     of_frames = TABLE.get(f"vehicle.*.{last}") if part == "vehicle" else None
     if of_frames is not None:
         return of_frames._replace(meaning=of_frames.meaning.format(frame))
-    prior = coefficient if part in ("contact", "actuator") else near(0.3)
-    return Row(f"{last.replace('_', ' ')} of the {part}", "SI", prior)
+    if part in LAWS:  # the owner stands before: a wheel in contact.FL.friction; or behind: a joint in actuator.gain.FL
+        path = field.split(".")
+        spans = [(i, j) for j in range(len(path), 0, -1) for i in range(j)]
+        known = next(((i, j) for i, j in spans if ".".join(path[i:j]) in OF_LAWS), None)
+        if known is not None:
+            owner = "hull" if part == "hull" else ".".join(path[: known[0]] + path[known[1] :])
+            return Row(OF_LAWS[".".join(path[slice(*known)])] + (f", {owner}" if owner else ""), "SI", coefficient)
+    return Row(f"{last.replace('_', ' ')} of the {part}", "SI", coefficient if part in LAWS else near(0.3))
 
 
 def meaning(name: str) -> str:

@@ -12,21 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grouser import checks, contact, slip
+from grouser._kernels.constants import GRAVITY
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.law import OwnLaw
-from grouser.motion import vehicle_fields
+from grouser.motion import law_fields, vehicle_fields
 from grouser.motion.model import MotionModel
-from grouser.motion.parameter_table import TABLE, row_of
+from grouser.motion.parameter_table import row_of
 from grouser.motion.velocity import VelocityModel, is_dynamic, is_kinematic
 
 SENSOR = ("x", "y", "z", "yaw", "lag")
 SENSOR_NOISE = ("position_noise", "yaw_noise", "time_noise")
-CONTACT = (
-    "stiffness", "damping", "slip_stiffness_x", "slip_stiffness_y", "friction", "rolling_resistance", "longitudinal.B",
-    "lateral.B",
-)  # fmt: skip
-"""Numbers of contact laws that are offered for calibration."""
 OF_POSE = ("sensor", "noise")
 """Parts that the velocity of the vehicle does not depend on."""
 
@@ -64,12 +59,12 @@ class Part(NamedTuple):
     """Fields of a motion model that differ once some of them are changed."""
     listed: Sequence[str] | None = None
     """Those that are offered for calibration, in order; None: all."""
-    bounds: Mapping[str, tuple[float, float]] = {}
-    """Bounds that a law declares; those of the table go first."""
     units: Mapping[str, str] = {}
     """Units that a law declares; they go before those of the table."""
-    none: str = ""
-    """Why there are no parameters."""
+    prior: Callable[[str], tuple[float, float, float, float]] | None = None
+    """Sigma, lower, upper and scale of a number of a law; None: by the table."""
+    group: Sequence[str] | None = None
+    """Those that the name of the part stands for; None: all that are offered."""
 
 
 NOTHING = Part({}, lambda m, v: {})
@@ -100,7 +95,7 @@ def _slip_part(motion: MotionModel) -> Part | None:
         return _model_part(motion, "slip")
     base = slip.BodySlip(np.zeros(6)) if motion.model.slip is None else motion.model.slip
     if not isinstance(base, slip.BodySlip):
-        return _law_part("slip", base)
+        return _law_part(motion, {"": base}, lambda m, v: {"model": m.model.replace(slip=_new(m.model.slip, v))})
     values = {f"p{i}": p for i, p in enumerate(base.coefficients.tolist(), start=1)}
     return Part(values, lambda m, v: {"model": m.model.replace(slip=base.with_parameters(_array({**values, **v})))})
 
@@ -123,34 +118,95 @@ def _array(values: Mapping[str, float]) -> FloatArray:
 def _actuator_part(motion: MotionModel) -> Part | None:
     if not is_dynamic(motion.model) or motion.model.actuator is None:
         return None
-    return _law_part("actuator", motion.model.actuator)
-
-
-def _law_part(part: str, law: Any) -> Part:
-    """Numbers that a contact, actuator or slip law declares, with their bounds."""
-    return Part(
-        values={p.name: float(p.value) for p in law.parameters},
-        changed=lambda m, v: {"model": m.model.replace(**{part: getattr(m.model, part).replace(**v)})},
-        bounds={p.name: (float(p.low), float(p.high)) for p in law.parameters},
-        units={p.name: p.unit for p in law.parameters},
-    )
+    laws = {"": motion.model.actuator}
+    return _law_part(motion, laws, lambda m, v: {"model": m.model.replace(actuator=_new(m.model.actuator, v))})
 
 
 def _contact_part(motion: MotionModel) -> Part | None:
-    """The listed parameters of a shipped contact law, or all parameters of a user's own."""
+    """Numbers of the contact law, or of those of each wheel: contact.FL.friction."""
     model = motion.model
     if not is_dynamic(model):
         return None
-    law = model.contact
-    if not isinstance(law, contact.Contact):
-        why = "contact parameters are of one contact model; this vehicle has one per wheel"
-        return NOTHING._replace(none=why)
-    part = _law_part("contact", law)
-    if isinstance(law, OwnLaw):
-        return part
-    # What is not given follows from the load of a wheel.
-    values = {p.name: float(p.value) for p in law.at_load(model.wheel_load).parameters}
-    return part._replace(values=values, bounds={}, listed=[name for name in CONTACT if name in values])
+    if isinstance(model.contact, contact.Contact):
+        laws = {"": model.contact}
+        return _law_part(motion, laws, lambda m, v: {"model": m.model.replace(contact=_new(m.model.contact, v))})
+
+    def changed(m: Any, v: Mapping[str, float]) -> dict[str, Any]:
+        return {"model": m.model.replace(contact=_each(m.model.contact, v))}
+
+    return _law_part(motion, dict(model.contact), changed)
+
+
+def _hull_part(motion: MotionModel) -> Part | None:
+    """Numbers of the contact law of the hull, where the vehicle has one."""
+    model = motion.model
+    if not is_dynamic(model) or not len(model.vehicle.arrays.hull_frame):
+        return None
+    return _law_part(motion, {"": model.hull}, lambda m, v: {"model": m.model.replace(hull=_new(m.model.hull, v))})
+
+
+def _joints_part(motion: MotionModel) -> Part | None:
+    """Numbers of joint laws by the joint they act on: joints.s1.stiffness."""
+    if not is_dynamic(motion.model) or not motion.model.joints:
+        return None
+
+    def changed(m: Any, v: Mapping[str, float]) -> dict[str, Any]:
+        return {"model": m.model.replace(joints=tuple(_each(_of_joints(m.model.joints), v).values()))}
+
+    return _law_part(motion, _of_joints(motion.model.joints), changed)
+
+
+def _of_joints(laws: Iterable[Any]) -> dict[str, Any]:
+    """Joint laws by the joints they act on; a second one on the same has a 2 behind it."""
+    found: dict[str, Any] = {}
+    for law in laws:
+        on = law.joints if isinstance(law.joints, str) else "+".join(law.joints)
+        found[next(n for k in range(1, 1000) if (n := on if k == 1 else f"{on}:{k}") not in found)] = law
+    return found
+
+
+def _new(law: Any, values: Mapping[str, float]) -> Any:
+    return law_fields.changed(law, values)
+
+
+def _each(laws: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, Any]:
+    """Laws by name, with values of names such as FL.friction."""
+    out = dict(laws)
+    for owner, law in laws.items():
+        own = {name.removeprefix(f"{owner}."): v for name, v in values.items() if name.startswith(f"{owner}.")}
+        out[owner] = law_fields.changed(law, own) if own else law
+    return out
+
+
+def _law_part(
+    motion: MotionModel, laws: Mapping[str, Any], changed: Callable[[Any, Mapping[str, float]], dict[str, Any]]
+) -> Part:
+    """Numbers of laws, each with its owner before its name; what is not given follows from the load of a wheel."""
+    load, radius = _load(motion), float(motion.vehicle.arrays.radius.mean())
+    found: dict[str, tuple[Any, Any]] = {}
+    group: list[str] = []
+    for owner, law in laws.items():
+        loaded = law.at_load(load) if isinstance(law, contact.Contact) else law
+        before = f"{owner}." if owner else ""
+        found |= {before + name: (loaded, p) for name, p in law_fields.numbers(loaded).items()}
+        group += [before + name for name in law_fields.in_group(loaded)]
+
+    def prior(name: str) -> tuple[float, float, float, float]:
+        law, p = found[name]
+        return law_fields.prior(law, p, load, radius)
+
+    return Part(
+        values={name: float(p.value) for name, (_, p) in found.items()},
+        changed=changed,
+        units={name: p.unit for name, (_, p) in found.items()},
+        prior=prior,
+        group=group,
+    )
+
+
+def _load(motion: MotionModel) -> float:
+    """Weight per wheel [N]."""
+    return motion.vehicle.mass * GRAVITY / motion.vehicle.n_wheels or GRAVITY
 
 
 PARTS: dict[str, Callable[[MotionModel], Part | None]] = {
@@ -159,6 +215,8 @@ PARTS: dict[str, Callable[[MotionModel], Part | None]] = {
     "slip": _slip_part,
     "model": _model_part,
     "contact": _contact_part,
+    "hull": _hull_part,
+    "joints": _joints_part,
     "actuator": _actuator_part,
     "vehicle": _vehicle_part,
     "noise": _noise_part,
@@ -289,6 +347,8 @@ def resolve(motion: MotionModel, names: Sequence[str | Parameter]) -> list[Param
 def _expand(motion: MotionModel, name: str, everything: Iterable[str]) -> list[str]:
     if name in PARTS and name != "vehicle":
         inside = [n for n in everything if n.startswith(name + ".") and is_noise(n) == (name == "noise")]
+        group = part_of(motion, name).group
+        inside = inside if group is None else [n for n in inside if n.partition(".")[2] in group]
     elif "*" in name:
         head, tail = name.split("*", 1)
         inside = [n for n in everything if n.startswith(head) and n.endswith(tail) and len(n) >= len(head) + len(tail)]
@@ -328,13 +388,15 @@ def default(motion: MotionModel, name: str) -> Parameter:
         if noise.form == "cholesky":
             root = math.sqrt(max(noise.density[j, j], noise.LOWEST))
             return Parameter(name=name, value=value, sigma=2.0 * root, scale=root)
-        lower = noise.LOWEST if i == j else -math.inf
+        lower = 0.0 if i == j else -math.inf  # a fitted density may be a prior, however small
         return Parameter(name=name, value=value, sigma=3.0 * size, lower=lower, upper=noise.HIGHEST, scale=size)
     if is_noise(name):
         value = value or 0.02
-    sigma, lower, upper, scale = row_of(name).prior(value)
-    if name not in TABLE:
-        lower, upper = part_of(motion, part).bounds.get(field, (lower, upper))
+    own = part_of(motion, part).prior
+    sigma, lower, upper, scale = row_of(name).prior(value) if own is None else own(field)
+    if part == "vehicle" and value == 0.0 and field.endswith(".damping"):  # of a spring: that of a tenth of a second
+        sigma = scale = 0.1 * value_of(motion, name.removesuffix("damping") + "stiffness")
+        upper = 20.0 * sigma
     return Parameter(name=name, value=value, sigma=sigma, lower=lower, upper=upper, scale=scale)
 
 
@@ -345,9 +407,6 @@ def unit_of(motion: MotionModel, name: str) -> str:
 
 
 def _unknown(motion: MotionModel, name: str) -> str:
-    why = part_of(motion, name.partition(".")[0]).none
-    if why:
-        return why
     names = available(motion)
     near = get_close_matches(name, names, 3, 0.4)
     hint = f"did you mean {', '.join(near)}" if near else f"there are {', '.join(names[:8])} …"

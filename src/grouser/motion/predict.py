@@ -17,9 +17,11 @@ from grouser.errors import CalibrationError
 from grouser.logs import Log
 from grouser.logs.log import IntArray, Sensor
 from grouser.motion.consistency import given_poses, pose_noise
+from grouser.motion.encoders import Encoders
 from grouser.motion.intervals import Intervals, cut_log, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import SENSOR, ParameterVector
+from grouser.motion.powertrain import Powertrain
 from grouser.motion.spread import GroundSpread
 from grouser.motion.velocity import (
     Inputs,
@@ -46,6 +48,8 @@ FEW = 8
 """Intervals for which only the samples they need are looked at, also in a short log."""
 MOST = 1 << 15
 """Samples of a log whose velocities, for all candidates, are held at once: 48 bytes for each of both."""
+FORGOTTEN = 15.0
+"""Time constants after which a powertrain does not know any more how it began."""
 MARGIN = 3
 """Samples around an interval that its integral may touch."""
 
@@ -65,6 +69,8 @@ class Predicted(NamedTuple):
     """Integrals of the noise that wanders, (I, nd, 4, 4): the covariance is Σ wander_a V_a; zero if none does."""
     reach: FloatArray
     """Covariance of x, y, z, yaw with that noise at the start and at the end, per variance of it, (I, nd, 2, 4)."""
+    start: FloatArray
+    """Covariance of x, y, z, yaw by an uncertain velocity at the start, (I, 4, 4); only dynamics has one."""
     given: FloatArray | None = None
     """Covariance of the first and the last pose where the log gives it, (I, 2, 4, 4), NaN where it does not."""
 
@@ -107,9 +113,19 @@ class LogProblem:
     """A log cut into intervals, ready to be predicted by any candidate of one vehicle's motion model."""
 
     def __init__(
-        self, log: Log, motion: MotionModel, intervals: Intervals, *, residual: Sequence[str] = ("x", "y", "yaw")
+        self,
+        log: Log,
+        motion: MotionModel,
+        intervals: Intervals,
+        *,
+        residual: Sequence[str] = ("x", "y", "yaw"),
+        encoders: bool = True,
     ) -> None:
-        """Residuals are of the named components of the pose, of x y z roll pitch yaw."""
+        """Residuals are of the named components of the pose, of x y z roll pitch yaw.
+
+        encoders: whether a motion model with a powertrain has residuals for the travel of encoders too; predictions
+        (…, I, 6) then have a further column for each.
+        """
         for name in residual:
             if name not in POSE:
                 raise CalibrationError(f"residual {name!r:.40} is not one of {', '.join(POSE)}")
@@ -122,11 +138,29 @@ class LogProblem:
         self._memory = memory_of(motion.model)
         self._speed = rolling_speed(self.inputs, motion.vehicle)
         self._ones = np.ones(len(self._speed))
-        self.commands: dict[tuple[float, float, int, bytes], FloatArray] = {}
+        self.commands: dict[tuple[object, ...], FloatArray] = {}
         """Commands of the last rollouts, for the next candidate."""
         self._slip: SlipTwists | None = None
         self._rolling: tuple[object, FloatArray] | None = None
-        self._commands = log.commands_array(motion.vehicle) if log.commands else None
+        self.logged_commands = log.commands_array(motion.vehicle) if log.commands else None
+        """Commanded rates, (n, nj) [rad/s or m/s], NaN where not logged; None: the log has none."""
+        self.encoders: Encoders | None = None
+        """Encoders that observe the powertrain."""
+        self._driven: dict[tuple[Powertrain, int, int], Inputs] = {}
+        if encoders and motion.powertrain is not None and self.logged_commands is not None:
+            found = Encoders(log, motion.vehicle, self.inputs, self.logged_commands)
+            if found.groups:
+                self.encoders, self._encoder_lag = found, motion.sensor.lag
+                self.rows = np.concatenate([self.rows, len(POSE) + np.arange(found.size)])
+
+    @cached_property
+    def yaw_rate(self) -> FloatArray | None:
+        """Yaw rate by the gyro at the samples [rad/s], (n,); None: the log has no gyro."""
+        if self.log.gyro is None or not np.isfinite(self.log.gyro[:, 2]).any():
+            return None
+        roll, pitch = self.inputs.attitude.T
+        about_y = np.nan_to_num(self.log.gyro[:, 1])
+        return np.asarray((about_y * np.sin(roll) + self.log.gyro[:, 2] * np.cos(roll)) / np.cos(pitch))
 
     @property
     def size(self) -> int:
@@ -146,12 +180,27 @@ class LogProblem:
         if not motion.velocity_driven:
             from grouser.motion.rollouts import rollout_poses
 
-            return rollout_poses(self, candidates, self.intervals.only(chosen))
+            return self._observed(rollout_poses(self, candidates, self.intervals.only(chosen)), candidates, chosen)
         first, last, _ = chosen.indices(len(self.intervals))
         grouped = len(self.inputs.time) > MOST and last - first > FEW and motion.powertrain is None
         groups = self._groups(first, last) if grouped else [chosen]
         found = [self._integrate(candidates, group, narrow=grouped).poses for group in groups]
-        return np.concatenate([poses.reshape(len(candidates.which), -1, 6) for poses in found], axis=1)
+        whole = np.concatenate([poses.reshape(len(candidates.which), -1, 6) for poses in found], axis=1)
+        return self._observed(whole, candidates, chosen)
+
+    def _observed(self, poses: FloatArray, candidates: Candidates, chosen: slice) -> FloatArray:
+        """Poses (S, I, 6) with the travel of encoders behind them, (S, I, 6 + k), where it is observed."""
+        if self.encoders is None:
+            return poses
+        part, _ = self._window(chosen)
+        some, lag = self.intervals.only(chosen), self._encoder_lag
+        trains: dict[Powertrain | None, FloatArray] = {}
+        for motion in candidates.motions:
+            if motion.powertrain not in trains:
+                rates = self.driven(motion, part).rates
+                trains[motion.powertrain] = self.encoders.travel(rates, some, lag, part.start)
+        travel = np.stack([trains[candidates.motions[m].powertrain] for m in candidates.which])
+        return np.concatenate([poses, travel], axis=2)
 
     def errors(self, motion: MotionModel, chosen: slice = slice(None), slopes: FloatArray | None = None) -> Predicted:
         """Poses with what their covariance is made of, and their slopes by the convolution integral.
@@ -161,8 +210,10 @@ class LogProblem:
         if not motion.velocity_driven:
             from grouser.motion.rollouts import rollout_errors
 
-            return rollout_errors(self, motion, self.intervals.only(chosen))._replace(given=self._given(chosen))
-        return self._integrate(Candidates.of_motions([motion]), chosen, noisy=motion, slopes=slopes)
+            found = rollout_errors(self, motion, self.intervals.only(chosen))._replace(given=self._given(chosen))
+        else:
+            found = self._integrate(Candidates.of_motions([motion]), chosen, noisy=motion, slopes=slopes)
+        return found._replace(poses=self._observed(found.poses[None], Candidates.of_motions([motion]), chosen)[0])
 
     def errors_at(self, vector: ParameterVector, x: FloatArray, chosen: slice = slice(None)) -> Predicted:
         """As `errors`, of parameters x (n,) or rows (S, n), with slopes by those of slip: P (11), L (5.28).
@@ -248,22 +299,39 @@ class LogProblem:
         """Body velocities (n, 6) at the samples of a part."""
         model: Any = motion.model
         if motion.powertrain is not None or part.stop - part.start < len(self.inputs.time):
-            return twists(model, self._driven(motion).window(part.start, part.stop))
+            return twists(model, self.driven(motion, part))
         if self._rolling is None or self._rolling[0] is not model:
             self._rolling = (model, twists(model, self.inputs))
         return self._rolling[1]
 
-    def _driven(self, motion: MotionModel) -> Inputs:
-        """The inputs with rates from commands, where the motion model has a powertrain."""
-        if motion.powertrain is None:
-            return self.inputs
-        if self._commands is None:
+    def driven(self, motion: MotionModel, part: slice | None = None) -> Inputs:
+        """Inputs at the samples of a part, with rates from commands where the motion model has a powertrain."""
+        low, high = (0, len(self.inputs.time)) if part is None else (part.start, part.stop)
+        train = motion.powertrain
+        if train is None:
+            return self.inputs.window(low, high)
+        if self.logged_commands is None:
             raise CalibrationError(f"{self.log.name}: has no commands; a powertrain needs [commands] in its manifest")
-        rates = self.inputs.rates.copy()
-        driven = np.flatnonzero(np.isfinite(self._commands).all(axis=0))
-        commands = self._commands[:, driven]
-        rates[:, driven] = motion.powertrain.stretches(self.inputs.time, commands, self.log.segment_bounds)
-        return replace(self.inputs, rates=rates)
+        if (train, low, high) not in self._driven:
+            if len(self._driven) >= 4 * FEW:
+                self._driven.clear()
+            time, bounds = self.inputs.time, self.log.segment_bounds
+            # What was before has no effect any more, so that a part costs as much as it is long.
+            begins = bounds[np.searchsorted(bounds, low, side="right") - 1]
+            back = time[low] - train.delay - FORGOTTEN * max(train.time_constant, self.log.report.period)
+            first = begins + int(np.searchsorted(time[begins:low], back))
+            driven = np.flatnonzero(np.isfinite(self.logged_commands).all(axis=0))
+            inner = bounds[(bounds > first) & (bounds < high)]
+            edges = np.array([first, *inner, high], dtype=np.int64)
+            measured = self.inputs.rates[edges[:-1]][:, driven]
+            commands = self.logged_commands[:, driven]
+            initial = np.where(np.isfinite(measured), measured, train.gain * commands[edges[:-1]])
+            found = train.stretches(time[first:high], commands[first:high], edges - first, initial)
+            inputs = self.inputs.window(low, high)
+            rates = inputs.rates.copy()
+            rates[:, driven] = found[low - first :]
+            self._driven[train, low, high] = replace(inputs, rates=rates)
+        return self._driven[train, low, high]
 
     def window(self, chosen: slice = slice(None)) -> Inputs:
         """Inputs at the samples that some intervals need."""
@@ -307,7 +375,13 @@ class LogProblem:
                 f"{self.log.name}: {len(lost)} of {poses.shape[-2]} predictions do not reach their end, the first from"
                 f" {t0:.2f} to {t1:.2f} s: it rolls over, diverges or leaves the ground; check model and ground"
             )
-        return np.asarray(wrapped(self.intervals.measured[chosen] - poses)[..., self.rows])
+        measured = self.intervals.measured[chosen]
+        if self.encoders is not None:
+            part, _ = self._window(chosen)
+            some = self.intervals.only(chosen)
+            travel = self.encoders.travel(self.inputs.rates[part], some, self._encoder_lag, part.start)
+            measured = np.concatenate([measured, travel], axis=1)
+        return np.asarray(wrapped(measured - poses)[..., self.rows])
 
     def ground_covariance(self, motion: MotionModel, spread: GroundSpread) -> FloatArray:
         """Covariance of the residuals on a ground that differs from the fit's by a spread, (I, m, m)."""
@@ -323,7 +397,12 @@ class LogProblem:
             process += np.einsum("a,iajk->ijk", noise.wander, predicted.wander)
         ends, given = predicted.ends.swapaxes(0, 1), predicted.given
         sensor = pose_noise(motion.sensor, predicted.poses, *ends, given=given, other_log=other_log)
-        return self._selected(process + sensor, motion.sensor)
+        found = self._selected(process + sensor + predicted.start, motion.sensor)
+        if self.encoders is not None:
+            k = np.arange(len(self.residual), self.size)
+            # Scatter of travel is taken for independent of that of poses: the process noise has its share of it.
+            found[:, k, k] = self.encoders.scatter**2
+        return found
 
     def process_covariance(self, densities: FloatArray, predicted: Predicted) -> FloatArray:
         """Covariances that process noise of some densities (k, nd, nd) gives, shape (I, k, m, m)."""
@@ -371,7 +450,7 @@ def integrate_log(*, mounting: FloatArray, length: float = 0.0, **log: FloatArra
     """
     rows, nd = len(mounting) * len(log["times"]), len(log["noise"])
     shapes = ((rows, 6), (rows, 4, log["slope"].shape[2]), (rows, nd, nd, 4, 4), (rows, 2, 4), (rows, nd, 4, 4))
-    shapes = (*shapes, (rows, nd, 2, 4))
+    shapes = (*shapes, (rows, nd, 2, 4), (rows, 4, 4))
     found = Predicted(*(np.zeros(shape) for shape in shapes))
     results = dict(zip(("pose", "J", "W", "ends", "wander", "reach"), found[:6], strict=True))
     integral = kernels.LogIntegral(
@@ -412,7 +491,7 @@ def predict_log(
 
     model = motion if isinstance(motion, MotionModel) else motion.model
     cut = cut_log(log, model, interval=interval, distance=distance)
-    problem = LogProblem(log, model, cut)
+    problem = LogProblem(log, model, cut, encoders=False)
     predicted = problem.errors(model)
     other_log = isinstance(motion, MotionModel) or not motion.made_from(log)
     return LogPrediction(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,11 +12,13 @@ from grouser import rotation
 from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
+from grouser.logs.log import IntArray
 from grouser.model import Model
 from grouser.motion.intervals import Intervals, relative_poses, wrapped
 from grouser.motion.model import MotionModel
-from grouser.motion.predict import Candidates, LogProblem, Predicted, integrate_log
-from grouser.motion.velocity import rim_speed
+from grouser.motion.predict import ERRORS, Candidates, LogProblem, Predicted, integrate_log
+from grouser.motion.start_velocity import start_velocity as estimate_start
+from grouser.motion.velocity import is_dynamic, rim_speed
 from grouser.simulation.engine import Records, launch
 from grouser.simulation.settle import settle
 from grouser.simulation.simulate import start_velocity
@@ -24,12 +28,14 @@ from grouser.simulation.status import Status
 def rollout_poses(problem: LogProblem, candidates: Candidates, intervals: Intervals) -> FloatArray:
     """Predicted poses (S, I, 6), as `LogProblem.poses`; NaN where a rollout did not reach the end of its interval."""
     out = np.empty((len(candidates.which), len(intervals), 6))
-    same: dict[tuple[int, float], Records] = {}
+    same: dict[tuple[object, ...], Records] = {}
     for s, m in enumerate(candidates.which):
         motion, mounting = candidates.motions[m], candidates.mounting[s]
-        key = (id(motion.model), float(mounting[4]))
+        moved = _level(motion) and not is_dynamic(motion.model)  # then only the lag matters to how it drives
+        key = (id(motion.model), motion.powertrain, *mounting[[4] if moved else [0, 1, 3, 4]].tolist())
         if key not in same:
-            same[key] = _launched(problem, motion, mounting, intervals)
+            launch_all, velocities, _ = _prepared(problem, motion, mounting, intervals)
+            same[key] = launch_all(velocities)
         out[s] = _sensor_poses(same[key], motion.dt, mounting, intervals.duration)
     return out
 
@@ -40,7 +46,18 @@ def rollout_errors(problem: LogProblem, motion: MotionModel, intervals: Interval
     The ground holds roll and pitch, so their errors do not grow: T (3.60)–(3.63) with attitude known.
     """
     mounting = Candidates.of_motions([motion]).mounting
-    records = _launched(problem, motion, mounting[0], intervals)
+    launch_all, velocities, spread = _prepared(problem, motion, mounting[0], intervals)
+    records = launch_all(velocities)
+    poses = _sensor_poses(records, motion.dt, mounting[0], intervals.duration)
+    start = np.zeros((len(intervals), 4, 4))
+    if spread is not None:
+        assert velocities is not None
+        for column in np.moveaxis(spread, -1, 0):  # by differences of a sigma: friction is not linear
+            shifted = velocities.copy()
+            shifted[:, [2, 3, 4]] += column
+            moved = _sensor_poses(launch_all(shifted), motion.dt, mounting[0], intervals.duration)
+            change = np.nan_to_num(wrapped(moved - poses)[:, ERRORS])
+            start += change[:, :, None] * change[:, None, :]
     n, rows = records.velocity.shape[:2]
     rpy = rotation.to_rpy(_orientations(records.state.reshape(n * rows, -1)))
     speed = rim_speed(motion.vehicle, records.velocity[..., 6:]).ravel()
@@ -58,42 +75,82 @@ def rollout_errors(problem: LogProblem, motion: MotionModel, intervals: Interval
         times=np.stack([np.zeros(n), intervals.duration], axis=1),
         mounting=mounting,
     )
-    return found._replace(poses=_sensor_poses(records, motion.dt, mounting[0], intervals.duration))
+    return found._replace(poses=poses, start=start)
 
 
-def _launched(problem: LogProblem, motion: MotionModel, mounting: FloatArray, intervals: Intervals) -> Records:
-    """All intervals rolled out at once, a row a step; the shorter ones continue with their last command."""
+Launch = Callable[[FloatArray | None], Records]
+"""Rolls all intervals out from some velocities."""
+
+
+def _prepared(
+    problem: LogProblem, motion: MotionModel, mounting: FloatArray, intervals: Intervals
+) -> tuple[Launch, FloatArray | None, FloatArray | None]:
+    """How to roll all intervals out at once, a row a step, the velocities (I, nv) they start with, and their spread.
+
+    The shorter ones continue with their last command. Spread (I, 3, 3): columns of a root of the covariance of the
+    turn rate and the speeds ahead and left; None where they are given or exact.
+    """
     model, ground = motion.model, motion.ground
     assert isinstance(model, Model)
     assert ground is not None
     dt = motion.dt
     steps = max(1, math.ceil(float(intervals.duration.max()) / dt - 1e-9))
-    key = (float(mounting[4]), dt, steps, intervals.times.tobytes())
+    key = (float(mounting[4]), dt, steps, motion.powertrain, _commanded(problem, motion), intervals.times.tobytes())
     if key not in problem.commands:  # candidates mostly differ in other things
-        problem.commands = {key: _commands(problem, motion, key[0], intervals, steps)}
+        problem.commands = {key: _commands(problem, motion, float(mounting[4]), intervals, steps)}
     commands = problem.commands[key]
-    n, _, na = commands.shape
-    pars = np.column_stack([np.tile([steps, na, dt], (n, 1)), commands.reshape(n, -1)])
-    addresses = pars.ctypes.data + pars.strides[0] * np.arange(n, dtype=np.int64)
-    drives = np.ascontiguousarray(np.column_stack([np.full(n, laws.table.address, dtype=np.int64), addresses]))
+    drives, keep = _tables(commands, dt)
     starts = _starts(problem, motion, mounting, intervals)
-    velocities = start_velocity(model, ground, drives, starts, None, dt)
-    if velocities is not None and intervals.velocity is not None:
-        velocities[:, [2, 3, 4]] = intervals.velocity  # the rest follows the ground as the wheels do
-    return launch(model, ground, drives, starts, dt=dt, steps=steps, every=1, detailed=True, velocities=velocities)
+    velocities, spread = None, None
+    if is_dynamic(model):
+        first = _first_rates(problem, motion, float(mounting[4]), intervals, commands[:, 0])
+        at_start, alive = _tables(first[:, None], dt)
+        velocities = start_velocity(model, ground, at_start, starts, None, dt)
+        del alive
+        assert velocities is not None
+        spread = _estimated(problem, motion, mounting, intervals, starts, velocities)
+
+    def launch_all(velocities: FloatArray | None) -> Records:
+        assert len(keep) == len(drives)  # the numbers behind the addresses are alive
+        return launch(model, ground, drives, starts, dt=dt, steps=steps, every=1, detailed=True, velocities=velocities)
+
+    return launch_all, velocities, spread
+
+
+def _tables(commands: FloatArray, dt: float) -> tuple[IntArray, FloatArray]:
+    """Drives that hold rows of commands (I, rows, na) for dt [s] each, and the numbers their addresses point to."""
+    n, rows, na = commands.shape
+    pars = np.column_stack([np.tile([rows, na, dt], (n, 1)), commands.reshape(n, -1)])
+    addresses = pars.ctypes.data + pars.strides[0] * np.arange(n, dtype=np.int64)
+    table = np.full(n, laws.table.address, dtype=np.int64)
+    return np.ascontiguousarray(np.column_stack([table, addresses])), pars
+
+
+def _commanded(problem: LogProblem, motion: MotionModel) -> bool:
+    """Whether logged commands drive the actuators of the model."""
+    return is_dynamic(motion.model) and motion.model.actuator is not None and problem.logged_commands is not None
 
 
 def _commands(problem: LogProblem, motion: MotionModel, lag: float, intervals: Intervals, steps: int) -> FloatArray:
-    """Rates of the actuated joints in the middle of each step, (I, steps, na); of angles where rates are not logged."""
-    vehicle, inputs = motion.vehicle, problem.inputs
+    """Commands of the actuated joints in the middle of each step, (I, steps, na).
+
+    The powertrain's rates where there is one, else logged commands where the model has actuators, else measured rates,
+    else those of measured angles.
+    """
+    vehicle, inputs = motion.vehicle, problem.driven(motion)
     joints = vehicle.arrays.actuated
+    rates = inputs.rates
+    if motion.powertrain is None and _commanded(problem, motion):
+        logged = problem.logged_commands
+        assert logged is not None
+        rates = np.where(np.isfinite(logged).all(axis=0), logged, rates)
     out = np.zeros((len(intervals), steps, len(joints)))
     edges = motion.dt * np.arange(steps + 1)
     for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
         time = inputs.time[low:high]
         at = t0 - lag + edges
         for a, j in enumerate(joints):
-            rate, angle = inputs.rates[low:high, j], inputs.angles[low:high, j]
+            rate, angle = rates[low:high, j], inputs.angles[low:high, j]
             if np.isfinite(rate).all():
                 out[i, :, a] = np.interp(0.5 * (at[:-1] + at[1:]), time, rate)
             elif np.isfinite(angle).all():
@@ -106,12 +163,88 @@ def _commands(problem: LogProblem, motion: MotionModel, lag: float, intervals: I
     return out
 
 
+def _first_rates(
+    problem: LogProblem, motion: MotionModel, lag: float, intervals: Intervals, commanded: FloatArray
+) -> FloatArray:
+    """Rates of the actuated joints where intervals start, (I, na): as measured, else as `commanded` (I, na)."""
+    joints = motion.vehicle.arrays.actuated
+    out, rates = commanded.copy(), problem.inputs.rates[:, joints]
+    measured = np.flatnonzero(np.isfinite(rates).all(axis=0))
+    for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
+        for a in measured:
+            out[i, a] = np.interp(t0 - lag, problem.inputs.time[low:high], rates[low:high, a])
+    return out
+
+
+def _estimated(
+    problem: LogProblem,
+    motion: MotionModel,
+    mounting: FloatArray,
+    intervals: Intervals,
+    starts: FloatArray,
+    velocities: FloatArray,
+) -> FloatArray | None:
+    """Puts the measured velocity of body and passive joints into `velocities` (I, nv), and returns its spread."""
+    _passive_rates(problem, motion, float(mounting[4]), intervals, velocities)
+    if intervals.velocity is not None:
+        velocities[:, [2, 3, 4]] = intervals.velocity  # the rest follows the ground as the wheels do
+        return None
+    if motion.start == "wheels":
+        return None
+    R = _orientations(starts)
+    roll, pitch, yaw = rotation.to_rpy(R).T
+    c, s, zero = np.cos(yaw), np.sin(yaw), np.zeros_like(yaw)
+    R_heading_world = np.moveaxis(np.array([[c, s, zero], [-s, c, zero], [zero, zero, zero + 1.0]]), -1, 0)
+    R_heading_body = R_heading_world @ R
+    ahead = np.einsum("iab,ib->ia", R_heading_body, velocities[:, 3:6])
+    turning = (velocities[:, 1] * np.sin(roll) + velocities[:, 2] * np.cos(roll)) / np.cos(pitch)
+    rolling = np.column_stack([ahead[:, :2], turning])
+    x, y, z, mounted, lag = mounting.tolist()
+    sensor = replace(motion.sensor, x=x, y=y, z=z, yaw=mounted, lag=lag)
+    found = estimate_start(problem.log, sensor, intervals, rolling, problem.yaw_rate)
+    # Back to the body: v_z and ω_x, ω_y stay as the ground has them.
+    change = found.velocity - rolling
+    to_body = np.zeros((len(R), 3, 3))
+    to_body[:, 0, 2] = np.cos(pitch) / np.cos(roll)
+    to_body[:, 1:, :2] = np.linalg.inv(R_heading_body[:, :2, :2])
+    velocities[:, [2, 3, 4]] += np.einsum("iab,ib->ia", to_body, change)
+    root = np.linalg.cholesky(found.covariance + 1e-18 * np.eye(3))
+    return np.asarray(to_body @ root, dtype=np.float64)
+
+
+def _passive_rates(
+    problem: LogProblem, motion: MotionModel, lag: float, intervals: Intervals, velocities: FloatArray
+) -> None:
+    """Rates of joints that are not driven, where their rate or their angle is logged, into `velocities` (I, nv)."""
+    inputs, actuated = problem.inputs, motion.vehicle.arrays.actuated
+    for j in np.setdiff1d(np.arange(motion.vehicle.n_joints), actuated):
+        rate, angle = inputs.rates[:, j], inputs.angles[:, j]
+        if not (np.isfinite(rate).all() or np.isfinite(angle).all()):
+            continue
+        for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
+            time = inputs.time[low:high]
+            if np.isfinite(rate).all():
+                velocities[i, 6 + j] = np.interp(t0 - lag, time, rate[low:high])
+                continue
+            last = int(np.searchsorted(time, t0 - lag + 1e-9))
+            if last >= 2:  # the slope of the last two samples: nothing after the start
+                some = slice(low + last - 2, low + last)
+                velocities[i, 6 + j] = float(np.diff(angle[some])[0] / np.diff(inputs.time[some])[0])
+
+
+def _level(motion: MotionModel) -> bool:
+    """Whether the ground is a level plane: then all places are alike."""
+    ground = motion.ground
+    assert ground is not None
+    return ground.kind == "plane" and float(ground.sample(0.0, 0.0).normal[2]) > 1.0 - 1e-12
+
+
 def _starts(problem: LogProblem, motion: MotionModel, mounting: FloatArray, intervals: Intervals) -> FloatArray:
     """States on the ground where the intervals begin, (I, nq); on level ground all at the origin."""
     model, ground, vehicle = motion.model, motion.ground, motion.vehicle
     assert isinstance(model, Model)
     assert ground is not None
-    level = ground.kind == "plane" and float(ground.sample(0.0, 0.0).normal[2]) > 1.0 - 1e-12
+    level = _level(motion)
     out = np.empty((len(intervals), 7 + vehicle.n_joints))
     angles = problem.inputs.angles
     moving = np.isfinite(angles).any(axis=0)

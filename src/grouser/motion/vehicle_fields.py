@@ -1,4 +1,4 @@
-"""Numbers of a vehicle by name: radius, track, wheelbase, mass, cg, and every field of every frame."""
+"""Numbers of a vehicle by name: radius, track, wheelbase, mass, cg, every field of every frame, and its springs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ PARTS = {
 SIDES = {"radius": 0.0, "radius.left": 1.0, "radius.right": -1.0}
 SCALED = {"track": 1, "wheelbase": 0}
 """Axis along which all frames move."""
+SPRING = "coupling."
+"""What the names of numbers of springs begin with."""
 ASIDE = 1e-6
 """How far from the middle a wheel must be to belong to a side [m]."""
 
@@ -38,6 +40,10 @@ def numbers(vehicle: Vehicle) -> Mapping[str, float]:
     for frame in vehicle.frames[1:]:
         fields = (["radius"] if frame.is_wheel else []) + ["x", "y", "z", "roll", "pitch", "yaw", "mass"]
         out |= {f"{frame.name}.{field}": _get(frame, field) for field in [*fields, "com_x", "com_y", "com_z"]}
+    for spring in vehicle.couplings:
+        if spring.stiffness is not None:
+            out |= {f"{SPRING}{spring.name}.stiffness": spring.stiffness}
+            out |= {f"{SPRING}{spring.name}.damping": spring.damping or 0.0}
     return out
 
 
@@ -54,6 +60,7 @@ def changed(vehicle: Vehicle, values: Mapping[str, float]) -> Vehicle:
     now = numbers(vehicle)
     frames = {frame.name: frame for frame in vehicle.frames}
     body = vehicle.frames[0].name
+    springs = {c.name: c for c in vehicle.couplings}
     for name, value in sorted(values.items(), key=lambda item: item[0].count(".")):
         f = frames[body]
         if name in SIDES:
@@ -69,12 +76,16 @@ def changed(vehicle: Vehicle, values: Mapping[str, float]) -> Vehicle:
         elif name == "mass":
             inertia = np.array(f.inertia) * (value / f.mass)
             frames[body] = replace(f, mass=value, inertia=tuple(map(tuple, inertia)))
+        elif name.startswith(SPRING):
+            spring, _, field = name.removeprefix(SPRING).rpartition(".")
+            one = springs[spring]
+            springs[spring] = replace(one, stiffness=value) if field == "stiffness" else replace(one, damping=value)
         elif name.startswith("cg."):
             frames[body] = _put(f, f"com_{name[3:]}", value)
         else:
             frame, _, field = name.rpartition(".")
             frames[frame] = _put(frames[frame], field, value)
-    return replace(vehicle, frames=tuple(frames.values()))
+    return replace(vehicle, frames=tuple(frames.values()), couplings=tuple(springs.values()))
 
 
 def _get(frame: Frame, field: str) -> float:

@@ -244,7 +244,7 @@ def _draw_segment(axes: Axes, motion: MotionModel, log: Log, one: Intervals, cov
     ends = t0 + (t1 - t0) * np.arange(1, n + 1) / n
     times = np.stack([np.full(n, t0), ends], axis=1)
     pieces = replace(one.only(np.zeros(n, dtype=np.int64)), times=times, overlapping=True)
-    poses = LogProblem(log, motion, pieces).poses([motion])[0]
+    poses = LogProblem(log, motion, pieces, encoders=False).poses([motion])[0]
     c, s = math.cos(one.start[0, 5]), math.sin(one.start[0, 5])
     R = np.array([[c, -s], [s, c]])  # of the yaw at the start
     path = one.start[0, :2] + np.concatenate([np.zeros((1, 2)), poses[:, :2]]) @ R.T

@@ -1,0 +1,176 @@
+"""The velocity with which dynamics starts an interval: least squares over the poses, the gyro and the wheels before it.
+
+Only what was measured at or before the start of the interval is used, so that a prediction stays one; how much wheels
+usually slip is found from all starts of the log.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.logs import Log
+from grouser.logs.log import BoolArray, Sensor
+from grouser.motion.intervals import Intervals
+
+BACK = 1.0
+"""Time before the start whose poses are looked at [s]."""
+MOST = 32
+"""Poses and gyro samples of one start."""
+GYRO_BACK = 0.2
+"""The same for the gyro [s]."""
+GYRO_NOISE = 0.02
+"""One sigma of a gyro's rate, its bias included [rad/s]."""
+ACCELERATION = (3.0, 3.0, 5.0)
+"""Accelerations along x and y [m/s²] and about z [rad/s²] that a vehicle has, one sigma."""
+CHANGE = 0.3
+"""Time in which an acceleration changes by its sigma [s]: what is older tells less about the present."""
+MOVING = 0.1
+"""Speed [m/s] and turn rate [rad/s] above which a ratio to that of the wheels has a meaning."""
+FEWEST = 8
+"""Starts from which a usual ratio is taken."""
+LEAST_SLIP = (0.02, 0.02, 0.02)
+"""Least difference between vehicle and wheels that is believed, one sigma [m/s, m/s, rad/s]."""
+
+
+class StartVelocity(NamedTuple):
+    """Velocities of the body in the heading frame where intervals start."""
+
+    velocity: FloatArray
+    """Speed ahead and to the left in the horizontal plane [m/s] and yaw rate [rad/s], (I, 3)."""
+    covariance: FloatArray
+    """Of these, (I, 3, 3) [m²/s², m rad/s², rad²/s²]."""
+
+
+def start_velocity(
+    log: Log, sensor: Sensor, intervals: Intervals, rolling: FloatArray, yaw_rate: FloatArray | None = None
+) -> StartVelocity:
+    """Estimate velocities by x(τ) = x₀ + v τ + ½ a τ², τ ≤ 0, with v near that of the wheels and a near zero.
+
+    rolling (I, 3): as the wheels roll, in the heading frame of the body. yaw_rate (n,): by the gyro at the samples of
+    the log, where there is one. How much wheels slip is what poses and wheels differ by, of this start and of half of
+    all starts, and on average over all; so wheels that spin or lock count little.
+    """
+    arm = np.array([sensor.x, sensor.y])
+    yaw = intervals.start[:, 5] - sensor.yaw
+    c, s = np.cos(yaw), np.sin(yaw)
+    R = np.moveaxis(np.array([[c, -s], [s, c]]), -1, 0)  # body heading to world
+    lever = np.array([-arm[1], arm[0]])
+
+    def carried(velocity: FloatArray) -> FloatArray:
+        """What the sensor measures, in the world, where the body moves so."""
+        return np.column_stack([np.einsum("iab,ib->ia", R, velocity[:, :2] + velocity[:, 2:] * lever), velocity[:, 2]])
+
+    def of_body(velocity: FloatArray) -> FloatArray:
+        heading = np.einsum("iba,ib->ia", R, velocity[:, :2]) - velocity[:, 2:] * lever
+        return np.column_stack([heading, velocity[:, 2]])
+
+    prior = carried(rolling)
+    tau, values, there = _poses_before(log, intervals)
+    noise = _pose_noise(sensor, prior)
+    gyro = None if yaw_rate is None else _gyro_before(log, sensor, intervals, yaw_rate)
+    free, free_variance = _estimate(tau, values, there, noise, prior, np.full_like(prior, 1e3), gyro)
+    seen = np.asarray(free_variance < 0.5**2)  # elsewhere poses and gyro say nothing
+    # Wheels that always roll ahead of the vehicle would pull every start the same way.
+    usual_ratio = _usual_ratio(of_body(free), rolling, np.asarray(seen.all(axis=1)))
+    prior = carried(np.asarray(rolling * usual_ratio))
+    excess = (free - prior) ** 2 - free_variance
+    usual = [float(np.median(e[k])) if k.any() else 0.0 for e, k in zip(excess.T, seen.T, strict=True)]
+    slip = np.maximum(np.where(seen, excess, 0.0), np.maximum(usual, np.square(LEAST_SLIP)))
+    found, variance = _estimate(tau, values, there, noise, prior, slip, gyro)
+    # (v, ω) of the body from that of the sensor: linear, with the lever arm of ω.
+    A = np.zeros((len(found), 3, 3))
+    A[:, :2, :2] = R.transpose(0, 2, 1)
+    A[:, 0, 2], A[:, 1, 2], A[:, 2, 2] = arm[1], -arm[0], 1.0
+    covariance = np.einsum("iab,ib,icb->iac", A, variance, A)
+    return StartVelocity(of_body(found), covariance)
+
+
+def _usual_ratio(measured: FloatArray, rolling: FloatArray, seen: BoolArray) -> FloatArray:
+    """Median ratio of measured to rolling speed ahead and turn rate over all starts (3,); 1 where there are few."""
+    out = np.ones(3)
+    for axis in (0, 2):
+        moving = seen & (np.abs(rolling[:, axis]) > MOVING)
+        if np.count_nonzero(moving) >= FEWEST:
+            out[axis] = np.median(measured[moving, axis] / rolling[moving, axis])
+    return out
+
+
+def _poses_before(log: Log, intervals: Intervals) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """τ ≤ 0 [s] (I, k), x, y, yaw relative to the start's (I, k, 3), and whether there is such a pose (I, k)."""
+    poses = log.poses
+    bounds = np.searchsorted(poses.segment, np.arange(log.n_segments + 1))
+    k = np.empty((len(intervals), MOST), dtype=np.int64)
+    there = np.zeros(k.shape, dtype=bool)
+    for i, (segment, t0) in enumerate(zip(intervals.segment.tolist(), intervals.times[:, 0].tolist(), strict=True)):
+        low, high = bounds[segment], bounds[segment + 1]
+        stamps = poses.time[low:high]
+        last = low + np.searchsorted(stamps, t0 + 1e-9)
+        first = max(low + np.searchsorted(stamps, t0 - BACK - 1e-9), last - MOST)
+        n = max(int(last - first), 0)
+        k[i], there[i, :n] = first, True
+        k[i, :n] = np.arange(first, first + n)
+    k = np.minimum(k, max(len(poses) - 1, 0))
+    measured = np.concatenate([poses.position[:, :2], poses.attitude[:, 2:]], axis=1)[k]
+    relative = measured - intervals.start[:, None, [0, 1, 5]]
+    relative[..., 2] = np.remainder(relative[..., 2] + np.pi, 2.0 * np.pi) - np.pi
+    return np.minimum(poses.time[k] - intervals.times[:, :1], 0.0), relative, there
+
+
+def _pose_noise(sensor: Sensor, velocity: FloatArray) -> FloatArray:
+    """One sigma of a pose's x, y [m] and yaw [rad] where it moves so, (I, 3)."""
+    place, turn = max(sensor.position_noise, 1e-6), max(sensor.yaw_noise, 1e-6)
+    stamp = sensor.time_noise * np.abs(velocity)
+    return np.asarray(np.hypot(np.array([place, place, turn]), stamp))
+
+
+def _gyro_before(log: Log, sensor: Sensor, intervals: Intervals, yaw_rate: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """τ [s] and yaw rate [rad/s] of the gyro before each start, (I, k); NaN where there is none."""
+    tau, rate = np.full((len(intervals), MOST), np.nan), np.full((len(intervals), MOST), np.nan)
+    for i, ((low, high), t0) in enumerate(zip(intervals.ranges.tolist(), intervals.times[:, 0].tolist(), strict=True)):
+        at = t0 - sensor.lag
+        time = log.time[low:high]
+        last = int(np.searchsorted(time, at + 1e-9))
+        first = max(int(np.searchsorted(time, at - GYRO_BACK)), last - MOST, 0)
+        n = last - first
+        tau[i, :n], rate[i, :n] = time[first:last] - at, yaw_rate[low + first : low + last]
+    return tau, rate
+
+
+def _estimate(
+    tau: FloatArray,
+    values: FloatArray,
+    there: BoolArray,
+    noise: FloatArray,
+    prior: FloatArray,
+    prior_variance: FloatArray,
+    gyro: tuple[FloatArray, FloatArray] | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Velocity and its variance, (I, 3) each, axis by axis: Bayesian least squares for (x₀, v, a)."""
+    n = len(prior)
+    out, variance = np.empty((n, 3)), np.empty((n, 3))
+    rows = np.stack([np.ones_like(tau), tau, 0.5 * tau**2], axis=-1)
+    for axis, a in enumerate(ACCELERATION):
+        jerk = a / CHANGE * np.abs(tau) ** 3 / 6.0
+        weight = there / (noise[:, axis : axis + 1] ** 2 + jerk**2)
+        N = np.einsum("ik,ika,ikb->iab", weight, rows, rows)
+        b = np.einsum("ik,ika,ik->ia", weight, rows, values[..., axis])
+        if axis == 2 and gyro is not None:
+            t, rate = gyro
+            w = np.where(np.isfinite(rate), 1.0 / (GYRO_NOISE**2 + (a / CHANGE * t**2 / 2.0) ** 2), 0.0)
+            # Samples of one gyro share its bias: all together they are as good as one.
+            w /= np.maximum(w.sum(axis=1, keepdims=True) * GYRO_NOISE**2, 1.0)
+            line = np.stack([np.zeros_like(t), np.ones_like(t), t], axis=-1)
+            line, rate = np.nan_to_num(line), np.nan_to_num(rate)
+            N += np.einsum("ik,ika,ikb->iab", w, line, line)
+            b += np.einsum("ik,ika,ik->ia", w, line, rate)
+        N[:, 0, 0] += 1e-12  # where there is no pose at all
+        N[:, 1, 1] += 1.0 / prior_variance[:, axis]
+        b[:, 1] += prior[:, axis] / prior_variance[:, axis]
+        N[:, 2, 2] += 1.0 / a**2
+        inverse = np.linalg.inv(N)
+        out[:, axis] = np.einsum("ib,ib->i", inverse[:, 1], b)
+        variance[:, axis] = inverse[:, 1, 1]
+    return out, variance
