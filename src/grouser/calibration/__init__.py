@@ -7,13 +7,16 @@ from grouser.lazy import lazy
 if TYPE_CHECKING:
     from grouser.calibration.calibrate import DEFAULTS, calibrate
     from grouser.calibration.evaluate import Errors, Evaluation, evaluate
+    from grouser.calibration.hierarchy import Hierarchy, fit_hierarchy
     from grouser.calibration.online import OnlineFilter, PerturbativeFilter, Update
+    from grouser.calibration.share import Ground, SharedFit, calibrate_together
     from grouser.calibration.simulated import log_of_motion, log_of_run
     from grouser.motion.intervals import cut_log
 
 __all__ = [
-    "DEFAULTS", "Errors", "Evaluation", "OnlineFilter", "PerturbativeFilter", "Update", "calibrate", "cut_log",
-    "evaluate", "log_of_motion", "log_of_run",
+    "DEFAULTS", "Errors", "Evaluation", "Ground", "Hierarchy", "OnlineFilter", "PerturbativeFilter", "SharedFit",
+    "Update", "calibrate", "calibrate_together", "cut_log", "evaluate", "fit_hierarchy", "log_of_motion",
+    "log_of_run",
 ]  # fmt: skip
 
 lazy(__name__)

@@ -99,6 +99,8 @@ class Fit:
     """What it was made from."""
     undetermined: tuple[Direction, ...] = ()
     """Combinations of parameters that the log hardly determines."""
+    spread: FloatArray | None = None
+    """Covariance of the systematic parameters between grounds, (np, np), products of their units; None: not known."""
     history: History | None = field(default=None, repr=False)
     """How it got there; a fit read from a file has none."""
 

@@ -64,6 +64,7 @@ def fit_text(fit: Fit) -> str:
         "result": {
             "covariance": fit.covariance,
             "noise_covariance": fit.noise_covariance,
+            "spread": fit.spread,
             "undetermined": [dataclasses.asdict(d) for d in fit.undetermined],
         },
     }
@@ -111,6 +112,9 @@ def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> F
         raise CalibrationError(
             f"has {len(parameters)} parameters but covariances of {len(covariance)} and {len(noise_covariance)}"
         )
+    spread = _matrix(result["spread"], "result.spread") if "spread" in result else None
+    if spread is not None and spread.shape != covariance.shape:
+        raise CalibrationError(f"has a covariance of {len(covariance)} parameters but a spread of {len(spread)}")
     motion = MotionModel(
         model=_model(model, vehicle_of_tables(shape, file)),
         sensor=Sensor(**{k: _number(v, f"sensor.{k}") for k, v in tables["sensor"].items()}),
@@ -130,6 +134,7 @@ def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> F
         vector=np.array([_number(r["value"], str(r["name"])) for r in rows]),
         covariance=covariance,
         noise_covariance=noise_covariance,
+        spread=spread,
         training=Training(**{f.name: training.get(f.name) for f in dataclasses.fields(Training)}),
         undetermined=tuple(
             Direction(parts={str(k): float(v) for k, v in d["parts"].items()}, shrinkage=float(d["shrinkage"]))
