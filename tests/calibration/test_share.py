@@ -128,6 +128,14 @@ def test_several_grounds_are_the_problems_one_after_the_other(model, logs):
     np.testing.assert_array_equal(found[n:], slopes)
 
 
+def test_left_out_grounds_are_predicted_without_them(shared, logs):
+    """Their ellipses hold about 95 %: 156 intervals, and soil 0.15 apart in turn slip."""
+    inside = np.concatenate([errors.inside for errors in shared.left_out])
+    assert 0.88 < inside.mean() <= 1.0
+    own = np.mean([ground.position_rms for ground in shared.grounds])
+    assert np.mean([np.sqrt(np.mean(errors.position**2)) for errors in shared.left_out]) > 1.1 * own
+
+
 def test_mistakes_are_one_sentence(model, logs):
     with pytest.raises(CalibrationError, match="several logs in a list"):
         calibrate_together(model, logs[0])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -48,38 +47,38 @@ def _labelled(log: Log, intervals: Intervals, label: str) -> list[tuple[str, Int
     return [(f"{log.name} {label}={v:g}", intervals.only(np.flatnonzero(constant & (values == v)))) for v in found]
 
 
-class Grounds:
+class Grounds(LogProblem):
     """Problems of several grounds as one, for what is common to all of them: their noise."""
 
     def __init__(self, problems: Sequence[LogProblem], motions: Sequence[MotionModel]) -> None:
         """Each problem is predicted by its own motion model."""
         self.problems, self.motions = problems, motions
-        self.rows = list(pairwise(np.cumsum([0, *(len(problem.intervals) for problem in problems)]).tolist()))
+        self._bounds = list(pairwise(np.cumsum([0, *(len(problem.intervals) for problem in problems)]).tolist()))
 
-    def errors(self, motion: MotionModel) -> Predicted:
-        """As `LogProblem.errors`, of all intervals; each ground by its own model, with the noise of this one."""
+    def errors(self, motion: MotionModel, chosen: slice = slice(None), slopes: FloatArray | None = None) -> Predicted:
+        """Of all intervals; each ground by its own model, with the noise of this one."""
         found = [
             problem.errors(own.replace(noise=motion.noise))
             for problem, own in zip(self.problems, self.motions, strict=True)
         ]
         return Predicted(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
-    def residuals(self, poses: FloatArray) -> FloatArray:
-        """As `LogProblem.residuals`."""
-        return np.concatenate([p.residuals(poses[a:b]) for p, (a, b) in zip(self.problems, self.rows, strict=True)])
+    def residuals(self, poses: FloatArray, chosen: slice = slice(None)) -> FloatArray:
+        """Measured less predicted of all intervals, (I, m)."""
+        return np.concatenate([p.residuals(poses[a:b]) for p, (a, b) in zip(self.problems, self._bounds, strict=True)])
 
-    def covariance(self, motion: MotionModel, predicted: Predicted) -> FloatArray:
-        """As `LogProblem.covariance`."""
-        return self._each(predicted, lambda problem, part: problem.covariance(motion, part))
+    def covariance(self, motion: MotionModel, predicted: Predicted, *, other_log: bool = False) -> FloatArray:
+        """R_μ of all intervals, (I, m, m), by the noise of one motion model."""
+        return self._each(predicted, lambda problem, part: problem.covariance(motion, part, other_log=other_log))
 
     def process_covariance(self, densities: FloatArray, predicted: Predicted) -> FloatArray:
-        """As `LogProblem.process_covariance`."""
+        """Covariances that process noise of some densities (k, nd, nd) gives, (I, k, m, m)."""
         return self._each(predicted, lambda problem, part: problem.process_covariance(densities, part))
 
     def covariance_slopes(self, motion: MotionModel, predicted: Predicted, names: Sequence[str]) -> FloatArray:
-        """As `LogProblem.covariance_slopes`."""
+        """∂R_μ/∂s for noise parameters by name, (I, ns, m, m)."""
         return self._each(predicted, lambda problem, part: problem.covariance_slopes(motion, part, names))
 
-    def _each(self, predicted: Predicted, of: Any) -> FloatArray:
-        parts = (Predicted(*(column[a:b] for column in predicted)) for a, b in self.rows)
+    def _each(self, predicted: Predicted, of: Callable[[LogProblem, Predicted], FloatArray]) -> FloatArray:
+        parts = (Predicted(*(column[a:b] for column in predicted)) for a, b in self._bounds)
         return np.concatenate([of(problem, part) for problem, part in zip(self.problems, parts, strict=True)])

@@ -12,6 +12,7 @@ from grouser import checks
 from grouser.calibration import likelihood
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.calibrate import DEFAULTS, motion_model, order
+from grouser.calibration.evaluate import Errors
 from grouser.calibration.grounds import Grounds, of_labels
 from grouser.calibration.hierarchy import Hierarchy, fit_hierarchy
 from grouser.checks import FloatArray
@@ -71,6 +72,8 @@ class SharedFit:
     """Mean and spread of all systematic parameters; no spread for those of the vehicle."""
     own: tuple[str, ...]
     """Names of the parameters that each ground has of its own."""
+    left_out: tuple[Errors, ...]
+    """Errors on each ground, predicted from the estimates of the others, with the spread between grounds."""
     iterations: int
     """Gauss–Newton steps taken."""
     converged: bool
@@ -82,6 +85,12 @@ class SharedFit:
         sigma = dict(zip((p.name for p in self.fit.systematic), self.hierarchy.sigma.tolist(), strict=True))
         return {name: sigma[name] for name in self.own}
 
+    @property
+    def log_likelihood(self) -> float:
+        """Mean logarithm of the probability density of an error on a ground that was left out."""
+        counts = [len(errors.error) for errors in self.left_out]
+        return float(np.average([errors.log_likelihood for errors in self.left_out], weights=counts))
+
     def summary(self) -> dict[str, Any]:
         """Plain numbers, as JSON takes them."""
         both = {
@@ -90,10 +99,12 @@ class SharedFit:
                 "position_rms": g.position_rms,
                 "yaw_rms_deg": float(np.degrees(g.yaw_rms)),
                 "parameters": {n: {"value": v, "sigma": g.sigma[n]} for n, v in g.values.items()},
+                "left_out": errors.summary(),
             }
-            for g in self.grounds
+            for g, errors in zip(self.grounds, self.left_out, strict=True)
         }
-        return {**self.fit.summary(), "grounds": both, "spread": self.spread, "converged": self.converged}
+        done = {"log_likelihood": self.log_likelihood, "converged": self.converged}
+        return {**self.fit.summary(), "grounds": both, "spread": self.spread, **done}
 
 
 def calibrate_together(
@@ -145,7 +156,8 @@ def calibrate_together(
         now = with_values(now, work.named(hierarchy.mean))
         if noise:
             stacked = Grounds(problems, [with_values(now, work.named(p)) for p in points])
-            now, noise_covariance = likelihood.maximise(stacked, now, names=noise)  # type: ignore[arg-type]
+            found = likelihood.maximise(stacked, now, names=noise)
+            now, noise_covariance = found[0], found[1]
         progress(k + 1, ROUNDS)
         settled = bool(np.all(np.abs(points - last) < 0.02 * work.sigma))
         if settled or not noise:
@@ -174,6 +186,7 @@ def calibrate_together(
         grounds=grounds,
         hierarchy=hierarchy,
         own=tuple(name for name, mine in zip(work.names, own.tolist(), strict=True) if mine),
+        left_out=work.left_out(now),
         iterations=taken,
         converged=converged and (settled or not noise),
     )
@@ -250,6 +263,21 @@ class _Together:
         WH = np.linalg.solve(R, H) * weights[:, None, None]
         r = problem.residuals(poses)
         return np.einsum("ija,ijb->ab", WH, H), np.einsum("ija,ij->a", WH, r)
+
+    def left_out(self, motion: MotionModel) -> tuple[Errors, ...]:
+        """Errors on each ground by the mean of the others, with its covariance and the spread between grounds."""
+        out, vector = [], ParameterVector(motion, self.names)
+        for k, problem in enumerate(self.problems):
+            means, covariances = (np.delete(a, k, axis=0) for a in self.estimates)
+            mean, P = fit_hierarchy(means, covariances, self.spread).new_ground()
+            mean = np.clip(mean, *self.limits)
+            _, H = jacobian(problem, vector, self.parameters, mean)
+            there = vector.model(mean)
+            predicted = problem.errors(there)
+            R = problem.covariance(there, predicted) + H @ P @ H.transpose(0, 2, 1)
+            error = problem.residuals(predicted.poses)
+            out.append(Errors(error=error, covariance=R, times=problem.intervals.times))
+        return tuple(out)
 
     def grounds(
         self, motion: MotionModel, names: Sequence[str], points: FloatArray, own: np.ndarray

@@ -21,6 +21,7 @@ EXAMPLES = (
     "drive.csv --manifest log.toml --parameters slip,noise --online --plot fit.png",
     "growing.csv --manifest log.toml --follow --checkpoint state.toml --out fit.toml",
     "--list-parameters --manifest log.toml",
+    "a.csv b.csv c.csv --manifest log.toml --share --out fit.toml",
 )
 MODELS = ("best", "kinematic", "perturbative", "diff-drive", "four-number", "bicycle", "dynamic")
 CANDIDATES = ("kinematic", "perturbative")
@@ -57,6 +58,8 @@ def calibrate(
     noise_gate: Annotated[float, fitting("The same for noise parameters.")] = 1000.0,
     prior: Annotated[list[str] | None, modelling("name=value:sigma, prior of a parameter; may be repeated.")] = None,
     split: Annotated[float | None, fitting("Share of the log to train on for held-out errors; 1 skips them.")] = None,
+    shared: Annotated[bool, fitting("Several logs: one vehicle, a ground each; also their spread.", "--share")] = False,
+    label: Annotated[str | None, fitting("With --share: a label of the manifest that names the ground.")] = None,
     out: Annotated[Path | None, option("File for the fit (.toml).")] = None,
     plot: Annotated[Path | None, option("Parameters over time, into a .png, .svg or .pdf file.")] = None,
     list_parameters: Annotated[
@@ -106,7 +109,16 @@ def calibrate(
             idle_exit=idle_exit, as_json=as_json,
         )  # fmt: skip
         return
+    if shared:
+        from grouser.cli.share import share as share_logs
+
+        values.refuse(
+            {"--plot": plot, "--split": split, "--online": online or None}, "is not for --share; leave it out"
+        )
+        share_logs(logs, manifest, given, {**cut, "loss": loss, "label": label}, out=out, as_json=as_json)
+        return
     values.refuse({"--checkpoint": checkpoint, "--idle-exit": idle_exit}, "is for --follow; add it, or leave this out")
+    values.refuse({"--label": label}, "is for --share; add it, or leave this out")
     share = split if split is not None else 0.7 if len(logs) == 1 else 1.0  # of several logs, none is held out
     if not 0.0 < share <= 1.0:
         raise GrouserError(f"--split: {share:g} is not above 0 and at most 1")
