@@ -8,15 +8,16 @@ if TYPE_CHECKING:
     from grouser.calibration.calibrate import DEFAULTS, calibrate
     from grouser.calibration.evaluate import Errors, Evaluation, evaluate
     from grouser.calibration.hierarchy import Hierarchy, fit_hierarchy
+    from grouser.calibration.map_ground import Mapping, errors_by_map, map_ground, soils_of_map
     from grouser.calibration.online import OnlineFilter, PerturbativeFilter, Update
     from grouser.calibration.share import Ground, SharedFit, calibrate_together
     from grouser.calibration.simulated import log_of_motion, log_of_run
     from grouser.motion.intervals import cut_log
 
 __all__ = [
-    "DEFAULTS", "Errors", "Evaluation", "Ground", "Hierarchy", "OnlineFilter", "PerturbativeFilter", "SharedFit",
-    "Update", "calibrate", "calibrate_together", "cut_log", "evaluate", "fit_hierarchy", "log_of_motion",
-    "log_of_run",
+    "DEFAULTS", "Errors", "Evaluation", "Ground", "Hierarchy", "Mapping", "OnlineFilter", "PerturbativeFilter",
+    "SharedFit", "Update", "calibrate", "calibrate_together", "cut_log", "errors_by_map", "evaluate", "fit_hierarchy",
+    "log_of_motion", "log_of_run", "map_ground", "soils_of_map",
 ]  # fmt: skip
 
 lazy(__name__)
