@@ -93,8 +93,8 @@ def map_ground(
     map is as uncertain as any ground.
 
     parameters: names out of the fit's ground parameters; default: all, since what is left out is taken for noise.
-    cell: side of a cell [m]; default: a third of the length, at most 2. length: correlation length [m]; default: the most likely
-    of a few.
+    cell: side of a cell [m]; default: a third of the length, at most 2. length: correlation length [m]; default: the
+    most likely of a few.
     """
     if length is not None:
         checks.positive(length, "length")

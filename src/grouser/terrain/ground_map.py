@@ -143,7 +143,8 @@ class GroundMap:
         target = Path(path)
         if target.suffix.lower() != ".npz":
             raise TerrainError(f"{target}: a ground map is saved as .npz; name the file {target.stem}.npz")
-        arrays = {name: getattr(self, name) for name in ARRAYS}
+        # Sigmas need no more than seven digits; covariances are most of the file.
+        arrays = {name: getattr(self, name).astype(np.float32 if "cov" in name else np.float64) for name in ARRAYS}
         numbers = np.array([*self.origin, self.cell, self.length])
         names = np.array(self.names)
         write_whole(

@@ -20,7 +20,7 @@ def plot_ground_map(found: GroundMap, path: style.File = None, *, title: str = "
     """
     differ = np.ptp(found.mean, axis=(0, 1)) / found.sigma.min(axis=(0, 1))
     rows = np.sort(np.argsort(-differ, kind="stable")[:MOST_ROWS])
-    low_x, high_x, low_y, high_y = found.extent
+    (low_x, high_x), (low_y, high_y) = _shown(found)
     wide = min(max((high_x - low_x) / (high_y - low_y), 0.4), 4.0)
     height = min(3.6, 9.0 / wide)
     with style.picture(path, 2.0 * (height * wide + 1.3), len(rows) * (height + 0.9), title=title) as figure:
@@ -42,7 +42,7 @@ def _panel(
     axes: Axes, found: GroundMap, values: np.ndarray, limits: tuple[float, float], text: str, opaque: np.ndarray | None
 ) -> None:
     """One raster with its scale and the path."""
-    colours = style.SLIP if opaque is not None else "Greys"
+    colours = "cividis" if opaque is not None else "Greys"
     image = axes.imshow(values.T, origin="lower", extent=found.extent, cmap=colours, vmin=limits[0], vmax=limits[1])
     scale = axes.figure.colorbar(image, ax=axes, shrink=0.9)
     scale.set_label(style.plain(text))
@@ -50,4 +50,14 @@ def _panel(
         image.set_alpha(opaque.T)
     x, y = found.path.T
     axes.scatter(x, y, s=1.0, color=style.INK, alpha=0.35, linewidths=0)
+    axes.grid(visible=False)
+    (low_x, high_x), (low_y, high_y) = _shown(found)
+    axes.set(xlim=(low_x, high_x), ylim=(low_y, high_y))
     style.label(axes, x="x [m]", y="y [m]")
+
+
+def _shown(found: GroundMap) -> np.ndarray:
+    """What is drawn, (2, 2) [m]: the path and a correlation length around it, not beyond the map."""
+    extent = np.array(found.extent).reshape(2, 2)
+    around = np.stack([found.path.min(axis=0) - found.length, found.path.max(axis=0) + found.length], axis=1)
+    return np.stack([np.maximum(extent[:, 0], around[:, 0]), np.minimum(extent[:, 1], around[:, 1])], axis=1)
