@@ -1,11 +1,14 @@
 """Several logs fitted together: planted sensor and soils come back, and each log helps the others' vehicle."""
 
+import json
+
 import numpy as np
 import pytest
 
 import grouser as gr
 from grouser.calibration.grounds import Grounds
 from grouser.calibration.share import calibrate_together
+from grouser.cli import run
 from grouser.errors import CalibrationError
 from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
@@ -145,3 +148,22 @@ def test_mistakes_are_one_sentence(model, logs):
         calibrate_together(model, logs, label="grass")
     with pytest.raises(CalibrationError, match="no parameters to share"):
         calibrate_together(model, logs, ["noise"])
+
+
+def test_the_command_prints_vehicle_grounds_and_spread(logs, folder, capsys):
+    out = folder / "shared.toml"
+    arguments = ["calibrate", *(str(folder / log.name) for log in logs[:2])]
+    arguments += ["--manifest", str(folder / "planar_slip.toml"), "--share", "--model", "perturbative"]
+    assert run([*arguments, "--out", str(out), "--json"]) == 0
+    one = json.loads(capsys.readouterr().out)
+    turn = [one["grounds"][f"d{i}.csv"]["parameters"]["slip.a10"]["value"] for i in range(2)]
+    assert turn[0] - turn[1] > 0.1
+    assert one["spread"]["slip.a10"] > 0.04
+    assert one["parameters"]["sensor.y"]["sigma"] < 0.03
+    assert gr.Fit.load(out).spread is not None
+    assert run([*arguments, "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "2 grounds" in said
+    assert "spread, 1σ" in said
+    assert run([*arguments, "--online"]) == 2
+    assert "--online: is not for --share" in capsys.readouterr().err

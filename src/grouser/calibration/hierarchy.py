@@ -40,7 +40,7 @@ class Hierarchy:
 
     @property
     def sigma(self) -> FloatArray:
-        """Spread between grounds, one sigma, (n,), in the units of the parameters."""
+        """Spread of the parameters between grounds, one sigma, (n,), in their units."""
         return np.asarray(np.sqrt(np.diag(self.between)))
 
     def new_ground(self) -> tuple[FloatArray, FloatArray]:

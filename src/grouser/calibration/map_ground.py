@@ -55,9 +55,9 @@ class Mapping:
     scale: FloatArray
     """Differences by place of each parameter, one sigma, as a ratio to its spread between grounds, (n,)."""
     log_likelihood: float
-    """Of the residuals, per interval."""
+    """Logarithm of the likelihood of the residuals, per interval."""
     without: float
-    """The same with one ground everywhere, that of the fit."""
+    """The same likelihood with one ground everywhere, that of the fit."""
 
 
 class Felt(NamedTuple):
@@ -186,7 +186,7 @@ def felt_by(fit: Fit, log: Log, names: Sequence[str], interval: float | None) ->
 
 
 def errors_by_map(found: GroundMap, fit: Fit, log: Log, *, interval: float | None = 2.0) -> tuple[Errors, Errors]:
-    """Errors of predictions of a log with the ground of a map, and with that of the fit on any ground."""
+    """Errors of predictions over intervals [s] of a log, with the ground of a map, and on any ground by the fit."""
     felt = felt_by(fit, log, found.names, interval)
     mean, S = prior_of(fit, found.names)
     values, covariance = found.at(felt.places[..., 0], felt.places[..., 1])

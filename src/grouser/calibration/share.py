@@ -121,7 +121,7 @@ def calibrate_together(
     residual: Sequence[str] = ("x", "y", "yaw"),
     progress: Callable[[int, int], None] | None = None,
 ) -> SharedFit:
-    """Calibrate a motion model to several logs of one vehicle at once.
+    """Calibrate a motion model to several logs of one vehicle at once, over intervals [s] or distances [m].
 
     Parameters of the vehicle (sensor, geometry, powertrain, actuator) and the noise are the same in all logs; those of
     the ground (slip, contact) are each log's own, about a mean and with a covariance between grounds that are fitted

@@ -30,6 +30,7 @@ CONTACTS = ("piecewise-linear", "pacejka")
 GROUPS = ("slip", "sensor", "noise", "model", "contact", "actuator", "powertrain")
 FORMS = ("diagonal", "full", "cholesky")
 modelling, fitting, followed = (partial(option, panel=name) for name in ("Model", "Fitting", "Following"))
+together = partial(option, panel="Several logs")
 
 
 def calibrate(
@@ -58,8 +59,8 @@ def calibrate(
     noise_gate: Annotated[float, fitting("The same for noise parameters.")] = 1000.0,
     prior: Annotated[list[str] | None, modelling("name=value:sigma, prior of a parameter; may be repeated.")] = None,
     split: Annotated[float | None, fitting("Share of the log to train on for held-out errors; 1 skips them.")] = None,
-    shared: Annotated[bool, fitting("Several logs: one vehicle, a ground each; also their spread.", "--share")] = False,
-    label: Annotated[str | None, fitting("With --share: a label of the manifest that names the ground.")] = None,
+    shared: Annotated[bool, together("Fit one vehicle and a ground to each log.", "--share")] = False,
+    label: Annotated[str | None, together("With --share: a label of the manifest that names the ground.")] = None,
     out: Annotated[Path | None, option("File for the fit (.toml).")] = None,
     plot: Annotated[Path | None, option("Parameters over time, into a .png, .svg or .pdf file.")] = None,
     list_parameters: Annotated[

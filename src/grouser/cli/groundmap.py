@@ -15,7 +15,7 @@ from grouser.files import check_target
 from grouser.pictures import picture_suffix
 
 EXAMPLES = (
-    "drive.csv --manifest log.toml --fit fit.toml --out map.npz",
+    "drive.csv --manifest log.toml --fit fit.toml",
     "a.csv b.csv --manifest log.toml --fit fit.toml --out map.npz --plot map.png",
     "drive.csv --manifest log.toml --fit fit.toml --predict another.csv --json",
 )
@@ -24,9 +24,9 @@ EXAMPLES = (
 def groundmap(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Driving logs with poses in one frame.")],
     manifest: values.Manifest,
-    fit: Annotated[Path, option("File of `grouser calibrate` (.toml), best of several logs with --share.")],
+    fit: Annotated[Path, option("File of `grouser calibrate --share` (.toml).")],
     parameters: Annotated[str | None, option("Ground parameters, with commas; default: all.")] = None,
-    cell: Annotated[float | None, option("Side of a cell, m; a third of the length, at most 2, unless given.")] = None,
+    cell: Annotated[float | None, option("Side of a cell, m; default: at most 2.")] = None,
     length: Annotated[float | None, option("Correlation length, m; most likely one unless given.")] = None,
     interval: values.Interval = None,
     predict: Annotated[Path | None, option("Another log: its errors with the map and without.")] = None,

@@ -82,7 +82,7 @@ class GroundMap:
 
     @property
     def sigma(self) -> FloatArray:
-        """One-sigma uncertainties, (nx, ny, n), in the units of the parameters."""
+        """One-sigma uncertainties of the parameters, (nx, ny, n), in their units."""
         return np.asarray(np.sqrt(np.diagonal(self.covariance, axis1=2, axis2=3)))
 
     def index(self, name: str) -> int:
