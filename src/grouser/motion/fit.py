@@ -97,10 +97,10 @@ class Fit:
     """Covariance of the noise parameters, (ns, ns), products of their units."""
     training: Training
     """What it was made from."""
-    undetermined: tuple[Direction, ...] = ()
-    """Combinations of parameters that the log hardly determines."""
     spread: FloatArray | None = None
     """Covariance of the systematic parameters between grounds, (np, np), products of their units; None: not known."""
+    undetermined: tuple[Direction, ...] = ()
+    """Combinations of parameters that the log hardly determines."""
     history: History | None = field(default=None, repr=False)
     """How it got there; a fit read from a file has none."""
 

@@ -64,8 +64,8 @@ def fit_text(fit: Fit) -> str:
         "result": {
             "covariance": fit.covariance,
             "noise_covariance": fit.noise_covariance,
-            "spread": fit.spread,
             "undetermined": [dataclasses.asdict(d) for d in fit.undetermined],
+            "spread": fit.spread,
         },
     }
     lines = [f'schema = "{SCHEMA}"', f'grouser = "{__version__}"', ""]
@@ -114,7 +114,7 @@ def _fit(tables: dict[str, Any], file: str, ground: terrain.Terrain | None) -> F
         )
     spread = _matrix(result["spread"], "result.spread") if "spread" in result else None
     if spread is not None and spread.shape != covariance.shape:
-        raise CalibrationError(f"has a covariance of {len(covariance)} parameters but a spread of {len(spread)}")
+        raise CalibrationError(f"result.spread is of {len(spread)} parameters; those of the fit are {len(covariance)}")
     motion = MotionModel(
         model=_model(model, vehicle_of_tables(shape, file)),
         sensor=Sensor(**{k: _number(v, f"sensor.{k}") for k, v in tables["sensor"].items()}),
