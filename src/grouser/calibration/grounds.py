@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,38 +47,53 @@ def _labelled(log: Log, intervals: Intervals, label: str) -> list[tuple[str, Int
     return [(f"{log.name} {label}={v:g}", intervals.only(np.flatnonzero(constant & (values == v)))) for v in found]
 
 
+class PredictedGrounds(NamedTuple):
+    """Predictions of the intervals of several grounds."""
+
+    poses: FloatArray
+    """Of all intervals, (I, 6)."""
+    parts: tuple[Predicted, ...]
+    """Of each ground."""
+
+
 class Grounds(LogProblem):
     """Problems of several grounds as one, for what is common to all of them: their noise."""
 
     def __init__(self, problems: Sequence[LogProblem], motions: Sequence[MotionModel]) -> None:
         """Each problem is predicted by its own motion model."""
         self.problems, self.motions = problems, motions
-        self._bounds = list(pairwise(np.cumsum([0, *(len(problem.intervals) for problem in problems)]).tolist()))
 
-    def errors(self, motion: MotionModel, chosen: slice = slice(None), slopes: FloatArray | None = None) -> Predicted:
+    def errors(  # type: ignore[override]
+        self, motion: MotionModel, chosen: slice = slice(None), slopes: FloatArray | None = None
+    ) -> PredictedGrounds:
         """Of all intervals; each ground by its own model, with the noise of this one."""
-        found = [
-            problem.errors(own.replace(noise=motion.noise))
-            for problem, own in zip(self.problems, self.motions, strict=True)
-        ]
-        return Predicted(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+        both = zip(self.problems, self.motions, strict=True)
+        parts = tuple(problem.errors(own.replace(noise=motion.noise)) for problem, own in both)
+        return PredictedGrounds(np.concatenate([part.poses for part in parts]), parts)
 
     def residuals(self, poses: FloatArray, chosen: slice = slice(None)) -> FloatArray:
         """Measured less predicted of all intervals, (I, m)."""
-        return np.concatenate([p.residuals(poses[a:b]) for p, (a, b) in zip(self.problems, self._bounds, strict=True)])
+        ends = np.cumsum([len(problem.intervals) for problem in self.problems])[:-1]
+        each = zip(self.problems, np.split(poses, ends), strict=True)
+        return np.concatenate([problem.residuals(own) for problem, own in each])
 
-    def covariance(self, motion: MotionModel, predicted: Predicted, *, other_log: bool = False) -> FloatArray:
+    def covariance(  # type: ignore[override]
+        self, motion: MotionModel, predicted: PredictedGrounds, *, other_log: bool = False
+    ) -> FloatArray:
         """R_μ of all intervals, (I, m, m), by the noise of one motion model."""
-        return self._each(predicted, lambda problem, part: problem.covariance(motion, part, other_log=other_log))
+        each = zip(self.problems, predicted.parts, strict=True)
+        return np.concatenate([problem.covariance(motion, part, other_log=other_log) for problem, part in each])
 
-    def process_covariance(self, densities: FloatArray, predicted: Predicted) -> FloatArray:
+    def process_covariance(  # type: ignore[override]
+        self, densities: FloatArray, predicted: PredictedGrounds
+    ) -> FloatArray:
         """Covariances that process noise of some densities (k, nd, nd) gives, (I, k, m, m)."""
-        return self._each(predicted, lambda problem, part: problem.process_covariance(densities, part))
+        each = zip(self.problems, predicted.parts, strict=True)
+        return np.concatenate([problem.process_covariance(densities, part) for problem, part in each])
 
-    def covariance_slopes(self, motion: MotionModel, predicted: Predicted, names: Sequence[str]) -> FloatArray:
+    def covariance_slopes(  # type: ignore[override]
+        self, motion: MotionModel, predicted: PredictedGrounds, names: Sequence[str]
+    ) -> FloatArray:
         """∂R_μ/∂s for noise parameters by name, (I, ns, m, m)."""
-        return self._each(predicted, lambda problem, part: problem.covariance_slopes(motion, part, names))
-
-    def _each(self, predicted: Predicted, of: Callable[[LogProblem, Predicted], FloatArray]) -> FloatArray:
-        parts = (Predicted(*(column[a:b] for column in predicted)) for a, b in self._bounds)
-        return np.concatenate([of(problem, part) for problem, part in zip(self.problems, parts, strict=True)])
+        each = zip(self.problems, predicted.parts, strict=True)
+        return np.concatenate([problem.covariance_slopes(motion, part, names) for problem, part in each])
