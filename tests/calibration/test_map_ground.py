@@ -151,3 +151,29 @@ def test_mistakes_are_one_sentence(fit, second, capsys):
         map_ground(fit, [second], length=8.0, cell=0.05)
     assert run(["groundmap", "a.csv", "--manifest", "m.toml", "--fit", "f.toml", "--cell", "-1"]) == 2
     assert "--cell" in capsys.readouterr().err
+
+
+def test_friction_by_place_is_found_with_dynamics():
+    """Simulated on 0.3 left and 0.8 right of a border; fitted and mapped with a model that knows one soil."""
+    model = gr.Dynamics(gr.vehicle("warthog"), contact=gr.contact.PiecewiseLinear(friction=0.6))
+    halves = gr.terrain.SoilRaster(classes=np.array([[0], [1]]), origin=(-100.0, -50.0), cell=100.0)
+    contacts = [gr.contact.PiecewiseLinear(friction=friction) for friction in (0.3, 0.8)]
+    ground = gr.terrain.soils(gr.terrain.plane(), halves, contacts)
+    rng = np.random.default_rng(0)
+    runs = [
+        gr.simulate(
+            model, ground, gr.drive.arc(speed=2.0, curvature=float(rng.uniform(0.3, 0.7))),
+            start=(-8.0 + 3.0 * k, 0.0, float(rng.uniform(-3.0, 3.0))), duration=8.0, dt=0.04,
+        )
+        for k in range(6)
+    ]  # fmt: skip
+    log = gr.calibration.log_of_run(runs, position_noise=0.01, yaw_noise=0.003)
+    motion = gr.MotionModel(model=model, ground=gr.terrain.plane(), sensor=log.sensor)
+    fit = gr.calibrate(motion, log, ["contact.friction", "noise"])
+    found = map_ground(fit, [log], length=8.0).map
+    mean, covariance = found.at([-5.0, 5.0], [0.0, 0.0])
+    sigma = np.sqrt(covariance[:, 0, 0])
+    assert np.all(np.abs(mean[:, 0] - [0.3, 0.8]) < 2.0 * sigma)
+    assert mean[1, 0] - mean[0, 0] > 0.25
+    soils = soils_of_map(found, fit, gr.terrain.plane(), count=2).soils.soils
+    assert soils[0].contact.friction < soils[1].contact.friction
