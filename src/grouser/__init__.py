@@ -50,6 +50,7 @@ _pictures.PAINTERS |= {
     "contact over slip": "grouser.view.contact:plot_slip",
     "contact over slip velocity": "grouser.view.contact:plot_slip_velocity",
     "fit": "grouser.view.calibration:plot_history",
+    "ground map": "grouser.view.ground_map:plot_ground_map",
     "rolling": "grouser.view.rolling:plot_rolling",
     "run": "grouser.view.plot:plot_run",
     "run as page": "grouser.view.page:view_runs",

@@ -1,10 +1,10 @@
-"""The hierarchical fit over grounds: closed forms, the likelihood it maximises, coverage of a new ground."""
+"""The hierarchical fit over grounds: closed forms, its posterior by quadrature, coverage of a new ground."""
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy.integrate import quad
 
-from grouser.calibration.hierarchy import WORTH, fit_hierarchy
+from grouser.calibration.hierarchy import TYPICAL, UNSURE, fit_hierarchy
 from grouser.errors import CalibrationError
 
 SPREAD = np.diag([0.1, 0.05, 0.2]) ** 2
@@ -21,21 +21,39 @@ def planted(rng, grounds, spread=SPREAD, noise=0.03):
     return mean, truth, felt, C
 
 
-def test_grounds_known_exactly_give_the_pooled_scatter():
-    """T = (κ S + scatter)/d with d = κ + J − 1, and its posterior mean is d/(d − 1) times that."""
-    m = np.random.default_rng(1).normal(size=(4, 3))
-    found = fit_hierarchy(m, np.zeros((4, 3, 3)), SPREAD)
-    off = m - m.mean(axis=0)
-    np.testing.assert_allclose(found.mean, m.mean(axis=0), atol=1e-9)
-    np.testing.assert_allclose(found.between, (WORTH * SPREAD + off.T @ off) / (WORTH + 4 - 2), rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(found.mean_covariance, found.between / 4, rtol=1e-6, atol=1e-9)
+def expected_variance(m, c, spread):
+    """Posterior mean of one parameter's variance: restricted likelihood times the log-normal prior, by quadrature."""
+
+    def density(log_size):
+        w = 1.0 / (np.exp(2.0 * log_size) + c)
+        mu = np.sum(w * m) / np.sum(w)
+        restricted = np.sum(np.log(w)) - np.log(np.sum(w)) - np.sum(w * (m - mu) ** 2)
+        return np.exp(0.5 * restricted - 0.5 * ((log_size - np.log(TYPICAL * spread)) / UNSURE) ** 2)
+
+    low, high = np.log(spread) - 9.0, np.log(spread) + 9.0
+    points = np.linspace(low, high, 20).tolist()
+    total = quad(density, low, high, points=points, limit=200)[0]
+    return quad(lambda u: np.exp(2.0 * u) * density(u), low, high, points=points, limit=200)[0] / total
 
 
-def test_one_ground_gives_the_expected_spread():
+def test_variances_are_their_posterior_means():
+    rng = np.random.default_rng(3)
+    C, S = rng.uniform(0.5, 3.0, size=6) ** 2, 2.0
+    m = rng.normal(size=6) * np.sqrt(C + 9.0) + 5.0
+    found = fit_hierarchy(m[:, None], C[:, None, None], np.array([[S]]))
+    T = found.between[0, 0]
+    assert pytest.approx(expected_variance(m, C, np.sqrt(S)), rel=1e-3) == T
+    w = 1.0 / (T + C)
+    assert found.mean[0] == pytest.approx(np.sum(w * m) / np.sum(w), rel=1e-9)
+    assert found.mean_covariance[0, 0] == pytest.approx(1.0 / np.sum(w), rel=1e-9)
+
+
+def test_one_ground_gives_about_the_expected_spread():
+    """The mean of the log-normal prior: 1.6 times the expected sigma, since one ground tells nothing of the spread."""
     C = np.diag([0.01, 0.02, 0.03]) ** 2
     found = fit_hierarchy(np.array([[0.3, -0.1, 0.5]]), C[None], SPREAD)
     np.testing.assert_allclose(found.mean, [0.3, -0.1, 0.5])
-    np.testing.assert_allclose(found.between, SPREAD * WORTH / (WORTH - 1.0), rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(found.between, SPREAD * (TYPICAL * np.exp(UNSURE**2)) ** 2, rtol=1e-3, atol=1e-9)
     _, covariance = found.new_ground()
     np.testing.assert_allclose(covariance, 2.0 * found.between + C, rtol=1e-5, atol=1e-9)
     assert found.count == 1
@@ -43,27 +61,29 @@ def test_one_ground_gives_the_expected_spread():
 
 def test_estimates_that_say_nothing_leave_the_expected_spread():
     found = fit_hierarchy(np.zeros((5, 3)), np.tile(1e6 * np.eye(3), (5, 1, 1)), SPREAD)
-    d = WORTH + 4
-    np.testing.assert_allclose(found.between, SPREAD * d / (d - 1), rtol=1e-3, atol=1e-9)
+    np.testing.assert_allclose(found.between, SPREAD * (TYPICAL * np.exp(UNSURE**2)) ** 2, rtol=1e-2, atol=1e-6)
 
 
-def test_it_is_the_most_likely_spread():
-    """Against the restricted likelihood of one parameter with its prior, written out and maximised by a search."""
-    rng = np.random.default_rng(3)
-    C, S = rng.uniform(0.5, 3.0, size=6) ** 2, 2.0
-    m = rng.normal(size=6) * np.sqrt(C + 9.0) + 5.0
+def test_five_grounds_that_are_alike_say_so():
+    """Spread of a tenth of the expected one: found within a factor of three, not kept at the expectation."""
+    _, _, felt, C = planted(np.random.default_rng(11), 5, 0.01 * SPREAD, noise=0.003)
+    assert np.all(fit_hierarchy(felt, C, SPREAD).sigma < 0.3 * np.sqrt(np.diag(SPREAD)))
 
-    def cost(log_t):
-        T = np.exp(log_t)
-        w = 1.0 / (T + C)
-        mu = np.sum(w * m) / np.sum(w)
-        restricted = np.sum(np.log(T + C)) + np.log(np.sum(w)) + np.sum(w * (m - mu) ** 2)
-        return restricted + WORTH * (log_t + S / T)
 
-    T = np.exp(minimize_scalar(cost, bounds=(-5, 6), method="bounded", options={"xatol": 1e-10}).x)
-    d = WORTH + 5
-    found = fit_hierarchy(m[:, None], C[:, None, None], np.array([[S]]))
-    assert found.between[0, 0] == pytest.approx(T * d / (d - 1), rel=1e-4)
+def test_one_of_the_grounds_is_drawn_to_the_others():
+    """Posterior of a ground, against the Gaussian of all grounds and the mean, written out and conditioned."""
+    _, _, felt, C = planted(np.random.default_rng(13), 3, noise=0.1)
+    found = fit_hierarchy(felt, C, SPREAD)
+    wide, T, n = 1e6 * np.eye(3), found.between, 3
+    hidden = np.kron(np.eye(3), T) + np.kron(np.ones((3, 3)), wide)
+    noise = np.zeros((9, 9))
+    for j in range(3):
+        noise[n * j : n * j + n, n * j : n * j + n] = C[j]
+    gain = np.linalg.solve(hidden + noise, hidden).T
+    all_of_them, covariance = gain @ felt.ravel(), hidden - gain @ hidden
+    mean, posterior = found.ground(felt[1], C[1])
+    np.testing.assert_allclose(mean, all_of_them[3:6], atol=1e-6)
+    np.testing.assert_allclose(posterior, covariance[3:6, 3:6], atol=1e-7)
 
 
 def test_many_grounds_give_their_own_spread_with_its_correlation():

@@ -21,11 +21,13 @@ EXAMPLES = (
     "drive.csv --manifest log.toml --parameters slip,noise --online --plot fit.png",
     "growing.csv --manifest log.toml --follow --checkpoint state.toml --out fit.toml",
     "--list-parameters --manifest log.toml",
+    "a.csv b.csv c.csv --manifest log.toml --share --out fit.toml",
 )
 LEARNED = ("slip.c", "slip.beyond_")
 """How names of a learned correction begin."""
 GROUPS = ("slip", "sensor", "noise", "model", "contact", "actuator", "powertrain")
 modelling, fitting, followed = (partial(option, panel=name) for name in ("Model", "Fitting", "Following"))
+together = partial(option, panel="Several logs")
 
 
 def calibrate(
@@ -53,6 +55,8 @@ def calibrate(
     gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.")] = 1e4,
     prior: Annotated[list[str] | None, modelling("name=value:sigma, prior of a parameter; may be repeated.")] = None,
     split: Annotated[float | None, fitting("Judge on what follows this share of the log; 1: hold nothing out.")] = None,
+    shared: Annotated[bool, together("Fit one vehicle and a ground to each log.", "--share")] = False,
+    label: Annotated[str | None, together("With --share: a label of the manifest that names the ground.")] = None,
     out: Annotated[Path | None, option("File for the fit (.toml).")] = None,
     plot: Annotated[Path | None, option("Parameters over time, into a .png, .svg or .pdf file.")] = None,
     list_parameters: Annotated[
@@ -104,7 +108,16 @@ def calibrate(
             idle_exit=idle_exit, as_json=as_json,
         )  # fmt: skip
         return
+    if shared:
+        from grouser.cli.share import share as share_logs
+
+        values.refuse(
+            {"--plot": plot, "--split": split, "--online": online or None}, "is not for --share; leave it out"
+        )
+        share_logs(logs, manifest, given, {**cut, "loss": loss, "label": label}, out=out, as_json=as_json)
+        return
     values.refuse({"--checkpoint": checkpoint, "--idle-exit": idle_exit}, "is for --follow; add it, or leave this out")
+    values.refuse({"--label": label}, "is for --share; add it, or leave this out")
     if split is not None and not 0.0 < split <= 1.0:
         raise GrouserError(f"--split: {split:g} is not above 0 and at most 1")
     log = console.read_log(logs, manifest)

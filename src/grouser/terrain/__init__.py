@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from grouser.terrain.function import law
     from grouser.terrain.grid import grid, spline
     from grouser.terrain.ground import GroundSample, Terrain
+    from grouser.terrain.ground_map import GroundMap, read_ground_map
     from grouser.terrain.mesh import mesh
     from grouser.terrain.rough import rough
     from grouser.terrain.shapes import moved, plane, ramp, slope, stack
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from grouser.terrain.steepness import steep_warning, steepest
 
 __all__ = [
-    "GroundSample", "Soil", "SoilRaster", "Soils", "Terrain", "grid", "law", "mesh", "moved", "parse", "plane",
-    "polygons", "ramp", "read", "read_soils", "rough", "slope", "soils", "spline", "stack", "steep_warning", "steepest",
+    "GroundMap", "GroundSample", "Soil", "SoilRaster", "Soils", "Terrain", "grid", "law", "mesh", "moved", "parse",
+    "plane", "polygons", "ramp", "read", "read_ground_map", "read_soils", "rough", "slope", "soils", "spline", "stack",
+    "steep_warning", "steepest",
 ]  # fmt: skip
 
 lazy(__name__)
