@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,29 @@ class Gap:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Problem:
+    """What is wrong with a log or its manifest: a unit, a sign, a sensor that stopped."""
+
+    key: str
+    """Of the manifest: "rates.FL", "sensor.lag"."""
+    severity: Literal["error", "warning"]
+    """An error refuses the log, for nothing sensible can be learned from it; after a warning the rest is used."""
+    message: str
+    """What contradicts what, where."""
+    remedy: str
+    """What is likely to mend it."""
+
+    @property
+    def place(self) -> str:
+        """The key as it stands in the file, for people: [rates] FL."""
+        names = [key.partition(".") for key in self.key.split(", ")]
+        return f"[{names[0][0]}] {', '.join(name for _, _, name in names)}".strip()
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}{',' if self.message.endswith('?') else ';'} {self.remedy}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """What was found in the files of a log, for people and for programs."""
 
@@ -65,6 +88,8 @@ class Report:
     """The first holes that began a new segment."""
     n_gaps: int = 0
     """Their total number."""
+    problems: tuple[Problem, ...] = ()
+    """Wrong units, signs and the like, errors first."""
 
     @property
     def n_rejected(self) -> int:
