@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from grouser.logs.log import Log
 from grouser.logs.delay import pose_lag
+from grouser.logs.log import Log
 from grouser.logs.windows import chords
 
 WINDOW = 0.5
@@ -54,7 +54,7 @@ class Assessment:
     lag: float | None
     """Estimated delay of the pose stamps against the wheels [s]; manifest `sensor.lag` is what is used."""
     can_calibrate: bool
-    """Whether a first fit has what it needs."""
+    """Whether a first fit has what it needs, and nothing refuses the log."""
     cannot_determine: tuple[str, ...]
     """One sentence for each thing that cannot be determined from this log."""
 
@@ -102,12 +102,13 @@ def assess(log: Log) -> Assessment:
     if not log.rates:
         missing.append("wheel slip: no rates are measured")
     enough = values["moving"] is not None and values["moving"] >= LEAST_MOVING and bool(log.rates)
+    errors = any(one.severity == "error" for one in log.report.problems)
     return Assessment(
         duration=log.duration,
         sample_rate=1.0 / log.report.period if log.report.period > 0.0 else None,
         pose_rate=1.0 / log.report.pose_period if log.report.pose_period > 0.0 else None,
         lag=pose_lag(log),
-        can_calibrate=enough,
+        can_calibrate=enough and not errors,
         cannot_determine=tuple(missing),
         **slopes,
         **values,

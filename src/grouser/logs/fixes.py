@@ -57,4 +57,4 @@ def _no_fix(raw: Raw) -> BoolArray:
             there &= np.abs(raw.pose[PLACE[2]]) < 1e5
         if "pose.status" in raw.pose:
             there &= raw.pose["pose.status"] >= 0.0
-    return ~there
+    return np.asarray(~there)

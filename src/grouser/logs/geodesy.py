@@ -31,7 +31,8 @@ def enu(latitude: FloatArray, longitude: FloatArray, height: FloatArray, datum: 
     Exact; no map projection and so no zones. 10 km from the datum `up` is 8 m below the ellipsoid's height.
     """
     phi, lam = np.radians(datum[0]), np.radians(datum[1])
-    away = ecef(latitude, longitude, height) - ecef(*(np.float64(value) for value in datum))
+    lat, lon, up = (np.array([value]) for value in datum)
+    away: FloatArray = ecef(latitude, longitude, height) - ecef(lat, lon, up)
     s, c, sl, cl = np.sin(phi), np.cos(phi), np.sin(lam), np.cos(lam)
     R_enu_ecef = np.array([[-sl, cl, 0.0], [-s * cl, -s * sl, c], [c * cl, c * sl, s]])
     return np.asarray(away @ R_enu_ecef.T)

@@ -46,7 +46,7 @@ class Poses:
     sigma: FloatArray | None = None
     """One sigma of x, y [m] and yaw [rad] of each pose, shape (m, 3); None: the sensor's noise holds for all."""
     datum: tuple[float, float, float] | None = None
-    """Latitude, longitude [deg] and height above the ellipsoid [m] of the origin, x east, y north; None: not from GPS."""
+    """Latitude, longitude [deg], ellipsoidal height [m] of the origin of GPS poses, x east, y north; None: not GPS."""
 
     def __len__(self) -> int:
         return len(self.time)

@@ -24,6 +24,8 @@ DEGREE = math.pi / 180.0
 TURN = 2.0 * math.pi
 LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "km": 1e3}
 ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": DEGREE, "rev": TURN}
+DEGREES = {"deg": 1.0, "rad": 1.0 / DEGREE}
+LENGTH_SIGMA = {**LENGTH, "m^2": 1.0}
 SPEED = {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3, "km/h": 1.0 / 3.6}
 TURNING = {"rad/s": 1.0, "mrad/s": 1e-3, "deg/s": DEGREE, "rev/s": TURN, "rpm": TURN / 60.0}
 FORCE = {"m/s^2": 1.0, "m/s²": 1.0, "mm/s^2": 1e-3, "g": 9.80665}
@@ -32,8 +34,8 @@ UNITS: dict[str, dict[str, float]] = {
     "body_command.speed": SPEED, "body_command.turn": TURNING,
     **dict.fromkeys(("pose.x", "pose.y", "pose.z"), LENGTH),
     **dict.fromkeys(("pose.roll", "pose.pitch", "pose.yaw", "pose.heading"), ANGLE),
-    **dict.fromkeys(("pose.latitude", "pose.longitude"), {"deg": 1.0, "rad": 1.0 / DEGREE}), "pose.altitude": LENGTH,
-    **dict.fromkeys(("pose.sigma_x", "pose.sigma_y"), {**LENGTH, "m^2": 1.0}),
+    **dict.fromkeys(("pose.latitude", "pose.longitude"), DEGREES), "pose.altitude": LENGTH,
+    **dict.fromkeys(("pose.sigma_x", "pose.sigma_y"), LENGTH_SIGMA),
     "pose.sigma_yaw": {**ANGLE, "rad^2": 1.0, "deg^2": DEGREE**2},
 }  # fmt: skip
 """Units of a table or of one of its signals, with their factor to SI; those of rates and commands go by their kind."""

@@ -42,13 +42,12 @@ def check_units(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> None:
 
 
 def refuse(log: Log, manifest: Manifest, problems: list[Problem]) -> None:
-    """Raises the first error, if there is one and the manifest does not say to go on."""
+    """Raises the first error, if there is one."""
     errors = [one for one in problems if one.severity == "error"]
-    if errors and manifest.limits.check_units:
+    if errors:
         more = f" ({len(errors) - 1} more: grouser check LOG --manifest {manifest.file})" if len(errors) > 1 else ""
         raise LogError(
-            f"{log.name}, {errors[0]}; or set check_units = false in table [limits] of {manifest.file} to use it as it"
-            f" is{more}"
+            f"{log.name}, {errors[0]}; check_units = false in [limits] of {manifest.file} uses it as it is{more}"
         )
 
 
@@ -77,8 +76,8 @@ def _rate_problems(log: Log, manifest: Manifest, vehicle: Vehicle) -> list[Probl
     if still:
         return [Problem(
             key=", ".join(f"rates.{wheel}" for wheel in still), severity="error",
-            message=f"{manifest.rates[still[0]].source}: the rate of wheel {still[0]} is zero throughout, though the poses"
-            f" move {drive.moved:.3g} m",
+            message=f"{manifest.rates[still[0]].source}: the rate of wheel {still[0]} is zero throughout, though the"
+            f" poses move {drive.moved:.3g} m",
             remedy="leave it out of table [rates] if it was not measured",
         )]  # fmt: skip
     if max(drive.rim.values()) <= FACTOR * min(drive.rim.values()):
@@ -96,8 +95,8 @@ def _rate_problems(log: Log, manifest: Manifest, vehicle: Vehicle) -> list[Probl
     times = f"{ratio:.3g} times" if ratio > 1.0 else f"1/{1.0 / ratio:.3g}"
     return [Problem(
         key=", ".join(f"rates.{wheel}" for wheel in wheels), severity="error",
-        message=f"{columns}: by its rates wheel {wheels[0]} would roll {rolled:.3g} m where the poses move {moved:.3g} m,"
-        f" {times} as far; {_hint(ratio, len(wheels) == len(drive.rim), log, manifest)}",
+        message=f"{columns}: by its rates wheel {wheels[0]} would roll {rolled:.3g} m where the poses move"
+        f" {moved:.3g} m, {times} as far; {_hint(ratio, len(wheels) == len(drive.rim), log, manifest)}",
         remedy="set unit or scale, unless the wheels did spin in place or the vehicle was carried",
     )]  # fmt: skip
 
@@ -147,6 +146,7 @@ def _hint(ratio: float, every: bool, log: Log, manifest: Manifest) -> str:
     if units:
         return f"are the rates in {units[0]}?" + (" Or is the pose in km?" if units[0] == "mrad/s" and every else "")
     units = [unit for times, unit in TOO_SMALL.items() if 0.4 < ratio * times < 2.5]
-    if units and every and manifest.pose is not None:
-        return f"is the pose ({manifest.pose.x.source} and {manifest.pose.y.source}) in {units[0]}?"
+    x, y = (manifest.pose_signals().get(f"pose.{name}") for name in "xy")
+    if units and every and x is not None and y is not None:
+        return f"is the pose ({x.source} and {y.source}) in {units[0]}?"
     return "is the unit or the scale of the rates wrong?"

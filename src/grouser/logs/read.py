@@ -36,8 +36,8 @@ def read_log(
     manifest raises `LogError`. `manifest` is a TOML file, `schema = "grouser/log@1"`, or its tables as a mapping.
     A log whose signals contradict each other so that nothing sensible can be learned from it (units, signs, sides) is
     refused too, unless `strict` is false or the manifest says `check_units = false` in [limits]; `log.report.problems`
-    lists all that was found. Files are read a piece at a time, and only the columns or fields that the manifest names are kept; `progress`
-    gets the bytes read so far and those of all files.
+    lists all that was found. Files are read a piece at a time, and only the columns or fields that the manifest names
+    are kept; `progress` gets the bytes read so far and those of all files.
     """
     given = load_manifest(manifest)
     files = _files(paths)
@@ -75,7 +75,9 @@ def read_log(
         check_joints(given, known)
         log = without_dead_encoders(log, given, known) if given.limits.check_units else log
     problems = find_problems(log, given, known)
-    if strict:
+    if not given.limits.check_units:
+        problems = [replace(one, severity="warning") for one in problems]
+    elif strict:
         refuse(log, given, problems)
     return replace(log, report=replace(log.report, problems=(*problems, *log.report.problems)))
 

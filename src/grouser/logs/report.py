@@ -53,8 +53,7 @@ class Problem:
     @property
     def place(self) -> str:
         """The key as it stands in the file, for people: [rates] FL."""
-        names = [key.partition(".") for key in self.key.split(", ")]
-        return f"[{names[0][0]}] {', '.join(name for _, _, name in names)}".strip()
+        return key_place(*self.key.split(", "))
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}{',' if self.message.endswith('?') else ';'} {self.remedy}"
@@ -155,6 +154,12 @@ def _places(one: Rejection) -> str:
         said.append(number if file == last else place)
         last = file
     return ", ".join(said) + (", …" if one.count > len(one.first) else "")
+
+
+def key_place(*keys: str) -> str:
+    """Keys of one table as they stand in the file, for people: [rates] FL, BL."""
+    names = [key.partition(".") for key in keys]
+    return f"[{names[0][0]}] {', '.join(name for _, _, name in names)}".strip()
 
 
 def counted(number: int, what: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+
 import numpy as np
 
 from grouser.checks import FloatArray
@@ -115,9 +116,9 @@ def reading_problems(log: Log, manifest: Manifest) -> list[Problem]:
         key = reason.partition(" ")[0] if reason.partition(".")[0] in ("rates", "angles", "attitude") else "time.column"
         known = key != "time.column" or "time stamp" in reason
         if known and "has no sample" not in reason and one.count > OFTEN * max(report.rows, 1):
+            share = f"{one.count} of {report.rows} rows ({100.0 * one.count / report.rows:.0f} %)"
             problems.append(Problem(
-                key=key, severity="warning",
-                message=f"{one.count} of {report.rows} rows ({100.0 * one.count / report.rows:.0f} %) are left out: {reason}",
+                key=key, severity="warning", message=f"{share} are left out: {reason}",
                 remedy="see why the recorder writes them; the rest is used",
             ))  # fmt: skip
     if manifest.pose is None:
@@ -140,8 +141,8 @@ def _pose_holes(log: Log, catches_up: bool) -> list[Problem]:
     if same:
         return [Problem(
             key="pose.x", severity="warning",
-            message=f"{counted(same.count, 'pose')} repeat the last one while the wheels turn and are left out, the first"
-            f" at {same.first[0]}",
+            message=f"{counted(same.count, 'pose')} repeat the last one while the wheels turn and are left out, the"
+            f" first at {same.first[0]}",
             remedy="the pose sensor stood still meanwhile: see why; the rest is used",
         )]  # fmt: skip
     clock, at = log.elapsed, log.pose_elapsed

@@ -86,11 +86,11 @@ def _sign_problems(key: str, told: str, slopes: list[Slope]) -> list[Problem]:
     return [Problem(
         key=key, severity="error" if sure else "warning",
         message=f"{told} has {'' if sure else 'likely '}the other sign than {' and '.join(one.by for one in against)}",
-        remedy=f"set sign = -1 for {name} of [attitude] (x forward, y left, z up: the nose goes down with positive pitch)"
-        + instead,
+        remedy=f"set sign = -1 for {name} of [attitude]: {POSITIVE[name]}{instead}",
     )]  # fmt: skip
 
 
+POSITIVE = {"roll": "positive is left side up", "pitch": "positive is nose down"}
 SLIP = "the slip on slopes, which is downhill"
 
 
@@ -121,7 +121,7 @@ def _without_turning(log: Log, slow: Chords) -> FloatArray:
     assert log.acceleration is not None
     first, last = times(log, slow)
     took = np.maximum(last - first, 1e-9)
-    return mean(log.acceleration[:, 1], log, slow) - slow.forward * slow.turn / took**2
+    return np.asarray(mean(log.acceleration[:, 1], log, slow) - slow.forward * slow.turn / took**2)
 
 
 def _correlated(a: FloatArray, b: FloatArray) -> float:
@@ -180,10 +180,11 @@ def _coefficient(rows: FloatArray, target: FloatArray, column: int) -> float:
     """One coefficient of a robust linear fit (Huber weights) if it is far from zero, else 0."""
     if len(target) < LEAST:
         return 0.0
-    weight, found = np.ones(len(target)), np.zeros(rows.shape[1])
+    weight: FloatArray = np.ones(len(target))
+    found: FloatArray = np.zeros(rows.shape[1])
     scale = 0.0
     for _ in range(6):
-        found = np.linalg.lstsq(rows * weight[:, None], target * weight, rcond=None)[0]
+        found = np.asarray(np.linalg.lstsq(rows * weight[:, None], target * weight, rcond=None)[0], np.float64)
         left = np.abs(target - rows @ found)
         scale = 1.4826 * float(np.median(left)) + 1e-12
         weight = np.sqrt(1.0 / np.maximum(1.0, left / (2.0 * scale)))

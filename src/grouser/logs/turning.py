@@ -52,7 +52,7 @@ NOTHING = Agreement(0.0, 0.0, 1.0)
 
 
 class Course(NamedTuple):
-    """How the direction of travel over ground follows from the heading: 1 always, 0 never; and the mean angle between."""
+    """How the direction of travel follows from the heading, 1: always, 0: never; and the mean angle between."""
 
     as_is: float
     askew: float
@@ -217,8 +217,8 @@ def _wheel_problems(
             return [Problem(
                 key="pose.y", severity="error",
                 message="the poses turn the other way than the wheels and the gyro, though they drive where they point",
-                remedy="the frame of the poses is likely left-handed (x north, y east): exchange x and y and use heading"
-                " instead of yaw, or set sign = -1 for y and yaw",
+                remedy="the frame of the poses is likely left-handed (x north, y east): exchange x and y and use"
+                " heading instead of yaw, or set sign = -1 for y and yaw",
             )]  # fmt: skip
         if not left or not right:
             return [Problem(
@@ -226,14 +226,14 @@ def _wheel_problems(
                 message="the robot turns right where its steering angles and wheels say left",
                 remedy="set sign = -1 for the steering angles in [angles]",
             )]  # fmt: skip
-        a, b = ", ".join(left), ", ".join(right)
-        columns = ["/".join(dict.fromkeys(str(manifest.rates[w].column or names[w]) for w in side))
-                   for side in (left, right)]  # fmt: skip
-        other = "" if by_gyro.sign > 0 else "; or is the frame of the poses left-handed (x north, y east)?"
+        a, b = ("/".join(dict.fromkeys(names[wheel].removeprefix("column ") for wheel in side))
+                for side in (left, right))  # fmt: skip
+        other = "is the frame of the poses left-handed (x north, y east)" if course else "has yaw the other sign"
         return [Problem(
             key=", ".join(f"rates.{wheel}" for wheel in left), severity="error",
-            message=f"the robot turns left when these wheels run faster than {b}; left and right are likely swapped",
-            remedy=f'exchange "{columns[0]}" and "{columns[1]}"{other}',
+            message=f"the robot turns left when these wheels run faster than {', '.join(right)}; left and right are likely"
+            " swapped",
+            remedy=f'exchange "{a}" and "{b}"' + ("" if by_gyro.sign > 0 else f"; or {other}?"),
         )]  # fmt: skip
     return []
 
@@ -298,7 +298,7 @@ def _gyro_problems(
                 if abs(other.correlation) > 0.8 and abs(told.correlation) < 0.3:
                     return [Problem(
                         key="gyro.z", severity="warning",
-                        message=f"the vehicle's turns appear in gyro.{name}, not in gyro.z: the axes are not the body's",
+                        message=f"turns appear in gyro.{name}, not in gyro.z: the axes are not the body's",
                         remedy="give the columns of [gyro] in body axes, x forward, y left, z up",
                     )]  # fmt: skip
     return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -92,7 +92,7 @@ def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
     """What the measured wheels say of the displacements; None if they do not determine forward motion and turning.
 
     In the plane, wheel i at (x, y) that points at an angle δ from the body rolls with
-    r ω = cos δ (v_x − ω_z y) + sin δ (v_y + ω_z x), and is taken not to slide sideways where that leaves something open.
+    r ω = cos δ (v_x − ω_z y) + sin δ (v_y + ω_z x), and does not slide sideways where that leaves something open.
     """
     rim, seen, normal = {}, {}, np.zeros((len(found.start), 3, 3))
     right = np.zeros((len(found.start), 3))
@@ -116,7 +116,7 @@ def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
         return None
     if np.median(np.linalg.eigvalsh(normal)[:, 0]) < 1e-5 * float(vehicle.arrays.radius.mean()) ** 2:
         return None
-    twist = np.linalg.solve(normal + 1e-12 * np.eye(3), right[:, :, None])[:, :, 0]
+    twist: FloatArray = np.asarray(np.linalg.solve(normal + 1e-12 * np.eye(3), right[:, :, None])[:, :, 0], np.float64)
     return Rolled(twist[:, 0], twist[:, 2], rim, seen)
 
 
@@ -152,4 +152,5 @@ def windows_of(log: Log, duration: float) -> Chords:
     found = chords(log, duration)
     took = log.poses.time[found.stop] - log.poses.time[found.start]
     chosen = took < 2.0 * max(duration, log.report.pose_period)
-    return Chords(*(column[chosen] for column in found))
+    columns: Any = (column[chosen] for column in found)
+    return Chords(*columns)
