@@ -42,7 +42,8 @@ class Slope(NamedTuple):
 
 def tilt_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, found: Chords) -> list[Problem]:
     """Roll and pitch that gravity, the gyro, the poses' climb or the slip on slopes contradict."""
-    problems = _gravity_problems(log, manifest)
+    gravity = _gravity_problems(log)
+    problems = list(gravity)
     if log.attitude is None or manifest.attitude is None:
         return problems
     for axis, name in enumerate(("roll", "pitch")):
@@ -51,7 +52,7 @@ def tilt_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, found: 
         if signal is None or not np.any(angle):
             continue
         key, told = f"attitude.{name}", f"{name} ({signal.source})"
-        slopes = _slopes(log, vehicle, found, axis) if len(log.poses) > 1 else []
+        slopes = _slopes(log, vehicle, found, axis, by_gravity=not gravity)
         rms = math.sqrt(float(np.mean(angle**2)))
         steeper = [one for one in slopes if abs(one.value) > FACTOR and one.by != SLIP]
         if rms > STEEP or steeper:
@@ -80,9 +81,10 @@ def _sign_problems(key: str, told: str, slopes: list[Slope]) -> list[Problem]:
             )
             for one in against if one.key
         ]  # fmt: skip
-    name, sure = key.split(".")[1], any(one.by != SLIP for one in against)
-    others = [one.key for one in against if one.key]
-    instead = f"; or is the sign of {others[0]} wrong?" if len(against) == 1 and others else ""
+    name, others = key.split(".")[1], [one.key for one in against if one.key]
+    alone = len(against) == 1 and bool(others)  # then it is word against word
+    sure = not alone and any(one.by != SLIP for one in against)
+    instead = f"; or is the sign of {others[0]} wrong?" if alone else ""
     return [Problem(
         key=key, severity="error" if sure else "warning",
         message=f"{told} has {'' if sure else 'likely '}the other sign than {' and '.join(one.by for one in against)}",
@@ -94,12 +96,12 @@ POSITIVE = {"roll": "positive is left side up", "pitch": "positive is nose down"
 SLIP = "the slip on slopes, which is downhill"
 
 
-def _slopes(log: Log, vehicle: Vehicle | None, found: Chords, axis: int) -> list[Slope]:
+def _slopes(log: Log, vehicle: Vehicle | None, found: Chords, axis: int, *, by_gravity: bool) -> list[Slope]:
     """What tells of roll (axis 0) or pitch (1); signals that do not tell enough are left out."""
     assert log.attitude is not None
     angle, result = log.attitude[:, axis], []
     letter, own = "xy"[axis], "roll" if axis == 0 else "pitch"
-    if log.acceleration is not None and measured(log.acceleration[:, 1 - axis]):
+    if by_gravity and log.acceleration is not None and measured(log.acceleration[:, 1 - axis]):
         slow = windows_of(log, LONG)
         felt = -mean(log.acceleration[:, 0], log, slow) if axis == 1 else _without_turning(log, slow)
         value = _correlated(mean(angle, log, slow), felt / GRAVITY)
@@ -194,7 +196,7 @@ def _coefficient(rows: FloatArray, target: FloatArray, column: int) -> float:
     return value if sigma > 0.0 and abs(value) > CERTAIN * sigma else 0.0
 
 
-def _gravity_problems(log: Log, manifest: Manifest) -> list[Problem]:
+def _gravity_problems(log: Log) -> list[Problem]:
     """An accelerometer whose gravity is not 9.8 m/s² upward."""
     if log.acceleration is None or not all(measured(log.acceleration[:, k]) for k in range(3)):
         return []

@@ -11,7 +11,7 @@ from grouser.checks import FloatArray
 from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest
 from grouser.logs.report import Problem
-from grouser.logs.windows import Chords, Rolled, alike, change, chords, measured, rolled
+from grouser.logs.windows import Chords, Rolled, alike, change, chords, measured, rolled, windows_of
 from grouser.vehicles.vehicle import Vehicle
 
 LEAST_WINDOWS = 12
@@ -67,7 +67,7 @@ def turning_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, foun
     wheels = None if vehicle is None else rolled(log, vehicle, found)
     gyro = log.gyro[:, 2] if log.gyro is not None and measured(log.gyro[:, 2]) else None
     spun = None if gyro is None else change(gyro, log, found)
-    course = _course(log, found)
+    course = _course(log)
     by_wheels = NOTHING if wheels is None else _agreement(found.turn, wheels.turn)
     by_gyro = NOTHING if spun is None else _agreement(found.turn, spun)
     yaw = _yaw_problem(log, manifest, vehicle, course, (by_wheels, by_gyro))
@@ -86,7 +86,13 @@ def _agreement(a: FloatArray, b: FloatArray) -> Agreement:
     return Agreement(*alike(a, b), 4.0 / math.sqrt(len(a)))
 
 
-def _course(log: Log, found: Chords) -> Course | None:
+def _course(log: Log) -> Course | None:
+    """The course over windows that are short against a turn and yet long against the noise of a position."""
+    tries = (_course_over(windows_of(log, duration), log) for duration in (1.0, 2.0, 4.0))
+    return next((one for one in tries if one is not None), None)
+
+
+def _course_over(found: Chords, log: Log) -> Course | None:
     """Resultants of the doubled angle from heading to course, weighted by distance; None: it drives too little."""
     way = np.hypot(found.forward, found.left)
     if len(way) < LEAST_WINDOWS:
@@ -162,7 +168,7 @@ def _yaw_problem(
         return Problem(
             key=key, severity="warning",
             message=f"{source} has nothing to do with the direction of travel nor with the turning of the wheels",
-            remedy="name the column that holds the heading, or give its unit",
+            remedy="name the column that holds the heading, or give its unit (degrees?)",
         )  # fmt: skip
     return None
 
@@ -231,8 +237,8 @@ def _wheel_problems(
         other = "is the frame of the poses left-handed (x north, y east)" if course else "has yaw the other sign"
         return [Problem(
             key=", ".join(f"rates.{wheel}" for wheel in left), severity="error",
-            message=f"the robot turns left when these wheels run faster than {', '.join(right)}; left and right are likely"
-            " swapped",
+            message=f"the robot turns left when these wheels run faster than {', '.join(right)}; left and right are"
+            " likely swapped",
             remedy=f'exchange "{a}" and "{b}"' + ("" if by_gyro.sign > 0 else f"; or {other}?"),
         )]  # fmt: skip
     return []
