@@ -47,7 +47,7 @@ def vincenty(start: tuple[float, float], stop: tuple[float, float]) -> float:
 
 
 def geodetic(place: np.ndarray) -> tuple[float, float, float]:
-    """Latitude, longitude [deg], height [m] of an earth-centred position, by Newton-like iteration (not Grouser's form)."""
+    """Latitude, longitude [deg], height [m] of an earth-centred position, by iteration."""
     across, e2 = math.hypot(place[0], place[1]), 1 - (B / A) ** 2
     phi, height = math.atan2(place[2], across * (1 - e2)), 0.0
     for _ in range(50):

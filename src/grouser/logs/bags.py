@@ -170,10 +170,10 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
             other = bounded(np.array(times[str(signal.topic)]), LATEST)
             columns[key] = _at(time, other, columns[key], key, signal, manifest)
     pose_time = bounded(np.array(times[pose_topic]), LATEST) if pose_topic else np.empty(0)
-    for key, signal in poses.items():
-        if signal.topic != pose_topic:
-            other = bounded(np.array(times[str(signal.topic)]), LATEST)
-            columns[key] = _at(pose_time, other, _smooth(key, columns), key, signal, manifest)
+    elsewhere = {key: _smooth(key, columns) for key, signal in poses.items() if signal.topic != pose_topic}
+    for key, values in elsewhere.items():
+        other = bounded(np.array(times[str(poses[key].topic)]), LATEST)
+        columns[key] = _at(pose_time, other, values, key, poses[key], manifest)
     return Raw(
         rows=len(time), line=np.arange(1, len(time) + 1, dtype=np.int64), time=time,
         signals={key: columns[key] for key in signals}, tally=Tally(path.name, "message"),
