@@ -260,7 +260,7 @@ def _pose_topic(manifest: Manifest) -> str | None:
 
 
 def _smooth(key: str, columns: dict[str, FloatArray]) -> FloatArray:
-    """An angle or a part of a quaternion without jumps that mean nothing, so that it can be interpolated."""
+    """An angle or a part of a quaternion without its jumps to an equal value, so that it can be interpolated."""
     values = columns[key]
     if key in ("pose.yaw", "pose.heading", "pose.roll", "pose.pitch"):
         result = values.copy()

@@ -12,7 +12,7 @@ from grouser.logs.windows import integral
 
 STEP = 0.05
 """Between delays that are tried [s]."""
-MOST = 10_000
+MOST = 4000
 """Times at which wheels and poses are compared."""
 NOTICEABLE = 0.1
 """A delay beyond the manifest's [s] that is reported: at 1 m/s it is ten centimetres."""
@@ -36,7 +36,7 @@ def pose_lag(log: Log, *, short: bool = True) -> float | None:
     """The delay [s] at which the poses' speed and turn rate are best explained by the wheel rates; None: unknown.
 
     Both are averaged over the same window; a linear fit to all rates needs no vehicle. With `short`, segments of a few
-    seconds are used too, which tell it less well.
+    seconds are used too, which determine it less well.
     """
     tries = np.arange(-0.4, 0.8001, STEP)
     if not log.rates or len(log.poses) < 3 or log.report.pose_period <= 0.0:

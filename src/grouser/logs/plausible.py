@@ -16,7 +16,7 @@ from grouser.logs.report import Problem
 from grouser.logs.stuck import reading_problems
 from grouser.logs.tilt import tilt_problems
 from grouser.logs.turning import backward_problems, turning_problems
-from grouser.logs.windows import chords, integral, windows_of
+from grouser.logs.windows import chords, integral, rolled, windows_of
 from grouser.vehicles.vehicle import Vehicle
 
 FACTOR = 6.0
@@ -56,13 +56,13 @@ def find_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> list
     problems = reading_problems(log, manifest)
     if len(log.poses) > 1 and not any(one.severity == "error" for one in problems):
         found = windows_of(log, CHORD)
-        wrong: list[Problem] = []
-        if vehicle is not None:
-            wrong = backward_problems(log, manifest, vehicle, found) or _rate_problems(log, manifest, vehicle)
-        wrong = wrong or turning_problems(log, manifest, vehicle, found)
+        wheels = None if vehicle is None else rolled(log, vehicle, found)
+        wrong = [] if wheels is None else backward_problems(wheels)
+        wrong = wrong or ([] if vehicle is None else _rate_problems(log, manifest, vehicle))
+        wrong = wrong or turning_problems(log, manifest, vehicle, found, wheels)
         problems += wrong
         fine = not any(one.severity == "error" for one in wrong)
-        problems += tilt_problems(log, manifest, vehicle if fine else None, found)
+        problems += tilt_problems(log, manifest, found, wheels if fine else None)
         problems += lag_problems(log, manifest) if fine else []
     return sorted(problems, key=lambda one: one.severity != "error")
 
@@ -82,20 +82,20 @@ def _rate_problems(log: Log, manifest: Manifest, vehicle: Vehicle) -> list[Probl
         )]  # fmt: skip
     if max(drive.rim.values()) <= FACTOR * min(drive.rim.values()):
         # The wheels agree with each other, so all rates are wrong, or the pose is.
-        wheels, rolled, moved = list(drive.rim), drive.ahead, drive.moved
+        wheels, way, moved = list(drive.rim), drive.ahead, drive.moved
     else:
         off = {wheel: max(drive.rim[wheel], 1e-9) / max(drive.seen[wheel], 1e-9) for wheel in drive.rim}
         worst = max(off, key=lambda wheel: abs(math.log(off[wheel])))
         wheels = [wheel for wheel in off if FACTOR > off[wheel] / off[worst] > 1.0 / FACTOR]
-        rolled, moved = drive.rim[worst], drive.seen[worst]
-    ratio = max(rolled, 1e-9) / max(moved, 1e-9)
-    if max(rolled, moved) < LEAST or 1.0 / FACTOR <= ratio <= FACTOR:
+        way, moved = drive.rim[worst], drive.seen[worst]
+    ratio = max(way, 1e-9) / max(moved, 1e-9)
+    if max(way, moved) < LEAST or 1.0 / FACTOR <= ratio <= FACTOR:
         return []
     columns = " and ".join(dict.fromkeys(manifest.rates[wheel].source for wheel in wheels))
     times = f"{ratio:.3g} times" if ratio > 1.0 else f"1/{1.0 / ratio:.3g}"
     return [Problem(
         key=", ".join(f"rates.{wheel}" for wheel in wheels), severity="error",
-        message=f"{columns}: by its rates wheel {wheels[0]} would roll {rolled:.3g} m where the poses move"
+        message=f"{columns}: by its rates wheel {wheels[0]} would roll {way:.3g} m where the poses move"
         f" {moved:.3g} m, {times} as far; {_hint(ratio, len(wheels) == len(drive.rim), log, manifest)}",
         remedy="set unit or scale, unless the wheels did spin in place or the vehicle was carried",
     )]  # fmt: skip

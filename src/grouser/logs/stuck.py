@@ -29,7 +29,8 @@ OFTEN = 0.05
 
 def turned_by(rates: list[FloatArray], time: FloatArray, segment: IntArray) -> FloatArray:
     """Mean turning of the wheels from the first sample to each, either way [rad or m], shape (n,)."""
-    speed = np.mean(np.abs(rates), axis=0) if rates else np.zeros(len(time))
+    some = list({id(rate): rate for rate in rates}.values())  # wheels of one side often share a column
+    speed = np.mean(np.abs(some), axis=0) if some else np.zeros(len(time))
     steps = np.where(np.diff(segment) == 0, np.diff(time), 0.0)
     return np.append(0.0, np.cumsum(0.5 * (speed[1:] + speed[:-1]) * steps))[: len(time)]
 

@@ -15,8 +15,7 @@ from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest
 from grouser.logs.report import Problem
 from grouser.logs.turning import CERTAIN, FACTOR
-from grouser.logs.windows import Chords, change, mean, measured, rolled, times, windows_of
-from grouser.vehicles.vehicle import Vehicle
+from grouser.logs.windows import Chords, Rolled, change, mean, measured, times, windows_of
 
 GRAVITY = 9.80665
 STEEP = 0.6
@@ -26,7 +25,7 @@ LONG = 4.0
 LEAST = 20
 """Windows that a comparison needs."""
 EFFECT = 0.01
-"""Slip on slopes, as a share of the distance, that is large enough to tell a sign."""
+"""Slip on slopes, as a share of the distance, that is large enough to show its sign."""
 
 
 class Slope(NamedTuple):
@@ -40,7 +39,7 @@ class Slope(NamedTuple):
     """Log over the other signal: 1 is right, −1 has the other sign, 57 is in degrees."""
 
 
-def tilt_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, found: Chords) -> list[Problem]:
+def tilt_problems(log: Log, manifest: Manifest, found: Chords, wheels: Rolled | None) -> list[Problem]:
     """Roll and pitch that gravity, the gyro, the poses' climb or the slip on slopes contradict."""
     gravity = _gravity_problems(log)
     problems = list(gravity)
@@ -51,8 +50,8 @@ def tilt_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, found: 
         angle = log.attitude[:, axis]
         if signal is None or not np.any(angle):
             continue
-        key, told = f"attitude.{name}", f"{name} ({signal.source})"
-        slopes = _slopes(log, vehicle, found, axis, by_gravity=not gravity)
+        key, said = f"attitude.{name}", f"{name} ({signal.source})"
+        slopes = _slopes(log, found, wheels, axis, by_gravity=not gravity)
         rms = math.sqrt(float(np.mean(angle**2)))
         steeper = [one for one in slopes if abs(one.value) > FACTOR and one.by != SLIP]
         if rms > STEEP or steeper:
@@ -60,23 +59,23 @@ def tilt_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, found: 
             if steeper:
                 why = f"varies {abs(steeper[0].value):.2g} times as much as {steeper[0].by}"
             problems.append(Problem(
-                key=key, severity="error", message=f"{told} {why}; it is likely in degrees",
+                key=key, severity="error", message=f"{said} {why}; it is likely in degrees",
                 remedy=f'set unit = "deg" for {name} of [attitude]',
             ))  # fmt: skip
             continue
-        problems += _sign_problems(key, told, slopes)
+        problems += _sign_problems(key, said, slopes)
     return problems
 
 
-def _sign_problems(key: str, told: str, slopes: list[Slope]) -> list[Problem]:
-    """The other sign, by most of the signals that tell."""
+def _sign_problems(key: str, said: str, slopes: list[Slope]) -> list[Problem]:
+    """The other sign, by most of the signals that decide."""
     against, agreeing = [one for one in slopes if one.value < 0.0], [one for one in slopes if one.value > 0.0]
     if not against:
         return []
     if len(against) <= len(agreeing):
         return [
             Problem(
-                key=one.key, severity="warning", message=f"{one.by} contradicts {told}, which other signals confirm",
+                key=one.key, severity="warning", message=f"{one.by} contradicts {said}, which other signals confirm",
                 remedy=f"set sign = -1 for {one.key}",
             )
             for one in against if one.key
@@ -87,7 +86,7 @@ def _sign_problems(key: str, told: str, slopes: list[Slope]) -> list[Problem]:
     instead = f"; or is the sign of {others[0]} wrong?" if alone else ""
     return [Problem(
         key=key, severity="error" if sure else "warning",
-        message=f"{told} has {'' if sure else 'likely '}the other sign than {' and '.join(one.by for one in against)}",
+        message=f"{said} has {'' if sure else 'likely '}the other sign than {' and '.join(one.by for one in against)}",
         remedy=f"set sign = -1 for {name} of [attitude]: {POSITIVE[name]}{instead}",
     )]  # fmt: skip
 
@@ -96,8 +95,8 @@ POSITIVE = {"roll": "positive is left side up", "pitch": "positive is nose down"
 SLIP = "the slip on slopes, which is downhill"
 
 
-def _slopes(log: Log, vehicle: Vehicle | None, found: Chords, axis: int, *, by_gravity: bool) -> list[Slope]:
-    """What tells of roll (axis 0) or pitch (1); signals that do not tell enough are left out."""
+def _slopes(log: Log, found: Chords, wheels: Rolled | None, axis: int, *, by_gravity: bool) -> list[Slope]:
+    """What other signals say of roll (axis 0) or pitch (1); signals that do not decide are left out."""
     assert log.attitude is not None
     angle, result = log.attitude[:, axis], []
     letter, own = "xy"[axis], "roll" if axis == 0 else "pitch"
@@ -113,7 +112,7 @@ def _slopes(log: Log, vehicle: Vehicle | None, found: Chords, axis: int, *, by_g
     if axis == 1:
         value = _climb(log, found, angle)
         result += [Slope("the climb of the poses (pose.z)", "", value)] if value else []
-    if vehicle is not None and (value := _slip(log, vehicle, found, axis)):
+    if wheels is not None and (value := _slip(log, found, wheels, axis)):
         result.append(Slope(SLIP, "", value))
     return result
 
@@ -155,12 +154,9 @@ def _climb(log: Log, found: Chords, angle: FloatArray) -> float:
     return _correlated(mean(angle, log, found)[driven], slope[driven])
 
 
-def _slip(log: Log, vehicle: Vehicle, found: Chords, axis: int) -> float:
-    """Sign of the slip along gravity, ±1; 0 where there is too little to tell. P (13): α₄ and α₈ are positive."""
+def _slip(log: Log, found: Chords, wheels: Rolled, axis: int) -> float:
+    """Sign of the slip along gravity, ±1; 0 where there is too little of it. P (13): α₄ and α₈ are positive."""
     assert log.attitude is not None
-    wheels = rolled(log, vehicle, found)
-    if wheels is None:
-        return 0.0
     roll, pitch = (mean(log.attitude[:, k], log, found) for k in (0, 1))
     downhill = np.sin(pitch) if axis == 1 else -np.sin(roll) * np.cos(pitch)
     ahead, turn = wheels.ahead, wheels.turn

@@ -43,7 +43,7 @@ class Agreement(NamedTuple):
 
     @property
     def sign(self) -> int:
-        """1: they agree, −1: they have opposite signs, 0: they do not tell."""
+        """1: they agree, −1: they have opposite signs, 0: undecided."""
         least = max(AGREE, self.chance)
         return int(self.correlation > least) - int(self.correlation < -least)
 
@@ -62,9 +62,10 @@ class Course(NamedTuple):
     mirrored_askew: float
 
 
-def turning_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, found: Chords) -> list[Problem]:
+def turning_problems(
+    log: Log, manifest: Manifest, vehicle: Vehicle | None, found: Chords, wheels: Rolled | None
+) -> list[Problem]:
     """Contradictions between the turning of poses, wheels and gyro over windows of about a second."""
-    wheels = None if vehicle is None else rolled(log, vehicle, found)
     gyro = log.gyro[:, 2] if log.gyro is not None and measured(log.gyro[:, 2]) else None
     spun = None if gyro is None else change(gyro, log, found)
     course = _course(log)
@@ -244,11 +245,8 @@ def _wheel_problems(
     return []
 
 
-def backward_problems(log: Log, manifest: Manifest, vehicle: Vehicle, found: Chords) -> list[Problem]:
+def backward_problems(wheels: Rolled) -> list[Problem]:
     """Wheels that count backward, unlike the others; whatever their unit."""
-    wheels = rolled(log, vehicle, found)
-    if wheels is None:
-        return []
     signs = {wheel: _agreement(wheels.seen[wheel], wheels.rim[wheel]).sign for wheel in wheels.rim}
     wrong = [wheel for wheel, sign in signs.items() if sign < 0]
     if not wrong or not any(sign > 0 for sign in signs.values()):
@@ -271,10 +269,10 @@ def _gyro_problems(
     """A turn rate of the other sign, in another unit or about another axis."""
     if manifest.gyro is None or log.gyro is None:
         return []
-    told = by_poses if by_poses is not NOTHING else by_wheels
-    by = "the poses" if told is by_poses else "the wheels"
+    known = by_poses if by_poses is not NOTHING else by_wheels
+    by = "the poses" if known is by_poses else "the wheels"
     source = manifest.gyro.z.source if manifest.gyro.z is not None else "gyro.z"
-    if told.sign < 0:
+    if known.sign < 0:
         return [Problem(
             key="gyro.z", severity="warning",
             message=f"the turn rate ({source}) has the other sign than that of {by}",
@@ -297,11 +295,11 @@ def _gyro_problems(
             message=f"the turn rate ({source}) is {1.0 / slope:.3g} times that of the poses; it is likely in {unit}",
             remedy=said,
         )]  # fmt: skip
-    if told is not NOTHING and told.sign == 0:
+    if known is not NOTHING and known.sign == 0:
         for axis, name in enumerate("xy"):
             if measured(log.gyro[:, axis]):
                 other = _agreement(found.turn, change(log.gyro[:, axis], log, found))
-                if abs(other.correlation) > 0.8 and abs(told.correlation) < 0.3:
+                if abs(other.correlation) > 0.8 and abs(known.correlation) < 0.3:
                     return [Problem(
                         key="gyro.z", severity="warning",
                         message=f"turns appear in gyro.{name}, not in gyro.z: the axes are not the body's",

@@ -72,7 +72,9 @@ def times(log: Log, found: Chords) -> tuple[FloatArray, FloatArray]:
 
 def change(values: FloatArray, log: Log, found: Chords) -> FloatArray:
     """Integral of a rate over each displacement, shape (k,); NaN in the rate is taken as zero."""
-    path = integral(np.nan_to_num(values), log)
+    path = integral(values, log)
+    if not np.isfinite(path[-1]):
+        path = integral(np.nan_to_num(values), log)
     first, last = times(log, found)
     return np.interp(last, log.elapsed, path) - np.interp(first, log.elapsed, path)
 
@@ -95,6 +97,7 @@ def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
     r ω = cos δ (v_x − ω_z y) + sin δ (v_y + ω_z x), and does not slide sideways where that leaves something open.
     """
     rim, seen, normal = {}, {}, np.zeros((len(found.start), 3, 3))
+    turned: dict[int, FloatArray] = {}  # wheels of one side often share a column
     right = np.zeros((len(found.start), 3))
     along_x, along_y = log.sensor.x, log.sensor.y
     directions = _directions(log, vehicle, found)
@@ -106,7 +109,10 @@ def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
         normal += across[:, :, None] * across[:, None, :]
         if wheel not in log.rates:
             continue
-        rim[wheel] = change(log.rates[wheel], log, found) * vehicle.arrays.radius[i]
+        rate = log.rates[wheel]
+        if id(rate) not in turned:
+            turned[id(rate)] = change(rate, log, found)
+        rim[wheel] = turned[id(rate)] * vehicle.arrays.radius[i]
         ahead, aside = found.forward - found.turn * (y - along_y), found.left + found.turn * (x - along_x)
         seen[wheel] = c * ahead + s * aside
         row = np.stack([c, s, x * s - y * c], axis=1)
