@@ -140,3 +140,52 @@ def test_mistake_is_one_sentence_and_code_2(
     assert printed.out == ""
     assert len(printed.err.splitlines()) == 1
     assert printed.err.startswith("grouser: ")
+
+
+def test_problems_are_shown_with_key_and_remedy_and_end_with_2(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, manifest = files
+    columns = drive(60.0)
+    columns["wl"], columns["wr"] = columns["wr"], columns["wl"]
+    columns["roll"] = 100.0 * columns["roll"]
+    write(Path(log), rows(columns))
+    assert run(["check", log, "--manifest", manifest, "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert [(one["severity"], one["key"]) for one in found["problems"]] == [
+        ("error", "rates.FL, rates.BL"),
+        ("error", "attitude.roll"),
+    ]
+    assert set(found["problems"][0]) == {"key", "severity", "message", "remedy"}
+    assert found["can_calibrate"] is False
+    assert run(["check", log, "--manifest", manifest]) == 2
+    printed = capsys.readouterr().out
+    assert "a log, 2 errors" in printed
+    assert "error: [rates] FL, BL: the robot turns left when these wheels run faster than FR, BR" in printed
+    assert "cannot be calibrated" in printed
+
+
+@pytest.mark.parametrize("command", ["calibrate", "odometry"])
+def test_commands_refuse_what_check_calls_an_error(
+    command: str, files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, manifest = files
+    columns = drive(60.0)
+    columns["wl"], columns["wr"] = columns["wr"], columns["wl"]
+    write(Path(log), rows(columns))
+    assert run([command, log, "--manifest", manifest]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    assert "likely swapped" in error
+
+
+def test_warnings_go_to_stderr_and_the_log_is_used(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    log, manifest = files
+    late, now = drive(60.0), drive(60.0)
+    for name in ("x", "y", "yaw"):
+        late[name][6:] = now[name][:-6]
+    write(Path(log), rows(late))
+    assert run(["odometry", log, "--manifest", manifest, "--json"]) == 0
+    printed = capsys.readouterr()
+    json.loads(printed.out)
+    assert "grouser: warning: drive.csv, [sensor] lag: the poses come 0.30 s later" in printed.err

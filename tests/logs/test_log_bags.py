@@ -182,7 +182,10 @@ def test_other_topics_are_not_made_up_where_they_have_a_gap() -> None:
 
 
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
-    "no such topic": ({"topic": "/joint_state", "field": "velocity[0]"}, r"no topic '/joint_state'; did you mean '/j"),
+    "no such topic": (
+        {"topic": "/joint_state", "field": "velocity[0]"},
+        r"'/joint_state' \(\[labels\] a of .*\); did you mean '/j",
+    ),
     "no such field": ({"topic": "/odom", "field": "pose.pos.x"}, r"has no 'pos'; fields there are pose, covariance"),
     "not a number": ({"topic": "/odom", "field": "pose.pose"}, r"is not a number"),
     "not a path": ({"topic": "/odom", "field": "a..b"}, r"is not a path such as"),

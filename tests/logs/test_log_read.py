@@ -231,7 +231,10 @@ FAULTS = {
     "empty": ("", r"is empty"),
     "heading only": ("t,wl\n", r"has no column|is empty except for its heading"),
     "binary": ("t,wl\n\0\1\2\n", r"is not text"),
-    "missing column": ("t,wl,roll,pitch,x,y,yaw\n0,0,0,0,0,0,0\n", r"no column 'wr'; did you mean 'wl'\? its columns"),
+    "missing column": (
+        "t,wl,roll,pitch,x,y,yaw\n0,0,0,0,0,0,0\n",
+        r"no column 'wr' \(\[rates\] FR .*\); did you mean 'wl'\? its",
+    ),
     "no numbers": ("t,wl,wr,roll,pitch,x,y,yaw\n" + "a,b,c,d,e,f,g,h\n" * 5, r"none of its 5 rows can be used"),
     "no heading": ("0,0,0,0,0,0,0,0\n" * 5, r"if it has no heading, set header = false"),
 }

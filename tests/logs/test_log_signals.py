@@ -118,7 +118,7 @@ def test_gyro_may_have_the_other_sign_and_holes(tmp_path: Path) -> None:
 
 WRONG_BY = {
     "rates in mrad/s": (dict.fromkeys(("wl", "wr"), 1000.0), r"column wl and column wr: .* are the rates in mrad/s\?"),
-    "one rate in mrad/s": ({"wr": 1000.0}, r"a.csv, column wr: .* are the rates in mrad/s\?"),
+    "one rate in mrad/s": ({"wr": 1000.0}, r"a.csv, \[rates\] FR, BR: column wr: .* are the rates in mrad/s\?"),
     "rates in rpm": (dict.fromkeys(("wl", "wr"), 9.549), r"are the rates in rpm\?"),
     "rates in deg/s": (dict.fromkeys(("wl", "wr"), 57.3), r"are the rates in deg/s\?"),
     "pose in mm": (dict.fromkeys("xy", 1000.0), r"is the pose \(column x and column y\) in mm\?"),

@@ -18,6 +18,7 @@ from grouser.cli import console
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 from grouser.files import read_limited
+from grouser.logs.report import counted
 
 if TYPE_CHECKING:
     from grouser.logs.assess import Assessment
@@ -62,7 +63,11 @@ def check(
     else:
         kind, words, numbers = _look(file)
     result = {"file": file, "kind": kind, **numbers}
-    console.emit(result, as_json, lambda _: typer.echo(f"{file}: a {kind}, no errors\n{words}"))
+    errors = sum(one["severity"] == "error" for one in numbers.get("problems", ()))
+    found = counted(errors, "error") if errors else "no errors"
+    console.emit(result, as_json, lambda _: typer.echo(f"{file}: a {kind}, {found}\n{words}"))
+    if errors:
+        raise typer.Exit(2)
 
 
 def _look(file: Path) -> Found:
@@ -124,13 +129,16 @@ def _log(files: Sequence[Path], manifest: Path) -> Found:
     """A log read with its manifest."""
     from grouser.logs.assess import assess
 
-    log = console.read_log(files, manifest)
+    log = console.read_log(files, manifest, strict=False)
     found = assess(log)
     words = console.pair_lines(_pairs(log, found))
     words += [f"  {line}" for line in log.report.lines()[1:]]
+    words += [f"{one.severity}: {one}" for one in log.report.problems]
     words.append("can be calibrated" if found.can_calibrate else "cannot be calibrated")
     words += [f"  cannot determine {line}" for line in found.cannot_determine]
-    return "log", "\n".join(words), {**asdict(found), "vehicle": log.vehicle, "report": log.report.as_dict()}
+    report = log.report.as_dict()
+    problems = list(report.pop("problems"))
+    return "log", "\n".join(words), {**asdict(found), "vehicle": log.vehicle, "problems": problems, "report": report}
 
 
 def _unread(file: Path) -> Found:
@@ -185,7 +193,6 @@ def _installation() -> tuple[str, dict[str, Any]]:
 
     from grouser._compile import store
     from grouser._compile.fingerprint import target
-    from grouser.logs.report import counted
     from grouser.threads import thread_count
 
     folder = store.folder()

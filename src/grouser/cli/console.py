@@ -107,8 +107,11 @@ def progress(what: str) -> Iterator[Progress]:
         yield report or _lines(what, lambda done, total, _: f"{done} of {total}")
 
 
-def read_log(paths: Sequence[Path], manifest: Path) -> gr.Log:
-    """The log in some files; progress and speed [MB/s] on stderr, if reading takes a while."""
+def read_log(paths: Sequence[Path], manifest: Path, *, strict: bool = True) -> gr.Log:
+    """The log in some files; warnings on stderr, and progress and speed [MB/s], if reading takes a while.
+
+    If not `strict`, a log with errors is not refused, and the caller shows them.
+    """
 
     def words(done: int, total: int, seconds: float) -> str:
         return f"{done / 1e6:.0f} of {total / 1e6:.0f} MB, {done / 1e6 / seconds:.0f} MB/s"
@@ -116,7 +119,10 @@ def read_log(paths: Sequence[Path], manifest: Path) -> gr.Log:
     what = f"reading {paths[0].name if len(paths) == 1 else f'{len(paths)} files'}"
     columns = ("BarColumn", "DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
     with _bar(what, SLOW, *columns) as report:
-        return gr.read_log(paths, manifest=manifest, progress=report or _lines(what, words))
+        log = gr.read_log(paths, manifest=manifest, progress=report or _lines(what, words), strict=strict)
+    for problem in log.report.problems if strict else ():
+        remark(f"grouser: warning: {log.name}, {problem}")
+    return log
 
 
 @contextmanager

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from grouser.checks import FloatArray
-from grouser.logs.log import IntArray, Log
-from grouser.logs.plausible import chords, integral
+from grouser.logs.delay import pose_lag
+from grouser.logs.log import Log
+from grouser.logs.windows import chords
 
 WINDOW = 0.5
 """Time over which a speed is measured [s]."""
@@ -54,7 +54,7 @@ class Assessment:
     lag: float | None
     """Estimated delay of the pose stamps against the wheels [s]; manifest `sensor.lag` is what is used."""
     can_calibrate: bool
-    """Whether a first fit has what it needs."""
+    """Whether a first fit has what it needs, and nothing refuses the log."""
     cannot_determine: tuple[str, ...]
     """One sentence for each thing that cannot be determined from this log."""
 
@@ -102,12 +102,13 @@ def assess(log: Log) -> Assessment:
     if not log.rates:
         missing.append("wheel slip: no rates are measured")
     enough = values["moving"] is not None and values["moving"] >= LEAST_MOVING and bool(log.rates)
+    errors = any(one.severity == "error" for one in log.report.problems)
     return Assessment(
         duration=log.duration,
         sample_rate=1.0 / log.report.period if log.report.period > 0.0 else None,
         pose_rate=1.0 / log.report.pose_period if log.report.pose_period > 0.0 else None,
-        lag=_lag(log),
-        can_calibrate=enough,
+        lag=pose_lag(log),
+        can_calibrate=enough and not errors,
         cannot_determine=tuple(missing),
         **slopes,
         **values,
@@ -116,63 +117,3 @@ def assess(log: Log) -> Assessment:
 
 def _enough_poses(log: Log) -> bool:
     return len(log.poses) >= 3 and log.report.pose_period > 0.0 and len(chords(log, WINDOW).start) > 0
-
-
-def _lag(log: Log) -> float | None:
-    """The delay [s] at which the poses' speed and turn rate are best explained by the wheel rates.
-
-    Both are averaged over the same window; a linear fit to all rates needs no vehicle.
-    """
-    tries = np.arange(-0.4, 0.8001, 0.05)
-    if not log.rates or not _enough_poses(log):
-        return None
-    half, margin = 0.25, 0.25 + 0.8
-    clock, pose_clock = log.elapsed, log.pose_elapsed
-    begin, end = _span(log.poses.segment, pose_clock, log.n_segments)
-    begin_rows, end_rows = _span(log.segment, clock, log.n_segments)
-    first, last = np.maximum(begin, begin_rows)[log.segment], np.minimum(end, end_rows)[log.segment]
-    at = clock[(clock - margin >= first) & (clock + margin <= last)][:: max(1, len(clock) // 20000)]
-    if len(at) < 50:  # short windows leave no room for long delays
-        margin, tries = half + 0.4, np.arange(-0.4, 0.4001, 0.05)
-        at = clock[(clock - margin >= first) & (clock + margin <= last)]
-    if len(at) < 50:
-        return None
-    A = np.stack([_change(integral(rate, log), clock, at, half) for rate in log.rates.values()], axis=1)
-    if np.max(np.abs(A)) < 1e-6:
-        return None
-    U, size, _ = np.linalg.svd(A, full_matrices=False)
-    Q = U[:, size > 1e-6 * size[0]]  # wheels of one side often share a column
-    x, y, yaw = log.poses.position[:, 0], log.poses.position[:, 1], log.poses.attitude[:, 2]
-    misfit = []
-    for lag in tries:
-        heading = np.interp(at + lag, pose_clock, yaw)
-        east, north, turn = (_change(column, pose_clock, at + lag, half) for column in (x, y, yaw))
-        forward = np.cos(heading) * east + np.sin(heading) * north
-        misfit.append(sum(_unexplained(Q, signal) for signal in (forward, turn)))
-    k = int(np.argmin(misfit))
-    if not 0 < k < len(tries) - 1 or misfit[k] > 0.9 * max(misfit):
-        return None
-    left, middle, right = misfit[k - 1 : k + 2]
-    return float(tries[k] + 0.05 * 0.5 * (left - right) / (left - 2.0 * middle + right))
-
-
-def _change(values: FloatArray, clock: FloatArray, at: FloatArray, half: float) -> FloatArray:
-    """How much a signal changes from `half` before some times [s] to `half` after them."""
-    return np.interp(at + half, clock, values) - np.interp(at - half, clock, values)
-
-
-def _unexplained(Q: FloatArray, signal: FloatArray) -> float:
-    """Fraction of a signal's power outside the columns of Q."""
-    power = float(signal @ signal)
-    if power < 1e-9:
-        return 0.0
-    seen = Q.T @ signal
-    return 1.0 - float(seen @ seen) / power
-
-
-def _span(segment: IntArray, clock: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
-    """First and last time of each segment; an empty one has none."""
-    begin, end = np.full(count, np.inf), np.full(count, -np.inf)
-    np.minimum.at(begin, segment, clock)
-    np.maximum.at(end, segment, clock)
-    return begin, end

@@ -1,7 +1,8 @@
 """ROS 1 and ROS 2 bags and MCAP files: their messages one after the other, and their topics as the rows of a log.
 
 The topic of the first rate gives the rows and the clock. Values of other topics are taken at its times: linear
-between two messages that are no gap apart, commands and labels held. Poses keep their own times.
+between two messages that are no gap apart, commands and labels held. Poses keep their own times, those of the topic of
+the position; a heading from another topic is taken at these.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import math
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from grouser.errors import LogError
 from grouser.files import check_file
 from grouser.logs.manifest import Manifest, Signal
 from grouser.logs.raw import LATEST, Raw, bounded
-from grouser.logs.report import Tally
+from grouser.logs.report import Tally, key_place
 from grouser.logs.signals import default_gap
 
 Message = tuple[str, float, Any]
@@ -34,6 +35,8 @@ SELDOM = 1000
 HELD = ("commands", "body_command", "labels", "segments")
 """Tables whose values hold until the next message."""
 PART = re.compile(r"([^\[\].]+)((?:\[\d{1,6}\])*)")
+PLACES = ("pose.x", "pose.y", "pose.z", "pose.latitude", "pose.longitude", "pose.altitude")
+QUATERNION = ("pose.qw", "pose.qx", "pose.qy", "pose.qz")
 _NONE = object()
 
 
@@ -46,13 +49,14 @@ def topics(path: Path) -> dict[str, str]:
 def messages(path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None) -> Iterator[Message]:
     """The messages of some topics in the order they were recorded, one at a time; a damaged file is a `LogError`.
 
-    `progress` gets about the number of bytes read so far.
+    `topics` may be a mapping to what asks for each, for messages. `progress` gets about the bytes read so far.
     """
     with _opened(path) as (there, read):
         for topic in topics:
             if topic not in there:
                 hint, known = nearest(topic, list(there)), listed(sorted(there), most=40)
-                raise LogError(f"{path.name}: has no topic {topic!r:.80}; {hint}its topics are {known}")
+                asked = f" ({topics[topic]} of the manifest)" if isinstance(topics, Mapping) else ""
+                raise LogError(f"{path.name}: has no topic {topic!r:.80}{asked}; {hint}its topics are {known}")
         size = sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
         total = sum(there[topic][1] for topic in topics)
         for done, message in enumerate(read(topics)):
@@ -145,15 +149,12 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
             raise LogError(f"{manifest.file}, table [{table}], {name}: names a column, but {path.name} is a bag")
         readers[key] = _Reader(key, signal, path.name)
         by_topic.setdefault(signal.topic, []).append(readers[key])
-    base, pose_topics = _base_topic(manifest), {signal.topic for signal in poses.values()}
-    if len(pose_topics) > 1:
-        said = f"names {len(pose_topics)} topics; a pose is one message of one topic"
-        raise LogError(f"{manifest.file}, table [pose]: {said}")
-    pose_topic = next(iter(pose_topics), None)
+    base, pose_topic = _base_topic(manifest), _pose_topic(manifest)
     # Arrays of plain numbers: a list would hold an object for each, four times as large.
     times = {topic: array("d") for topic in by_topic}
     pose_row = array("q")
-    for topic, recorded, message in messages(path, list(by_topic), progress):
+    asked_by = {topic: key_place(some[0].key) for topic, some in by_topic.items()}
+    for topic, recorded, message in messages(path, asked_by, progress):
         times[topic].append(_stamp(message, recorded) if manifest.time.stamp == "header" else recorded)
         for reader in by_topic[topic]:
             reader.values.append(reader.number(message))
@@ -168,11 +169,16 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
         if signal.topic != base:
             other = bounded(np.array(times[str(signal.topic)]), LATEST)
             columns[key] = _at(time, other, columns[key], key, signal, manifest)
+    pose_time = bounded(np.array(times[pose_topic]), LATEST) if pose_topic else np.empty(0)
+    elsewhere = {key: _smooth(key, columns) for key, signal in poses.items() if signal.topic != pose_topic}
+    for key, values in elsewhere.items():
+        other = bounded(np.array(times[str(poses[key].topic)]), LATEST)
+        columns[key] = _at(pose_time, other, values, key, poses[key], manifest)
     return Raw(
         rows=len(time), line=np.arange(1, len(time) + 1, dtype=np.int64), time=time,
         signals={key: columns[key] for key in signals}, tally=Tally(path.name, "message"),
         pose_row=np.array(pose_row, dtype=np.int64), pose={key: columns[key] for key in poses},
-        pose_time=bounded(np.array(times[pose_topic]), LATEST) if pose_topic else np.empty(0),
+        pose_time=pose_time,
     )  # fmt: skip
 
 
@@ -180,6 +186,7 @@ class _Reader:
     """One field of a topic's messages."""
 
     def __init__(self, key: str, signal: Signal, file: str) -> None:
+        self.key = key
         self.signal = signal
         self.where = f"{file}, topic {signal.topic}"
         self.values = array("d")
@@ -240,6 +247,31 @@ def _base_topic(manifest: Manifest) -> str:
     signals = manifest.signals()
     tables = ("rates", "commands", "body_command")  # load_manifest asks for one of them
     return next(str(signals[key].topic) for table in tables for key in signals if key.startswith(f"{table}."))
+
+
+def _pose_topic(manifest: Manifest) -> str | None:
+    """The topic of positions, whose messages are the poses; None without poses."""
+    poses = manifest.pose_signals()
+    places = {str(poses[key].topic) for key in PLACES if key in poses}
+    if len(places) > 1:
+        said = f"names {len(places)} topics for its position, which is one message of one topic"
+        raise LogError(f"{manifest.file}, table [pose]: {said}")
+    return next(iter(places), None)
+
+
+def _smooth(key: str, columns: dict[str, FloatArray]) -> FloatArray:
+    """An angle or a part of a quaternion without its jumps to an equal value, so that it can be interpolated."""
+    values = columns[key]
+    if key in ("pose.yaw", "pose.heading", "pose.roll", "pose.pitch"):
+        result = values.copy()
+        known = np.isfinite(values)
+        result[known] = np.unwrap(values[known])
+        return result
+    if key in QUATERNION:
+        four = np.stack([columns[one] for one in QUATERNION])
+        flips = np.append(False, np.sum(four[:, 1:] * four[:, :-1], axis=0) < 0.0)
+        return np.where(np.cumsum(flips[: len(values)]) % 2 == 1, -values, values)
+    return values
 
 
 def _at(

@@ -43,6 +43,10 @@ class Poses:
     """Roll, pitch, yaw of the sensor, shape (m, 3) [rad]; R = Rz Ry Rx. Yaw is unwrapped inside a segment."""
     segment: IntArray
     """The segment of the log each pose falls in, shape (m,)."""
+    sigma: FloatArray | None = None
+    """One sigma of x, y [m] and yaw [rad] of each pose, shape (m, 3); None: the sensor's noise holds for all."""
+    datum: tuple[float, float, float] | None = None
+    """Latitude, longitude [deg], ellipsoidal height [m] of the origin of GPS poses, x east, y north; None: not GPS."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -197,11 +201,14 @@ class Log:
         samples, poses = _run(samples), _run(poses)
         of = np.zeros(self.n_segments, dtype=np.int64)
         of[left] = np.arange(len(left))
-        kept = Poses(
+        sigma = self.poses.sigma
+        kept = replace(
+            self.poses,
             time=self.poses.time[poses],
             position=self.poses.position[poses],
             attitude=self.poses.attitude[poses],
             segment=of[self.poses.segment[poses]],
+            sigma=None if sigma is None else sigma[poses],
         )
         changed: dict[str, Any] = {}
         for name in ("time", *JOINTS, *COLUMNS, "body_command", "label"):

@@ -24,6 +24,8 @@ DEGREE = math.pi / 180.0
 TURN = 2.0 * math.pi
 LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "km": 1e3}
 ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": DEGREE, "rev": TURN}
+DEGREES = {"deg": 1.0, "rad": 1.0 / DEGREE}
+LENGTH_SIGMA = {**LENGTH, "m^2": 1.0}
 SPEED = {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3, "km/h": 1.0 / 3.6}
 TURNING = {"rad/s": 1.0, "mrad/s": 1e-3, "deg/s": DEGREE, "rev/s": TURN, "rpm": TURN / 60.0}
 FORCE = {"m/s^2": 1.0, "m/s²": 1.0, "mm/s^2": 1e-3, "g": 9.80665}
@@ -31,7 +33,10 @@ UNITS: dict[str, dict[str, float]] = {
     "angles": {**ANGLE, **LENGTH}, "attitude": ANGLE, "gyro": TURNING, "acceleration": FORCE,
     "body_command.speed": SPEED, "body_command.turn": TURNING,
     **dict.fromkeys(("pose.x", "pose.y", "pose.z"), LENGTH),
-    **dict.fromkeys(("pose.roll", "pose.pitch", "pose.yaw"), ANGLE),
+    **dict.fromkeys(("pose.roll", "pose.pitch", "pose.yaw", "pose.heading"), ANGLE),
+    **dict.fromkeys(("pose.latitude", "pose.longitude"), DEGREES), "pose.altitude": LENGTH,
+    **dict.fromkeys(("pose.sigma_x", "pose.sigma_y"), LENGTH_SIGMA),
+    "pose.sigma_yaw": {**ANGLE, "rad^2": 1.0, "deg^2": DEGREE**2},
 }  # fmt: skip
 """Units of a table or of one of its signals, with their factor to SI; those of rates and commands go by their kind."""
 
@@ -156,18 +161,36 @@ class BodyCommand(Table):
 
 
 class PoseTable(Table):
-    """The pose sensor; what is not given is zero. Roll, pitch, yaw or a quaternion."""
+    """The pose sensor; what is not given is zero. Roll, pitch, yaw or a quaternion; x, y, z or a GPS fix."""
 
-    x: Source
-    y: Source
+    x: Source | None = None
+    y: Source | None = None
     z: Source | None = None
     roll: Source | None = None
     pitch: Source | None = None
     yaw: Source | None = None
+    """Counter-clockwise from x."""
+    heading: Source | None = None
+    """Instead of yaw: clockwise from north (y), as compasses and GPS receivers give it; yaw = π/2 − heading."""
     qw: Source | None = None
     qx: Source | None = None
     qy: Source | None = None
     qz: Source | None = None
+    latitude: Source | None = None
+    """With longitude, instead of x and y: WGS-84 [deg], made x east and y north of the datum [m]."""
+    longitude: Source | None = None
+    altitude: Source | None = None
+    """Height above the ellipsoid [m]."""
+    status: Source | None = None
+    """A fix is used where this is 0 or more, as in sensor_msgs/NavSatFix."""
+    sigma_x: Source | None = None
+    """One sigma of x (east) of each pose [m]; with unit "m^2" its variance. Where missing, zero or not finite, that of
+    [sensor] holds."""
+    sigma_y: Source | None = None
+    sigma_yaw: Source | None = None
+    """[rad]"""
+    datum: Annotated[list[Finite], Field(min_length=3, max_length=3)] | None = None
+    """Latitude, longitude [deg], height [m] of the origin; default: the first fix."""
     fresh: Source | None = None
     """A pose is fresh where this value changes; without it, where the pose itself does."""
     catches_up: bool = False
@@ -178,17 +201,38 @@ class PoseTable(Table):
 
     @model_validator(mode="after")
     def _one_attitude(self) -> PoseTable:
-        quaternion = [name for name in ("qw", "qx", "qy", "qz") if getattr(self, name) is not None]
+        given = [name for name, _ in _given(self)]
+        quaternion = [name for name in ("qw", "qx", "qy", "qz") if name in given]
         if quaternion and len(quaternion) < 4:
             raise ValueError(f"has {', '.join(quaternion)}; a quaternion needs all of qw, qx, qy, qz")
-        if quaternion and any(getattr(self, name) is not None for name in ("roll", "pitch", "yaw")):
+        if quaternion and any(name in given for name in ("roll", "pitch", "yaw", "heading")):
             raise ValueError("has both a quaternion and roll, pitch or yaw; give one")
-        if not quaternion and self.yaw is None:
-            raise ValueError("needs yaw, or a quaternion qw, qx, qy, qz")
+        if "yaw" in given and "heading" in given:
+            raise ValueError("has both yaw and heading; give one")
+        if not quaternion and "yaw" not in given and "heading" not in given:
+            gps = "; a single GPS antenna measures none: take a compass, two antennas or the orientation of an IMU"
+            raise ValueError(f"needs yaw, heading or a quaternion qw, qx, qy, qz{gps if self.is_gps else ''}")
+        self._one_place(given)
         for name, signal in _given(self):
             if signal.lag or signal.kind:
                 raise ValueError(f"{name}: lag and kind are not for poses; the lag belongs to [sensor]")
         return self
+
+    def _one_place(self, given: list[str]) -> None:
+        wanted = ("latitude", "longitude") if self.is_gps else ("x", "y")
+        if missing := [name for name in wanted if name not in given]:
+            raise ValueError(f"needs {' and '.join(missing)}")
+        if both := [name for name in ("x", "y", "z") if self.is_gps and name in given]:
+            raise ValueError(f"has both latitude and {', '.join(both)}; give one")
+        if "altitude" in given and not self.is_gps:
+            raise ValueError("altitude belongs to latitude and longitude; x and y have z")
+        if self.datum is not None and not (self.is_gps and abs(self.datum[0]) <= 90.0 and abs(self.datum[1]) <= 360.0):
+            raise ValueError("datum is the latitude and longitude [deg] and height [m] of the origin of a GPS log")
+
+    @property
+    def is_gps(self) -> bool:
+        """Whether positions are latitude and longitude."""
+        return self.latitude is not None or self.longitude is not None
 
 
 class SensorTable(Table):
@@ -238,7 +282,7 @@ class Limits(Table):
     body_speed: Positive = 30.0
     """Fastest the body moves [m/s]; a pose farther from the last one is rejected, or begins a new segment."""
     check_units: bool = True
-    """Whether wheel rates that disagree with the poses by a factor of more than six are refused."""
+    """Whether a log is refused whose units, signs or sides contradict each other; false: it is used as it is."""
 
 
 class Manifest(Table):

@@ -1,4 +1,4 @@
-"""Whether wheel rates and poses are of the same drive, or one of them is in another unit than the manifest says."""
+"""Whether the signals of a log agree with each other, or the manifest says a wrong unit, sign or column of some."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
-from grouser.logs.log import IntArray, Log, joint_index
+from grouser.logs.delay import lag_problems
+from grouser.logs.log import Log, joint_index
 from grouser.logs.manifest import Manifest
+from grouser.logs.report import Problem
+from grouser.logs.stuck import reading_problems
+from grouser.logs.tilt import tilt_problems
+from grouser.logs.turning import backward_problems, turning_problems
+from grouser.logs.windows import chords, integral, rolled, windows_of
 from grouser.vehicles.vehicle import Vehicle
 
 FACTOR = 6.0
@@ -30,37 +36,69 @@ def check_joints(manifest: Manifest, vehicle: Vehicle) -> None:
             joint_index(vehicle, joint, f"{manifest.file}, table [{table}]")
 
 
-def check_units(log: Log, manifest: Manifest, vehicle: Vehicle) -> None:
-    """Refuses rates that disagree with the poses by more than a wrong guess of slip could explain."""
+def check_units(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> None:
+    """Refuses a log from which nothing sensible can be learned, with the first of its errors."""
+    refuse(log, manifest, find_problems(log, manifest, vehicle))
+
+
+def refuse(log: Log, manifest: Manifest, problems: list[Problem]) -> None:
+    """Raises the first error, if there is one."""
+    errors = [one for one in problems if one.severity == "error"]
+    if errors:
+        more = f" ({len(errors) - 1} more: grouser check LOG --manifest {manifest.file})" if len(errors) > 1 else ""
+        raise LogError(
+            f"{log.name}, {errors[0]}; check_units = false in [limits] of {manifest.file} uses it as it is{more}"
+        )
+
+
+def find_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> list[Problem]:
+    """All that is found wrong, errors first; consequences of a wrong unit of the rates or the yaw are not searched."""
+    problems = reading_problems(log, manifest)
+    if len(log.poses) > 1 and not any(one.severity == "error" for one in problems):
+        found = windows_of(log, CHORD)
+        wheels = None if vehicle is None else rolled(log, vehicle, found)
+        wrong = [] if wheels is None else backward_problems(wheels)
+        wrong = wrong or ([] if vehicle is None else _rate_problems(log, manifest, vehicle))
+        wrong = wrong or turning_problems(log, manifest, vehicle, found, wheels)
+        problems += wrong
+        fine = not any(one.severity == "error" for one in wrong)
+        problems += tilt_problems(log, manifest, found, wheels if fine else None)
+        problems += lag_problems(log, manifest) if fine else []
+    return sorted(problems, key=lambda one: one.severity != "error")
+
+
+def _rate_problems(log: Log, manifest: Manifest, vehicle: Vehicle) -> list[Problem]:
+    """Rates that disagree with the poses by more than a wrong guess of slip could explain."""
     drive = travelled(log, vehicle)
     if not drive.rim:
-        return
+        return []
     still = [wheel for wheel in drive.rim if drive.rim[wheel] == 0.0 and drive.seen[wheel] > LEAST]
     if still:
-        raise LogError(
-            f"{log.name}, {manifest.rates[still[0]].source}: the rate of wheel {still[0]} is zero throughout, though"
-            f" the poses move {drive.moved:.3g} m; leave it out of table [rates] of {manifest.file} if it was not"
-            " measured, or set check_units = false in its table [limits] if the vehicle was carried"
-        )
+        return [Problem(
+            key=", ".join(f"rates.{wheel}" for wheel in still), severity="error",
+            message=f"{manifest.rates[still[0]].source}: the rate of wheel {still[0]} is zero throughout, though the"
+            f" poses move {drive.moved:.3g} m",
+            remedy="leave it out of table [rates] if it was not measured",
+        )]  # fmt: skip
     if max(drive.rim.values()) <= FACTOR * min(drive.rim.values()):
         # The wheels agree with each other, so all rates are wrong, or the pose is.
-        wheels, rolled, moved = list(drive.rim), drive.ahead, drive.moved
+        wheels, way, moved = list(drive.rim), drive.ahead, drive.moved
     else:
         off = {wheel: max(drive.rim[wheel], 1e-9) / max(drive.seen[wheel], 1e-9) for wheel in drive.rim}
         worst = max(off, key=lambda wheel: abs(math.log(off[wheel])))
         wheels = [wheel for wheel in off if FACTOR > off[wheel] / off[worst] > 1.0 / FACTOR]
-        rolled, moved = drive.rim[worst], drive.seen[worst]
-    ratio = max(rolled, 1e-9) / max(moved, 1e-9)
-    if max(rolled, moved) < LEAST or 1.0 / FACTOR <= ratio <= FACTOR:
-        return
+        way, moved = drive.rim[worst], drive.seen[worst]
+    ratio = max(way, 1e-9) / max(moved, 1e-9)
+    if max(way, moved) < LEAST or 1.0 / FACTOR <= ratio <= FACTOR:
+        return []
     columns = " and ".join(dict.fromkeys(manifest.rates[wheel].source for wheel in wheels))
-    hint = _hint(ratio, len(wheels) == len(drive.rim), manifest)
     times = f"{ratio:.3g} times" if ratio > 1.0 else f"1/{1.0 / ratio:.3g}"
-    raise LogError(
-        f"{log.name}, {columns}: by its rates wheel {wheels[0]} would roll {rolled:.3g} m where the poses move"
-        f" {moved:.3g} m, {times} as far; {hint} Set unit or scale in {manifest.file}, or check_units = false in its"
-        f" table [limits] if the wheels did spin in place or the vehicle was carried"
-    )
+    return [Problem(
+        key=", ".join(f"rates.{wheel}" for wheel in wheels), severity="error",
+        message=f"{columns}: by its rates wheel {wheels[0]} would roll {way:.3g} m where the poses move"
+        f" {moved:.3g} m, {times} as far; {_hint(ratio, len(wheels) == len(drive.rim), log, manifest)}",
+        remedy="set unit or scale, unless the wheels did spin in place or the vehicle was carried",
+    )]  # fmt: skip
 
 
 class Travel(NamedTuple):
@@ -74,44 +112,6 @@ class Travel(NamedTuple):
     """The mean of the wheels' rims, forward less backward."""
     moved: float
     """The pose sensor."""
-
-
-class Chords(NamedTuple):
-    """Displacements between poses of one segment, one after the other, shape (k,) each."""
-
-    start: IntArray
-    """The pose each begins at."""
-    stop: IntArray
-    """The pose it ends at."""
-    length: FloatArray
-    """[m]"""
-    forward: FloatArray
-    """In the heading of the body half-way [m]."""
-    left: FloatArray
-    """[m]"""
-    turn: FloatArray
-    """[rad]"""
-
-
-def chords(log: Log, duration: float) -> Chords:
-    """Displacements of the pose sensor over about a duration [s]."""
-    poses = log.poses
-    stride = max(1, round(duration / log.report.pose_period)) if log.report.pose_period > 0.0 else 1
-    start = np.arange(0, max(len(poses) - stride, 0), stride)
-    start = start[poses.segment[start] == poses.segment[start + stride]]
-    stop = start + stride
-    before, after = poses.attitude[start, 2], poses.attitude[stop, 2]
-    heading = 0.5 * (before + after) - log.sensor.yaw
-    moved = poses.position[stop] - poses.position[start]
-    forward = np.cos(heading) * moved[:, 0] + np.sin(heading) * moved[:, 1]
-    left = -np.sin(heading) * moved[:, 0] + np.cos(heading) * moved[:, 1]
-    return Chords(start, stop, np.linalg.norm(moved, axis=1), forward, left, after - before)
-
-
-def integral(values: FloatArray, log: Log) -> FloatArray:
-    """Integral of a rate from the first sample to each, shape (n,); nothing is added between segments."""
-    steps = np.where(np.diff(log.segment) == 0, np.diff(log.time), 0.0)
-    return np.append(0.0, np.cumsum(0.5 * (values[1:] + values[:-1]) * steps))
 
 
 def travelled(log: Log, vehicle: Vehicle) -> Travel:
@@ -138,12 +138,15 @@ def _total(lengths: FloatArray) -> float:
     return float(np.sum(np.minimum(lengths, 3.0 * np.percentile(lengths, 98.0)))) if lengths.size else 0.0
 
 
-def _hint(ratio: float, every: bool, manifest: Manifest) -> str:
+def _hint(ratio: float, every: bool, log: Log, manifest: Manifest) -> str:
     """A hint at the unit that a factor is typical of, within what slip does to it."""
+    if every and log.report.period > 1.0 and 0.4 < ratio / 1000.0 < 2.5:
+        return f"is the clock (column {manifest.time.column}) in ms?"
     units = [unit for times, unit in TOO_LARGE.items() if 0.4 < ratio / times < 2.5]
     if units:
         return f"are the rates in {units[0]}?" + (" Or is the pose in km?" if units[0] == "mrad/s" and every else "")
     units = [unit for times, unit in TOO_SMALL.items() if 0.4 < ratio * times < 2.5]
-    if units and every and manifest.pose is not None:
-        return f"is the pose ({manifest.pose.x.source} and {manifest.pose.y.source}) in {units[0]}?"
+    x, y = (manifest.pose_signals().get(f"pose.{name}") for name in "xy")
+    if units and every and x is not None and y is not None:
+        return f"is the pose ({x.source} and {y.source}) in {units[0]}?"
     return "is the unit or the scale of the rates wrong?"

@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.logs import signals
+from grouser.logs.fixes import localise
+from grouser.logs.geodesy import Datum
 from grouser.logs.log import BoolArray, IntArray, Poses
 from grouser.logs.manifest import Manifest
 from grouser.logs.raw import Raw
 from grouser.logs.report import Tally
+from grouser.logs.stuck import FROZEN, frozen, turned_by
 
 if TYPE_CHECKING:
     from grouser.logs.rows import Rows
@@ -40,6 +43,10 @@ class Fresh(NamedTuple):
     """[m], shape (m, 3)."""
     attitude: FloatArray
     """Roll, pitch, yaw [rad], shape (m, 3)."""
+    sigma: FloatArray | None
+    """One sigma of x, y [m], yaw [rad], shape (m, 3), where the log gives it."""
+    datum: Datum | None
+    """Origin of GPS positions."""
     jumps: IntArray
     """Rows at which the sensor lost its place: it jumped and stayed there."""
     tally: Tally
@@ -51,7 +58,8 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
     tally = Tally(raw.tally.file, raw.tally.what)
     if not raw.pose:
         none = np.empty(0, dtype=np.int64)
-        return Fresh(none, np.empty(0), np.empty((0, 3)), np.empty((0, 3)), none, tally)
+        return Fresh(none, np.empty(0), np.empty((0, 3)), np.empty((0, 3)), None, None, none, tally)
+    datum, no_fix = localise(raw, manifest)
     # Column by column, and tables only of the poses that are kept: a long log has room for its numbers, not for copies.
     position, attitude = [_column(raw, name) for name in "xyz"], _attitude(raw)
     good, window = np.arange(len(raw.pose_time)), _windows(raw)
@@ -61,17 +69,19 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
         tally.add(reason, _lines(raw.line, raw.pose_row[good[bad]]))
         good = good[~bad]
 
+    drop(no_fix, "no GPS fix: its status is below 0, or it is no place on Earth")
     finite = np.isfinite(raw.pose_time)
-    for column in (*raw.pose.values(), *attitude):
+    numbers = {key: column for key, column in raw.pose.items() if not key.startswith("pose.sigma")}
+    for column in (*numbers.values(), *attitude):
         finite &= np.isfinite(column)
-    drop(~finite, "missing or not finite")
+    drop(~finite[good], "missing or not finite")
     far = np.zeros(len(good), np.bool_)
     for column in position:
         far |= np.abs(column[good]) >= FARTHEST
     drop(far, f"farther than {FARTHEST:g} m from the origin")
     counter = raw.pose.get("pose.fresh")
     new = signals.changes(window[good, None])
-    for column in raw.pose.values() if counter is None else (counter,):
+    for column in numbers.values() if counter is None else (counter,):
         new |= signals.changes(column[good, None])
     good = good[new]
     for number, outage in enumerate(manifest.outages, start=1):
@@ -86,7 +96,8 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
         late = _catching_up(raw.pose_time[good], window[good])
         drop(late, "late, the sensor was catching up after a hole in its stream")
     row, time = _some(raw.pose_row, good), _some(raw.pose_time, good)
-    return Fresh(row, time, _rows(position, good), _rows(attitude, good), jumps, tally)
+    sigma = _sigma(raw, manifest, good)
+    return Fresh(row, time, _rows(position, good), _rows(attitude, good), sigma, datum, jumps, tally)
 
 
 def placed(fresh: Fresh, rows: Rows) -> Poses:
@@ -105,10 +116,19 @@ def placed(fresh: Fresh, rows: Rows) -> Poses:
         rising = _rising(fresh.time[kept], segment[kept])
         fresh.tally.add("out of order or repeated", _lines(line, fresh.row[kept[~rising]]))
         kept = kept[rising]
+        rates = [column for key, column in rows.values.items() if key.startswith("rates.")]
+        turned = turned_by(rates, rows.time, rows.segment)[before[kept]]
+        pose = np.concatenate([fresh.position[kept], fresh.attitude[kept]], axis=1)
+        stands = frozen(pose, fresh.time[kept], segment[kept], turned)
+        fresh.tally.add(FROZEN, _lines(line, fresh.row[kept[stands]]))
+        kept = kept[~stands]
         segment = segment[kept]
     attitude = _some(fresh.attitude, kept)
     attitude[:, 2] = signals.unwrap(attitude[:, 2], segment)  # this array is ours alone
-    return Poses(time=_some(fresh.time, kept), position=_some(fresh.position, kept), attitude=attitude, segment=segment)
+    return Poses(
+        time=_some(fresh.time, kept), position=_some(fresh.position, kept), attitude=attitude, segment=segment,
+        sigma=None if fresh.sigma is None else fresh.sigma[kept], datum=fresh.datum,
+    )  # fmt: skip
 
 
 def _rising(time: FloatArray, segment: IntArray) -> BoolArray:
@@ -121,6 +141,8 @@ def _rising(time: FloatArray, segment: IntArray) -> BoolArray:
 
 def _attitude(raw: Raw) -> list[FloatArray]:
     """Columns of roll, pitch, yaw [rad]."""
+    if "pose.heading" in raw.pose:
+        return [_column(raw, "roll"), _column(raw, "pitch"), 0.5 * np.pi - raw.pose["pose.heading"]]
     if "pose.qw" not in raw.pose:
         return [_column(raw, name) for name in ("roll", "pitch", "yaw")]
     result = np.empty((3, len(raw.pose_time)))
@@ -129,6 +151,25 @@ def _attitude(raw: Raw) -> list[FloatArray]:
         quaternion = np.stack([raw.pose[f"pose.{q}"][part] for q in ("qw", "qx", "qy", "qz")], axis=1)
         result[:, part] = signals.rpy_from_quaternions(quaternion).T
     return list(result)
+
+
+def _sigma(raw: Raw, manifest: Manifest, chosen: IntArray) -> FloatArray | None:
+    """One sigma of x, y [m], yaw [rad] of some poses; the sensor's noise where the log has no number above zero."""
+    signals = {key: signal for key, signal in manifest.pose_signals().items() if key.startswith("pose.sigma")}
+    if not signals:
+        return None
+    sensor = manifest.sensor
+    result = np.tile([sensor.position_noise, sensor.position_noise, sensor.yaw_noise], (len(chosen), 1))
+    for out, name in zip(result.T, ("x", "y", "yaw"), strict=True):
+        key = f"pose.sigma_{name}"
+        if key not in signals:
+            continue
+        given = np.abs(raw.pose[key][chosen])
+        if (signals[key].unit or "").endswith("^2"):
+            given = np.sqrt(given)
+        known = np.isfinite(given) & (given > 0.0)
+        out[known] = given[known]
+    return result
 
 
 def _rows(columns: list[FloatArray], chosen: IntArray) -> FloatArray:

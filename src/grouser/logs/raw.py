@@ -13,7 +13,7 @@ from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs.log import IntArray
 from grouser.logs.manifest import Manifest, Signal
-from grouser.logs.report import Tally
+from grouser.logs.report import Tally, key_place
 from grouser.logs.table import read_table
 
 BAGS = (".bag", ".db3", ".mcap")
@@ -70,7 +70,9 @@ def raw_csv(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
             raise LogError(f"{manifest.file}, table [{table}], {name}: names a topic, but {path.name} is a CSV")
         found[key] = signal.column
     tally, wanted = Tally(path.name), [manifest.time.column, *found.values()]
-    read = read_table(path, wanted, **dict(manifest.csv), tally=tally, progress=progress)
+    places = {column: f"{key_place(key)} of {manifest.file}" for key, column in reversed(found.items())}
+    places[manifest.time.column] = f"[time] column of {manifest.file}"
+    read = read_table(path, wanted, **dict(manifest.csv), tally=tally, progress=progress, asked_by=places)
     columns = {name: bounded(column) for name, column in read.columns.items()}
     time = bounded(_times(columns[manifest.time.column], TIME[manifest.time.unit]), LATEST)
 

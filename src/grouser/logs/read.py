@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
+from grouser.logs.fixes import with_datum
 from grouser.logs.log import IntArray, Log, Poses, period
 from grouser.logs.manifest import Manifest, load_manifest
 from grouser.logs.raw import Raw, is_bag, raw_csv
@@ -26,13 +28,16 @@ def read_log(
     *,
     manifest: Name | Mapping[str, Any] | Manifest,
     progress: Callable[[int, int], None] | None = None,
+    strict: bool = True,
 ) -> Log:
     """The log in a CSV file or a bag, read as its manifest says; several files are segments of one log.
 
     Samples that cannot be used are left out and counted in `log.report`; a fault of the whole file or of the
     manifest raises `LogError`. `manifest` is a TOML file, `schema = "grouser/log@1"`, or its tables as a mapping.
-    Files are read a piece at a time, and only the columns or fields that the manifest names are kept; `progress`
-    gets the bytes read so far and those of all files.
+    A log whose signals contradict each other so that nothing sensible can be learned from it (units, signs, sides) is
+    refused too, unless `strict` is false or the manifest says `check_units = false` in [limits]; `log.report.problems`
+    lists all that was found. Files are read a piece at a time, and only the columns or fields that the manifest names
+    are kept; `progress` gets the bytes read so far and those of all files.
     """
     given = load_manifest(manifest)
     files = _files(paths)
@@ -46,7 +51,9 @@ def read_log(
     parts: list[Judged] = []
     try:
         for path, size in zip(files, sizes, strict=True):
-            parts.append(judge(_raw(path, given, within), given))
+            raw = _raw(path, given, within)
+            given = with_datum(given, raw)  # the first file's, for all
+            parts.append(judge(raw, given))
             before += size
         log = log_of(parts, given)
     except MemoryError:
@@ -57,15 +64,22 @@ def read_log(
     if len(log) == 0:
         why = "; ".join(f"{one.count} rows: {reason}" for reason, one in log.report.rejected.items())
         raise LogError(f"{log.name}: none of its {log.report.rows} rows can be used ({why})")
+    from grouser.logs.plausible import check_joints, find_problems, refuse
+    from grouser.logs.stuck import without_dead_encoders
+
+    known = None
     if given.vehicle is not None:  # the one place where a log needs its vehicle
-        from grouser.logs.plausible import check_joints, check_units
         from grouser.vehicles.catalog import vehicle
 
         known = vehicle(given.vehicle)
         check_joints(given, known)
-        if given.limits.check_units and len(log.poses) > 1:
-            check_units(log, given, known)
-    return log
+        log = without_dead_encoders(log, given, known) if given.limits.check_units else log
+    problems = find_problems(log, given, known)
+    if not given.limits.check_units:
+        problems = [replace(one, severity="warning") for one in problems]
+    elif strict:
+        refuse(log, given, problems)
+    return replace(log, report=replace(log.report, problems=(*problems, *log.report.problems)))
 
 
 def _files(paths: Name | Iterable[Name]) -> list[Path]:
@@ -115,6 +129,8 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
         position=_joined([part.poses.position for part in parts]),
         attitude=_joined([part.poses.attitude for part in parts]),
         segment=_joined([part.poses.segment + k if k else part.poses.segment for part, k in numbered]),
+        sigma=None if parts[0].poses.sigma is None else _joined([part.poses.sigma for part in parts]),
+        datum=parts[0].poses.datum,
     )
     # Columns are taken out in place: a long log is held only once.
     found = {key: _joined([part.signals.pop(key) for part in parts]) for key in list(parts[0].signals)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,28 @@ class Gap:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Problem:
+    """What is wrong with a log or its manifest: a unit, a sign, a sensor that stopped."""
+
+    key: str
+    """Of the manifest: "rates.FL", "sensor.lag"."""
+    severity: Literal["error", "warning"]
+    """An error refuses the log, for nothing sensible can be learned from it; after a warning the rest is used."""
+    message: str
+    """What contradicts what, where."""
+    remedy: str
+    """What is likely to mend it."""
+
+    @property
+    def place(self) -> str:
+        """The key as it stands in the file, for people: [rates] FL."""
+        return key_place(*self.key.split(", "))
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}{',' if self.message.endswith('?') else ';'} {self.remedy}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """What was found in the files of a log, for people and for programs."""
 
@@ -67,6 +89,8 @@ class Report:
     """The first holes that began a new segment."""
     n_gaps: int = 0
     """Their total number."""
+    problems: tuple[Problem, ...] = ()
+    """Wrong units, signs and the like, errors first."""
 
     @property
     def n_rejected(self) -> int:
@@ -132,6 +156,12 @@ def _places(one: Rejection) -> str:
         said.append(number if file == last else place)
         last = file
     return ", ".join(said) + (", …" if one.count > len(one.first) else "")
+
+
+def key_place(*keys: str) -> str:
+    """Keys of one table as they stand in the file, for people: [rates] FL, BL."""
+    names = [key.partition(".") for key in keys]
+    return f"[{names[0][0]}] {', '.join(name for _, _, name in names)}".strip()
 
 
 def counted(number: int, what: str) -> str:

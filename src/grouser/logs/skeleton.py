@@ -45,6 +45,20 @@ POSES = {
     "geometry_msgs/msg/TransformStamped": ("transform.translation", "transform.rotation"),
 }
 """Types that say where something is, and in which fields."""
+FIX = "sensor_msgs/msg/NavSatFix"
+FIXES = {
+    "latitude": "latitude", "longitude": "longitude", "altitude": "altitude", "status": "status.status",
+    "sigma_x": "position_covariance[0]", "sigma_y": "position_covariance[4]",
+}  # fmt: skip
+"""Fields of a GPS fix; the covariance is that of east, north, up [m^2]."""
+GPS = {
+    "latitude": r"lat(itude)?",
+    "longitude": r"lon(g|gitude)?",
+    "altitude": r"alt(itude)?",
+    "heading": r"heading|hdg",
+}
+"""Names of columns of a GPS receiver."""
+HEADING = "# Clockwise from north: of a compass, two antennas or an IMU. A single GPS antenna measures none."
 
 
 class Layout(NamedTuple):
@@ -91,8 +105,20 @@ def skeleton(found: Layout) -> str:
             lines += ["", f"[{table}]"]
             lines += [f"{key} = {toml_value(name)}" for key, name in zip(keys, there.values(), strict=True)]
     if "[pose]" not in lines:
-        lines += ["", *POSE]
+        lines += ["", *(_gps(names) or POSE)]
     return "\n".join([*lines, "", *SENSOR]) + "\n"
+
+
+def _gps(names: list[str]) -> list[str]:
+    """The table [pose] of a GPS receiver's columns; empty where there are none."""
+    there = {
+        key: next((name for name in names if re.fullmatch(what, name, re.IGNORECASE)), "") for key, what in GPS.items()
+    }
+    if not there["latitude"] or not there["longitude"]:
+        return []
+    found = [f"{key} = {toml_value(name)}" for key, name in there.items() if name and key != "heading"]
+    heading = toml_value(there["heading"] or "FILL IN")
+    return ["[pose]", *found, HEADING, f'heading = {{ column = {heading}, unit = "deg" }}']
 
 
 def _unit(clock: str) -> str:
@@ -127,10 +153,16 @@ def bag_skeleton(path: Path, topics: Mapping[str, str]) -> str:
     lines += ["", "# Reference poses, not from wheel odometry."]
     if len(found) > 1:
         lines += [f"# Also there: {', '.join(toml_value(topic) for topic, _ in found[1:])}."]
-    topic, (place, turn) = found[0] if found else ("FILL IN", ("FILL IN", "FILL IN"))
-    mark = "" if found else "# "
-    lines += [f"{mark}[pose]", *(f"{mark}{k} = {field(topic, f'{place}.{k}')}" for k in "xyz")]
-    lines += [f"{mark}q{k} = {field(topic, f'{turn}.{k}')}" for k in "wxyz"]
+    fix = of_kind.get(FIX)
+    if fix is not None and not found:
+        lines += ["[pose]", *(f"{key} = {field(fix, name)}" for key, name in FIXES.items())]
+        lines = [line.replace(" }", ', unit = "m^2" }') if line.startswith("sigma_") else line for line in lines]
+        lines += [HEADING, 'heading = { topic = "FILL IN", field = "FILL IN", unit = "deg" }']
+    else:
+        topic, (place, turn) = found[0] if found else ("FILL IN", ("FILL IN", "FILL IN"))
+        mark = "" if found else "# "
+        lines += [f"{mark}[pose]", *(f"{mark}{k} = {field(topic, f'{place}.{k}')}" for k in "xyz")]
+        lines += [f"{mark}q{k} = {field(topic, f'{turn}.{k}')}" for k in "wxyz"]
     if imu is not None:
         lines += ["", "# In axes of the body.", "[gyro]"]
         lines += [f"{k} = {field(imu, f'angular_velocity.{k}')}" for k in "xyz"]

@@ -48,17 +48,18 @@ class Table(NamedTuple):
 
 def read_table(
     path: Path, wanted: Iterable[Column], *, header: bool, delimiter: str, tally: Tally,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None, asked_by: Mapping[Column, str] | None = None,
 ) -> Table:  # fmt: skip
     """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`.
 
-    `progress` gets the bytes read so far.
+    `progress` gets the bytes read so far; `asked_by` says for messages where the manifest names a column.
     """
     wanted = list(dict.fromkeys(wanted))
     blocks = _blocks(path)
     names, rest = _heading(path.name, blocks, header, delimiter)
     blocks = blocks if rest is None else chain([rest], blocks)
-    places = {column: _index(column, names, path.name, header) for column in wanted}
+    asked = asked_by or {}
+    places = {column: _index(column, names, path.name, header, asked.get(column, "")) for column in wanted}
     first = {at: column for column, at in reversed(places.items())}  # one may be asked for by name and by index
     index = {column: at for at, column in first.items()}
     found, rows, done = Growing(len(index)), 0, 0
@@ -188,24 +189,25 @@ def _heading(file: str, blocks: Iterator[Block], header: bool, delimiter: str) -
     raise LogError(f"{file}: is empty")
 
 
-def _index(column: Column, names: Sequence[str], file: str, header: bool) -> int:
+def _index(column: Column, names: Sequence[str], file: str, header: bool, asked_by: str) -> int:
     """Where a column stands."""
+    name = f"{column!r:.60}{f' ({asked_by})' if asked_by else ''}"
     if isinstance(column, int):
         if column >= len(names):
-            raise LogError(f"{file}: has no column {column}; it has {len(names)} columns, 0 to {len(names) - 1}")
+            raise LogError(f"{file}: has no column {name}; it has {len(names)} columns, 0 to {len(names) - 1}")
         return column
     if not header:
-        said = f"has no heading, so column {column!r:.60} must be given by its index, 0 to {len(names) - 1}"
+        said = f"has no heading, so column {name} must be given by its index, 0 to {len(names) - 1}"
         raise LogError(f"{file}: {said}")
     if names.count(column) > 1:
-        raise LogError(f"{file}: has {names.count(column)} columns named {column!r:.60}; give the index of one, from 0")
+        raise LogError(f"{file}: has {names.count(column)} columns named {name}; give the index of one, from 0")
     if column in names:
         return names.index(column)
     hint = nearest(column, names, cutoff=0.5)
     if all(is_number(name) for name in names):
         hint = "its first line holds numbers: if it has no heading, set header = false in table [csv]; "
     shown = ", ".join(name[:60] for name in names[:60]) + (", …" if len(names) > 60 else "")
-    raise LogError(f"{file}: has no column {column!r:.60}; {hint}its columns are {shown}")
+    raise LogError(f"{file}: has no column {name}; {hint}its columns are {shown}")
 
 
 def _rows(

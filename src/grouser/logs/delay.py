@@ -1,0 +1,94 @@
+"""The delay of the pose stamps against the wheels, by the log itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.logs.log import IntArray, Log
+from grouser.logs.manifest import Manifest
+from grouser.logs.report import Problem
+from grouser.logs.windows import integral
+
+STEP = 0.05
+"""Between delays that are tried [s]."""
+MOST = 4000
+"""Times at which wheels and poses are compared."""
+NOTICEABLE = 0.1
+"""A delay beyond the manifest's [s] that is reported: at 1 m/s it is ten centimetres."""
+
+
+def lag_problems(log: Log, manifest: Manifest) -> list[Problem]:
+    """A delay that differs from the manifest's by more than that may spread."""
+    found = pose_lag(log, short=False)
+    allowed = max(NOTICEABLE, 2.0 * log.sensor.lag_spread, log.report.pose_period)
+    if found is None or abs(found - log.sensor.lag) <= allowed:
+        return []
+    late = "later" if found > log.sensor.lag else "earlier"
+    return [Problem(
+        key="sensor.lag", severity="warning",
+        message=f"the poses come {abs(found - log.sensor.lag):.2f} s {late} than the manifest says, by the wheels",
+        remedy=f"set lag = {found:.2f} in [sensor] of {manifest.file}",
+    )]  # fmt: skip
+
+
+def pose_lag(log: Log, *, short: bool = True) -> float | None:
+    """The delay [s] at which the poses' speed and turn rate are best explained by the wheel rates; None: unknown.
+
+    Both are averaged over the same window; a linear fit to all rates needs no vehicle. With `short`, segments of a few
+    seconds are used too, which determine it less well.
+    """
+    tries = np.arange(-0.4, 0.8001, STEP)
+    if not log.rates or len(log.poses) < 3 or log.report.pose_period <= 0.0:
+        return None
+    half, margin = 0.25, 0.25 + 0.8
+    clock, pose_clock = log.elapsed, log.pose_elapsed
+    begin, end = _span(log.poses.segment, pose_clock, log.n_segments)
+    begin_rows, end_rows = _span(log.segment, clock, log.n_segments)
+    first, last = np.maximum(begin, begin_rows)[log.segment], np.minimum(end, end_rows)[log.segment]
+    at = clock[(clock - margin >= first) & (clock + margin <= last)]
+    if len(at) < 50 and short:  # short windows leave no room for long delays
+        margin, tries = half + 0.4, np.arange(-0.4, 0.4001, STEP)
+        at = clock[(clock - margin >= first) & (clock + margin <= last)]
+    if len(at) < 50:
+        return None
+    at = at[:: max(1, len(at) // MOST)]
+    A = np.stack([_change(integral(rate, log), clock, at, half) for rate in log.rates.values()], axis=1)
+    if np.max(np.abs(A)) < 1e-6:
+        return None
+    U, size, _ = np.linalg.svd(A, full_matrices=False)
+    Q = U[:, size > 1e-6 * size[0]]  # wheels of one side often share a column
+    x, y, yaw = log.poses.position[:, 0], log.poses.position[:, 1], log.poses.attitude[:, 2]
+    misfit = []
+    for lag in tries:
+        heading = np.interp(at + lag, pose_clock, yaw)
+        east, north, turn = (_change(column, pose_clock, at + lag, half) for column in (x, y, yaw))
+        forward = np.cos(heading) * east + np.sin(heading) * north
+        misfit.append(sum(_unexplained(Q, signal) for signal in (forward, turn)))
+    k = int(np.argmin(misfit))
+    if not 0 < k < len(tries) - 1 or misfit[k] > 0.9 * max(misfit):
+        return None
+    left, middle, right = misfit[k - 1 : k + 2]
+    return float(tries[k] + STEP * 0.5 * (left - right) / (left - 2.0 * middle + right))
+
+
+def _change(values: FloatArray, clock: FloatArray, at: FloatArray, half: float) -> FloatArray:
+    """How much a signal changes from `half` before some times [s] to `half` after them."""
+    return np.interp(at + half, clock, values) - np.interp(at - half, clock, values)
+
+
+def _unexplained(Q: FloatArray, signal: FloatArray) -> float:
+    """Fraction of a signal's power outside the columns of Q."""
+    power = float(signal @ signal)
+    if power < 1e-9:
+        return 0.0
+    seen = Q.T @ signal
+    return 1.0 - float(seen @ seen) / power
+
+
+def _span(segment: IntArray, clock: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """First and last time of each segment; an empty one has none."""
+    begin, end = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(begin, segment, clock)
+    np.maximum.at(end, segment, clock)
+    return begin, end

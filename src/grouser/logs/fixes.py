@@ -1,0 +1,60 @@
+"""GPS fixes of a log as positions in metres, and the datum they are measured from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grouser.errors import LogError
+from grouser.logs.geodesy import Datum, enu
+from grouser.logs.log import BoolArray
+from grouser.logs.manifest import Manifest
+from grouser.logs.raw import Raw
+
+PLACE = ("pose.latitude", "pose.longitude", "pose.altitude")
+
+
+def with_datum(manifest: Manifest, raw: Raw) -> Manifest:
+    """The manifest with a datum: its own, or else the first fix of the file; as it is if poses are not from GPS."""
+    pose = manifest.pose
+    if pose is None or not pose.is_gps or pose.datum is not None:
+        return manifest
+    good = np.flatnonzero(~_no_fix(raw))
+    if not len(good):
+        raise LogError(f"{raw.tally.file}: has no GPS fix ({pose.latitude.source if pose.latitude else 'latitude'})")
+    height = raw.pose.get(PLACE[2])
+    first = [float(raw.pose[key][good[0]]) for key in PLACE[:2]]
+    datum = [*first, 0.0 if height is None else float(height[good[0]])]
+    return manifest.model_copy(update={"pose": pose.model_copy(update={"datum": datum})})
+
+
+def localise(raw: Raw, manifest: Manifest) -> tuple[Datum | None, BoolArray]:
+    """Fixes become pose.x east, pose.y north, pose.z up of the datum, in place; and which are no fixes, shape (m,)."""
+    if PLACE[0] not in raw.pose or manifest.pose is None:
+        return None, np.zeros(len(raw.pose_time), np.bool_)
+    given = manifest.pose.datum
+    if given is None:
+        said = "a log that is still being written needs datum = [latitude, longitude, height], its origin"
+        raise LogError(f"{manifest.file}, table [pose]: {said}")
+    datum, no_fix = (given[0], given[1], given[2]), _no_fix(raw)
+    latitude, longitude = (raw.pose.pop(key) for key in PLACE[:2])
+    has_height = PLACE[2] in raw.pose
+    height = raw.pose.pop(PLACE[2]) if has_height else np.full(len(latitude), datum[2])
+    raw.pose.pop("pose.status", None)
+    place = np.full((3, len(latitude)), np.nan)
+    place[:, ~no_fix] = enu(latitude[~no_fix], longitude[~no_fix], height[~no_fix], datum).T
+    raw.pose.update({"pose.x": place[0], "pose.y": place[1]})
+    if has_height:  # otherwise `up` would only be the curvature of the Earth
+        raw.pose["pose.z"] = place[2]
+    return datum, no_fix
+
+
+def _no_fix(raw: Raw) -> BoolArray:
+    """Fixes that are none: by their status, not finite, out of range, or the (0, 0) of receivers that wait."""
+    latitude, longitude = raw.pose[PLACE[0]], raw.pose[PLACE[1]]
+    with np.errstate(invalid="ignore"):
+        there = (np.abs(latitude) <= 90.0) & (np.abs(longitude) <= 360.0) & ((latitude != 0.0) | (longitude != 0.0))
+        if PLACE[2] in raw.pose:
+            there &= np.abs(raw.pose[PLACE[2]]) < 1e5
+        if "pose.status" in raw.pose:
+            there &= raw.pose["pose.status"] >= 0.0
+    return np.asarray(~there)

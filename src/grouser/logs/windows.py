@@ -1,0 +1,162 @@
+"""Short windows of a drive: what the poses, the wheels and the gyro each say that the body moved and turned."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.logs.log import IntArray, Log
+from grouser.vehicles.vehicle import Vehicle
+
+SIDEWAYS = 0.05
+"""Weight of "a wheel does not slide sideways" against "a wheel rolls": it decides only where rolling leaves open."""
+
+
+class Chords(NamedTuple):
+    """Displacements between poses of one segment, one after the other, shape (k,) each."""
+
+    start: IntArray
+    """The pose each begins at."""
+    stop: IntArray
+    """The pose it ends at."""
+    length: FloatArray
+    """[m]"""
+    forward: FloatArray
+    """In the heading of the body half-way [m]."""
+    left: FloatArray
+    """[m]"""
+    turn: FloatArray
+    """[rad]"""
+
+
+class Rolled(NamedTuple):
+    """What the wheels say of the same displacements, shape (k,) each."""
+
+    ahead: FloatArray
+    """Forward motion of the body's origin if no wheel slips [m]."""
+    turn: FloatArray
+    """[rad]"""
+    rim: dict[str, FloatArray]
+    """Wheel → travel of its rim [m]."""
+    seen: dict[str, FloatArray]
+    """Wheel → travel of its centre in its rolling direction, by the poses [m]."""
+
+
+def chords(log: Log, duration: float) -> Chords:
+    """Displacements of the pose sensor over about a duration [s]; 0: from each pose to the next."""
+    poses = log.poses
+    stride = max(1, round(duration / log.report.pose_period)) if log.report.pose_period > 0.0 else 1
+    start = np.arange(0, max(len(poses) - stride, 0), stride)
+    start = start[poses.segment[start] == poses.segment[start + stride]]
+    stop = start + stride
+    before, after = poses.attitude[start, 2], poses.attitude[stop, 2]
+    heading = 0.5 * (before + after) - log.sensor.yaw
+    moved = poses.position[stop] - poses.position[start]
+    forward = np.cos(heading) * moved[:, 0] + np.sin(heading) * moved[:, 1]
+    left = -np.sin(heading) * moved[:, 0] + np.cos(heading) * moved[:, 1]
+    return Chords(start, stop, np.linalg.norm(moved, axis=1), forward, left, after - before)
+
+
+def integral(values: FloatArray, log: Log) -> FloatArray:
+    """Integral of a rate from the first sample to each, shape (n,); nothing is added between segments."""
+    steps = np.where(np.diff(log.segment) == 0, np.diff(log.time), 0.0)
+    return np.append(0.0, np.cumsum(0.5 * (values[1:] + values[:-1]) * steps))
+
+
+def times(log: Log, found: Chords) -> tuple[FloatArray, FloatArray]:
+    """When each displacement began and ended on the clock of `log.elapsed` [s], the manifest's lag taken out."""
+    return log.pose_elapsed[found.start] - log.sensor.lag, log.pose_elapsed[found.stop] - log.sensor.lag
+
+
+def change(values: FloatArray, log: Log, found: Chords) -> FloatArray:
+    """Integral of a rate over each displacement, shape (k,); NaN in the rate is taken as zero."""
+    path = integral(values, log)
+    if not np.isfinite(path[-1]):
+        path = integral(np.nan_to_num(values), log)
+    first, last = times(log, found)
+    return np.interp(last, log.elapsed, path) - np.interp(first, log.elapsed, path)
+
+
+def mean(values: FloatArray, log: Log, found: Chords) -> FloatArray:
+    """Mean of a signal over each displacement, shape (k,)."""
+    first, last = times(log, found)
+    return change(values, log, found) / np.maximum(last - first, 1e-9)
+
+
+def measured(values: FloatArray) -> bool:
+    """Whether a signal has numbers enough to be judged."""
+    return len(values) > 0 and float(np.isfinite(values).mean()) > 0.5
+
+
+def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
+    """What the measured wheels say of the displacements; None if they do not determine forward motion and turning.
+
+    In the plane, wheel i at (x, y) that points at an angle δ from the body rolls with
+    r ω = cos δ (v_x − ω_z y) + sin δ (v_y + ω_z x), and does not slide sideways where that leaves something open.
+    """
+    rim, seen, normal = {}, {}, np.zeros((len(found.start), 3, 3))
+    turned: dict[int, FloatArray] = {}  # wheels of one side often share a column
+    right = np.zeros((len(found.start), 3))
+    along_x, along_y = log.sensor.x, log.sensor.y
+    directions = _directions(log, vehicle, found)
+    for i, (wheel, direction) in enumerate(directions.items()):
+        if direction is None:
+            continue
+        (x, y, _), c, s = vehicle.wheel_positions[i], np.cos(direction), np.sin(direction)
+        across = np.stack([-s, c, y * s + x * c], axis=1) * SIDEWAYS
+        normal += across[:, :, None] * across[:, None, :]
+        if wheel not in log.rates:
+            continue
+        rate = log.rates[wheel]
+        if id(rate) not in turned:
+            turned[id(rate)] = change(rate, log, found)
+        rim[wheel] = turned[id(rate)] * vehicle.arrays.radius[i]
+        ahead, aside = found.forward - found.turn * (y - along_y), found.left + found.turn * (x - along_x)
+        seen[wheel] = c * ahead + s * aside
+        row = np.stack([c, s, x * s - y * c], axis=1)
+        normal += row[:, :, None] * row[:, None, :]
+        right += row * rim[wheel][:, None]
+    if not rim or not len(found.start):
+        return None
+    if np.median(np.linalg.eigvalsh(normal)[:, 0]) < 1e-5 * float(vehicle.arrays.radius.mean()) ** 2:
+        return None
+    twist: FloatArray = np.asarray(np.linalg.solve(normal + 1e-12 * np.eye(3), right[:, :, None])[:, :, 0], np.float64)
+    return Rolled(twist[:, 0], twist[:, 2], rim, seen)
+
+
+def _directions(log: Log, vehicle: Vehicle, found: Chords) -> dict[str, FloatArray | None]:
+    """The angle of each wheel to the body's x axis over each displacement [rad]; None: it swivels unmeasured."""
+    angle: dict[str | None, FloatArray | None] = {None: np.zeros(len(found.start))}
+    for frame in vehicle.frames:
+        before = angle[frame.parent]
+        if frame.joint == "RZ" and before is not None:
+            turned = log.angles.get(frame.name)
+            before = None if turned is None else before + mean(turned, log, found)
+        angle[frame.name] = before
+    return {wheel: angle[wheel] for wheel in vehicle.wheels}
+
+
+def clipped(values: FloatArray) -> FloatArray:
+    """The values, in which none is larger than three times a large one, so that a glitch does not decide."""
+    most = 3.0 * float(np.percentile(np.abs(values), 98.0)) if len(values) else 0.0
+    return np.clip(values, -most, most)
+
+
+def alike(a: FloatArray, b: FloatArray) -> tuple[float, float]:
+    """Correlation of two signals about zero, and the slope of a over b; zeros where one of them does not move."""
+    a, b = clipped(a), clipped(b)
+    aa, bb, ab = float(a @ a), float(b @ b), float(a @ b)
+    if aa * bb <= 0.0:
+        return 0.0, 0.0
+    return ab / (aa * bb) ** 0.5, ab / bb
+
+
+def windows_of(log: Log, duration: float) -> Chords:
+    """Displacements over about a duration [s]; those over a hole in the stream of poses left out."""
+    found = chords(log, duration)
+    took = log.poses.time[found.stop] - log.poses.time[found.start]
+    chosen = took < 2.0 * max(duration, log.report.pose_period)
+    columns: Any = (column[chosen] for column in found)
+    return Chords(*columns)
