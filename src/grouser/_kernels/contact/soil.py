@@ -6,6 +6,12 @@ presses hardest at θ_m. Stresses are integrated by Gauss–Legendre over two pa
 them to a force; their moment about the axle is R² b ∫ τ_x(θ) dθ against the spin, as normal stress points at the axle.
 The bow wave that the rim pushes ahead presses on it too: it resists travel and turns no wheel.
 
+Beyond T, both off by default. Slip sinkage: soil that is sheared carries less, so the exponent of (C.24) grows with slip,
+    N = n + (n_x v_x² + n_y v_y²)/(V_x² + v_y² + (Rω)² + ε²), σ = R^n k (cos θ − cos θ_f)^N,
+as that of Ding et al. (J. Terramechanics 48, 2011) does with slip ratio; here slip in either direction counts, and depth
+in radii, so that units stay those of n. Ploughing: (C.31) has it in full at any sideslip, which T notes as a jump; with
+κ > 0 it is multiplied by v_y/√(v_y² + κ² (V_x² + (Rω)²) + ε²), so that a face which moves mostly along itself ploughs little.
+
 Soil that was pressed to a sinkage r before (`ruts.py`) and let go has its surface at z_p = (1 − ρ) r, ρ the share that
 springs back, and carries as Bekker's plate under repeated load (Wong, Theory of Ground Vehicles, 2.4.2):
     p = k r^n (z − z_p)/(ρ r) up to z = r, the way back up;  p = k z^n beyond, as if it were pressed for the first time.
@@ -33,7 +39,11 @@ BOW_1, BOW_2 = range(20, 22)
 """Of the bow wave: share × b × D₁ c and share × b × D₁ D₂ ρ_d g/2."""
 REBOUND = 22
 """ρ, share of a kept sinkage that springs back; 0: the soil remembers nothing, and x[5], that sinkage, is not read."""
-NODES = 23
+SINK_X, SINK_Y = range(23, 25)
+"""n_x and n_y, growth of the exponent with slip."""
+ASIDE = 25
+"""κ², of ploughing."""
+NODES = 26
 """From here on the nodes in (0, 1), then their weights."""
 
 
@@ -111,21 +121,22 @@ def ploughed(par, theta_f, s_f, c_f, theta, s, c):
 
 
 @inlined
-def pressure(par, reload, floor, elastic, rise):
+def pressure(par, exponent, reload, floor, elastic, rise):
     """σ of T (C.24) and its derivative by the rise from the entry, in radii; without a rut floor = elastic = 0.
 
     floor, elastic: z_p and ρ r of p over R. reload: pressure per rise on the way back up.
     """
     if rise < elastic:
         return reload * rise, reload
-    if par[EXPONENT] == 1.0:
+    if exponent == 1.0:
         return par[PRESSURE] * (floor + rise), par[PRESSURE]
-    sigma = par[PRESSURE] * (floor + rise) ** par[EXPONENT]
-    return sigma, par[EXPONENT] * sigma / (floor + rise)
+    sigma = par[PRESSURE] * (floor + rise) ** exponent
+    return sigma, exponent * sigma / (floor + rise)
 
 
-SUM, BY_F, BY_M, BY_R, BY_A, BY_B, BY_C, BY_K = range(0, 32, 4)
-"""Integrals of (X, Y, Z, T), then their derivatives by θ_f, θ_m, θ_r, a, b, c, and by the shear moduli through β."""
+SUM, BY_F, BY_M, BY_R, BY_A, BY_B, BY_C, BY_K, BY_N = range(0, 36, 4)
+"""Integrals of (X, Y, Z, T), then their derivatives by θ_f, θ_m, θ_r, a, b, c, by the shear moduli through β, and by the
+exponent N."""
 
 
 @kernel
@@ -135,6 +146,21 @@ def one_way(par, V, v_y, W, h, kept, found):
     h: sinkage below the soil's surface where the rim enters; kept: sinkage that the soil there has seen before.
     """
     R = par[RADIUS]
+    eps = par[EPSILON]
+    # Slip sinkage: N and its derivatives.
+    slips = par[SINK_X] > 0.0 or par[SINK_Y] > 0.0
+    exponent = par[EXPONENT]
+    N_V = 0.0
+    N_y = 0.0
+    N_W = 0.0
+    if slips:
+        rate = 1.0 / (V * V + v_y * v_y + W * W + eps * eps)
+        growth = (par[SINK_X] * (V - W) * (V - W) + par[SINK_Y] * v_y * v_y) * rate
+        exponent += growth
+        N_V = 2.0 * rate * (par[SINK_X] * (V - W) - growth * V)
+        N_y = 2.0 * rate * (par[SINK_Y] - growth) * v_y
+        N_W = 2.0 * rate * (par[SINK_X] * (W - V) - growth * W)
+    pressed = 0.0
     floor = 0.0
     elastic = 0.0
     reload = 0.0
@@ -142,8 +168,7 @@ def one_way(par, V, v_y, W, h, kept, found):
         pressed = (1.0 - par[A_0] * par[A_0]) * kept / R
         elastic = par[REBOUND] * pressed
         floor = pressed - elastic
-        reload = par[PRESSURE] * pressed ** par[EXPONENT] / elastic
-    eps = par[EPSILON]
+        reload = par[PRESSURE] * pressed**exponent / elastic
     tan_phi = par[TAN_PHI]
     # Entry and exit angles, T (C.21), (C.22).
     x = h / R
@@ -188,8 +213,8 @@ def one_way(par, V, v_y, W, h, kept, found):
     a = W * w_rate
     b = V * w_rate
     c = -v_y * w_rate
-    sums = local_numbers(32)
-    for i in range(32):
+    sums = local_numbers(36)
+    for i in range(36):
         sums[i] = 0.0
     # Of X, Y, Z, T at one angle: how normal stress and shear stress along x or y add to them.
     normal = local_numbers(4)
@@ -201,7 +226,8 @@ def one_way(par, V, v_y, W, h, kept, found):
         theta = theta_m + t * (theta_f - theta_m)
         s, c_theta = sine_cosine(theta)
         rise = max(c_theta - c_f, 1e-300)
-        sigma, sigma_rise = pressure(par, reload, floor, elastic, rise)
+        sigma, sigma_rise = pressure(par, exponent, reload, floor, elastic, rise)
+        sigma_N = sigma * math.log(pressed if rise < elastic else floor + rise) if slips else 0.0
         sigma_m = -sigma_rise * s * (1.0 - t)
         sigma_f = sigma_rise * (s_f - s * t)
         strength = par[COHESION] + sigma * tan_phi
@@ -264,6 +290,8 @@ def one_way(par, V, v_y, W, h, kept, found):
                 sums[BY_B + i] -= size * g_j * rest
                 sums[BY_C + i] += size * g_l * angle
                 sums[BY_K + i] += size * part * (y_k if y else x_k)
+                if slips:
+                    sums[BY_N + i] += weight * length * by_sigma * sigma_N
     # Ploughing by the side of the wheel: only where the side is below the ground, so not behind −θ_f.
     if par[RATIO] > 1.0:
         plough, plough_f, plough_r = ploughed(par, theta_f, s_f, c_f, -theta_f, -s_f, c_f)
@@ -271,7 +299,8 @@ def one_way(par, V, v_y, W, h, kept, found):
     else:
         plough, plough_f, plough_r = ploughed(par, theta_f, s_f, c_f, theta_r, s_r, c_r)
         plough_h = plough_f * front_h + plough_r * rear_h
-    side = 1.0 / math.sqrt(v_y * v_y + eps * eps)
+    ahead = par[ASIDE] * (V * V + W * W) + eps * eps
+    side = 1.0 / math.sqrt(v_y * v_y + ahead)
     # From the angles and ratios to (V_x, v_y, Rω, h).
     m_slip = par[A_1] * theta_f
     for i in range(4):
@@ -282,14 +311,18 @@ def one_way(par, V, v_y, W, h, kept, found):
         by_b = sums[BY_B + i]
         by_c = sums[BY_C + i]
         by_k = sums[BY_K + i] * k_beta
+        by_N = sums[BY_N + i]
         by_W = w_rate * ((1.0 - a * a) * sums[BY_A + i] - a * (b * by_b + c * by_c))
         found[i] = area * sums[SUM + i]
-        found[4 + 4 * i] = area * (by_m * m_slip * slip_V + by_b * w_rate + by_k * beta_V)
-        found[5 + 4 * i] = area * (by_k * beta_y - by_c * w_rate)
-        found[6 + 4 * i] = area * (by_m * m_slip * slip_W + by_W)
+        found[4 + 4 * i] = area * (by_m * m_slip * slip_V + by_b * w_rate + by_k * beta_V + by_N * N_V)
+        found[5 + 4 * i] = area * (by_k * beta_y - by_c * w_rate + by_N * N_y)
+        found[6 + 4 * i] = area * (by_m * m_slip * slip_W + by_W + by_N * N_W)
         found[7 + 4 * i] = area * ((sums[BY_F + i] + share * by_m) * front_h + sums[BY_R + i] * rear_h)
+    steep = side * side * side * plough
     found[1] -= v_y * side * plough
-    found[9] -= eps * eps * side * side * side * plough
+    found[8] += v_y * steep * par[ASIDE] * V
+    found[9] -= ahead * steep
+    found[10] += v_y * steep * par[ASIDE] * W
     found[11] -= v_y * side * plough_h
 
 
