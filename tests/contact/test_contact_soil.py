@@ -89,7 +89,7 @@ def test_driving_equals_the_printed_integrals(s):
 
 
 def ploughing_by_hand(h, ratio, R=0.09):
-    """∫ R_b (R − h cos θ) dθ of (C.31) where the side is in the soil."""
+    """∫ R_b R cos θ dθ where the side is in the soil: (C.31) with the width of a strip of the side."""
     phi, x_c = np.radians(37.2), np.radians(26.4)
     d_1 = 1 / np.tan(x_c) + np.tan(x_c + phi)
     d_2 = 1 / np.tan(x_c) + np.tan(phi) / np.tan(x_c) ** 2
@@ -99,7 +99,7 @@ def ploughing_by_hand(h, ratio, R=0.09):
     theta = 0.5 * (edges[1:] + edges[:-1])
     deep = R * (np.cos(theta) - np.cos(f))
     resistance = d_1 * (800.0 * deep + d_2 * 1600.0 * 9.81 * deep**2 / 2)
-    return np.sum(resistance * (R - deep * np.cos(theta))) * (f - r) / 20_000
+    return np.sum(resistance * R * np.cos(theta)) * (f - r) / 20_000
 
 
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 1.1])

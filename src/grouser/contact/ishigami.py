@@ -75,13 +75,15 @@ class Ishigami(Contact):
     plough_sideslip: float = quantity(0.0, "1", checks.not_negative)
     """κ ≥ 0: ratio of v_y to √(V_x² + (Rω)²) at which ploughing is 1/√2 of (C.34). 0 is T, in full at any sideslip.
 
-    Of sand it is of order 1: measured lateral force grows with slip angle up to 45° and beyond (docs/models.md)."""
+    In sand it is of order 1: measured lateral force grows with slip angle beyond 45°, see docs/models.md."""
+    side_friction: float = quantity(0.0, "1", checks.not_negative, high=2.0)
+    """μ of the soil that the wheel's side ploughs, against its sliding along x, a ratio, 0 ≤ μ ≤ 2."""
     slip_sinkage: float = quantity(0.0, "1", checks.not_negative, high=10.0)
-    """n_x, 0 ≤ n_x ≤ 10: growth of the sinkage exponent with slip along x, N = n + (n_x v_x² + n_y v_y²)/(V² + (Rω)²).
+    """n_x, 0 ≤ n_x ≤ 10: N = n + (n_x v_x² + n_y v_y²)/(V_x² + v_y² + (Rω)²) is the sinkage exponent with slip.
 
-    V² is V_x² + v_y². 0 is T: a slipping wheel sinks only as far as its shear stresses fail to lift it. Sand: 2 to 3."""
+    0 is T, where a slipping wheel sinks by what its shear stresses no longer lift. Measured in sand: 2 to 3."""
     sideslip_sinkage: float = quantity(0.0, "1", checks.not_negative, high=10.0)
-    """n_y, likewise with slip along y. Sand: 4 to 5."""
+    """n_y, 0 ≤ n_y ≤ 10. Measured in sand: 3 to 5."""
     bow_wave: float = quantity(0.15, "1", checks.not_negative)
     """Share of b R_b(h), (C.34) over the wheel's width, with which soil pushed ahead resists travel, ≥ 0.
 
@@ -142,7 +144,7 @@ class Ishigami(Contact):
         resistance = D_1 * np.array([self.cohesion, 0.5 * D_2 * self.density * GRAVITY])
         header[[laws.PLOUGH_1, laws.PLOUGH_2]] = resistance * self.ploughing
         header[[laws.BOW_1, laws.BOW_2]] = resistance * self.bow_wave * b
-        header[laws.ASIDE] = self.plough_sideslip**2
+        header[laws.ASIDE], header[laws.RUB] = self.plough_sideslip**2, self.side_friction
         header[laws.SINK_X], header[laws.SINK_Y] = self.slip_sinkage, self.sideslip_sinkage
         header[laws.DAMPING], header[laws.EPSILON] = self.damping, self.smoothing
         header[laws.DEEPEST] = R / max(1.0, self.sinkage_ratio)

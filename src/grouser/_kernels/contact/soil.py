@@ -6,11 +6,16 @@ presses hardest at θ_m. Stresses are integrated by Gauss–Legendre over two pa
 them to a force; their moment about the axle is R² b ∫ τ_x(θ) dθ against the spin, as normal stress points at the axle.
 The bow wave that the rim pushes ahead presses on it too: it resists travel and turns no wheel.
 
-Beyond T, both off by default. Slip sinkage: soil that is sheared carries less, so the exponent of (C.24) grows with slip,
-    N = n + (n_x v_x² + n_y v_y²)/(V_x² + v_y² + (Rω)² + ε²), σ = R^n k (cos θ − cos θ_f)^N,
-as that of Ding et al. (J. Terramechanics 48, 2011) does with slip ratio; here slip in either direction counts, and depth
-in radii, so that units stay those of n. Ploughing: (C.31) has it in full at any sideslip, which T notes as a jump; with
-κ > 0 it is multiplied by v_y/√(v_y² + κ² (V_x² + (Rω)²) + ε²), so that a face which moves mostly along itself ploughs little.
+(C.31) multiplies R_b by R − h(θ) cos θ, which is no width: at the bottom of a wheel in to its axle it is zero. Here the
+side is cut in strips of width R cos θ dθ; where the wheel is shallow both are R dθ.
+
+Beyond T, all off by default:
+Slip sinkage. Soil that is sheared carries less, so the exponent of (C.24) grows with slip in either direction,
+    N = n + (n_x v_x² + n_y v_y²)/(V_x² + v_y² + (Rω)² + ε²), σ = R^n k (cos θ − cos θ_f)^N.
+Pavlov and Johnson (ICRA 2022) let it grow with slip ratio, after Ding; here depth counts in radii, so units stay.
+Ploughing that grows with sideslip. T has it in full at any, which it notes as a jump of lateral force; with κ > 0 it is
+multiplied by v_y/√(v_y² + κ² (V_x² + (Rω)²) + ε²): a side that moves mostly along itself ploughs little.
+Friction on the side, μ times the ploughing force, at the contact point against v_x.
 
 Soil that was pressed to a sinkage r before (`ruts.py`) and let go has its surface at z_p = (1 − ρ) r, ρ the share that
 springs back, and carries as Bekker's plate under repeated load (Wong, Theory of Ground Vehicles, 2.4.2):
@@ -41,9 +46,9 @@ REBOUND = 22
 """ρ, share of a kept sinkage that springs back; 0: the soil remembers nothing, and x[5], that sinkage, is not read."""
 SINK_X, SINK_Y = range(23, 25)
 """n_x and n_y, growth of the exponent with slip."""
-ASIDE = 25
-"""κ², of ploughing."""
-NODES = 26
+ASIDE, RUB = range(25, 27)
+"""κ², of ploughing; μ of the side."""
+NODES = 27
 """From here on the nodes in (0, 1), then their weights."""
 
 
@@ -95,29 +100,22 @@ def shear(par, j_x, j_y, k_x, k_y):
 
 @inlined
 def ploughed(par, theta_f, s_f, c_f, theta, s, c):
-    """∫ R_b(h(θ)) (R − h(θ) cos θ) dθ of T (C.31) from θ to θ_f in closed form, and its derivatives by θ_f and θ.
+    """∫ R_b(h(θ)) R cos θ dθ, T (C.31), from θ to θ_f in closed form, and its derivatives by θ_f and θ.
 
-    With C = cos θ and x = C − C_f it is R ∫ (p x + q x²)(1 − x C), p = D₁ c R, q = D₁ D₂ ρ_d g R²/2.
+    With C = cos θ and x = C − C_f it is R ∫ (p x + q x²) C, p = D₁ c R, q = D₁ D₂ ρ_d g R²/2.
     """
     R = par[RADIUS]
     p = par[PLOUGH_1] * R
     q = par[PLOUGH_2] * R * R
-    # Integrals of 1, C, C², C³, C⁴.
-    i0 = theta_f - theta
+    # Integrals of C, C², C³.
     i1 = s_f - s
-    i2 = 0.5 * (i0 + s_f * c_f - s * c)
+    i2 = 0.5 * (theta_f - theta + s_f * c_f - s * c)
     i3 = (2.0 * i1 + s_f * c_f * c_f - s * c * c) / 3.0
-    i4 = 0.25 * (3.0 * i2 + s_f * c_f * c_f * c_f - s * c * c * c)
-    x1 = i1 - c_f * i0
-    x2 = i2 - 2.0 * c_f * i1 + c_f * c_f * i0
-    x2c = i3 - 2.0 * c_f * i2 + c_f * c_f * i1
-    x3c = i4 - 3.0 * c_f * i3 + 3.0 * c_f * c_f * i2 - c_f * c_f * c_f * i1
-    value = p * x1 + q * x2 - p * x2c - q * x3c
+    value = p * (i2 - c_f * i1) + q * (i3 - 2.0 * c_f * i2 + c_f * c_f * i1)
     # x grows by sin θ_f with θ_f, and vanishes at the upper end.
-    x1c = i2 - c_f * i1
-    by_front = s_f * (p * i0 + 2.0 * q * x1 - 2.0 * p * x1c - 3.0 * q * x2c)
+    by_front = s_f * (p * i1 + 2.0 * q * (i2 - c_f * i1))
     x = c - c_f
-    return R * value, R * by_front, -R * (p * x + q * x * x) * (1.0 - x * c)
+    return R * value, R * by_front, -R * (p * x + q * x * x) * c
 
 
 @inlined
@@ -135,8 +133,8 @@ def pressure(par, exponent, reload, floor, elastic, rise):
 
 
 SUM, BY_F, BY_M, BY_R, BY_A, BY_B, BY_C, BY_K, BY_N = range(0, 36, 4)
-"""Integrals of (X, Y, Z, T), then their derivatives by θ_f, θ_m, θ_r, a, b, c, by the shear moduli through β, and by the
-exponent N."""
+"""Integrals of (X, Y, Z, T), then their derivatives by θ_f, θ_m, θ_r, a, b, c, by the shear moduli through β, by
+the exponent N."""
 
 
 @kernel
@@ -319,11 +317,29 @@ def one_way(par, V, v_y, W, h, kept, found):
         found[6 + 4 * i] = area * (by_m * m_slip * slip_W + by_W + by_N * N_W)
         found[7 + 4 * i] = area * ((sums[BY_F + i] + share * by_m) * front_h + sums[BY_R + i] * rear_h)
     steep = side * side * side * plough
+    pushed_V = -v_y * steep * par[ASIDE] * V
+    pushed_y = ahead * steep
+    pushed_W = -v_y * steep * par[ASIDE] * W
     found[1] -= v_y * side * plough
-    found[8] += v_y * steep * par[ASIDE] * V
-    found[9] -= ahead * steep
-    found[10] += v_y * steep * par[ASIDE] * W
+    found[8] -= pushed_V
+    found[9] -= pushed_y
+    found[10] -= pushed_W
     found[11] -= v_y * side * plough_h
+    if par[RUB] > 0.0:
+        # f_x = −μ |pushed| v_x/√(v_x² + v_y² + ε²), and its moment −R f_x.
+        v_x = V - W
+        rate = 1.0 / math.sqrt(v_x * v_x + v_y * v_y + eps * eps)
+        rub = math.copysign(par[RUB] * rate, v_y)
+        pushed = v_y * side * plough
+        turn = rub * rate * rate * pushed
+        by_slip = turn * (v_y * v_y + eps * eps)
+        for i in range(0, 4, 3):
+            lever = -1.0 if i == 0 else R
+            found[i] += lever * rub * v_x * pushed
+            found[4 + 4 * i] += lever * (rub * v_x * pushed_V + by_slip)
+            found[5 + 4 * i] += lever * v_x * (rub * pushed_y - turn * v_y)
+            found[6 + 4 * i] += lever * (rub * v_x * pushed_W - by_slip)
+            found[7 + 4 * i] += lever * rub * v_x * v_y * side * plough_h
 
 
 SHALLOWEST = 1e-12
