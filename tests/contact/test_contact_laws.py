@@ -23,6 +23,10 @@ MODELS = {
     "soil deep rut": Ishigami(sinkage_ratio=1.1, n=1.2, points=6),
     "soil no rut": Ishigami(sinkage_ratio=0.0, n=0.8, a_1=0.1, ploughing=False),
     "soil with bow wave": Ishigami(bow_wave=1.0),
+    "sand": Ishigami(
+        cohesion=0.0, friction_angle=0.5, slip_sinkage=0.8, sideslip_sinkage=1.2, plough_sideslip=1.0, side_friction=0.5
+    ),
+    "rubbing side": Ishigami(side_friction=0.7, sinkage_ratio=1.1, isotropic_shear=0.02),
 }
 CLAMPED = ("pyramid", "cone", "ellipse", "stick-slip", "stick-slip cone", "as printed", "erp")
 SMOOTH = [name for name in MODELS if name not in CLAMPED]

@@ -61,7 +61,7 @@ class Rim:
             size = np.hypot(*j)
             return strength * -np.expm1(-size / soil.isotropic_shear) * j / max(size, 1e-300)
         beta = math.atan2(abs(self.v_y), abs(self.V))
-        k = np.array([soil.shear_x[0] + soil.shear_x[1] * beta, soil.shear_y[0] + soil.shear_y[1] * beta])
+        k = np.array([k.at_zero + k.growth * beta for k in (soil.shear_x, soil.shear_y)])
         return strength * np.sign(j) * -np.expm1(-abs(j) / k)
 
     def integral(self, integrand):

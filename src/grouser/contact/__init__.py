@@ -6,7 +6,7 @@ from grouser.lazy import lazy
 
 if TYPE_CHECKING:
     from grouser.contact.base import Contact, law
-    from grouser.contact.ishigami import Ishigami
+    from grouser.contact.ishigami import Ishigami, ShearModulus
     from grouser.contact.pacejka import MagicFormula, Pacejka
     from grouser.contact.piecewise import ErpCfm, PiecewiseLinear
     from grouser.contact.ruts import Ruts
@@ -20,6 +20,7 @@ __all__ = [
     "Pacejka",
     "PiecewiseLinear",
     "Ruts",
+    "ShearModulus",
     "Table",
     "TableError",
     "law",

@@ -13,7 +13,17 @@ from grouser._kernels.contact import soil as laws
 from grouser.checks import FloatArray
 from grouser.contact.base import Contact
 from grouser.errors import SimulationError
-from grouser.law import quantity
+from grouser.law import Parametric, quantity
+
+
+@dataclass(frozen=True)
+class ShearModulus(Parametric):
+    """Shear deformation modulus k = at_zero + growth |β| of T Table C.2, β the slip angle."""
+
+    at_zero: float = quantity(unit="m", check=checks.positive)
+    """At slip angle zero [m], > 0."""
+    growth: float = quantity(0.0, "m/rad", checks.not_negative)
+    """With |β| [m/rad], ≥ 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,14 +64,26 @@ class Ishigami(Contact):
     """ρ_d of the soil [kg/m³], ≥ 0."""
     sinkage_ratio: float = quantity(1.0, "1", low=0.0, high=1.5)
     """λ, ratio of the height of the rut behind the wheel to the sinkage ahead, 0 ≤ λ ≤ 1.5."""
-    shear_x: tuple[float, float] = (0.036, 0.043)
-    """k_x at slip angle zero [m], > 0, and its growth with |β| [m/rad], ≥ 0."""
-    shear_y: tuple[float, float] = (0.013, 0.020)
+    shear_x: ShearModulus | tuple[float, float] = ShearModulus(0.036, 0.043)
+    """k_x; a pair of numbers is at_zero [m] and growth [m/rad]."""
+    shear_y: ShearModulus | tuple[float, float] = ShearModulus(0.013, 0.020)
     """k_y, likewise."""
     isotropic_shear: float | None = quantity(None, "m", checks.positive)
     """Shear modulus K [m] of isotropic soil, which shears along the displacement (Jia et al.); None: k_x and k_y."""
     ploughing: bool = True
     """Whether soil pushed aside by the wheel's side resists (the bulldozing of (C.34))."""
+    plough_sideslip: float = quantity(0.0, "1", checks.not_negative)
+    """κ ≥ 0: ratio of v_y to √(V_x² + (Rω)²) at which ploughing is 1/√2 of (C.34). 0 is T, in full at any sideslip.
+
+    In sand it is of order 1: measured lateral force grows with slip angle beyond 45°, see docs/models.md."""
+    side_friction: float = quantity(0.0, "1", checks.not_negative, high=2.0)
+    """μ of the soil that the wheel's side ploughs, against its sliding along x, a ratio, 0 ≤ μ ≤ 2."""
+    slip_sinkage: float = quantity(0.0, "1", checks.not_negative, high=10.0)
+    """n_x, 0 ≤ n_x ≤ 10: N = n + (n_x v_x² + n_y v_y²)/(V_x² + v_y² + (Rω)²) is the sinkage exponent with slip.
+
+    0 is T, where a slipping wheel sinks by what its shear stresses no longer lift. Measured in sand: 2 to 3."""
+    sideslip_sinkage: float = quantity(0.0, "1", checks.not_negative, high=10.0)
+    """n_y, 0 ≤ n_y ≤ 10. Measured in sand: 3 to 5."""
     bow_wave: float = quantity(0.15, "1", checks.not_negative)
     """Share of b R_b(h), (C.34) over the wheel's width, with which soil pushed ahead resists travel, ≥ 0.
 
@@ -77,6 +99,13 @@ class Ishigami(Contact):
     """Gauss points on either side of the largest stress; 4 give about 1e-5 of the load, 3e-4 in hard braking."""
 
     def __post_init__(self) -> None:
+        for name in ("shear_x", "shear_y"):
+            given = getattr(self, name)
+            if not isinstance(given, ShearModulus):
+                pair = checks.array(given, f"Ishigami {name}", (2,)).tolist()
+                checks.positive(pair[0], f"Ishigami {name} at zero slip angle")
+                checks.not_negative(pair[1], f"Ishigami growth of {name}")
+                object.__setattr__(self, name, ShearModulus(*pair))
         super().__post_init__()
         if self.friction_angle + self.destructive_angle >= math.pi / 2:
             raise SimulationError(
@@ -91,10 +120,6 @@ class Ishigami(Contact):
                 f"Ishigami a_0, a_1: {self.a_0:g} and {self.a_1:g} put the largest stress outside the contact; "
                 f"a_0 ± a_1 must be between {-behind:.3g} and 1"
             )
-        for name in ("shear_x", "shear_y"):
-            at_zero, growth = checks.array(getattr(self, name), f"Ishigami {name}", (2,)).tolist()
-            checks.positive(at_zero, f"Ishigami {name} at zero slip angle")
-            checks.not_negative(growth, f"Ishigami growth of {name}")
         checks.count(self.points, "Ishigami points", least=1, most=64)
 
     def pack(self, radius: float | None, width: float | None, load: float | None) -> FloatArray:
@@ -113,13 +138,19 @@ class Ishigami(Contact):
         header[laws.PRESSURE] = R**self.n * (self.k_c / b + self.k_phi)
         header[laws.EXPONENT], header[laws.COHESION], header[laws.TAN_PHI] = self.n, self.cohesion, tan_phi
         header[laws.A_0], header[laws.A_1], header[laws.RATIO] = self.a_0, self.a_1, self.sinkage_ratio
-        header[laws.K_X], header[laws.K_X_BETA] = self.shear_x
-        header[laws.K_Y], header[laws.K_Y_BETA] = self.shear_y
+        header[laws.K_X], header[laws.K_X_BETA] = _pair(self.shear_x)
+        header[laws.K_Y], header[laws.K_Y_BETA] = _pair(self.shear_y)
         header[laws.ISOTROPIC] = self.isotropic_shear or 0.0
         resistance = D_1 * np.array([self.cohesion, 0.5 * D_2 * self.density * GRAVITY])
         header[[laws.PLOUGH_1, laws.PLOUGH_2]] = resistance * self.ploughing
         header[[laws.BOW_1, laws.BOW_2]] = resistance * self.bow_wave * b
+        header[laws.ASIDE], header[laws.RUB] = self.plough_sideslip**2, self.side_friction
+        header[laws.SINK_X], header[laws.SINK_Y] = self.slip_sinkage, self.sideslip_sinkage
         header[laws.DAMPING], header[laws.EPSILON] = self.damping, self.smoothing
         header[laws.DEEPEST] = R / max(1.0, self.sinkage_ratio)
         header[laws.POINTS] = self.points
         return np.concatenate((header, 0.5 * (nodes + 1.0), 0.5 * weights))
+
+
+def _pair(modulus: ShearModulus | tuple[float, float]) -> tuple[float, float]:
+    return (modulus.at_zero, modulus.growth) if isinstance(modulus, ShearModulus) else modulus

@@ -12,7 +12,7 @@ from grouser.errors import SimulationError
 from grouser.law import Recipe
 
 KINDS = ("ErpCfm", "Ishigami", "Pacejka", "PiecewiseLinear", "Table")
-PARTS = ("MagicFormula",)
+PARTS = ("MagicFormula", "ShearModulus")
 
 
 def contact_of(recipe: Recipe) -> Contact:

@@ -6,6 +6,17 @@ presses hardest at θ_m. Stresses are integrated by Gauss–Legendre over two pa
 them to a force; their moment about the axle is R² b ∫ τ_x(θ) dθ against the spin, as normal stress points at the axle.
 The bow wave that the rim pushes ahead presses on it too: it resists travel and turns no wheel.
 
+(C.31) multiplies R_b by R − h(θ) cos θ, which is no width: at the bottom of a wheel in to its axle it is zero. Here the
+side is cut in strips of width R cos θ dθ; where the wheel is shallow both are R dθ.
+
+Beyond T, all off by default:
+Slip sinkage. Soil that is sheared carries less, so the exponent of (C.24) grows with slip in either direction,
+    N = n + (n_x v_x² + n_y v_y²)/(V_x² + v_y² + (Rω)² + ε²), σ = R^n k (cos θ − cos θ_f)^N.
+Pavlov and Johnson (ICRA 2022) let it grow with slip ratio, after Ding; here depth counts in radii, so units stay.
+Ploughing that grows with sideslip. T has it in full at any, which it notes as a jump of lateral force; with κ > 0 it is
+multiplied by v_y/√(v_y² + κ² (V_x² + (Rω)²) + ε²): a side that moves mostly along itself ploughs little.
+Friction on the side, μ times the ploughing force, at the contact point against v_x.
+
 Soil that was pressed to a sinkage r before (`ruts.py`) and let go has its surface at z_p = (1 − ρ) r, ρ the share that
 springs back, and carries as Bekker's plate under repeated load (Wong, Theory of Ground Vehicles, 2.4.2):
     p = k r^n (z − z_p)/(ρ r) up to z = r, the way back up;  p = k z^n beyond, as if it were pressed for the first time.
@@ -33,7 +44,11 @@ BOW_1, BOW_2 = range(20, 22)
 """Of the bow wave: share × b × D₁ c and share × b × D₁ D₂ ρ_d g/2."""
 REBOUND = 22
 """ρ, share of a kept sinkage that springs back; 0: the soil remembers nothing, and x[5], that sinkage, is not read."""
-NODES = 23
+SINK_X, SINK_Y = range(23, 25)
+"""n_x and n_y, growth of the exponent with slip."""
+ASIDE, RUB = range(25, 27)
+"""κ², of ploughing; μ of the side."""
+NODES = 27
 """From here on the nodes in (0, 1), then their weights."""
 
 
@@ -85,47 +100,41 @@ def shear(par, j_x, j_y, k_x, k_y):
 
 @inlined
 def ploughed(par, theta_f, s_f, c_f, theta, s, c):
-    """∫ R_b(h(θ)) (R − h(θ) cos θ) dθ of T (C.31) from θ to θ_f in closed form, and its derivatives by θ_f and θ.
+    """∫ R_b(h(θ)) R cos θ dθ, T (C.31), from θ to θ_f in closed form, and its derivatives by θ_f and θ.
 
-    With C = cos θ and x = C − C_f it is R ∫ (p x + q x²)(1 − x C), p = D₁ c R, q = D₁ D₂ ρ_d g R²/2.
+    With C = cos θ and x = C − C_f it is R ∫ (p x + q x²) C, p = D₁ c R, q = D₁ D₂ ρ_d g R²/2.
     """
     R = par[RADIUS]
     p = par[PLOUGH_1] * R
     q = par[PLOUGH_2] * R * R
-    # Integrals of 1, C, C², C³, C⁴.
-    i0 = theta_f - theta
+    # Integrals of C, C², C³.
     i1 = s_f - s
-    i2 = 0.5 * (i0 + s_f * c_f - s * c)
+    i2 = 0.5 * (theta_f - theta + s_f * c_f - s * c)
     i3 = (2.0 * i1 + s_f * c_f * c_f - s * c * c) / 3.0
-    i4 = 0.25 * (3.0 * i2 + s_f * c_f * c_f * c_f - s * c * c * c)
-    x1 = i1 - c_f * i0
-    x2 = i2 - 2.0 * c_f * i1 + c_f * c_f * i0
-    x2c = i3 - 2.0 * c_f * i2 + c_f * c_f * i1
-    x3c = i4 - 3.0 * c_f * i3 + 3.0 * c_f * c_f * i2 - c_f * c_f * c_f * i1
-    value = p * x1 + q * x2 - p * x2c - q * x3c
+    value = p * (i2 - c_f * i1) + q * (i3 - 2.0 * c_f * i2 + c_f * c_f * i1)
     # x grows by sin θ_f with θ_f, and vanishes at the upper end.
-    x1c = i2 - c_f * i1
-    by_front = s_f * (p * i0 + 2.0 * q * x1 - 2.0 * p * x1c - 3.0 * q * x2c)
+    by_front = s_f * (p * i1 + 2.0 * q * (i2 - c_f * i1))
     x = c - c_f
-    return R * value, R * by_front, -R * (p * x + q * x * x) * (1.0 - x * c)
+    return R * value, R * by_front, -R * (p * x + q * x * x) * c
 
 
 @inlined
-def pressure(par, reload, floor, elastic, rise):
+def pressure(par, exponent, reload, floor, elastic, rise):
     """σ of T (C.24) and its derivative by the rise from the entry, in radii; without a rut floor = elastic = 0.
 
     floor, elastic: z_p and ρ r of p over R. reload: pressure per rise on the way back up.
     """
     if rise < elastic:
         return reload * rise, reload
-    if par[EXPONENT] == 1.0:
+    if exponent == 1.0:
         return par[PRESSURE] * (floor + rise), par[PRESSURE]
-    sigma = par[PRESSURE] * (floor + rise) ** par[EXPONENT]
-    return sigma, par[EXPONENT] * sigma / (floor + rise)
+    sigma = par[PRESSURE] * (floor + rise) ** exponent
+    return sigma, exponent * sigma / (floor + rise)
 
 
-SUM, BY_F, BY_M, BY_R, BY_A, BY_B, BY_C, BY_K = range(0, 32, 4)
-"""Integrals of (X, Y, Z, T), then their derivatives by θ_f, θ_m, θ_r, a, b, c, and by the shear moduli through β."""
+SUM, BY_F, BY_M, BY_R, BY_A, BY_B, BY_C, BY_K, BY_N = range(0, 36, 4)
+"""Integrals of (X, Y, Z, T), then their derivatives by θ_f, θ_m, θ_r, a, b, c, by the shear moduli through β, by
+the exponent N."""
 
 
 @kernel
@@ -135,6 +144,21 @@ def one_way(par, V, v_y, W, h, kept, found):
     h: sinkage below the soil's surface where the rim enters; kept: sinkage that the soil there has seen before.
     """
     R = par[RADIUS]
+    eps = par[EPSILON]
+    # Slip sinkage: N and its derivatives.
+    slips = par[SINK_X] > 0.0 or par[SINK_Y] > 0.0
+    exponent = par[EXPONENT]
+    N_V = 0.0
+    N_y = 0.0
+    N_W = 0.0
+    if slips:
+        rate = 1.0 / (V * V + v_y * v_y + W * W + eps * eps)
+        growth = (par[SINK_X] * (V - W) * (V - W) + par[SINK_Y] * v_y * v_y) * rate
+        exponent += growth
+        N_V = 2.0 * rate * (par[SINK_X] * (V - W) - growth * V)
+        N_y = 2.0 * rate * (par[SINK_Y] - growth) * v_y
+        N_W = 2.0 * rate * (par[SINK_X] * (W - V) - growth * W)
+    pressed = 0.0
     floor = 0.0
     elastic = 0.0
     reload = 0.0
@@ -142,8 +166,7 @@ def one_way(par, V, v_y, W, h, kept, found):
         pressed = (1.0 - par[A_0] * par[A_0]) * kept / R
         elastic = par[REBOUND] * pressed
         floor = pressed - elastic
-        reload = par[PRESSURE] * pressed ** par[EXPONENT] / elastic
-    eps = par[EPSILON]
+        reload = par[PRESSURE] * pressed**exponent / elastic
     tan_phi = par[TAN_PHI]
     # Entry and exit angles, T (C.21), (C.22).
     x = h / R
@@ -188,8 +211,8 @@ def one_way(par, V, v_y, W, h, kept, found):
     a = W * w_rate
     b = V * w_rate
     c = -v_y * w_rate
-    sums = local_numbers(32)
-    for i in range(32):
+    sums = local_numbers(36)
+    for i in range(36):
         sums[i] = 0.0
     # Of X, Y, Z, T at one angle: how normal stress and shear stress along x or y add to them.
     normal = local_numbers(4)
@@ -201,7 +224,8 @@ def one_way(par, V, v_y, W, h, kept, found):
         theta = theta_m + t * (theta_f - theta_m)
         s, c_theta = sine_cosine(theta)
         rise = max(c_theta - c_f, 1e-300)
-        sigma, sigma_rise = pressure(par, reload, floor, elastic, rise)
+        sigma, sigma_rise = pressure(par, exponent, reload, floor, elastic, rise)
+        sigma_N = sigma * math.log(pressed if rise < elastic else floor + rise) if slips else 0.0
         sigma_m = -sigma_rise * s * (1.0 - t)
         sigma_f = sigma_rise * (s_f - s * t)
         strength = par[COHESION] + sigma * tan_phi
@@ -264,6 +288,8 @@ def one_way(par, V, v_y, W, h, kept, found):
                 sums[BY_B + i] -= size * g_j * rest
                 sums[BY_C + i] += size * g_l * angle
                 sums[BY_K + i] += size * part * (y_k if y else x_k)
+                if slips:
+                    sums[BY_N + i] += weight * length * by_sigma * sigma_N
     # Ploughing by the side of the wheel: only where the side is below the ground, so not behind −θ_f.
     if par[RATIO] > 1.0:
         plough, plough_f, plough_r = ploughed(par, theta_f, s_f, c_f, -theta_f, -s_f, c_f)
@@ -271,7 +297,8 @@ def one_way(par, V, v_y, W, h, kept, found):
     else:
         plough, plough_f, plough_r = ploughed(par, theta_f, s_f, c_f, theta_r, s_r, c_r)
         plough_h = plough_f * front_h + plough_r * rear_h
-    side = 1.0 / math.sqrt(v_y * v_y + eps * eps)
+    ahead = par[ASIDE] * (V * V + W * W) + eps * eps
+    side = 1.0 / math.sqrt(v_y * v_y + ahead)
     # From the angles and ratios to (V_x, v_y, Rω, h).
     m_slip = par[A_1] * theta_f
     for i in range(4):
@@ -282,15 +309,37 @@ def one_way(par, V, v_y, W, h, kept, found):
         by_b = sums[BY_B + i]
         by_c = sums[BY_C + i]
         by_k = sums[BY_K + i] * k_beta
+        by_N = sums[BY_N + i]
         by_W = w_rate * ((1.0 - a * a) * sums[BY_A + i] - a * (b * by_b + c * by_c))
         found[i] = area * sums[SUM + i]
-        found[4 + 4 * i] = area * (by_m * m_slip * slip_V + by_b * w_rate + by_k * beta_V)
-        found[5 + 4 * i] = area * (by_k * beta_y - by_c * w_rate)
-        found[6 + 4 * i] = area * (by_m * m_slip * slip_W + by_W)
+        found[4 + 4 * i] = area * (by_m * m_slip * slip_V + by_b * w_rate + by_k * beta_V + by_N * N_V)
+        found[5 + 4 * i] = area * (by_k * beta_y - by_c * w_rate + by_N * N_y)
+        found[6 + 4 * i] = area * (by_m * m_slip * slip_W + by_W + by_N * N_W)
         found[7 + 4 * i] = area * ((sums[BY_F + i] + share * by_m) * front_h + sums[BY_R + i] * rear_h)
+    steep = side * side * side * plough
+    pushed_V = -v_y * steep * par[ASIDE] * V
+    pushed_y = ahead * steep
+    pushed_W = -v_y * steep * par[ASIDE] * W
     found[1] -= v_y * side * plough
-    found[9] -= eps * eps * side * side * side * plough
+    found[8] -= pushed_V
+    found[9] -= pushed_y
+    found[10] -= pushed_W
     found[11] -= v_y * side * plough_h
+    if par[RUB] > 0.0:
+        # f_x = −μ |pushed| v_x/√(v_x² + v_y² + ε²), and its moment −R f_x.
+        v_x = V - W
+        rate = 1.0 / math.sqrt(v_x * v_x + v_y * v_y + eps * eps)
+        rub = math.copysign(par[RUB] * rate, v_y)
+        pushed = v_y * side * plough
+        turn = rub * rate * rate * pushed
+        by_slip = turn * (v_y * v_y + eps * eps)
+        for i in range(0, 4, 3):
+            lever = -1.0 if i == 0 else R
+            found[i] += lever * rub * v_x * pushed
+            found[4 + 4 * i] += lever * (rub * v_x * pushed_V + by_slip)
+            found[5 + 4 * i] += lever * v_x * (rub * pushed_y - turn * v_y)
+            found[6 + 4 * i] += lever * (rub * v_x * pushed_W - by_slip)
+            found[7 + 4 * i] += lever * rub * v_x * v_y * side * plough_h
 
 
 SHALLOWEST = 1e-12

@@ -15,7 +15,7 @@ from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.simulation.drive import command
 from grouser._kernels.simulation.dynamic_step import accelerate, finish, halved_step, moves_far, runs_into
 from grouser._kernels.simulation.energy import EVERY, energies, gains_energy
-from grouser._kernels.simulation.forces import add_forces, clear_forces
+from grouser._kernels.simulation.force_record import add_forces, clear_forces
 from grouser._kernels.simulation.rollout import TAKEN, Batch, drive_of, record_contacts, rollouts_of, time_of
 from grouser._kernels.simulation.step import BURIED, GAINED_ENERGY, OFF_TERRAIN, OK, UNSOLVED
 from grouser._kernels.terrain.ground import Ground

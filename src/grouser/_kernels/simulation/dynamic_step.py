@@ -13,7 +13,7 @@ from grouser._kernels.dynamics.newton import solve_step, touches
 from grouser._kernels.group import move
 from grouser._kernels.law import call_law
 from grouser._kernels.simulation.energy import add_work
-from grouser._kernels.simulation.forces import add_forces, clear_forces
+from grouser._kernels.simulation.force_record import add_forces, clear_forces
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED, is_finite
 from grouser._kernels.terrain.soils import find_soils
 from grouser._kernels.vehicles.frames import pose_frames
