@@ -26,10 +26,10 @@ BAND = (2.5, 97.5)  # %
 
 WHY = (
     "Why the regression does nearly as well: most of the error of all of them is of the truth. Fitted to itself, each"
-    " log leaves 0.050 to 0.066 m, which a scatter of the pose stamps of 0.03 to 0.06 s explains (process noise is"
-    " found to be zero); the lag of the poses differs between logs by 0.19 s, which no model of slip can know.",
+    " of the four logs leaves 0.050 to 0.066 m, which a scatter of the pose stamps of 0.03 to 0.06 s explains (process"
+    " noise is found to be zero); the lag of the poses differs between logs by 0.19 s, which no slip model can know.",
     "What the regression saw and the slip surface lacks is a transient: the body is ahead of the measured wheel speeds"
-    " while they rise (slip.c1: the rates are reported late), and sideways slip that grows faster than the turn rate"
+    " while they rise (slip.c1, as if the rates came late), and sideways slip that grows faster than the turn rate"
     " and slower than the speed (slip.c8 to c10). Turn slip needs no further term.",
 )
 """What was found by adding terms one by one to the slip surface and judging them inside the fitted log."""

@@ -213,7 +213,7 @@ def _named(progress: Callable[[str, int, int], None], name: str) -> Callable[[in
 
 
 def _with_short_noise(fit: Fit, log: Log) -> Fit:
-    """A fit to whole runs with the noise of intervals of `INTERVAL`: runs are too few to tell its parts apart."""
+    """A fit to whole runs with the noise of intervals of `INTERVAL`: runs are too few to separate its components."""
     names = [p.name for p in fit.parameters if is_noise(p.name)]
     if not names:
         return fit

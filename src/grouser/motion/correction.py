@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -72,13 +72,11 @@ class Corrected(Perturbative):
     correction: FloatArray = field(default_factory=lambda: np.zeros(0))
     """c_k of the terms and then d_i of their axes, ratios; empty: all zero."""
 
-    ALL: ClassVar[int] = len(TERMS)
-
     def __post_init__(self) -> None:
         super().__post_init__()
         terms, widths, reach = tuple(self.terms), tuple(self.widths), tuple(self.reach)
-        if not terms or list(terms) != sorted({*terms} & {*range(1, self.ALL + 1)}):
-            raise CalibrationError(f"terms: {list(terms)!r:.60} are not rising numbers from 1 to {self.ALL}")
+        if not terms or list(terms) != sorted({*terms} & {*range(1, len(TERMS) + 1)}):
+            raise CalibrationError(f"terms: {list(terms)!r:.60} are not rising numbers from 1 to {len(TERMS)}")
         if len(widths) != len(terms) or not all(0.0 < w < np.inf for w in widths):
             raise CalibrationError(f"widths: must be {len(terms)} positive numbers, one for each term")
         if len(reach) != len(INPUTS) or not all(0.0 < r < np.inf for r in reach):
@@ -119,7 +117,7 @@ class Corrected(Perturbative):
 
     @property
     def affine_slip(self) -> FloatArray:
-        """α, c and d, in which the velocity is affine."""
+        """α in their units, c and d as ratios, in which the velocity is affine."""
         return np.concatenate([self.slip, self.correction])
 
     @property
