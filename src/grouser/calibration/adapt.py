@@ -84,7 +84,7 @@ def adapt(
     """Drive along a log, starting from a fit: predict an interval, judge it, learn from it, and go on."""
     motion, parameters, covariance = start_of(fit, lag_spread=max(log.sensor.lag_spread, fit.model.sensor.lag_spread))
     learner = OnlineFilter(motion, parameters, covariance=covariance, gate=gate, alarm=alarm, memory=memory)
-    problem = LogProblem(log, motion, intervals)
+    problem = LogProblem(log, motion, intervals, encoders=False)
     updates = []
     for k in range(len(intervals)):
         updates.append(learner.update(problem, k))

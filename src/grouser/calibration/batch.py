@@ -42,7 +42,7 @@ def gauss_newton(
     parameters: Sequence[Parameter],
     *,
     loss: str = "mixture",
-    prior: bool = True,
+    prior: bool | FloatArray = True,
     rate: float = 1.0,
     iterations: int = 30,
     tolerance: float = 1e-6,
@@ -56,7 +56,8 @@ def gauss_newton(
     R_μ is that of the model's present noise, or `covariance` (I, m, m). Weights are of whole intervals, L (5.20). The
     loss "mixture" gives outliers no weight at all; far from the optimum, where most residuals are, R_μ is enlarged.
     It has converged once a step changes no parameter by `tolerance` of its scale, or by `sigma_tolerance` of its sigma.
-    Each parameter's prior counts as one measurement of it, at its value or at `centre` (np,).
+    Each parameter's prior counts as one measurement of it, at its value or at `centre` (np,); `prior` may be the
+    covariance (np, np) of all.
     """
     if loss not in LOSSES:
         raise CalibrationError(f"loss {loss!r:.40} is not one of {', '.join(LOSSES)}")
@@ -65,7 +66,10 @@ def gauss_newton(
     vector = ParameterVector(motion, [q.name for q in parameters])
     p = np.array([q.value for q in parameters])
     p0 = p.copy() if centre is None else centre
-    inverse_prior = np.diag([1.0 / q.sigma**2 for q in parameters]) if prior else np.zeros((len(p0), len(p0)))
+    if isinstance(prior, bool):
+        inverse_prior = np.diag([prior / q.sigma**2 for q in parameters]).reshape(2 * (len(p0),))
+    else:
+        inverse_prior = np.linalg.inv(prior)
     limits = np.array([[q.lower, q.upper] for q in parameters])
     scale = np.array([q.scale for q in parameters])
 

@@ -10,9 +10,11 @@ import numpy as np
 
 from grouser import checks
 from grouser.calibration import likelihood
+from grouser.calibration.adapt import start_of
 from grouser.calibration.batch import BatchResult, gauss_newton
 from grouser.calibration.correlation import correlated_covariance
 from grouser.calibration.doubts import doubts
+from grouser.calibration.memory import Memory
 from grouser.calibration.online import GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
@@ -27,6 +29,7 @@ from grouser.motion.parameters import Parameter, is_noise, resolve, value_of, wi
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.predict import LogProblem
 from grouser.motion.sensitivity import jacobian
+from grouser.motion.spread import default_spread
 from grouser.motion.step_error import most_allowed, step_error
 from grouser.motion.velocity import VelocityModel
 
@@ -52,7 +55,7 @@ SETTLED = 1e-3
 
 
 def calibrate(
-    model: Kinematics | Dynamics | VelocityModel | MotionModel,
+    model: Kinematics | Dynamics | VelocityModel | MotionModel | Fit,
     log: Log,
     parameters: Sequence[str | Parameter] = DEFAULTS,
     *,
@@ -68,6 +71,8 @@ def calibrate(
     noise: Noise | None = None,
     powertrain: Powertrain | None = None,
     gate: float = GATE,
+    adapt: bool = True,
+    memory: Memory | None = None,
     intervals: Intervals | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Fit:
@@ -77,12 +82,20 @@ def calibrate(
     end compared with the last pose. `online` filters interval after interval, T (3.48)–(3.54), as a robot would while
     it drives; otherwise all are fitted at once, outliers weighing less (`loss`), with noise of maximum likelihood.
     Parameters are names, groups ("slip", "sensor", "noise") or `Parameter` with priors of your own.
+
+    A fit in place of the model carries it on: its values and full covariance are the prior, of its own parameters.
+    Online the filter adapts: slip may wander, a change of ground is noticed, and grounds of a `memory` are recalled,
+    which then also holds those felt in this log.
     """
-    if not isinstance(model, (Model, VelocityModel, MotionModel)):
+    if not isinstance(model, (Model, VelocityModel, MotionModel, Fit)):
         raise CalibrationError(f"model: {model!r:.60} is not a model; use grouser.Kinematics(vehicle) or another")
     checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
-    motion = motion_model(model, log, ground=ground, sensor=sensor, noise=noise, powertrain=powertrain)
-    chosen = order(resolve(motion, parameters))
+    covariance: FloatArray | None = None
+    if isinstance(model, Fit):
+        motion, chosen, covariance = start_of(model, lag_spread=log.sensor.lag_spread)
+    else:
+        motion = motion_model(model, log, ground=ground, sensor=sensor, noise=noise, powertrain=powertrain)
+        chosen = order(resolve(motion, parameters))
     if not chosen:
         raise CalibrationError("no parameters to calibrate; name some, such as slip, sensor.x, noise")
     if intervals is None:
@@ -91,8 +104,12 @@ def calibrate(
     length = {"interval": None if distance is not None else interval, "distance": distance}
     progress = progress or (lambda done, total: None)
     if not online:
+        known: bool | FloatArray = prior
+        if isinstance(model, Fit) and covariance is not None and prior:  # another ground than that of the fit
+            spread = default_spread(model.systematic) if model.spread is None else model.spread
+            known = covariance + spread
         for _ in range(HALVINGS):
-            fit = _sampled(_batch(problem, motion, chosen, length, loss=loss, prior=prior, progress=progress), log)
+            fit = _sampled(_batch(problem, motion, chosen, length, loss=loss, prior=known, progress=progress), log)
             error = step_error(problem, fit.model)
             if error <= most_allowed(problem):
                 break
@@ -101,12 +118,14 @@ def calibrate(
             words = f"steps of {fit.model.dt:g} s change predictions by {error:.2g} of their sigma; give a shorter dt"
             return replace(fit, warnings=(*fit.warnings, words))
         return fit
-    learner = OnlineFilter(motion, chosen, gate=gate)
+    learner = OnlineFilter(motion, chosen, covariance=covariance, gate=gate, adapt=adapt, memory=memory)
     updates = []
     for k in range(len(intervals)):
         updates.append(learner.update(problem, k))
         progress(k + 1, len(intervals))
     training = _training(problem, learner.calibrated, length, learner.rejected, "online")
+    if memory is not None:
+        learner.remember()
     return _sampled(fit_of_filter(learner, training, updates), log)
 
 
@@ -147,7 +166,7 @@ def order(parameters: Sequence[Parameter]) -> list[Parameter]:
 
 def fit_of_filter(filter: OnlineFilter, training: Training, updates: Sequence[Update] = ()) -> Fit:
     """The filter's present estimate as a fit, with the history of some updates."""
-    prior = np.diag([1.0 / p.sigma**2 for p in filter.systematic])
+    prior = np.diag([1.0 / p.sigma**2 for p in filter.systematic]).reshape(filter.P.shape)
     information: FloatArray = np.linalg.pinv(filter.P, hermitian=True).astype(np.float64) - prior
     columns = [field.name for field in fields(History)]
     history = {name: np.array([getattr(update, name) for update in updates]) for name in columns}
@@ -160,6 +179,7 @@ def fit_of_filter(filter: OnlineFilter, training: Training, updates: Sequence[Up
         training=training,
         undetermined=tuple(undetermined(filter.systematic, information)) if filter.systematic else (),
         warnings=doubts(filter.systematic, filter.p),
+        changes=tuple(change.summary() for change in filter.changes),
         history=History(**history) if updates else None,
     )
 
@@ -171,7 +191,7 @@ def _batch(
     length: dict[str, float | None],
     *,
     loss: str,
-    prior: bool,
+    prior: bool | FloatArray,
     progress: Callable[[int, int], None],
 ) -> Fit:
     """Alternates: parameters given the noise, then the most likely noise given the residuals of several horizons."""

@@ -10,6 +10,7 @@ its mean: one or two outliers never are a change.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,25 @@ CURVED = 2.0
 
 Lines = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """From estimates (S, n) to the present interval linearised at each: y (S, m), H (S, m, n)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A change of ground."""
+
+    time: float
+    """When it was noticed [s]."""
+    since: float
+    """When the ground changed, to an interval [s]."""
+    from_: str
+    to: str
+    """Names of the grounds."""
+    recalled: bool
+    """Whether the new one was remembered."""
+
+    def summary(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return {name.rstrip("_"): value for name, value in asdict(self).items()}
 
 
 class Prior(NamedTuple):

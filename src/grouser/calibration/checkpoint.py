@@ -70,6 +70,7 @@ def _made_for(follower: LogFollower) -> dict[str, Any]:
         "by_distance": c.by_distance,
         "stride": -1.0 if c.stride is None else float(c.stride),
         "gate": c.filter.gate,
+        "adapt": c.filter.adapt,
         "residual": list(c.residual),
     }
 

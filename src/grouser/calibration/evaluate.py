@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grouser import checks
+from grouser.calibration import adapt as adapting
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.likelihood import log_likelihood
+from grouser.calibration.memory import Memory
+from grouser.calibration.online import Change, OnlineFilter
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
@@ -128,13 +131,23 @@ class Evaluation:
     """Whether the fit was made from this log: then these are not held-out errors."""
     note: str = ""
     """How much of the log the intervals use, if that is not nearly all of it."""
+    fixed: Errors | None = None
+    """Errors of the fit as it is, where `errors` are of one that adapts, each interval before it was learned from."""
+    changes: tuple[Change, ...] = ()
+    """Changes of ground noticed meanwhile."""
+    ground: str = ""
+    """The ground of the last interval, as the memory calls it."""
 
     def summary(self) -> dict[str, Any]:
-        """As one JSON object; `changes` are those of the ground that a model which adapts has found."""
-        out = self.errors.summary() | {"changes": []}
+        """As one JSON object: numbers of the predictions that adapt, or else with the log's own lag, or else of the fit."""
+        best = self.errors if self.relagged is None or self.fixed is not None else self.relagged
+        out = best.summary() | {"changes": [change.summary() for change in self.changes]}
+        if self.fixed is not None:
+            out |= {"fixed": self.fixed.summary(), "ground": self.ground}
         out["baseline"] = self.baseline.summary(consistency=False)
         if self.relagged is not None and self.lags is not None:
             out["own_lag"] = {**self.relagged.summary(), "lag": list(self.lags)}
+            out["fit_lag"] = (self.fixed or self.errors).summary()
         if self.horizons:
             out["horizons"] = [horizon.summary() for horizon in self.horizons]
         out["trained_on_this_log"] = self.trained_on_this
@@ -150,13 +163,16 @@ def evaluate(
     horizons: Sequence[float] = (),
     own_lag: bool = False,
     same_drive: bool = False,
+    adapt: bool = False,
+    memory: Memory | None = None,
 ) -> Evaluation:
     """Predict every moving interval [s], or distance [m], of a log from its first pose and inputs; compare its end.
 
     Neither position nor yaw is used inside an interval. The lag of the pose sensor is that of the fit; `own_lag` adds
     the errors with the lag of each half of this log found from intervals of the other half: the lag of a robot's
     sensors differs from day to day. `same_drive`: the log is another part of the one that was fitted, with its lag.
-    `horizons`: further durations [s], each judged over the whole log.
+    `horizons`: further durations [s], each judged over the whole log. `adapt`: each interval is judged, then learned
+    from, starting from the fit; grounds of a `memory`, which is left as it is, are recalled.
     """
     if not isinstance(fit, (Fit, MotionModel)):
         raise CalibrationError(f"fit: {fit!r:.60} is not a fit; use grouser.Fit.load(path) or what calibrate returned")
@@ -165,35 +181,41 @@ def evaluate(
     cut = cut_log(log, motion, interval=interval, distance=distance)
     trained = isinstance(fit, Fit) and fit.made_from(log)
     other = not (trained or same_drive)
+    cuts = {float(T): cut_log(log, motion, interval=T) for T in horizons}
     errors = errors_of(fit, log, cut, other_log=other)
-    further = [
-        Horizon(interval=float(T), errors=errors_of(fit, log, cut_log(log, motion, interval=T), other_log=other))
-        for T in horizons
-    ]
+    fixed, learner = None, None
+    if adapt:
+        if not isinstance(fit, Fit):
+            raise CalibrationError("a model without a fit has no covariance to adapt from; calibrate it first")
+        fixed, (errors, learner) = errors, _adapting(fit, log, cut, memory)
+        further = [Horizon(interval=T, errors=_adapting(fit, log, one, memory)[0]) for T, one in cuts.items()]
+    else:
+        further = [Horizon(interval=T, errors=errors_of(fit, log, one, other_log=other)) for T, one in cuts.items()]
     plain = errors_of(plain_odometry(motion, log), log, cut)
-    relagged = lags = None
+    relagged = own = None
     if own_lag:
-        if len(cut) < 8:
-            raise CalibrationError(
-                f"{log.name}: has {len(cut)} intervals, too few to find the lag of its sensor from half of them"
-            )
-        first, second = (cut.only(half) for half in np.split(np.arange(len(cut)), [len(cut) // 2]))
-        lags = _lag(motion, log, first), _lag(motion, log, second)
-        parts = [
-            errors_of(motion.replace(sensor=replace(motion.sensor, lag=lag)), log, half)
-            for half, lag in ((first, lags[1]), (second, lags[0]))
-        ]
-        columns = ("error", "covariance", "times")
-        relagged = Errors(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns})
+        own = _own_lags(motion, log, cut)
+        relagged = _with_lags(fit, log, cut, own, other)
+        if not adapt:
+            further = [Horizon(interval=T, errors=_with_lags(fit, log, one, own, other)) for T, one in cuts.items()]
     return Evaluation(
         errors=errors,
         baseline=plain,
         relagged=relagged,
-        lags=lags,
+        lags=None if own is None else own.lags,
         horizons=tuple(further),
         trained_on_this=trained,
         note=cut.note,
+        fixed=fixed,
+        changes=tuple(learner.changes) if learner else (),
+        ground=learner.ground if learner else "",
     )
+
+
+def _adapting(fit: Fit, log: Log, intervals: Intervals, memory: Memory | None) -> tuple[Errors, OnlineFilter]:
+    """Errors of predictions, each made before its interval was learned from, and the filter at the end."""
+    found = adapting.adapt(fit, log, intervals, memory=None if memory is None else memory.copy())
+    return Errors(error=found.error, covariance=found.covariance, times=intervals.times), found.filter
 
 
 def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_log: bool = False) -> Errors:
@@ -208,8 +230,71 @@ def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_l
     return Errors(error=problem.residuals(predicted.poses), covariance=R, times=intervals.times)
 
 
-def _lag(motion: MotionModel, log: Log, intervals: Intervals) -> float:
-    """The sensor's lag [s] under which intervals of a log are predicted best."""
+class OwnLags(NamedTuple):
+    """Lags of the pose sensor of a log, found from one half of it for the other."""
+
+    lags: tuple[float, float]
+    """Of the first and of the second half [s]."""
+    sigma: float
+    """How uncertain they are, one sigma [s]."""
+    middle: int
+    """Samples before the second half: where an interval's stretch begins, or its time, tells in which it is."""
+    time: float
+    """Time stamp at which it begins [s]."""
+
+    def first(self, intervals: Intervals) -> NDArray[np.bool_]:
+        """Which intervals begin in the first half, (I,)."""
+        low = intervals.ranges[:, 0]
+        same = (low <= self.middle) & (self.middle < intervals.ranges[:, 1])
+        return np.where(same, intervals.times[:, 0] < self.time, low < self.middle)
+
+
+def _own_lags(motion: MotionModel, log: Log, cut: Intervals) -> OwnLags:
+    """The lag of each half of a log."""
+    if len(cut) < 8:
+        raise CalibrationError(
+            f"{log.name}: has {len(cut)} intervals, too few to find the lag of its sensor from half of them"
+        )
+    half = len(cut) // 2
+    found = [_lag(motion, log, cut.only(part)) for part in np.split(np.arange(len(cut)), [half])]
+    low, high = cut.ranges[half]
+    time = float(cut.times[half, 0])
+    middle = int(low + np.searchsorted(log.time[low:high], time))
+    return OwnLags((found[0][0], found[1][0]), max(found[0][1], found[1][1]), middle, time)
+
+
+def _with_lags(fit: Fit | MotionModel, log: Log, cut: Intervals, own: OwnLags, other: bool) -> Errors:
+    """Errors where each half of the log has the lag found from the other half."""
+    first = own.first(cut)
+    parts = [
+        (
+            np.flatnonzero(mine),
+            errors_of(_relagged(fit, lag, own.sigma), log, cut.only(np.flatnonzero(mine)), other_log=other),
+        )
+        for mine, lag in ((first, own.lags[1]), (~first, own.lags[0]))
+        if mine.any()
+    ]
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
+    columns = ("error", "covariance", "times")
+    return Errors(**{name: np.concatenate([getattr(part, name) for _, part in parts])[order] for name in columns})
+
+
+def _relagged(fit: Fit | MotionModel, lag: float, sigma: float) -> Fit | MotionModel:
+    """The same with another lag, known to a sigma [s], in place of one that differs from log to log."""
+    motion = fit.model if isinstance(fit, Fit) else fit
+    motion = motion.replace(sensor=replace(motion.sensor, lag=lag, lag_spread=sigma))
+    if not isinstance(fit, Fit):
+        return motion
+    names, covariance = [p.name for p in fit.systematic], fit.covariance.copy()
+    vector = fit.vector.copy()
+    if "sensor.lag" in names:
+        k = names.index("sensor.lag")
+        covariance[k], covariance[:, k], vector[k] = 0.0, 0.0, lag
+    return replace(fit, model=motion, covariance=covariance, vector=vector)
+
+
+def _lag(motion: MotionModel, log: Log, intervals: Intervals) -> tuple[float, float]:
+    """The sensor's lag [s] under which intervals of a log are predicted best, and its sigma."""
     problem = LogProblem(log, motion, intervals, encoders=False)
     found = gauss_newton(problem, motion, [default(motion, "sensor.lag")], prior=False, tolerance=1e-4)
-    return float(found.values[0])
+    return float(found.values[0]), float(np.sqrt(found.covariance[0, 0]))

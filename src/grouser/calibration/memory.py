@@ -17,6 +17,7 @@ from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.files import read_toml, toml_value, write_whole
 from grouser.motion.fit_file import whole
+from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter
 from grouser.motion.spread import default_spread, of_ground
 
@@ -72,6 +73,12 @@ class Memory:
     grounds: list[Ground] = field(default_factory=list)
     _fitted: tuple[list[Ground], Hierarchy] | None = field(default=None, repr=False)
 
+    @staticmethod
+    def of(motion: MotionModel, parameters: Sequence[Parameter]) -> Memory:
+        """An empty memory for the ground parameters of a motion model."""
+        chosen = tuple(p for p in parameters if of_ground(p.name))
+        return Memory(kind=motion.vehicle.name, model=type(motion.model).__name__, parameters=chosen)
+
     @property
     def names(self) -> list[str]:
         """Names of the parameters."""
@@ -98,6 +105,10 @@ class Memory:
     @cached_property
     def _guess(self) -> FloatArray:
         return default_spread(self.parameters)
+
+    def copy(self) -> Memory:
+        """Another with the same grounds; the two then go their own ways."""
+        return Memory(kind=self.kind, model=self.model, parameters=self.parameters, grounds=list(self.grounds))
 
     def __getitem__(self, name: str) -> Ground:
         for ground in self.grounds:
@@ -179,8 +190,17 @@ class Memory:
         """Remove a ground."""
         self.grounds.remove(self[name])
 
-    def check_serves(self, kind: str, model: str, parameters: Sequence[Parameter]) -> None:
+    def for_another_robot(self) -> Memory:
+        """The same grounds for another vehicle of the kind: each is less sure, as at another visit."""
+        other = self.copy()
+        other.grounds = [
+            replace(g, covariance=self.recall_covariance(g), seconds=0.0, visits=0, feel={}) for g in self.grounds
+        ]
+        return other
+
+    def check_serves(self, motion: MotionModel, parameters: Sequence[Parameter]) -> None:
         """Refuse a vehicle or model of another kind."""
+        kind, model = motion.vehicle.name, type(motion.model).__name__
         names = [p.name for p in parameters if of_ground(p.name)]
         if model != self.model or names != self.names:
             raise CalibrationError(

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from grouser._kernels.calibration import intervals as kernels
-from grouser.calibration.change import BEGUN, CURVED, ChangeTest, Hypotheses, Lines, Prior
+from grouser.calibration.change import BEGUN, CURVED, Change, ChangeTest, Hypotheses, Lines, Prior
 from grouser.calibration.feel import Feeling
+from grouser.calibration.filter_state import restore, state_of
 from grouser.calibration.interval_filter import Linear, Window, make_run, put
 from grouser.calibration.linearise import Linearise, shortening
 from grouser.calibration.memory import Ground, Memory
@@ -50,25 +51,6 @@ NEW = 0.4
 """Prior probability that a ground is none of those remembered."""
 COMPONENTS = ("vx", "vy", "wz")
 """Noisy velocities of the perturbative filter: δV_x, δV_y, δV_θ."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """A change of ground."""
-
-    time: float
-    """When it was noticed [s]."""
-    since: float
-    """When the ground changed, to an interval [s]."""
-    from_: str
-    to: str
-    """Names of the grounds."""
-    recalled: bool
-    """Whether the new one was remembered."""
-
-    def summary(self) -> dict[str, Any]:
-        """As JSON takes it."""
-        return {name.rstrip("_"): value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -134,27 +116,26 @@ class OnlineFilter:
         """Which of `SLOWLY` is believed."""
         self._of_ground = np.array([k for k, q in enumerate(self.systematic) if of_ground(q.name)], dtype=np.int64)
         self.adapt = adapt and len(self._of_ground) > 0
-        of_ground_ = tuple(self.systematic[k] for k in self._of_ground)
         if memory is not None:
-            memory.check_serves(motion.vehicle.name, type(motion.model).__name__, of_ground_)
-        self.memory = memory or Memory(
-            kind=motion.vehicle.name, model=type(motion.model).__name__, parameters=of_ground_
-        )
+            memory.check_serves(motion, self.systematic)
+        self.memory = memory or Memory.of(motion, self.systematic)
         self.ground = self.memory.fresh_name()
         self.recalled = False
         """Whether the present ground is one of the memory's."""
         self.changes: list[Change] = []
         self.alarm = alarm
         self.updates = self.rejected = 0
-        self._since = 0.0
+        self.seconds = 0.0
         """Seconds driven on the present ground."""
-        self._feeling = Feeling()
+        self.feeling = Feeling()
         self._linearise = Linearise(motion, self.systematic)
-        self._window: Window | None = None
-        self._trial: Any = None
-        self._tests: ChangeTest | None = None
-        self._open: Hypotheses | None = None
-        self._recent: list[tuple[Linear, float, FloatArray, FloatArray, dict[str, Any]]] = []
+        self.shape: tuple[int, ...] = ()
+        """Residuals, parameters and coefficients of the noise; empty before the first interval."""
+        self.window: Window | None = None
+        self.trial: Any = None
+        self.tests: ChangeTest | None = None
+        self.open: Hypotheses | None = None
+        self.recent: list[tuple[Linear, float, FloatArray, FloatArray, dict[str, Any]]] = []
         """The last intervals: linearised, start time, and estimate, covariance and noise before."""
 
     @property
@@ -195,17 +176,17 @@ class OnlineFilter:
         y = y + shorter
         fixed, basis = self.noise.bases(problem, predicted)
         one = Linear(y[0], H[0], fixed[0], basis[0], end - start, self.noise.lasting(problem, predicted)[0])
-        if self._window is None:
+        if self.window is None:
             self._make(one)
-        assert self._window is not None
+        assert self.window is not None
         at, P = self.p.copy(), self.P + np.diag(self._walk * one.seconds)
         R = one.fixed + np.einsum("j,jab->ab", self.noise.mean, one.basis)
         innovation = one.H @ P @ one.H.T + R
         present = self._try(one, at, R, self._cautious)[0]
         _, distance, weight, curved = self._try(one, at, R, self.noise.mean)
-        self._recent = [*self._recent[-BEGUN + 1 :], (one, start, at, self.P.copy(), self.noise.state)]
-        self._since += one.seconds
-        self._feeling.add(problem, k)
+        self.recent = [*self.recent[-BEGUN + 1 :], (one, start, at, self.P.copy(), self.noise.state)]
+        self.seconds += one.seconds
+        self.feeling.add(problem, k)
         if not self._notices(one, at, lines, present, end):
             for _ in range(3):
                 if not curved:
@@ -214,7 +195,7 @@ class OnlineFilter:
                 base, one = self._reached, one._replace(y=y[0], H=H[0])
                 curved = self._try(one, base, R, self.noise.mean)[3]
             self._set_noise()
-            self._window.add(one, self.p, self.P)
+            self.window.add(one, self.p, self.P)
             self._look_back()
             self._settle(one, at, lines)
         self.updates += 1
@@ -241,32 +222,32 @@ class OnlineFilter:
         return walk
 
     @property
-    def _limits(self) -> Any:
+    def limits(self) -> Any:
         bounds = np.array([[q.lower, q.upper] for q in self.systematic]).reshape(-1, 2)
-        return self._shape, self.gate, bounds
+        return self.shape, self.gate, bounds
 
     def _make(self, one: Linear) -> None:
         """Room for intervals like the first one."""
-        self._shape = (*one.H.shape, len(self.noise.names))
-        self._window = Window(*self._limits)
-        self._window.begin(self.p, self.P)
-        self._trial = make_run(1, *self._limits)
+        self.shape = (*one.H.shape, len(self.noise.names))
+        self.window = Window(*self.limits)
+        self.window.begin(self.p, self.P)
+        self.trial = make_run(1, *self.limits)
         self._set_noise()
         if not self.adapt:
             return
-        self._tests = self._new_tests()
+        self.tests = self.new_tests()
         if self.informed or self.memory.grounds:
             priors = self._priors(self.p, self.P)
             same = Prior(self.ground, self.p, self._wandered(self.P), 0.5 if self.informed else 1e-3)
             priors = [same, *(prior._replace(weight=(1.0 - same.weight) * prior.weight) for prior in priors)]
             self._begin_open(priors)
-            assert self._open is not None
+            assert self.open is not None
             best = int(np.argmax([prior.weight for prior in priors]))
-            self._become(priors[best].name or self.ground, self._open, best)
+            self._become(priors[best].name or self.ground, self.open, best)
 
     def _set_noise(self, phi: FloatArray | None = None) -> None:
-        assert self._window is not None
-        self._window.run.phi[:], self._window.run.drift[:] = self.noise.mean if phi is None else phi, self._walk
+        assert self.window is not None
+        self.window.run.phi[:], self.window.run.drift[:] = self.noise.mean if phi is None else phi, self._walk
 
     @property
     def _cautious(self) -> FloatArray:
@@ -278,19 +259,19 @@ class OnlineFilter:
 
         `_reached` is then where it leads.
         """
-        put(self._trial, 0, one)
-        self._trial.phi[:], self._trial.drift[:] = phi, self._walk
+        put(self.trial, 0, one)
+        self.trial.phi[:], self.trial.drift[:] = phi, self._walk
         p, P = self.p.copy(), self.P.copy()
-        if kernels.filter_sequence(self._trial, 0, 1, p, P) >= 0:
+        if kernels.filter_sequence(self.trial, 0, 1, p, P) >= 0:
             raise CalibrationError("the covariance of a prediction is not positive definite; check the noise")
-        run = self._trial
+        run = self.trial
         self._reached = p
         curved = bool(np.any(np.abs(one.H @ (p - at)) > 0.5 * CURVED * np.sqrt(np.diag(R))))
         return float(run.evidence[0]), float(run.distance[0]), float(run.weight[0]), curved
 
     def _look_back(self) -> None:
         """Learn the noise, and how fast slip wanders, from the last intervals; filter them again if it changed."""
-        window = self._window
+        window = self.window
         assert window is not None
         if window.count > 8 * EVERY and self.updates % EVERY:
             return
@@ -313,8 +294,6 @@ class OnlineFilter:
         self._set_noise()
         self.p, self.P, _ = window.again()
 
-    # ---- grounds
-
     def _wandered(self, P: FloatArray, share: float = 0.15) -> FloatArray:
         """A covariance of all parameters with a share of the spread between grounds added."""
         out = P.copy()
@@ -334,26 +313,26 @@ class OnlineFilter:
             priors.append(Prior(ground.name, q, Q, (1.0 - new) / len(others)))
         return priors
 
-    def _new_tests(self) -> ChangeTest:
-        return ChangeTest(self.alarm, self._priors(self.p, self.P), self._limits)
+    def new_tests(self) -> ChangeTest:
+        return ChangeTest(self.alarm, self._priors(self.p, self.P), self.limits)
 
     def _notices(self, one: Linear, at: FloatArray, lines: Lines, present: float, end: float) -> bool:
         """Test for a change of ground; on an alarm the filter becomes that of the new ground."""
-        if self._tests is None or self._open is not None:
+        if self.tests is None or self.open is not None:
             return False
         if self._is_settled(one):
-            self._tests.begin(self._priors(at, self.P))
-        found = self._tests.update(one, at, self._cautious, lines, present)
+            self.tests.begin(self._priors(at, self.P))
+        found = self.tests.update(one, at, self._cautious, lines, present)
         if found is None:
             return False
-        running = self._tests.running
+        running = self.tests.running
         age, best = int(running.age[found]), running.best(found)
-        _, since, p, P, noise = self._recent[-age]
-        left, seconds = self.ground, sum(recent[0].seconds for recent in self._recent[-age:])
-        self._since -= seconds
+        _, since, p, P, noise = self.recent[-age]
+        left, seconds = self.ground, sum(recent[0].seconds for recent in self.recent[-age:])
+        self.seconds -= seconds
         self.noise.state = noise
         left = self._remember(p, P, age)
-        self._since = seconds
+        self.seconds = seconds
         self.noise.begin_ground()
         # The hypotheses go on for a while.
         names = [name if name else self.memory.fresh_name() for name in running.names]
@@ -361,53 +340,53 @@ class OnlineFilter:
             Prior(name, *both, 1.0) for name, *both in zip(names, running.p[found], running.P[found], strict=True)
         ]
         self._begin_open(priors)
-        assert self._open is not None
-        self._open.log_weight[0] = running.log_weight[found]
-        self._become(names[best], self._open, best)
-        assert self._window is not None
-        self._window.begin(running.first[0][found, best], running.first[1][found, best])
+        assert self.open is not None
+        self.open.log_weight[0] = running.log_weight[found]
+        self._become(names[best], self.open, best)
+        assert self.window is not None
+        self.window.begin(running.first[0][found, best], running.first[1][found, best])
         for j in range(age):
-            before = self._recent[j - age][0]
+            before = self.recent[j - age][0]
             again = before._replace(y=running.y[found, j, best], H=running.H[found, j, best])
-            self._window.add(again, self.p.copy(), self.P.copy())
+            self.window.add(again, self.p.copy(), self.P.copy())
         self._look_back()
         if left != self.ground:  # else the last change was a false alarm, and this is the way back
             self.changes.append(Change(time=end, since=since, from_=left, to=self.ground, recalled=self.recalled))
-        self._tests = self._new_tests()
+        self.tests = self.new_tests()
         return True
 
     def _is_settled(self, one: Linear) -> bool:
         """Whether parameters add less to the uncertainty of a prediction than its noise: before, all may be new."""
-        assert self._window is not None
-        if self._window.count < SETTLED and not self.recalled and not (self.informed and not self.changes):
+        assert self.window is not None
+        if self.window.count < SETTLED and not self.recalled and not (self.informed and not self.changes):
             return False
         R = one.fixed + np.einsum("j,jab->ab", self.noise.phi, one.basis)
         return bool(np.all(np.einsum("ac,cd,ad->a", one.H, self.P, one.H) < np.diag(R)))
 
     def _begin_open(self, priors: Sequence[Prior]) -> None:
-        self._open = Hypotheses(1, priors, self._limits)
-        self._open.begin(0, priors)
+        self.open = Hypotheses(1, priors, self.limits)
+        self.open.begin(0, priors)
 
     def _become(self, name: str, hypotheses: Hypotheses, h: int) -> None:
         """Take over the estimate of a hypothesis."""
-        assert self._window is not None
+        assert self.window is not None
         self.ground, self.recalled = name, any(g.name == name for g in self.memory.grounds)
         self.p, self.P = hypotheses.p[0, h].copy(), hypotheses.P[0, h].copy()
-        self._window.begin(self.p, self.P)
+        self.window.begin(self.p, self.P)
 
     def _settle(self, one: Linear, at: FloatArray, lines: Lines) -> None:
         """Shortly after a change, or at the start: another ground may turn out to explain it better."""
-        if self._open is None:
+        if self.open is None:
             return
-        self._open.update(one, at, self._cautious, lines, 0.0)
-        best = self._open.best(0)
-        if self._open.names[best] != self.ground:
-            self._become(self._open.names[best] or self.memory.fresh_name(), self._open, best)
+        self.open.update(one, at, self._cautious, lines, 0.0)
+        best = self.open.best(0)
+        if self.open.names[best] != self.ground:
+            self._become(self.open.names[best] or self.memory.fresh_name(), self.open, best)
             if self.changes:
                 self.changes[-1] = replace(self.changes[-1], to=self.ground, recalled=self.recalled)
-        if self._open.age[0] >= OPEN or (self._open.age[0] >= 3 and self._open.log_weight[0, best] > -1e-3):
-            self._open = None
-            self._tests = self._new_tests()
+        if self.open.age[0] >= OPEN or (self.open.age[0] >= 3 and self.open.log_weight[0, best] > -1e-3):
+            self.open = None
+            self.tests = self.new_tests()
 
     def _remember(self, p: FloatArray, P: FloatArray, new: int = 0) -> str:
         """Store what is known of the present ground, without its last intervals; the name it is known by."""
@@ -415,86 +394,31 @@ class OnlineFilter:
             name=self.ground,
             mean=p[self._of_ground],
             covariance=P[np.ix_(self._of_ground, self._of_ground)],
-            seconds=self._since,
-            feel=self._feeling.take(new),
+            seconds=self.seconds,
+            feel=self.feeling.take(new),
         )
         return self.memory.remember(visit, recalled=self.recalled)
 
     def remember(self) -> Memory:
         """The memory with the present ground, as it is known now."""
-        if self._since > 0.0 and len(self._of_ground):
+        if self.seconds > 0.0 and len(self._of_ground):
             self.ground = self._remember(self.p, self.P)
-            self.recalled, self._since = True, 0.0
+            self.recalled, self.seconds = True, 0.0
         return self.memory
-
-    # ---- state
 
     @property
     def state(self) -> dict[str, Any]:
         """The whole state of the filter, as plain numbers."""
-        plain = ("updates", "rejected", "pace", "ground", "recalled", "informed")
-        recent = [
-            {**{n: np.asarray(v).tolist() for n, v in one._asdict().items()}, "start": start, "p": p.tolist(),
-             "P": P.tolist(), "noise": noise}
-            for one, start, p, P, noise in self._recent
-        ]  # fmt: skip
-        return {
-            **{name: getattr(self, name) for name in plain}, "p": self.p.tolist(), "P": self.P.tolist(),
-            "seconds": self._since, "noise": self.noise.state, "shape": list(getattr(self, "_shape", ())),
-            "window": self._window.state if self._window else {},
-            "tests": {**self._tests.running.state, "next": self._tests.next} if self._tests else {},
-            "open": {**self._open.state, "names": self._open.names} if self._open else {},
-            "recent": recent, "memory": self.memory.tables(), "feel": self._feeling.state,
-            "changes": [asdict(change) for change in self.changes],
-        }  # fmt: skip
+        return state_of(self)
 
     @state.setter
     def state(self, state: dict[str, Any]) -> None:
-        n = len(self.p)
-
-        def matrix(values: Any, *shape: int) -> FloatArray:
-            return np.array(values, dtype=np.float64).reshape(shape)
-
-        self.memory = Memory.of_tables(state["memory"], "state")
-        self.updates, self.rejected, self.pace = (int(state[name]) for name in ("updates", "rejected", "pace"))
-        self.ground, self.recalled, self.informed = (
-            str(state["ground"]),
-            bool(state["recalled"]),
-            bool(state["informed"]),
-        )
-        self.p, self.P, self._since = matrix(state["p"], n), matrix(state["P"], n, n), float(state["seconds"])
-        self.noise.state = state["noise"]
-        self._feeling.state = state["feel"]
-        self.changes = [Change(**change) for change in state["changes"]]
-        self._window, self._tests, self._open = None, None, None
-        if not state["shape"]:
-            self._recent = []
-            return
-        m, _, ns = self._shape = tuple(int(size) for size in state["shape"])
-        self._window = Window(*self._limits)
-        self._window.state = state["window"]
-        self._trial = make_run(1, *self._limits)
-        if state["open"]:
-            self._open = Hypotheses(
-                1, [Prior(str(name), self.p, self.P, 1.0) for name in state["open"]["names"]], self._limits
-            )
-            self._open.state = state["open"]
-        if state["tests"]:
-            self._tests = self._new_tests()
-            self._tests.running.state, self._tests.next = state["tests"], int(state["tests"]["next"])
-        self._recent = [
-            (
-                Linear(matrix(r["y"], m), matrix(r["H"], m, n), matrix(r["fixed"], m, m), matrix(r["basis"], ns, m, m),
-                       float(r["seconds"]), matrix(r["lasting"], m, m)),
-                float(r["start"]), matrix(r["p"], n), matrix(r["P"], n, n), r["noise"],
-            )
-            for r in state["recent"]
-        ]  # fmt: skip
+        restore(self, state)
 
     def copy(self) -> OnlineFilter:
         """Another filter in the same state; the two then go their own ways."""
         other = copy.copy(self)
-        other.noise, other._feeling = copy.copy(self.noise), Feeling()
+        other.noise, other.feeling = copy.copy(self.noise), Feeling()
         other.state = self.state
         return other
 

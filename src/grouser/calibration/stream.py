@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from grouser import dynamics, kinematics
+from grouser.calibration.adapt import start_of
 from grouser.calibration.calibrate import DEFAULTS, fit_of_filter, order
+from grouser.calibration.memory import Memory
 from grouser.calibration.online import GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
@@ -57,7 +59,7 @@ class StreamingCalibrator:
 
     def __init__(
         self,
-        model: MotionModel | kinematics.Kinematics | dynamics.Dynamics | VelocityModel,
+        model: MotionModel | kinematics.Kinematics | dynamics.Dynamics | VelocityModel | Fit,
         parameters: Sequence[str | Parameter] = DEFAULTS,
         *,
         interval: float = 2.0,
@@ -66,9 +68,18 @@ class StreamingCalibrator:
         gate: float = GATE,
         residual: Sequence[str] = ("x", "y", "yaw"),
         longest_gap: float = GAP,
+        adapt: bool = True,
+        memory: Memory | None = None,
     ) -> None:
-        """Intervals last `interval` [s], or `distance` [m] where given; a shorter `stride` [s] makes them overlap."""
-        self.motion = model if isinstance(model, MotionModel) else MotionModel(model=model)
+        """Intervals last `interval` [s], or `distance` [m] where given; a shorter `stride` [s] makes them overlap.
+
+        A fit in place of the model carries it on, with its own parameters; `adapt` and `memory` are as for `calibrate`.
+        """
+        covariance: FloatArray | None = None
+        if isinstance(model, Fit):
+            self.motion, parameters, covariance = start_of(model, lag_spread=model.model.sensor.lag_spread)
+        else:
+            self.motion = model if isinstance(model, MotionModel) else MotionModel(model=model)
         self.length = float(interval if distance is None else distance)
         if not (math.isfinite(self.length) and self.length > 0.0):
             unit = "s" if distance is None else "m"
@@ -78,7 +89,7 @@ class StreamingCalibrator:
         self.residual = tuple(residual)
         self.longest_gap = float(longest_gap)
         chosen = order(resolve(self.motion, parameters))
-        self.filter = OnlineFilter(self.motion, chosen, gate=gate)
+        self.filter = OnlineFilter(self.motion, chosen, covariance=covariance, gate=gate, adapt=adapt, memory=memory)
         slowest = SLOWEST * float(self.motion.vehicle.arrays.radius.mean())
         self._cutter = Cutter(length=self.length, by_distance=self.by_distance, stride=stride, slowest=slowest)
         self._joints: list[list[str]] | None = None

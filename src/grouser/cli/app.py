@@ -27,6 +27,7 @@ COMMANDS = {
     "rollout": "Roll out random arcs from the origin; print where and how they end.",
     "calibrate": "Fit the parameters of a motion model to a driving log.",
     "evaluate": "Predict every moving interval of a log and compare its end.",
+    "memory": "List the grounds of a memory; name, merge, remove or export them.",
     "groundmap": "Map slip and friction by place from what was felt there.",
     "rolling": "Roll a vehicle without slip: its freedoms and where it goes.",
     "odometry": "Compute wheel odometry along a log and compare it with the poses.",

@@ -11,6 +11,7 @@ import typer
 
 import grouser as gr
 from grouser.cli import console, values
+from grouser.cli.carried import Carried, said_of_change
 from grouser.cli.values import option
 from grouser.cli.wanted import MODELS, Wanted
 from grouser.errors import GrouserError
@@ -22,12 +23,13 @@ EXAMPLES = (
     "growing.csv --manifest log.toml --follow --checkpoint state.toml --out fit.toml",
     "--list-parameters --manifest log.toml",
     "a.csv b.csv c.csv --manifest log.toml --share --out fit.toml",
+    "next.csv --manifest log.toml --online --from fit.toml --memory grounds.toml",
 )
 LEARNED = ("slip.c", "slip.beyond_")
 """How names of a learned correction begin."""
 GROUPS = ("slip", "sensor", "noise", "model", "contact", "actuator", "powertrain")
 modelling, fitting, followed = (partial(option, panel=name) for name in ("Model", "Fitting", "Following"))
-together = partial(option, panel="Several logs")
+together, learning = (partial(option, panel=name) for name in ("Several logs", "Online"))
 
 
 def calibrate(
@@ -54,6 +56,11 @@ def calibrate(
     noise_form: Annotated[str, modelling("Process noise: diagonal, full or cholesky.")] = "diagonal",
     gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.")] = 1e4,
     prior: Annotated[list[str] | None, modelling("name=value:sigma, prior of a parameter; may be repeated.")] = None,
+    start: Annotated[
+        Path | None, learning("A fit to carry on: its values and covariance are the prior.", "--from")
+    ] = None,
+    memory: Annotated[Path | None, learning("Grounds to recall and to add to (.toml); made if missing.")] = None,
+    steady: Annotated[bool, learning("One ground throughout: slip neither wanders nor changes.", "--steady")] = False,
     split: Annotated[float | None, fitting("Judge on what follows this share of the log; 1: hold nothing out.")] = None,
     shared: Annotated[bool, together("Fit one vehicle and a ground to each log.", "--share")] = False,
     label: Annotated[str | None, together("With --share: a label of the manifest that names the ground.")] = None,
@@ -85,14 +92,21 @@ def calibrate(
     if not logs:
         raise GrouserError("LOG: is missing; name a driving log, or give --list-parameters")
     length, far = values.prediction(interval, distance)
-    for value, name in ((gate, "--gate"),):
-        if not value > 0.0:
-            raise GrouserError(f"{name}: {value:g} is not a positive number; inf rejects nothing")
+    if not gate > 0.0:
+        raise GrouserError(f"--gate: {gate:g} is not a positive number; inf rejects nothing")
+    online_only = {"--memory": memory, "--steady": steady or None}
+    if not (online or following):
+        values.refuse(online_only, "is for --online and --follow; add one of them, or leave this out")
+    if start is not None:
+        asked = {"--model": None if model == "best" else model, "--parameters": parameters, "--prior": prior or None}
+        values.refuse(
+            {**asked, "--share": shared or None, "--vehicle": vehicle}, "belongs to the fit of --from; leave it out"
+        )
     cut: dict[str, Any] = {
         "interval": length, "distance": far, "gate": gate,
         "stride": None if stride is None else values.positive(stride, "--stride"),
     }  # fmt: skip
-    for path in (out, plot, checkpoint):
+    for path in (out, plot, checkpoint, memory):
         if path is not None and not path.parent.is_dir():
             raise GrouserError(f"{path}: its folder does not exist")
     if plot is not None:
@@ -103,9 +117,10 @@ def calibrate(
         from grouser.cli.follow import follow
 
         values.refuse({"--plot": plot, "--split": split}, "is not for --follow; leave it out")
+        carried = Carried(start, memory, steady)
         follow(
-            logs, manifest, given, cut, checkpoint=checkpoint, out=out, poll=values.positive(poll, "--poll"),
-            idle_exit=idle_exit, as_json=as_json,
+            logs, manifest, given, cut, carried=carried, checkpoint=checkpoint, out=out,
+            poll=values.positive(poll, "--poll"), idle_exit=idle_exit, as_json=as_json,
         )  # fmt: skip
         return
     if shared:
@@ -123,7 +138,8 @@ def calibrate(
     log = console.read_log(logs, manifest)
     if interval is None:
         cut["interval"] = None  # the length that suits the logs
-    fit, choice = _best(given, log, split, {**cut, "online": online, "loss": loss})
+    carried = Carried(start, memory, steady)
+    fit, choice = _best(given, log, split, {**cut, "online": online, "loss": loss}, carried)
     if out is not None:
         fit.save(out)
     if plot is not None:
@@ -135,9 +151,9 @@ def calibrate(
     result = {
         "model": choice.name, "tried": {name: one.summary() for name, one in choice.tried.items()},
         "not_tried": choice.refused, **summary, "held_out": _held_out(choice, split), "vehicle": fit.model.vehicle.name,
-        "fit": out, "plot": plot,
+        "fit": out, "plot": plot, "memory": memory,
     }  # fmt: skip
-    console.emit(result, as_json, lambda _: _print(fit, choice, split, log), (out, plot))
+    console.emit(result, as_json, lambda _: _print(fit, choice, split, log), (out, plot, memory))
     if not as_json:
         again = f"calibrate {logs[0]} --manifest {manifest} --out fit.toml"
         then = f"evaluate ANOTHER_LOG --manifest {manifest} --fit {out}"
@@ -145,25 +161,30 @@ def calibrate(
 
 
 def _best(
-    given: Wanted, log: gr.Log, split: float | None, options: dict[str, Any]
+    given: Wanted, log: gr.Log, split: float | None, options: dict[str, Any], carried: Carried
 ) -> tuple[gr.Fit, gr.calibration.Choice]:
     """The fit to all logs of the model with the highest held-out likelihood, and the choice; none with a split of 1."""
-    wanted = given.candidates(log)
     cut = {name: options[name] for name in ("interval", "distance", "stride")}
-    learner = {name: options[name] for name in ("gate", "noise_gate", "loss")}
+    learner = {name: options[name] for name in ("gate", "loss", "online")}
     length = {**cut, "interval": 2.0 if cut["interval"] is None else cut["interval"]}
+
+    def nothing_compared(fit: gr.Fit, name: str) -> tuple[gr.Fit, gr.calibration.Choice]:
+        plain = gr.evaluate(fit, log, interval=length["interval"], distance=cut["distance"]).baseline
+        chosen = gr.calibration.Choice(name=name, fit=fit, tried={}, baseline=plain, folds=0, by="", refused={})
+        return fit, chosen
+
+    if carried.start is not None:
+        with console.progress(f"carrying on {carried.start.name}") as report:
+            fit = carried.calibrated(carried.fit(), log, progress=report, **length, **learner)
+        return nothing_compared(fit, "carried on")
+    wanted = given.candidates(log)
     if split == 1.0:
         first = wanted[0]
         if first.learns:
             raise GrouserError("--model: a correction is chosen by what was held out; leave --split 1 out")
         with console.progress(f"calibrating, {first.name} model") as report:
-            fit = gr.calibrate(
-                first.motion, log, first.parameters, online=options["online"], progress=report, **length, **learner
-            )
-        errors = gr.evaluate(fit, log, interval=length["interval"], distance=cut["distance"]).baseline
-        return fit, gr.calibration.Choice(
-            name=first.name, fit=fit, tried={}, baseline=errors, folds=0, by="", refused={}
-        )  # fmt: skip
+            fit = carried.calibrated(first.motion, log, first.parameters, progress=report, **length, **learner)
+        return nothing_compared(fit, first.name)
     with console.progress(f"calibrating, {', '.join(one.name for one in wanted)}") as report:
         done = dict[str, float]()
 
@@ -177,7 +198,7 @@ def _best(
         return choice.fit, choice
     with console.progress(f"filtering, {choice.name} model") as report:
         parameters = list(choice.fit.parameters)
-        fit = gr.calibrate(choice.fit.model, log, parameters, online=True, progress=report, **length, **learner)
+        fit = carried.calibrated(choice.fit.model, log, parameters, progress=report, **length, **learner)
     return fit, choice
 
 
@@ -254,6 +275,8 @@ def _print(fit: gr.Fit, choice: gr.calibration.Choice, split: float | None, log:
     typer.echo(f"{t.rejected} of {t.intervals} intervals {word}")
     if t.overlapping:
         typer.echo("intervals overlap, so the uncertainties above are too small")
+    for change in fit.changes:
+        typer.echo(said_of_change(change))
     for line in log.report.lines()[1:]:
         typer.echo(line)
     if not choice.tried:

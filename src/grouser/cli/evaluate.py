@@ -9,6 +9,7 @@ import typer
 
 import grouser as gr
 from grouser.cli import console, values
+from grouser.cli.carried import said_of_change
 from grouser.cli.values import option
 from grouser.pictures import picture_suffix
 from grouser.view.words import HELD_OUT, better_than, consistency
@@ -17,6 +18,7 @@ EXAMPLES = (
     "another.csv --manifest log.toml --fit fit.toml",
     "another.csv --manifest log.toml --fit fit.toml --json",
     "another.csv --manifest log.toml --fit fit.toml --horizons 1,2,5,10",
+    "another.csv --manifest log.toml --fit fit.toml --adapt",
     "another.csv --manifest log.toml --fit fit.toml --distance 5 --plot errors.png",
 )
 
@@ -31,11 +33,19 @@ def evaluate(
         str | None, option("Further lengths of predictions, s, with commas between, such as 1,2,5,10.")
     ] = None,
     own_lag: Annotated[
-        bool, option("Also with the pose lag of this log. Each half uses the lag of the other half.", "--own-lag")
-    ] = False,
+        bool | None,
+        option(
+            "The pose lag of this log, each half with that of the other; default if the manifest has a lag_spread.",
+            "--own-lag/--fit-lag",
+        ),
+    ] = None,
     same_ground: Annotated[
         bool, option("Ground and day are those of the fit. It narrows the covariance.", "--same-ground")
     ] = False,
+    adapt: Annotated[
+        bool, option("Learn from each interval after it was judged, and notice changes of ground.", "--adapt")
+    ] = False,
+    memory: Annotated[Path | None, option("With --adapt: grounds to recall (.toml); it is not changed.")] = None,
     terrain: Annotated[str | None, option("Ground of the calibration, if other than flat.")] = None,
     plot: Annotated[Path | None, option("Errors with ellipses, into a .png, .svg or .pdf file.")] = None,
     as_json: console.Json = False,
@@ -48,11 +58,17 @@ def evaluate(
     if plot is not None:
         picture_suffix(plot)
     lengths = () if horizons is None else values.lengths(horizons, "--horizons", "1,2,5,10")
+    if not adapt:
+        values.refuse({"--memory": memory}, "is for --adapt; add it, or leave this out")
+    grounds = None if memory is None else gr.calibration.Memory.load(memory)
     found = gr.Fit.load(fit, ground=values.ground(terrain))
     log = console.read_log(logs, manifest)
+    if own_lag is None:
+        own_lag = log.sensor.lag_spread > 0.0 and not (same_ground or found.made_from(log) or adapt)
     judged = gr.evaluate(
-        found, log, interval=length, distance=far, horizons=lengths, own_lag=own_lag, same_drive=same_ground
-    )
+        found, log, interval=length, distance=far, horizons=lengths, own_lag=own_lag, same_drive=same_ground,
+        adapt=adapt, memory=grounds,
+    )  # fmt: skip
     each = f"{length:g} s" if far is None else f"{far:g} m"
     if plot is not None:
         from grouser.view.calibration import plot_evaluation
@@ -64,8 +80,15 @@ def evaluate(
 
 def _print(summary: dict[str, Any], each: str) -> None:
     sets = [("plain odometry", summary["baseline"]), ("calibrated", summary)]
+    if "fixed" in summary:
+        sets = [sets[0], ("the fit as it is", summary["fixed"]), ("adapting", summary)]
     if "own_lag" in summary:
-        sets.append(("with this log's lag", summary["own_lag"]))
+        sets = [
+            *sets[:-1],
+            ("with the lag of the fit", summary["fit_lag"]),
+            ("with the lag of this log", summary["own_lag"]),
+        ]
+        sets += [("adapting", summary)] if "fixed" in summary else []
     rows = [
         (name, f"{one['position_rms']:.3f} m", f"{one['position_median']:.3f} m", f"{one['yaw_rms_deg']:.2f}°",
          f"{one['yaw_median_deg']:.2f}°")
@@ -79,10 +102,15 @@ def _print(summary: dict[str, Any], each: str) -> None:
     typer.echo(f"\nposition errors are {compared}")
     typer.echo(f"95 % ellipses hold {100.0 * summary['inside_95']:.0f} % of the errors")
     typer.echo(f"NEES {consistency(summary['nees'], summary['nees_band'], 'the model')}")
+    for change in summary["changes"]:
+        typer.echo(said_of_change(change))
+    if "fixed" in summary and not summary["changes"]:
+        typer.echo("no change of ground was noticed")
     if "horizons" in summary:
         after = [
             (f"{one['interval']:g} s", f"{one['intervals']}", f"{one['position_rms']:.3f} m",
-             f"{one['expected_rms']:.3f} m", f"{one['yaw_rms_deg']:.2f}°", f"{100.0 * one['inside_95']:.0f} %", f"{one['nees']:.2f}")
+             f"{one['expected_rms']:.3f} m", f"{one['yaw_rms_deg']:.2f}°", f"{100.0 * one['inside_95']:.0f} %",
+             f"{one['nees']:.2f}")
             for one in summary["horizons"]
         ]  # fmt: skip
         typer.echo("")

@@ -24,6 +24,7 @@ from grouser.calibration.follow import LogFollower
 from grouser.calibration.stream import StreamingCalibrator
 from grouser.cli import console
 from grouser.cli.calibrate import print_parameters
+from grouser.cli.carried import Carried, said_of_change
 from grouser.cli.wanted import Wanted
 from grouser.errors import GrouserError
 from grouser.logs.manifest import load_manifest
@@ -39,8 +40,8 @@ LEVELS = "▁▂▃▄▅▆▇█"
 
 
 def follow(
-    logs: Sequence[Path], manifest: Path, given: Wanted, cut: dict[str, Any], *, checkpoint: Path | None,
-    out: Path | None, poll: float, idle_exit: float | None, as_json: bool,
+    logs: Sequence[Path], manifest: Path, given: Wanted, cut: dict[str, Any], *, carried: Carried,
+    checkpoint: Path | None, out: Path | None, poll: float, idle_exit: float | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Follow one log until it stops growing, or Ctrl-C; `cut` holds intervals and gates."""
     if len(logs) != 1:
@@ -52,9 +53,13 @@ def follow(
         )
 
     read = load_manifest(manifest)
-    wanted = given.first
-    motion = wanted.motion(read.vehicle, read.mounting())
-    calibrator = StreamingCalibrator(motion, wanted.chosen(motion), **cut)
+    memory, learning = carried.grounds(), {"adapt": not carried.steady, **cut}
+    if carried.start is not None:
+        calibrator = StreamingCalibrator(carried.fit(), memory=memory, **learning)
+    else:
+        wanted = given.first
+        motion = wanted.motion(read.vehicle, read.mounting())
+        calibrator = StreamingCalibrator(motion, wanted.chosen(motion), memory=memory, **learning)
     follower = LogFollower(logs[0], read, calibrator)
     resumed = 0
     if checkpoint is not None and checkpoint.exists():
@@ -92,6 +97,7 @@ def follow(
             then = f"the state is in {checkpoint}; the same command continues from there"
             then = then if checkpoint.exists() else f"{checkpoint} is not written yet"
         console.remark(f"{stopped}; {then}")
+    carried.write(end.calibrator.filter.remember() if carried.memory is not None else None)
     _report(end, resumed, checkpoint, out, as_json)
 
 
@@ -108,6 +114,8 @@ def _report(end: LogFollower, resumed: int, checkpoint: Path | None, out: Path |
         t = fit.training
         print_parameters(fit, f"{fit.model.vehicle.name}: {t.intervals} intervals, {t.rejected} rejected")
         typer.echo("\n".join([f"errors of predictions before each update: {t.position_rms:.3f} m rms", *lost]))
+        for change in fit.changes:
+            typer.echo(said_of_change(change))
 
     counted = {"counts": end.calibrator.counts, "rejected": end.rejected, "resumed_after": resumed}
     console.emit({**fit.summary(), **counted, "checkpoint": checkpoint, "fit": out}, as_json, show, [out])
@@ -139,7 +147,7 @@ class Lines:
         position, yaw = errors(follower, update)
         values = zip(follower.calibrator.filter.names, update.values, update.sigma, strict=True)
         found = " ".join(f"{name}={value:.4g}±{sigma:.2g}" for name, value, sigma in values)
-        said = "" if update.accepted else ", rejected"
+        said = f", {update.ground}{'' if update.accepted else ', rejected'}"
         console.remark(f"t={update.time:.2f} s: off by {position:.3f} m, {yaw:.2f}°{said}; {found}")
 
     def waiting(self, follower: LogFollower, seconds: float) -> None:
@@ -185,7 +193,7 @@ class Screen:
         if self._last is None:
             return [f"{follower.name}: {follower.calibrator.counts['samples']} rows used, no interval yet{state}"]
         lost = sum(follower.rejected.values())
-        used = f"{f.updates} intervals, {f.rejected} rejected; {lost} rows not used{state}"
+        used = f"{f.ground}; {f.updates} intervals, {f.rejected} rejected; {lost} rows not used{state}"
         last, recent = self._past[-1], list(self._past)[-RECENT:]
         rms = [math.sqrt(sum(one[k] ** 2 for one in recent) / len(recent)) for k in (0, 1)]
         off = f"prediction off by {last[0]:.3f} m, {last[1]:.2f}°{'' if last[2] else ', rejected'}"

@@ -105,6 +105,8 @@ class Fit:
     """Combinations of parameters that the log hardly determines."""
     warnings: tuple[str, ...] = ()
     """What makes it doubtful, a sentence each: parameters at a bound or far from their prior, steps not finished."""
+    changes: tuple[dict[str, Any], ...] = ()
+    """Changes of ground that an online fit noticed: time, since [s], from, to, recalled; not kept in a file."""
     history: History | None = field(default=None, repr=False)
     """How it got there; a fit read from a file has none."""
 
@@ -164,6 +166,7 @@ class Fit:
         return {
             "parameters": {n: {"value": v, "sigma": sigma[n]} for n, v in self.values.items()},
             "undetermined": [str(d) for d in self.undetermined],
+            "changes": list(self.changes),
             "warnings": list(self.warnings),
             "training": {**shown, "yaw_rms_deg": float(np.degrees(self.training.yaw_rms))},
         }
