@@ -79,8 +79,9 @@ def _print(summary: dict[str, Any], each: str) -> None:
     typer.echo(f"NEES {consistency(summary['nees'], summary['nees_band'], 'the model')}")
     if "horizons" in summary:
         after = [
-            (f"{one['interval']:g} s", f"{one['intervals']}", f"{one['position_rms']:.3f} m",
-             f"{one['expected_rms']:.3f} m", f"{one['yaw_rms_deg']:.2f}°", f"{100.0 * one['inside_95']:.0f} %", f"{one['nees']:.2f}")
+            (f"{one['interval']:g} s", str(one["intervals"]), f"{one['position_rms']:.3f} m",
+             f"{one['expected_rms']:.3f} m", f"{one['yaw_rms_deg']:.2f}°", f"{100.0 * one['inside_95']:.0f} %",
+             f"{one['nees']:.2f}")
             for one in summary["horizons"]
         ]  # fmt: skip
         typer.echo("")
