@@ -79,7 +79,9 @@ def test_predicted_ellipses_hold_the_errors_of_all_held_out_logs_at_every_horizo
     found = [gr.evaluate(fit(model), log(name), horizons=(1.0, 5.0, 10.0)).horizons for name in LIMITS]
     for each in zip(*found, strict=True):
         inside = np.concatenate([horizon.errors.inside for horizon in each])
-        assert 0.92 <= inside.mean() <= 0.99, each[0].interval
+        assert inside.mean() >= 0.92, each[0].interval
+        # Not by ellipses that hold anything: the mean squared error is not far below its covariance.
+        assert np.concatenate([horizon.errors.nees for horizon in each]).mean() > 0.4, each[0].interval
 
 
 def test_the_lag_of_each_log_lowers_the_error_where_it_differs() -> None:

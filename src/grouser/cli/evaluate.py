@@ -108,7 +108,7 @@ def _print(summary: dict[str, Any], each: str) -> None:
         typer.echo("no change of ground was noticed")
     if "horizons" in summary:
         after = [
-            (f"{one['interval']:g} s", f"{one['intervals']}", f"{one['position_rms']:.3f} m",
+            (f"{one['interval']:g} s", str(one["intervals"]), f"{one['position_rms']:.3f} m",
              f"{one['expected_rms']:.3f} m", f"{one['yaw_rms_deg']:.2f}°", f"{100.0 * one['inside_95']:.0f} %",
              f"{one['nees']:.2f}")
             for one in summary["horizons"]

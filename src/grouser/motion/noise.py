@@ -36,7 +36,7 @@ class Noise:
     """With "time", T (3.13), or with the "distance" the wheels roll: a vehicle at rest is not moved by slip."""
 
     wander: FloatArray | None = None
-    """Variance of the noise that wanders, (nd,) [m², rad² per square metre, or second, as it grows]; None: it does not."""
+    """Variance of the noise that wanders, (nd,) [m², rad² per m², or per s², as it grows]; None: there is none."""
     length: float = 5.0
     """Distance [m], or time [s] as it grows, over which the correlation of noise that wanders falls to 1/e."""
 
