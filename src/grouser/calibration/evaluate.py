@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser import checks
-from grouser.calibration import adapt as adapting
+from grouser.calibration.adapt import adapt as adapt_along
 from grouser.calibration.batch import gauss_newton
 from grouser.calibration.likelihood import log_likelihood
 from grouser.calibration.memory import Memory
@@ -214,7 +214,7 @@ def evaluate(
 
 def _adapting(fit: Fit, log: Log, intervals: Intervals, memory: Memory | None) -> tuple[Errors, OnlineFilter]:
     """Errors of predictions, each made before its interval was learned from, and the filter at the end."""
-    found = adapting.adapt(fit, log, intervals, memory=None if memory is None else memory.copy())
+    found = adapt_along(fit, log, intervals, memory=None if memory is None else memory.copy())
     return Errors(error=found.error, covariance=found.covariance, times=intervals.times), found.filter
 
 
