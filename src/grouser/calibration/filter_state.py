@@ -52,7 +52,7 @@ def restore(filter: OnlineFilter, state: dict[str, Any]) -> None:
     m, _, ns = f.shape
     f.window = Window(*f.limits)
     f.window.state = state["window"]
-    f.trial = make_run(1, *f.limits)
+    f.trial, f.reach = make_run(1, *f.limits), make_run(1, f.shape, np.inf, f.limits[2])
     if state["open"]:
         f.open = Hypotheses(1, [Prior(str(name), f.p, f.P, 1.0) for name in state["open"]["names"]], f.limits)
         f.open.state = state["open"]

@@ -79,5 +79,5 @@ def shortening(problem: LogProblem, motion: MotionModel, predicted: Predicted) -
     it would be taken for forward slip.
     """
     variance = float(np.einsum("ab,ab->", motion.noise.density, predicted.W[0, :, :, 3, 3]))
-    way = np.where(np.arange(6) < 2, 0.25 * variance * predicted.poses[0], 0.0)
-    return np.asarray(way[problem.rows])
+    way = np.where(problem.rows < 2, 0.25 * variance * predicted.poses[0, problem.rows], 0.0)
+    return np.asarray(way)

@@ -14,6 +14,8 @@ from grouser.motion.predict import LogProblem, Predicted
 
 LONGEST_STEP = 1.0
 """A step changes a density at most by this in its logarithm."""
+CORRELATED, MOST_CORRELATED = 0.3, 0.9
+"""Correlations of noisy velocities, one sigma before any interval, and at most: few intervals make Q′ look singular."""
 MOST_DOUBT = 1.0
 """More doubt about the logarithm of a density is not counted: one that intervals say nothing of would grow for ever."""
 DAMPED = 0.7
@@ -53,7 +55,6 @@ class NoiseLearner:
         """Of which two densities a covariance is, (ns, ns): rows are densities."""
         value = np.array([p.value for p in parameters], dtype=np.float64)
         sigma = np.array([p.sigma for p in parameters], dtype=np.float64)
-        self.scale = np.array([p.scale for p in parameters], dtype=np.float64)
         self.phi = np.where(self.of_sensor, value**2, value)
         self.bounds = np.array([_bounds(p, s) for p, s in zip(parameters, self.of_sensor, strict=True)]).reshape(-1, 2)
         self.phi = np.clip(self.phi, *self.bounds.T)
@@ -61,21 +62,25 @@ class NoiseLearner:
         relative = np.minimum(np.arcsinh(sigma / np.maximum(np.abs(value), 1e-300)), 2.0) * np.where(
             self.of_sensor, 2.0, 1.0
         )
-        self.precision = np.diag(np.where(self.positive, relative, sigma / self.scale) ** -2.0).reshape(
-            2 * (len(names),)
-        )
+        self.precision = np.diag(np.where(self.positive, relative, CORRELATED) ** -2.0).reshape(2 * (len(names),))
         self._doubt: tuple[FloatArray, FloatArray] | None = None
         self._model: tuple[FloatArray, MotionModel] | None = None
         self.information = self.precision.copy()
         """Of the free coordinates, prior included, at the last step."""
 
+    def _sizes(self, phi: FloatArray) -> FloatArray:
+        """√(φ_i φ_j) of the two densities of each covariance, (ns,); 1 of what is none."""
+        logarithm = np.log(np.where(self.positive, np.maximum(phi, 1e-300), 1.0))
+        return np.asarray(np.exp(0.5 * (logarithm @ self._of_pair)) * ~self.positive + self.positive)
+
     def _free(self, phi: FloatArray) -> FloatArray:
-        return np.where(self.positive, np.log(np.maximum(phi, 1e-300)), phi / self.scale)
+        """Logarithms of what is positive, and correlations."""
+        return np.where(self.positive, np.log(np.maximum(phi, 1e-300)), phi / self._sizes(phi))
 
     @property
     def _slope(self) -> FloatArray:
         """∂φ/∂(free coordinate), (ns,)."""
-        return np.where(self.positive, self.phi, self.scale)
+        return np.where(self.positive, self.phi, self._sizes(self.phi))
 
     def bases(self, problem: LogProblem, predicted: Predicted) -> tuple[FloatArray, FloatArray]:
         """The part of R that is not learnt (I, m, m), and B (I, ns, m, m)."""
@@ -162,7 +167,9 @@ class NoiseLearner:
         change = np.clip(DAMPED * change, -LONGEST_STEP, LONGEST_STEP)
         moved = u + change
         before = self.phi
-        self.phi = np.clip(np.where(self.positive, np.exp(moved), moved * self.scale), *self.bounds.T)
+        grown = np.clip(np.where(self.positive, np.exp(moved), 0.0), *self.bounds.T)
+        correlation = np.clip(moved, -MOST_CORRELATED, MOST_CORRELATED) * self._sizes(grown)
+        self.phi = np.where(self.positive, grown, correlation)
         if not self.positive.all():  # covariances: Q′ must stay positive definite
             density = self.model.noise.density
             self.phi = np.array(

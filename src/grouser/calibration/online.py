@@ -41,6 +41,8 @@ DOUBT = (0.0, -1.0, -2.0, -3.0)
 """Logarithms of their prior probabilities."""
 OPEN = 10
 """Intervals after a change, or at the start, during which another ground may still turn out to explain them better."""
+ITERATIONS, NEAR = 6, 0.1
+"""An interval that leads far is linearised where it leads, so many times or until that is so many sigmas away."""
 EVERY = 5
 """Intervals between looks at the noise in hindsight, once there are many."""
 SIZES = (1.0, 0.3)
@@ -133,6 +135,7 @@ class OnlineFilter:
         """Residuals, parameters and coefficients of the noise; empty before the first interval."""
         self.window: Window | None = None
         self.trial: Any = None
+        self.reach: Any = None
         self.tests: ChangeTest | None = None
         self.open: Hypotheses | None = None
         self.recent: list[tuple[Linear, float, FloatArray, FloatArray, dict[str, Any]]] = []
@@ -188,14 +191,11 @@ class OnlineFilter:
         self.seconds += one.seconds
         self.feeling.add(problem, k)
         if not self._notices(one, at, lines, present, end):
-            for _ in range(3):
-                if not curved:
-                    break
-                y, H = lines(self._reached[None])
-                base, one = self._reached, one._replace(y=y[0], H=H[0])
-                curved = self._try(one, base, R, self.noise.mean)[3]
+            if curved:
+                one = self._iterated(one, at, R, lines)
             self._set_noise()
             self.window.add(one, self.p, self.P)
+            weight = float(self.window.run.weight[self.window.count - 1])
             self._look_back()
             self._settle(one, at, lines)
         self.updates += 1
@@ -231,7 +231,7 @@ class OnlineFilter:
         self.shape = (*one.H.shape, len(self.noise.names))
         self.window = Window(*self.limits)
         self.window.begin(self.p, self.P)
-        self.trial = make_run(1, *self.limits)
+        self.trial, self.reach = make_run(1, *self.limits), make_run(1, self.shape, np.inf, self.limits[2])
         self._set_noise()
         if not self.adapt:
             return
@@ -255,19 +255,31 @@ class OnlineFilter:
         return self.noise.high
 
     def _try(self, one: Linear, at: FloatArray, R: FloatArray, phi: FloatArray) -> tuple[float, float, float, bool]:
-        """Evidence, squared distance and weight of an interval, and whether learning from it leaves its linear range.
-
-        `_reached` is then where it leads.
-        """
+        """Evidence, squared distance and weight of an interval, and whether it, in full, leaves its linear range."""
         put(self.trial, 0, one)
         self.trial.phi[:], self.trial.drift[:] = phi, self._walk
         p, P = self.p.copy(), self.P.copy()
         if kernels.filter_sequence(self.trial, 0, 1, p, P) >= 0:
             raise CalibrationError("the covariance of a prediction is not positive definite; check the noise")
         run = self.trial
-        self._reached = p
-        curved = bool(np.any(np.abs(one.H @ (p - at)) > 0.5 * CURVED * np.sqrt(np.diag(R))))
+        gain = self.P @ one.H.T @ np.linalg.inv(one.H @ self.P @ one.H.T + R)  # as if it counted in full
+        moved = one.H @ gain @ (one.y - one.H @ at)
+        curved = bool(np.any(np.abs(moved) > 0.5 * CURVED * np.sqrt(np.diag(R))))
         return float(run.evidence[0]), float(run.distance[0]), float(run.weight[0]), curved
+
+    def _iterated(self, one: Linear, at: FloatArray, R: FloatArray, lines: Lines) -> Linear:
+        """The interval linearised where it leads, if it counts in full: only there shows whether it is an outlier."""
+        sigma, base = np.sqrt(np.diag(R)), at
+        for _ in range(ITERATIONS):
+            put(self.reach, 0, one)
+            self.reach.phi[:], self.reach.drift[:] = self.noise.mean, self._walk
+            p, P = self.p.copy(), self.P.copy()
+            kernels.filter_sequence(self.reach, 0, 1, p, P)
+            if np.all(np.abs(one.H @ (p - base)) < NEAR * sigma):
+                break
+            y, H = lines(p[None])
+            base, one = p, one._replace(y=y[0], H=H[0])
+        return one
 
     def _look_back(self) -> None:
         """Learn the noise, and how fast slip wanders, from the last intervals; filter them again if it changed."""

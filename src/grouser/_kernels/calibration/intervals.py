@@ -15,7 +15,7 @@ OUTLIERS = 0.02
 """Share of intervals that are expected to be outliers."""
 WIDER = 100.0
 """Covariance of an outlier's innovation by that of a good one."""
-MOST = 3.0
+MOST = 1.5
 """Squared distance that an outlier counts with, at most, by that of an average interval."""
 
 
