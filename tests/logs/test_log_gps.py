@@ -158,6 +158,9 @@ def test_sigmas_of_poses_are_read_and_filled_with_those_of_the_sensor(tmp_path: 
     np.testing.assert_allclose(log.poses.sigma[0], [0.2, 0.01, math.radians(2.0)])
     np.testing.assert_allclose(log.poses.sigma[-1], [0.01, 0.01, math.radians(2.0)])
     assert log.part(0.0, 5.0).poses.sigma is not None
+    table = log.poses.to_pandas()
+    assert table.attrs["units"]["sigma_yaw"] == "rad"
+    assert table["sigma_x"].iloc[0] == pytest.approx(0.2)
     plain = gr.read_log(tmp_path / "a.csv", manifest=bare())
     assert plain.poses.sigma is None
 

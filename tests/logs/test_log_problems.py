@@ -273,6 +273,32 @@ def test_gyro_of_the_gravel_windows_has_the_other_sign(data: Path) -> None:
     assert (found.severity, found.key) == ("warning", "gyro.z")
 
 
+def test_accelerometer_shows_the_roll_also_in_curves(tmp_path: Path) -> None:
+    from grouser.logs.tilt import GRAVITY, _without_turning
+    from grouser.logs.windows import mean, windows_of
+
+    columns = hills(1, turn=2.0)
+    log = gr.read_log(write(tmp_path / "a.csv", rows(columns)), manifest=full())
+    slow = windows_of(log, 1.0)
+    assert log.attitude is not None
+    off = _without_turning(log, slow) / GRAVITY - mean(log.attitude[:, 0], log, slow)
+    # The wheels' speed stands for the true one in `hills`, which is 5 % off; 2 m/s · 1 rad/s are 0.2 g.
+    assert np.sqrt(np.mean(off**2)) < 0.03
+
+
+def test_windows_take_the_lag_of_the_manifest_out(tmp_path: Path) -> None:
+    from grouser.logs.windows import change, windows_of
+
+    columns = hills(1)
+    late(columns)
+    log = gr.read_log(write(tmp_path / "a.csv", rows(columns)), manifest=full(sensor={"lag": 0.3}))
+    assert log.report.problems == ()
+    assert log.gyro is not None
+    found = windows_of(log, 1.0)
+    spun = change(log.gyro[:, 2] / np.cos(log.attitude[:, 1]) / np.cos(log.attitude[:, 0]), log, found)
+    assert np.sqrt(np.mean((found.turn - spun) ** 2)) < 0.03
+
+
 def test_missing_label_is_named_with_its_key_and_the_columns(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", rows(hills(1, 5.0)))
     with pytest.raises(LogError, match=r"a.csv: has no column 'window' \(\[labels\] win of .*\); .*columns are t, wl"):

@@ -14,9 +14,9 @@ PLACE = ("pose.latitude", "pose.longitude", "pose.altitude")
 
 
 def with_datum(manifest: Manifest, raw: Raw) -> Manifest:
-    """The manifest with a datum: its own, or else the first fix of the file; as it is if poses are not from GPS."""
+    """The manifest of a GPS log with a datum: its own, or else the first fix of the file."""
     pose = manifest.pose
-    if pose is None or not pose.is_gps or pose.datum is not None:
+    if pose is None or pose.datum is not None:
         return manifest
     good = np.flatnonzero(~_no_fix(raw))
     if not len(good):
@@ -27,11 +27,9 @@ def with_datum(manifest: Manifest, raw: Raw) -> Manifest:
     return manifest.model_copy(update={"pose": pose.model_copy(update={"datum": datum})})
 
 
-def localise(raw: Raw, manifest: Manifest) -> tuple[Datum | None, BoolArray]:
+def localise(raw: Raw, manifest: Manifest) -> tuple[Datum, BoolArray]:
     """Fixes become pose.x east, pose.y north, pose.z up of the datum, in place; and which are no fixes, shape (m,)."""
-    if PLACE[0] not in raw.pose or manifest.pose is None:
-        return None, np.zeros(len(raw.pose_time), np.bool_)
-    given = manifest.pose.datum
+    given = None if manifest.pose is None else manifest.pose.datum
     if given is None:
         said = "a log that is still being written needs datum = [latitude, longitude, height], its origin"
         raise LogError(f"{manifest.file}, table [pose]: {said}")

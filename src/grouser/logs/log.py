@@ -58,7 +58,11 @@ class Poses:
         columns = [Column("segment", "", self.segment)]
         columns += [Column(name, "m", values) for name, values in zip("xyz", self.position.T, strict=True)]
         angles = zip(("roll", "pitch", "yaw"), self.attitude.T, strict=True)
-        return data_frame(Column("t", "s", self.time), [*columns, *(Column(name, "rad", v) for name, v in angles)])
+        columns += [Column(name, "rad", values) for name, values in angles]
+        if self.sigma is not None:
+            of = zip(("x", "y", "yaw"), ("m", "m", "rad"), self.sigma.T, strict=True)
+            columns += [Column(f"sigma_{name}", unit, values) for name, unit, values in of]
+        return data_frame(Column("t", "s", self.time), columns)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

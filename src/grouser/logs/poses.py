@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.logs import signals
-from grouser.logs.fixes import localise
-from grouser.logs.geodesy import Datum
 from grouser.logs.log import BoolArray, IntArray, Poses
 from grouser.logs.manifest import Manifest
 from grouser.logs.raw import Raw
@@ -45,8 +43,8 @@ class Fresh(NamedTuple):
     """Roll, pitch, yaw [rad], shape (m, 3)."""
     sigma: FloatArray | None
     """One sigma of x, y [m], yaw [rad], shape (m, 3), where the log gives it."""
-    datum: Datum | None
-    """Origin of GPS positions."""
+    datum: tuple[float, float, float] | None
+    """Latitude, longitude [deg] and height [m] of the origin of GPS positions."""
     jumps: IntArray
     """Rows at which the sensor lost its place: it jumped and stayed there."""
     tally: Tally
@@ -59,7 +57,11 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
     if not raw.pose:
         none = np.empty(0, dtype=np.int64)
         return Fresh(none, np.empty(0), np.empty((0, 3)), np.empty((0, 3)), None, None, none, tally)
-    datum, no_fix = localise(raw, manifest)
+    datum, no_fix = None, np.zeros(len(raw.pose_time), np.bool_)
+    if "pose.latitude" in raw.pose:
+        from grouser.logs.fixes import localise
+
+        datum, no_fix = localise(raw, manifest)
     # Column by column, and tables only of the poses that are kept: a long log has room for its numbers, not for copies.
     position, attitude = [_column(raw, name) for name in "xyz"], _attitude(raw)
     good, window = np.arange(len(raw.pose_time)), _windows(raw)

@@ -12,7 +12,6 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
-from grouser.logs.fixes import with_datum
 from grouser.logs.log import IntArray, Log, Poses, period
 from grouser.logs.manifest import Manifest, load_manifest
 from grouser.logs.raw import Raw, is_bag, raw_csv
@@ -52,7 +51,10 @@ def read_log(
     try:
         for path, size in zip(files, sizes, strict=True):
             raw = _raw(path, given, within)
-            given = with_datum(given, raw)  # the first file's, for all
+            if given.pose is not None and given.pose.is_gps:
+                from grouser.logs.fixes import with_datum
+
+                given = with_datum(given, raw)  # the first file's, for all
             parts.append(judge(raw, given))
             before += size
         log = log_of(parts, given)

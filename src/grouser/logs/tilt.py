@@ -138,8 +138,7 @@ def _turned(log: Log, found: Chords, axis: int) -> float:
     assert log.attitude is not None
     assert log.gyro is not None
     first, last = (np.interp(t, log.elapsed, log.attitude[:, axis]) for t in times(log, found))
-    other = mean(log.attitude[:, 1 - axis], log, found) * (1.0 if axis == 0 else -1.0)
-    spun = change(log.gyro[:, 2], log, found) * other
+    spun = change(log.gyro[:, 2], log, found) * mean(log.attitude[:, 1 - axis], log, found)
     rows = np.stack([change(log.gyro[:, axis], log, found), spun, np.ones(len(first))], axis=1)
     return _coefficient(rows, last - first, 0)
 

@@ -157,7 +157,7 @@ def _yaw_problem(
             remedy = "set sign = -1 for yaw, or heading = … instead of yaw if it is a compass, or sign = -1 for y (NED)"
         message = f"{source} grows {right}: the vehicle drives where it points only with the other sign of yaw"
         return Problem(key=key, severity="error", message=message, remedy=remedy)
-    if course.as_is > SAME and abs(course.askew) > ASKEW:
+    if vehicle is not None and course.as_is > SAME and abs(course.askew) > ASKEW:  # others may drive sideways
         angle = math.degrees(course.askew)
         return Problem(
             key="sensor.yaw", severity="error",

@@ -131,6 +131,8 @@ def _directions(log: Log, vehicle: Vehicle, found: Chords) -> dict[str, FloatArr
     angle: dict[str | None, FloatArray | None] = {None: np.zeros(len(found.start))}
     for frame in vehicle.frames:
         before = angle[frame.parent]
+        if before is not None:
+            before = before + np.arctan2(frame.rotation[1, 0], frame.rotation[0, 0])
         if frame.joint == "RZ" and before is not None:
             turned = log.angles.get(frame.name)
             before = None if turned is None else before + mean(turned, log, found)
