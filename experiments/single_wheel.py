@@ -50,7 +50,7 @@ def run_single_wheel(quick: bool, progress: Progress) -> Result:
     """Both wheels up to 45°; the quick version makes one start of few evaluations and holds out no single speeds."""
     path = find_data()
     points = read(path)
-    options = {"starts": 1, "evaluations": 20} if quick else {"starts": 2, "evaluations": 100}
+    options = {"starts": 1, "evaluations": 20} if quick else {"starts": 2, "evaluations": 60}
     fits: dict[tuple[str, str], Fit] = {}
     rows: list[Row] = []
     done = 0
@@ -85,7 +85,7 @@ def run_single_wheel(quick: bool, progress: Progress) -> Result:
             for speed in speeds:
                 out = inside.rim_speed == speed
                 known, asked = inside[~out], inside[out]
-                model = fit(known, starts=1).model
+                model = fit(known, starts=1, evaluations=60).model
                 guesses[1, out] = predict(model, asked)
                 guesses[2, out] = corrected(model, known, asked, across_slips)
                 guesses[3, out] = across_slips(known, asked, measured)
@@ -173,7 +173,7 @@ def _notes(fits: dict[tuple[str, str], Fit], rows: list[Row]) -> list[str]:
         "unknowns; mended adds slip sinkage in both directions, ploughing that grows with sideslip, friction on the "
         "side and a bow wave, and shears along the displacement. Corrected is mended plus what it leaves of the fitted "
         "points, interpolated. Interpolated are the measured means on either side, 90° and the mirror image of 30° "
-        "included; no fit has seen 90°.",
+        "included; no fit has seen 90°. Beyond the last speed the last two are extrapolated.",
         "scatter is given with the data and weighs the fit; repeatability is the deviation between repeated trials in "
         "the row's own points. At slip angle 0 the mean lateral force is 0.6 N; a symmetric model has none.",
         f"R = {1e3 * RADIUS:g} mm for both wheels (grousers not included), ε = {SMOOTHING:g} m/s because the carriage "

@@ -20,7 +20,7 @@ DENSITY = 1330.0
 """Of the sand, as the authors measured it [kg/m³]."""
 DEPTHS = np.linspace(0.0, 0.12, 25)
 """Where the load is looked for first [m]."""
-REFINEMENTS = 8
+REFINEMENTS = 10
 ROBUST = 3.0
 """Residuals beyond this many scatters count by their size, no longer by its square."""
 POINTS = 8

@@ -34,13 +34,18 @@ def across_angles(known: Points, asked: Points, values: Values) -> FloatArray:
 
 
 def across_slips(known: Points, asked: Points, values: Values) -> FloatArray:
-    """Values of known points between the slip ratios next to that of each asked one, at its wheel and slip angle."""
+    """Values of known points between the slip ratios next to that of each asked one, at its wheel and slip angle.
+
+    Beyond the known slip ratios the line through the last two is extrapolated.
+    """
     found = np.empty((len(asked), 3))
     of_known = values(known)
     for i, (wheel, angle, slip) in enumerate(zip(asked.wheel, asked.angle, asked.slip, strict=True)):
         same = (known.wheel == wheel) & (known.angle == angle)
         _, means = _means(known.rim_speed[same], np.column_stack((known.slip[same], of_known[same])))
-        found[i] = [np.interp(slip, means[:, 0], column) for column in means[:, 1:].T]
+        at = int(np.searchsorted(means[:, 0], slip).clip(1, len(means) - 1))
+        low, high = means[at - 1], means[at]
+        found[i] = low[1:] + (high[1:] - low[1:]) * (slip - low[0]) / (high[0] - low[0])
     return found
 
 

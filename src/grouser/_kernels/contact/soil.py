@@ -288,8 +288,11 @@ def one_way(par, V, v_y, W, h, kept, found):
                 sums[BY_B + i] -= size * g_j * rest
                 sums[BY_C + i] += size * g_l * angle
                 sums[BY_K + i] += size * part * (y_k if y else x_k)
-                if slips:
-                    sums[BY_N + i] += weight * length * by_sigma * sigma_N
+            if slips:
+                share_N = weight * length * sigma_N
+                for i in range(4):
+                    g = shear_part[i] * (g_y if i == 1 else g_x)
+                    sums[BY_N + i] += share_N * (tan_phi * g + normal[i])
     # Ploughing by the side of the wheel: only where the side is below the ground, so not behind −θ_f.
     if par[RATIO] > 1.0:
         plough, plough_f, plough_r = ploughed(par, theta_f, s_f, c_f, -theta_f, -s_f, c_f)
