@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from grouser.logs import Log
 from grouser.logs.log import IntArray, Sensor
 from grouser.motion.consistency import pose_noise
 from grouser.motion.encoders import Encoders
-from grouser.motion.intervals import Intervals, cut_log, wrapped
+from grouser.motion.intervals import Intervals, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import SENSOR, ParameterVector
 from grouser.motion.powertrain import Powertrain
@@ -408,37 +408,3 @@ def integrate_log(*, mounting: FloatArray, **log: FloatArray | IntArray) -> Pred
 
     in_slices(some, rows, threads=thread_count(None), size=MANY)
     return found
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LogPrediction:
-    """Predicted and measured motion over the intervals of a log."""
-
-    times: FloatArray
-    """Time stamps of the first and last pose of each [s], (I, 2)."""
-    pose: FloatArray
-    """Predicted pose at the end in the heading frame of the start, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
-    covariance: FloatArray
-    """Covariance of its errors against the measured x, y [m], yaw [rad], sensor noise included, (I, 3, 3)."""
-    measured: FloatArray
-    """Motion by the pose sensor, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
-
-    @property
-    def error(self) -> FloatArray:
-        """Measured less predicted x, y [m] and yaw [rad], (I, 3)."""
-        return wrapped(self.measured - self.pose)[:, [0, 1, 5]]
-
-
-def predict_log(
-    motion: MotionModel, log: Log, *, interval: float | None = 2.0, distance: float | None = None
-) -> LogPrediction:
-    """Predict every interval of a log, by time [s] or distance [m]."""
-    cut = cut_log(log, motion, interval=interval, distance=distance)
-    problem = LogProblem(log, motion, cut, encoders=False)
-    predicted = problem.errors(motion)
-    return LogPrediction(
-        times=cut.times,
-        pose=predicted.poses,
-        covariance=problem.covariance(motion, predicted, other_log=True),
-        measured=cut.measured,
-    )
