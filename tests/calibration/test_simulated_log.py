@@ -7,9 +7,9 @@ import grouser as gr
 from grouser.calibration.simulated import log_of_motion, log_of_run
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor
+from grouser.motion.log_prediction import predict_log
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
-from grouser.motion.predict import predict_log
 from grouser.slip import BodySlip
 
 CAR = gr.vehicle("warthog")

@@ -11,10 +11,11 @@ from grouser.calibration.batch import gauss_newton
 from grouser.calibration.simulated import log_of_motion, log_of_run
 from grouser.errors import CalibrationError
 from grouser.motion.intervals import cut_log
+from grouser.motion.log_prediction import predict_log
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import resolve
 from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers, nominal_model
-from grouser.motion.predict import LogProblem, predict_log
+from grouser.motion.predict import LogProblem
 from grouser.motion.velocity import Inputs
 
 WARTHOG, RECBOT = gr.vehicle("warthog"), gr.vehicle("recbot")

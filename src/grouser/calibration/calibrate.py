@@ -50,6 +50,8 @@ LENGTHS = (2.0, 5.0, 15.0)
 """Correlation lengths of slip that wanders among which the likelihood decides [m, or s where it grows with time]."""
 HALVINGS = 3
 """Fits of a model that is rolled out, each with half the step of the one before, until the step does not matter."""
+MOST_WORK = 4e5
+"""Rollout steps of a linearisation, some seconds, above which the step is not halved but a warning given."""
 SETTLED = 1e-3
 """A step of a batch that changes no parameter by more than this share of its sigma is the last."""
 
@@ -108,13 +110,15 @@ def calibrate(
         if isinstance(model, Fit) and covariance is not None and prior:  # another ground than that of the fit
             spread = default_spread(model.systematic) if model.spread is None else model.spread
             known = covariance + spread
+        fit: Fit | None = None
         for _ in range(HALVINGS):
-            fit = _sampled(_batch(problem, motion, chosen, length, loss=loss, prior=known, progress=progress), log)
-            error = step_error(problem, fit.model)
-            if error <= most_allowed(problem):
+            found = _batch(problem, motion, chosen, length, loss=loss, prior=known, progress=progress, begin=fit)
+            fit, error = _sampled(found, log), step_error(problem, found.model)
+            if error <= most_allowed(problem) or _work(problem, motion, chosen) > MOST_WORK:
                 break
             motion = motion.replace(dt=0.5 * motion.dt)
-        else:
+        assert fit is not None
+        if error > most_allowed(problem):
             words = f"steps of {fit.model.dt:g} s change predictions by {error:.2g} of their sigma; give a shorter dt"
             return replace(fit, warnings=(*fit.warnings, words))
         return fit
@@ -127,6 +131,11 @@ def calibrate(
     if memory is not None:
         learner.remember()
     return _sampled(fit_of_filter(learner, training, updates), log)
+
+
+def _work(problem: LogProblem, motion: MotionModel, parameters: Sequence[Parameter]) -> float:
+    """Steps of all rollouts of one linearisation."""
+    return float(problem.intervals.duration.sum()) / motion.dt * (1 + 2 * len(parameters))
 
 
 def _sampled(fit: Fit, log: Log) -> Fit:
@@ -193,6 +202,7 @@ def _batch(
     loss: str,
     prior: bool | FloatArray,
     progress: Callable[[int, int], None],
+    begin: Fit | None = None,
 ) -> Fit:
     """Alternates: parameters given the noise, then the most likely noise given the residuals of several horizons."""
     others = _horizons(problem, motion, length)
@@ -205,16 +215,19 @@ def _batch(
     stochastic = [p for p in parameters if is_noise(p.name)]
     names, centre = [p.name for p in systematic], np.array([p.value for p in systematic])
     now, result, start, settled = motion, None, systematic, True
+    if begin is not None:  # where another fit ended; the prior does not change
+        now = with_values(motion, begin.values)
+        start = [replace(p, value=begin.values[p.name]) for p in systematic]
     noise_covariance = np.zeros((0, 0))
     histories = [np.zeros((0, len(systematic)))]
     # A rollout takes thousands of times as long as a sum over samples: fewer steps, and the fit says if they were few.
-    steps, most = (30, ROUNDS) if motion.velocity_driven else (12, ROUNDS // 2)
+    steps, most, near = (30, ROUNDS, SETTLED) if motion.velocity_driven else (8, ROUNDS // 2, 0.05)
     rounds = most if systematic and stochastic else 1
     for k in range(rounds):
         if systematic:
             # Later rounds continue from the last one; the prior does not change.
             result = gauss_newton(
-                problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=SETTLED, iterations=steps
+                problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=near, iterations=steps
             )
             histories.append(result.history)
             now = with_values(now, dict(zip(names, result.values.tolist(), strict=True)))

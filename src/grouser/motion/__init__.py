@@ -8,12 +8,13 @@ if TYPE_CHECKING:
     from grouser.motion.correction import Corrected
     from grouser.motion.fit import Fit, History, Training
     from grouser.motion.intervals import Intervals
+    from grouser.motion.log_prediction import LogPrediction
     from grouser.motion.model import MotionModel
     from grouser.motion.noise import Noise
     from grouser.motion.parameters import Parameter, ParameterVector, available, resolve
     from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
     from grouser.motion.powertrain import Powertrain
-    from grouser.motion.predict import LogPrediction, LogProblem
+    from grouser.motion.predict import LogProblem
     from grouser.motion.slip_surface import Perturbative
     from grouser.motion.velocity import VelocityModel
 

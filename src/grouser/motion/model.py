@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from grouser.dynamics import Dynamics
     from grouser.kinematics import Kinematics
     from grouser.logs import Log
-    from grouser.motion.predict import LogPrediction
+    from grouser.motion.log_prediction import LogPrediction
     from grouser.terrain import Terrain
 
 STARTS = ("poses", "wheels")
@@ -77,6 +77,6 @@ class MotionModel:
 
     def predict(self, log: Log, *, interval: float | None = 2.0) -> LogPrediction:
         """Poses at the end of every interval [s] of a log, with covariance; None predicts whole stretches at once."""
-        from grouser.motion.predict import predict_log
+        from grouser.motion.log_prediction import predict_log
 
         return predict_log(self, log, interval=interval)

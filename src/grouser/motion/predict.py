@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from grouser.logs import Log
 from grouser.logs.log import IntArray, Sensor
 from grouser.motion.consistency import given_poses, pose_noise
 from grouser.motion.encoders import Encoders
-from grouser.motion.intervals import Intervals, cut_log, wrapped
+from grouser.motion.intervals import Intervals, wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import SENSOR, ParameterVector
 from grouser.motion.powertrain import Powertrain
@@ -36,7 +36,7 @@ from grouser.motion.velocity import (
 from grouser.threads import in_slices, thread_count
 
 if TYPE_CHECKING:
-    from grouser.motion.fit import Fit
+    pass
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
 """Components of a pose, in order."""
@@ -462,41 +462,3 @@ def integrate_log(*, mounting: FloatArray, length: float = 0.0, **log: FloatArra
 
     in_slices(some, rows, threads=thread_count(None), size=MANY)
     return found
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LogPrediction:
-    """Predicted and measured motion over the intervals of a log."""
-
-    times: FloatArray
-    """Time stamps of the first and last pose of each [s], (I, 2)."""
-    pose: FloatArray
-    """Predicted pose at the end in the heading frame of the start, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
-    covariance: FloatArray
-    """Covariance of its errors against the measured x, y [m], yaw [rad], sensor noise included, (I, 3, 3)."""
-    measured: FloatArray
-    """Motion by the pose sensor, (I, 6): x, y, z [m], roll, pitch, yaw [rad]."""
-
-    @property
-    def error(self) -> FloatArray:
-        """Measured less predicted x, y [m] and yaw [rad], (I, 3)."""
-        return wrapped(self.measured - self.pose)[:, [0, 1, 5]]
-
-
-def predict_log(
-    motion: MotionModel | Fit, log: Log, *, interval: float | None = 2.0, distance: float | None = None
-) -> LogPrediction:
-    """Predict every interval of a log, by time [s] or distance [m]; a fit adds the uncertainty of its parameters."""
-    from grouser.motion.uncertainty import prediction_covariance
-
-    model = motion if isinstance(motion, MotionModel) else motion.model
-    cut = cut_log(log, model, interval=interval, distance=distance)
-    problem = LogProblem(log, model, cut, encoders=False)
-    predicted = problem.errors(model)
-    other_log = isinstance(motion, MotionModel) or not motion.made_from(log)
-    return LogPrediction(
-        times=cut.times,
-        pose=predicted.poses,
-        covariance=prediction_covariance(problem, motion, predicted, other_log=other_log),
-        measured=cut.measured,
-    )

@@ -1,7 +1,7 @@
 """The velocity with which dynamics starts an interval: least squares over the poses, the gyro and the wheels before it.
 
 Only what was measured at or before the start of the interval is used, so that a prediction stays one; how much wheels
-usually slip is found from all starts of the log.
+usually slip, and how uneven poses are, is found from the whole log.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ GYRO_NOISE = 0.02
 ACCELERATION = (3.0, 3.0, 5.0)
 """Accelerations along x and y [m/s²] and about z [rad/s²] that a vehicle has, one sigma."""
 CHANGE = 0.3
-"""Time in which an acceleration changes by its sigma [s]: what is older tells less about the present."""
+"""Time in which an acceleration changes by its sigma [s]: older poses weigh less."""
 MOVING = 0.1
 """Speed [m/s] and turn rate [rad/s] above which a ratio to that of the wheels has a meaning."""
+FAR = 10.0
+"""Square of a pose's distance from its neighbours beyond which it is an outlier, in that of nine of ten."""
 FEWEST = 8
 """Starts from which a usual ratio is taken."""
 LEAST_SLIP = (0.02, 0.02, 0.02)
@@ -69,7 +71,7 @@ def start_velocity(
 
     prior = carried(rolling)
     tau, values, there = _poses_before(log, intervals)
-    noise = _pose_noise(sensor, prior)
+    noise = np.maximum(_pose_noise(sensor, prior), unevenness(log))
     gyro = None if yaw_rate is None else _gyro_before(log, sensor, intervals, yaw_rate)
     free, free_variance = _estimate(tau, values, there, noise, prior, np.full_like(prior, 1e3), gyro)
     seen = np.asarray(free_variance < 0.5**2)  # elsewhere poses and gyro say nothing
@@ -124,6 +126,30 @@ def _pose_noise(sensor: Sensor, velocity: FloatArray) -> FloatArray:
     place, turn = max(sensor.position_noise, 1e-6), max(sensor.yaw_noise, 1e-6)
     stamp = sensor.time_noise * np.abs(velocity)
     return np.asarray(np.hypot(np.array([place, place, turn]), stamp))
+
+
+def unevenness(log: Log) -> FloatArray:
+    """Noise of x, y [m] and yaw [rad], (3,), by how far poses lie off the line through their neighbours, one sigma.
+
+    Beyond what the accelerations of a vehicle do: sensors that jump, or stamps that are often late. Of a few poses that
+    are far off each counts as `FAR` times the largest of nine in ten, so that they hardly matter.
+    """
+    poses = log.poses
+    inside = np.flatnonzero(poses.segment[2:] == poses.segment[:-2]) + 1
+    if not len(inside):
+        return np.zeros(3)
+    before, after = (poses.time[inside + k] - poses.time[inside] for k in (-1, 1))
+    share = np.asarray(after / (after - before))[:, None]  # of the earlier neighbour
+    six = np.column_stack([poses.position[:, :2], poses.attitude[:, 2]])
+    near = [six[inside + k] - six[inside] for k in (-1, 1)]
+    for one in near:
+        one[:, 2] = np.remainder(one[:, 2] + np.pi, 2.0 * np.pi) - np.pi
+    off = share * near[0] + (1.0 - share) * near[1]
+    bent = 0.5 * np.abs(before * after)[:, None] * np.array(ACCELERATION)
+    excess = np.maximum(off**2 - bent**2, 0.0) / (1.0 + share**2 + (1.0 - share) ** 2)
+    columns = np.stack([0.5 * (excess[:, 0] + excess[:, 1]), excess[:, 2]], axis=1)
+    place, yaw = np.minimum(columns, FAR * np.quantile(columns, 0.9, axis=0)).mean(axis=0)
+    return np.sqrt([place, place, yaw])
 
 
 def _gyro_before(log: Log, sensor: Sensor, intervals: Intervals, yaw_rate: FloatArray) -> tuple[FloatArray, FloatArray]:
