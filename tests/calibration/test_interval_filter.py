@@ -40,7 +40,7 @@ def reference(ones, p, P, phi, drift):
     return p, P, total
 
 
-def window_of(ones, phi, drift=np.zeros(N), gate=np.inf) -> Window:
+def window_of(ones, phi, drift=0.0, gate=np.inf) -> Window:
     window = Window((M, N, NS), gate, BOUNDS)
     window.begin(np.zeros(N), 4.0 * np.eye(N))
     window.run.phi[:], window.run.drift[:] = phi, drift

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.calibration import online as online_module
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.online import COMPONENTS, OnlineFilter, PerturbativeFilter
+from grouser.calibration.online import COMPONENTS, PerturbativeFilter
 from grouser.calibration.simulated import dead_reckoning, log_of_motion
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor

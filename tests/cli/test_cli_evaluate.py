@@ -49,8 +49,8 @@ def test_json_has_the_promised_keys(fitted: tuple[str, str, str], capsys: pytest
     assert result["position_rms"] < 0.03
     assert result["baseline"]["position_rms"] > 5.0 * result["position_rms"]
     assert result["trained_on_this_log"] is False
-    # The model is the one that made the log: 29 means of χ²/3 of 3 freedoms, within 3 sigma, if its noise were known. The
-    # log is quiet, so that the prior of the noise makes it somewhat larger.
+    # The model is the one that made the log: 29 means of χ²/3 of 3 freedoms, within 3 sigma, if its noise were known.
+    # The log is quiet, so that the prior of the noise makes it somewhat larger.
     assert 0.4 < result["nees"] < 1.47
     assert result["nees_band"][0] < 1.0 < result["nees_band"][1]
 

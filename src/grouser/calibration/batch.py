@@ -28,6 +28,8 @@ class BatchResult:
     """Information of the log alone, without the prior, (np, np): the inverse of its covariance, where it has one."""
     weights: FloatArray
     """Robust weight of each interval, 1 or less, (I,)."""
+    slopes: FloatArray
+    """∂residual/∂parameters of each interval, (I, m, np)."""
     iterations: int
     """Steps taken."""
     converged: bool
@@ -129,6 +131,7 @@ def gauss_newton(
         covariance=np.linalg.pinv(information + inverse_prior, hermitian=True),
         information=information,
         weights=robust,
+        slopes=L @ slope,
         iterations=len(history) - 1,
         converged=converged,
         history=np.array(history),

@@ -44,6 +44,10 @@ ROUNDS = 6
 """Most alternations of a batch between systematic parameters and noise."""
 HORIZONS = (0.5, 2.5, 5.0)
 """Lengths, of that of the intervals, of others from which the noise is found as well: 1, 5 and 10 s beside 2 s."""
+SAMPLE = 1600
+"""Most intervals of a length from which noise is found: an hour of them tells it to some per cent."""
+TOGETHER = 40
+"""Intervals of such a sample that follow one another."""
 FEWEST = 8
 """Intervals of a length that tell anything of noise."""
 LENGTHS = (2.0, 5.0, 15.0)
@@ -54,6 +58,8 @@ MOST_WORK = 4e5
 """Rollout steps of a linearisation, some seconds, above which the step is not halved but a warning given."""
 SETTLED = 1e-3
 """A step of a batch that changes no parameter by more than this share of its sigma is the last."""
+ROUGHLY = 0.1
+"""The same of the first round, whose noise is a guess."""
 
 
 def calibrate(
@@ -204,8 +210,12 @@ def _batch(
     progress: Callable[[int, int], None],
     begin: Fit | None = None,
 ) -> Fit:
-    """Alternates: parameters given the noise, then the most likely noise given the residuals of several horizons."""
-    others = _horizons(problem, motion, length)
+    """Alternates: parameters given the noise, then the most likely noise given the residuals of several horizons.
+
+    Of a long log it does so with a sample of the intervals; with that noise the parameters are then fitted to all.
+    """
+    whole, problem = problem, _sample(problem)
+    others = [_sample(other) for other in _horizons(whole, motion, length)]
     names_of_noise = [p.name for p in parameters if p.name in motion.noise.names]
     wanders = bool(others) and others[-1].intervals.duration.mean() > 2.0 * problem.intervals.duration.mean()
     if wanders and motion.noise.wander is None and len(names_of_noise) == len(motion.noise.names):
@@ -226,13 +236,13 @@ def _batch(
     for k in range(rounds):
         if systematic:
             # Later rounds continue from the last one; the prior does not change.
+            enough = near if k > 0 or rounds == 1 else ROUGHLY
             result = gauss_newton(
-                problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=near, iterations=steps
+                problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=enough, iterations=steps
             )
             histories.append(result.history)
             now = with_values(now, dict(zip(names, result.values.tolist(), strict=True)))
-            _, H = jacobian(problem, now, systematic, result.values)
-            P = correlated_covariance(problem, now, H, result.weights, result.covariance)
+            P = correlated_covariance(problem, now, result.slopes, result.weights, result.covariance)
             result = replace(result, covariance=P)
             change = np.abs(result.values - [p.value for p in start])
             settled = k > 0 and bool(np.all(change < 0.02 * np.sqrt(np.diag(result.covariance))))
@@ -245,6 +255,14 @@ def _batch(
         progress(k + 1, rounds)
         if settled:
             break
+    if result is not None and problem is not whole:
+        result = gauss_newton(
+            whole, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=ROUGHLY, iterations=2
+        )
+        histories.append(result.history)
+        now = with_values(now, dict(zip(names, result.values.tolist(), strict=True)))
+        P = correlated_covariance(whole, now, result.slopes, result.weights, result.covariance)
+        result = replace(result, covariance=P)
     path = np.concatenate(histories)
     values = np.concatenate([path, np.full((len(path), len(stochastic)), np.nan)], axis=1)
     history = History(
@@ -262,7 +280,7 @@ def _batch(
         vector=np.array([*([] if result is None else result.values), *(value_of(now, p.name) for p in stochastic)]),
         covariance=np.zeros((0, 0)) if result is None else result.covariance,
         noise_covariance=noise_covariance,
-        training=_training(problem, now, length, down, "batch"),
+        training=_training(whole, now, length, down, "batch"),
         undetermined=() if result is None else tuple(undetermined(systematic, result.information)),
         warnings=doubts(
             systematic,
@@ -291,6 +309,16 @@ def _horizons(problem: LogProblem, motion: MotionModel, length: dict[str, float 
     return found
 
 
+def _sample(problem: LogProblem) -> LogProblem:
+    """The problem with at most about `SAMPLE` of its intervals: some that follow one another, then some further on."""
+    count = len(problem.intervals)
+    if count <= SAMPLE:
+        return problem
+    firsts = np.linspace(0, count - TOGETHER, SAMPLE // TOGETHER).astype(np.int64)
+    chosen = np.unique(firsts[:, None] + np.arange(TOGETHER))
+    return problem.recut(problem.intervals.only(chosen))
+
+
 def _most_likely(
     problems: list[LogProblem],
     motion: MotionModel,
@@ -305,7 +333,8 @@ def _most_likely(
     for problem in problems:
         uncertain = None
         if result is not None:
-            _, H = jacobian(problem, motion, systematic, result.values)
+            own = problem is problems[0]
+            H = result.slopes if own else jacobian(problem, motion, systematic, result.values)[1]
             uncertain = H @ result.covariance @ H.transpose(0, 2, 1)
         horizons.append(likelihood.Horizon(problem, uncertain))
     names = [p.name for p in stochastic]

@@ -15,8 +15,8 @@ def correlated_covariance(
     """Covariance (np, np) of parameters that were fitted as if intervals were independent.
 
     For scores Gᵀ e with G = w R⁻¹ H it is A⁻¹ (A + Σ Gₖᵀ Cₖₗ Gₗ) A⁻¹, with A⁻¹ the `covariance` of independent
-    intervals and Cₖₗ the covariance of the errors of two intervals by noise that wanders. Poses that two intervals share would
-    lower it; that is left out.
+    intervals and Cₖₗ the covariance of the errors of two intervals by noise that wanders. Poses that two intervals
+    share would lower it; that is left out.
     """
     noise = motion.noise
     if noise.wander is None or not motion.velocity_driven or not len(problem.intervals):

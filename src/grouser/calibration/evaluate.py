@@ -139,7 +139,7 @@ class Evaluation:
     """The ground of the last interval, as the memory calls it."""
 
     def summary(self) -> dict[str, Any]:
-        """As one JSON object: numbers of the predictions that adapt, or else with the log's own lag, or else of the fit."""
+        """As one JSON object: numbers of predictions that adapt, or with the log's own lag, or else of the fit."""
         best = self.errors if self.relagged is None or self.fixed is not None else self.relagged
         out = best.summary() | {"changes": [change.summary() for change in self.changes]}
         if self.fixed is not None:

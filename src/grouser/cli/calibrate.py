@@ -52,7 +52,7 @@ def calibrate(
     distance: Annotated[float | None, fitting("Length of predictions, m; instead of --interval.")] = None,
     stride: Annotated[float | None, fitting("From start to start, s; less than --interval overlaps.")] = None,
     online: Annotated[bool, fitting("Filter interval by interval; default: least squares on all.", "--online")] = False,
-    loss: Annotated[str, fitting("Least squares: huber or cauchy weigh outliers less; none.")] = "huber",
+    loss: Annotated[str, fitting("Outliers: mixture gives them no weight, huber or cauchy less; none.")] = "mixture",
     noise_form: Annotated[str, modelling("Process noise: diagonal, full or cholesky.")] = "diagonal",
     gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.")] = 1e4,
     prior: Annotated[list[str] | None, modelling("name=value:sigma, prior of a parameter; may be repeated.")] = None,

@@ -137,7 +137,7 @@ class Fit:
 
     def predict(self, log: Log, *, interval: float | None = 2.0, distance: float | None = None) -> LogPrediction:
         """Predict every interval of a log, by time [s] or distance [m], with the uncertainty of the parameters."""
-        from grouser.motion.predict import predict_log
+        from grouser.motion.log_prediction import predict_log
 
         return predict_log(self, log, interval=interval, distance=distance)
 

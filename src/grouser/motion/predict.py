@@ -181,10 +181,8 @@ class LogProblem:
             from grouser.motion.rollouts import rollout_poses
 
             return self._observed(rollout_poses(self, candidates, self.intervals.only(chosen)), candidates, chosen)
-        first, last, _ = chosen.indices(len(self.intervals))
-        grouped = len(self.inputs.time) > MOST and last - first > FEW and motion.powertrain is None
-        groups = self._groups(first, last) if grouped else [chosen]
-        found = [self._integrate(candidates, group, narrow=grouped).poses for group in groups]
+        groups, narrow = self._parts(motion, chosen)
+        found = [self._integrate(candidates, group, narrow=narrow).poses for group in groups]
         whole = np.concatenate([poses.reshape(len(candidates.which), -1, 6) for poses in found], axis=1)
         return self._observed(whole, candidates, chosen)
 
@@ -202,6 +200,12 @@ class LogProblem:
         travel = np.stack([trains[candidates.motions[m].powertrain] for m in candidates.which])
         return np.concatenate([poses, travel], axis=2)
 
+    def _parts(self, motion: MotionModel, chosen: slice) -> tuple[Sequence[slice], bool]:
+        """Intervals that are predicted at a time, in slices, and whether only the samples they need are looked at."""
+        first, last, _ = chosen.indices(len(self.intervals))
+        grouped = len(self.inputs.time) > MOST and last - first > FEW and motion.powertrain is None
+        return (list(self._groups(first, last)) if grouped else [chosen]), grouped
+
     def errors(self, motion: MotionModel, chosen: slice = slice(None), slopes: FloatArray | None = None) -> Predicted:
         """Poses with what their covariance is made of, and their slopes by the convolution integral.
 
@@ -210,10 +214,23 @@ class LogProblem:
         if not motion.velocity_driven:
             from grouser.motion.rollouts import rollout_errors
 
-            found = rollout_errors(self, motion, self.intervals.only(chosen))._replace(given=self._given(chosen))
-        else:
-            found = self._integrate(Candidates.of_motions([motion]), chosen, noisy=motion, slopes=slopes)
-        return found._replace(poses=self._observed(found.poses[None], Candidates.of_motions([motion]), chosen)[0])
+            whole = rollout_errors(self, motion, self.intervals.only(chosen))._replace(given=self._given(chosen))
+            return self._with_travel(whole, motion, chosen)
+        one = Candidates.of_motions([motion])
+        groups, narrow = self._parts(motion, chosen) if slopes is None else ([chosen], False)
+        found = [self._integrate(one, group, narrow=narrow, noisy=motion, slopes=slopes) for group in groups]
+        columns: list[Any] = [
+            None if column[0] is None else np.concatenate(column) for column in zip(*found, strict=True)
+        ]
+        whole = found[0] if len(found) == 1 else Predicted(*columns)
+        return self._with_travel(whole, motion, chosen)
+
+    def _with_travel(self, predicted: Predicted, motion: MotionModel, chosen: slice) -> Predicted:
+        """The same with the travel of encoders behind the poses, where it is observed."""
+        if self.encoders is None:
+            return predicted
+        one = Candidates.of_motions([motion])
+        return predicted._replace(poses=self._observed(predicted.poses[None], one, chosen)[0])
 
     def errors_at(self, vector: ParameterVector, x: FloatArray, chosen: slice = slice(None)) -> Predicted:
         """As `errors`, of parameters x (n,) or rows (S, n), with slopes by those of slip: P (11), L (5.28).
@@ -359,9 +376,11 @@ class LogProblem:
         return out
 
     def _groups(self, first: int, last: int) -> Iterator[slice]:
-        """Intervals one after another that together need about `MOST` samples, in slices."""
+        """Intervals one after another that together need about `MOST` samples, in slices; a gap begins another."""
         while first < last:
-            far = np.flatnonzero(self._needed[first:last, 1] > self._needed[first, 0] + MOST)
+            needed = self._needed[first:last]
+            gap = np.append(False, needed[1:, 0] > needed[:-1, 1])
+            far = np.flatnonzero((needed[:, 1] > needed[0, 0] + MOST) | gap)
             end = max(first + int(far[0]), first + 1) if far.size else last
             yield slice(first, end)
             first = end
@@ -449,9 +468,8 @@ def integrate_log(*, mounting: FloatArray, length: float = 0.0, **log: FloatArra
     mounting (S, 5): x, y, z, yaw and lag of the sensor; length: of the noise that wanders, 0: none does.
     """
     rows, nd = len(mounting) * len(log["times"]), len(log["noise"])
-    shapes = ((rows, 6), (rows, 4, log["slope"].shape[2]), (rows, nd, nd, 4, 4), (rows, 2, 4), (rows, nd, 4, 4))
-    shapes = (*shapes, (rows, nd, 2, 4), (rows, 4, 4))
-    found = Predicted(*(np.zeros(shape) for shape in shapes))
+    of_noise = (nd, nd, 4, 4), (2, 4), (nd, 4, 4), (nd, 2, 4), (4, 4)
+    found = Predicted(*(np.zeros((rows, *shape)) for shape in ((6,), (4, log["slope"].shape[2]), *of_noise)))
     results = dict(zip(("pose", "J", "W", "ends", "wander", "reach"), found[:6], strict=True))
     integral = kernels.LogIntegral(
         lag=mounting[:, 4], sensor=mounting[:, :4], length=np.array([length]), **log, **results
