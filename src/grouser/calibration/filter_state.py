@@ -46,10 +46,9 @@ def restore(filter: OnlineFilter, state: dict[str, Any]) -> None:
     f.noise.state, f.feeling.state = state["noise"], state["feel"]
     f.changes = [Change(**change) for change in state["changes"]]
     f.window, f.tests, f.open, f.recent = None, None, None, []
-    f.shape = tuple(int(size) for size in state["shape"])
-    if not f.shape:
+    m, _, ns = f.shape = tuple(int(size) for size in state["shape"])  # type: ignore[assignment]  # of three
+    if not m:
         return
-    m, _, ns = f.shape
     f.window = Window(*f.limits)
     f.window.state = state["window"]
     f.trial, f.reach = make_run(1, *f.limits), make_run(1, f.shape, np.inf, f.limits[2])

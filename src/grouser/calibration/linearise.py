@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -41,8 +42,8 @@ class Linearise:
         H[:, :, self._slip] = predicted.slopes[:, rows]
         if self._other:
             H[:, :, self._other] = self._of_sensor(problem, one, X)
-        first = Predicted(*(None if part is None else part[:1] for part in predicted))
-        return self._measured(problem, one, predicted.poses, H, X), H, first
+        columns: list[Any] = [None if part is None else part[:1] for part in predicted]
+        return self._measured(problem, one, predicted.poses, H, X), H, Predicted(*columns)
 
     def _measured(self, problem: LogProblem, one: slice, poses: FloatArray, H: FloatArray, X: FloatArray) -> FloatArray:
         r = np.stack([problem.residuals(pose[None], one)[0] for pose in poses])

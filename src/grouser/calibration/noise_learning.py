@@ -62,7 +62,9 @@ class NoiseLearner:
         relative = np.minimum(np.arcsinh(sigma / np.maximum(np.abs(value), 1e-300)), 2.0) * np.where(
             self.of_sensor, 2.0, 1.0
         )
-        self.precision = np.diag(np.where(self.positive, relative, CORRELATED) ** -2.0).reshape(2 * (len(names),))
+        self.precision: FloatArray = np.diag(np.where(self.positive, relative, CORRELATED) ** -2.0).reshape(
+            2 * (len(names),)
+        )
         self._doubt: tuple[FloatArray, FloatArray] | None = None
         self._model: tuple[FloatArray, MotionModel] | None = None
         self.information = self.precision.copy()
@@ -181,7 +183,7 @@ class NoiseLearner:
         """What was learnt becomes the prior on another ground, less sure."""
         covariance = np.linalg.inv(self.information) + NEW_GROUND**2 * np.eye(len(self.names))
         self.centre = self._free(self.phi)
-        self.precision = np.linalg.inv(covariance)
+        self.precision = np.linalg.inv(covariance).astype(np.float64)
         self.information = self.precision.copy()
 
     @property

@@ -131,8 +131,8 @@ class OnlineFilter:
         """Seconds driven on the present ground."""
         self.feeling = Feeling()
         self._linearise = Linearise(motion, self.systematic)
-        self.shape: tuple[int, ...] = ()
-        """Residuals, parameters and coefficients of the noise; empty before the first interval."""
+        self.shape: tuple[int, int, int] = (0, 0, 0)
+        """Numbers of residuals, parameters and coefficients of the noise; 0 residuals before the first interval."""
         self.window: Window | None = None
         self.trial: Any = None
         self.reach: Any = None
@@ -228,7 +228,7 @@ class OnlineFilter:
 
     def _make(self, one: Linear) -> None:
         """Room for intervals like the first one."""
-        self.shape = (*one.H.shape, len(self.noise.names))
+        self.shape = (len(one.y), len(self.p), len(self.noise.names))
         self.window = Window(*self.limits)
         self.window.begin(self.p, self.P)
         self.trial, self.reach = make_run(1, *self.limits), make_run(1, self.shape, np.inf, self.limits[2])
@@ -340,7 +340,7 @@ class OnlineFilter:
         running = self.tests.running
         age, best = int(running.age[found]), running.best(found)
         _, since, p, P, noise = self.recent[-age]
-        left, seconds = self.ground, sum(recent[0].seconds for recent in self.recent[-age:])
+        seconds = sum(recent[0].seconds for recent in self.recent[-age:])
         self.seconds -= seconds
         self.noise.state = noise
         left = self._remember(p, P, age)
@@ -348,9 +348,8 @@ class OnlineFilter:
         self.noise.begin_ground()
         # The hypotheses go on for a while.
         names = [name if name else self.memory.fresh_name() for name in running.names]
-        priors = [
-            Prior(name, *both, 1.0) for name, *both in zip(names, running.p[found], running.P[found], strict=True)
-        ]
+        estimates = zip(names, running.p[found], running.P[found], strict=True)
+        priors = [Prior(name, p, P, 1.0) for name, p, P in estimates]
         self._begin_open(priors)
         assert self.open is not None
         self.open.log_weight[0] = running.log_weight[found]

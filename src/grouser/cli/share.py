@@ -10,9 +10,11 @@ import typer
 
 import grouser as gr
 from grouser.cli import console
-from grouser.cli.calibrate import Wanted, print_parameters
+from grouser.cli.calibrate import print_parameters
+from grouser.cli.wanted import Wanted
+from grouser.errors import GrouserError
 
-ONLINE = ("gate", "noise_gate")
+ONLINE = ("gate",)
 """Options of a filter that a shared fit has not."""
 
 
@@ -23,12 +25,15 @@ def share(
     read = [console.read_log([path], manifest) for path in logs]
     options = {name: value for name, value in options.items() if name not in ONLINE}
     tried = {}
-    for one in given.candidates():
-        motion = one.motion(read[0].vehicle, read[0].sensor)
-        with console.progress(f"calibrating {len(read)} logs together, {one.model} model") as report:
-            tried[one.model] = gr.calibration.calibrate_together(
-                motion, read, one.chosen(motion), progress=report, **options
+    for one in given.candidates(read[0]):
+        if one.learns:  # a correction is learned from one log
+            continue
+        with console.progress(f"calibrating {len(read)} logs together, {one.name} model") as report:
+            tried[one.name] = gr.calibration.calibrate_together(
+                one.motion, read, one.parameters, progress=report, **options
             )
+    if not tried:
+        raise GrouserError(f"--model: {given.model} cannot be fitted to several logs together; use perturbative")
     model = max(tried, key=lambda name: tried[name].log_likelihood)
     found = tried[model]
     if out is not None:

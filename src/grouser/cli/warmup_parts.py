@@ -109,6 +109,7 @@ def calibration() -> None:
     motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky"), slip=gr.slip.BodySlip(np.zeros(6))))
     log = gr.calibration.log_of_motion(motion, t, dict.fromkeys(motion.vehicle.wheels, 1.0 + 0.0 * t))
     gr.evaluate(motion, log, interval=1.0)
+    gr.calibrate(motion, log, interval=1.0, online=True)
     gr.motion.LogProblem(log, motion, gr.calibration.cut_log(log, motion, interval=1.0)).poses([motion])
     gr.motion.Powertrain(delay=0.1).rates(t, np.ones((len(t), 1)))
 

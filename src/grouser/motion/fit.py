@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from grouser.logs import Log
-    from grouser.motion.predict import LogPrediction
+    from grouser.motion.log_prediction import LogPrediction
     from grouser.terrain import Terrain
 
 WEAK = 3.0
