@@ -45,6 +45,9 @@ def calibrate(
             f"All are {', '.join(MODELS)}; best keeps the one with the highest held-out likelihood."
         ),
     ] = MODELS[0],
+    start_velocity: Annotated[
+        str, modelling("Dynamic: velocity at the start by poses (with gyro and wheels) or wheels.")
+    ] = "poses",
     contact: Annotated[str | None, modelling("Dynamic: piecewise-linear (default) or pacejka.")] = None,
     terrain: Annotated[str | None, modelling("The ground, if attitude is not measured; dynamic: default flat.")] = None,
     parameters: Annotated[str | None, option("Names or groups, with commas; default: a first fit's.")] = None,
@@ -83,7 +86,7 @@ def calibrate(
         raise GrouserError("--manifest: is missing; it names the columns, and `grouser check LOG` drafts one")
     given = Wanted(
         vehicle=vehicle, model=model, contact=contact, terrain=terrain, noise_form=noise_form, parameters=parameters,
-        priors=tuple(prior or ()),
+        priors=tuple(prior or ()), start_velocity=start_velocity,
     )  # fmt: skip
     if list_parameters:
         _list(given.first, manifest, as_json)
@@ -112,6 +115,8 @@ def calibrate(
     if plot is not None:
         picture_suffix(plot)
     if following:
+        if interval == "whole":
+            raise GrouserError("--interval: whole runs are known only once they ended; --follow needs seconds")
         if model == "corrected":
             raise GrouserError("--model: a correction is learned from a whole log; --follow cannot begin with it")
         from grouser.cli.follow import follow
@@ -133,13 +138,17 @@ def calibrate(
         return
     values.refuse({"--checkpoint": checkpoint, "--idle-exit": idle_exit}, "is for --follow; add it, or leave this out")
     values.refuse({"--label": label}, "is for --share; add it, or leave this out")
+    if interval == "whole" and split is None:
+        split = 1.0  # a log has few of them to hold out
     if split is not None and not 0.0 < split <= 1.0:
         raise GrouserError(f"--split: {split:g} is not above 0 and at most 1")
     log = console.read_log(logs, manifest)
     if interval is None:
         cut["interval"] = None  # the length that suits the logs
     carried = Carried(start, memory, steady)
-    fit, choice = _best(given, log, split, {**cut, "online": online, "loss": loss}, carried)
+    fit, choice = _best(
+        given, log, split, {**cut, "online": online, "loss": loss, "whole": interval == "whole"}, carried
+    )
     if out is not None:
         fit.save(out)
     if plot is not None:
@@ -166,7 +175,7 @@ def _best(
     """The fit to all logs of the model with the highest held-out likelihood, and the choice; none with a split of 1."""
     cut = {name: options[name] for name in ("interval", "distance", "stride")}
     learner = {name: options[name] for name in ("gate", "loss", "online")}
-    length = {**cut, "interval": 2.0 if cut["interval"] is None else cut["interval"]}
+    length = {**cut, "interval": 2.0 if cut["interval"] is None and not options["whole"] else cut["interval"]}
 
     def nothing_compared(fit: gr.Fit, name: str) -> tuple[gr.Fit, gr.calibration.Choice]:
         plain = gr.evaluate(fit, log, interval=length["interval"], distance=cut["distance"]).baseline

@@ -69,7 +69,7 @@ def evaluate(
         found, log, interval=length, distance=far, horizons=lengths, own_lag=own_lag, same_drive=same_ground,
         adapt=adapt, memory=grounds,
     )  # fmt: skip
-    each = f"{length:g} s" if far is None else f"{far:g} m"
+    each = f"{far:g} m" if far is not None else "whole runs" if length is None else f"{length:g} s"
     if plot is not None:
         from grouser.view.calibration import plot_evaluation
 

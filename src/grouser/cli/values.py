@@ -29,7 +29,7 @@ steps = partial(option, panel="Steps and start")
 Vehicle = Annotated[str, typer.Argument(help="A name (see: grouser vehicles), a .toml or .urdf file.")]
 Logs = Annotated[list[Path], typer.Argument(metavar="LOG...", help="A driving log; several files are one log.")]
 Manifest = Annotated[Path, option("Meaning of the columns (.toml).")]
-Interval = Annotated[float | None, option("Length of a prediction, s; 2 unless given.")]
+Interval = Annotated[str | None, option("Length of a prediction, s, or whole: unbroken stretches; 2 unless given.")]
 Distance = Annotated[float | None, option("Length of a prediction, m; instead of --interval.")]
 Start = Annotated[str, steps("Start x,y,yaw: m, m, degrees.")]
 
@@ -97,11 +97,15 @@ def positive(value: float, name: str, *, or_zero: bool = False) -> float:
     return value
 
 
-def prediction(interval: float | None, distance: float | None) -> tuple[float, float | None]:
-    """Lengths of predictions, --interval [s] and --distance [m], of which one may be given."""
+def prediction(interval: str | None, distance: float | None) -> tuple[float | None, float | None]:
+    """Lengths of predictions, --interval [s] and --distance [m], of which one may be given; both None: whole runs."""
     if interval is not None and distance is not None:
         raise GrouserError("--distance: a prediction has a duration or a distance; leave --interval or --distance out")
-    length = positive(2.0 if interval is None else interval, "--interval")
+    if interval == "whole":
+        return None, None
+    if interval is not None and not math.isfinite(number(interval)):
+        raise GrouserError(f"--interval: {interval!r:.40} is neither a number of seconds nor whole")
+    length = positive(2.0 if interval is None else number(interval), "--interval")
     return length, None if distance is None else positive(distance, "--distance")
 
 

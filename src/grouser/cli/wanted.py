@@ -25,12 +25,14 @@ class Wanted:
     noise_form: str
     parameters: str | None
     priors: tuple[str, ...]
+    start_velocity: str = "poses"
 
     def __post_init__(self) -> None:
         """Refuses what needs no file to be seen wrong."""
         values.one_of(self.model, MODELS, "--model")
         values.one_of(self.contact or CONTACTS[0], CONTACTS, "--contact")
         values.one_of(self.noise_form, FORMS, "--noise-form")
+        values.one_of(self.start_velocity, ("poses", "wheels"), "--start-velocity")
         if self.contact is not None and self.model != "dynamic":
             raise GrouserError("--contact: is for the dynamic model; add --model dynamic, or leave it out")
         if self.terrain is not None and self.model not in ("best", "kinematic", "dynamic"):
@@ -74,6 +76,7 @@ class Wanted:
             noise=gr.Noise(form=self.noise_form),
             powertrain=gr.motion.Powertrain() if self.from_commands else None,
             ground=values.ground(ground),
+            start=self.start_velocity,
         )
 
     @property
