@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+LEAST = 8
+"""Intervals of a log from which the lag of its sensor can be found."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Errors:
     """Prediction errors over the intervals of a log."""
@@ -162,7 +166,7 @@ def evaluate(
     interval: float | None = 2.0,
     distance: float | None = None,
     horizons: Sequence[float] = (),
-    own_lag: bool = False,
+    own_lag: bool | None = False,
     same_drive: bool = False,
     adapt: bool = False,
     memory: Memory | None = None,
@@ -171,7 +175,7 @@ def evaluate(
 
     Neither position nor yaw is used inside an interval. The lag of the pose sensor is that of the fit; `own_lag` adds
     the errors with the lag of each half of this log found from intervals of the other half: the lag of a robot's
-    sensors differs from day to day. `same_drive`: the log is another part of the one that was fitted, with its lag.
+    sensors differs from day to day; None: where the log's sensor has a `lag_spread`. `same_drive`: the log is another part of the one that was fitted, with its lag.
     `horizons`: further durations [s], each judged over the whole log. `adapt`: each interval is judged, then learned
     from, starting from the fit; grounds of a `memory`, which is left as it is, are recalled.
     """
@@ -193,6 +197,8 @@ def evaluate(
     else:
         further = [Horizon(interval=T, errors=errors_of(fit, log, one, other_log=other)) for T, one in cuts.items()]
     plain = errors_of(plain_odometry(motion, log), log, cut)
+    if own_lag is None:
+        own_lag = log.sensor.lag_spread > 0.0 and other and not adapt and len(cut) >= LEAST
     relagged = own = None
     if own_lag:
         own = _own_lags(motion, log, cut)
@@ -252,7 +258,7 @@ class OwnLags(NamedTuple):
 
 def _own_lags(motion: MotionModel, log: Log, cut: Intervals) -> OwnLags:
     """The lag of each half of a log."""
-    if len(cut) < 8:
+    if len(cut) < LEAST:
         raise CalibrationError(
             f"{log.name}: has {len(cut)} intervals, too few to find the lag of its sensor from half of them"
         )

@@ -63,8 +63,6 @@ def evaluate(
     grounds = None if memory is None else gr.calibration.Memory.load(memory)
     found = gr.Fit.load(fit, ground=values.ground(terrain))
     log = console.read_log(logs, manifest)
-    if own_lag is None:
-        own_lag = log.sensor.lag_spread > 0.0 and not (same_ground or found.made_from(log) or adapt)
     judged = gr.evaluate(
         found, log, interval=length, distance=far, horizons=lengths, own_lag=own_lag, same_drive=same_ground,
         adapt=adapt, memory=grounds,

@@ -45,7 +45,7 @@ def groundmap(
             values.positive(number, name)
     each, _ = values.prediction(interval, None)
     if each is None:
-        raise GrouserError("--interval: a map needs intervals shorter than whole runs; give seconds")
+        raise gr.GrouserError("--interval: a map needs intervals shorter than whole runs; give seconds")
     if plot is not None:
         picture_suffix(plot)
     if out is not None:
