@@ -29,21 +29,22 @@ NOISE_KNOWN = 0.3
 def start_of(fit: Fit, *, lag_spread: float = 0.0) -> tuple[MotionModel, list[Parameter], FloatArray]:
     """The fitted model, its parameters with their values as priors, and the covariance of the systematic ones.
 
-    The lag of a robot's pose sensor differs from day to day, by `lag_spread` [s].
+    The lag of a robot's pose sensor differs from day to day, by `lag_spread` [s]. Sigmas of the systematic parameters
+    stay those before any driving, of which the spread between grounds is a share: what is known now is the covariance.
     """
     if not len(fit.covariance):
         raise CalibrationError("the fit has no systematic parameter; fit slip first, such as --parameters slip,noise")
     sigma, covariance = fit.sigma, fit.covariance.copy()
     parameters = []
     for k, (p, value) in enumerate(zip(fit.parameters, fit.vector.tolist(), strict=True)):
-        spread = sigma[p.name]
+        spread = p.sigma
         if k >= len(covariance):
-            spread = float(np.hypot(spread, NOISE_KNOWN * abs(value))) or p.sigma
+            spread = float(np.hypot(sigma[p.name], NOISE_KNOWN * abs(value))) or p.sigma
         elif p.name == "sensor.lag":
             covariance[k, k] += lag_spread**2
         # A fit may end at a bound, or a little beyond by rounding.
         parameters.append(
-            replace(p, value=value, sigma=spread or p.sigma, lower=min(p.lower, value), upper=max(p.upper, value))
+            replace(p, value=value, sigma=spread, lower=min(p.lower, value), upper=max(p.upper, value))
         )
     return fit.model, parameters, covariance
 
