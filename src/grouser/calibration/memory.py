@@ -172,7 +172,7 @@ class Memory:
     def rename(self, old: str, new: str) -> None:
         """Give a ground another name."""
         if any(g.name == new for g in self.grounds):
-            raise CalibrationError(f"the memory has a ground {new!r:.60} already; `grouser memory merge` makes two one")
+            raise CalibrationError(f"the memory has a ground {new!r:.60} already; `grouser memory --merge` makes two one")
         if not new.strip():
             raise CalibrationError("the new name of a ground is empty")
         ground = self[old]
@@ -287,9 +287,9 @@ class Memory:
 
 def _ground(row: Mapping[str, Any], n: int, file: str) -> Ground:
     mean = np.array(row["mean"], dtype=np.float64)
-    covariance = np.array(row["covariance"], dtype=np.float64).reshape(len(mean), -1)
+    covariance = np.array(row["covariance"], dtype=np.float64)
     regular = mean.shape == (n,) and covariance.shape == (n, n) and np.isfinite(mean).all()
-    if not regular or not np.isfinite(covariance).all() or np.linalg.eigvalsh(covariance)[0] < 0.0:
+    if not regular or not np.isfinite(covariance).all() or not _is_covariance(covariance):
         raise CalibrationError(
             f"{file}: ground {row['name']!r:.60} needs {n} finite numbers and a positive covariance of them"
         )
@@ -301,6 +301,14 @@ def _ground(row: Mapping[str, Any], n: int, file: str) -> Ground:
         name=str(row["name"]), mean=mean, covariance=covariance, seconds=float(row["seconds"]),
         visits=int(row["visits"]), feel=feel,
     )  # fmt: skip
+
+
+def _is_covariance(P: FloatArray) -> bool:
+    """Symmetric and not negative, to rounding."""
+    if not len(P):
+        return True
+    values, rounding = np.linalg.eigvalsh(P), 1e-9 * float(np.abs(P).max())
+    return bool(np.abs(P - P.T).max() <= rounding and values[0] >= -rounding)
 
 
 def _log_density(x: FloatArray, covariance: FloatArray) -> float:

@@ -11,8 +11,9 @@ import typer
 import grouser as gr
 from grouser.cli import console
 from grouser.cli.calibrate import Wanted, print_parameters
+from grouser.errors import GrouserError
 
-ONLINE = ("gate", "noise_gate")
+ONLINE = ("gate",)
 """Options of a filter that a shared fit has not."""
 
 
@@ -23,11 +24,14 @@ def share(
     read = [console.read_log([path], manifest) for path in logs]
     options = {name: value for name, value in options.items() if name not in ONLINE}
     tried = {}
-    for one in given.candidates():
-        motion = one.motion(read[0].vehicle, read[0].sensor)
-        with console.progress(f"calibrating {len(read)} logs together, {one.model} model") as report:
-            tried[one.model] = gr.calibration.calibrate_together(
-                motion, read, one.chosen(motion), progress=report, **options
+    if given.model == "corrected":
+        raise GrouserError("--model: a correction is learned from one ground; --share fits any other model")
+    for one in given.candidates(read[0]):
+        if one.learns:
+            continue
+        with console.progress(f"calibrating {len(read)} logs together, {one.name} model") as report:
+            tried[one.name] = gr.calibration.calibrate_together(
+                one.motion, read, one.parameters, progress=report, **options
             )
     model = max(tried, key=lambda name: tried[name].log_likelihood)
     found = tried[model]
