@@ -1,7 +1,7 @@
 """A skid-steered vehicle on soils that change at given times: a truth in NumPy that shares no code.
 
 Slip is P (13) as in `planar_slip`, at speeds and turn rates that do not depend on the path, so that all steps are taken
-at once. Wheels may spin for a while, and single poses may be wrong.
+at once. Wheels may spin for a while.
 """
 
 import numpy as np
@@ -14,11 +14,10 @@ SOFT = (-0.15, -0.10, -0.03, 0.008, 0.0, 0.12, -0.12, 0.006, -0.01, -0.65, 0.0, 
 """α₁…α₁₃ of two soils: half the turn rate of the wheels is lost on one, two thirds on the other."""
 
 
-def write(folder, name, soils, *, seed=0, spin=None, jump=None, noise=NOISE):
+def write(folder, name, soils, *, seed=0, spin=None, noise=NOISE):
     """Paths of a log and its manifest. soils: (seconds, α), one after another.
 
-    spin: first and last second of wheels that turn three times as fast as the vehicle drives. jump: time [s] of a pose
-    and how far it is off [m].
+    spin: first and last second of wheels that turn three times as fast as the vehicle drives.
     """
     rng = np.random.default_rng(seed)
     dt, every = 0.02, 5
@@ -39,8 +38,6 @@ def write(folder, name, soils, *, seed=0, spin=None, jump=None, noise=NOISE):
     x = np.append(0.0, np.cumsum((c * np.cos(pitch) * vx + (c * across - s * np.cos(roll)) * vy) * dt))
     y = np.append(0.0, np.cumsum((s * np.cos(pitch) * vx + (s * across + c * np.cos(roll)) * vy) * dt))
     poses = np.stack([x, y, yaw], axis=1)[:-1:every] + rng.normal(size=(n // every, 3)) * (0.01, 0.01, 0.003)
-    if jump is not None:
-        poses[round(jump[0] / (every * dt)), 0] += jump[1]
     rates = np.stack([(v - HALF * w) / RADIUS, (v + HALF * w) / RADIUS])
     if spin is not None:
         rates[:, (t >= spin[0]) & (t < spin[1])] *= 3.0
