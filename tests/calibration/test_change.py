@@ -138,7 +138,8 @@ def test_a_filter_restored_in_the_middle_of_a_test_continues_to_the_last_bit(fit
         assert second.tests.running.age.max() >= (0 if k == noticed else BEGUN - 1) - 1
         for j in range(k + 1, len(problem.intervals)):
             second.update(problem, j)
-        assert json.dumps(second.state) == states[-1]
+            if j in (k + 1, len(states) - 1):
+                assert json.dumps(second.state) == states[j]
 
 
 # The test alone, on one number that is measured with noise: y = p + N(0, 1).
