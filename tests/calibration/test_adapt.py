@@ -170,11 +170,9 @@ def test_the_first_interval_is_predicted_as_by_the_fit_and_both_curves_are_there
     assert "fixed" not in plain.summary()
 
 
-def test_a_memory_is_left_as_it_is_by_an_evaluation_and_grows_by_a_calibration(fit):
+def test_a_memory_grows_by_a_calibration(fit):
     log = drives.winding_log(drives.slipping(noise=NOISE), seed=6)
     memory = Memory.of(fit.model, fit.systematic)
-    evaluate(fit, log, adapt=True, memory=memory)
-    assert memory.grounds == []
     carried = calibrate(fit, log, online=True, memory=memory)
     (ground,) = memory.grounds
     np.testing.assert_array_equal(ground.mean, carried.vector[:6])

@@ -115,6 +115,15 @@ def test_on_a_ground_of_the_memory_a_drive_starts_with_it(fit, folder):
     assert errors["with"] < 0.8 * errors["without"]
 
 
+def test_an_evaluation_leaves_the_memory_as_it_is(fit, folder):
+    memory = Memory.of(fit.model, fit.systematic)
+    log = truth.drive(folder, "judged", [(60.0, FIRM), (40.0, SOFT)], seed=11)
+    found = gr.evaluate(fit, log, adapt=True, memory=memory)
+    assert len(found.changes) == 1
+    assert found.ground == found.changes[0].to
+    assert memory.grounds == []
+
+
 def test_a_filter_restored_in_the_middle_of_a_test_continues_to_the_last_bit(fit, folder):
     log = truth.drive(folder, "restored", [(60.0, FIRM), (40.0, SOFT), (20.0, FIRM)], seed=3)
     motion, parameters, covariance = start_of(fit)

@@ -54,7 +54,9 @@ class Adapted:
     """Predictions of the intervals of a log, each before it was learned from."""
 
     updates: list[Update]
+    """One per interval."""
     filter: OnlineFilter
+    """As the last interval left it."""
 
     @property
     def error(self) -> FloatArray:
@@ -63,7 +65,7 @@ class Adapted:
 
     @property
     def covariance(self) -> FloatArray:
-        """As predicted, (I, 3, 3)."""
+        """As predicted [m², rad², m rad], (I, 3, 3)."""
         return np.array([update.innovation for update in self.updates])
 
     @property
@@ -82,7 +84,10 @@ def adapt(
     alarm: float = ALARM,
     progress: Callable[[int, int], None] | None = None,
 ) -> Adapted:
-    """Drive along a log, starting from a fit: predict an interval, judge it, learn from it, and go on."""
+    """Drive along a log, starting from a fit: predict an interval, judge it, learn from it, continue with the next.
+
+    `gate` is a squared Mahalanobis distance, `alarm` a number of intervals, both as for `OnlineFilter`.
+    """
     motion, parameters, covariance = start_of(fit, lag_spread=max(log.sensor.lag_spread, fit.model.sensor.lag_spread))
     learner = OnlineFilter(motion, parameters, covariance=covariance, gate=gate, alarm=alarm, memory=memory)
     problem = LogProblem(log, motion, intervals, encoders=False)

@@ -43,9 +43,9 @@ DEFAULTS = ("slip", "sensor.x", "sensor.y", "sensor.lag", "noise", "sensor.time_
 ROUNDS = 6
 """Most alternations of a batch between systematic parameters and noise."""
 HORIZONS = (0.5, 2.5, 5.0)
-"""Lengths, of that of the intervals, of others from which the noise is found as well: 1, 5 and 10 s beside 2 s."""
+"""Lengths, of that of the intervals, of others from which the noise is found as well: 1, 5 and 10 s next to 2 s."""
 FEWEST = 8
-"""Intervals of a length that tell anything of noise."""
+"""Intervals of a length that are enough to find noise from."""
 LENGTHS = (2.0, 5.0, 15.0)
 """Correlation lengths of slip that wanders among which the likelihood decides [m, or s where it grows with time]."""
 HALVINGS = 3

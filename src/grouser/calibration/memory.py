@@ -71,6 +71,7 @@ class Memory:
     parameters: tuple[Parameter, ...]
     """Of the ground, with their priors."""
     grounds: list[Ground] = field(default_factory=list)
+    """Those known, oldest first."""
     _fitted: tuple[list[Ground], Hierarchy] | None = field(default=None, repr=False)
 
     @staticmethod
@@ -97,7 +98,7 @@ class Memory:
 
     @property
     def spread(self) -> FloatArray:
-        """Covariance between grounds, (n, n): of those known, or a first guess."""
+        """Covariance between grounds, (n, n): of those known, or a first guess; products of their units."""
         if len(self.grounds) < 2 or self.hierarchy is None:
             return self._guess
         return self.hierarchy.between

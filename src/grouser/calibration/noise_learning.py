@@ -1,4 +1,4 @@
-"""Noise learnt while driving: the coefficients of a covariance, from scores and information of innovations."""
+"""Noise learned while driving: the coefficients of a covariance, from scores and information of innovations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grouser.motion.predict import LogProblem, Predicted
 LONGEST_STEP = 1.0
 """A step changes a density at most by this in its logarithm."""
 MOST_DOUBT = 1.0
-"""More doubt about the logarithm of a density is not counted: one that intervals say nothing of would grow for ever."""
+"""More doubt about the logarithm of a density is not counted: one that intervals say nothing of would grow without bound."""
 DAMPED = 0.7
 """Share of a step that is taken: whole ones go to and fro between entries of Q′ of few intervals."""
 NEW_GROUND = 0.3
@@ -25,7 +25,7 @@ NEW_GROUND = 0.3
 class NoiseLearner:
     """Coefficients φ of the covariance R = fixed + Σ φ_j B_j of an interval, with a prior that keeps them from zero.
 
-    φ are entries of Q′ and squares of the sensor's sigmas. What must be positive is learnt by its logarithm, by Fisher
+    φ are entries of Q′ and squares of the sensor's sigmas. What must be positive is learned by its logarithm, by Fisher
     scoring: where intervals say nothing of a small noise, the score of its logarithm vanishes and the prior decides.
     """
 
@@ -78,7 +78,7 @@ class NoiseLearner:
         return np.where(self.positive, self.phi, self.scale)
 
     def bases(self, problem: LogProblem, predicted: Predicted) -> tuple[FloatArray, FloatArray]:
-        """The part of R that is not learnt (I, m, m), and B (I, ns, m, m)."""
+        """The part of R that is not learned (I, m, m), and B (I, ns, m, m)."""
         now = self.model
         R = problem.covariance(now, predicted)
         if not self.names:
@@ -171,7 +171,7 @@ class NoiseLearner:
         return float(np.max(np.abs(self._free(self.phi) - self._free(before))))
 
     def begin_ground(self) -> None:
-        """What was learnt becomes the prior on another ground, less sure."""
+        """What was learned becomes the prior on another ground, less sure."""
         covariance = np.linalg.inv(self.information) + NEW_GROUND**2 * np.eye(len(self.names))
         self.centre = self._free(self.phi)
         self.precision = np.linalg.inv(covariance)

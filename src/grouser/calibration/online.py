@@ -145,7 +145,7 @@ class OnlineFilter:
 
     @property
     def S(self) -> FloatArray:
-        """Their covariance, (ns, ns)."""
+        """Their covariance, (ns, ns), products of their units."""
         return self.noise.covariance
 
     @property
@@ -223,6 +223,7 @@ class OnlineFilter:
 
     @property
     def limits(self) -> Any:
+        """Shape, gate and bounds, as `make_run` takes them."""
         bounds = np.array([[q.lower, q.upper] for q in self.systematic]).reshape(-1, 2)
         return self.shape, self.gate, bounds
 
@@ -314,6 +315,7 @@ class OnlineFilter:
         return priors
 
     def new_tests(self) -> ChangeTest:
+        """A test for a change of the present ground, none begun."""
         return ChangeTest(self.alarm, self._priors(self.p, self.P), self.limits)
 
     def _notices(self, one: Linear, at: FloatArray, lines: Lines, present: float, end: float) -> bool:

@@ -83,7 +83,7 @@ class Ishigami(Contact):
 
     0 is T, where a slipping wheel sinks by what its shear stresses no longer lift. Measured in sand: 2 to 3."""
     sideslip_sinkage: float = quantity(0.0, "1", checks.not_negative, high=10.0)
-    """n_y, 0 ≤ n_y ≤ 10. Measured in sand: 3 to 5."""
+    """n_y [1], 0 ≤ n_y ≤ 10. Measured in sand: 3 to 5."""
     bow_wave: float = quantity(0.15, "1", checks.not_negative)
     """Share of b R_b(h), (C.34) over the wheel's width, with which soil pushed ahead resists travel, ≥ 0.
 

@@ -16,7 +16,7 @@ from grouser.motion.velocity import Inputs
 from grouser.vehicles import Vehicle
 
 PARTS = 4
-"""Parts of an interval whose travel is compared: finer ones tell more of delay and time constant."""
+"""Parts of an interval whose travel is compared: finer ones show more of delay and time constant."""
 LEAST_SHARE = 0.02
 """Least scatter of travel in a second, one sigma, as a share of the rms travel: no powertrain is exactly of first
 order, and what is nearly exact makes a filter certain before it is near."""

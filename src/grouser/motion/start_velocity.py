@@ -26,7 +26,7 @@ GYRO_NOISE = 0.02
 ACCELERATION = (3.0, 3.0, 5.0)
 """Accelerations along x and y [m/s²] and about z [rad/s²] that a vehicle has, one sigma."""
 CHANGE = 0.3
-"""Time in which an acceleration changes by its sigma [s]: what is older tells less about the present."""
+"""Time in which an acceleration changes by its sigma [s]: what is older says less about the present."""
 MOVING = 0.1
 """Speed [m/s] and turn rate [rad/s] above which a ratio to that of the wheels has a meaning."""
 FEWEST = 8
