@@ -46,9 +46,7 @@ def write(folder, name, soils, *, seed=0, spin=None, noise=NOISE):
     # A pose stamped t_k is of that instant; samples are of the middle of their step.
     table[::every, 0] = dt * np.arange(0, n, every)
     file, manifest = folder / f"{name}.csv", folder / "log.toml"
-    np.savetxt(
-        file, table, delimiter=",", header="t,wl,wr,roll,pitch,soil,x,y,yaw,k", comments="", fmt="%.6f"
-    )
+    np.savetxt(file, table, delimiter=",", header="t,wl,wr,roll,pitch,soil,x,y,yaw,k", comments="", fmt="%.6f")
     manifest.write_text(MANIFEST)
     return file, manifest
 

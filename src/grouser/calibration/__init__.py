@@ -7,12 +7,13 @@ from grouser.lazy import lazy
 if TYPE_CHECKING:
     from grouser.calibration.adapt import Adapted, adapt
     from grouser.calibration.calibrate import DEFAULTS, calibrate
+    from grouser.calibration.change import Change
     from grouser.calibration.choose import Candidate, Choice, candidates, choose
     from grouser.calibration.evaluate import Errors, Evaluation, evaluate
     from grouser.calibration.hierarchy import Hierarchy, fit_hierarchy
     from grouser.calibration.map_ground import Mapping, errors_by_map, map_ground, soils_of_map
     from grouser.calibration.memory import Memory
-    from grouser.calibration.online import Change, OnlineFilter, PerturbativeFilter, Update
+    from grouser.calibration.online import OnlineFilter, PerturbativeFilter, Update
     from grouser.calibration.share import Ground, SharedFit, calibrate_together
     from grouser.calibration.simulated import log_of_motion, log_of_run
     from grouser.motion.intervals import cut_log

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from grouser.calibration.change import Change
 from grouser.calibration.memory import Memory
-from grouser.calibration.online import ALARM, GATE, Change, OnlineFilter, Update
+from grouser.calibration.online import ALARM, GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
@@ -43,9 +44,7 @@ def start_of(fit: Fit, *, lag_spread: float = 0.0) -> tuple[MotionModel, list[Pa
         elif p.name == "sensor.lag":
             covariance[k, k] += lag_spread**2
         # A fit may end at a bound, or a little beyond by rounding.
-        parameters.append(
-            replace(p, value=value, sigma=spread, lower=min(p.lower, value), upper=max(p.upper, value))
-        )
+        parameters.append(replace(p, value=value, sigma=spread, lower=min(p.lower, value), upper=max(p.upper, value)))
     return fit.model, parameters, covariance
 
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from grouser import checks
 from grouser.calibration.adapt import adapt as adapt_along
 from grouser.calibration.batch import gauss_newton
+from grouser.calibration.change import Change
 from grouser.calibration.likelihood import log_likelihood
 from grouser.calibration.memory import Memory
-from grouser.calibration.online import Change, OnlineFilter
+from grouser.calibration.online import OnlineFilter
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log

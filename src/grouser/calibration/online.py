@@ -338,9 +338,7 @@ class OnlineFilter:
         self.noise.begin_ground()
         # The hypotheses go on for a while.
         names = [name if name else self.memory.fresh_name() for name in running.names]
-        priors = [
-            Prior(name, *both, 1.0) for name, *both in zip(names, running.p[found], running.P[found], strict=True)
-        ]
+        priors = [Prior(name, q, Q, 1.0) for name, q, Q in zip(names, running.p[found], running.P[found], strict=True)]
         self._begin_open(priors)
         assert self.open is not None
         self.open.log_weight[0] = running.log_weight[found]

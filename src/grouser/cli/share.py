@@ -10,7 +10,8 @@ import typer
 
 import grouser as gr
 from grouser.cli import console
-from grouser.cli.calibrate import Wanted, print_parameters
+from grouser.cli.calibrate import print_parameters
+from grouser.cli.wanted import Wanted
 from grouser.errors import GrouserError
 
 ONLINE = ("gate",)
