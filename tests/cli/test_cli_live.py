@@ -36,7 +36,8 @@ def fake_follower(P: Any = None) -> Any:
     n = 15
     parameters = [SimpleNamespace(name=name, sigma=0.5) for name in NAMES]
     filter = SimpleNamespace(
-        names=NAMES, P=np.eye(n) if P is None else P, systematic=parameters[:n], updates=41, rejected=2
+        names=NAMES, P=np.eye(n) if P is None else P, systematic=parameters[:n], updates=41, rejected=2,
+        ground="ground 1",
     )
     calibrator = SimpleNamespace(
         filter=filter,
@@ -93,7 +94,7 @@ def test_the_screen_says_errors_trend_rejections_and_covariance() -> None:
     P[13, 9] = P[9, 13] = -0.8
     updates = [an_update(0.4), an_update(9.0, accepted=False), an_update(0.2)]
     text = picture(100, 40, fake_follower(P), updates, waited=7.0)
-    assert text[0] == "drive.csv, t = 12.3 s: 41 intervals, 2 rejected; 7 rows not used; nothing new for 7 s"
+    assert text[0] == "drive.csv, t = 12.3 s: ground 1; 41 intervals, 2 rejected; 7 rows not used; nothing new for 7 s"
     rms = np.sqrt((0.4**2 + 9.0**2 + 0.2**2) / 3)
     assert text[1] == f"prediction off by 0.200 m, 2.00°; rms of the last 3: {rms:.3f} m, 2.00°"
     # The rejected one does not set the scale.

@@ -30,22 +30,21 @@ NOISE_KNOWN = 0.3
 def start_of(fit: Fit, *, lag_spread: float = 0.0) -> tuple[MotionModel, list[Parameter], FloatArray]:
     """The fitted model, its parameters with their values as priors, and the covariance of the systematic ones.
 
-    The lag of a robot's pose sensor differs from day to day, by `lag_spread` [s].
+    The lag of a robot's pose sensor differs from day to day, by `lag_spread` [s]. Sigmas of the systematic parameters
+    stay those before any driving, of which the spread between grounds is a share: what is known now is the covariance.
     """
     if not len(fit.covariance):
         raise CalibrationError("the fit has no systematic parameter; fit slip first, such as --parameters slip,noise")
     sigma, covariance = fit.sigma, fit.covariance.copy()
     parameters = []
     for k, (p, value) in enumerate(zip(fit.parameters, fit.vector.tolist(), strict=True)):
-        spread = sigma[p.name]
+        spread = p.sigma
         if k >= len(covariance):
-            spread = float(np.hypot(spread, NOISE_KNOWN * abs(value))) or p.sigma
+            spread = float(np.hypot(sigma[p.name], NOISE_KNOWN * abs(value))) or p.sigma
         elif p.name == "sensor.lag":
             covariance[k, k] += lag_spread**2
         # A fit may end at a bound, or a little beyond by rounding.
-        parameters.append(
-            replace(p, value=value, sigma=spread or p.sigma, lower=min(p.lower, value), upper=max(p.upper, value))
-        )
+        parameters.append(replace(p, value=value, sigma=spread, lower=min(p.lower, value), upper=max(p.upper, value)))
     return fit.model, parameters, covariance
 
 
@@ -54,7 +53,9 @@ class Adapted:
     """Predictions of the intervals of a log, each before it was learned from."""
 
     updates: list[Update]
+    """One per interval."""
     filter: OnlineFilter
+    """As the last interval left it."""
 
     @property
     def error(self) -> FloatArray:
@@ -63,7 +64,7 @@ class Adapted:
 
     @property
     def covariance(self) -> FloatArray:
-        """As predicted, (I, 3, 3)."""
+        """As predicted [m², rad², m rad], (I, 3, 3)."""
         return np.array([update.innovation for update in self.updates])
 
     @property
@@ -82,7 +83,10 @@ def adapt(
     alarm: float = ALARM,
     progress: Callable[[int, int], None] | None = None,
 ) -> Adapted:
-    """Drive along a log, starting from a fit: predict an interval, judge it, learn from it, and go on."""
+    """Drive along a log, starting from a fit: predict an interval, judge it, learn from it, continue with the next.
+
+    `gate` is a squared Mahalanobis distance, `alarm` a number of intervals, both as for `OnlineFilter`.
+    """
     motion, parameters, covariance = start_of(fit, lag_spread=max(log.sensor.lag_spread, fit.model.sensor.lag_spread))
     learner = OnlineFilter(motion, parameters, covariance=covariance, gate=gate, alarm=alarm, memory=memory)
     problem = LogProblem(log, motion, intervals, encoders=False)

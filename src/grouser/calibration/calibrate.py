@@ -43,13 +43,13 @@ DEFAULTS = ("slip", "sensor.x", "sensor.y", "sensor.lag", "noise", "sensor.time_
 ROUNDS = 6
 """Most alternations of a batch between systematic parameters and noise."""
 HORIZONS = (0.5, 2.5, 5.0)
-"""Lengths, of that of the intervals, of others from which the noise is found as well: 1, 5 and 10 s beside 2 s."""
+"""Lengths, of that of the intervals, of others from which the noise is found as well: 1, 5 and 10 s next to 2 s."""
 SAMPLE = 1600
 """Most intervals of a length from which noise is found: an hour of them tells it to some per cent."""
 TOGETHER = 40
 """Intervals of such a sample that follow one another."""
 FEWEST = 8
-"""Intervals of a length that tell anything of noise."""
+"""Intervals of a length that are enough to find noise from."""
 LENGTHS = (2.0, 5.0, 15.0)
 """Correlation lengths of slip that wanders among which the likelihood decides [m, or s where it grows with time]."""
 HALVINGS = 3

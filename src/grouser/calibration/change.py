@@ -26,7 +26,7 @@ UNKNOWN, KNOWN = 3.5, 6.0
 """Largest logarithm of the ratio of one interval, where a new or a remembered ground explains it best: it takes three
 or two intervals to be sure."""
 CURVED = 2.0
-"""An estimate whose prediction is this many sigmas from another's is linearised anew."""
+"""An estimate whose prediction is this many sigmas from another's is linearised again."""
 
 Lines = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """From estimates (S, n) to the present interval linearised at each: y (S, m), H (S, m, n)."""
@@ -41,8 +41,9 @@ class Change:
     since: float
     """When the ground changed, to an interval [s]."""
     from_: str
+    """Name of the ground before."""
     to: str
-    """Names of the grounds."""
+    """Name of the ground after."""
     recalled: bool
     """Whether the new one was remembered."""
 
@@ -121,7 +122,7 @@ class Hypotheses:
         self.age[begun] += 1
 
     def _relinearise(self, active: IntArray, p: FloatArray, base: FloatArray, sigma: FloatArray, lines: Lines) -> None:
-        """Linearise the interval anew for estimates p far from where it was."""
+        """Linearise the interval again for estimates p far from where it was."""
         run = self.run
         shift = np.abs(np.einsum("kmn,kn->km", run.H[active], p[active] - base[active])) / sigma
         far = active[shift.max(axis=1) > CURVED]

@@ -245,7 +245,7 @@ class OwnLags(NamedTuple):
     sigma: float
     """How uncertain they are, one sigma [s]."""
     middle: int
-    """Samples before the second half: where an interval's stretch begins, or its time, tells in which it is."""
+    """Samples before the second half: where an interval's stretch begins, or its time, decides in which it is."""
     time: float
     """Time stamp at which it begins [s]."""
 

@@ -80,7 +80,7 @@ class Window:
         return float(self.run.evidence[self.count - 1])
 
     def again(self) -> tuple[FloatArray, FloatArray, float]:
-        """Filter all again: estimate, covariance and the logarithm of the evidence; score and information anew."""
+        """Filter all again: estimate, covariance and the logarithm of the evidence; score and information too."""
         p, P = (one.copy() for one in self.head)
         self.run.score[:] = 0.0
         self.run.information[:] = 0.0

@@ -71,6 +71,7 @@ class Memory:
     parameters: tuple[Parameter, ...]
     """Of the ground, with their priors."""
     grounds: list[Ground] = field(default_factory=list)
+    """Those known, oldest first."""
     _fitted: tuple[list[Ground], Hierarchy] | None = field(default=None, repr=False)
 
     @staticmethod
@@ -97,7 +98,7 @@ class Memory:
 
     @property
     def spread(self) -> FloatArray:
-        """Covariance between grounds, (n, n): of those known, or a first guess."""
+        """Covariance between grounds, (n, n): of those known, or a first guess; products of their units."""
         if len(self.grounds) < 2 or self.hierarchy is None:
             return self._guess
         return self.hierarchy.between
@@ -172,7 +173,7 @@ class Memory:
     def rename(self, old: str, new: str) -> None:
         """Give a ground another name."""
         if any(g.name == new for g in self.grounds):
-            raise CalibrationError(f"the memory has a ground {new!r:.60} already; `grouser memory merge` makes two one")
+            raise CalibrationError(f"the memory has a ground {new!r:.60} already; `grouser memory --merge` makes two one")
         if not new.strip():
             raise CalibrationError("the new name of a ground is empty")
         ground = self[old]
@@ -287,9 +288,9 @@ class Memory:
 
 def _ground(row: Mapping[str, Any], n: int, file: str) -> Ground:
     mean = np.array(row["mean"], dtype=np.float64)
-    covariance = np.array(row["covariance"], dtype=np.float64).reshape(len(mean), -1)
+    covariance = np.array(row["covariance"], dtype=np.float64)
     regular = mean.shape == (n,) and covariance.shape == (n, n) and np.isfinite(mean).all()
-    if not regular or not np.isfinite(covariance).all() or np.linalg.eigvalsh(covariance)[0] < 0.0:
+    if not regular or not np.isfinite(covariance).all() or not _is_covariance(covariance):
         raise CalibrationError(
             f"{file}: ground {row['name']!r:.60} needs {n} finite numbers and a positive covariance of them"
         )
@@ -301,6 +302,14 @@ def _ground(row: Mapping[str, Any], n: int, file: str) -> Ground:
         name=str(row["name"]), mean=mean, covariance=covariance, seconds=float(row["seconds"]),
         visits=int(row["visits"]), feel=feel,
     )  # fmt: skip
+
+
+def _is_covariance(P: FloatArray) -> bool:
+    """Symmetric and not negative, to rounding."""
+    if not len(P):
+        return True
+    values, rounding = np.linalg.eigvalsh(P), 1e-9 * float(np.abs(P).max())
+    return bool(np.abs(P - P.T).max() <= rounding and values[0] >= -rounding)
 
 
 def _log_density(x: FloatArray, covariance: FloatArray) -> float:

@@ -1,4 +1,4 @@
-"""Noise learnt while driving: the coefficients of a covariance, from scores and information of innovations."""
+"""Noise learned while driving: the coefficients of a covariance, from scores and information of innovations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_STEP = 1.0
 CORRELATED, MOST_CORRELATED = 0.3, 0.9
 """Correlations of noisy velocities, one sigma before any interval, and at most: few intervals make Q′ look singular."""
 MOST_DOUBT = 1.0
-"""More doubt about the logarithm of a density is not counted: one that intervals say nothing of would grow for ever."""
+"""More doubt about the logarithm of a density is not counted: one that intervals say nothing of would grow without bound."""
 DAMPED = 0.7
 """Share of a step that is taken: whole ones go to and fro between entries of Q′ of few intervals."""
 NEW_GROUND = 0.3
@@ -27,7 +27,7 @@ NEW_GROUND = 0.3
 class NoiseLearner:
     """Coefficients φ of the covariance R = fixed + Σ φ_j B_j of an interval, with a prior that keeps them from zero.
 
-    φ are entries of Q′ and squares of the sensor's sigmas. What must be positive is learnt by its logarithm, by Fisher
+    φ are entries of Q′ and squares of the sensor's sigmas. What must be positive is learned by its logarithm, by Fisher
     scoring: where intervals say nothing of a small noise, the score of its logarithm vanishes and the prior decides.
     """
 
@@ -85,7 +85,7 @@ class NoiseLearner:
         return np.where(self.positive, self.phi, self._sizes(self.phi))
 
     def bases(self, problem: LogProblem, predicted: Predicted) -> tuple[FloatArray, FloatArray]:
-        """The part of R that is not learnt (I, m, m), and B (I, ns, m, m)."""
+        """The part of R that is not learned (I, m, m), and B (I, ns, m, m)."""
         now = self.model
         R = problem.covariance(now, predicted)
         if not self.names:
@@ -180,7 +180,7 @@ class NoiseLearner:
         return float(np.max(np.abs(self._free(self.phi) - self._free(before))))
 
     def begin_ground(self) -> None:
-        """What was learnt becomes the prior on another ground, less sure."""
+        """What was learned becomes the prior on another ground, less sure."""
         covariance = np.linalg.inv(self.information) + NEW_GROUND**2 * np.eye(len(self.names))
         self.centre = self._free(self.phi)
         self.precision = np.linalg.inv(covariance).astype(np.float64)

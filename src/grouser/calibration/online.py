@@ -148,7 +148,7 @@ class OnlineFilter:
 
     @property
     def S(self) -> FloatArray:
-        """Their covariance, (ns, ns)."""
+        """Their covariance, (ns, ns), products of their units."""
         return self.noise.covariance
 
     @property
@@ -223,6 +223,7 @@ class OnlineFilter:
 
     @property
     def limits(self) -> Any:
+        """Shape, gate and bounds, as `make_run` takes them."""
         bounds = np.array([[q.lower, q.upper] for q in self.systematic]).reshape(-1, 2)
         return self.shape, self.gate, bounds
 
@@ -326,6 +327,7 @@ class OnlineFilter:
         return priors
 
     def new_tests(self) -> ChangeTest:
+        """A test for a change of the present ground, none begun."""
         return ChangeTest(self.alarm, self._priors(self.p, self.P), self.limits)
 
     def _notices(self, one: Linear, at: FloatArray, lines: Lines, present: float, end: float) -> bool:
@@ -348,8 +350,7 @@ class OnlineFilter:
         self.noise.begin_ground()
         # The hypotheses go on for a while.
         names = [name if name else self.memory.fresh_name() for name in running.names]
-        estimates = zip(names, running.p[found], running.P[found], strict=True)
-        priors = [Prior(name, p, P, 1.0) for name, p, P in estimates]
+        priors = [Prior(name, q, Q, 1.0) for name, q, Q in zip(names, running.p[found], running.P[found], strict=True)]
         self._begin_open(priors)
         assert self.open is not None
         self.open.log_weight[0] = running.log_weight[found]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 import grouser as gr
@@ -27,6 +30,7 @@ EXAMPLES = (
 )
 LEARNED = ("slip.c", "slip.beyond_")
 """How names of a learned correction begin."""
+NOTHING: Mapping[str, float] = MappingProxyType({})
 GROUPS = ("slip", "sensor", "noise", "model", "contact", "actuator", "powertrain")
 modelling, fitting, followed = (partial(option, panel=name) for name in ("Model", "Fitting", "Following"))
 together, learning = (partial(option, panel=name) for name in ("Several logs", "Online"))
@@ -101,9 +105,16 @@ def calibrate(
     if not (online or following):
         values.refuse(online_only, "is for --online and --follow; add one of them, or leave this out")
     if start is not None:
-        asked = {"--model": None if model == "best" else model, "--parameters": parameters, "--prior": prior or None}
+        asked: dict[str, Any] = {
+            "--model": None if model == "best" else model,
+            "--parameters": parameters,
+            "--prior": prior or None,
+        }
+        asked |= {"--share": shared or None, "--vehicle": vehicle}
+        asked |= {"--noise-form": None if noise_form == "diagonal" else noise_form}
+        values.refuse(asked, "belongs to the fit of --from; leave it out")
         values.refuse(
-            {**asked, "--share": shared or None, "--vehicle": vehicle}, "belongs to the fit of --from; leave it out"
+            {"--split": split}, "is not for --from, which judges each interval before it is used; leave it out"
         )
     cut: dict[str, Any] = {
         "interval": length, "distance": far, "gate": gate,
@@ -122,7 +133,7 @@ def calibrate(
         from grouser.cli.follow import follow
 
         values.refuse({"--plot": plot, "--split": split}, "is not for --follow; leave it out")
-        carried = Carried(start, memory, steady)
+        carried = Carried(start, memory, steady, terrain)
         follow(
             logs, manifest, given, cut, carried=carried, checkpoint=checkpoint, out=out,
             poll=values.positive(poll, "--poll"), idle_exit=idle_exit, as_json=as_json,
@@ -145,7 +156,7 @@ def calibrate(
     log = console.read_log(logs, manifest)
     if interval is None:
         cut["interval"] = None  # the length that suits the logs
-    carried = Carried(start, memory, steady)
+    carried = Carried(start, memory, steady, terrain)
     fit, choice = _best(
         given, log, split, {**cut, "online": online, "loss": loss, "whole": interval == "whole"}, carried
     )
@@ -154,15 +165,16 @@ def calibrate(
     if plot is not None:
         fit.plot(plot)
     summary = fit.summary()
+    known = carried.sigma
     for p in fit.parameters:
-        summary["parameters"][p.name] |= {"prior": p.value, "prior_sigma": p.sigma}
+        summary["parameters"][p.name] |= {"prior": p.value, "prior_sigma": known.get(p.name, p.sigma)}
     summary["training"] |= {"part": "the whole log", "segments": log.n_segments}
     result = {
         "model": choice.name, "tried": {name: one.summary() for name, one in choice.tried.items()},
         "not_tried": choice.refused, **summary, "held_out": _held_out(choice, split), "vehicle": fit.model.vehicle.name,
         "fit": out, "plot": plot, "memory": memory,
     }  # fmt: skip
-    console.emit(result, as_json, lambda _: _print(fit, choice, split, log), (out, plot, memory))
+    console.emit(result, as_json, lambda _: _print(fit, choice, split, log, known), (out, plot, memory))
     if not as_json:
         again = f"calibrate {logs[0]} --manifest {manifest} --out fit.toml"
         then = f"evaluate ANOTHER_LOG --manifest {manifest} --fit {out}"
@@ -264,13 +276,16 @@ def _list(given: Wanted, manifest: Path | None, as_json: bool) -> None:
     typer.echo(f"* calibrated by default; groups: {', '.join(groups)}; * stands for any text")
 
 
-def _print(fit: gr.Fit, choice: gr.calibration.Choice, split: float | None, log: gr.Log) -> None:
+def _print(
+    fit: gr.Fit, choice: gr.calibration.Choice, split: float | None, log: gr.Log, known: dict[str, float]
+) -> None:
     t = fit.training
     each = f"intervals of {t.interval:g} s" if t.interval is not None else "whole runs"
     if t.distance is not None:
         each = f"intervals of {t.distance:g} m"
     how = "filtered online" if t.method == "online" else "least squares"
-    print_parameters(fit, f"{fit.model.vehicle.name}, {choice.name} model: {t.intervals} {each}, {how}")
+    what = "a fit carried on" if known else f"{choice.name} model"
+    print_parameters(fit, f"{fit.model.vehicle.name}, {what}: {t.intervals} {each}, {how}", known)
     typer.echo("")
     # Priors of learned coefficients are as wide as the log supports, so the log hardly shrinks them.
     weak = [one for one in fit.undetermined if not all(name.startswith(LEARNED) for name in one.parts)]
@@ -290,6 +305,9 @@ def _print(fit: gr.Fit, choice: gr.calibration.Choice, split: float | None, log:
         typer.echo(line)
     if not choice.tried:
         typer.echo(f"errors on the log it was fitted to: {t.position_rms:.3f} m rms; no part was held out")
+        if fit.history is not None and len(fit.history.residual):
+            before = float(np.sqrt(np.mean(np.sum(fit.history.residual[:, :2] ** 2, axis=1))))
+            typer.echo(f"errors of predictions before each update: {before:.3f} m rms")
         return
     judged = choice.tried[choice.name].errors
     typer.echo(f"held-out errors of {len(judged.error)} intervals; {_parts(choice, split)}:")
@@ -312,14 +330,15 @@ def _print(fit: gr.Fit, choice: gr.calibration.Choice, split: float | None, log:
     typer.echo("the fit itself is made from the whole log")
 
 
-def print_parameters(fit: gr.Fit, title: str) -> None:
-    """A table of the parameters found."""
+def print_parameters(fit: gr.Fit, title: str, known: Mapping[str, float] = NOTHING) -> None:
+    """A table of the parameters found; `known` has sigmas of priors where they are those of an earlier fit."""
     from grouser.motion.parameter_table import meaning
     from grouser.motion.parameters import unit_of
 
     sigma = fit.sigma
     rows = [
-        (p.name, f"{v:.5g}", f"± {sigma[p.name]:.2g}", f"{p.value:.4g} ± {p.sigma:.2g}", unit_of(fit.model, p.name),
+        (p.name, f"{v:.5g}", f"± {sigma[p.name]:.2g}", f"{p.value:.4g} ± {known.get(p.name, p.sigma):.2g}",
+         unit_of(fit.model, p.name),
          meaning(p.name))
         for p, v in zip(fit.parameters, fit.vector.tolist(), strict=True)
     ]  # fmt: skip

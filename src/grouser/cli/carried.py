@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import grouser as gr
+from grouser.cli import values
 
 
 class Carried(NamedTuple):
@@ -17,11 +18,21 @@ class Carried(NamedTuple):
     """A file of grounds, which need not exist yet."""
     steady: bool
     """Whether the ground is taken for one and the same throughout."""
+    terrain: str | None = None
+    """Ground of the fit, if other than flat."""
 
     def fit(self) -> gr.Fit:
         """The fit to carry on."""
         assert self.start is not None
-        return gr.Fit.load(self.start)
+        return gr.Fit.load(self.start, ground=values.ground(self.terrain))
+
+    @property
+    def sigma(self) -> dict[str, float]:
+        """Sigmas of the systematic parameters of the fit to carry on: those of the prior. None without one."""
+        if self.start is None:
+            return {}
+        fit = self.fit()
+        return {p.name: fit.sigma[p.name] for p in fit.systematic}
 
     def grounds(self) -> gr.calibration.Memory | None:
         """The memory, where there is one already."""

@@ -30,12 +30,12 @@ def evaluate(
     interval: values.Interval = None,
     distance: values.Distance = None,
     horizons: Annotated[
-        str | None, option("Further lengths of predictions, s, with commas between, such as 1,2,5,10.")
+        str | None, option("Further lengths of predictions, s, such as 1,2,5,10.")
     ] = None,
     own_lag: Annotated[
         bool | None,
         option(
-            "The pose lag of this log, each half with that of the other; default if the manifest has a lag_spread.",
+            "Pose lag of this log. Each half has that of the other half; default if the manifest has a lag_spread.",
             "--own-lag/--fit-lag",
         ),
     ] = None,
@@ -43,7 +43,7 @@ def evaluate(
         bool, option("Ground and day are those of the fit. It narrows the covariance.", "--same-ground")
     ] = False,
     adapt: Annotated[
-        bool, option("Learn from each interval after it was judged, and notice changes of ground.", "--adapt")
+        bool, option("Learn from each interval once judged; notice new ground.", "--adapt")
     ] = False,
     memory: Annotated[Path | None, option("With --adapt: grounds to recall (.toml); it is not changed.")] = None,
     terrain: Annotated[str | None, option("Ground of the calibration, if other than flat.")] = None,

@@ -25,8 +25,10 @@ def share(
     read = [console.read_log([path], manifest) for path in logs]
     options = {name: value for name, value in options.items() if name not in ONLINE}
     tried = {}
+    if given.model == "corrected":
+        raise GrouserError("--model: a correction is learned from one ground; --share fits any other model")
     for one in given.candidates(read[0]):
-        if one.learns:  # a correction is learned from one log
+        if one.learns:
             continue
         with console.progress(f"calibrating {len(read)} logs together, {one.name} model") as report:
             tried[one.name] = gr.calibration.calibrate_together(

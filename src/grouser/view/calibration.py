@@ -19,6 +19,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter, unit_of
 from grouser.motion.predict import LogProblem
 from grouser.view import style
+from grouser.view.adapting import change_handle, draw_adapting, mark_changes
 from grouser.view.horizons import draw_horizons
 
 SAMPLE, PREDICTED, POINTS = style.VERMILLION, style.BLUE, style.SLATE
@@ -28,14 +29,26 @@ MOST_PANELS = 30
 
 
 def plot_evaluation(evaluation: Evaluation, path: style.File = None, *, title: str = "") -> Figure:
-    """A fit evaluated on a log: position errors with ellipses, and yaw errors, of plain and of calibrated odometry."""
+    """A fit evaluated on a log: position errors with ellipses, and yaw errors, of plain and of calibrated odometry.
+
+    Where the fit adapts, of the fit as it is and adapting, and both over time with changes of ground.
+    """
     sets = [("plain odometry", evaluation.baseline, False), ("calibrated", evaluation.errors, True)]
+    if evaluation.fixed is not None:
+        sets = [("the fit as it is", evaluation.fixed, True), ("adapting", evaluation.errors, True)]
+    elif evaluation.relagged is not None:
+        sets[1] = ("calibrated, lag of this log", evaluation.relagged, True)
     further = len(evaluation.horizons) > 1
-    with style.picture(path, 11.0, 13.0 if further else 9.4, title=title) as figure:
-        heights = [1.6, 1.0, 1.0] if further else [1.6, 1.0]
+    heights = [1.6, 1.0, *[1.0] * (evaluation.fixed is not None), *[1.0] * further]
+    with style.picture(path, 11.0, 9.4 + 3.6 * (len(heights) - 2), title=title) as figure:
         axes = figure.subplots(len(heights), 2, gridspec_kw={"height_ratios": heights})
         if further:
-            draw_horizons(axes[2, 0], axes[2, 1], evaluation.horizons)
+            draw_horizons(axes[-1, 0], axes[-1, 1], evaluation.horizons)
+        if evaluation.fixed is not None:
+            grid = axes[2, 0].get_gridspec()
+            for one in axes[2]:
+                one.remove()
+            draw_adapting(figure.add_subplot(grid[2, :]), evaluation)
         for column, (name, errors, predicted) in enumerate(sets):
             _scatter(axes[0, column], errors, name, predicted)
             _histogram(axes[1, column], errors, name, predicted)
@@ -76,6 +89,7 @@ def plot_history(fit: Fit, path: style.File = None) -> Figure:
             axes.remove()
         for axes, k in zip(panels, shown, strict=False):
             _draw_parameter(axes, history, fit.parameters[k], k, unit_of(fit.model, fit.parameters[k].name))
+            mark_changes(axes, fit.changes, float(history.time[0]), names=k == shown[0])
         for axes in panels[max(len(shown) - columns, 0) : len(shown)]:
             axes.set_xlabel("time since the first interval [s]" if online else "step of the fit [1]")
             axes.tick_params(labelbottom=True)
@@ -85,7 +99,9 @@ def plot_history(fit: Fit, path: style.File = None) -> Figure:
         handles.append(Line2D([], [], color=style.FAINT, ls=DASHES, lw=1.0, label="prior"))
         if not history.accepted.all():
             handles.append(Line2D([], [], color=style.VERMILLION, marker="|", ls="", label="interval rejected"))
-        figure.legend(handles=handles, loc="outside lower center", ncols=4)
+        if fit.changes:
+            handles.append(change_handle())
+        figure.legend(handles=handles, loc="outside lower center", ncols=5)
     return figure
 
 
