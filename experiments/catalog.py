@@ -8,6 +8,7 @@ from experiments.experiment import Experiment, Result
 from experiments.figure_3_8 import FIGURE_3_8
 from experiments.figure_8 import FIGURE_8
 from experiments.fusion import FUSION
+from experiments.ground_change import GROUND_CHANGE
 from experiments.lru_oscillations import LRU_OSCILLATIONS
 from experiments.lru_slip import LRU_SLIP
 from experiments.lru_traction import LRU_TRACTION
@@ -52,6 +53,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         FUSION,
         DRIVE_WINDOWS,
         WARTHOG_RIDGE,
+        GROUND_CHANGE,
         PVC_PLATEAU,
         PVC_RANDOM,
         CRASHES,
