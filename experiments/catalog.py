@@ -24,6 +24,7 @@ from experiments.table_3_3 import TABLE_3_3
 from experiments.table_3_4 import TABLE_3_4
 from experiments.table_3_7 import TABLE_3_7
 from experiments.traction_loss import TRACTION_LOSS
+from experiments.warthog_memory import WARTHOG_MEMORY
 from experiments.warthog_ridge import WARTHOG_RIDGE
 from experiments.zoe_odometry import ZOE_ODOMETRY
 
@@ -53,6 +54,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         FUSION,
         DRIVE_WINDOWS,
         WARTHOG_RIDGE,
+        WARTHOG_MEMORY,
         GROUND_CHANGE,
         PVC_PLATEAU,
         PVC_RANDOM,
