@@ -200,6 +200,6 @@ def _notes(scatters: list[Scatter]) -> list[str]:
         f"With no interval rejected, outliers counted in full: area {ratios(CONSERVATIVE)}; yaw {yaws(CONSERVATIVE)}. "
         "Larger where outliers matter, as in Fig. 3.11, whose higher gate lets some of them pass.",
         f"The poses jump by {SIZES[0]:g} to {SIZES[1]:g} m for a moment every {EVERY:g} s on average, as of a GPS that "
-        "loses satellites. The filter rejects these and some of the largest errors of the drives, which weigh little in "
-        "the noise: it is that of the bulk of the errors, of the last 120 intervals, and fewer than 95 % lie inside.",
+        "loses satellites. The filter rejects these and some of the largest errors of the drives, which weigh little "
+        "in the noise: it is that of the bulk of the errors, of the last 120 intervals; fewer than 95 % lie inside.",
     ]

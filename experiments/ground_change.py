@@ -172,7 +172,7 @@ def coverage(seed: int) -> dict[tuple[str, float], float]:
         name: calibrate(start_of(train), train, PARAMETERS, interval=INTERVAL, online=name == "online")
         for name in ("batch", "online")
     }
-    found = {}
+    found: dict[tuple[str, float], float] = {}
     for name, fit in fits.items():
         for same in (False, True):
             judged = evaluate(fit, other, interval=INTERVAL, horizons=HORIZONS, same_drive=same)
@@ -238,9 +238,9 @@ def _position_rms(errors: FloatArray) -> float:
 def _notes(seeds: int, missed: Sequence[str], changed: Sequence[Changed]) -> list[str]:
     unsure = sum(c.alarms != 2 for c in changed)
     return [
-        f"{seeds} seeds. z: error of an online parameter over its sigma after {JUDGED:g} s; value is its rms over seeds,"
-        " median and worst are of |z|, the share of seeds that with |z| ≤ 1.96 (95 % wanted). Drives on the firm and on"
-        " the loose soil take turns.",
+        f"{seeds} seeds. z: error of an online parameter over its sigma after {JUDGED:g} s; value is its rms over"
+        " seeds, median and worst are of |z|, the share of seeds is of |z| ≤ 1.96 (95 % wanted). Drives on the firm"
+        " and on the loose soil take turns.",
         f"The soil changes after {CHANGES[0]:g} s and back after {CHANGES[1]:g} s: value is of the worst seed; '-' is"
         " never. The error is the position rms of predictions made before their interval was learned from, from"
         f" {SETTLED:g} s after the change on, by that of the model with the true slip. {unsure} of {seeds} drives"

@@ -23,7 +23,7 @@ def draw(result: Result, updates: Sequence[Update], path: str | os.PathLike[str]
 
     time = np.array([u.time for u in updates])
     error = np.array([np.hypot(*u.residual[:2]) for u in updates])
-    turn, sigma = (np.array([v[TURN] for v in values]) for values in zip(*((u.values, u.sigma) for u in updates)))
+    turn, sigma = np.array([(u.values[TURN], u.sigma[TURN]) for u in updates]).T
     there, back = result.settings["changes"]
     with style.picture(path, 11.0, 8.0) as figure:
         panels = figure.subplots(2, 2)

@@ -59,7 +59,7 @@ def drive(
         soil[round(since / STEP) :] = k
     shocks = random.normal(size=(n, 3)) * np.sqrt(np.array(noise) / STEP)
     path, attitude = _roll(v, w, shocks, soil, np.array([alpha for _, alpha in soils], dtype=np.float64))
-    time = np.arange(n) * STEP
+    time: FloatArray = np.arange(n, dtype=np.float64) * STEP
     samples, poses = np.arange(0, n, round(SAMPLE / STEP)), np.arange(0, n, round(POSE / STEP))
     measured = path[poses] + random.normal(size=(len(poses), 3)) * (POSITION_NOISE, POSITION_NOISE, YAW_NOISE)
     left, right = ((v + side * HALF_TRACK * w)[samples] / RADIUS for side in (-1.0, 1.0))
@@ -67,7 +67,7 @@ def drive(
     return Planted(log=log, truth=path[poses])
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _commands(n, begins, speeds, turns):  # type: ignore[no-untyped-def]
     """Speed and turn rate of the wheels: targets followed at 1.5 m/s² and 2 rad/s²."""
     v, w = np.empty(n), np.empty(n)
@@ -81,7 +81,7 @@ def _commands(n, begins, speeds, turns):  # type: ignore[no-untyped-def]
     return v, w
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _roll(v, w, shocks, soil, alphas):  # type: ignore[no-untyped-def]
     """x, y, yaw and roll, pitch at every step; hills h(x, y) by their gradient."""
     n = len(v)

@@ -132,9 +132,9 @@ def _notes(names: Sequence[str], rows: Sequence[Row], bands: dict[str, Row], mem
 
     grounds = ", ".join(f"{g.name} ({g.seconds:.0f} s, {g.visits} visits)" for g in memory.grounds)
     return [
-        f"RMS of predictions of {INTERVAL:g} s [m, °] in the first {START:g} s of driving of each log, each before it was"
-        f" learned from. All start from the fit of {names[0]} and adapt; with memory they may recall a ground of the"
-        " logs above them. 'anywhere': the same for a start at every stretch of the log, for the first seconds are"
+        f"RMS of predictions of {INTERVAL:g} s [m, °] in the first {START:g} s of driving of each log, each before it"
+        f" was learned from. All start from the fit of {names[0]} and adapt; with memory they may recall a ground of"
+        " the logs above them. 'anywhere': the same for a start at every stretch of the log, for the first seconds are"
         f" {round(START / INTERVAL)} intervals only.",
         "Position rms without less with memory over the logs after the first, with 95 % bands of the paired"
         f" difference: first seconds {told(bands['first'])}; anywhere {told(bands['anywhere'])}.",
