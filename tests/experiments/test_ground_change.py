@@ -58,6 +58,8 @@ def test_a_change_is_noticed_learned_and_the_way_back_recalled(seed: int) -> Non
     assert 0.7 < found.ratio < 1.3
     assert 0.0 < found.recall <= 5.0
     assert found.alarms == 2
+    assert 0.0 < found.least[0] <= found.delay  # by a test that knows the new soil
+    assert 0.0 < found.least[1] <= found.recall
 
 
 def test_one_soil_is_no_change_and_sigmas_are_of_the_size_of_errors() -> None:
@@ -69,7 +71,7 @@ def test_one_soil_is_no_change_and_sigmas_are_of_the_size_of_errors() -> None:
 
 
 def some(delay: float, ratio: float, recall: float) -> Changed:
-    return Changed(delay=delay, ratio=ratio, recall=recall, alarms=2, updates=[])
+    return Changed(delay=delay, ratio=ratio, recall=recall, least=(2.0, 2.0), alarms=2, updates=[])
 
 
 def test_rows_judge_the_worst_seed_and_count_those_that_meet_what_is_wanted() -> None:
