@@ -12,6 +12,7 @@ from experiments.data import folder
 from experiments.experiment import Experiment, Progress, Result, Row
 from experiments.warthog_ridge import SOURCE, compare, log_of
 from grouser.calibration import Memory, adapt, calibrate
+from grouser.calibration.memory import WANDER
 from grouser.checks import FloatArray
 from grouser.logs import Log
 from grouser.motion.fit import Fit
@@ -114,8 +115,9 @@ def _row(name: str, found: Starts, learned: Fit, memory: Memory, *, fitted: bool
     for where, errors in (("", found.first), ("anywhere_", found.anywhere)):
         for unit, k in (("position", 0), ("yaw_deg", 1)):
             row |= {f"{where}{unit}": rms(errors[WITHOUT])[k], f"{where}{unit}_memory": rms(errors[WITH])[k]}
-    changes = [f"{c['from']} → {c['to']}" for c in learned.changes]
-    return row | {"changes": "; ".join(changes) or "none", "grounds": len(memory.grounds)}
+    values = dict(zip((p.name for p in learned.parameters), learned.vector.tolist(), strict=True))
+    row |= {"turn_slip": values["slip.a10"], "lag": values["sensor.lag"]}
+    return row | {"changes": len(learned.changes), "grounds": len(memory.grounds)}
 
 
 def _band(errors: Sequence[dict[str, FloatArray]]) -> Row:
@@ -126,10 +128,11 @@ def _band(errors: Sequence[dict[str, FloatArray]]) -> Row:
 
 def _notes(names: Sequence[str], rows: Sequence[Row], bands: dict[str, Row], memory: Memory) -> list[str]:
     def told(band: Row) -> str:
-        margin = " ".join(f"{1e3 * band[k]:+.1f}" for k in ("difference",))
         verdict = "helps" if band["low"] > 0.0 else "harms" if band["high"] < 0.0 else "makes no proven difference"
-        return f"{margin} mm ({1e3 * band['low']:+.1f} to {1e3 * band['high']:+.1f}): the memory {verdict}"
+        difference, low, high = (f"{1e3 * band[k]:+.1f}" for k in ("difference", "low", "high"))
+        return f"{difference} mm ({low} to {high}): the memory {verdict}"
 
+    spread = float(np.sqrt(memory.spread.diagonal()[memory.names.index("slip.a10")]))
     grounds = ", ".join(f"{g.name} ({g.seconds:.0f} s, {g.visits} visits)" for g in memory.grounds)
     return [
         f"RMS of predictions of {INTERVAL:g} s [m, °] in the first {START:g} s of driving of each log, each before it"
@@ -139,6 +142,11 @@ def _notes(names: Sequence[str], rows: Sequence[Row], bands: dict[str, Row], mem
         "Position rms without less with memory over the logs after the first, with 95 % bands of the paired"
         f" difference: first seconds {told(bands['first'])}; anywhere {told(bands['anywhere'])}.",
         f"Grounds known at the end: {grounds}. The first row is of the fitted log, with an empty memory.",
+        "turn_slip and lag [s] are those at the end of a log, after learning from all of it. Between the logs turn slip"
+        f" differs by {np.ptp([row['turn_slip'] for row in rows]):.3f}, the delay of the poses by"
+        f" {np.ptp([row['lag'] for row in rows]):.3f} s; turn slip of two grounds is expected to differ by {spread:.3f},"
+        f" that of one ground from visit to visit by {WANDER * spread:.3f}. A memory cannot know the delay, which is of"
+        " that day and not of a ground.",
     ]
 
 
