@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the experiments, which the package has not
+
 import mujoco_zoe
 
 from grouser.bench import measure, prepare

@@ -8,6 +8,7 @@ from experiments.experiment import Experiment, Result
 from experiments.figure_3_8 import FIGURE_3_8
 from experiments.figure_8 import FIGURE_8
 from experiments.fusion import FUSION
+from experiments.ground_change import GROUND_CHANGE
 from experiments.lru_oscillations import LRU_OSCILLATIONS
 from experiments.lru_slip import LRU_SLIP
 from experiments.lru_traction import LRU_TRACTION
@@ -23,6 +24,7 @@ from experiments.table_3_3 import TABLE_3_3
 from experiments.table_3_4 import TABLE_3_4
 from experiments.table_3_7 import TABLE_3_7
 from experiments.traction_loss import TRACTION_LOSS
+from experiments.warthog_memory import WARTHOG_MEMORY
 from experiments.warthog_ridge import WARTHOG_RIDGE
 from experiments.zoe_odometry import ZOE_ODOMETRY
 
@@ -52,6 +54,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         FUSION,
         DRIVE_WINDOWS,
         WARTHOG_RIDGE,
+        WARTHOG_MEMORY,
+        GROUND_CHANGE,
         PVC_PLATEAU,
         PVC_RANDOM,
         CRASHES,

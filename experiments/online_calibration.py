@@ -59,9 +59,11 @@ def learn(
     distance: float | None = None,
     ground: Terrain | None = None,
     gate: float = GATE,
-    noise_gate: float = GATE,
 ) -> Learned:
-    """Calibrate online, T (3.48)–(3.54), with noise that grows in time; density: of the noise at the start, Q′."""
+    """Calibrate online, T (3.48)–(3.54), with noise that grows in time; density: of the noise at the start, Q′.
+
+    The ground is taken for one, as in the paper: slip does not wander and no change is looked for.
+    """
     noise = Noise(density=density, form=form, grows="time")
     start = MotionModel(model=model, sensor=log.sensor, noise=noise, ground=ground)
     cut = cut_log(log, start, interval=interval, distance=distance)
@@ -74,7 +76,7 @@ def learn(
         distance=distance,
         online=True,
         gate=gate,
-        noise_gate=noise_gate,
+        adapt=False,
         intervals=cut,
     )
     assert fit.history is not None

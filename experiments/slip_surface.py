@@ -65,7 +65,7 @@ class Course:
     learned: MotionModel
     """The model at the end."""
     rejected: int
-    """Intervals that moved no slip parameter."""
+    """Intervals that counted by less than half."""
 
 
 def run_surface(quick: bool, progress: Progress) -> Result:
@@ -177,7 +177,7 @@ def calibrate_online(log: Log, model: Dynamics) -> Course:
     count = len(problem.intervals)
     order = np.argsort(problem.intervals.segment * 1e6 + problem.intervals.times[:, 1])
     times = problem.intervals.segment * RUN + problem.intervals.times[:, 1]
-    learner = PerturbativeFilter(problem, start, priors(start))
+    learner = PerturbativeFilter(problem, start, priors(start), adapt=False)  # one ground, as in the paper
     online = np.empty((count, 3))
     history = []
     for k in order:

@@ -19,10 +19,12 @@ def rows_of(result, name):
 
 def test_predicted_ellipses_match_the_scatter(result):
     for row in rows_of(result, figure.POSE):
-        # Of 90 to 360 intervals with long tails: half axes to a third, so areas to a factor of two.
-        assert 0.5 < row["area_ratio"] < 2.0
-        assert row["predicted_yaw"] == pytest.approx(row["sample_yaw"], rel=0.5)
-        assert 0.88 < row["inside_95"] <= 1.0
+        # Of 90 to 360 intervals with long tails: half axes to a third, so areas to a factor of two. The sample holds
+        # all intervals without jumps, also those that the filter takes for outliers and whose tails it does not learn:
+        # three of 88 double the yaw deviation after 4 s. Hence 0.4 and 0.85, where a gate of 9.5 sigma had 0.5, 0.88.
+        assert 0.4 < row["area_ratio"] < 2.0
+        assert 0.4 * row["sample_yaw"] < row["predicted_yaw"] < 1.5 * row["sample_yaw"]
+        assert 0.85 < row["inside_95"] <= 1.0
 
 
 def test_uncertainty_grows_with_time_and_most_across_the_track(result):
@@ -32,17 +34,19 @@ def test_uncertainty_grows_with_time_and_most_across_the_track(result):
 
 
 def test_noise_calibrated_to_velocities_is_far_too_small(result):
-    for row in rows_of(result, figure.VELOCITY):
+    for row, pose in zip(rows_of(result, figure.VELOCITY), rows_of(result, figure.POSE), strict=True):
         assert row["area_ratio"] < 0.3
         assert row["predicted_yaw"] < 0.6 * row["sample_yaw"]
-        assert row["inside_95"] < 0.75
+        # Of the sample's long tails fewer lie outside than of normal errors with its deviation.
+        assert row["inside_95"] < min(0.8, pose["inside_95"] - 0.1)
 
 
-def test_a_high_gate_is_conservative(result):
-    for low, high in zip(rows_of(result, figure.POSE), rows_of(result, figure.CONSERVATIVE), strict=True):
-        assert high["rejected"] <= low["rejected"]
-        assert high["area_ratio"] >= 0.99 * low["area_ratio"]
-    assert rows_of(result, figure.POSE)[0]["rejected"] > 0
+def test_noise_that_outliers_count_in_is_conservative(result):
+    for robust, full in zip(rows_of(result, figure.POSE), rows_of(result, figure.CONSERVATIVE), strict=True):
+        assert full["rejected"] == 0
+        assert robust["rejected"] > 0
+        assert full["area_ratio"] > 1.5 * robust["area_ratio"]
+        assert full["inside_95"] >= robust["inside_95"]
     assert rows_of(result, figure.CONSERVATIVE)[0]["area_ratio"] > 2.0
 
 
