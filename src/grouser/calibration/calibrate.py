@@ -38,13 +38,13 @@ DEFAULTS = ("slip", "sensor.x", "sensor.y", "sensor.lag", "noise", "sensor.time_
 ROUNDS = 6
 """Most alternations of a batch between systematic parameters and noise."""
 HORIZONS = (0.5, 2.5, 5.0)
-"""Lengths, of that of the intervals, of others from which the noise is found as well: 1, 5 and 10 s beside 2 s."""
+"""Lengths, of that of the intervals, of others from which the noise is found as well: 1, 5 and 10 s as well as 2 s."""
 SAMPLE = 1600
-"""Most intervals of a length from which noise is found: an hour of them tells it to some per cent."""
+"""Most intervals of a length from which noise is found: an hour of them determines it to a few per cent."""
 TOGETHER = 40
 """Intervals of such a sample that follow one another."""
 FEWEST = 8
-"""Intervals of a length that tell anything of noise."""
+"""Fewest intervals of a length from which noise is found."""
 LENGTHS = (2.0, 5.0, 15.0)
 """Correlation lengths of slip that wanders among which the likelihood decides [m, or s where it grows with time]."""
 SETTLED = 1e-3

@@ -10,7 +10,7 @@ from grouser.checks import FloatArray
 
 LOSSES = ("mixture", "huber", "cauchy", "none")
 SHARE = 0.01
-"""Share of outliers that a mixture assumes. It acts by its logarithm: many more are told from the rest as well."""
+"""Share of outliers that a mixture assumes. It acts by its logarithm: a log may have many more of them."""
 WIDTH = 5.0
 """How many times wider than the noise the errors of outliers are assumed to spread."""
 

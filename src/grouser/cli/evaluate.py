@@ -27,9 +27,7 @@ def evaluate(
     fit: Annotated[Path, option("File of `grouser calibrate` (.toml).")],
     interval: values.Interval = None,
     distance: values.Distance = None,
-    horizons: Annotated[
-        str | None, option("Further lengths of predictions, s, with commas between, such as 1,2,5,10.")
-    ] = None,
+    horizons: Annotated[str | None, option("Further lengths, s, such as 1,2,5,10.")] = None,
     own_lag: Annotated[
         bool, option("Also with the pose lag of this log. Each half uses the lag of the other half.", "--own-lag")
     ] = False,

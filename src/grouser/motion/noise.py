@@ -45,7 +45,7 @@ class Noise:
     HIGHEST: ClassVar[float] = 1e2
     """Largest, in its unit."""
     EXPECTED: ClassVar[dict[str, tuple[float, float]]] = {"v": (1e-4, 1e-4), "w": (2e-5, 1e-5)}
-    """Density and wander, of speeds and of turn rates, that a log which does not tell them is assumed to have.
+    """Density and wander of speeds and of turn rates [m², rad² as above], for what a log does not determine.
 
     After a metre, or a second: 1 cm and 0.26° of white noise; slip that wanders by 1 % and by 0.18°.
     """
@@ -80,7 +80,7 @@ class Noise:
 
     @property
     def long_run(self) -> FloatArray:
-        """Density of the white noise that moves a vehicle as far as all of this noise in the long run, (nd, nd)."""
+        """Density of white noise that in the long run moves a vehicle as far as all of this, (nd, nd) [as `density`]."""
         return self.density if self.wander is None else self.density + 2.0 * self.length * np.diag(self.wander)
 
     @cached_property

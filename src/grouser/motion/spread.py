@@ -30,7 +30,7 @@ class GroundSpread:
 
     @property
     def covariance(self) -> FloatArray:
-        """Of speed, turn and drift, (3, 3)."""
+        """Of the shares of speed and turn, and of drift [rad/m], (3, 3)."""
         return np.diag(np.square([self.speed, self.turn, self.drift]))
 
     @staticmethod
