@@ -36,7 +36,11 @@ def fake_follower(P: Any = None) -> Any:
     n = 15
     parameters = [SimpleNamespace(name=name, sigma=0.5) for name in NAMES]
     filter = SimpleNamespace(
-        names=NAMES, P=np.eye(n) if P is None else P, systematic=parameters[:n], updates=41, rejected=2,
+        names=NAMES,
+        P=np.eye(n) if P is None else P,
+        systematic=parameters[:n],
+        updates=41,
+        rejected=2,
         ground="ground 1",
     )
     calibrator = SimpleNamespace(

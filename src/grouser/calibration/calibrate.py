@@ -45,7 +45,7 @@ ROUNDS = 6
 HORIZONS = (0.5, 2.5, 5.0)
 """Lengths, of that of the intervals, of others from which the noise is found as well: 1, 5 and 10 s next to 2 s."""
 SAMPLE = 1600
-"""Most intervals of a length from which noise is found: an hour of them tells it to some per cent."""
+"""Most intervals of a length from which noise is found: an hour of them determines it to a few per cent."""
 TOGETHER = 40
 """Intervals of such a sample that follow one another."""
 FEWEST = 8

@@ -175,7 +175,8 @@ def evaluate(
 
     Neither position nor yaw is used inside an interval. The lag of the pose sensor is that of the fit; `own_lag` adds
     the errors with the lag of each half of this log found from intervals of the other half: the lag of a robot's
-    sensors differs from day to day; None: where the log's sensor has a `lag_spread`. `same_drive`: the log is another part of the one that was fitted, with its lag.
+    sensors differs from day to day; None: where the log's sensor has a `lag_spread`. `same_drive`: the log is another
+    part of the one that was fitted, with its lag.
     `horizons`: further durations [s], each judged over the whole log. `adapt`: each interval is judged, then learned
     from, starting from the fit; grounds of a `memory`, which is left as it is, are recalled.
     """

@@ -173,7 +173,9 @@ class Memory:
     def rename(self, old: str, new: str) -> None:
         """Give a ground another name."""
         if any(g.name == new for g in self.grounds):
-            raise CalibrationError(f"the memory has a ground {new!r:.60} already; `grouser memory --merge` makes two one")
+            raise CalibrationError(
+                f"the memory has a ground {new!r:.60} already; `grouser memory --merge` makes two one"
+            )
         if not new.strip():
             raise CalibrationError("the new name of a ground is empty")
         ground = self[old]

@@ -29,9 +29,7 @@ def evaluate(
     fit: Annotated[Path, option("File of `grouser calibrate` (.toml).")],
     interval: values.Interval = None,
     distance: values.Distance = None,
-    horizons: Annotated[
-        str | None, option("Further lengths of predictions, s, such as 1,2,5,10.")
-    ] = None,
+    horizons: Annotated[str | None, option("Further lengths of predictions, s, such as 1,2,5,10.")] = None,
     own_lag: Annotated[
         bool | None,
         option(
@@ -42,9 +40,7 @@ def evaluate(
     same_ground: Annotated[
         bool, option("Ground and day are those of the fit. It narrows the covariance.", "--same-ground")
     ] = False,
-    adapt: Annotated[
-        bool, option("Learn from each interval once judged; notice new ground.", "--adapt")
-    ] = False,
+    adapt: Annotated[bool, option("Learn from each interval once judged; notice new ground.", "--adapt")] = False,
     memory: Annotated[Path | None, option("With --adapt: grounds to recall (.toml); it is not changed.")] = None,
     terrain: Annotated[str | None, option("Ground of the calibration, if other than flat.")] = None,
     plot: Annotated[Path | None, option("Errors with ellipses, into a .png, .svg or .pdf file.")] = None,
