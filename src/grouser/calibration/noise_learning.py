@@ -17,7 +17,7 @@ LONGEST_STEP = 1.0
 CORRELATED, MOST_CORRELATED = 0.3, 0.9
 """Correlations of noisy velocities, one sigma before any interval, and at most: few intervals make Q′ look singular."""
 MOST_DOUBT = 1.0
-"""More doubt about the logarithm of a density is not counted: one that intervals say nothing of would grow without bound."""
+"""More doubt about the logarithm of a density is not counted: what intervals say nothing of would grow on."""
 DAMPED = 0.7
 """Share of a step that is taken: whole ones go to and fro between entries of Q′ of few intervals."""
 NEW_GROUND = 0.3
