@@ -80,14 +80,20 @@ def adapt(
     gate: float = GATE,
     alarm: float = ALARM,
     progress: Callable[[int, int], None] | None = None,
+    learned: Callable[[OnlineFilter, int], None] | None = None,
 ) -> Adapted:
-    """Drive along a log, starting from a fit: predict an interval, judge it, learn from it, and go on."""
+    """Drive along a log, starting from a fit: predict an interval, judge it, learn from it, and go on.
+
+    learned: is called with the filter and the number of the interval after each.
+    """
     motion, parameters, covariance = start_of(fit, lag_spread=max(log.sensor.lag_spread, fit.model.sensor.lag_spread))
     learner = OnlineFilter(motion, parameters, covariance=covariance, gate=gate, alarm=alarm, memory=memory)
     problem = LogProblem(log, motion, intervals, encoders=False)
     updates = []
     for k in range(len(intervals)):
         updates.append(learner.update(problem, k))
+        if learned is not None:
+            learned(learner, k)
         if progress is not None:
             progress(k + 1, len(intervals))
     return Adapted(updates=updates, filter=learner)
