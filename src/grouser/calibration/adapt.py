@@ -36,14 +36,15 @@ def start_of(fit: Fit, *, lag_spread: float = 0.0) -> tuple[MotionModel, list[Pa
     sigma, covariance = fit.sigma, fit.covariance.copy()
     parameters = []
     for k, (p, value) in enumerate(zip(fit.parameters, fit.vector.tolist(), strict=True)):
-        spread = sigma[p.name]
+        # Slip keeps its sigma before any driving, of which the spread between grounds is a share (`default_spread`).
+        spread = p.sigma
         if k >= len(covariance):
-            spread = float(np.hypot(spread, NOISE_KNOWN * abs(value))) or p.sigma
+            spread = float(np.hypot(sigma[p.name], NOISE_KNOWN * abs(value))) or p.sigma
         elif p.name == "sensor.lag":
             covariance[k, k] += lag_spread**2
         # A fit may end at a bound, or a little beyond by rounding.
         parameters.append(
-            replace(p, value=value, sigma=spread or p.sigma, lower=min(p.lower, value), upper=max(p.upper, value))
+            replace(p, value=value, sigma=spread, lower=min(p.lower, value), upper=max(p.upper, value))
         )
     return fit.model, parameters, covariance
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from grouser.calibration.adapt import adapt
+from grouser.calibration.change import Change
 from grouser.calibration.memory import Memory
-from grouser.calibration.online import Change, OnlineFilter
+from grouser.calibration.online import OnlineFilter
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log

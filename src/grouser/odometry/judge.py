@@ -258,7 +258,7 @@ class _Growth:
                 noise[chosen] = here[bounds[chosen] - low]
                 a = 0
                 for k, b in zip(chosen.tolist(), (bounds[chosen] - low).tolist(), strict=True):
-                    systematic[k] = stretch.follow(*(values[a : b + 1] for values in (place, slopes, epoch)))[-1]
+                    systematic[k] = stretch.follow(place[a : b + 1], slopes[a : b + 1], epoch[a : b + 1])[-1]
                     stretch.begin(place[b], slopes[b], int(epoch[b]))
                     a = b + 1
                 stretch.follow(place[a:], slopes[a:], epoch[a:])
