@@ -93,7 +93,7 @@ def odometry(
     not_judged = None if len(log.poses) > 1 else f"has {len(log.poses) or 'no'} poses, and errors need two"
     if judged is not None and baseline is not None:
         plain = baseline.summary()
-        result = {**judged.summary(), "baseline": {key: plain[key] for key in ERRORS}}
+        result = {**judged.summary(), "baseline": {key: plain[key] for key in (*ERRORS, "nees")}}
     elif plot is not None:
         raise GrouserError(f"{log.name}: {not_judged}, so there is no picture; leave --plot out")
     if out is not None:
