@@ -21,7 +21,7 @@ FIRST, SECOND = (-0.05, 0.01, -0.45), (-0.12, -0.02, -0.60)
 def drive(seconds: float, slip: tuple[float, ...], then: tuple[float, ...] | None = None, *, seed: int) -> Log:
     """The log of a drive with one slip, or another from half-way on; a pose with every second sample."""
     random = np.random.default_rng(seed)
-    t = DT * np.arange(round(seconds / DT) + 1)
+    t = np.linspace(0.0, seconds, round(seconds / DT) + 1)
     phase = random.uniform(0.0, 2.0 * np.pi, 3)
     v = 1.5 + 0.5 * np.sin(0.21 * t + phase[0])
     w = 0.8 * np.sin(0.33 * t + phase[1]) + 0.5 * np.sin(0.9 * t + phase[2])

@@ -91,12 +91,12 @@ class _Record:
 
     def add(self, learner: OnlineFilter, sample: int) -> None:
         """What a filter knows from a sample on; of two from the same on, the later one holds."""
-        anew = self._ground not in (None, learner.ground)
+        new = self._ground not in (None, learner.ground)
         self._ground = learner.ground
         if sample in self._rows:
-            anew |= self._rows[sample][2]
+            new |= self._rows[sample][2]
         if sample < self._end:
-            self._rows[sample] = learner.calibrated, uncertainty(learner), anew
+            self._rows[sample] = learner.calibrated, uncertainty(learner), new
 
     def schedule(self) -> Schedule:
         """All of them."""

@@ -42,7 +42,7 @@ def odometry(
         bool, option("The ground is that of the fit, not a similar one. It narrows the covariance.", "--same-ground")
     ] = False,
     adapt: Annotated[
-        bool, option("Learn slip from the poses of the log while it drives, and notice changes of ground.", "--adapt")
+        bool, option("Learn slip from the poses of the log. It notices changes of ground.", "--adapt")
     ] = False,
     memory: Annotated[Path | None, option("With --adapt: grounds to recall (.toml); it is not changed.")] = None,
     out: Annotated[Path | None, option("Poses into .tum, or all with covariances into .csv.")] = None,

@@ -2,7 +2,7 @@
 
 Errors of two of them are not independent. While the true parameters stay, what was learned in between is no part of the
 later error, so that cov(e₁, e₂) is the later covariance P₂, the smaller one. Where it grows again, the parameters
-wandered, and it is the earlier P₁. On another ground the errors of its parameters begin anew.
+wandered, and it is the earlier P₁. On another ground the errors of its parameters are new.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Schedule:
         return np.array([of_ground(name) for name in self.parameters], dtype=bool)
 
 
-def carried(before: FloatArray, after: FloatArray, anew: np.ndarray) -> FloatArray:
+def carried(before: FloatArray, after: FloatArray, new: np.ndarray) -> FloatArray:
     """A of E[e₂ | e₁] = A e₁ for errors of parameters with covariances P₁, P₂ (n, n): A = min(P₁, P₂) P₁⁻¹.
 
-    The smaller one is taken along the axes that both share. Errors of parameters `anew` (n,) have no past.
+    The smaller one is taken along the axes that both share. Errors of parameters that are `new`, (n,) bool, have no past.
     """
     n = len(before)
     both = np.maximum(np.diag(before), np.diag(after))
@@ -57,6 +57,6 @@ def carried(before: FloatArray, after: FloatArray, anew: np.ndarray) -> FloatArr
     values, U = np.linalg.eigh(np.linalg.solve(L, half.T))
     A = L @ (U * np.minimum(np.maximum(values, 0.0), 1.0)) @ U.T @ np.linalg.inv(L)
     A = A * scale[:, None] / scale
-    A[anew] = 0.0
-    A[:, anew] = 0.0
+    A[new] = 0.0
+    A[:, new] = 0.0
     return np.asarray(A)

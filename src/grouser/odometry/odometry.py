@@ -138,7 +138,7 @@ class Odometry:
                 part.reset()
 
     def continued(self, model: MotionModel | Kinematics | VelocityModel) -> Odometry:
-        """The odometry that goes on from here with another model, such as one whose slip was learned meanwhile.
+        """The odometry that continues from here with another model, such as one whose slip was learned meanwhile.
 
         It is of the same vehicle, whose numbers may differ, with the same options; this one stays as it is.
         """

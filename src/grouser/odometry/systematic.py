@@ -1,4 +1,4 @@
-"""How errors of parameters move the poses of odometry: errors that last, until the parameters are learned anew."""
+"""How errors of parameters move the poses of odometry: they last until more is learned of the parameters."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Growth:
         return phi, slopes - phi @ self._at[1]
 
     def _enter(self, epoch: int) -> None:
-        """Go on, from the last pose, in another epoch."""
+        """Begin another epoch at the last pose."""
         if self._last is not self._at:
             phi, J = self._since(self._last[0][None], self._last[1][None])
             self._C, self._X = self._reached, phi[0] @ self._X + J[0] @ self._P
