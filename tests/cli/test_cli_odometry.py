@@ -92,6 +92,37 @@ def test_without_a_fit_it_is_plain_odometry(fitted: tuple[str, str, str], capsys
     assert result["end_error"] == pytest.approx(result["baseline"]["end_error"])
 
 
+def test_adapting_shows_the_fit_as_it_is_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The wheels of the log turn with another gain than those of the fit, which it learns within seconds."""
+    log, manifest = drive_files.write(tmp_path)
+    fit, other = str(tmp_path / "fit.toml"), tmp_path / "other.csv"
+    made = ["--split", "1", "--model", "perturbative", "--parameters", "slip.a1,slip.a9,slip.a10,noise", "--out", fit]
+    assert run(["calibrate", log, "--manifest", manifest, *made]) == 0
+    gain, drive_files.YAW_GAIN = drive_files.YAW_GAIN, 0.5
+    try:
+        other.write_text("\n".join(drive_files.lines(seconds=80.0, seed=2)) + "\n")
+    finally:
+        drive_files.YAW_GAIN = gain
+    asked = ["odometry", str(other), "--manifest", manifest, "--fit", fit, "--adapt"]
+    capsys.readouterr()
+    assert run([*asked, "--json"]) == 0
+    result = printed(capsys)
+    assert result["changes"] == []
+    assert result["learned_intervals"] == pytest.approx(39, abs=1)
+    assert result["ground"] == "ground 1"
+    assert set(result["fixed"]) >= {"end_error", "yaw_error_deg", "nees", "nees_band"}
+    assert result["end_error"] < 0.5 * result["fixed"]["end_error"]
+    assert result["nees"] < 0.5 * result["fixed"]["nees"]
+    assert run(["odometry", str(other), "--manifest", manifest, "--fit", fit, "--json"]) == 0
+    alone = printed(capsys)
+    assert {key: alone[key] for key in result["fixed"]} == result["fixed"]
+    assert run(asked) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"plain odometry .*\ncalibrated odometry .*\nadapting odometry ", text)
+    assert "adapting odometry: NEES of" in text
+    assert "no change of ground was noticed" in text
+
+
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["odometry", "--help"]) == 0
     text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
@@ -106,6 +137,9 @@ def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
         (["LOG", "--manifest", "M", "--fit", "nowhere.toml"], "nowhere.toml: there is no such file"),
         (["LOG", "--manifest", "M", "--fit", "M"], "expected 'grouser/fit@1'"),
         (["LOG", "--manifest", "M", "--fit", "F", "--gyro"], "has no gyro about the body's z axis"),
+        (["LOG", "--manifest", "M", "--adapt"], "--adapt: learns on from a fit, and none is given; add --fit fit.toml"),
+        (["LOG", "--manifest", "M", "--fit", "F", "--memory", "m.toml"], "--memory: is for --adapt"),
+        (["LOG", "--manifest", "M", "--fit", "F", "--adapt", "--memory", "no.toml"], "no.toml: there is no such file"),
         (["LOG", "--manifest", "M", "--fit", "F", "--out", "a.bag"], "ends in .tum or .csv"),
         (["LOG", "--manifest", "M", "--fit", "F", "--plot", "a.gif"], "a picture ends in one of"),
     ],

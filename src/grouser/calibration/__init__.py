@@ -6,6 +6,7 @@ from grouser.lazy import lazy
 
 if TYPE_CHECKING:
     from grouser.calibration.adapt import Adapted, adapt
+    from grouser.calibration.adaptive_odometry import Learned, learned_along
     from grouser.calibration.calibrate import DEFAULTS, calibrate
     from grouser.calibration.change import Change
     from grouser.calibration.choose import Candidate, Choice, candidates, choose
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from grouser.motion.intervals import cut_log
 
 __all__ = [
-    "DEFAULTS", "Adapted", "Candidate", "Change", "Choice", "Errors", "Evaluation", "Ground", "Hierarchy", "Mapping",
-    "Memory", "OnlineFilter", "PerturbativeFilter", "SharedFit", "Update", "adapt", "calibrate", "calibrate_together",
-    "candidates", "choose", "cut_log", "errors_by_map", "evaluate", "fit_hierarchy", "log_of_motion", "log_of_run",
-    "map_ground", "soils_of_map",
+    "DEFAULTS", "Adapted", "Candidate", "Change", "Choice", "Errors", "Evaluation", "Ground", "Hierarchy", "Learned",
+    "Mapping", "Memory", "OnlineFilter", "PerturbativeFilter", "SharedFit", "Update", "adapt", "calibrate",
+    "calibrate_together", "candidates", "choose", "cut_log", "errors_by_map", "evaluate", "fit_hierarchy",
+    "learned_along", "log_of_motion", "log_of_run", "map_ground", "soils_of_map",
 ]  # fmt: skip
 
 lazy(__name__)

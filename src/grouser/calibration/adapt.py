@@ -38,6 +38,7 @@ def start_of(fit: Fit, *, lag_spread: float = 0.0) -> tuple[MotionModel, list[Pa
     sigma, covariance = fit.sigma, fit.covariance.copy()
     parameters = []
     for k, (p, value) in enumerate(zip(fit.parameters, fit.vector.tolist(), strict=True)):
+        # Slip keeps its sigma before any driving, of which the spread between grounds is a share (`default_spread`).
         spread = p.sigma
         if k >= len(covariance):
             spread = float(np.hypot(sigma[p.name], NOISE_KNOWN * abs(value))) or p.sigma
@@ -82,10 +83,12 @@ def adapt(
     gate: float = GATE,
     alarm: float = ALARM,
     progress: Callable[[int, int], None] | None = None,
+    learned: Callable[[OnlineFilter, int], None] | None = None,
 ) -> Adapted:
     """Drive along a log, starting from a fit: predict an interval, judge it, learn from it, continue with the next.
 
-    `gate` is a squared Mahalanobis distance, `alarm` a number of intervals, both as for `OnlineFilter`.
+    `gate` is a squared Mahalanobis distance, `alarm` a number of intervals, both as for `OnlineFilter`. learned: is
+    called with the filter and the number of the interval after each.
     """
     motion, parameters, covariance = start_of(fit, lag_spread=max(log.sensor.lag_spread, fit.model.sensor.lag_spread))
     learner = OnlineFilter(motion, parameters, covariance=covariance, gate=gate, alarm=alarm, memory=memory)
@@ -93,6 +96,8 @@ def adapt(
     updates = []
     for k in range(len(intervals)):
         updates.append(learner.update(problem, k))
+        if learned is not None:
+            learned(learner, k)
         if progress is not None:
             progress(k + 1, len(intervals))
     return Adapted(updates=updates, filter=learner)

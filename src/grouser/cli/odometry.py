@@ -11,6 +11,7 @@ import typer
 
 import grouser as gr
 from grouser.cli import console, values
+from grouser.cli.carried import said_of_change
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 from grouser.pictures import picture_suffix
@@ -19,10 +20,12 @@ from grouser.view.words import HELD_OUT, consistency, odometry_name
 OUTPUTS = (".tum", ".csv")
 SEEN = 1000
 """Estimates from one report of progress to the next."""
+NEES = ("nees", "nees_band", "nees_stretches", "nees_since_start", "nees_since_start_band")
 ERRORS = ("end_error", "end_error_percent", "yaw_error_deg", "yaw_error_percent", "height_rms")
 
 EXAMPLES = (
     "drive.csv --manifest log.toml --fit fit.toml --gyro",
+    "drive.csv --manifest log.toml --fit fit.toml --adapt",
     "drive.csv --manifest log.toml --plot drive.png",
     "drive.csv --manifest log.toml --fit fit.toml --plot drive.png --out drive.tum",
 )
@@ -38,6 +41,10 @@ def odometry(
     same_ground: Annotated[
         bool, option("The ground is that of the fit, not a similar one. It narrows the covariance.", "--same-ground")
     ] = False,
+    adapt: Annotated[
+        bool, option("Learn slip from the poses of the log. It notices changes of ground.", "--adapt")
+    ] = False,
+    memory: Annotated[Path | None, option("With --adapt: grounds to recall (.toml); it is not changed.")] = None,
     out: Annotated[Path | None, option("Poses into .tum, or all with covariances into .csv.")] = None,
     plot: Annotated[
         Path | None, option("Path, height, yaw error into .png .svg .pdf. The path is drawn with ellipses.")
@@ -50,8 +57,13 @@ def odometry(
 ) -> None:
     """Compute wheel odometry along a log and compare it with the poses.
 
-    Poses are not used for the odometry. Plain odometry is computed too.
+    Poses are not used for the odometry; with --adapt they teach slip, and correct neither position nor yaw. Plain
+    odometry is computed too.
     """
+    if not adapt:
+        values.refuse({"--memory": memory}, "is for --adapt; add it, or leave this out")
+    elif fit is None:
+        raise GrouserError("--adapt: learns on from a fit, and none is given; add --fit fit.toml, or leave this out")
     if plot is not None:
         picture_suffix(plot)
     if view is not None:
@@ -63,19 +75,25 @@ def odometry(
 
     from grouser.odometry.compare import compare
 
+    grounds = None if memory is None else gr.calibration.Memory.load(memory)
     found = None if fit is None else gr.Fit.load(fit)
     log = console.read_log(logs, manifest)
+    learned = None
+    if adapt and found is not None:
+        with console.progress("learning, intervals") as report:
+            learned = gr.calibration.learned_along(found, log, memory=grounds, progress=report)
+    schedule = None if learned is None else learned.schedule
     with console.progress("odometry, %") as report:
-        both = compare(log, found, gyro=gyro, same_ground=same_ground, progress=report)
+        both = compare(log, found, gyro=gyro, same_ground=same_ground, schedule=schedule, progress=report)
     run, judged, baseline = both.run, both.judged, both.baseline
-    name = odometry_name(found is not None, gyro)
+    name = odometry_name(found is not None, gyro, adapts=adapt)
     if found is not None:
         _remark_other_vehicle(found, log)
     result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, "nees", "baseline"))  # without poses
     not_judged = None if len(log.poses) > 1 else f"has {len(log.poses) or 'no'} poses, and errors need two"
     if judged is not None and baseline is not None:
         plain = baseline.summary()
-        result = {**judged.summary(), "baseline": {key: plain[key] for key in ERRORS}}
+        result = {**judged.summary(), "baseline": {key: plain[key] for key in (*ERRORS, "nees")}}
     elif plot is not None:
         raise GrouserError(f"{log.name}: {not_judged}, so there is no picture; leave --plot out")
     if out is not None:
@@ -96,9 +114,14 @@ def odometry(
             "lag": run.gyro.lag, "bias": run.gyro.bias.tolist(), "rest": run.gyro.rest, "noise": run.gyro.noise
         },
         "drives": int(run.drive[-1]) + 1, "samples": len(log), "faults": run.faults,
+        "changes": [] if learned is None else [change.summary() for change in learned.changes],
         "trained_on_this_log": both.trained, "out": out, "plot": plot, "view": view,
     }  # fmt: skip
-    console.emit(result, as_json, lambda one: _print(one, name), (out, plot, view))
+    if learned is not None:
+        still = {} if both.fixed is None else both.fixed.summary()
+        result |= {"fixed": {key: still.get(key) for key in (*ERRORS, *NEES)}}
+        result |= {"ground": learned.ground, "learned_intervals": learned.intervals}
+    console.emit(result, as_json, lambda one: _print(one, name, odometry_name(True, gyro)), (out, plot, view))
 
 
 def _remark_other_vehicle(fit: gr.Fit, log: gr.Log) -> None:
@@ -124,9 +147,12 @@ def _write(run: gr.odometry.LogOdometry, out: Path) -> None:
         (gr.odometry.write_tum if poses else gr.odometry.write_csv)(out, each())
 
 
-def _print(result: dict[str, Any], name: str) -> None:
+def _print(result: dict[str, Any], name: str, unadapted: str) -> None:
     if result["not_judged"] is None:
-        rows = [_row(name, result)]
+        sets = {name: result}
+        if "fixed" in result:
+            sets = {unadapted: result["fixed"], **sets}
+        rows = [_row(*one) for one in sets.items()]
         if name != "plain odometry":
             rows.insert(0, _row("plain odometry", result["baseline"]))
         driven = f"{result['distance']:.1f} m driven, {result['turning_deg']:.0f}° turned in all"
@@ -134,13 +160,16 @@ def _print(result: dict[str, Any], name: str) -> None:
         columns = ("", "position", "of the path", "yaw", "of the turning", "height rms")
         console.print_table("", columns, rows, right=range(1, 6))
         typer.echo("")
-        k = result["nees_stretches"]
-        each = f"of {k} stretches of 10 m" if k > 1 else "of the one stretch"
-        typer.echo(f"NEES {each} {consistency(result['nees'], result['nees_band'], 'odometry')}")
-        since = consistency(result["nees_since_start"], result["nees_since_start_band"], "odometry")
-        typer.echo(f"NEES since the start {since}")
+        for whose, one in sets.items():
+            _print_nees(one, f"{whose}: " if len(sets) > 1 else "")
     else:
         typer.echo(f"{result['log']}: {result['not_judged']}")
+    if "fixed" in result:
+        for change in result["changes"]:
+            typer.echo(said_of_change(change))
+        if not result["changes"]:
+            count = result["learned_intervals"]
+            typer.echo(f"learned from {count} intervals of 2 s between poses; no change of ground was noticed")
     if (gyro := result["gyro"]) is not None:
         lag = "the lag cannot be estimated from this log; the manifest's is used"
         if gyro["lag"] is not None:
@@ -155,6 +184,14 @@ def _print(result: dict[str, Any], name: str) -> None:
         typer.echo(f"{count} samples with a fault: {kind}")
     if result["trained_on_this_log"]:
         typer.echo(HELD_OUT)
+
+
+def _print_nees(one: dict[str, Any], whose: str) -> None:
+    k = one["nees_stretches"]
+    each = f"of {k} stretches of 10 m" if k > 1 else "of the one stretch"
+    typer.echo(f"{whose}NEES {each} {consistency(one['nees'], one['nees_band'], 'odometry')}")
+    since = consistency(one["nees_since_start"], one["nees_since_start_band"], "odometry")
+    typer.echo(f"{whose}NEES since the start {since}")
 
 
 def _row(name: str, one: dict[str, Any]) -> tuple[str, ...]:

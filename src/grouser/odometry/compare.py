@@ -12,6 +12,7 @@ from grouser.logs import Log
 from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
 from grouser.motion.plain import plain_odometry
+from grouser.motion.schedule import Schedule
 from grouser.motion.spread import SAME_GROUND
 from grouser.odometry.judge import Judgement, judge
 from grouser.odometry.log import LogOdometry, Progress, odometry_of
@@ -28,14 +29,22 @@ class Compared:
     plain: LogOdometry | None = None  # of the vehicle as its file describes it; it and both judgements need two poses
     judged: Judgement | None = None
     baseline: Judgement | None = None
+    fixed: Judgement | None = None  # of the fit as it is, where `run` has a schedule
 
 
 def compare(
-    log: Log, fit: Fit | None = None, *, gyro: bool = False, same_ground: bool = False, progress: Progress | None = None
+    log: Log,
+    fit: Fit | None = None,
+    *,
+    gyro: bool = False,
+    same_ground: bool = False,
+    schedule: Schedule | None = None,
+    progress: Progress | None = None,
 ) -> Compared:
     """Run and judge odometry along a log; without a fit it is plain odometry itself. Each odometry is run once.
 
-    gyro: turn rates are its. progress: is called with how much is done, of 100.
+    gyro: turn rates are its. schedule: of what was learned while it drove. progress: is called with how much is done,
+    of 100.
     """
     motion = fit.model if fit is not None else _uncalibrated(log)
     plain_motion = plain_odometry(motion, log)
@@ -44,9 +53,10 @@ def compare(
     # The pose sensor does not see full turns while it is blind; the best odometry there is counts them.
     counting = judging and not gyro and log.gyro is not None and bool(np.isfinite(log.gyro[:, 2]).any())
     is_plain = fit is None and not gyro
-    stages = iter(_stages(progress, 1 + counting + judging * (2 if is_plain else 3)))
+    steps = 2 if is_plain else 3 if schedule is None else 5
+    stages = iter(_stages(progress, 1 + counting + judging * steps))
     model, ground = plain_motion if fit is None else fit, SAME_GROUND if same_ground or trained else None
-    run = odometry_of(model, log, gyro=gyro, ground=ground, progress=next(stages))
+    run = odometry_of(model, log, gyro=gyro, ground=ground, schedule=schedule, progress=next(stages))
     if not judging:
         return Compared(motion, run, trained)
     turns = odometry_of(motion, log, gyro=True, quiet=True, progress=next(stages)) if counting else run
@@ -55,7 +65,11 @@ def compare(
         return Compared(motion, run, trained, run, judged, judged)
     plain = odometry_of(plain_motion, log, quiet=True, progress=next(stages))
     baseline = judge(plain, log, motion.sensor, turns=turns, progress=next(stages))
-    return Compared(motion, run, trained, plain, judged, baseline)
+    fixed = None
+    if schedule is not None:
+        still = odometry_of(model, log, gyro=gyro, ground=ground, quiet=True, progress=next(stages))
+        fixed = judge(still, log, motion.sensor, turns=turns, progress=next(stages))
+    return Compared(motion, run, trained, plain, judged, baseline, fixed)
 
 
 def _stages(progress: Progress | None, count: int) -> list[Progress | None]:

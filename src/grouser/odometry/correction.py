@@ -20,6 +20,10 @@ class CorrectionStream:
         """Forget what was driven."""
         self._past = np.zeros((0, 3))
 
+    def continue_from(self, other: CorrectionStream) -> None:
+        """Take over what another was driven."""
+        self._past = other._past.copy()
+
     def extra(self, time: FloatArray, rates: FloatArray, maps: FloatArray) -> FloatArray:
         """Velocities (n, 6) to add at times (n,), for rates (n, nj) and maps (n or 1, 6, nj) to the wheels' velocity.
 

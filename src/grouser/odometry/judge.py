@@ -19,6 +19,7 @@ from grouser.logs.log import IntArray, Sensor
 from grouser.motion.consistency import nees, nees_band, pose_noise, yaw_transition
 from grouser.odometry.inputs import check
 from grouser.odometry.log import LogOdometry, Progress
+from grouser.odometry.systematic import Growth
 from grouser.rotation import from_rpy, to_rpy
 
 CHORD = 1.0  # Way and turning are added up over displacements of so long [s], in which noise of the poses hardly counts
@@ -131,12 +132,11 @@ def judge(
     every = np.append(_spaced(path, SPACING), len(at) - 1)
     bounds = np.unique(np.concatenate([[0], _spaced(path, STRETCH), [len(at) - 1]]))
     growth = _Growth(run, _nearest(run.time[drive], at) + drive.start, estimate, sensor)
-    covariance, noise, slopes = growth.follow(drive, bounds, progress)
+    covariance, C = growth.follow(drive, bounds, progress)
     covariance = R @ covariance @ R.T
     # Stretches: each from pose to pose, in the heading frame of its first.
     first, last = bounds[:-1], bounds[1:]
     motions = [_heading(poses[first, 3], poses[last] - poses[first]) for poses in (estimate, measured)]
-    C = growth.between(first, last, (noise[:-1], slopes[:-1]), (noise[1:], slopes[1:]))
     T = _about_z(-estimate[first, 3])
     return Judgement(
         time=at, estimate=aligned, measured=measured, covariance=covariance, distance=distance, turning=turning,
@@ -221,9 +221,6 @@ def _spaced(path: FloatArray, spacing: float) -> IntArray:
     return np.unique(np.minimum(np.searchsorted(path, marks), len(path) - 1)).astype(np.int64)
 
 
-Known = tuple[FloatArray, FloatArray]  # Noise covariance (k, 4, 4) and slopes (k, 4, np) at some samples
-
-
 @dataclass(frozen=True, eq=False)
 class _Growth:
     """Covariance of estimated less measured motion between two poses."""
@@ -233,46 +230,57 @@ class _Growth:
     estimate: FloatArray  # x, y, z, yaw of the sensor, (m, 4)
     sensor: Sensor
 
-    def follow(
-        self, drive: slice, bounds: IntArray, progress: Progress | None
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Of the errors since the first pose, (m, 4, 4); noise covariance and slopes at the poses `bounds`.
+    def follow(self, drive: slice, bounds: IntArray, progress: Progress | None) -> tuple[FloatArray, FloatArray]:
+        """Of the errors since the first pose, (m, 4, 4), and of those between successive poses `bounds`, (k − 1, 4, 4).
 
         Piece by piece: slopes at all samples of a long drive would take more room than its log.
         """
+        known = self.run.knowledge
         out = np.empty((len(self.body), 4, 4))
-        noise, slopes = np.empty((len(bounds), 4, 4)), np.empty((len(bounds), 4, len(self.run.parameters)))
-        start: Known | None = None
+        noise, systematic = np.empty((len(bounds), 4, 4)), np.zeros((len(bounds), 4, 4))
+        whole, stretch = Growth(known), Growth(known)
+        start: FloatArray | None = None
         for piece in self.run.pieces(drive.start, drive.stop):
             end = piece.first + len(piece.values)
             low, high = np.searchsorted(self.body, [piece.first, end])
             rows = self.body[low:high] - piece.first
             if len(rows):
-                here = piece.noise_covariance[rows], piece.slopes[rows]
+                here, slopes = piece.noise_covariance[rows], piece.slopes[rows]
+                place, epoch = self.run.position[self.body[low:high]], known.epoch(self.body[low:high])
                 if start is None:
-                    start = here[0][:1], here[1][:1]
+                    start = here[:1]
+                    for growth in (whole, stretch):
+                        growth.begin(place[0], slopes[0], int(epoch[0]))
                 last = np.arange(low, high)
-                out[low:high] = self.between(np.zeros_like(last), last, start, here)
+                C = whole.follow(place, slopes, epoch)
+                out[low:high] = self._between(np.zeros_like(last), last, start, here, C)
                 chosen = np.flatnonzero((bounds >= low) & (bounds < high))
-                noise[chosen], slopes[chosen] = (values[bounds[chosen] - low] for values in here)
+                noise[chosen] = here[bounds[chosen] - low]
+                a = 0
+                for k, b in zip(chosen.tolist(), (bounds[chosen] - low).tolist(), strict=True):
+                    systematic[k] = stretch.follow(place[a : b + 1], slopes[a : b + 1], epoch[a : b + 1])[-1]
+                    stretch.begin(place[b], slopes[b], int(epoch[b]))
+                    a = b + 1
+                stretch.follow(place[a:], slopes[a:], epoch[a:])
             if progress is not None:
                 progress(end - drive.start, drive.stop - drive.start)
-        return out, noise, slopes
+        return out, self._between(bounds[:-1], bounds[1:], noise[:-1], noise[1:], systematic[1:])
 
-    def between(self, first: IntArray, last: IntArray, before: Known, after: Known) -> FloatArray:
+    def _between(
+        self, first: IntArray, last: IntArray, before: FloatArray, after: FloatArray, systematic: FloatArray
+    ) -> FloatArray:
         """Covariance (k, 4, 4) between poses first and last (k,), in axes of the odometry's world.
 
-        before, after: noise covariance and slopes there; one before may stand for all. Errors up to the first pose are
-        taken off: what is left grew in between. Each pose has noise of its own.
+        before, after: noise covariance there; one before may stand for all. Errors up to the first pose are taken off:
+        what is left grew in between, and so did those by parameters, `systematic`. Each pose has noise of its own.
         """
         run, sensor = self.run, self.sensor
         i, j = self.body[first], self.body[last]
         grown = yaw_transition(run.position[j] - run.position[i])
         roll, pitch = run.attitude[j].T
         lever = yaw_transition(from_rpy(roll, pitch, run.yaw[j]) @ np.array([sensor.x, sensor.y, sensor.z]))
-        C = after[0] - grown @ before[0] @ grown.transpose(0, 2, 1)
-        J = after[1] - grown @ before[1]
-        C = lever @ (C + J @ run.parameter_covariance @ J.transpose(0, 2, 1)) @ lever.transpose(0, 2, 1)
+        C = after - grown @ before @ grown.transpose(0, 2, 1)
+        C = lever @ (C + systematic) @ lever.transpose(0, 2, 1)
         moved = self.estimate[last] - self.estimate[first]
         C = C + pose_noise(sensor, moved, self._velocity(i), self._velocity(j), other_log=True)
         return np.asarray(0.5 * (C + C.transpose(0, 2, 1)))

@@ -23,15 +23,18 @@ from grouser.logs.log import IntArray
 from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
+from grouser.motion.schedule import Schedule
 from grouser.motion.sensitivity import velocity_slope
-from grouser.motion.spread import SAME_GROUND, GroundSpread
+from grouser.motion.spread import GroundSpread
 from grouser.motion.velocity import VelocityModel, twists
 from grouser.odometry import log_source
 from grouser.odometry.estimate import Estimate
-from grouser.odometry.gyro import SCALE, GyroSignal, at_rest, gyro_signal
+from grouser.odometry.gyro import GyroSignal, at_rest, gyro_signal
 from grouser.odometry.inputs import EncoderNoise, FaultCounts, check
+from grouser.odometry.knowledge import Knowledge, knowledge_of
 from grouser.odometry.log_source import Source, check_inputs, drives, inputs_between, stretches, windows
 from grouser.odometry.odometry import Odometry
+from grouser.odometry.systematic import Growth, PoseSlopes
 from grouser.rotation import from_rpy
 from grouser.vehicles import Vehicle
 
@@ -42,50 +45,6 @@ KEPT = ("time", "position", "yaw", "attitude", "twist")  # of every estimate of 
 Progress = Callable[[int, int], None]  # Is called with the numbers of samples done and of all
 
 
-class PoseSlopes:
-    """∂(x, y, z, yaw)/∂p along a drive, of np parameters p that change the velocity; samples come piece after piece.
-
-    The convolution integral P (11): a yaw error made at one place turns all of the way from there, so
-    δp(T) = ∫ R δv dt + e_z × (p(T) ∫ δψ̇ dt − ∫ p δψ̇ dt), running sums over all pieces.
-    """
-
-    def __init__(self, count: int) -> None:
-        """For a number of parameters."""
-        self._count = count
-        self.begin()
-
-    def begin(self) -> None:
-        """Begin a drive: its first pose is known exactly."""
-        self._last: tuple[FloatArray, ...] | None = None
-        self._sums = np.zeros((6, self._count))  # ∫ R δv dt, ∫ δψ̇ dt, ∫ x δψ̇ dt, ∫ y δψ̇ dt
-
-    def follow(self, states: np.ndarray, S: FloatArray) -> FloatArray:
-        """(k, 4, np) at samples with these states (time, position, yaw, attitude) and velocity slopes S (k, 6, np)."""
-        now: tuple[FloatArray, ...] = (states["time"], states["position"][:, :2], states["attitude"], states["yaw"], S)
-        begins = self._last is None
-        if self._last is not None:
-            now = tuple(np.concatenate(pair) for pair in zip(self._last, now, strict=True))
-        self._last = tuple(values[-1:].copy() for values in now)
-        out = np.zeros((len(states), 4, self._count))
-        if len(now[0]) == 1:
-            return out
-        place, lean, heading = (0.5 * (values[1:] + values[:-1]) for values in now[1:4])
-        middle = 0.5 * (now[4][1:] + now[4][:-1]) * np.diff(now[0])[:, None, None]
-        roll, pitch = lean.T
-        moved = from_rpy(roll, pitch, heading) @ middle[:, 3:]
-        to_yaw = np.stack([np.sin(roll), np.cos(roll)], axis=1) / np.cos(pitch)[:, None]
-        turned = np.sum(to_yaw[:, :, None] * middle[:, 1:3], axis=1, keepdims=True)
-        steps = np.concatenate([self._sums[None], np.concatenate([moved, turned, place[:, :, None] * turned], axis=1)])
-        sums = np.cumsum(steps, axis=0)[1:]
-        x, y = now[1][1:, 0, None], now[1][1:, 1, None]
-        inside = out[1:] if begins else out
-        inside[:, 0] = sums[:, 0] - (y * sums[:, 3] - sums[:, 5])
-        inside[:, 1] = sums[:, 1] + (x * sums[:, 3] - sums[:, 4])
-        inside[:, 2:] = sums[:, 2:4]
-        self._sums = sums[-1]
-        return out
-
-
 @dataclass(frozen=True, eq=False)
 class Piece:
     """Consecutive samples of odometry along a log, with their covariance."""
@@ -93,7 +52,7 @@ class Piece:
     first: int  # number of the first sample in the log
     values: np.ndarray = field(repr=False)  # estimates, structured array (k,); units as in `Estimate`
     slopes: FloatArray = field(repr=False)  # ∂(x, y, z, yaw)/∂parameters, (k, 4, np)
-    parameter_covariance: FloatArray = field(repr=False)  # (np, np)
+    systematic: FloatArray = field(repr=False)  # covariance of x, y, z [m], yaw [rad] by the parameters, (k, 4, 4)
 
     @cached_property
     def noise_covariance(self) -> FloatArray:
@@ -103,11 +62,6 @@ class Piece:
         M[:, :3, 3:] = from_rpy(roll, pitch, self.values["yaw"])
         M[:, 3, 1], M[:, 3, 2] = np.sin(roll) / np.cos(pitch), np.cos(roll) / np.cos(pitch)
         return np.asarray(M @ self.values["pose_covariance"] @ M.transpose(0, 2, 1))
-
-    @property
-    def systematic(self) -> FloatArray:
-        """Covariance of x, y, z [m], yaw [rad] by the parameters, (k, 4, 4)."""
-        return np.asarray(self.slopes @ self.parameter_covariance @ self.slopes.transpose(0, 2, 1))
 
     @property
     def covariance(self) -> FloatArray:
@@ -139,16 +93,12 @@ class LogOdometry:
     """How often each kind of fault was met."""
     gyro: GyroSignal | None
     """The gyro as it was used; None: not used."""
-    parameters: tuple[str, ...]
-    """Constant uncertain parameters: of the fit, the ground, bias and scale of the gyro."""
-    parameter_covariance: FloatArray
-    """Covariance of these parameters, (np, np), units as in `Fit`."""
+    knowledge: Knowledge = field(repr=False)
+    """Constant uncertain parameters, and what is known of them along the log."""
     states: np.ndarray = field(repr=False)
     """Estimates (n,), or of a long log the fields `KEPT` of them; units as in `Estimate`."""
     source: Source = field(repr=False)
     """What it is run from."""
-    fitted: tuple[tuple[str, float], ...] = field(repr=False)
-    """Name and scale of those parameters that are the fit's, units as in `Fit`."""
     motion: MotionModel = field(repr=False)
     """The model whose parameters they are."""
     position: FloatArray = field(init=False, repr=False)
@@ -162,6 +112,16 @@ class LogOdometry:
 
     def __post_init__(self) -> None:
         self.__dict__.update({name: self.states[name] for name in KEPT[1:]})
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the constant uncertain parameters: of the fit, the ground, bias and scale of the gyro."""
+        return self.knowledge.parameters
+
+    @property
+    def parameter_covariance(self) -> FloatArray:
+        """Covariance of these parameters at the start, (np, np), units as in `Fit`."""
+        return np.asarray(self.knowledge.covariance[0])
 
     @property
     def time(self) -> FloatArray:
@@ -231,15 +191,20 @@ class LogOdometry:
 
     def pieces(self, first: int = 0, end: int | None = None) -> Iterator[Piece]:
         """Estimates and covariances of samples first, where a drive must begin, to end, piece by piece."""
-        slopes = PoseSlopes(len(self.parameters))
+        slopes, growth = PoseSlopes(len(self.parameters)), Growth(self.knowledge)
         for start, values in self._values(first, len(self.drive) if end is None else end):
             S = self._velocity_slopes(start, values["twist"])
-            found = np.empty((len(values), 4, S.shape[2]))
+            found, C = np.empty((len(values), 4, S.shape[2])), np.empty((len(values), 4, 4))
+            epoch = self.knowledge.epoch(np.arange(start, start + len(values)))
             for a, b in stretches(self.drive[start : start + len(values)]):
-                if start + a == 0 or self.drive[start + a - 1] != self.drive[start + a]:
+                begins = start + a == 0 or self.drive[start + a - 1] != self.drive[start + a]
+                if begins:
                     slopes.begin()
                 found[a:b] = slopes.follow(values[a:b], S[a:b])
-            yield Piece(start, values, found, self.parameter_covariance)
+                if begins:
+                    growth.begin(values["position"][a], found[a], int(epoch[a]))
+                C[a:b] = growth.follow(values["position"][a:b], found[a:b], epoch[a:b])
+            yield Piece(start, values, found, C)
 
     def _values(self, first: int, end: int) -> Iterator[tuple[int, np.ndarray]]:
         """Number of the first and all estimates of each piece: those that were kept, or run again."""
@@ -253,12 +218,13 @@ class LogOdometry:
         # Inputs of the whole window: which joints count as measured must not depend on what part is asked for.
         low = start - start % log_source.WINDOW
         inside = slice(start - low, start - low + len(twist))
-        if self.fitted:
+        fitted = self.knowledge.fitted
+        if fitted:
             high = min(low + log_source.WINDOW, len(self.drive))
             inputs = inputs_between(self.source.log, self.motion.vehicle, low, high)
-            for k, (name, scale) in enumerate(self.fitted):
+            for k, (name, scale) in enumerate(fitted):
                 S[:, :, k] = velocity_slope(self.motion, name, scale, inputs)[inside]
-        S[:, :, len(self.fitted) : len(self.fitted) + 3] = GroundSpread.slopes(twist)
+        S[:, :, len(fitted) : len(fitted) + 3] = GroundSpread.slopes(twist)
         if self.gyro is not None:
             S[:, :3] = 0.0  # turn rates are measured
             S[:, 2, -2] = 1.0  # bias
@@ -277,6 +243,7 @@ def odometry_of(
     gyro: bool = False,
     longest_gap: float = LONGEST_GAP,
     ground: GroundSpread | None = None,
+    schedule: Schedule | None = None,
     noise: EncoderNoise | None = None,
     quiet: bool = False,
     progress: Progress | None = None,
@@ -285,10 +252,11 @@ def odometry_of(
     """Run odometry along a log; its poses are not used.
 
     model: a fit brings the uncertainty of its parameters; others as `Odometry` takes them. gyro: turn rates are those
-    of the log's gyro, with bias and lag found from the log. ground: how much its slip may differ from the fit's. noise:
-    None takes that of the wheels from the fit, whose process noise includes them, else the default. quiet: faults are
-    only counted, not logged. progress: is called with the number of samples done. options: further ones of `Odometry`,
-    such as contact_angles.
+    of the log's gyro, with bias and lag found from the log. ground: how much its slip may differ from the fit's.
+    schedule: models with covariances that take the place of the fit's from some samples on, such as those learned
+    while it drives (`grouser.calibration.learned_along`). noise: None takes that of the wheels from the fit, whose
+    process noise includes them, else the default. quiet: faults are only counted, not logged. progress: is called with
+    the number of samples done. options: further ones of `Odometry`, such as contact_angles.
     """
     gap = check.positive(longest_gap, "longest_gap")
     motion = model.model if isinstance(model, Fit) else model
@@ -302,7 +270,8 @@ def odometry_of(
     options |= {"gap": max(0.25, 3.0 * log.report.period)} if "gap" not in options else {}
     if signal is not None and isinstance(motion, MotionModel) and "process_noise" not in options:
         options |= {"process_noise": _without_turning(motion.noise)}
-    source = Source(log, motion, options, drives(log, gap), rest, None if signal is None else signal.rates)
+    source = Source(log, motion, options, drives(log, gap), rest, None if signal is None else signal.rates, schedule)
+    known = knowledge_of(model, signal, GroundSpread() if ground is None else ground, schedule)
     counts = FaultCounts.silent() if quiet else FaultCounts()
     whole = len(log) * ESTIMATE.itemsize <= ALL_KEPT
     states = np.empty(len(log), ESTIMATE if whole else [(name, ESTIMATE[name]) for name in KEPT])
@@ -314,10 +283,9 @@ def odometry_of(
         degraded[start:end] = values["faults"] != 0
         if progress is not None:
             progress(end, len(log))
-    fitted, names, C = _parameters(model, signal, GroundSpread() if ground is None else ground)
     return LogOdometry(
-        drive=source.drive, rest=rest, degraded=degraded, faults=counts.counts, gyro=signal, parameters=names,
-        parameter_covariance=C, states=states, source=source, fitted=fitted, motion=odometry.model,
+        drive=source.drive, rest=rest, degraded=degraded, faults=counts.counts, gyro=signal, knowledge=known,
+        states=states, source=source, motion=odometry.model,
     )  # fmt: skip
 
 
@@ -344,27 +312,3 @@ def _without_turning(noise: Noise) -> Noise:
     names = tuple(noise.components[k] for k in keep) or ("vx",)
     density = noise.long_run[np.ix_(keep, keep)] if keep else np.zeros((1, 1))
     return replace(noise, components=names, density=density, wander=None)
-
-
-def _parameters(
-    model: object, signal: GyroSignal | None, ground: GroundSpread
-) -> tuple[tuple[tuple[str, float], ...], tuple[str, ...], FloatArray]:
-    """Name and scale of the fit's parameters, names of all constant uncertain ones, and their covariance.
-
-    After those of the fit come the ground, and bias and scale of the gyro.
-    """
-    fitted: tuple[tuple[str, float], ...] = ()
-    covariance = np.zeros((0, 0))
-    if isinstance(model, Fit) and len(model.covariance):
-        chosen = [k for k, p in enumerate(model.systematic) if not p.name.startswith("sensor.")]
-        covariance = np.asarray(model.covariance)[np.ix_(chosen, chosen)]
-        if model.spread is not None and ground != SAME_GROUND:  # it was learned, and takes the place of the default
-            covariance, ground = covariance + model.spread[np.ix_(chosen, chosen)], SAME_GROUND
-        fitted = tuple((model.systematic[k].name, model.systematic[k].scale) for k in chosen)
-    sigmas = {"ground.speed": ground.speed, "ground.turn": ground.turn, "ground.drift": ground.drift}
-    if signal is not None:
-        sigmas |= {"gyro.bias": signal.bias_sigma, "gyro.scale": SCALE}
-    n = len(fitted)
-    C = np.diag(np.append(np.zeros(n), np.square(list(sigmas.values()))))
-    C[:n, :n] = covariance
-    return fitted, (*(name for name, _ in fitted), *sigmas), C

@@ -14,6 +14,7 @@ from grouser._kernels.odometry.state import ESTIMATE
 from grouser.checks import FloatArray
 from grouser.logs import Log
 from grouser.logs.log import IntArray
+from grouser.motion.schedule import Schedule
 from grouser.motion.velocity import LONG, Inputs, inputs_of
 from grouser.odometry.inputs import FaultCounts
 from grouser.odometry.odometry import Odometry
@@ -33,6 +34,7 @@ class Source:
     drive: IntArray  # number of the drive of each sample, (n,); the odometry is reset at each
     rest: np.ndarray  # whether the vehicle is at rest, (n,) bool
     turn_rates: FloatArray | None  # of the gyro, (n, 3) [rad/s]
+    schedule: Schedule | None = None  # models that take the place of the first from some samples on
 
     @cached_property
     def waits(self) -> np.ndarray:
@@ -53,9 +55,21 @@ class Source:
 
     def run(self, first: int, end: int, faults: FaultCounts) -> Iterator[tuple[int, np.ndarray]]:
         """Run along samples first, where a drive must begin, to end; yields first sample and estimates of pieces."""
-        odometry = Odometry(self.model, **self.options)
+        odometry, epoch = Odometry(self.model, **self.options), 0
         for low, high in windows(first, end):
-            yield low, self._piece(odometry, low, high, faults)
+            values = np.empty(high - low, ESTIMATE)
+            for a, b, now in self._epochs(low, high):
+                if now != epoch and self.schedule is not None:
+                    odometry, epoch = odometry.continued(self.schedule.models[now - 1]), now
+                values[a - low : b - low] = self._piece(odometry, a, b, faults)
+            yield low, values
+
+    def _epochs(self, low: int, high: int) -> Iterator[tuple[int, int, int]]:
+        """First and end of the samples of each model in a piece, and its number: 0 for the first."""
+        starts = np.zeros(0, np.int64) if self.schedule is None else self.schedule.first
+        inside = starts[(starts > low) & (starts < high)]
+        for a, b in pairwise([low, *np.unique(inside).tolist(), high]):
+            yield a, b, int(np.searchsorted(starts, a, side="right"))
 
     def _piece(self, odometry: Odometry, low: int, high: int, faults: FaultCounts) -> np.ndarray:
         inputs = inputs_between(self.log, odometry.vehicle, low, high)

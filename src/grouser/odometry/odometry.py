@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -73,6 +74,11 @@ class Odometry:
         pitch_rate: source of the turn rate about the body's y axis, whose part in yaw grows with roll: "wheels", as in
         the prediction of logs, or "attitude", its differences, which is right also where contact angles are not known.
         """
+        self._options: dict[str, Any] = {
+            "planar": planar, "contact_angles": contact_angles, "noise": noise, "slip_scale": slip_scale,
+            "process_noise": process_noise, "measured": measured, "stops": stops, "gap": gap,
+            "acceleration": acceleration, "pitch_rate": pitch_rate,
+        }  # fmt: skip
         self.model = _motion(model)
         if process_noise is None and not isinstance(model, (str, Vehicle, Kinematics, VelocityModel)):
             process_noise = self.model.noise
@@ -130,6 +136,24 @@ class Odometry:
         for part in (self._estimator, self._map, self._correction):
             if part is not None:
                 part.reset()
+
+    def continued(self, model: MotionModel | Kinematics | VelocityModel) -> Odometry:
+        """The odometry that continues from here with another model, such as one whose slip was learned meanwhile.
+
+        It is of the same vehicle, whose numbers may differ, with the same options; this one stays as it is.
+        """
+        other = Odometry(model, **self._options)
+        if other.vehicle.joints != self.vehicle.joints:
+            raise OdometryError(f"model: is of '{other.vehicle.name}', whose joints are not those of this odometry")
+        for mine, its in ((other._memory, self._memory), (other._last, self._last), (other._joints, self._joints)):
+            mine[...] = its
+        other._faults, other._estimate = copy.deepcopy(self._faults), self._estimate
+        other._estimator = copy.deepcopy(self._estimator)
+        if other._map is not None and self._map is not None:
+            other._map.continue_from(self._map)
+        if other._correction is not None and self._correction is not None:
+            other._correction.continue_from(self._correction)
+        return other
 
     def begin_faults(self, logged: set[str]) -> None:
         """Count faults from zero; kinds in `logged` are not logged, and those that are logged join it."""

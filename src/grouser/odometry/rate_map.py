@@ -36,6 +36,10 @@ class RateMap:
         """Forget the last steering angles."""
         self._last = np.zeros(self._model.vehicle.n_joints)
 
+    def continue_from(self, other: RateMap) -> None:
+        """Take over the last steering angles of another."""
+        self._last = other._last.copy()
+
     def maps(self, rates: FloatArray, angles: FloatArray) -> FloatArray:
         """The map of each sample of rates and angles (n, nj), or one for all, (n or 1, 6, nj).
 

@@ -23,6 +23,6 @@ def better_than(mine: float, other: float, whose: str) -> str:
     return f"{times} than {whose}'s"
 
 
-def odometry_name(calibrated: bool, gyro: bool) -> str:
+def odometry_name(calibrated: bool, gyro: bool, *, adapts: bool = False) -> str:
     """What an odometry is called in tables and legends."""
-    return f"{'calibrated' if calibrated else 'plain'} odometry{' with gyro' if gyro else ''}"
+    return f"{'adapting' if adapts else 'calibrated' if calibrated else 'plain'} odometry{' with gyro' if gyro else ''}"
