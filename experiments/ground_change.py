@@ -286,7 +286,7 @@ def _notes(seeds: int, missed: Sequence[str], changed: Sequence[Changed]) -> lis
         f"{len(late)} drives were late to notice and {len(slow)} to recall. A test that knows both soils and the time"
         f" of the change exactly, with the same bound on false alarms, needs {_mean(least[:, 0])} s and"
         f" {_mean(least[:, 1])} s on average, in those drives {_mean([c.least[0] for c in late])} s"
-        f" and {_mean([c.least[1] for c in slow])} s: driving straight, there is little to tell soils by.",
+        f" and {_mean([c.least[1] for c in slow])} s: driving straight, intervals say little about the soil.",
         f"Inside 95 %: of predictions of another drive of {FITTED:g} s on the same soil, as `grouser evaluate` gives"
         " them for ground that may differ, or with the ground known to be that of the fit; value is the mean of all"
         " seeds, worst here the largest share.",

@@ -144,7 +144,7 @@ def _notes(names: Sequence[str], rows: Sequence[Row], bands: dict[str, Row], mem
         f"Grounds known at the end: {grounds}. The first row is of the fitted log, with an empty memory.",
         "turn_slip and lag [s] are those at the end of a log, after learning from all of it. Between the logs turn slip"
         f" differs by {np.ptp([row['turn_slip'] for row in rows]):.3f}, the delay of the poses by"
-        f" {np.ptp([row['lag'] for row in rows]):.3f} s; turn slip of two grounds is thought to differ by {spread:.3f},"
+        f" {np.ptp([row['lag'] for row in rows]):.3f} s; turn slip of two grounds may differ by {spread:.3f},"
         f" that of one ground from visit to visit by {WANDER * spread:.3f}. A memory cannot know the delay, which is of"
         " that day and not of a ground.",
     ]

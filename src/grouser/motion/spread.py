@@ -53,9 +53,14 @@ OF_GROUND = ("slip", "contact")
 """Parts of a motion model that belong to the ground; the others belong to the vehicle."""
 
 
+OF_VEHICLE = ("c", "beyond_")
+"""How slip numbers begin that are the vehicle's all the same: those of a learned correction, of its transients."""
+
+
 def of_ground(name: str) -> bool:
     """Whether a parameter changes with the ground."""
-    return name.partition(".")[0] in OF_GROUND
+    part, _, field = name.partition(".")
+    return part in OF_GROUND and not (part == "slip" and field.startswith(OF_VEHICLE))
 
 
 def default_spread(parameters: Sequence[Parameter]) -> FloatArray:
