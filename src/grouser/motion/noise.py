@@ -80,7 +80,7 @@ class Noise:
 
     @property
     def long_run(self) -> FloatArray:
-        """Density of the white noise that moves a vehicle as far as all of this noise in the long run, as `density`."""
+        """Density of white noise that in the long run moves a vehicle as far as this, (nd, nd) [as `density`]."""
         return self.density if self.wander is None else self.density + 2.0 * self.length * np.diag(self.wander)
 
     @cached_property

@@ -46,7 +46,8 @@ class Schedule:
 def carried(before: FloatArray, after: FloatArray, new: np.ndarray) -> FloatArray:
     """A of E[e₂ | e₁] = A e₁ for errors of parameters with covariances P₁, P₂ (n, n): A = min(P₁, P₂) P₁⁻¹.
 
-    The smaller one is taken along the axes that both share. Errors of parameters that are `new`, (n,) bool, have no past.
+    The smaller one is taken along the axes that both share. Errors of parameters that are `new`, (n,) bool, have no
+    past.
     """
     n = len(before)
     both = np.maximum(np.diag(before), np.diag(after))
