@@ -277,5 +277,5 @@ def test_a_covariance_must_be_symmetric_and_may_round_to_a_little_below_zero(tmp
 
 
 def test_a_file_that_is_not_there_says_what_makes_one(tmp_path) -> None:
-    with pytest.raises(CalibrationError, match="no such file; `grouser calibrate .* --memory"):
+    with pytest.raises(CalibrationError, match=r"no such file; `grouser calibrate .* --memory"):
         Memory.load(tmp_path / "m.toml")
