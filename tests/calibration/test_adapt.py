@@ -1,4 +1,4 @@
-"""A fit carried on: information of two drives adds, and an interval is judged before it is used."""
+"""A fit carried on: information of two drives adds, bounds are no obstacle, intervals are judged, then used."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def test_while_nothing_changes_the_ratio_is_one_on_average():
 
 
 def test_an_interval_raises_the_sum_by_no_more_than_its_bound():
-    """A measurement 4 sigma off raises it by 4.0: bounded where a new ground explains it, not where a known one."""
+    """A measurement 4 sigma off raises it by 4.0: bounded if a new ground explains it, not if a known one does."""
     far = 4.0
     new, known = (judged([far], names=(name,), spread=10.0)[0].log_ratio[0] for name in ("", "a"))
     assert new == UNKNOWN
