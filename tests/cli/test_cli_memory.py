@@ -44,7 +44,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Files:
 def files(made: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Files:
     """The same with a memory of its own, which may be changed."""
     capsys.readouterr()
-    return made._replace(memory=shutil.copy(made.memory, tmp_path / "grounds.toml"))
+    return made._replace(memory=str(shutil.copy(made.memory, tmp_path / "grounds.toml")))
 
 
 def carried(files: Files, *more: str) -> list[str]:

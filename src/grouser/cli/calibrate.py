@@ -9,7 +9,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import grouser as gr
@@ -306,7 +305,7 @@ def _print(
     if not choice.tried:
         typer.echo(f"errors on the log it was fitted to: {t.position_rms:.3f} m rms; no part was held out")
         if fit.history is not None and len(fit.history.residual):
-            before = float(np.sqrt(np.mean(np.sum(fit.history.residual[:, :2] ** 2, axis=1))))
+            before = math.sqrt(float((fit.history.residual[:, :2] ** 2).sum(axis=1).mean()))
             typer.echo(f"errors of predictions before each update: {before:.3f} m rms")
         return
     judged = choice.tried[choice.name].errors
