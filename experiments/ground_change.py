@@ -16,7 +16,8 @@ from experiments.experiment import Experiment, Progress, Result, Row
 from experiments.ground_change_plot import draw
 from experiments.planted_drive import FIRM, LOOSE
 from grouser.calibration import calibrate, evaluate
-from grouser.calibration.online import ALARM, COMPONENTS, OnlineFilter, Update
+from grouser.calibration.online import ALARM, OnlineFilter, Update
+from grouser.calibration.perturbative_filter import COMPONENTS
 from grouser.checks import FloatArray
 from grouser.logs import Log
 from grouser.motion.fit import Fit

@@ -11,7 +11,7 @@ import numpy as np
 from experiments.experiment import Experiment, Progress, Result, Row
 from grouser import terrain
 from grouser.actuation import PI
-from grouser.calibration.online import COMPONENTS, PerturbativeFilter
+from grouser.calibration.perturbative_filter import COMPONENTS, PerturbativeFilter
 from grouser.calibration.simulated import log_of_run
 from grouser.checks import FloatArray
 from grouser.contact import Pacejka

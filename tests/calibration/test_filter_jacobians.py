@@ -9,7 +9,8 @@ import pytest
 
 from grouser.calibration.likelihood import Horizon, _Form, _Part
 from grouser.calibration.linearise import shortening
-from grouser.calibration.online import OnlineFilter, PerturbativeFilter
+from grouser.calibration.online import OnlineFilter
+from grouser.calibration.perturbative_filter import PerturbativeFilter
 from grouser.logs.log import Sensor
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import FORMS, Noise

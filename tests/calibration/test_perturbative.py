@@ -5,7 +5,7 @@ import pytest
 
 import grouser as gr
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.online import COMPONENTS, PerturbativeFilter
+from grouser.calibration.perturbative_filter import COMPONENTS, PerturbativeFilter
 from grouser.calibration.simulated import dead_reckoning, log_of_motion
 from grouser.errors import CalibrationError
 from grouser.logs.log import Sensor

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from grouser.calibration.hierarchy import Hierarchy, fit_hierarchy
     from grouser.calibration.map_ground import Mapping, errors_by_map, map_ground, soils_of_map
     from grouser.calibration.memory import Memory
-    from grouser.calibration.online import OnlineFilter, PerturbativeFilter, Update
+    from grouser.calibration.online import OnlineFilter, Update
+    from grouser.calibration.perturbative_filter import PerturbativeFilter
     from grouser.calibration.share import Ground, SharedFit, calibrate_together
     from grouser.calibration.simulated import log_of_motion, log_of_run
     from grouser.motion.intervals import cut_log

@@ -10,9 +10,10 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
+from grouser.motion.candidates import Predicted
 from grouser.motion.intervals import Intervals, cut_log
 from grouser.motion.model import MotionModel
-from grouser.motion.predict import LogProblem, Predicted
+from grouser.motion.predict import LogProblem
 
 
 def of_labels(

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from grouser.checks import FloatArray
+from grouser.motion.candidates import Predicted
 from grouser.motion.intervals import wrapped
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter, ParameterVector
-from grouser.motion.predict import ERRORS, LogProblem, Predicted
+from grouser.motion.predict import ERRORS, LogProblem
 from grouser.motion.sensitivity import STEP, jacobian
 
 

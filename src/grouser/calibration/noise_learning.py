@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from grouser.checks import FloatArray
+from grouser.motion.candidates import Predicted
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter, ParameterVector, default
-from grouser.motion.predict import LogProblem, Predicted
+from grouser.motion.predict import LogProblem
 
 LONGEST_STEP = 1.0
 """A step changes a density at most by this in its logarithm."""

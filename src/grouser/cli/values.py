@@ -29,7 +29,7 @@ steps = partial(option, panel="Steps and start")
 Vehicle = Annotated[str, typer.Argument(help="A name (see: grouser vehicles), a .toml or .urdf file.")]
 Logs = Annotated[list[Path], typer.Argument(metavar="LOG...", help="A driving log; several files are one log.")]
 Manifest = Annotated[Path, option("Meaning of the columns (.toml).")]
-Interval = Annotated[str | None, option("Length of a prediction, s, or whole: unbroken stretches; 2 unless given.")]
+Interval = Annotated[str | None, option("Length of a prediction, s, or whole; 2 unless given.")]
 Distance = Annotated[float | None, option("Length of a prediction, m; instead of --interval.")]
 Start = Annotated[str, steps("Start x,y,yaw: m, m, degrees.")]
 

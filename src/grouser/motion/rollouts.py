@@ -14,9 +14,10 @@ from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs.log import IntArray
 from grouser.model import Model
+from grouser.motion.candidates import Candidates, Predicted
 from grouser.motion.intervals import Intervals, relative_poses, wrapped
 from grouser.motion.model import MotionModel
-from grouser.motion.predict import ERRORS, Candidates, LogProblem, Predicted, integrate_log
+from grouser.motion.predict import ERRORS, LogProblem, integrate_log
 from grouser.motion.start_velocity import start_velocity as estimate_start
 from grouser.motion.velocity import is_dynamic, rim_speed
 from grouser.simulation.engine import Records, launch

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from grouser.checks import FloatArray
+from grouser.motion.candidates import Predicted
 from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
-from grouser.motion.predict import LogProblem, Predicted
+from grouser.motion.predict import LogProblem
 from grouser.motion.sensitivity import jacobian
 from grouser.motion.spread import GroundSpread, default_spread
 
