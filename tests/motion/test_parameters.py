@@ -189,8 +189,8 @@ def test_every_number_of_every_law_is_listed_with_unit_and_meaning():
     names = [n.removeprefix("contact.") for n in available(motion) if n.startswith("contact.")]
     assert set(names) == {
         "cohesion", "friction_angle", "destructive_angle", "k_c", "k_phi", "n", "a_0", "a_1", "density",
-        "sinkage_ratio", "shear_x.zero", "shear_x.growth", "shear_y.zero", "shear_y.growth", "bow_wave", "damping",
-        "smoothing",
+        "sinkage_ratio", "shear_x.at_zero", "shear_x.growth", "shear_y.at_zero", "shear_y.growth", "bow_wave",
+        "damping", "smoothing", "slip_sinkage", "sideslip_sinkage", "plough_sideslip", "side_friction",
     }  # fmt: skip
     assert unit_of(motion, "contact.cohesion") == "Pa"
     assert meaning("contact.cohesion") == "cohesion of the soil"

@@ -131,7 +131,7 @@ def choose(
     interval: float | None = None,
     distance: float | None = None,
     stride: float | None = None,
-    loss: str = "huber",
+    loss: str = "mixture",
     split: float | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Choice:

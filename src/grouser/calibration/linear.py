@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grouser.calibration.loss import weight_of
 from grouser.checks import FloatArray
 from grouser.logs import Log
 from grouser.logs.log import IntArray
@@ -15,9 +16,6 @@ from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter
 from grouser.motion.predict import LogProblem
 from grouser.motion.sensitivity import jacobian
-
-OUTER = 7.81
-"""Squared distance of three residuals beyond which an interval weighs less: the 95 % point of χ²."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,14 +37,14 @@ class Linearised:
     def of(
         motion: MotionModel, parameters: tuple[Parameter, ...], values: FloatArray, log: Log, cut: Intervals
     ) -> Linearised:
-        """About the values of some parameters; intervals that are far off weigh less (Huber)."""
+        """About the values of some parameters; outliers weigh less, as in the fit."""
         problem = LogProblem(log, motion, cut)
         poses, H = jacobian(problem, motion, parameters, values)
         r = problem.residuals(poses)
         R = problem.covariance(motion, problem.errors(motion))
         solved: FloatArray = np.linalg.solve(R, np.concatenate([r[..., None], H], axis=2)).astype(np.float64)
         distance = np.einsum("ij,ij->i", r, solved[..., 0])
-        weight = np.minimum(1.0, np.sqrt(OUTER / np.maximum(distance, 1e-300)))
+        weight = weight_of(distance, "mixture", problem.size)
         information = np.einsum("i,ija,ijb->iab", weight, H, solved[..., 1:])
         gradient = np.einsum("i,ija,ij->ia", weight, H, solved[..., 0])
         return Linearised(residual=r, slope=H, covariance=R, information=information, gradient=gradient)

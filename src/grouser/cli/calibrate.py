@@ -61,7 +61,7 @@ def calibrate(
     loss: Annotated[str, fitting("Outliers: mixture gives them no weight, huber or cauchy less; none.")] = "mixture",
     noise_form: Annotated[str, modelling("Process noise: diagonal, full or cholesky.")] = "diagonal",
     gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.")] = 1e4,
-    prior: Annotated[list[str] | None, modelling("name=value:sigma, prior of a parameter; may be repeated.")] = None,
+    prior: Annotated[list[str] | None, fitting("name=value:sigma, prior of a parameter; may be repeated.")] = None,
     start: Annotated[
         Path | None, learning("A fit to carry on: its values and covariance are the prior.", "--from")
     ] = None,

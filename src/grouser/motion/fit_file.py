@@ -210,8 +210,9 @@ def _rebuilt(data: dict[str, Any], package: Any, kinds: Sequence[str], what: str
     kind = fields.pop("kind", None)
     if kind not in kinds:
         raise CalibrationError(f"{what} {kind!r:.40} is not one of {', '.join(kinds)}")
-    if kind == "Pacejka":
-        fields = {name: contact.MagicFormula(**v) if isinstance(v, dict) else v for name, v in fields.items()}
+    if kind in ("Pacejka", "Ishigami"):
+        part = contact.MagicFormula if kind == "Pacejka" else contact.ShearModulus
+        fields = {name: part(**v) if isinstance(v, dict) else v for name, v in fields.items()}
     return getattr(package, kind)(**fields)
 
 
