@@ -133,7 +133,7 @@ def test_few_intervals_teach_no_correction() -> None:
 def test_the_choice_is_the_candidate_with_the_highest_held_out_likelihood() -> None:
     _, log, _ = surface_fit(0.08, 1)
     choice = gr.calibration.choose(log)
-    assert list(choice.tried) == ["kinematic", "perturbative", "corrected"]
+    assert list(choice.tried) == ["kinematic", "perturbative", "sliding", "corrected"]
     assert choice.name == "corrected"
     score = {name: one.log_likelihood for name, one in choice.tried.items()}
     assert choice.name == max(score, key=lambda name: score[name])

@@ -91,7 +91,7 @@ def test_models_are_compared_in_a_table_for_one_log_and_for_several(
     assert run(["calibrate", *logs, "--manifest", manifest, "--json"]) == 0
     result = printed(capsys)
     tried = {**result["tried"], **result["not_tried"]}
-    assert set(tried) == {"kinematic", "perturbative", "corrected"}
+    assert set(tried) == {"kinematic", "perturbative", "sliding", "corrected"}
     likelihoods = {name: one["log_likelihood"] for name, one in result["tried"].items()}
     assert result["model"] == max(likelihoods, key=lambda name: likelihoods[name])
     assert result["held_out"]["part"] == ("log" if several else "block")

@@ -75,7 +75,7 @@ def names(file: str) -> list[str]:
 def test_a_memory_is_listed(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["memory", files.memory, "--json"]) == 0
     result = printed(capsys)
-    assert (result["vehicle"], result["model"]) == ("warthog", "Perturbative")
+    assert (result["vehicle"], result["model"]) == ("warthog", "Perturbative, slip downhill by distance")
     first, second = result["grounds"]
     assert (first["name"], second["name"]) == ("ground 1", "ground 2")
     assert first["parameters"][TURN]["value"] == pytest.approx(FIRM[9], abs=4.0 * first["parameters"][TURN]["sigma"])

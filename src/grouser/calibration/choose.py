@@ -27,7 +27,8 @@ from grouser.motion.slip_surface import Perturbative
 from grouser.vehicles import Vehicle
 from grouser.vehicles.catalog import vehicle as find_vehicle
 
-KINEMATIC, PERTURBATIVE, CORRECTED, BICYCLE = "kinematic", "perturbative", "corrected", "bicycle"
+KINEMATIC, PERTURBATIVE, SLIDING = "kinematic", "perturbative", "sliding"
+CORRECTED, BICYCLE = "corrected", "bicycle"
 INTERVAL = 2.0
 """Length of predictions where none is asked for [s]."""
 BLOCKS = 5
@@ -102,8 +103,9 @@ class Choice:
 def candidates(vehicle: Vehicle, log: Log, *, noise: Noise | None = None) -> list[Candidate]:
     """The models that are tried for a vehicle where none is asked for.
 
-    kinematic with body slip: always. perturbative, the slip surface, and corrected, with a correction learned on top of
-    it: unless all wheels steer. bicycle, with gain, steering offset and wheelbase: where some wheels steer and their
+    kinematic with body slip: always. perturbative, the slip surface, sliding, the same with downhill slip by time and
+    not by distance, where attitude is logged, and corrected, with a correction learned on top of the first: unless all
+    wheels steer. bicycle, with gain, steering offset and wheelbase: where some wheels steer and their
     angles are logged. A dynamic model is tried only where asked for: it needs masses, a ground and minutes.
     """
     start: dict[str, Any] = {"sensor": log.sensor, "noise": Noise() if noise is None else noise}
@@ -114,6 +116,9 @@ def candidates(vehicle: Vehicle, log: Log, *, noise: Noise | None = None) -> lis
     surface = MotionModel(model=Perturbative(vehicle=vehicle, gravity_grows="distance"), **start)
     names = [name for name in DEFAULTS if name != "sensor.x"]  # α₆ and the sensor's place ahead cannot be distinguished
     found.append(Candidate(name=PERTURBATIVE, motion=surface, parameters=names))
+    if log.attitude is not None:  # as P (13) has it: loose ground slides downhill also where wheels hardly roll
+        slides = MotionModel(model=Perturbative(vehicle=vehicle, gravity_grows="time"), **start)
+        found.append(Candidate(name=SLIDING, motion=slides, parameters=names))
     found.append(Candidate(name=CORRECTED, motion=surface, parameters=names, learns=True))
     if any(vehicle.steered) and np.isfinite(log.angles_array(vehicle)).all(axis=0).any():
         names = ["model", *(name for name in DEFAULTS if name != "slip")]

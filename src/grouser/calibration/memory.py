@@ -78,7 +78,7 @@ class Memory:
     def of(motion: MotionModel, parameters: Sequence[Parameter]) -> Memory:
         """An empty memory for the ground parameters of a motion model."""
         chosen = tuple(p for p in parameters if of_ground(p.name))
-        return Memory(kind=motion.vehicle.name, model=type(motion.model).__name__, parameters=chosen)
+        return Memory(kind=motion.vehicle.name, model=_kind(motion), parameters=chosen)
 
     @property
     def names(self) -> list[str]:
@@ -203,7 +203,7 @@ class Memory:
 
     def check_serves(self, motion: MotionModel, parameters: Sequence[Parameter]) -> None:
         """Refuse a vehicle or model of another kind."""
-        kind, model = motion.vehicle.name, type(motion.model).__name__
+        kind, model = motion.vehicle.name, _kind(motion)
         names = [p.name for p in parameters if of_ground(p.name)]
         if model != self.model or names != self.names:
             raise CalibrationError(
@@ -317,3 +317,10 @@ def _is_covariance(P: FloatArray) -> bool:
 def _log_density(x: FloatArray, covariance: FloatArray) -> float:
     _, logarithm = np.linalg.slogdet(covariance)
     return float(-0.5 * (x @ np.linalg.solve(covariance, x) + logarithm))
+
+
+def _kind(motion: MotionModel) -> str:
+    """Kind of a model, with what gives its parameters another meaning."""
+    name = type(motion.model).__name__
+    grows = getattr(motion.model, "gravity_grows", "time")
+    return name if grows == "time" else f"{name}, slip downhill by {grows}"

@@ -9,7 +9,9 @@ import grouser as gr
 from grouser.cli import values
 from grouser.errors import GrouserError
 
-MODELS = ("best", "kinematic", "perturbative", "corrected", "diff-drive", "four-number", "bicycle", "dynamic")
+MODELS = (
+    "best", "kinematic", "perturbative", "sliding", "corrected", "diff-drive", "four-number", "bicycle", "dynamic",
+)  # fmt: skip
 CONTACTS = ("piecewise-linear", "pacejka")
 FORMS = ("diagonal", "full", "cholesky")
 
@@ -113,6 +115,8 @@ class Wanted:
         if self.model == "perturbative":
             # Logs hold stops, and slow and fast driving: gravity slides a vehicle only as its wheels roll.
             return gr.motion.Perturbative(vehicle=vehicle, gravity_grows="distance")
+        if self.model == "sliding":
+            return gr.motion.Perturbative(vehicle=vehicle)
         if self.model == "diff-drive":
             return gr.motion.DifferentialDrive(vehicle=vehicle)
         if self.model == "four-number":
@@ -126,7 +130,11 @@ class Wanted:
         first = list(gr.calibration.DEFAULTS)
         if self.model == "kinematic":
             return first
-        if self.model in ("perturbative", "corrected"):  # its α₆ and the sensor's place ahead cannot be distinguished
+        if self.model in (
+            "perturbative",
+            "sliding",
+            "corrected",
+        ):  # its α₆ and the sensor's place ahead cannot be distinguished
             return [name for name in first if name != "sensor.x"]
         instead = ["model"]
         if self.model == "dynamic":
