@@ -43,7 +43,7 @@ def test_running_rms_is_that_of_the_last_intervals() -> None:
 
 
 def over_time(figure):
-    return next(axes for axes in figure.axes if axes.get_title(loc="left") == "Errors before each update")
+    return next(axes for axes in figure.axes if axes.get_title(loc="left") == "Over time")
 
 
 def test_both_curves_and_the_changes_are_drawn() -> None:

@@ -36,7 +36,7 @@ def draw_adapting(axes: Axes, evaluation: Evaluation) -> None:
     if evaluation.changes:
         handles.append(change_handle())
     axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.2)
-    style.label(axes, x="time since the first interval [s]", y="position error [m]", title="Errors before each update")
+    style.label(axes, x="time since the first interval [s]", y="position error [m]", title="Over time")
 
 
 def running_rms(values: FloatArray) -> FloatArray:
