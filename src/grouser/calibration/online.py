@@ -181,7 +181,8 @@ class OnlineFilter:
         at, P = self.p.copy(), self.P + np.diag(self._walk * one.seconds)
         R = one.fixed + np.einsum("j,jab->ab", self.noise.mean, one.basis)
         innovation = one.H @ P @ one.H.T + R
-        present = self._try(one, at, R, self._cautious)[0]
+        # While no test runs, what the present estimate makes of it with cautious noise is not asked.
+        present = self._try(one, at, R, self._cautious)[0] if self.tests is not None and self.open is None else 0.0
         _, distance, weight, curved = self._try(one, at, R, self.noise.mean)
         self.recent = [*self.recent[-BEGUN + 1 :], (one, start, at, self.P.copy(), self.noise.state)]
         self.seconds += one.seconds
