@@ -23,9 +23,9 @@ LAYERS = [
     {"motion"},
     {"calibration", "odometry", "rolling"},
     {"fusion"},
-    {"traction"},
+    {"traction", "robot"},
     {"bench", "gym"},
-    {"cli", "view"},
+    {"cli", "view", "node"},
 ]
 LEVEL = {name: i for i, names in enumerate(LAYERS) for name in names}
 SIDEWAYS = {2, len(LAYERS) - 1}

@@ -14,7 +14,7 @@ from grouser.lazy import lazy as _lazy
 if TYPE_CHECKING:
     from grouser import (  # isort: skip
         actuation, calibration, collision, contact, dynamics, errors, fusion, gym, joints, kinematics, law,
-        logs, motion, odometry, rolling, rotation, slip, terrain, traction, vehicles,
+        logs, motion, odometry, robot, rolling, rotation, slip, terrain, traction, vehicles,
     )  # fmt: skip
     from grouser.calibration.calibrate import calibrate
     from grouser.calibration.evaluate import evaluate
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from grouser.motion.noise import Noise
     from grouser.motion.parameters import Parameter
     from grouser.odometry.odometry import Odometry
+    from grouser.robot.robot import Robot
     from grouser.simulation import drive
     from grouser.simulation.rollout import Rollouts, rollout
     from grouser.simulation.run import Run
@@ -40,10 +41,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Dynamics", "ExternalForce", "Fit", "GrouserError", "Kinematics", "Log", "MotionModel", "Noise", "Odometry",
-    "Parameter", "Rollouts", "Run", "Settled", "Status", "Stepper", "Vehicle", "__version__", "actuate",
+    "Parameter", "Robot", "Rollouts", "Run", "Settled", "Status", "Stepper", "Vehicle", "__version__", "actuate",
     "actuation", "calibrate", "calibration", "collision", "contact", "drive", "dynamics", "errors", "evaluate",
-    "fusion", "gym", "joints", "kinematics", "law", "logs", "motion", "odometry", "param", "read_log", "rolling",
-    "rollout", "rotation", "settle", "simulate", "slip", "terrain", "traction", "vehicle", "vehicles",
+    "fusion", "gym", "joints", "kinematics", "law", "logs", "motion", "odometry", "param", "read_log", "robot",
+    "rolling", "rollout", "rotation", "settle", "simulate", "slip", "terrain", "traction", "vehicle", "vehicles",
 ]  # fmt: skip
 
 _pictures.PAINTERS |= {

@@ -37,3 +37,7 @@ class OdometryError(GrouserError):
 
 class FusionError(GrouserError):
     """The fusion filter, its settings or one of its measurements cannot be used."""
+
+
+class RobotError(GrouserError):
+    """The chain on board, its settings or one of its signals cannot be used."""

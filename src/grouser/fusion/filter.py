@@ -154,7 +154,7 @@ class Fusion:
         """The latest; None during the alignment."""
         if not self.ready:
             return None
-        kernels.estimate(self._memory, self._one)
+        self._write_estimate()
         row = {field: self._row[field].copy() for field in ESTIMATED}
         row["position"] += self._start
         return FusionEstimate(time=self.time, degraded=self.degraded, **row)
@@ -191,8 +191,14 @@ class Fusion:
     def _feed(self, kind: int, t: float, **fields: ArrayLike) -> None:
         for name, value in {"kind": kind, "time": t, **fields}.items():
             self._event[name][...] = value
-        kernels.feed(self._memory, self._one)
+        self._take_event()
         self._say()
+
+    def _take_event(self) -> None:
+        kernels.feed(self._memory, self._one)
+
+    def _write_estimate(self) -> None:
+        kernels.estimate(self._memory, self._one)
 
     def _count(self, kind: str) -> None:
         self._memory.faults[kind] += 1

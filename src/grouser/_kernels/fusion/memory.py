@@ -7,7 +7,7 @@ here observes, is then ξ = (0, 0, 1, 0…) at every state: no measurement reduc
 and every point fixed to the body has the same ξ.
 """
 
-from grouser._compile.struct import Struct, array, indices, integer, record, record_type
+from grouser._compile.struct import Struct, array, block, indices, integer, record, record_type
 
 # First rows of the blocks of three of the error in `covariance`
 ROTATION, VELOCITY, POSITION, GYRO_BIAS, ACCELERATION_BIAS, SLIP, LASTING = 0, 3, 6, 9, 12, 15, 18
@@ -123,6 +123,7 @@ ESTIMATE = record_type(
 class FusionMemory(Struct):
     """All that a filter remembers, and its scratch."""
 
+    everything = block()
     settings = record(SETTINGS)
     state = record(STATE)
     correction = record(NAVIGATION)  # all corrections so far as one element of SE₂(3)

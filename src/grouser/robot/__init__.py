@@ -1,0 +1,14 @@
+"""On board: the chain from encoders, IMU and other sensors to one pose with covariance, and its alarms."""
+
+from typing import TYPE_CHECKING
+
+from grouser.lazy import lazy
+
+if TYPE_CHECKING:
+    from grouser.robot.estimate import RobotEstimate
+    from grouser.robot.robot import Robot
+    from grouser.robot.settings import RobotSettings
+
+__all__ = ["Robot", "RobotEstimate", "RobotSettings"]
+
+lazy(__name__)

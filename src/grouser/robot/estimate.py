@@ -1,0 +1,51 @@
+"""The estimate of the chain on board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grouser import rotation
+from grouser.checks import FloatArray
+from grouser.fusion.estimate import FusionEstimate
+from grouser.odometry.estimate import Estimate, pose_rows, twist_rows
+
+
+@dataclass(frozen=True, eq=False)
+class RobotEstimate:
+    """Pose and velocity of the body's origin with their covariances, and what they are based on."""
+
+    time: float
+    """[s], in the clock of the signals."""
+    position: FloatArray
+    """World, (3,) [m]."""
+    quaternion: FloatArray
+    """Orientation, w x y z, (4,)."""
+    twist: FloatArray
+    """(ω, v) in body axes, (6,) [rad/s, m/s]."""
+    pose_covariance: FloatArray
+    """Covariance of the error (rotation [rad], translation [m]), body axes, T_true = T Exp(δ), (6, 6)."""
+    twist_covariance: FloatArray
+    """Covariance of `twist`, (6, 6) [rad²/s², m²/s²]."""
+    fused: FusionEstimate | None
+    """Estimate of the filter, with biases and slip; None until the IMU is aligned: then all is the odometry's."""
+    wheels: Estimate | None
+    """Estimate of the wheel odometry alone; None before the first joint sample."""
+    excluded: tuple[str, ...]
+    """Wheels whose rates contradict the others and are not used."""
+    degraded: tuple[str, ...]
+    """Sources that fail, for which the covariance is larger than usual: 'wheels', 'poses', 'imu'; empty if none."""
+
+    @property
+    def yaw(self) -> float:
+        """Heading [rad]."""
+        return float(rotation.to_rpy(rotation.from_quaternion(self.quaternion))[2])
+
+    def ros_pose_covariance(self) -> FloatArray:
+        """Covariance of geometry_msgs/PoseWithCovariance, (36,) row by row, in world axes; as `Estimate` has it."""
+        return pose_rows(self.pose_covariance, self.quaternion)
+
+    def ros_twist_covariance(self) -> FloatArray:
+        """Covariance of geometry_msgs/TwistWithCovariance, (36,) row by row: v, then ω, in body axes (child frame)."""
+        if self.fused is None and self.wheels is not None:
+            return self.wheels.ros_twist_covariance()
+        return twist_rows(self.twist_covariance)

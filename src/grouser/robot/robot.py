@@ -1,0 +1,242 @@
+"""The chain on board: signals by name and stamp in, one pose with covariance out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import rotation
+from grouser._kernels.fusion.memory import ESTIMATE as FUSED
+from grouser._kernels.fusion.memory import EVENT, WHEELS
+from grouser._kernels.robot import chain as kernels
+from grouser._kernels.robot.memory import COUNTED, NOTHING, PRESENT, Chain
+from grouser.checks import FloatArray
+from grouser.errors import RobotError
+from grouser.fusion.filter import Fusion, Innovations, _fields
+from grouser.odometry.estimate import Estimate
+from grouser.odometry.inputs import FAULTS
+from grouser.odometry.odometry import Odometry
+from grouser.robot.estimate import RobotEstimate
+from grouser.robot.settings import RobotSettings, check
+
+SNAPSHOTS = 12  # kept; the delay holds `PER_DELAY` of them
+PER_DELAY = 8
+
+Values = ArrayLike | Mapping[str, float]
+
+
+class _Filter(Fusion):
+    """The fusion filter as a part of the chain: its events go through the ring of the chain."""
+
+    _chain: Chain | None = None
+
+    def join(self, chain: Chain) -> None:
+        """Send all events through a chain."""
+        incoming, estimate = np.zeros(1, EVENT), np.zeros(1, FUSED)
+        chain.repoint(incoming=incoming, estimate=estimate)
+        self._chain, self._event, self._row = chain, _fields(incoming), _fields(estimate)
+
+    def _take_event(self) -> None:
+        kernels.put(self._chain)
+
+    def _write_estimate(self) -> None:
+        self._event["kind"][...] = NOTHING
+        kernels.put(self._chain)
+
+
+class Robot:
+    """Everything a robot measures, as it comes; one estimate of where it is, how it moves, and how sure that is.
+
+    >>> robot = Robot(fit)  # or a motion model, a vehicle, its name
+    >>> robot.imu(t, gyro, acceleration)
+    >>> robot.joints(t, {"FL": 4.1, "FR": 4.0, "BL": 4.1, "BR": 4.0})
+    >>> robot.gps(t, position, covariance)
+    >>> robot.estimate.position
+
+    Signals may come in any order within `RobotSettings.delay`: late ones are replayed, so that the estimate is the one
+    of signals in order. Memory is constant. Until the IMU is aligned, and without one, the estimate is that of the
+    wheels.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        settings: RobotSettings | None = None,
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        yaw: float = 0.0,
+    ) -> None:
+        """For a fit, a motion model or a vehicle, at a position [m] with a yaw [rad]."""
+        given = RobotSettings() if settings is None else settings
+        self.settings = check.instance(given, RobotSettings, "settings", "use grouser.robot.RobotSettings(…)")
+        self._odometry = Odometry(model, noise=given.noise, position=position, yaw=yaw, **given.odometry)
+        self.vehicle = self._odometry.vehicle
+        self._filter = _Filter(given.fusion, position=position, yaw=yaw)
+        self._chain = self._make_chain()
+        self._filter.join(self._chain)
+        self._last_pose: dict[str, tuple[float, FloatArray, FloatArray]] = {}
+        kernels.put(self._asking())  # compiles before the first signal
+
+    def _make_chain(self) -> Chain:
+        odometry, settings, memory = self._odometry, self.settings, self._filter._memory
+        n, nj = settings.events, self.vehicle.n_joints
+        chain: Chain = Chain.zeros(
+            odometry=odometry._store, sample=odometry._sample, fusion=memory, kept=n, rows=n + 1, nj=nj,
+            snapshots=SNAPSHOTS, words=memory.everything.size,
+        )  # fmt: skip
+        chain.repoint(memory=odometry._memory.reshape(1), last=odometry._last.reshape(1))
+        for name in ("delay", "rise", "rise_length"):
+            chain.settings[name] = getattr(settings, name)
+        chain.settings.spacing = settings.delay / PER_DELAY
+        chain.snapshot_rows[:] = np.arange(SNAPSHOTS)
+        chain.present.joints = math.nan
+        chain.linear[:] = odometry._linear[0]
+        self._incoming = chain.rates[n], chain.angles[n], chain.linear[n], chain.extra[n]
+        self._present = _fields(np.frombuffer(chain.present, dtype=PRESENT))
+        self._counted = np.frombuffer(chain.counted, dtype=np.int64)
+        return chain
+
+    def _asking(self) -> Chain:
+        self._chain.incoming.kind = NOTHING
+        return self._chain
+
+    def imu(self, t: float, gyro: ArrayLike, acceleration: ArrayLike) -> None:
+        """A sample at time t [s]: rates [rad/s] and specific force [m/s²] in body axes, (3,) each."""
+        self._filter.imu(t, gyro, acceleration)
+
+    def joints(self, t: float, rates: Values, angles: Values | None = None) -> None:
+        """Rates and angles of the joints at time t [s]: in their order, (nj,) [rad/s, rad or m], or by name.
+
+        NaN, or left out, where not measured.
+        """
+        odometry = self._odometry
+        into_rates, into_angles, linear, extra = self._incoming
+        try:
+            odometry._fill(into_rates, rates, "rates")
+            odometry._fill(into_angles, odometry._missing if angles is None else angles, "angles")
+            stamp = float(t)
+        except (TypeError, ValueError, OverflowError) as reason:
+            raise RobotError(
+                f"joints at t = {t!r:.40}: {reason}; it takes a time, and {self.vehicle.n_joints} rates and angles"
+            ) from None
+        if odometry._map is not None:
+            linear[:] = odometry._map.maps(into_rates[None], into_angles[None])[0]
+        if odometry._correction is not None:
+            self._correct(stamp, into_rates, linear, extra)
+        self._filter._feed(WHEELS, stamp)
+
+    def _correct(self, t: float, rates: FloatArray, linear: FloatArray, extra: FloatArray) -> None:
+        """Velocity that a learned correction adds to a sample; a late one changes those of the samples after it."""
+        stream, chain, present = self._odometry._correction, self._chain, self._present
+        assert stream is not None
+        time = t + float(present["shift"])
+        if not time < float(present["joints"]):
+            extra[:] = stream.extra(np.array([time]), rates[None], linear[None])[0]
+            return
+        order = chain.order[: int(present["kept"])]
+        slots = order[chain.events["kind"][order] == WHEELS]
+        at = int(np.searchsorted(chain.time[slots], time, side="right"))
+        stream.reset()
+        found = stream.extra(
+            np.insert(chain.time[slots], at, time), np.insert(chain.rates[slots], at, rates, axis=0),
+            np.insert(chain.linear[slots], at, linear, axis=0),
+        )  # fmt: skip
+        extra[:] = found[at]
+        chain.extra[slots[at:]] = found[at + 1 :]
+
+    def keyframe(self, t: float) -> None:
+        """An image was taken at time t [s]; a relative pose from it or to it will come later."""
+        self._filter.keyframe(t)
+
+    def relative_pose(
+        self, t_from: float, t_to: float, position: ArrayLike, quaternion: ArrayLike, covariance: ArrayLike
+    ) -> None:
+        """Pose of the body at t_to in the body's axes at t_from, as `Fusion.relative_pose` takes it."""
+        self._filter.relative_pose(t_from, t_to, position, quaternion, covariance)
+
+    def pose(
+        self,
+        t: float,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        covariance: ArrayLike | None = None,
+        source: str = "",
+    ) -> None:
+        """Pose of the body at time t [s] in the world of another odometry, such as visual odometry.
+
+        Its steps are used, not its world: from the pose before of the same source. covariance (6, 6): of the step,
+        (rotation [rad], translation [m]), body axes; None: by `RobotSettings.visual`.
+        """
+        p, q = check.array(position, "position", (3,)), check.array(quaternion, "quaternion", (4,))
+        stamp = check.number(t, "t")
+        size = float(np.linalg.norm(q))
+        if not size > 1e-6:
+            raise RobotError(f"pose at t = {stamp:.12g}: its quaternion is zero; use w, x, y, z of length one")
+        R = rotation.from_quaternion(q / size)
+        before = self._last_pose.get(source)
+        if before is not None and stamp <= before[0]:
+            return  # a step back in time is no step
+        self._last_pose[source] = stamp, p, R
+        if before is None:
+            self._filter.keyframe(stamp)
+            return
+        started, p_before, R_before = before
+        step, turn = R_before.T @ (p - p_before), R_before.T @ R
+        if covariance is None:
+            move, per_way, twist, per_turn = self.settings.visual
+            angle = math.acos(min(max(0.5 * (float(np.trace(turn)) - 1.0), -1.0), 1.0))
+            variance = [twist**2 + (per_turn * angle) ** 2] * 3 + [
+                move**2 + (per_way * float(np.linalg.norm(step))) ** 2
+            ] * 3
+            covariance = np.diag(variance)
+        self._filter.relative_pose(started, stamp, step, rotation.to_quaternion(turn), covariance)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the IMU is aligned, so that the estimate is that of the filter."""
+        return self._filter.ready
+
+    @property
+    def estimate(self) -> RobotEstimate | None:
+        """The latest; None before the first joint sample and the alignment."""
+        fused, shift = self._filter.estimate, float(self._present["shift"])
+        wheels = None
+        if self._chain.memory[0]["started"]:
+            wheels = Estimate(self._chain.last.copy().view(np.float64))
+        degraded = self._filter.degraded if self.ready else ("imu",)
+        excluded: tuple[str, ...] = ()
+        if fused is not None:
+            fused = replace(fused, time=fused.time - shift)
+            return RobotEstimate(
+                fused.time, fused.position, fused.quaternion, fused.twist, fused.pose_covariance,
+                fused.twist_covariance, fused, wheels, excluded, degraded,
+            )  # fmt: skip
+        if wheels is None:
+            return None
+        return RobotEstimate(
+            wheels.time - shift, wheels.position, wheels.quaternion, wheels.twist,
+            wheels.pose_covariance, wheels.twist_covariance, None, wheels, excluded, degraded,
+        )  # fmt: skip
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """How often each kind of fault occurred, in signals, odometry and filter."""
+        wheels = {f"odometry_{kind}": self._chain.faults[bit.bit_length() - 1] for bit, (kind, _) in FAULTS.items()}
+        counted = dict(zip(COUNTED.names or (), self._counted.tolist(), strict=True))
+        own = {f"signals_{kind}": counted[kind] for kind in ("too_late", "too_early", "clock")}
+        return {kind: int(n) for kind, n in {**own, **wheels, **self._filter.faults}.items() if n}
+
+    @property
+    def replays(self) -> tuple[int, int]:
+        """How many signals were replayed, and how many events were processed again for them."""
+        return int(self._chain.counted.replays), int(self._chain.counted.replayed)
+
+    @property
+    def nis(self) -> dict[str, Innovations]:
+        """Innovations by source, as `Fusion.nis`."""
+        return self._filter.nis

@@ -1,0 +1,50 @@
+"""Settings of the chain on board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from grouser.checks import Checker
+from grouser.errors import RobotError
+from grouser.fusion.settings import FusionSettings
+from grouser.odometry.inputs import EncoderNoise
+
+check = Checker(RobotError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotSettings:
+    """What the chain assumes of the robot's sensors, beyond the vehicle and the fit."""
+
+    fusion: FusionSettings = field(default_factory=FusionSettings)
+    """Noise of the IMU, its place, slip, gates."""
+    noise: EncoderNoise = field(default_factory=EncoderNoise)
+    """Of wheel rates and joint angles."""
+    odometry: dict[str, Any] = field(default_factory=dict)
+    """Further options of `grouser.Odometry`, such as measured or stops."""
+    delay: float = 0.5
+    """A signal that comes later than this after newer ones [s] is not replayed.
+
+    IMU and joint samples are then left out; poses, fixes and headings are compared with the past of the filter.
+    """
+    events: int = 2048
+    """Signals kept for a replay: at least those of `delay`."""
+    rise: float = 0.1
+    """One sigma of the vertical velocity in body axes, as a share of the speed: bumps and a soft suspension."""
+    rise_length: float = 0.5
+    """Length along which it lasts [m]."""
+    visual: tuple[float, float, float, float] = (0.002, 0.03, 0.001, 0.02)
+    """Noise of the steps of another odometry whose messages give none: translation [m] and its share of the way,
+    rotation [rad] and its share of the turn."""
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        check.instance(self.fusion, FusionSettings, "fusion", "use grouser.fusion.FusionSettings(…)")
+        check.instance(self.noise, EncoderNoise, "noise", "use grouser.odometry.EncoderNoise(…)")
+        for name in ("delay", "rise", "rise_length"):
+            object.__setattr__(self, name, check.positive(getattr(self, name), f"robot {name}"))
+        check.count(self.events, "robot events", least=64, most=1_000_000)
+        numbers = check.array(self.visual, "robot visual", (4,))
+        if not (numbers >= 0.0).all() or not numbers[:2].any() or not numbers[2:].any():
+            raise RobotError(f"robot visual: {self.visual} must be sigmas that are not negative, and not all zero")
