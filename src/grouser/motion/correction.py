@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from grouser._kernels.motion.correction import CorrectionTable, correction_slopes
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.motion.slip_surface import NAMES, ROWS, Perturbative
@@ -140,19 +142,22 @@ class Corrected(Perturbative):
         """The correction alone, (n, 6), of V [m/s], ω [rad/s] and their changes in a second, (n,) each."""
         return np.asarray(self._slopes(v, w, a, b) @ self.correction)
 
+    @cached_property
+    def table(self) -> CorrectionTable:
+        """The correction as the kernels take it."""
+        chosen, reach = np.array(self.terms) - 1, np.array(self.reach)
+        rows = ROWS[[TERMS[k].axis for k in chosen]]
+        corner = features(reach[None])[0, chosen] * self.widths
+        own = ROWS[self._axes]
+        return CorrectionTable(
+            terms=chosen, rows=rows, widths=self.widths, reach=reach, corner_rows=own,
+            corners=[np.linalg.norm(corner[rows == row]) for row in own],
+        )  # fmt: skip
+
     def _slopes(self, *inputs: FloatArray) -> FloatArray:
         """Slopes of the velocity by c and d, (n, 6, k)."""
-        given = np.stack(inputs, axis=1)
-        reach = np.array(self.reach)
-        chosen = np.array(self.terms) - 1
-        phi = features(np.clip(given, -reach, reach))[:, chosen] * self.widths
-        beyond = np.maximum(np.abs(given) / reach - 1.0, 0.0).sum(axis=1)
-        corner = features(reach[None])[0, chosen] * self.widths
-        rows = ROWS[[TERMS[k].axis for k in chosen]]
-        out = np.zeros((len(given), 6, len(self._names)))
-        out[:, rows, np.arange(len(chosen))] = phi
-        for j, axis in enumerate(self._axes, start=len(chosen)):
-            out[:, ROWS[axis], j] = beyond * np.linalg.norm(corner[rows == ROWS[axis]])
+        out = np.zeros((len(inputs[0]), 6, len(self._names)))
+        correction_slopes(self.table, np.stack(inputs, axis=1), out)
         return out
 
     @property
@@ -164,10 +169,13 @@ class Corrected(Perturbative):
 
 def features(inputs: FloatArray) -> FloatArray:
     """φ of all `TERMS` for rows V, ω, a, b of inputs (n, 4), shape (n, 13)."""
-    v, w, a, b = inputs.T
-    V, W = np.abs(v), np.abs(w)
-    columns = (a, V * a, v * b, b, w * a, v * V, v * w * w, w * W, v * V * w, v * w * W, w * W, V * w, V * w * W)
-    return np.stack(columns, axis=1)
+    n = len(TERMS)
+    everywhere = CorrectionTable(
+        terms=np.arange(n), rows=np.zeros(n), widths=np.ones(n), reach=np.full(4, np.inf), corners=[], corner_rows=[]
+    )
+    out = np.zeros((len(inputs), 6, n))
+    correction_slopes(everywhere, np.ascontiguousarray(inputs), out)
+    return out[:, 0]
 
 
 def change_over(time: FloatArray, values: FloatArray, span: float) -> FloatArray:
