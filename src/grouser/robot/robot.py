@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike
 from grouser import rotation
 from grouser._kernels.fusion.memory import ESTIMATE as FUSED
 from grouser._kernels.fusion.memory import EVENT, WHEELS
+from grouser._kernels.motion.correction import SURFACE, CorrectionTable
 from grouser._kernels.robot import chain as kernels
 from grouser._kernels.robot.memory import COUNTED, NOTHING, PRESENT, Chain
 from grouser.checks import FloatArray
 from grouser.errors import RobotError
 from grouser.fusion.filter import Fusion, Innovations, _fields
+from grouser.motion.correction import Corrected
 from grouser.odometry.estimate import Estimate
 from grouser.odometry.inputs import FAULTS
 from grouser.odometry.odometry import Odometry
@@ -26,6 +28,8 @@ from grouser.robot.settings import RobotSettings, check
 
 SNAPSHOTS = 12  # kept; the delay holds `PER_DELAY` of them
 PER_DELAY = 8
+
+_NO_CORRECTION = CorrectionTable(terms=[], rows=[], widths=[], reach=np.ones(4), corners=[], corner_rows=[])
 
 Values = ArrayLike | Mapping[str, float]
 
@@ -87,19 +91,32 @@ class Robot:
         n, nj = settings.events, self.vehicle.n_joints
         chain: Chain = Chain.zeros(
             odometry=odometry._store, sample=odometry._sample, fusion=memory, kept=n, rows=n + 1, nj=nj,
-            snapshots=SNAPSHOTS, words=memory.everything.size,
+            snapshots=SNAPSHOTS, words=memory.everything.size, **self._slip_parts(),
         )  # fmt: skip
         chain.repoint(memory=odometry._memory.reshape(1), last=odometry._last.reshape(1))
         for name in ("delay", "rise", "rise_length"):
             chain.settings[name] = getattr(settings, name)
+        model, noise = odometry.model.model, odometry.model.noise
+        if isinstance(model, Corrected):
+            chain.coefficients[:] = model.correction
+        if odometry._settings["noise"].any():
+            chain.settings.wander[np.ix_(noise.indices, noise.indices)] = noise.long_run - noise.density
         chain.settings.spacing = settings.delay / PER_DELAY
         chain.snapshot_rows[:] = np.arange(SNAPSHOTS)
         chain.present.joints = math.nan
         chain.linear[:] = odometry._linear[0]
-        self._incoming = chain.rates[n], chain.angles[n], chain.linear[n], chain.extra[n]
+        self._incoming = chain.rates[n], chain.angles[n], chain.linear[n]
         self._present = _fields(np.frombuffer(chain.present, dtype=PRESENT))
         self._counted = np.frombuffer(chain.counted, dtype=np.int64)
         return chain
+
+    def _slip_parts(self) -> dict[str, Any]:
+        """The learned correction, and sizes of what belongs to slip."""
+        model = self._odometry.model.model
+        own = model if isinstance(model, Corrected) else None
+        n = 0 if own is None else len(own.correction)
+        table = _NO_CORRECTION if own is None else own.table
+        return {"correction": table, "coefficients": n, "slopes": SURFACE + n, "learned": 0, "numbers": 0}
 
     def _asking(self) -> Chain:
         self._chain.incoming.kind = NOTHING
@@ -115,7 +132,7 @@ class Robot:
         NaN, or left out, where not measured.
         """
         odometry = self._odometry
-        into_rates, into_angles, linear, extra = self._incoming
+        into_rates, into_angles, linear = self._incoming
         try:
             odometry._fill(into_rates, rates, "rates")
             odometry._fill(into_angles, odometry._missing if angles is None else angles, "angles")
@@ -126,28 +143,7 @@ class Robot:
             ) from None
         if odometry._map is not None:
             linear[:] = odometry._map.maps(into_rates[None], into_angles[None])[0]
-        if odometry._correction is not None:
-            self._correct(stamp, into_rates, linear, extra)
         self._filter._feed(WHEELS, stamp)
-
-    def _correct(self, t: float, rates: FloatArray, linear: FloatArray, extra: FloatArray) -> None:
-        """Velocity that a learned correction adds to a sample; a late one changes those of the samples after it."""
-        stream, chain, present = self._odometry._correction, self._chain, self._present
-        assert stream is not None
-        time = t + float(present["shift"])
-        if not time < float(present["joints"]):
-            extra[:] = stream.extra(np.array([time]), rates[None], linear[None])[0]
-            return
-        order = chain.order[: int(present["kept"])]
-        slots = order[chain.events["kind"][order] == WHEELS]
-        at = int(np.searchsorted(chain.time[slots], time, side="right"))
-        stream.reset()
-        found = stream.extra(
-            np.insert(chain.time[slots], at, time), np.insert(chain.rates[slots], at, rates, axis=0),
-            np.insert(chain.linear[slots], at, linear, axis=0),
-        )  # fmt: skip
-        extra[:] = found[at]
-        chain.extra[slots[at:]] = found[at + 1 :]
 
     def keyframe(self, t: float) -> None:
         """An image was taken at time t [s]; a relative pose from it or to it will come later."""

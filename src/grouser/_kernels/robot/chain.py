@@ -15,6 +15,7 @@ from grouser._kernels.fusion.memory import IMU, WHEELS
 from grouser._kernels.odometry.state import FAULT_TIME
 from grouser._kernels.odometry.update import take_sample
 from grouser._kernels.robot.memory import FAULT_BITS, NOTHING
+from grouser._kernels.robot.slopes import correct
 from grouser._kernels.robot.snapshot import BEGINNING, return_before, save
 from grouser._kernels.rotation import matrix
 
@@ -125,7 +126,6 @@ def insert(chain):
         rows = chain.order.size
         copy(chain.rates[rows], chain.rates[slot])
         copy(chain.angles[rows], chain.angles[slot])
-        copy(chain.extra[rows], chain.extra[slot])
         for i in range(6):
             copy(chain.linear[rows, i], chain.linear[slot, i])
     now.newest = max(now.newest, time) if now.sequence > 1 else time
@@ -137,7 +137,7 @@ def process(chain, position):
     """The event at a position in the order of time."""
     slot = chain.order[position]
     if chain.events[slot].kind == WHEELS:
-        measure_joints(chain, slot)
+        measure_joints(chain, position)
     take(chain.fusion, chain.events[slot])
     last = chain.present.snapshots
     if last == 0 or chain.time[slot] >= chain.saved[chain.snapshot_rows[last - 1]].time + chain.settings.spacing:
@@ -145,14 +145,16 @@ def process(chain, position):
 
 
 @kernel
-def measure_joints(chain, slot):
-    """Body velocity of a joint sample by odometry; it becomes the measurement of the fusion."""
+def measure_joints(chain, position):
+    """Body velocity of the joint sample at a position by odometry; it becomes the measurement of the fusion."""
+    slot = chain.order[position]
     store, sample, m, event = chain.odometry, chain.sample, chain.fusion, chain.events[slot]
     copy(chain.rates[slot], sample.rates[0])
     copy(chain.angles[slot], sample.angles[0])
-    copy(chain.extra[slot], store.extra)
-    for i in range(6):
-        copy(chain.linear[slot, i], store.linear[i])
+    if store.settings.linear == 1:
+        for i in range(6):
+            copy(chain.linear[slot, i], store.linear[i])
+        correct(chain, position)
     sense = sample.sense[0]
     sense.time = event.time
     lean(m, sense, event.time)
@@ -168,8 +170,10 @@ def measure_joints(chain, slot):
         return
     for i in range(2, 5):
         event.observed[i] = out.observed[i]
+    share = store.memory.intensity / store.work.period
     for i in range(6):
-        copy(out.twist_covariance[i], event.covariance[i])
+        for j in range(6):
+            event.covariance[i, j] = out.twist_covariance[i, j] - share * chain.settings.wander[i, j]
     measure_rise(chain, event, event.time - now.joints)
     now.joints = event.time
 

@@ -3,6 +3,7 @@
 from grouser._compile.struct import Struct, array, indices, record, record_type, struct
 from grouser._kernels.fusion.memory import ESTIMATE as FUSED
 from grouser._kernels.fusion.memory import EVENT, FusionMemory
+from grouser._kernels.motion.correction import CorrectionTable
 from grouser._kernels.odometry.state import ESTIMATE, JOINT, MEMORY, OdometryStore, Samples
 
 NOTHING = -1  # kind of an event that only asks for the estimate
@@ -13,6 +14,7 @@ SETTINGS = record_type(
     spacing=(),  # of the snapshots [s]
     rise=(),  # sigma of the vertical velocity in body axes, over the speed
     rise_length=(),  # way along which it lasts [m]
+    wander=(6, 6),  # density of noise that wanders, which is a state of the filter and no white noise
 )
 PRESENT = record_type(
     kept=int,  # events in the ring
@@ -66,7 +68,15 @@ class Chain(Struct):
     rates = array("rows", "nj")
     angles = array("rows", "nj")
     linear = array("rows", 6, "nj")  # velocity per rate, for models that are linear in the rates
-    extra = array("rows", 6)  # velocity that a learned correction adds
+    rolled = array("kept", 2)  # speed and turn rate of the wheels, of such models [m/s, rad/s]
+
+    correction = struct(CorrectionTable)  # that is learned on top of the slip surface; without terms if there is none
+    coefficients = array("coefficients")  # of it
+    slopes = array(6, "slopes")  # of the last sample by those of the surface and of the correction
+    inputs = array(4)  # V, ω [m/s, rad/s] of the last sample and their changes in a second
+    learned = indices("learned")  # which slip parameters the filter has as states
+    law_numbers = array("numbers")  # of a slip law
+    twist = array(6)
 
     saved = record(SAVED, "snapshots")
     snapshot_rows = indices("snapshots")  # of the snapshots, oldest first
