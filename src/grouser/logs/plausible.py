@@ -10,7 +10,7 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs.delay import lag_problems
-from grouser.logs.log import Log, joint_index
+from grouser.logs.log import JOINTS, Log, joint_index
 from grouser.logs.manifest import Manifest
 from grouser.logs.report import Problem
 from grouser.logs.stuck import reading_problems
@@ -31,7 +31,7 @@ TOO_SMALL = {100.0: "cm", 1000.0: "mm"}
 
 def check_joints(manifest: Manifest, vehicle: Vehicle) -> None:
     """Refuses a joint that the vehicle does not have."""
-    for table in ("rates", "angles", "commands"):
+    for table in JOINTS:
         for joint in getattr(manifest, table):
             joint_index(vehicle, joint, f"{manifest.file}, table [{table}]")
 
