@@ -30,13 +30,19 @@ class Contacts:
     point: FloatArray
     """Contact points on the wheels, world coordinates [m], shape (nw, 3)."""
     rotation: FloatArray
-    """R_world_contact: columns are the contact's x (forward), y (left), z (ground normal), shape (nw, 3, 3)."""
+    """R_world_contact: columns are the contact's x (forward), y (left), z (ground normal), shape (nw, 3, 3).
+
+    Of a wheel with rollers x is the direction that they hold, y the one that they free.
+    """
     height_error: FloatArray
     """Δz of T (2.8) [m], negative is penetration, shape (nw,)."""
     angle: FloatArray
     """Contact angle [rad] of T (2.9) about the axle from straight down in the carrier, ahead is negative, (nw,)."""
     jacobian: FloatArray
-    """Wheel Jacobians of T Algorithm 2: contact velocity per joint-space velocity, shape (nw, 3, nv)."""
+    """Wheel Jacobians of T Algorithm 2: contact velocity per joint-space velocity, shape (nw, 3, nv).
+
+    The row along y is zero for a wheel with rollers: they turn with that motion.
+    """
 
 
 def contacts(

@@ -261,6 +261,7 @@ class Dynamics(Model):
         everything = np.arange(nv)
         free = np.setdiff1d(everything, 6 + vehicle.arrays.actuated) if ideal else everything
         couples = [r * c.axle_couple for r, c in zip(vehicle.arrays.radius, contacts, strict=True)]
+        shares = vehicle.arrays.held[:, 0]
         weight = vehicle.mass * GRAVITY
         return DynamicModel(
             free=free,
@@ -268,6 +269,7 @@ class Dynamics(Model):
             second=2 if self.second_contacts is None else int(self.second_contacts),
             **contact_slots(self.vehicle_arrays, free),
             contact=pairs["contact"][:, None],
+            rolling=np.array([*shares, *shares, *np.ones(len(vehicle.arrays.hull_frame))]),
             couple=np.array([*couples, *couples, *np.zeros(len(vehicle.arrays.hull_frame))]),
             actuator=np.zeros(2, dtype=np.int64) if ideal else pairs["actuator"][0],
             coupling=pairs["coupling"],

@@ -69,7 +69,7 @@ class InverseKinematics:
 
     A velocity (forward, left, turn) is that of the vehicle's drive point. A wheel may point along its path or against
     it and roll backwards: the angle nearer to the present one is taken. A vehicle with unsteered wheels does not move
-    sideways: `left` is dropped. One with no steered wheels turns by skidding, each side at its own speed.
+    sideways: `left` is dropped; wheels with rollers may. One with no steered wheels turns by skidding, each side at its own speed.
     """
 
     def __init__(self, vehicle: Vehicle, *, limits: Limits | None = None) -> None:
@@ -90,7 +90,10 @@ class InverseKinematics:
         a_x, a_y = plan.R[plan.wheel, 1, 1], -plan.R[plan.wheel, 0, 1]
         self._along = np.stack((a_x, a_y, a_y * x - a_x * y), axis=-1)
         self._across = np.stack((-a_y, a_x, a_x * x + a_y * y), axis=-1)
-        self._sideways = all(vehicle.steered)
+        self._sideways = all(
+            steered or vehicle.frames[int(frame)].rollers is not None
+            for steered, frame in zip(vehicle.steered, vehicle.arrays.wheel, strict=True)
+        )
         self.arm = float(np.linalg.norm(plan.p[plan.driven[self._wheels], :2] - plan.reference, axis=1).max())
         """Distance of the farthest driven wheel from the drive point [m]."""
         per_joint, wheels = self.steering_joints, self.driven_wheels
@@ -200,11 +203,13 @@ def steering_plan(vehicle: Vehicle) -> kernels.SteeringPlan:
         moved |= carried
     turned_by = {motor: wheel for wheel, motor in vehicle.motors.items()}
     driven = [vehicle.frame_index(turned_by.get(joint, joint)) for joint in vehicle.actuated]
-    radius, steered = [], []
+    radius, aside, steered = [], [], []
     for frame in driven:
         r = vehicle.frames[frame].radius or 0.0
         turned = _passive_steering_above(vehicle, frame, steering) if r else frame
         radius.append(r * math.hypot(R[frame][1, 1], R[frame][0, 1]))
+        along, left = vehicle.frames[frame].held_direction
+        aside.append(left / along)
         steered.append(turned if turned in steering else -1)
     feedback = [steering.get(frame) for frame in steered]
     moving = sorted(moved)
@@ -224,6 +229,7 @@ def steering_plan(vehicle: Vehicle) -> kernels.SteeringPlan:
         offset=arrays.offset[moving].reshape(-1, 3),
         driven=driven,
         radius=radius,
+        aside=aside,
         steered=steered,
         gain=[0.0 if s is None else s.gain for s in feedback],
         limit=[0.0 if s is None else s.limit for s in feedback],

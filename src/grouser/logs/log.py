@@ -27,7 +27,13 @@ COLUMNS = {
     "acceleration": ("m/s²", ("acceleration_x", "acceleration_y", "acceleration_z")),
 }
 """Unit and names of the columns of a log's arrays in a table."""
-JOINTS = {"rates": ("rate", "rad/s or m/s"), "angles": ("angle", "rad or m"), "commands": ("command", "rad/s or m/s")}
+JOINTS = {
+    "rates": ("rate", "rad/s or m/s"),
+    "angles": ("angle", "rad or m"),
+    "commands": ("command", "rad/s or m/s"),
+    "currents": ("current", "A"),
+    "efforts": ("effort", "N m or N"),
+}
 """How the columns of a log's joints begin, and their units: a log does not say which of its joints slide."""
 
 
@@ -117,6 +123,13 @@ class Log:
     """Specific force (an accelerometer's reading) in body axes, shape (n, 3) [m/s²]; NaN where not measured."""
     commands: dict[str, FloatArray] = field(default_factory=dict)
     """Joint → commanded rate, shape (n,) [rad/s or m/s]; NaN where not logged."""
+    currents: dict[str, FloatArray] = field(default_factory=dict)
+    """Joint → current of its motor, shape (n,) [A], with the sign of the rate it drives; NaN where not logged.
+
+    Of a driver that gives only the magnitude it is that magnitude.
+    """
+    efforts: dict[str, FloatArray] = field(default_factory=dict)
+    """Joint → torque or force of its motor, shape (n,) [N m or N]; NaN where not logged."""
     body_command: FloatArray | None = None
     """Commanded forward speed [m/s] and turn rate [rad/s], shape (n, 2)."""
     label: dict[str, FloatArray] = field(default_factory=dict)
@@ -255,6 +268,14 @@ class Log:
     def commands_array(self, vehicle: Vehicle) -> FloatArray:
         """Commanded rates in joint order, shape (n, n_joints) [rad/s or m/s]; NaN where not logged."""
         return self._joints(self.commands, vehicle, "commands")
+
+    def currents_array(self, vehicle: Vehicle) -> FloatArray:
+        """Motor currents in joint order, shape (n, n_joints) [A]; NaN where not logged."""
+        return self._joints(self.currents, vehicle, "currents")
+
+    def efforts_array(self, vehicle: Vehicle) -> FloatArray:
+        """Motor torques or forces in joint order, shape (n, n_joints) [N m or N]; NaN where not logged."""
+        return self._joints(self.efforts, vehicle, "efforts")
 
     def _joints(self, values: Mapping[str, FloatArray], vehicle: Vehicle, table: str) -> FloatArray:
         result = np.full((len(self), len(vehicle.joints)), np.nan)

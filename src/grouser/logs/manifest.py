@@ -28,9 +28,12 @@ DEGREES = {"deg": 1.0, "rad": 1.0 / DEGREE}
 LENGTH_SIGMA = {**LENGTH, "m^2": 1.0}
 SPEED = {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3, "km/h": 1.0 / 3.6}
 TURNING = {"rad/s": 1.0, "mrad/s": 1e-3, "deg/s": DEGREE, "rev/s": TURN, "rpm": TURN / 60.0}
+CURRENT = {"A": 1.0, "mA": 1e-3}
+EFFORT = {"N m": 1.0, "N": 1.0}
 FORCE = {"m/s^2": 1.0, "m/s²": 1.0, "mm/s^2": 1e-3, "g": 9.80665}
 UNITS: dict[str, dict[str, float]] = {
     "angles": {**ANGLE, **LENGTH}, "attitude": ANGLE, "gyro": TURNING, "acceleration": FORCE,
+    "currents": CURRENT, "efforts": EFFORT,
     "body_command.speed": SPEED, "body_command.turn": TURNING,
     **dict.fromkeys(("pose.x", "pose.y", "pose.z"), LENGTH),
     **dict.fromkeys(("pose.roll", "pose.pitch", "pose.yaw", "pose.heading"), ANGLE),
@@ -117,8 +120,10 @@ Source = Annotated[Signal, BeforeValidator(_as_table)]
 class Csv(Table):
     """How the text is laid out."""
 
-    header: bool = True
-    """Whether the first line names the columns."""
+    header: bool | Annotated[int, Field(ge=0, le=100)] = True
+    """Whether the first line names the columns; or how many lines stand above the numbers."""
+    names_line: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Which line of the heading names the columns, counted from 1; default: its last."""
     delimiter: str = ","
     """One character; a blank stands for any white space."""
 
@@ -126,6 +131,10 @@ class Csv(Table):
     def _one_character(self) -> Csv:
         if len(self.delimiter) != 1 or not self.delimiter.isascii() or self.delimiter in '\n\r"0123456789+-.eE#':
             raise ValueError(f"the delimiter {self.delimiter!r:.20} must be one character such as , ; or a tab")
+        if (self.names_line or 0) > int(self.header):
+            raise ValueError(
+                f"names_line = {self.names_line} lies below the heading of {int(self.header)} lines (header)"
+            )
         return self
 
 
@@ -191,6 +200,8 @@ class PoseTable(Table):
     """[rad]"""
     datum: Annotated[list[Finite], Field(min_length=3, max_length=3)] | None = None
     """Latitude, longitude [deg], height [m] of the origin; default: the first fix."""
+    increments: bool = False
+    """Whether x, y and yaw are what the pose changed by since the row above, in axes of the sensor at that row."""
     fresh: Source | None = None
     """A pose is fresh where this value changes; without it, where the pose itself does."""
     catches_up: bool = False
@@ -213,6 +224,10 @@ class PoseTable(Table):
             gps = "; a single GPS antenna measures none: take a compass, two antennas or the orientation of an IMU"
             raise ValueError(f"needs yaw, heading or a quaternion qw, qx, qy, qz{gps if self.is_gps else ''}")
         self._one_place(given)
+        if self.increments and (self.is_gps or not {"x", "y", "yaw"} <= set(given)):
+            raise ValueError("increments are those of x, y and yaw, in axes of the sensor; give these")
+        if self.increments and (other := [name for name in ("z", "roll", "pitch") if name in given]):
+            raise ValueError(f"has increments and {', '.join(other)}; increments are of x, y and yaw alone")
         for name, signal in _given(self):
             if signal.lag or signal.kind:
                 raise ValueError(f"{name}: lag and kind are not for poses; the lag belongs to [sensor]")
@@ -265,7 +280,7 @@ class Outage(Table):
     start: Finite = Field(alias="from")
     stop: Finite = Field(alias="to")
     signal: str = "all"
-    """A joint, or all, rates, angles, attitude, gyro, acceleration, commands, pose."""
+    """A joint, or all, rates, angles, attitude, gyro, acceleration, commands, currents, efforts, pose."""
 
     @model_validator(mode="after")
     def _forward(self) -> Outage:
@@ -295,6 +310,8 @@ class Manifest(Table):
     rates: dict[str, Source] = {}
     angles: dict[str, Source] = {}
     commands: dict[str, Source] = {}
+    currents: dict[str, Source] = {}
+    efforts: dict[str, Source] = {}
     body_command: BodyCommand | None = None
     attitude: Attitude | None = None
     gyro: Axes | None = None
@@ -319,6 +336,8 @@ class Manifest(Table):
             "rates",
             "angles",
             "commands",
+            "currents",
+            "efforts",
             "labels",
             "attitude",
             "gyro",

@@ -10,13 +10,14 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs.delay import lag_problems
-from grouser.logs.log import Log, joint_index
+from grouser.logs.log import JOINTS, Log, joint_index
 from grouser.logs.manifest import Manifest
 from grouser.logs.report import Problem
 from grouser.logs.stuck import reading_problems
 from grouser.logs.tilt import tilt_problems
 from grouser.logs.turning import backward_problems, turning_problems
 from grouser.logs.windows import chords, integral, rolled, windows_of
+from grouser.vehicles.tree import forward_kinematics
 from grouser.vehicles.vehicle import Vehicle
 
 FACTOR = 6.0
@@ -31,7 +32,7 @@ TOO_SMALL = {100.0: "cm", 1000.0: "mm"}
 
 def check_joints(manifest: Manifest, vehicle: Vehicle) -> None:
     """Refuses a joint that the vehicle does not have."""
-    for table in ("rates", "angles", "commands"):
+    for table in JOINTS:
         for joint in getattr(manifest, table):
             joint_index(vehicle, joint, f"{manifest.file}, table [{table}]")
 
@@ -80,7 +81,7 @@ def _rate_problems(log: Log, manifest: Manifest, vehicle: Vehicle) -> list[Probl
             f" poses move {drive.moved:.3g} m",
             remedy="leave it out of table [rates] if it was not measured",
         )]  # fmt: skip
-    if max(drive.rim.values()) <= FACTOR * min(drive.rim.values()):
+    if not vehicle.arrays.rollers.any() and max(drive.rim.values()) <= FACTOR * min(drive.rim.values()):
         # The wheels agree with each other, so all rates are wrong, or the pose is.
         wheels, way, moved = list(drive.rim), drive.ahead, drive.moved
     else:
@@ -119,18 +120,28 @@ def travelled(log: Log, vehicle: Vehicle) -> Travel:
     found, sensor = chords(log, CHORD), log.sensor
     ends = [np.searchsorted(log.elapsed, log.pose_elapsed[pose]) for pose in (found.start, found.stop)]
     first, last = (np.minimum(sample, len(log) - 1) for sample in ends)
-    rim, seen, rolled = {}, {}, []
+    rim, seen, rolled, held = {}, {}, [], _held_at_rest(vehicle)
     for i, wheel in enumerate(vehicle.wheels):
         if wheel not in log.rates:
             continue
-        speed = log.rates[wheel] * vehicle.arrays.radius[i]
+        speed = log.rates[wheel] * vehicle.arrays.radius[i] * vehicle.arrays.held[i, 0]
         ways, path = integral(np.abs(speed), log), integral(speed, log)
         rim[wheel] = _total(ways[last] - ways[first])
         rolled.append(path[last] - path[first])
         along, across, _ = vehicle.wheel_positions[i] - (sensor.x, sensor.y, 0.0)
-        seen[wheel] = _total(np.hypot(found.forward - found.turn * across, found.left + found.turn * along))
+        moved = np.stack([found.forward - found.turn * across, found.left + found.turn * along])
+        seen[wheel] = _total(np.linalg.norm(moved, axis=0) if not vehicle.arrays.rollers[i] else np.abs(held[i] @ moved))
     ahead = _total(np.abs(np.mean(rolled, axis=0))) if rolled else 0.0
     return Travel(rim=rim, seen=seen, ahead=ahead, moved=_total(np.hypot(found.forward, found.left)))
+
+
+def _held_at_rest(vehicle: Vehicle) -> FloatArray:
+    """Direction in the body's plane along which each wheel is held with all joints at rest, shape (nw, 2)."""
+    R, _ = forward_kinematics(vehicle.frames, vehicle.rest)
+    left = R[vehicle.arrays.wheel][:, :2, 1]
+    ahead = np.stack([left[:, 1], -left[:, 0]], axis=1)
+    result: FloatArray = vehicle.arrays.held[:, :1] * ahead + vehicle.arrays.held[:, 1:] * left
+    return result
 
 
 def _total(lengths: FloatArray) -> float:

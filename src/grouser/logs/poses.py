@@ -62,6 +62,7 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
         from grouser.logs.fixes import localise
 
         datum, no_fix = localise(raw, manifest)
+    lost = _integrate(raw) if manifest.pose is not None and manifest.pose.increments else np.empty(0, dtype=np.int64)
     # Column by column, and tables only of the poses that are kept: a long log has room for its numbers, not for copies.
     position, attitude = [_column(raw, name) for name in "xyz"], _attitude(raw)
     good, window = np.arange(len(raw.pose_time)), _windows(raw)
@@ -92,7 +93,7 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
             drop((time >= outage.start) & (time <= outage.stop), f"in outage {number} of the manifest")
     fastest = manifest.limits.body_speed
     stray, jumped = _jumps(_rows(position, good), raw.pose_time[good], window[good], fastest)
-    jumps = raw.pose_row[good[jumped]]
+    jumps = np.union1d(raw.pose_row[good[jumped]], raw.pose_row[lost])
     drop(stray, f"a stray pose, faster than limits.body_speed = {fastest:g} m/s there and back")
     if manifest.pose is not None and manifest.pose.catches_up:
         late = _catching_up(raw.pose_time[good], window[good])
@@ -100,6 +101,24 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
     row, time = _some(raw.pose_row, good), _some(raw.pose_time, good)
     sigma = _sigma(raw, manifest, good)
     return Fresh(row, time, _rows(position, good), _rows(attitude, good), sigma, datum, jumps, tally)
+
+
+def _integrate(raw: Raw) -> IntArray:
+    """Makes poses of increments, from the origin; returns the poses after a missing increment, where it is lost.
+
+    The pose moves by R(yaw of the row above) (dx, dy), then turns by dyaw. A segment's column begins no new sum.
+    """
+    dx, dy, turn = (raw.pose[f"pose.{name}"] for name in ("x", "y", "yaw"))
+    missing = ~(np.isfinite(dx) & np.isfinite(dy) & np.isfinite(turn))
+    dx, dy, turn = (np.where(missing, 0.0, one) for one in (dx, dy, turn))
+    yaw = np.cumsum(turn)
+    before = yaw - turn
+    raw.pose["pose.x"] = np.cumsum(np.cos(before) * dx - np.sin(before) * dy)
+    raw.pose["pose.y"] = np.cumsum(np.sin(before) * dx + np.cos(before) * dy)
+    raw.pose["pose.yaw"] = yaw
+    raw.pose["pose.yaw"][missing] = np.nan
+    after = np.flatnonzero(missing) + 1
+    return after[after < len(missing)]
 
 
 def placed(fresh: Fresh, rows: Rows) -> Poses:

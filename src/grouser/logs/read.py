@@ -171,6 +171,7 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
         name=report.files[0], vehicle=manifest.vehicle, sensor=manifest.mounting(), report=report,
         time=time, segment=segment, poses=poses,
         rates=group("rates"), angles=group("angles"), commands=group("commands"), label=group("labels"),
+        currents=group("currents"), efforts=group("efforts"),
         attitude=stacked("attitude", ("roll", "pitch"), 0.0),
         gyro=stacked("gyro", "xyz", np.nan),
         acceleration=stacked("acceleration", "xyz", np.nan),

@@ -47,19 +47,20 @@ class Table(NamedTuple):
 
 
 def read_table(
-    path: Path, wanted: Iterable[Column], *, header: bool, delimiter: str, tally: Tally,
+    path: Path, wanted: Iterable[Column], *, header: int, delimiter: str, tally: Tally, names_line: int | None = None,
     progress: Callable[[int], None] | None = None, asked_by: Mapping[Column, str] | None = None,
 ) -> Table:  # fmt: skip
     """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`.
 
+    `header` lines stand above the numbers, of which `names_line`, counted from 1, names the columns (None: the last).
     `progress` gets the bytes read so far; `asked_by` says for messages where the manifest names a column.
     """
     wanted = list(dict.fromkeys(wanted))
     blocks = _blocks(path)
-    names, rest = _heading(path.name, blocks, header, delimiter)
+    names, rest = _heading(path.name, blocks, int(header), delimiter, names_line)
     blocks = blocks if rest is None else chain([rest], blocks)
     asked = asked_by or {}
-    places = {column: _index(column, names, path.name, header, asked.get(column, "")) for column in wanted}
+    places = {column: _index(column, names, path.name, bool(header), asked.get(column, "")) for column in wanted}
     first = {at: column for column, at in reversed(places.items())}  # one may be asked for by name and by index
     index = {column: at for at, column in first.items()}
     found, rows, done = Growing(len(index)), 0, 0
@@ -143,7 +144,7 @@ def compiled_rows(
 
 def column_names(path: Path, delimiter: str = ",") -> list[str]:
     """The cells of a CSV file's first line."""
-    return _heading(path.name, _blocks(path), True, delimiter)[0]
+    return _heading(path.name, _blocks(path), 1, delimiter)[0]
 
 
 Block = tuple[int, bytes, bool]
@@ -171,22 +172,36 @@ def _blocks(path: Path) -> Iterator[Block]:
         yield number, tail, False
 
 
-def _heading(file: str, blocks: Iterator[Block], header: bool, delimiter: str) -> tuple[list[str], Block | None]:
-    """Names of the columns, and what remains of the block they stood in."""
+def _heading(
+    file: str, blocks: Iterator[Block], header: int, delimiter: str, names_line: int | None = None
+) -> tuple[list[str], Block | None]:
+    """Names of the columns, and what remains of the block in which the heading ends."""
+    names: list[str] = []
+    left = header
     for start, text, whole in blocks:
         lines = text.split(b"\n")
-        i = next((k for k, line in enumerate(lines) if is_row(line)), -1)
-        if i < 0:
-            continue
-        cells = _split(lines[i], delimiter)
-        if len(cells) > MOST_COLUMNS:
-            raise LogError(f"{file}: has {len(cells)} columns, at most {MOST_COLUMNS} are accepted")
-        if not header:
-            return [str(k) for k in range(len(cells))], (start + i, b"\n".join(lines[i:]), whole)
-        names = [cell.strip().strip(b'"').strip().decode("utf-8", "replace") for cell in cells]
-        rest = (start + i + 1, b"\n".join(lines[i + 1 :]), True) if len(lines) > i + 1 else None
-        return names, rest
-    raise LogError(f"{file}: is empty")
+        for i, line in enumerate(lines):
+            if not is_row(line):
+                continue
+            if not left:
+                names = names or [str(k) for k in range(_width(file, line, delimiter))]
+                return names, (start + i, b"\n".join(lines[i:]), whole)
+            left -= 1
+            if header - left == (names_line or header):
+                _width(file, line, delimiter)
+                cells = _split(line, delimiter)
+                names = [cell.strip().strip(b'"').strip().decode("utf-8", "replace") for cell in cells]
+    if not names:
+        raise LogError(f"{file}: is empty")
+    return names, None
+
+
+def _width(file: str, line: bytes, delimiter: str) -> int:
+    """Number of columns of a line."""
+    cells = len(_split(line, delimiter))
+    if cells > MOST_COLUMNS:
+        raise LogError(f"{file}: has {cells} columns, at most {MOST_COLUMNS} are accepted")
+    return cells
 
 
 def _index(column: Column, names: Sequence[str], file: str, header: bool, asked_by: str) -> int:

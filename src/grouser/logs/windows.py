@@ -39,9 +39,9 @@ class Rolled(NamedTuple):
     turn: FloatArray
     """[rad]"""
     rim: dict[str, FloatArray]
-    """Wheel → travel of its rim [m]."""
+    """Wheel → travel of its rim [m]; with rollers its part along the direction that they hold."""
     seen: dict[str, FloatArray]
-    """Wheel → travel of its centre in its rolling direction, by the poses [m]."""
+    """Wheel → travel of its centre in its rolling direction, or the one that its rollers hold, by the poses [m]."""
 
 
 def chords(log: Log, duration: float) -> Chords:
@@ -94,7 +94,7 @@ def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
     """What the measured wheels say of the displacements; None if they do not determine forward motion and turning.
 
     In the plane, wheel i at (x, y) that points at an angle δ from the body rolls with
-    r ω = cos δ (v_x − ω_z y) + sin δ (v_y + ω_z x), and does not slide sideways where that leaves something open.
+    r ω = cos δ (v_x − ω_z y) + sin δ (v_y + ω_z x), and does not slide sideways where that leaves something open. With rollers δ is the direction that they hold, and r ω its share.
     """
     rim, seen, normal = {}, {}, np.zeros((len(found.start), 3, 3))
     turned: dict[int, FloatArray] = {}  # wheels of one side often share a column
@@ -104,15 +104,18 @@ def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
     for i, (wheel, direction) in enumerate(directions.items()):
         if direction is None:
             continue
+        along, left = vehicle.arrays.held[i]
         (x, y, _), c, s = vehicle.wheel_positions[i], np.cos(direction), np.sin(direction)
-        across = np.stack([-s, c, y * s + x * c], axis=1) * SIDEWAYS
-        normal += across[:, :, None] * across[:, None, :]
+        c, s = along * c - left * s, along * s + left * c
+        if not vehicle.arrays.rollers[i]:
+            across = np.stack([-s, c, y * s + x * c], axis=1) * SIDEWAYS
+            normal += across[:, :, None] * across[:, None, :]
         if wheel not in log.rates:
             continue
         rate = log.rates[wheel]
         if id(rate) not in turned:
             turned[id(rate)] = change(rate, log, found)
-        rim[wheel] = turned[id(rate)] * vehicle.arrays.radius[i]
+        rim[wheel] = turned[id(rate)] * vehicle.arrays.radius[i] * along
         ahead, aside = found.forward - found.turn * (y - along_y), found.left + found.turn * (x - along_x)
         seen[wheel] = c * ahead + s * aside
         row = np.stack([c, s, x * s - y * c], axis=1)

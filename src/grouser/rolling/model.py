@@ -150,6 +150,11 @@ class RollingModel:
         if self.returning < 0.0:
             raise SimulationError(f"returning: {self.returning:g} 1/s is negative, it must be zero or more")
         for frame in self.vehicle.frames:
+            if frame.rollers is not None:
+                raise SimulationError(
+                    f"'{self.vehicle.name}', wheel '{frame.name}': has rollers, which rolling without slip does not know;"
+                    " use grouser.Kinematics"
+                )
             if frame.is_wheel and frame.tyre_radius is None:
                 raise SimulationError(
                     f"vehicle '{self.vehicle.name}': wheel '{frame.name}' is a thin disc, and only a round tyre can"

@@ -51,4 +51,5 @@ def _sign(frame: Frame) -> float:
 def _frame(frame: Frame) -> Frame:
     inertia = frame.inertia_matrix * np.outer(S, S)
     xyz, rpy, com = tuple(S * frame.xyz), tuple(-S * frame.rpy), tuple(S * frame.com)
-    return dataclasses.replace(frame, xyz=xyz, rpy=rpy, com=com, inertia=inertia)
+    rollers = None if frame.rollers is None else -frame.rollers
+    return dataclasses.replace(frame, xyz=xyz, rpy=rpy, com=com, inertia=inertia, rollers=rollers)

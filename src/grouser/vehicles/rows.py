@@ -24,6 +24,8 @@ JOINTS = ("RX", "RY", "RZ", "PX", "PY", "PZ")
 # Published inertias are rounded: a thin plate may miss the triangle inequality by its last printed digit.
 TRIANGLE_TOLERANCE = 1e-3
 ROUNDING = 1e-9
+LEAST_HOLD = 0.1
+"""Sine of the smallest angle between rollers' free direction and rolling direction."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,10 @@ class Frame:
     tyre_radius: float | None = None
     """Radius of a round tyre's cross-section [m]: the wheel is a torus whose tube has this radius and whose centre
     line the radius `radius` − `tyre_radius`; None for a thin disc."""
+    rollers: float | None = None
+    """Direction in which rollers on the rim let the wheel move freely at the ground, from its rolling direction towards
+    its left [deg]: 90 for an omni wheel, 45 or −45 (the same as 135) for a mecanum wheel; None for a plain wheel. What
+    the ground holds is the direction across it."""
 
     def __post_init__(self) -> None:
         name = checked.name(self.name, "frame")
@@ -98,9 +104,35 @@ class Frame:
                 f"{where} tyre_radius: {tyre_radius:g} m is larger than the rim of a wheel of radius {radius:g} m;"
                 f" a torus needs a tyre radius below half of that, {0.5 * radius:g} m"
             )
+        sizes["rollers"] = self._rollers(where)
         if radius is not None and self.joint != "RY":
             raise VehicleError(f"{where} joint: a wheel turns about its y axis, so it must be RY, not {self.joint}")
         return sizes
+
+    def _rollers(self, where: str) -> float | None:
+        """The angle of the rollers, checked."""
+        if self.rollers is None:
+            return None
+        angle = checked.number(self.rollers, f"{where} rollers")
+        if self.radius is None:
+            raise VehicleError(f"{where} rollers: only a wheel has rollers; give a radius too, or drop it")
+        if abs(angle) > 180.0 or abs(math.sin(math.radians(angle))) < LEAST_HOLD:
+            raise VehicleError(
+                f"{where} rollers: {angle:g} deg lets the wheel roll without turning, so it would drive nothing; use 90"
+                " (omni wheel), 45 or -45 (mecanum), or leave it out"
+            )
+        return angle
+
+    @property
+    def held_direction(self) -> tuple[float, float]:
+        """Unit vector along which the ground holds the wheel: its part along the rolling direction, above 0, and left.
+
+        A plain wheel is held along its rolling direction and across it; this is the first.
+        """
+        if self.rollers is None or abs(self.rollers) == 90.0:
+            return 1.0, 0.0
+        sine, cosine = math.sin(math.radians(self.rollers)), math.cos(math.radians(self.rollers))
+        return abs(sine), -math.copysign(cosine, sine * cosine)
 
     @property
     def is_wheel(self) -> bool:

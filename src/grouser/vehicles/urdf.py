@@ -45,6 +45,7 @@ class Wheel:
     radius: Any
     width: Any = None
     tyre_radius: Any = None
+    rollers: Any = None
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ def _merged(pieces: list[tuple[float, Array, Array]]) -> tuple[float, Array, Arr
 def _frame(part: Part, wheel: Wheel | None, actuated: bool) -> Frame:
     mass, centre, inertia = _merged(part.pieces)
     xyz, rpy, com = tuple(part.p), tuple(rotation.to_rpy(part.R)), tuple(centre)
-    size = {} if wheel is None else {k: getattr(wheel, k) for k in ("radius", "width", "tyre_radius")}
+    size = {} if wheel is None else {k: getattr(wheel, k) for k in ("radius", "width", "tyre_radius", "rollers")}
     return Frame(part.name, part.parent, part.joint, actuated, xyz, rpy, mass, com, inertia, **size)
 
 

@@ -19,7 +19,7 @@ from grouser.vehicles import tree
 from grouser.vehicles.hull import MOST_POINTS, Hull
 from grouser.vehicles.rows import JOINTS, Coupling, Frame, Steering, checked
 
-COLUMNS = ("frame", "parent", "joint", "act.", "x y z [m]", "roll pitch yaw [rad]", "mass [kg]", "radius [m]")
+COLUMNS = ("frame", "parent", "joint", "act.", "x y z [m]", "roll pitch yaw [rad]", "mass [kg]", "radius [m]", "rollers [deg]")
 Row = TypeVar("Row", "Vehicle", Frame)
 
 
@@ -179,6 +179,8 @@ class Vehicle:
             wheel=_integers(i for i, f in enumerate(frames) if f.is_wheel),
             radius=np.array([f.radius for f in frames if f.is_wheel], dtype=np.float64),
             tyre=np.array([f.tyre_radius or 0.0 for f in frames if f.is_wheel], dtype=np.float64),
+            rollers=_integers(f.rollers is not None for f in frames if f.is_wheel),
+            held=np.array([f.held_direction for f in frames if f.is_wheel], dtype=np.float64),
             wheel_of_frame=np.where(is_wheel, np.cumsum(is_wheel) - 1, -1).astype(np.int64),
             actuated=_integers(i - 1 for i, f in enumerate(frames) if f.actuated),
             coupling=coupling,
@@ -274,7 +276,7 @@ class Vehicle:
         rows = [COLUMNS]
         for f in self.frames:
             turn = _spaced(f.rpy) if any(f.rpy) else ""
-            size = f"{f.mass:.4g}", "" if f.radius is None else f"{f.radius:.4g}"
+            size = f"{f.mass:.4g}", *("" if one is None else f"{one:.4g}" for one in (f.radius, f.rollers))
             joint = f.joint or "free", "yes" if f.actuated else ""
             rows.append((f.name, f.parent or "world", *joint, _spaced(f.xyz), turn, *size))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

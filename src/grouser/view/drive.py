@@ -227,4 +227,8 @@ def _contacts(vehicle: Vehicle, state: FloatArray, twist: FloatArray, rates: Flo
     rim = (radius * rates[:, hubs - 1])[..., None] * R_world_contact[..., 0]
     moved = v + np.cross(omega, point - state[:, None, 4:7]) - rim
     nothing = np.zeros(point.shape[:2])
-    return ContactRecord(point, normal, np.einsum("twji,twj->twi", R_world_contact, moved), nothing, nothing)
+    slip = np.einsum("twji,twj->twi", R_world_contact, moved)
+    free = vehicle.arrays.rollers == 1  # rollers turn with what is not along the direction that they hold
+    slip[:, free, 0] = np.einsum("wi,twi->tw", vehicle.arrays.held[free], slip[:, free, :2])
+    slip[:, free, 1] = 0.0
+    return ContactRecord(point, normal, slip, nothing, nothing)

@@ -9,7 +9,7 @@ import math
 
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.search import rim_height_error, rim_point, search_rims
-from grouser._kernels.rotation import add, column, cross, dot, put, times, times_transposed
+from grouser._kernels.rotation import add, column, cross, dot, put, scale, times, times_transposed
 
 _LEAN_STEPS = 40
 
@@ -42,7 +42,10 @@ def set_rim(vehicle, s, w, angle, level):
 
 @inlined
 def set_contact(vehicle, s, w, k, cosine, sine, normal):
-    """Contact k, of wheel w: point and axes in body coordinates, z along the normal, x = wheel y × z, y = z × x."""
+    """Contact k, of wheel w: point and axes in body coordinates, z along the normal, x = wheel y × z, y = z × x.
+
+    Of a wheel with rollers x is the direction that they hold and y the one that they free.
+    """
     R = s.R_world_body
     frame = vehicle.wheel[w]
     p_world_contact = rim_point(s.rims[w], cosine, sine)
@@ -54,6 +57,8 @@ def set_contact(vehicle, s, w, k, cosine, sine, normal):
         x = column(s.R[frame], 0)
         size = 1.0
     x = (x[0] / size, x[1] / size, x[2] / size)
+    if vehicle.held[w, 1] != 0.0:
+        x = add(scale(vehicle.held[w, 0], x), vehicle.held[w, 1], cross(z, x))
     put(x, s.axes[k, 0], 0)
     put(cross(z, x), s.axes[k, 1], 0)
     put(z, s.axes[k, 2], 0)

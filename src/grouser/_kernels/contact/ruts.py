@@ -75,7 +75,7 @@ def press_soil(vehicle, model, dt, s, d):
         for i in range(d.u.size):
             ahead += s.A[3 * w, i] * d.u[i]
             aside += s.A[3 * w + 1, i] * d.u[i]
-        ahead += s.rolling_radius[w] * d.u[5 + vehicle.wheel[w]]
+        ahead += s.rolling_radius[w] * model.rolling[w] * d.u[5 + vehicle.wheel[w]]
         speed = math.sqrt(ahead * ahead + aside * aside)
         travel = speed * dt
         rate = 1.0 / max(speed, 1e-12)

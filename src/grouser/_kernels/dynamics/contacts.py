@@ -6,7 +6,7 @@ from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.hull import find_hull_contacts
 from grouser._kernels.contact.second import find_wheel_contacts
 from grouser._kernels.dynamics.forces import contact_power
-from grouser._kernels.kinematics.jacobian import point_jacobian, wheel_jacobians
+from grouser._kernels.kinematics.jacobian import free_across, point_jacobian, wheel_jacobians
 from grouser._kernels.rotation import add, column, dot, put, scale, times, vector
 
 
@@ -14,7 +14,11 @@ from grouser._kernels.rotation import add, column, dot, put, scale, times, vecto
 def other_jacobian(vehicle, model, k, s):
     """Rows of A of a contact that is not the first of a wheel."""
     row = model.row[k]
-    point_jacobian(vehicle, s, model.link[k], s.p_contact[k], s.axes[k], s.A[row : row + 3])
+    rows = s.A[row : row + 3]
+    point_jacobian(vehicle, s, model.link[k], s.p_contact[k], s.axes[k], rows)
+    w = vehicle.wheel_of_frame[model.link[k]]
+    if w >= 0 and vehicle.rollers[w]:
+        free_across(rows)
 
 
 @inlined

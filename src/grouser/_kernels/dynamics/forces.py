@@ -39,7 +39,7 @@ def contact_forces(vehicle, model, dt, s, d):
             for i in range(nv):
                 total += s.A[row + r, i] * d.u[i]
             d.law_in[r] = total
-        radius = s.rolling_radius[k]
+        radius = s.rolling_radius[k] * model.rolling[k]
         d.law_in[3] = radius * d.u[5 + model.link[k]]
         d.law_in[4] = s.height_error[k] + d.law_in[2] * dt
         d.law_in[5] = d.rut_felt[k]
@@ -58,6 +58,9 @@ def contact_forces(vehicle, model, dt, s, d):
             d.K[k, r, 1] = grow_y * d.law_jac[5 * r + 1]
             d.K[k, r, 2] = d.law_jac[5 * r + 2] + dt * d.law_jac[5 * r + 4]
             d.k[k, r] = radius * d.law_jac[5 * r + 3]
+        w = vehicle.wheel_of_frame[model.link[k]]
+        if w >= 0 and vehicle.rollers[w]:
+            d.f[k, 1] = 0.0
         if model.couple[k] != 0.0:
             R = model.couple[k]
             d.couple[k] = d.law_out[3] + R * d.law_out[0]
@@ -144,4 +147,4 @@ def contact_torque(model, k, s, d):
     torque = 0.0
     for r in range(3):
         torque += d.f[k, r] * s.A[model.row[k] + r, 5 + model.link[k]]
-    return torque + d.couple[k]
+    return torque + d.couple[k] * model.rolling[k]

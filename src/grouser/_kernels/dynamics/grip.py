@@ -8,7 +8,7 @@ place of creeping there at that velocity, and no force leaves the law's friction
 import math
 
 from grouser._compile.jit import inlined
-from grouser._kernels.rotation import column, dot, put
+from grouser._kernels.rotation import column, dot, put, scale
 
 HOLD_TIME = 0.02
 """T [s]: a law that carries a load at the slip velocity v_c holds it after v_c T of slip."""
@@ -54,12 +54,15 @@ def drop_idle_contacts(model, s, d):
 
 @inlined
 def axle_rows(vehicle, model, s, d):
-    """Turn rate of a wheel about its axle per unit joint-space velocity, of contacts whose law has a couple."""
+    """Turn rate of a wheel about its axle per unit joint-space velocity, of contacts whose law has a couple.
+
+    A law sees the share `rolling` of that rate, so the same share of its couple acts: their power is one.
+    """
     for k in range(s.live[0]):
         if model.couple[k] == 0.0 or s.height_error[k] == math.inf:
             continue
         f = model.link[k]
-        axle = column(s.R[f], 1)
+        axle = scale(model.rolling[k], column(s.R[f], 1))
         put(axle, d.axle[k], 0)
         while f > 0:
             if vehicle.joint[f] < 3:

@@ -18,6 +18,7 @@ class DynamicModel(Struct):
     support_size = indices("nk")
     spin = indices("nk")  # position in `free` of the joint of its wheel, −1 if it is not free
     contact = indices("nk", "ns", 2)  # law and parameters of each contact on each soil
+    rolling = array("nk")  # share of the rim speed along the contact's x: 1, less where rollers hold another direction
     couple = array("nk")  # wheel radius [m] where the law has a moment beyond that of its force, else 0
     grip_memory = integer()  # where in `memory` the bristles of contacts at rest begin, two a contact; −1: none
     actuator = indices(2)

@@ -26,7 +26,17 @@ def point_jacobian(vehicle, s, frame, p, axes, A):
 
 
 @inlined
+def free_across(A):
+    """Rollers turn with what the contact does along its y: the row says nothing, and no force acts along it."""
+    for i in range(A.shape[1]):
+        A[1, i] = 0.0
+
+
+@inlined
 def wheel_jacobians(vehicle, s):
     """Of all wheels at their contact points into s.A, three rows each."""
     for w in range(vehicle.wheel.size):
-        point_jacobian(vehicle, s, vehicle.wheel[w], s.p_contact[w], s.axes[w], s.A[3 * w : 3 * w + 3])
+        rows = s.A[3 * w : 3 * w + 3]
+        point_jacobian(vehicle, s, vehicle.wheel[w], s.p_contact[w], s.axes[w], rows)
+        if vehicle.rollers[w]:
+            free_across(rows)

@@ -35,6 +35,7 @@ class SteeringPlan(Struct):
     offset = array("nm", 3)  # and p_parent_frame [m]
     driven = indices("na")  # frame of each actuated joint; of a motor that turns a wheel through a spring, the wheel's
     radius = array("na")  # [m] where it is a wheel, for a speed along its heading in the plane; else 0
+    aside = array("na")  # speed per speed left of its heading: of rollers, that hold another direction than it
     steered = indices("na")  # frame of the steering joint that it turns or, as a wheel, steers by its speed; else −1
     gain = array("na")  # of that steering
     limit = array("na")
@@ -125,12 +126,18 @@ def find_angles(plan, velocity, present, most, hold, joints, R, p):
 
 @exact_kernel
 def wheel_rate(plan, velocity, a, R, p):
-    """Rate [rad/s] of actuated joint a: of a wheel the part of its velocity along its heading, else zero."""
+    """Rate [rad/s] of actuated joint a: of a wheel the part of its velocity along its heading, else zero.
+
+    Rollers hold h = (h_x, h_y): h · v = h_x R ω, so R ω = v_ahead + v_left h_y/h_x.
+    """
     if plan.radius[a] == 0.0:
         return 0.0
     f = plan.driven[a]
     v_x, v_y = point_velocity(plan, velocity, p[f])
-    return (v_x * R[f, 1, 1] - v_y * R[f, 0, 1]) / plan.radius[a]
+    ahead = v_x * R[f, 1, 1] - v_y * R[f, 0, 1]
+    if plan.aside[a] != 0.0:
+        ahead += plan.aside[a] * (v_x * R[f, 0, 1] + v_y * R[f, 1, 1])
+    return ahead / plan.radius[a]
 
 
 @exact_entry

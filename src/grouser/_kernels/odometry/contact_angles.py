@@ -105,6 +105,9 @@ def set_rolling(rolling, psi, radius):
     rolling[0, 0, 0] = c
     rolling[0, 0, 2] = s
     rolling[0, 0, 4] = -radius
+    for i in (1, 3, 5):
+        rolling[0, 0, i] = 0.0
+        rolling[1, 0, i] = 0.0
     rolling[0, 1, 1] = 1.0
     rolling[0, 1, 3] = radius * c
     rolling[0, 1, 5] = radius * s
@@ -119,10 +122,21 @@ def set_rolling(rolling, psi, radius):
 
 
 @kernel
+def hold_one_direction(rolling, held):
+    """The rows of a wheel with rollers: along the direction that they hold, none across it."""
+    for n in range(2):
+        for i in range(6):
+            rolling[n, 0, i] = held[0] * rolling[n, 0, i] + held[1] * rolling[n, 1, i]
+            rolling[n, 1, i] = 0.0
+
+
+@kernel
 def contact_rows(f, w, first):
     """Rows of the velocity of wheel w's contact point, and what removes them, from column `first` of f.B and f.b."""
     n, hub, twist, rolling = f.sample.unknown, f.hub[w], f.hub_twist, f.rolling
     set_rolling(rolling, f.found_psi[w], f.vehicle.radius[w])
+    if f.vehicle.rollers[w]:
+        hold_one_direction(rolling, f.vehicle.held[w])
     for i in range(6):
         twist[i] = inner(hub[i], f.found_v)
     for r in range(3):

@@ -21,6 +21,8 @@ class VehicleArrays(Struct):
     wheel = indices("nw")  # frame of each wheel
     radius = array("nw")  # wheel radius [m]
     tyre = array("nw")  # radius of the tyre's cross-section [m]; 0: a thin disc
+    rollers = indices("nw")  # whether rollers free one direction of each wheel
+    held = array("nw", 2)  # the direction that is held, along the wheel and left of that; (1, 0) without rollers
     wheel_of_frame = indices("nf")  # index of the wheel this frame is, else −1
     actuated = indices("na")  # joint index (frame − 1) of each actuated joint, in order of the frames
     coupling = array("nc", "nj")  # rows C of the holonomic joint constraints C θ − d = 0
