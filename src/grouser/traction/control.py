@@ -102,7 +102,8 @@ class TractionControl:
     def acceleration_limit(self, velocity: ArrayLike, slip: ArrayLike) -> float:
         """a_max of the body [m/s²], Algorithm 1: from its velocity with slip (3,) and s_control, (3,) or one number.
 
-        It is for speeding up; L does not say so, but slip is no reason to brake late. ‖v‖ is compared with the threshold, not v, or driving in reverse would not be controlled.
+        It is for speeding up: L does not say so, but slip is no reason to brake late. ‖v‖ is compared with the
+        threshold, not v, or driving in reverse would not be controlled.
         """
         return self.motor_acceleration if self._slow(velocity) else self.moving_limit(slip)
 
@@ -169,7 +170,7 @@ class VelocityLimiter:
     def _move(self, target: FloatArray, limit: float, dt: float) -> float:
         """Go towards a velocity for at most dt [s]; the time that is left."""
         change = target - self.velocity
-        needed = (math.hypot(change[0], change[1]) + self.arm * abs(change[2])) / limit
+        needed = (math.hypot(change[0], change[1]) + self.arm * abs(float(change[2]))) / limit
         if needed <= dt:
             self.velocity = target
             return dt - needed

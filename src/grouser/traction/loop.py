@@ -171,18 +171,12 @@ class ClosedLoop:
         forward, left, turn = done.command
         joints = self.driver.update(forward, left, turn, self.period, angles=angles[self._steering])
         now, along, off = np.asarray(time), np.asarray(self.planner.along), np.asarray(self.planner.off)
+        kept = {name: getattr(done, name) for name in ("command", "slip_velocity", "slip")}
+        limit = np.asarray(done.acceleration_limit)
         self._samples.append(
             LoopRecord(
-                time=now,
-                desired=desired,
-                command=done.command,
-                odometry=odometry,
-                slip_velocity=done.slip_velocity,
-                slip=done.slip,
-                acceleration_limit=np.asarray(done.acceleration_limit),
-                along=along,
-                off=off,
-            )  # fmt: skip
+                time=now, desired=desired, odometry=odometry, along=along, off=off, acceleration_limit=limit, **kept
+            )
         )
         return joints.rates
 

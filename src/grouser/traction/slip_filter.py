@@ -39,8 +39,8 @@ class SlipFilter:
     measurement: float = 5.0
     """R [m²/s² and rad²/s²], > 0: of the fused velocity, which shakes with the body."""
     period: float = 0.1
-    """Time of one step of the filter [s], > 0. L gives none; 0.1 s makes a time constant of 0.056 s, which smooths
-    what shakes the body and is short beside a rover's acceleration."""
+    """Time of one step of the filter [s], > 0. L gives none. 0.1 s makes a time constant of 0.056 s, which smooths the
+    shaking of the body and is shorter than any change of a rover's speed."""
     fault_time: float = 2.0
     """Time constant [s], > 0, with which the last good slip decays while an input is faulty."""
 
@@ -122,7 +122,7 @@ class SlipEstimate:
         q = -f.process * f.measurement / (f.memory**2 * p)
         each = (f.memory**2 * p + f.process + f.measurement) / (f.memory**2 * q + f.process + f.measurement)
         ratio = (self.covariance - p) / (self.covariance - q) * each**-steps
-        return (p - q * ratio) / (1.0 - ratio)
+        return float((p - q * ratio) / (1.0 - ratio))
 
 
 def slip_vector(slip: ArrayLike, odometry: ArrayLike) -> FloatArray:
