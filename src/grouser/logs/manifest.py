@@ -11,12 +11,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from grouser.checks import nearest
 from grouser.errors import LogError
 from grouser.files import check_schema, read_toml
+from grouser.logs import robot_table
+from grouser.logs.fields import Finite, NotNegative, Positive, Seconds, Table
 from grouser.logs.log import Sensor
+from grouser.logs.robot_table import RobotTable
 
 SCHEMA = "grouser/log@1"
 MAX_BYTES = 200_000
@@ -42,17 +45,6 @@ UNITS: dict[str, dict[str, float]] = {
     "pose.sigma_yaw": {**ANGLE, "rad^2": 1.0, "deg^2": DEGREE**2},
 }  # fmt: skip
 """Units of a table or of one of its signals, with their factor to SI; those of rates and commands go by their kind."""
-
-Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0.0, le=1e12, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0.0, le=1e12, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(ge=-60.0, le=60.0, allow_inf_nan=False)]
-
-
-class Table(BaseModel):
-    """A table of the file: no unknown keys, no conversion of text to numbers."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Signal(Table):
@@ -300,7 +292,7 @@ class Limits(Table):
     """Whether a log is refused whose units, signs or sides contradict each other; false: it is used as it is."""
 
 
-class Manifest(Table):
+class Manifest(Table, BaseModel):
     """A manifest, `schema = "grouser/log@1"`."""
 
     vehicle: str | None = None
@@ -322,9 +314,16 @@ class Manifest(Table):
     outages: list[Outage] = []
     labels: dict[str, Source] = {}
     limits: Limits = Limits()
+    robot: RobotTable = RobotTable()
 
     file: str = "the manifest"
     """Name for messages; set by `load_manifest`."""
+
+    @property
+    def pose_use(self) -> str:
+        """What the poses are for the chain on board: "reference", "gps", "pose" or "relative"."""
+        is_gps = self.pose is not None and self.pose.is_gps
+        return self.robot.pose or ("gps" if is_gps else "reference")
 
     def mounting(self) -> Sensor:
         """The pose sensor."""
@@ -361,6 +360,7 @@ def _given(table: Any) -> list[tuple[str, Signal]]:
 HOMES: dict[str, type[BaseModel]] = {
     "csv": Csv, "time": Time, "attitude": Attitude, "gyro": Axes, "acceleration": Axes, "pose": PoseTable,
     "body_command": BodyCommand, "sensor": SensorTable, "segments": Segments, "outages": Outage, "limits": Limits,
+    **robot_table.TABLES,
 }  # fmt: skip
 """The tables with fixed fields; the others go by joint or label."""
 
@@ -411,7 +411,7 @@ def _check_signals(manifest: Manifest) -> None:
 def _place(loc: tuple[int | str, ...]) -> str:
     parts = [str(part)[:60] if isinstance(part, str) else str(part + 1) for part in loc]
     # The branches of a union are part of pydantic's place but not of the file.
-    parts = [part for part in parts if part not in ("str", "int")]
+    parts = [part for part in parts if part not in ("str", "int", "constrained-float", "list[constrained-float]")]
     if len(parts) <= 1:
         is_table = bool(parts) and parts[0] in HOMES
         return (f"table [{parts[0]}]" if is_table else f"field {parts[0]}") if parts else "the file"
@@ -433,5 +433,7 @@ def _unknown(given: str, loc: tuple[int | str, ...]) -> str:
     model: type[BaseModel] = Manifest if len(loc) <= 1 else Signal
     if len(loc) == 2 or (loc and loc[0] == "outages"):
         model = HOMES.get(str(loc[0]), Signal)
+    elif loc and loc[0] == "robot":
+        model = HOMES.get(".".join(map(str, loc[:-1])), Signal)
     names = [info.alias or name for name, info in model.model_fields.items() if name != "file"]
     return f"is not a field Grouser knows; {nearest(given, names)}fields here are {', '.join(names)}"

@@ -15,6 +15,9 @@ from grouser.errors import SimulationError
 from grouser.odometry.slip_ratio import THRESHOLD, body_slip, travel_slip
 from grouser.traction.slip_filter import SlipEstimate, SlipFilter, slip_vector
 
+LARGEST = 1e6
+"""A larger speed [m/s] or turn rate [rad/s] is no measurement."""
+
 
 class SlipMeasure(StrEnum):
     """Which slip the control reacts to, L §6.2 and the end of §6.3."""
@@ -45,6 +48,9 @@ class TractionControl:
     """Speed [m/s], ≥ 0, below which slip is ignored."""
     motor_acceleration: float = 0.63
     """a_max,motor [m/s²], > 0: what the motors' own limiter allows at a wheel's rim."""
+    braking: float | None = None
+    """Deceleration at a wheel's rim [m/s²], > 0, with which it may brake, whatever the slip; None:
+    motor_acceleration."""
     wheel_rate: float = 5.0
     """Largest wheel rate [rad/s], > 0, for which these parameters were found."""
     turn_slip: float = 0.0
@@ -58,6 +64,8 @@ class TractionControl:
             checks.positive(getattr(self, name), f"traction control {name}")
         for name in ("acceleration_slope", "velocity_slope", "threshold"):
             checks.not_negative(getattr(self, name), f"traction control {name}")
+        if self.braking is not None:
+            checks.positive(self.braking, "traction control braking")
         for name in ("acceleration_share", "largest_slip"):
             if getattr(self, name) > 1.0:
                 raise SimulationError(f"traction control {name}: {getattr(self, name):g} is more than 1")
@@ -86,13 +94,21 @@ class TractionControl:
         # Bounded below too, or a signed slip would speed up without bound.
         return np.clip(s, -self.largest_slip, self.largest_slip)
 
+    @property
+    def braking_limit(self) -> float:
+        """Deceleration at a wheel's rim with which it may brake [m/s²]."""
+        return self.motor_acceleration if self.braking is None else self.braking
+
     def acceleration_limit(self, velocity: ArrayLike, slip: ArrayLike) -> float:
         """a_max of the body [m/s²], Algorithm 1: from its velocity with slip (3,) and s_control, (3,) or one number.
 
-        ‖v‖ is compared with the threshold, not v, or driving in reverse would not be controlled.
+        It is for speeding up: L does not say so, but slip is no reason to brake late. ‖v‖ is compared with the
+        threshold, not v, or driving in reverse would not be controlled.
         """
-        if self._slow(velocity):
-            return self.motor_acceleration
+        return self.motor_acceleration if self._slow(velocity) else self.moving_limit(slip)
+
+    def moving_limit(self, slip: ArrayLike) -> float:
+        """a_max [m/s²] of a vehicle faster than the threshold."""
         s = float(np.max(self._bounded(slip)))
         wanted = self.acceleration_share * self.motor_acceleration * (1.0 - self.acceleration_slope * s)
         return min(wanted, self.motor_acceleration)
@@ -116,7 +132,12 @@ class TractionControl:
 
 
 class VelocityLimiter:
-    """Commanded body velocities that change no faster than an acceleration limit; all components keep in step."""
+    """Commanded body velocities that change no faster than limits: one for speeding up, one for braking.
+
+    Braking is the part of a change that shortens the velocity along its own direction, or the turn rate, down to
+    zero at most. It comes first; what is left of the time goes to the rest: speeding up, to the side, and turning
+    more. Within each part the components keep in step, so that the curvature of the path stays.
+    """
 
     def __init__(self, arm: float) -> None:
         """arm: distance of the farthest wheel from the drive point [m], where a change of turn rate is felt."""
@@ -124,14 +145,37 @@ class VelocityLimiter:
         self.velocity = np.zeros(3)
         """Last command (forward, left [m/s], turn [rad/s])."""
 
-    def update(self, wanted: ArrayLike, limit: float, dt: float) -> FloatArray:
-        """The next command, dt [s] later: towards the wanted one, no wheel changing faster than limit [m/s²]."""
+    def update(self, wanted: ArrayLike, limit: float, dt: float, *, braking: float | None = None) -> FloatArray:
+        """The next command, dt [s] later: towards the wanted one, no wheel changing faster than limit [m/s²].
+
+        braking: limit of a change that slows down [m/s²]; None: the same.
+        """
         target = checks.array(wanted, "wanted", (3,))
-        most = checks.positive(limit, "limit") * checks.positive(dt, "dt")
-        change = target - self.velocity
-        size = math.hypot(change[0], change[1]) + self.arm * abs(change[2])
-        self.velocity = target if size <= most else self.velocity + change * (most / size)
+        fastest = checks.positive(limit, "limit")
+        hardest = fastest if braking is None else checks.positive(braking, "braking")
+        left = self._move(self._slowed(target), hardest, checks.positive(dt, "dt"))
+        if left > 0.0:
+            self._move(target, fastest, left)
         return self.velocity
+
+    def _slowed(self, target: FloatArray) -> FloatArray:
+        """The present velocity with only the braking towards the target done, shape (3,)."""
+        v = self.velocity
+        square = float(v[:2] @ v[:2])
+        along = float(target[:2] @ v[:2])
+        share = 1.0 if along >= square else max(along / square, 0.0)
+        turn = np.clip(target[2], min(v[2], 0.0), max(v[2], 0.0))
+        return np.array([share * v[0], share * v[1], turn])
+
+    def _move(self, target: FloatArray, limit: float, dt: float) -> float:
+        """Go towards a velocity for at most dt [s]; the time that is left."""
+        change = target - self.velocity
+        needed = (math.hypot(change[0], change[1]) + self.arm * abs(float(change[2]))) / limit
+        if needed <= dt:
+            self.velocity = target
+            return dt - needed
+        self.velocity = self.velocity + change * (dt / needed)
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -145,7 +189,14 @@ class TractionState:
     slip: FloatArray
     """Slip ratios s_control, shape (3,)."""
     acceleration_limit: float
-    """a_max [m/s²]."""
+    """a_max for speeding up [m/s²]."""
+    braking_limit: float = TractionControl.motor_acceleration
+    """Limit for braking [m/s²]."""
+    stop: bool = False
+    """Whether it brakes to a stand: by the override, or because the desired velocity is faulty."""
+    faults: tuple[str, ...] = ()
+    """Inputs that could not be used (not finite, or not three numbers); while odometry, model_slip or fused is one of
+    them, the last good slip decays towards what the others say."""
 
 
 class TractionController:
@@ -167,23 +218,67 @@ class TractionController:
             checks.instance(control, TractionControl, "control", "use grouser.traction.TractionControl(…) or None")
         self.control = control
         self.estimate = SlipEstimate(slip_filter)
+        self.faults: dict[str, int] = {}
+        """How often each input was faulty."""
         self._limiter = VelocityLimiter(arm)
         self._motor = checks.positive(motor_acceleration, "motor_acceleration")
+        self._odometry = np.zeros(3)  # last good one
 
     def update(
-        self, desired: ArrayLike, odometry: ArrayLike, model_slip: ArrayLike, fused: ArrayLike | None, dt: float
+        self,
+        desired: ArrayLike,
+        odometry: ArrayLike,
+        model_slip: ArrayLike,
+        fused: ArrayLike | None,
+        dt: float,
+        *,
+        stop: bool = False,
     ) -> TractionState:
         """The command for the next dt [s]; all velocities are (forward, left [m/s], turn [rad/s]).
 
         desired: of the path planner. odometry: of the wheels, before slip. model_slip: what the calibrated model adds
-        to it. fused: of the fusion filter, or None where it has none.
+        to it. fused: of the fusion filter, or None where it has none. stop: override; it brakes to a stand at the
+        braking limit, whatever is desired. A velocity that is not finite, or not three numbers, is a fault of the
+        state, not an error; a faulty desired velocity stops the vehicle.
         """
-        wanted = checks.array(desired, "desired", (3,))
-        v = checks.array(odometry, "odometry", (3,))
-        slip = self.estimate.update(model_slip, v, fused)
-        if self.control is None:
-            return TractionState(self._limiter.update(wanted, self._motor, dt), slip, np.zeros(3), self._motor)
-        s = self.control.slip_for_control(slip, v)
-        limit = self.control.acceleration_limit(v + slip, s)
-        command = self._limiter.update(self.control.velocity_scale(v + slip, s) * wanted, limit, dt)
-        return TractionState(command, slip, s, limit)
+        step, override = checks.positive(dt, "dt"), checks.flag(stop, "stop")
+        given = {"desired": desired, "odometry": odometry, "model_slip": model_slip}
+        good = {name: _usable(value, name) for name, value in given.items()}
+        good |= {} if fused is None else {"fused": _usable(fused, "fused")}
+        faults = tuple(name for name, value in good.items() if value is None)
+        for name in faults:
+            self.faults[name] = self.faults.get(name, 0) + 1
+        slip = self._slip(good, step)
+        wanted, v = good["desired"], self._odometry
+        stopping = override or wanted is None
+        target = np.zeros(3) if stopping or wanted is None else wanted
+        control, s, limit, braking = self.control, np.zeros(3), self._motor, self._motor
+        if control is not None:
+            s = control.slip_for_control(slip, v)
+            limit, braking = control.acceleration_limit(v + slip, s), control.braking_limit
+            if faults:  # cautious also where the vehicle seems to stand
+                limit = min(limit, control.moving_limit(s))
+            target = control.velocity_scale(v + slip, s) * target
+        command = self._limiter.update(target, limit, step, braking=braking)
+        return TractionState(command, slip, s, limit, braking, stopping, faults)
+
+    def _slip(self, good: dict[str, FloatArray | None], dt: float) -> FloatArray:
+        """The slip velocity from the inputs that can be used; None is one that cannot."""
+        odometry, model, fused = (good.get(name) for name in ("odometry", "model_slip", "fused"))
+        if odometry is not None:
+            self._odometry = odometry
+        if odometry is not None and model is not None and ("fused" not in good or fused is not None):
+            return self.estimate.update(model, odometry, fused, dt)
+        if model is not None:
+            return self.estimate.decay(model, dt)
+        return self.estimate.decay(np.zeros(3) if odometry is None or fused is None else fused - odometry, dt)
+
+
+def _usable(value: ArrayLike, name: str) -> FloatArray | None:
+    """Three finite numbers, or None where a sensor gave something else; what is no array of numbers raises."""
+    if value is None:
+        raise SimulationError(f"{name}: None is not a velocity (forward, left, turn)")
+    numbers = checks.real(value, name)
+    if numbers.shape != (3,) or not (np.abs(numbers) <= LARGEST).all():
+        return None
+    return numbers

@@ -70,7 +70,7 @@ class LoopRecord(NamedTuple):
     slip: FloatArray
     """Slip ratios s_control, (n, 3); zero without control."""
     acceleration_limit: FloatArray
-    """a_max [m/s²], (n,)."""
+    """a_max for speeding up [m/s²], (n,)."""
     along: FloatArray
     """Distance driven along the path [m], (n,)."""
     off: FloatArray
@@ -112,6 +112,8 @@ class ClosedLoop:
         self.odometry = Odometry(slip_model, noise=encoders, measured=vehicle.joints)
         self._wheels = vehicle.arrays.wheel - 1
         self._steering = [vehicle.joint_index(j) for j in self.driver.inverse.steering_joints]
+        self.stop = False
+        """Stop override: while true the rover brakes to a stand at its braking limit."""
         self._samples: list[LoopRecord] = []
         self._command = self._at_rest = np.zeros(len(vehicle.actuated))
         self._taken = 0
@@ -165,12 +167,16 @@ class ClosedLoop:
         estimate = self.odometry.update(time, rates, angles, attitude)
         odometry, model_slip = estimate.odometry_twist[PLANAR], estimate.slip[PLANAR]
         desired = self.planner.desired(float(state[4]), float(state[5]), float(rpy[2]))
-        done = self.controller.update(desired, odometry, model_slip, fused, self.period)
+        done = self.controller.update(desired, odometry, model_slip, fused, self.period, stop=self.stop)
         forward, left, turn = done.command
         joints = self.driver.update(forward, left, turn, self.period, angles=angles[self._steering])
         now, along, off = np.asarray(time), np.asarray(self.planner.along), np.asarray(self.planner.off)
+        kept = {name: getattr(done, name) for name in ("command", "slip_velocity", "slip")}
+        limit = np.asarray(done.acceleration_limit)
         self._samples.append(
-            LoopRecord(time=now, desired=desired, odometry=odometry, along=along, off=off, **vars(done))
+            LoopRecord(
+                time=now, desired=desired, odometry=odometry, along=along, off=off, acceleration_limit=limit, **kept
+            )
         )
         return joints.rates
 
