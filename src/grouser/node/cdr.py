@@ -1,29 +1,29 @@
 """Bytes of messages: Common Data Representation as ROS 2 uses it (XCDR1, plain, 4-byte encapsulation header).
 
 Numbers are aligned to their size from the first byte after the header. A string is its length with the closing zero,
-its UTF-8 bytes and the zero; a sequence is its length and its elements. Bytes from the network are not trusted: each length
-is compared with what is left before anything is made of it.
+its UTF-8 bytes and the zero; a sequence is its length and its elements. Bytes from the network are not trusted: each
+length is compared with what is left before anything is made of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from operator import attrgetter
 from struct import Struct, error
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from grouser.errors import GrouserError
-from grouser.node.fields import Field, Message, Primitive, fields_of
+from grouser.node.fields import Field, Message, Primitive, fields_of, per_type
 
 __all__ = ["MessageError", "decode", "encode"]
 
 M = TypeVar("M", bound=Message)
 
 HEADER = b"\x00\x01\x00\x00"
-ORDERS = {b"\x00\x01": "<", b"\x00\x00": ">"}
+Order = Literal["<", ">"]
+ORDERS: dict[bytes, Order] = {b"\x00\x01": "<", b"\x00\x00": ">"}
 """Byte order by encapsulation: plain CDR, little or big endian."""
 
 
@@ -66,7 +66,7 @@ class _Source:
 
     __slots__ = ("at", "data", "order")
 
-    def __init__(self, data: bytes, order: str) -> None:
+    def __init__(self, data: bytes, order: Order) -> None:
         self.data, self.order, self.at = data, order, 4
 
     def count(self, least: int) -> int:
@@ -217,7 +217,7 @@ def _write_text(out: bytearray, text: str) -> None:
     out.append(0)
 
 
-@cache
+@per_type
 def _steps(kind: type[Message]) -> tuple[_Step, ...]:
     """What is written, in order; numbers between strings and arrays are one step."""
     steps: list[_Step] = []
@@ -264,10 +264,11 @@ def _least(kind: type[Message]) -> int:
 
 def _made(kind: type[M], source: _Source) -> M:
     values = [value for step in _steps(kind) for value in step.read(source)]
-    return _maker(kind)(iter(values))
+    made: M = _maker(kind)(iter(values))
+    return made
 
 
-@cache
+@per_type
 def _maker(kind: type[Message]) -> Callable[[Iterator[Any]], Any]:
     """A function that makes a message from its values in order."""
     parts = [next if one.message is None or one.count is not None else _maker(one.message) for one in fields_of(kind)]

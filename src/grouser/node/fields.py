@@ -6,14 +6,15 @@ Names, sizes and RIHS01 numbers are those of the ROS interface definition (REP-2
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TYPES", "Field", "Message", "Primitive", "fields_of"]
+__all__ = ["TYPES", "Field", "Message", "Primitive", "fields_of", "per_type"]
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,15 @@ class Message:
     def __eq__(self, other: object) -> bool:
         from grouser.node.cdr import encode
 
-        return type(self) is type(other) and encode(self) == encode(other)  # type: ignore[arg-type]
+        return isinstance(other, Message) and type(self) is type(other) and encode(self) == encode(other)
 
-    __hash__ = None  # type: ignore[assignment]  # messages can be changed
+
+T = TypeVar("T")
+
+
+def per_type(make: Callable[[type[Message]], T]) -> Callable[[type[Message]], T]:
+    """A function of a message class whose results are kept; mypy does not take a class for a key of `cache`."""
+    return cast("Callable[[type[Message]], T]", cache(make))
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ class Field:
     """None for one value, 0 for a sequence, else the length of a fixed array."""
 
 
-@cache
+@per_type
 def fields_of(kind: type[Message]) -> tuple[Field, ...]:
     """The fields of a message class, in order."""
     hints = get_type_hints(kind, include_extras=True)

@@ -7,11 +7,10 @@ tests compare it with that of rosbags.
 from __future__ import annotations
 
 import json
-from functools import cache
 from hashlib import sha256
 from typing import Any
 
-from grouser.node.fields import Field, Message, fields_of
+from grouser.node.fields import Field, Message, fields_of, per_type
 
 __all__ = ["dds_name", "type_hash"]
 
@@ -28,7 +27,7 @@ def ros_name(dds_name: str) -> str:
     return f"{package}/{folder}/{name.removesuffix('_')}"
 
 
-@cache
+@per_type
 def type_hash(kind: type[Message]) -> str:
     """`RIHS01_…` of a message class."""
     known: dict[str, Any] = {}
