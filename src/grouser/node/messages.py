@@ -15,7 +15,7 @@ from grouser.node.cdr import MessageError, decode, encode
 from grouser.node.fields import TYPES, Message
 
 __all__ = [
-    "TYPES", "Bool", "DiagnosticArray", "DiagnosticStatus", "Header", "Imu", "JointState", "KeyValue", "Message",
+    "TYPES", "Bool", "DiagnosticArray", "DiagnosticStatus", "Float64", "Header", "Imu", "JointState", "KeyValue", "Message",
     "MessageError", "NavSatFix", "NavSatStatus", "Odometry", "Point", "Pose", "PoseStamped", "PoseWithCovariance",
     "PoseWithCovarianceStamped", "Quaternion", "String", "TFMessage", "Time", "Transform", "TransformStamped",
     "Twist", "TwistStamped", "TwistWithCovariance", "Vector3", "decode", "encode",
@@ -61,6 +61,13 @@ class Bool(Message, package="std_msgs"):
     """Yes or no."""
 
     data: ros.Bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Float64(Message, package="std_msgs"):
+    """A number."""
+
+    data: ros.Float64 = 0.0
 
 
 @dataclass(slots=True, eq=False)
