@@ -15,10 +15,10 @@ from grouser.node.cdr import MessageError, decode, encode
 from grouser.node.fields import TYPES, Message
 
 __all__ = [
-    "TYPES", "Bool", "DiagnosticArray", "DiagnosticStatus", "Float64", "Header", "Imu", "JointState", "KeyValue", "Message",
-    "MessageError", "NavSatFix", "NavSatStatus", "Odometry", "Point", "Pose", "PoseStamped", "PoseWithCovariance",
-    "PoseWithCovarianceStamped", "Quaternion", "String", "TFMessage", "Time", "Transform", "TransformStamped",
-    "Twist", "TwistStamped", "TwistWithCovariance", "Vector3", "decode", "encode",
+    "TYPES", "Bool", "DiagnosticArray", "DiagnosticStatus", "Float64", "Header", "Imu", "JointState", "KeyValue",
+    "Message", "MessageError", "NavSatFix", "NavSatStatus", "Odometry", "Point", "Pose", "PoseStamped",
+    "PoseWithCovariance", "PoseWithCovarianceStamped", "Quaternion", "String", "TFMessage", "Time", "Transform",
+    "TransformStamped", "Twist", "TwistStamped", "TwistWithCovariance", "Vector3", "decode", "encode",
 ]  # fmt: skip
 
 
