@@ -1,0 +1,279 @@
+"""Bytes of messages: Common Data Representation as ROS 2 uses it (XCDR1, plain, 4-byte encapsulation header).
+
+Numbers are aligned to their size from the first byte after the header. A string is its length with the closing zero,
+its UTF-8 bytes and the zero; a sequence is its length and its elements. Bytes from the network are not trusted: each
+length is compared with what is left before anything is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from struct import Struct, error
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from grouser.errors import GrouserError
+from grouser.node.fields import Field, Message, Primitive, fields_of, per_type
+
+__all__ = ["MessageError", "decode", "encode"]
+
+M = TypeVar("M", bound=Message)
+
+HEADER = b"\x00\x01\x00\x00"
+Order = Literal["<", ">"]
+ORDERS: dict[bytes, Order] = {b"\x00\x01": "<", b"\x00\x00": ">"}
+"""Byte order by encapsulation: plain CDR, little or big endian."""
+
+
+class MessageError(GrouserError):
+    """A message cannot be encoded, or bytes are not one."""
+
+
+def encode(message: Message) -> bytes:
+    """Bytes of a message, little endian, with the encapsulation header."""
+    out = bytearray(HEADER)
+    try:
+        for step in _steps(type(message)):
+            step.write(out, message)
+    except (error, TypeError, ValueError, AttributeError, OverflowError) as problem:
+        raise MessageError(f"{type(message).NAME}: cannot be encoded: {problem}") from problem
+    return bytes(out)
+
+
+def decode(kind: type[M], data: bytes | bytearray | memoryview) -> M:
+    """The message of this type in the bytes; bytes that are not one raise `MessageError`."""
+    data = bytes(data)
+    order = ORDERS.get(data[:2])
+    if order is None or len(data) < 4:
+        raise MessageError(
+            f"{kind.NAME}: the encapsulation is {data[:4].hex(' ') or 'missing'}; plain CDR, 00 01 or 00 00, is read"
+        )
+    source = _Source(data, order)
+    try:
+        return _made(kind, source)
+    except _BytesError as problem:
+        raise MessageError(f"{kind.NAME}: byte {source.at} of {len(data)}: {problem}") from None
+
+
+class _BytesError(Exception):
+    pass
+
+
+class _Source:
+    """Bytes, the place of the next one, and their order."""
+
+    __slots__ = ("at", "data", "order")
+
+    def __init__(self, data: bytes, order: Order) -> None:
+        self.data, self.order, self.at = data, order, 4
+
+    def count(self, least: int) -> int:
+        """A length of elements that take at least so many bytes each; `least` 0: no bound yet."""
+        at = self.at + -self.at % 4  # the header has four bytes: 4-byte places are the same with it
+        (count,) = self.numbers(LENGTHS[self.order], at)
+        if count * least > len(self.data) - self.at:
+            raise _BytesError(f"a length of {count} is more than the bytes that are left")
+        return int(count)
+
+    def numbers(self, form: Struct, at: int) -> tuple[Any, ...]:
+        end = at + form.size
+        if end > len(self.data):
+            raise _BytesError("the bytes end too early")
+        self.at = end
+        return form.unpack_from(self.data, at)
+
+    def text(self) -> str:
+        size = self.count(1)
+        raw = self.data[self.at : self.at + size]
+        if size and (raw[-1] or 0 in raw[:-1]):
+            raise _BytesError("a string has no zero at its end, or one before it")
+        try:
+            text = raw[:-1].decode()
+        except UnicodeDecodeError:
+            raise _BytesError("a string is not UTF-8") from None
+        self.at += size
+        return text
+
+    def array(self, one: Primitive, count: int) -> Any:
+        start = self.at + (4 - self.at) % one.size if count else self.at
+        end = start + count * one.size
+        if end > len(self.data):
+            raise _BytesError("the bytes end too early")
+        self.at = end
+        kind = np.dtype(one.letter).newbyteorder(self.order)
+        return np.frombuffer(self.data, kind, count, start).astype(kind.newbyteorder("="))
+
+
+LENGTHS = {order: Struct(f"{order}I") for order in "<>"}
+
+
+class _Run:
+    """Numbers one after the other, also those of nested messages: one `struct` per place modulo 8."""
+
+    def __init__(self, paths: list[str], kinds: list[Primitive]) -> None:
+        self.get: Callable[[Any], tuple[Any, ...]] = attrgetter(*paths)
+        if len(paths) == 1:
+            one = attrgetter(paths[0])
+            self.get = lambda message: (one(message),)
+        self.forms = {order: [_form(order, kinds, phase) for phase in range(8)] for order in "<>"}
+
+    def write(self, out: bytearray, message: Any) -> None:
+        out += self.forms["<"][(len(out) + 4) % 8].pack(*self.get(message))
+
+    def read(self, source: _Source) -> tuple[Any, ...]:
+        return source.numbers(self.forms[source.order][(source.at + 4) % 8], source.at)
+
+
+def _form(order: str, kinds: list[Primitive], phase: int) -> Struct:
+    """`struct` of numbers that begin at a place with this remainder modulo 8, with the bytes between them."""
+    letters, at = [], phase
+    for one in kinds:
+        pad = -at % one.size
+        letters.append("x" * pad + one.letter)
+        at += pad + one.size
+    return Struct(order + "".join(letters))
+
+
+class _Text:
+    def __init__(self, path: str) -> None:
+        self.get = attrgetter(path)
+
+    def write(self, out: bytearray, message: Any) -> None:
+        _write_text(out, self.get(message))
+
+    def read(self, source: _Source) -> tuple[Any, ...]:
+        return (source.text(),)
+
+
+class _Array:
+    """Numbers of one kind: a fixed count, or a sequence."""
+
+    def __init__(self, path: str, kind: Primitive, count: int) -> None:
+        self.get, self.path, self.kind, self.count = attrgetter(path), path, kind, count
+        self.dtype = np.dtype(kind.letter).newbyteorder("<")
+
+    def write(self, out: bytearray, message: Any) -> None:
+        values = np.asarray(self.get(message), self.dtype)
+        if not self.count:
+            _write_length(out, values.size)
+        elif values.size != self.count:
+            raise ValueError(f"{self.path} has {values.size} values; it has {self.count}")
+        if values.size:
+            out += bytes((4 - len(out)) % self.kind.size)
+            out += values.tobytes()
+
+    def read(self, source: _Source) -> tuple[Any, ...]:
+        return (source.array(self.kind, self.count or source.count(self.kind.size)),)
+
+
+class _Texts:
+    def __init__(self, path: str) -> None:
+        self.get = attrgetter(path)
+
+    def write(self, out: bytearray, message: Any) -> None:
+        values = self.get(message)
+        _write_length(out, len(values))
+        for one in values:
+            _write_text(out, one)
+
+    def read(self, source: _Source) -> tuple[Any, ...]:
+        return ([source.text() for _ in range(source.count(4))],)
+
+
+class _Messages:
+    """A sequence of messages."""
+
+    def __init__(self, path: str, kind: type[Message]) -> None:
+        self.get, self.kind, self.least = attrgetter(path), kind, _least(kind)
+
+    def write(self, out: bytearray, message: Any) -> None:
+        values = self.get(message)
+        _write_length(out, len(values))
+        steps = _steps(self.kind)
+        for one in values:
+            for step in steps:
+                step.write(out, one)
+
+    def read(self, source: _Source) -> tuple[Any, ...]:
+        return ([_made(self.kind, source) for _ in range(source.count(self.least))],)
+
+
+_Step = _Run | _Text | _Array | _Texts | _Messages
+
+
+def _write_length(out: bytearray, count: int) -> None:
+    out += bytes(-len(out) % 4)
+    out += LENGTHS["<"].pack(count)
+
+
+def _write_text(out: bytearray, text: str) -> None:
+    raw = text.encode()
+    if 0 in raw:
+        raise ValueError("a string holds a zero byte")
+    _write_length(out, len(raw) + 1)
+    out += raw
+    out.append(0)
+
+
+@per_type
+def _steps(kind: type[Message]) -> tuple[_Step, ...]:
+    """What is written, in order; numbers between strings and arrays are one step."""
+    steps: list[_Step] = []
+    paths: list[str] = []
+    kinds: list[Primitive] = []
+
+    def close() -> None:
+        if paths:
+            steps.append(_Run(list(paths), list(kinds)))
+            paths.clear()
+            kinds.clear()
+
+    for path, one in _leaves(kind, ""):
+        if one.primitive is not None and one.primitive.name != "string" and one.count is None:
+            paths.append(path)
+            kinds.append(one.primitive)
+            continue
+        close()
+        if one.message is not None:
+            steps.append(_Messages(path, one.message))
+        elif one.primitive is not None and one.primitive.name != "string":
+            steps.append(_Array(path, one.primitive, one.count or 0))
+        else:
+            steps.append(_Text(path) if one.count is None else _Texts(path))
+    close()
+    return tuple(steps)
+
+
+def _leaves(kind: type[Message], before: str) -> Iterator[tuple[str, Field]]:
+    for one in fields_of(kind):
+        if one.message is not None and one.count is None:
+            yield from _leaves(one.message, f"{before}{one.name}.")
+        else:
+            yield before + one.name, one
+
+
+def _least(kind: type[Message]) -> int:
+    """Bytes that a message has at least."""
+    return sum(
+        4 if one.primitive is None or one.count == 0 else one.primitive.size * (one.count or 1)
+        for _, one in _leaves(kind, "")
+    )
+
+
+def _made(kind: type[M], source: _Source) -> M:
+    values = [value for step in _steps(kind) for value in step.read(source)]
+    made: M = _maker(kind)(iter(values))
+    return made
+
+
+@per_type
+def _maker(kind: type[Message]) -> Callable[[Iterator[Any]], Any]:
+    """A function that makes a message from its values in order."""
+    parts = [next if one.message is None or one.count is not None else _maker(one.message) for one in fields_of(kind)]
+
+    def make(values: Iterator[Any]) -> Message:
+        return kind(*[part(values) for part in parts])
+
+    return make

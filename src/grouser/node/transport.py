@@ -1,0 +1,59 @@
+"""What carries messages: the interface that DDS and Zenoh fill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from grouser.errors import GrouserError
+from grouser.node.fields import Message
+
+__all__ = ["Peer", "Receive", "Transport", "TransportError"]
+
+Receive = Callable[[bytes, float], None]
+"""Called with the bytes of a message (`decode` reads them) and the time when they arrived [s, `time.time()`].
+
+It is called from a thread of the transport, one call at a time per topic; it must return at once and not raise.
+"""
+
+
+class TransportError(GrouserError):
+    """A transport cannot be opened or used."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A publisher or subscriber of others that a transport sees."""
+
+    topic: str
+    """ROS name, as `/odom`."""
+    type: str
+    """ROS name, as `nav_msgs/msg/Odometry`."""
+    publishes: bool
+    """True for a publisher, False for a subscriber."""
+    identity: str
+    """Distinguishes the endpoints of one topic; unique and constant while it lives."""
+
+
+class Transport(Protocol):
+    """Subscribes to topics and publishes on them. Topics have their ROS name, as `/odom`."""
+
+    def subscribe(self, topic: str, type: type[Message], receive: Receive, *, reliable: bool = False) -> None:
+        """Call `receive` for each message of the topic.
+
+        Not reliable is ROS's sensor-data quality: best effort, volatile, the last ones are kept. A best-effort
+        subscriber hears reliable publishers too.
+        """
+
+    def publisher(self, topic: str, type: type[Message], *, reliable: bool = True) -> Callable[[Message], None]:
+        """A function that publishes a message on the topic."""
+
+    def peers(self) -> Sequence[Peer]:
+        """Publishers and subscribers of others, as far as discovered, on the topics of this transport."""
+
+    def lost(self) -> int:
+        """Messages lost on the way to this transport's subscribers, as far as it can tell."""
+
+    def close(self) -> None:
+        """Leave the network. Nothing is called after it returns; a second call does nothing."""
