@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,7 +34,9 @@ class FusionEstimate:
     acceleration_bias: FloatArray
     """(3,) [m/s²]."""
     slip: FloatArray
-    """Slip that the odometry does not model: forward, left [-], yaw [rad/m], per rolling speed, (3,)."""
+    """Slip that the odometry does not model: forward, left [-], yaw [rad/m], per rolling speed, (3,).
+
+    Without the part of `parameters`."""
     covariance: FloatArray
     """Covariance (15, 15): rotation [rad], velocity [m/s], position [m], bias: gyro [rad/s], accelerometer [m/s²]."""
     slip_covariance: FloatArray
@@ -42,7 +44,15 @@ class FusionEstimate:
     twist_covariance: FloatArray
     """Covariance of `twist` (ω, v), body axes, (6, 6) [rad²/s², m²/s²]: gyro noise and bias, velocity, attitude."""
     degraded: tuple[str, ...]
-    """Sources that fail, for which the covariance is larger than usual: 'wheels', 'poses', 'imu'; empty if none."""
+    """Sources that fail, for which the covariance is larger than usual: 'wheels', 'poses', 'imu', and 'gps' and
+    'heading' if there were any; empty if none."""
+    motion: str = "moving"
+    """'moving'; 'standing', as wheels and IMU show: the covariance assumes it, and a slide at constant speed is not
+    observable without poses or GPS; 'sliding': these show motion while the wheels stand."""
+    parameters: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """Change of each slip parameter since the fit, in its unit, (k,); none if the filter was given none."""
+    parameter_covariance: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    """Covariance of `parameters`, (k, k)."""
 
     @property
     def pose_covariance(self) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Fusion of IMU, wheel odometry and relative poses (visual odometry): an error-state Kalman filter.
+"""Fusion of IMU, wheel odometry, relative poses (visual odometry), GPS and headings: an error-state Kalman filter.
 
 The architecture is that of L §2.3, the filter that with cloned poses of L's [35], with a right-invariant error (see
 `_kernels/fusion/memory.py`) and slip as a state: what a slip model leaves is correlated along the way, no white noise.
@@ -15,7 +15,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser._kernels.fusion import filter as kernels
-from grouser._kernels.fusion.memory import CLOCK, COUNTS, ESTIMATE, FAULTS, IMU, KEYFRAME, POSE, WHEELS, Drive
+from grouser._kernels.fusion.memory import (
+    CLOCK,
+    COUNTS,
+    ESTIMATE,
+    FAULTS,
+    GPS,
+    HEADING,
+    IMU,
+    KEYFRAME,
+    MOST_PARAMETERS,
+    PARAMETERS,
+    POSE,
+    WHEELS,
+    Drive,
+)
 from grouser.checks import FloatArray
 from grouser.errors import FusionError
 from grouser.fusion.estimate import FusionEstimate
@@ -23,8 +37,8 @@ from grouser.fusion.settings import FusionSettings, check
 
 logger = logging.getLogger("grouser.odometry")
 
-ESTIMATED = [field.name for field in dataclasses.fields(FusionEstimate)[1:-1]]  # arrays of an estimate
-SOURCES = ("wheels", "poses", "standstill")
+ESTIMATED = [field.name for field in dataclasses.fields(FusionEstimate)[1:-4]]  # arrays of an estimate
+SOURCES = {"wheels": "wheels", "poses": "poses", "standstill": "standstill", "gps": "gps", "heading": "headings"}
 OBSERVED = (False, False, True, True, True, False)  # by the wheels of an LRU: yaw rate, forward and sideways speed
 
 
@@ -50,27 +64,41 @@ class Fusion:
     >>> fusion.wheels(t, twist, covariance)  # the odometry's body velocity, slip corrected
     >>> fusion.keyframe(t)  # an image was taken; its pose will be measured later
     >>> fusion.relative_pose(t_from, t_to, position, quaternion, covariance)  # whenever it is computed
+    >>> fusion.gps(t, position, covariance)  # of the antenna, in the world
+    >>> fusion.heading(t, yaw, sigma)  # of a compass or of two antennas
     >>> fusion.estimate.position
 
-    During the first second the vehicle stands still, which sets level and biases. Measurements may be late: a relative
-    pose uses the clones of its two key frames or, where they were not announced, poses from the history; a wheel
-    velocity is compared with the velocity of its time. Measurements ahead of the IMU wait for it. A measurement older
-    than the history is a fault.
+    The start pose is that of the first IMU sample. A vehicle that stands still during the first second has level and
+    biases from it; one that moves has them, and its velocity, from the other sources. Measurements may be late: a
+    relative pose uses the clones of its two key frames or, where they were not announced, poses from the history; a
+    wheel velocity, a GPS position and a heading are compared with the state of their time. Measurements ahead of the
+    IMU wait for it. A measurement older than the history is a fault.
     """
 
     def __init__(
-        self, settings: FusionSettings | None = None, *, position: ArrayLike = (0.0, 0.0, 0.0), yaw: float = 0.0
+        self,
+        settings: FusionSettings | None = None,
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        yaw: float = 0.0,
+        parameters: ArrayLike | None = None,
     ) -> None:
-        """Start at a position [m] with a yaw [rad]."""
+        """Start at a position [m] with a yaw [rad].
+
+        parameters: covariance (k, k) of slip parameters of the odometry, as a fit has it. They become states, which
+        the slopes given to `wheels` connect with the other sources; they replace lasting slip.
+        """
         given = FusionSettings() if settings is None else settings
         self.settings = check.instance(given, FusionSettings, "settings", "use FusionSettings(…)")
-        self._start = check.array(position, "position", (3,))
-        self._memory = self.settings.memory(check.number(yaw, "yaw"))
-        self._one = Drive.zeros(n=1, rows=1, every=0)
+        start = check.array(position, "position", (3,))
+        prior = None if parameters is None else _prior(parameters)
+        self._memory = self.settings.memory(check.number(yaw, "yaw"), start, prior)
+        self._parameters = 0 if prior is None else len(prior)
+        self._one = Drive.zeros(n=1, rows=1, every=0, slopes=1, k=len(self._memory.prior))
         self._said: set[str] = set()
         self._bind()
         # On no event: compiles before the first sample
-        kernels.feed(self._memory, Drive.zeros(n=0, rows=1, every=0))
+        kernels.feed(self._memory, Drive.zeros(n=0, rows=1, every=0, slopes=0, k=len(self._memory.prior)))
         kernels.estimate(self._memory, self._one)
 
     def _bind(self) -> None:
@@ -91,11 +119,19 @@ class Fusion:
         reading[:3], reading[3:] = _entries(gyro, "gyro", (3,)), _entries(acceleration, "acceleration", (3,))
         self._feed(IMU, _time(t))
 
-    def wheels(self, t: float, twist: ArrayLike, covariance: ArrayLike, observed: ArrayLike = OBSERVED) -> None:
+    def wheels(
+        self,
+        t: float,
+        twist: ArrayLike,
+        covariance: ArrayLike,
+        observed: ArrayLike = OBSERVED,
+        slopes: ArrayLike | None = None,
+    ) -> None:
         """Body velocity (ω, v) (6,) [rad/s, m/s] that the wheels measure at time t [s], and its covariance (6, 6).
 
         observed (6,): which entries they observe. The others may be anything, NaN included. A negative variance, or a
         matrix that is no covariance, counts as not finite: it is a fault, and the measurement is left out.
+        slopes (6, k): ∂twist/∂parameter of the filter's k parameters, with the values of the fit; none: zero.
         """
         rows = np.asarray(observed, dtype=bool)
         if rows.shape != (6,):
@@ -106,6 +142,16 @@ class Fusion:
         if not (np.isfinite(velocity).all() and np.isfinite(stamp) and _is_covariance(matrix)):
             self._count("wheels_not_finite")
             return
+        if self._parameters:
+            table = np.zeros((6, self._parameters))
+            if slopes is not None:
+                table = np.where(rows[:, None], _entries(slopes, "slopes", table.shape), 0.0)
+            if not np.isfinite(table).all():
+                self._count("wheels_not_finite")
+                return
+            self._one.slopes[0] = table
+        elif slopes is not None:
+            raise FusionError("slopes: the filter has no parameters; give it their covariance: Fusion(parameters=…)")
         self._feed(WHEELS, stamp, twist=velocity, covariance=matrix, observed=rows)
 
     def keyframe(self, t: float) -> None:
@@ -134,6 +180,35 @@ class Fusion:
             return
         self._feed(POSE, end, start=start, quaternion=q / size, position=p, covariance=matrix)
 
+    def gps(self, t: float, position: ArrayLike, covariance: ArrayLike) -> None:
+        """Position of the antenna in the world at time t [s]: (3,), or (2,) without the height [m].
+
+        covariance (3, 3) or (2, 2) [m²]. Where the yaw is not known yet, positions are held until the way between them
+        determines it.
+        """
+        stamp = _time(t)
+        place = check.real(position, "position")
+        if place.shape not in ((2,), (3,)):
+            raise FusionError(f"position: has shape {place.shape}, needs (3,), or (2,) without the height")
+        n = len(place)
+        noise = _entries(covariance, "covariance", (n, n))
+        if not (np.isfinite(place).all() and np.isfinite(stamp) and _is_covariance(noise)):
+            self._count("gps_not_finite")
+            return
+        three, matrix = np.zeros(3), np.zeros((6, 6))
+        three[:n], matrix[:n, :n] = place, noise
+        self._feed(GPS, stamp, position=three, covariance=matrix, observed=np.arange(6) < n)
+
+    def heading(self, t: float, yaw: float, sigma: float) -> None:
+        """Yaw [rad] of the body in the world at time t [s], with one sigma [rad], of a compass or of two antennas."""
+        stamp, angle, spread = _time(t), _time(yaw, "yaw"), _time(sigma, "sigma")
+        if not (np.isfinite([stamp, angle, spread]).all() and spread > 0.0):
+            self._count("heading_not_finite")
+            return
+        matrix = np.zeros((6, 6))
+        matrix[0, 0] = spread**2
+        self._feed(HEADING, stamp, yaw=angle, covariance=matrix)
+
     @property
     def ready(self) -> bool:
         """Whether the alignment is done and there is an estimate."""
@@ -146,8 +221,15 @@ class Fusion:
 
     @property
     def standing(self) -> bool:
-        """Whether it stands still."""
-        return bool(self._counts["anchor"] >= 0)
+        """Whether it stands still, as wheels and IMU show and neither poses nor GPS contradict."""
+        return self.motion == "standing"
+
+    @property
+    def motion(self) -> str:
+        """'moving', 'standing' or 'sliding', as in `FusionEstimate`."""
+        if self._counts["sliding"]:
+            return "sliding"
+        return "standing" if self._counts["anchor"] >= 0 else "moving"
 
     @property
     def estimate(self) -> FusionEstimate | None:
@@ -156,8 +238,16 @@ class Fusion:
             return None
         self._write_estimate()
         row = {field: self._row[field].copy() for field in ESTIMATED}
-        row["position"] += self._start
-        return FusionEstimate(time=self.time, degraded=self.degraded, **row)
+        k = self._parameters
+        rows = slice(PARAMETERS, PARAMETERS + k)
+        return FusionEstimate(
+            time=self.time,
+            degraded=self.degraded,
+            motion=self.motion,
+            parameters=self._memory.parameters[:k].copy(),
+            parameter_covariance=self._memory.covariance[rows, rows].copy(),
+            **row,
+        )
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -167,6 +257,8 @@ class Fusion:
             "wheels": self._counts["distrusted"] or now - clock["wheels"] > limit,
             "poses": now - clock["poses"] > limit,
             "imu": now < clock["imu_lost"],
+            "gps": _fails(now, clock["gps"], clock["gps_refused"], kernels.SELDOM * limit),
+            "heading": _fails(now, clock["headings"], clock["headings_refused"], kernels.SELDOM * limit),
         }
         return tuple(source for source, fails in failing.items() if fails)
 
@@ -178,12 +270,17 @@ class Fusion:
     @property
     def nis(self) -> dict[str, Innovations]:
         """Innovations by source."""
-        return {name: _innovations(getattr(self._memory, name)) for name in SOURCES}
+        return {name: _innovations(getattr(self._memory, field)) for name, field in SOURCES.items()}
 
-    def feed(self, events: Any, every: int) -> Any:
-        """Many events at once, as `SensorLog.events` packs them; records of the estimate of every n-th IMU sample."""
+    def feed(self, events: Any, every: int, slopes: FloatArray | None = None) -> Any:
+        """Many events at once, as `SensorLog.events` packs them; records of the estimate of every n-th IMU sample.
+
+        slopes (events of wheels, 6, k): as of `wheels`, in the order of these events.
+        """
         rows = int((events["kind"] == IMU).sum()) // every + 1
-        drive = Drive(events=events, every=every, estimates=np.empty(rows, ESTIMATE))
+        k = len(self._memory.prior)
+        table = np.zeros((0, 6, k)) if slopes is None else _entries(slopes, "slopes", (np.sum(events["kind"] == WHEELS), 6, k))
+        drive = Drive(events=events, slopes=table, every=every, estimates=np.empty(rows, ESTIMATE))
         written = kernels.feed(self._memory, drive)
         self._say()
         return drive.estimates[:written]
@@ -213,6 +310,21 @@ class Fusion:
                 self._said.add(kind)
                 text = FAULTS[kind]
                 logger.warning("fusion, t = %.12g s: %s (%s; further ones are only counted)", self.time, text, kind)
+
+
+def _fails(now: float, used: Any, refused: Any, limit: float) -> bool:
+    """Whether a source that was there is silent, or refused at present."""
+    return bool(used > -np.inf and (now - used > limit or refused == refused))
+
+
+def _prior(parameters: ArrayLike) -> FloatArray:
+    """Covariance of parameters, checked."""
+    matrix = check.real(parameters, "parameters")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise FusionError(f"parameters: has shape {matrix.shape}, needs a covariance (k, k)")
+    if len(matrix) > MOST_PARAMETERS or not (matrix.size and _is_covariance(matrix)):
+        raise FusionError(f"parameters: is not the covariance of 1 to {MOST_PARAMETERS} parameters")
+    return matrix
 
 
 def _fields(records: Any) -> dict[str, FloatArray]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from grouser._kernels.fusion.memory import EVENT, IMU, KEYFRAME, POSE, WHEELS
+from grouser._kernels.fusion.memory import EVENT, GPS, HEADING, IMU, KEYFRAME, POSE, WHEELS
 from grouser.checks import FloatArray
 from grouser.fusion.filter import OBSERVED, Fusion, Innovations
 from grouser.fusion.settings import FusionSettings, check
 
-RANK = np.argsort([IMU, KEYFRAME, WHEELS, POSE])  # order of events that arrive at the same time, by kind
+RANK = np.argsort([IMU, KEYFRAME, WHEELS, POSE, GPS, HEADING])  # order of events that arrive at the same time, by kind
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -117,6 +117,5 @@ def fuse(
     check.count(every, "every")
     fusion = Fusion(settings, position=position, yaw=yaw)
     rows = fusion.feed(log.events(), every)
-    rows["position"] += position
     path: dict[str, Any] = {field.name: rows[field.name].copy() for field in dataclasses.fields(FusedPath)[:-3]}
     return FusedPath(**path, distrusted=rows["distrusted"] != 0, faults=fusion.faults, nis=fusion.nis)

@@ -9,8 +9,8 @@ from grouser._compile.jit import kernel
 from grouser._kernels import rotation
 from grouser._kernels.arrays import fill, inner
 from grouser._kernels.fusion import memory as at
-from grouser._kernels.fusion.memory import CLONE, CORE, SAME_TIME
-from grouser._kernels.fusion.update import drop_clone, sparse_product
+from grouser._kernels.fusion.memory import CLONE, SAME_TIME
+from grouser._kernels.fusion.update import core, drop_clone, sparse_product
 from grouser._kernels.rotation import add, product, put, put_quaternion, rotate, rotate_back, scale
 
 
@@ -69,18 +69,28 @@ def clone(m, time):
     """Clone the body's pose of a time; its index, or −1 if the ring does not reach back to it."""
     if not recall(m, time):
         return -1
-    if m.counts.clones == m.clones.size:  # forget the oldest that is not the anchor of a standstill
-        drop_clone(m, 1 if m.counts.anchor == 0 else 0)
+    if m.counts.clones - m.counts.held >= m.clones.size - at.HELD:
+        forget_clone(m)
     index = m.counts.clones
     new = m.clones[index]
     new.time = time
+    new.held = 0
     put_quaternion(m.then.quaternion, new.quaternion)
     put(add(m.then.position, 1.0, rotate(m.then.quaternion, m.settings.lever_body)), new.position, 0)
     delay = m.clock.now - time
     past_jacobian(m, delay if delay > SAME_TIME else 0.0)
-    clone_rows(m, CORE + CLONE * index)
+    clone_rows(m, core(m) + CLONE * index)
     m.counts.clones = index + 1
     return index
+
+
+@kernel
+def forget_clone(m):
+    """Forget the oldest clone that is neither the anchor of a standstill nor held for a GPS position."""
+    for c in range(m.counts.clones):
+        if c != m.counts.anchor and not m.clones[c].held:
+            drop_clone(m, c)
+            return
 
 
 @kernel

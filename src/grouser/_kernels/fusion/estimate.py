@@ -2,7 +2,8 @@
 
 from grouser._compile.jit import kernel
 from grouser._kernels.arrays import fill, inner
-from grouser._kernels.fusion.memory import GYRO_BIAS, LASTING, MOTION, POSITION, ROTATION, SLIP, VELOCITY
+from grouser._kernels.fusion import memory as at
+from grouser._kernels.fusion.memory import GYRO_BIAS, MOTION, PARAMETERS, POSITION, ROTATION, SLIP, VELOCITY
 from grouser._kernels.fusion.update import sparse_product
 from grouser._kernels.rotation import add, column, cross, matrix, put, put_quaternion, rotate, rotate_back, skew
 
@@ -15,22 +16,43 @@ def write_estimate(m, out):
     out.time = m.clock.now
     out.distrusted = m.counts.distrusted
     put_quaternion(x.quaternion, out.quaternion)
+    out.motion = motion(m)
     put(add(x.position, 1.0, rotate(x.quaternion, lever)), out.position, 0)
     put(add(x.velocity, 1.0, rotate(x.quaternion, cross(rate, lever))), out.velocity, 0)
     put(rate, out.twist, 0)
     put(rotate_back(x.quaternion, out.velocity), out.twist, 3)
     put(x.gyro_bias, out.gyro_bias, 0)
     put(x.acceleration_bias, out.acceleration_bias, 0)
-    put(add(x.slip, 1.0, x.lasting), out.slip, 0)
     body_jacobian(m, out)
     carry(m, MOTION, P, out.covariance)
     twist_jacobian(m, out.twist)
     carry(m, 6, out.covariance, out.twist_covariance)
     for i in range(3):
         out.twist_covariance[i, i] += m.settings.gyro_noise * m.settings.rate
+    write_slip(m, out)
+    put(add(out.position, 1.0, m.settings.origin), out.position, 0)
+
+
+@kernel
+def motion(m):
+    """Kind of motion."""
+    if m.counts.sliding:
+        return at.SLIDING
+    return at.STANDING if m.counts.anchor >= 0 else at.MOVING
+
+
+@kernel
+def write_slip(m, out):
+    """Slip and its covariance: with the lasting part, unless the parameters are those of the odometry."""
+    P = m.covariance
+    lasting = 0 if m.settings.given else 3
+    for i in range(3):
+        out.slip[i] = m.state.slip[i] + (m.parameters[i] if lasting else 0.0)
         for j in range(3):
-            both = P[SLIP + i, LASTING + j] + P[SLIP + j, LASTING + i]
-            out.slip_covariance[i, j] = P[SLIP + i, SLIP + j] + both + P[LASTING + i, LASTING + j]
+            out.slip_covariance[i, j] = P[SLIP + i, SLIP + j]
+            if lasting:
+                a, b = PARAMETERS + i, PARAMETERS + j
+                out.slip_covariance[i, j] += P[SLIP + i, b] + P[SLIP + j, a] + P[a, b]
 
 
 @kernel

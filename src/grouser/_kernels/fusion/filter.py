@@ -3,24 +3,34 @@
 import math
 
 from grouser._compile.jit import entry, kernel
+from grouser._kernels.arrays import copy
+from grouser._kernels.fusion.clock import follows
 from grouser._kernels.fusion.delay import clone, find_clone, remember
 from grouser._kernels.fusion.estimate import write_estimate
-from grouser._kernels.fusion.memory import IMU, POSE, SAME_TIME, WHEELS
+from grouser._kernels.fusion.gps import measure_gps
+from grouser._kernels.fusion.heading import measure_heading
+from grouser._kernels.fusion.memory import GPS, HEADING, IMU, POSE, SAME_TIME, WHEELS
 from grouser._kernels.fusion.pose import measure_pose
 from grouser._kernels.fusion.predict import predict
-from grouser._kernels.fusion.still import align, end_standstill, watch_sample, watch_wheels
+from grouser._kernels.fusion.start import align, start
+from grouser._kernels.fusion.still import end_standstill, watch_sample, watch_wheels
 from grouser._kernels.fusion.wheels import measure_wheels
 
 AHEAD = 1.0  # A measurement further ahead of the IMU [s] has a wrong time
 STALE = 0.5  # Age [s] after which the rolling speed of the wheels is no longer used
+SELDOM = 5.0  # Times `missing_after` after which GPS is missing: receivers report once a second
 DEGRADED = 1.0  # Time [s] for which a fault of the IMU counts
 
 
 @entry
 def feed(m, drive):
     """Take the events of a drive; returns the number of estimates written."""
-    rows = since = 0
+    rows = since = wheels = 0
     for i in range(drive.events.size):
+        if drive.events[i].kind == WHEELS and wheels < drive.slopes.shape[0]:
+            for row in range(6):
+                copy(drive.slopes[wheels, row], m.slopes[row])
+            wheels += 1
         take(m, drive.events[i])
         if drive.events[i].kind == IMU and drive.every > 0:
             since += 1
@@ -39,19 +49,24 @@ def estimate(m, drive):
 
 @kernel
 def take(m, event):
-    """One event. Every measurement is queued; the queue is processed up to the newest sample of the IMU."""
+    """One event. Every measurement is queued; the queue is processed up to the newest sample of the IMU.
+
+    The slopes of a wheel measurement by the parameters are in m.slopes.
+    """
     if event.kind == IMU:
         if not admit_sample(m, event):
             return
-    elif m.counts.ready:
+    elif m.counts.started:
         queue(m, event)
-    elif event.kind == WHEELS:
-        watch_wheels(m, event.twist)
-    if m.counts.ready:
-        process_queue(m)
-        if event.kind == IMU:
-            remember(m)
+    if not m.counts.started:
+        return
+    process_queue(m)
+    if event.kind == IMU:
+        remember(m)
+        if m.counts.ready:
             watch_sample(m, event.imu)
+        else:
+            align(m, event.imu)
 
 
 @kernel
@@ -62,6 +77,10 @@ def measure(m, event):
         measure_wheels(m, event)
     elif event.kind == POSE:
         measure_pose(m, event)
+    elif event.kind == GPS:
+        measure_gps(m, event)
+    elif event.kind == HEADING:
+        measure_heading(m, event)
     elif find_clone(m, event.time) < 0 and clone(m, event.time) < 0:
         m.faults.keyframe_late += 1
 
@@ -69,10 +88,13 @@ def measure(m, event):
 @kernel
 def queue(m, event):
     """Keep a measurement until the IMU has reached its time."""
-    if event.time > m.clock.now + AHEAD or m.counts.waiting == m.waiting.size:
+    if not event.time <= m.clock.now + AHEAD or m.counts.waiting == m.waiting.size:
         m.faults.too_early += 1
         return
     m.waiting[m.counts.waiting] = event
+    if event.kind == WHEELS:
+        for row in range(6):
+            copy(m.slopes[row], m.waiting_slopes[m.counts.waiting, row])
     m.counts.waiting += 1
 
 
@@ -87,14 +109,14 @@ def admit_sample(m, event):
         m.faults.imu_not_finite += 1
         clock.imu_lost = clock.now + DEGRADED
         return False
-    if not m.counts.ready:
-        align(m, event)
+    if not m.counts.started:
+        start(m, event)
         return False
-    step = event.time - clock.newest
-    if step <= 0.0:
+    if not follows(m, event.time):
         m.faults.imu_time += 1
         clock.imu_lost = clock.now + DEGRADED
         return False
+    step = event.time - clock.newest
     if step > m.settings.gap:
         m.faults.imu_gap += 1
         end_standstill(m)
@@ -109,6 +131,8 @@ def admit_sample(m, event):
         m.faults.wheels_missing += 1
     if clock.now <= clock.poses + limit < event.time:
         m.faults.poses_missing += 1
+    if clock.now <= clock.gps + SELDOM * limit < event.time:
+        m.faults.gps_missing += 1
     return True
 
 
@@ -152,10 +176,15 @@ def process_queue(m):
         advance(m, end if first < 0 else min(m.waiting[first].time, end))
         if first < 0:
             return
+        for row in range(6):
+            copy(m.waiting_slopes[first, row], m.slopes[row])
         measure(m, m.waiting[first])
         m.counts.waiting -= 1
-        if first < m.counts.waiting:
-            m.waiting[first] = m.waiting[m.counts.waiting]
+        last = m.counts.waiting
+        if first < last:
+            m.waiting[first] = m.waiting[last]
+            for row in range(6):
+                copy(m.waiting_slopes[last, row], m.waiting_slopes[first, row])
 
 
 @kernel

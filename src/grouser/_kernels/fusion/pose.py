@@ -5,8 +5,9 @@ import math
 from grouser._compile.jit import kernel
 from grouser._kernels import rotation
 from grouser._kernels.fusion.delay import clone, find_clone
-from grouser._kernels.fusion.memory import CLONE, CORE, GYRO_BIAS, SAME_TIME, VELOCITY
-from grouser._kernels.fusion.update import commit, count_used, drop_clone, innovate
+from grouser._kernels.fusion.memory import CLONE, GYRO_BIAS, SAME_TIME, VELOCITY
+from grouser._kernels.fusion.slide import watch_pose
+from grouser._kernels.fusion.update import commit, core, count_used, drop_clone, innovate
 from grouser._kernels.rotation import add, conjugate, dot, product, put, rotate_back, vector
 
 
@@ -32,8 +33,8 @@ def pose_rows(m, first, second, quaternion, position):
         put(rotation.cross(b.position, axis), H[3 + i], 0)  # row i of −Rᵀ [p]× is (p × R_i)ᵀ
         put(axis, H[3 + i], 3)
     for j in range(6):
-        m.columns[j] = CORE + CLONE * second + j
-        m.columns[6 + j] = CORE + CLONE * first + j
+        m.columns[j] = core(m) + CLONE * second + j
+        m.columns[6 + j] = core(m) + CLONE * first + j
         for i in range(6):
             H[i, 6 + j] = -H[i, j]
 
@@ -57,11 +58,13 @@ def measure_pose(m, event):
     if first < 0 or second < 0 or first == second:
         m.faults.pose_late += 1
         return
+    if watch_pose(m, event):
+        return
     use_pose(m, event, first, second)
     # Frames are chained: no clone from before this pose's beginning is needed any more, nor the beginning itself.
     c = 0
     while c < m.counts.clones:
-        if m.clones[c].time <= event.start + SAME_TIME and c != m.counts.anchor:
+        if m.clones[c].time <= event.start + SAME_TIME and c != m.counts.anchor and not m.clones[c].held:
             drop_clone(m, c)
         else:
             c += 1

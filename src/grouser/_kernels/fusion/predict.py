@@ -5,7 +5,8 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels import rotation
 from grouser._kernels.fusion import memory as at
-from grouser._kernels.fusion.memory import CORE, POSITION, ROTATION, VELOCITY
+from grouser._kernels.fusion.memory import POSITION, ROTATION, VELOCITY
+from grouser._kernels.fusion.update import core
 from grouser._kernels.rotation import add, cross, dot, put, put_quaternion, scale, skew, times, vector
 
 
@@ -17,7 +18,7 @@ def predict(m, dt):
     move_state(m, dt)
     travelled = m.clock.rolling_speed * dt
     keep = math.exp(-travelled / m.settings.slip_length)
-    last = math.exp(-travelled / m.settings.lasting_length)
+    last = math.exp(-travelled / m.settings.parameter_length)
     # The linearisation stands at the middle of the step.
     velocity = scale(0.5, add(velocity, 1.0, m.state.velocity))
     position = scale(0.5, add(position, 1.0, m.state.position))
@@ -28,10 +29,13 @@ def predict(m, dt):
         P[at.GYRO_BIAS + i, at.GYRO_BIAS + i] += m.settings.gyro_walk * dt
         P[at.ACCELERATION_BIAS + i, at.ACCELERATION_BIAS + i] += m.settings.acceleration_walk * dt
         m.state.slip[i] *= keep
-        m.state.lasting[i] *= last
         sigma = m.settings.distrusted_slip[i] if m.counts.distrusted == at.LOOSE else m.settings.slip[i]
         P[at.SLIP + i, at.SLIP + i] += sigma * sigma * (1.0 - keep * keep)
-        P[at.LASTING + i, at.LASTING + i] += m.settings.lasting[i] ** 2 * (1.0 - last * last)
+    if last < 1.0:  # parameters return to their prior
+        for i in range(m.parameters.size):
+            m.parameters[i] *= last
+            for j in range(m.parameters.size):
+                P[at.PARAMETERS + i, at.PARAMETERS + j] += m.prior[i, j] * (1.0 - last * last)
 
 
 @kernel
@@ -61,14 +65,15 @@ def move_state(m, dt):
 def carry_covariance(m, dt, velocity, position, keep, last):
     """P ← Φ P Φᵀ: rows for all columns, then the same once more on the transposed core. Clones do not move."""
     P = m.covariance
-    n = CORE + at.CLONE * m.counts.clones
+    size = core(m)
+    n = size + at.CLONE * m.counts.clones
     carry_rows(m, n, dt, velocity, position, keep, last)
-    for i in range(CORE):
+    for i in range(size):
         for k in range(i):
             P[i, k], P[k, i] = P[k, i], P[i, k]
-    carry_rows(m, CORE, dt, velocity, position, keep, last)
-    for k in range(CORE, n):
-        for i in range(CORE):
+    carry_rows(m, size, dt, velocity, position, keep, last)
+    for k in range(size, n):
+        for i in range(size):
             P[k, i] = P[i, k]
 
 
@@ -89,7 +94,7 @@ def add_block(v, P, row, k):
 def carry_rows(m, columns, dt, velocity, position, keep, last):
     """Rows of P ← Φ P of the right-invariant error.
 
-    θ̇ = −R δb_g, ξ̇_v = g × θ − v × R δb_g − R δb_a, ξ̇_p = ξ_v − p × R δb_g; slip decays.
+    θ̇ = −R δb_g, ξ̇_v = g × θ − v × R δb_g − R δb_a, ξ̇_p = ξ_v − p × R δb_g; slip and parameters decay.
     """
     P, R, g = m.covariance, m.R, m.settings.gravity
     for k in range(columns):
@@ -103,7 +108,10 @@ def carry_rows(m, columns, dt, velocity, position, keep, last):
     for i in range(3):
         for k in range(columns):
             P[at.SLIP + i, k] *= keep
-            P[at.LASTING + i, k] *= last
+    if last < 1.0:
+        for i in range(at.PARAMETERS, core(m)):
+            for k in range(columns):
+                P[i, k] *= last
 
 
 @kernel

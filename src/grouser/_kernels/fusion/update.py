@@ -5,8 +5,14 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.arrays import copy, fill, inner
 from grouser._kernels.fusion import memory as at
-from grouser._kernels.fusion.memory import CLONE, CORE
+from grouser._kernels.fusion.memory import CLONE
 from grouser._kernels.rotation import add, exponential, left_jacobian, product, put, put_quaternion, rotate, vector
+
+
+@inlined
+def core(m):
+    """Rows of the error of the present state; those of the clones follow."""
+    return m.columns.size
 
 
 @inlined
@@ -32,7 +38,7 @@ def innovate(m, rows, count):
     Leaves L⁻¹ H P and L⁻¹ r, with L Lᵀ = H P Hᵀ + noise, for `commit`.
     """
     P, S, r = m.covariance, m.S, m.residual
-    n = CORE + CLONE * m.counts.clones
+    n = core(m) + CLONE * m.counts.clones
     for j in range(rows):
         fill(m.gain[j], 0.0)
         for c in range(count):
@@ -68,7 +74,7 @@ def innovate(m, rows, count):
 def commit(m, rows):
     """Apply the rows of the last `innovate`: P ← P − (L⁻¹HP)ᵀ(L⁻¹HP), state ← Exp(K r) state."""
     P = m.covariance
-    n = CORE + CLONE * m.counts.clones
+    n = core(m) + CLONE * m.counts.clones
     change = m.change
     fill(change, 0.0)
     for j in range(rows):
@@ -76,17 +82,30 @@ def commit(m, rows):
         add_row(m.residual[j], row, n, change)
         for i in range(n):
             add_row(-row[i], row, n, P[i])
-    x = m.state
+    commit_state(m)
+
+
+@kernel
+def commit_state(m):
+    """State and clones ← Exp(ξ) of m.change, the rest plus its change."""
+    x, change = m.state, m.change
     correct(x.quaternion, x.velocity, x.position, change)
     correct(m.correction.quaternion, m.correction.velocity, m.correction.position, change)
     for i in range(3):
         x.gyro_bias[i] += change[at.GYRO_BIAS + i]
         x.acceleration_bias[i] += change[at.ACCELERATION_BIAS + i]
         x.slip[i] += change[at.SLIP + i]
-        x.lasting[i] += change[at.LASTING + i]
+    for i in range(m.parameters.size):
+        m.parameters[i] += change[at.PARAMETERS + i]
+    move_clones(m)
+
+
+@kernel
+def move_clones(m):
+    """Clones ← Exp(ξ) of their rows of m.change."""
     for c in range(m.counts.clones):
-        theta = vector(change, CORE + CLONE * c)
-        shift(m.clones[c].position, theta, vector(change, CORE + CLONE * c + 3))
+        theta = vector(m.change, core(m) + CLONE * c)
+        shift(m.clones[c].position, theta, vector(m.change, core(m) + CLONE * c + 3))
         turn(m.clones[c].quaternion, theta)
 
 
@@ -123,8 +142,8 @@ def count_used(source, square, rows):
 def drop_clone(m, index):
     """Forget a cloned pose."""
     P, counts = m.covariance, m.counts
-    n = CORE + CLONE * counts.clones
-    first = CORE + CLONE * index
+    n = core(m) + CLONE * counts.clones
+    first = core(m) + CLONE * index
     for i in range(n):
         for k in range(first, n - CLONE):
             P[i, k] = P[i, k + CLONE]

@@ -2,14 +2,15 @@
 
 import math
 
-from grouser._compile.jit import kernel
+from grouser._compile.jit import inlined, kernel
 from grouser._kernels.arrays import copy, fill
 from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.delay import recall
-from grouser._kernels.fusion.memory import CORE, GYRO_BIAS, LOOSE, VELOCITY, WATCHED
-from grouser._kernels.fusion.update import commit, count_used, innovate
+from grouser._kernels.fusion.memory import GYRO_BIAS, LOOSE, VELOCITY, WATCHED
+from grouser._kernels.fusion.update import commit, core, count_used, innovate
 from grouser._kernels.rotation import add, column, cross, dot, matrix, put, rotate_back, scale, skew
 
+UNKNOWN_SPEED = 0.5  # Sigma of the velocity [m/s] above which the rolling speed is that of the wheels
 CALM = 2.0  # Distrusted wheels are trusted again after they have agreed with the other sensors for this time [s] …
 SET_BACK = 0.2  # … to which each refusal adds this [s]
 
@@ -25,14 +26,14 @@ def measure_wheels(m, event):
     delay = m.clock.now - event.time
     if delay <= at.SAME_TIME:
         delay = 0.0
-    speed = predict_wheels(m)
+    speed = predict_wheels(m, event.twist)
     m.clock.rolling_speed = speed
     m.clock.rolling_time = m.clock.now
     wheel_rows(m, delay, speed)
     rows = select_observed(m, event, m.settings.acceleration_noise * delay)
     if rows == 0:
         return
-    square = innovate(m, rows, CORE)
+    square = innovate(m, rows, core(m))
     agrees = 0.0 <= square <= m.settings.gate[rows]
     if m.counts.distrusted:
         review_distrust(m, agrees)
@@ -51,12 +52,13 @@ def measure_wheels(m, event):
 
 
 @kernel
-def predict_wheels(m):
+def predict_wheels(m, twist):
     """Twist that the wheels should show at m.then into m.predicted; returns the rolling speed u.
 
-    v_wheels = v − u s at the point they measure, with the slip s (forward, left, yaw): a fraction of the speed that
-    changes with the ground, not white noise. The rolling speed is the filter's own, not the wheels': their noise in H
-    would bias the slip.
+    v_wheels = v − u s − D δ at the point they measure, with the slip s (forward, left, yaw), a fraction of the speed
+    that changes with the ground, not white noise, and the changes δ of the parameters, D in m.slopes. The rolling speed
+    is the filter's own, not the wheels': their noise in H would bias the slip. But where it is not known yet the filter
+    would take the first velocity for one without slip.
     """
     x, hat = m.state, m.predicted
     rate = add(m.then.gyro, -1.0, x.gyro_bias)
@@ -68,20 +70,40 @@ def predict_wheels(m):
     matrix(m.then.quaternion, m.R)
     for j in range(3):  # the slopes of u by gyro bias and delay are left out
         m.direction[j] = (hat[3] * m.R[j, 0] + hat[4] * m.R[j, 1]) / max(speed, 1e-6)
-    hat[2] -= speed * (x.slip[2] + x.lasting[2])
-    hat[3] -= speed * (x.slip[0] + x.lasting[0])
-    hat[4] -= speed * (x.slip[1] + x.lasting[1])
+    P = m.covariance
+    unknown = P[VELOCITY, VELOCITY] + P[VELOCITY + 1, VELOCITY + 1]
+    if unknown > UNKNOWN_SPEED**2:
+        arm = m.settings.slip_arm * twist[2]
+        measured = math.sqrt(twist[3] * twist[3] + twist[4] * twist[4] + arm * arm)
+        if measured < 4.0 * math.sqrt(unknown):  # also finite
+            speed = measured
+            fill(m.direction, 0.0)
+    if not m.settings.given:
+        fill(m.slopes, 0.0)
+        for i in range(3):
+            m.slopes[twist_row(i), i] = speed
+    for i in range(3):
+        hat[twist_row(i)] -= speed * x.slip[i]
+    for i in range(6):
+        for k in range(m.parameters.size):
+            hat[i] -= m.slopes[i, k] * m.parameters[k]
     return speed
+
+
+@inlined
+def twist_row(i):
+    """Row of the twist of a slip: forward, left, yaw."""
+    return 2 if i == 2 else 3 + i
 
 
 @kernel
 def wheel_rows(m, delay, speed):
-    """m.H (6, 21) ← ∂(predicted twist)/∂(error now), and m.G (6, 3) ← −∂(ω̂, v̂)/∂(gyro bias) of the present."""
+    """m.H (6, core) ← ∂(predicted twist)/∂(error now), and m.G (6, 3) ← −∂(ω̂, v̂)/∂(gyro bias) of the present."""
     H, R, G, g = m.H, m.R, m.G, m.settings.gravity
     fill(G, 0.0)
     fill(H, 0.0)
     skew(scale(-1.0, m.settings.lever_wheels), G[3:6])  # ω × lever = −lever × ω
-    for c in range(CORE):
+    for c in range(core(m)):
         m.columns[c] = c
     for i in range(3):
         G[i, i] = 1.0
@@ -97,12 +119,14 @@ def wheel_rows(m, delay, speed):
             for j in range(3):
                 swing = cross(m.then.velocity, column(R, j))
                 H[3 + i, GYRO_BIAS + j] += delay * dot(axis, swing)
-        row = H[2 if i == 2 else 3 + i]
+        row = H[twist_row(i)]
         row[at.SLIP + i] = -speed
-        row[at.LASTING + i] = -speed
-        slip = m.state.slip[i] + m.state.lasting[i]
+        slip = m.state.slip[i] + (0.0 if m.settings.given else m.parameters[i])
         for j in range(3):
             row[VELOCITY + j] -= slip * m.direction[j]
+    for i in range(6):
+        for k in range(m.parameters.size):
+            H[i, at.PARAMETERS + k] = -m.slopes[i, k]
 
 
 @kernel
@@ -174,6 +198,8 @@ def review_distrust(m, agrees):
         clock.calm = clock.now
     if not agrees:
         clock.calm = min(clock.calm + SET_BACK, clock.now)
+    if m.counts.sliding:  # standing wheels agree with every slow slide
+        clock.calm = clock.now
     if m.counts.distrusted == WATCHED and clock.now - clock.calm >= CALM:
         m.counts.distrusted = 0
         clock.wheels_refused = math.nan

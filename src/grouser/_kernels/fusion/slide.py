@@ -1,0 +1,201 @@
+"""Sliding with locked wheels: poses or GPS positions that contradict a standstill in sequence, though none of them alone.
+
+A slide of 2 cm/s moves the vehicle by one sigma of a pose of 0.1 s: no gate refuses it. While the vehicle stands the
+motions of all poses, and the innovations of all GPS positions, are summed over spans of 1, 2, 4 … s; each sum is
+normal with the sum of their covariances if the vehicle stands. A span in which it is not ends the standstill.
+"""
+
+import math
+
+from grouser._compile.jit import kernel
+from grouser._kernels import rotation
+from grouser._kernels.arrays import fill
+from grouser._kernels.fusion import memory as at
+from grouser._kernels.fusion.delay import remember
+from grouser._kernels.fusion.memory import ACCELERATION_BIAS, POSITION, SPANS, VELOCITY, WATCHED
+from grouser._kernels.fusion.update import commit_state, drop_clone, innovate
+from grouser._kernels.rotation import add, cross, dot, put, rotate, scale, vector
+
+FEWEST = 5  # Measurements of a span
+SHORTEST = 1.0  # Duration of the first span [s]
+CLEARLY = 3.0  # Sigmas by which the velocity must be below that of the slide for its end
+SLOWER = 0.5  # Share of the speed of the slide below which it has ended
+
+
+@kernel
+def clear_spans(m):
+    """Begin all spans."""
+    for k in range(SPANS):
+        clear_span(m.pose_spans[k])
+        clear_span(m.gps_spans[k])
+
+
+@kernel
+def clear_span(span):
+    """Begin a span."""
+    span.seconds = 0.0
+    span.samples = 0
+    fill(span.total, 0.0)
+    fill(span.spread, 0.0)
+
+
+@kernel
+def add_to_spans(m, spans, rows, seconds, limit):
+    """Add m.residual with its covariance in m.noise to all spans; the most significant one, −1 if none is.
+
+    A measurement beyond the gate counts with the noise that it shows: one outlier is no slide. The sums of a span that
+    has lasted its time begin again.
+    """
+    for k in range(SPANS):
+        if spans[k].seconds >= SHORTEST * 2.0**k:
+            clear_span(spans[k])
+        for i in range(rows):
+            spans[k].total[i] += m.residual[i]
+    shown = max(innovate(m, rows, 0) / m.settings.gate[rows], 1.0)
+    found, best = -1, limit
+    for k in range(SPANS):
+        span = spans[k]
+        span.seconds += seconds
+        span.samples += 1
+        for i in range(rows):
+            for j in range(i + 1):
+                span.spread[i, j] += shown * m.noise[i, j]
+    for k in range(SPANS):
+        span = spans[k]
+        if span.samples < FEWEST:
+            continue
+        for i in range(rows):
+            m.residual[i] = span.total[i]
+            for j in range(i + 1):
+                m.noise[i, j] = span.spread[i, j]
+        square = innovate(m, rows, 0)
+        if square > best:
+            found, best = k, square
+    return found
+
+
+@kernel
+def watch_pose(m, event):
+    """Whether a relative pose within a standstill, with those before, shows a slide; which then begins."""
+    if m.counts.anchor < 0 or event.start < m.clones[m.counts.anchor].time - at.SAME_TIME:
+        return False
+    put(rotation.logarithm(event.quaternion), m.residual, 0)
+    put(event.position, m.residual, 3)
+    for i in range(6):
+        for j in range(i + 1):
+            m.noise[i, j] = 0.5 * (event.covariance[i, j] + event.covariance[j, i])
+    found = add_to_spans(m, m.pose_spans, 6, event.time - event.start, m.settings.slide_gate[6])
+    if found < 0:
+        return False
+    span = m.pose_spans[found]
+    begin_slide(m, span, max(m.clock.now - event.time, 0.0))
+    return True
+
+
+@kernel
+def begin_slide(m, span, delay):
+    """Move the state by the motion of a span, with its covariance; open the velocity by its mean velocity.
+
+    T_true = T Exp(d) of the body at the end of the last pose, so ξ = (R d_θ, R d_p + p × R d_θ); since then it moved
+    with that velocity. The past is forgotten: it was pinned to a standstill that was none.
+    """
+    x, P, change = m.state, m.covariance, m.change
+    seconds = max(span.seconds, 1e-3)
+    body = add(x.position, 1.0, rotate(x.quaternion, m.settings.lever_body))
+    turn = rotate(x.quaternion, vector(span.total, 0))
+    way = rotate(x.quaternion, vector(span.total, 3))
+    velocity = scale(1.0 / seconds, way)
+    spread = 0.0
+    swing = 0.0
+    for i in range(3):
+        swing += span.spread[i, i]
+        spread += span.spread[3 + i, 3 + i]
+    fill(change, 0.0)
+    put(turn, change, at.ROTATION)
+    put(velocity, change, VELOCITY)
+    put(add(add(way, delay, velocity), 1.0, cross(body, turn)), change, POSITION)
+    open_slide(m, dot(velocity, velocity) + spread / seconds**2, delay)
+    add_spread(m, span, body)
+    for i in range(3):
+        P[ACCELERATION_BIAS + i, ACCELERATION_BIAS + i] += dot(velocity, velocity) / seconds**2
+        P[at.GYRO_BIAS + i, at.GYRO_BIAS + i] += (dot(turn, turn) + swing) / seconds**2
+    commit_state(m)
+    m.clock.slide_speed = math.sqrt(dot(velocity, velocity))
+    forget_past(m)
+
+
+@kernel
+def open_slide(m, variance, delay):
+    """Add a variance of the velocity [m²/s²] that has lasted for a delay, and say that the vehicle slides."""
+    P = m.covariance
+    for i in range(3):
+        P[VELOCITY + i, VELOCITY + i] += variance
+        P[POSITION + i, POSITION + i] += variance * delay * delay
+        P[POSITION + i, VELOCITY + i] += variance * delay
+        P[VELOCITY + i, POSITION + i] += variance * delay
+    m.faults.sliding += 1
+    m.counts.sliding = 1
+    m.counts.distrusted = WATCHED
+    m.clock.calm = math.nan
+
+
+@kernel
+def add_spread(m, span, body):
+    """P of (θ, ξ_p) += A V Aᵀ with the covariance V of the motion of a span and A = Ad of the body's pose."""
+    P, A = m.covariance, m.J
+    rotation.matrix(m.state.quaternion, m.R)
+    for j in range(3):
+        axis = rotation.column(m.R, j)
+        arm = cross(body, axis)
+        for i in range(3):
+            A[i, j] = axis[i]
+            A[i, 3 + j] = 0.0
+            A[3 + i, j] = arm[i]
+            A[3 + i, 3 + j] = axis[i]
+    for i in range(6):
+        for j in range(6):
+            total = 0.0
+            for k in range(6):
+                for c in range(6):
+                    value = span.spread[k, c] if c <= k else span.spread[c, k]
+                    total += A[i, k] * value * A[j, c]
+            P[pose_index(i), pose_index(j)] += total
+
+
+@kernel
+def pose_index(i):
+    """Row of the error of rotation and position."""
+    return at.ROTATION + i if i < 3 else POSITION + i - 3
+
+
+@kernel
+def forget_past(m):
+    """Forget clones, ring and spans; measurements from before are left out."""
+    while m.counts.clones > 0:
+        drop_clone(m, m.counts.clones - 1)
+    m.counts.held = 0
+    m.counts.past = 0
+    m.clock.began = m.clock.now
+    m.clock.poses_refused = math.nan
+    clear_spans(m)
+    remember(m)
+
+
+@kernel
+def review_slide(m, rolling, consistent):
+    """End a slide: wheels roll, or the velocity is clearly below that of the slide.
+
+    Without poses and GPS nothing shows a slide at constant speed: it ends as soon as a standstill is `consistent`.
+    """
+    clock, P = m.clock, m.covariance
+    speed = math.sqrt(dot(m.state.velocity, m.state.velocity))
+    sigma = math.sqrt(P[VELOCITY, VELOCITY] + P[VELOCITY + 1, VELOCITY + 1] + P[VELOCITY + 2, VELOCITY + 2])
+    if speed > CLEARLY * sigma:
+        clock.slide_speed = max(clock.slide_speed, speed)
+    seen = clock.now - max(clock.poses, clock.gps) <= m.settings.missing_after
+    if rolling:  # wheels stay distrusted until they agree
+        m.counts.sliding = 0
+    elif consistent and (not seen or speed + CLEARLY * sigma < SLOWER * clock.slide_speed):
+        m.counts.sliding = 0
+        m.counts.distrusted = 0
+        clock.wheels_refused = math.nan
