@@ -29,7 +29,7 @@ from grouser.terrain import Terrain, plane
 from grouser.vehicles import Vehicle, vehicle
 
 ATTITUDE_DRIFT = 0.1  # How fast roll and pitch may change while they are not seen, one sigma [rad/s]
-PITCH = 1  # Code of a joint that turns about y; those of 3 and more slide
+PITCH, YAW = 1, 2  # Codes of joints that turn about y, z; those of 3 and more slide
 
 Values = ArrayLike | Mapping[str, float]
 
@@ -59,6 +59,7 @@ class Odometry:
         gap: float = 0.25,
         acceleration: float = 1.0,
         pitch_rate: str = "wheels",
+        bogies: str = "free",
     ) -> None:
         """For the motion model of a fit, a `Kinematics`, a baseline, or a vehicle (plain wheel odometry).
 
@@ -73,11 +74,12 @@ class Odometry:
         acceleration: largest in a gap [m/s², rad/s²]: it adds a h²/(4√3) to one sigma of position and yaw.
         pitch_rate: source of the turn rate about the body's y axis, whose part in yaw grows with roll: "wheels", as in
         the prediction of logs, or "attitude", its differences, which is right also where contact angles are not known.
+        bogies: passive joints whose rates are not measured are "free", so that they follow the wheels, or "held", L §4.4.2.
         """
         self._options: dict[str, Any] = {
             "planar": planar, "contact_angles": contact_angles, "noise": noise, "slip_scale": slip_scale,
             "process_noise": process_noise, "measured": measured, "stops": stops, "gap": gap,
-            "acceleration": acceleration, "pitch_rate": pitch_rate,
+            "acceleration": acceleration, "pitch_rate": pitch_rate, "bogies": bogies,
         }  # fmt: skip
         self.model = _motion(model)
         if process_noise is None and not isinstance(model, (str, Vehicle, Kinematics, VelocityModel)):
@@ -102,6 +104,10 @@ class Odometry:
         if pitch_rate not in ("wheels", "attitude"):
             raise OdometryError(f"pitch_rate: {pitch_rate!r:.40} is not 'wheels' or 'attitude'")
         self._settings["pitch_measured"] = pitch_rate == "attitude"
+        if bogies not in ("free", "held"):
+            raise OdometryError(f"bogies: {bogies!r:.40} is not 'free' or 'held'")
+        self._settings["bogies_held"] = bogies == "held"
+        self._set_geometry()
         nj = self.vehicle.n_joints
         self._joints = self._table.copy()
         self._memory, self._last = np.zeros((), state.MEMORY), np.zeros((), state.ESTIMATE)
@@ -198,7 +204,7 @@ class Odometry:
             self._contacts_given = False
         if self._estimator is not None and contact_angles is None and abs(self._time[0]) < state.LATEST:
             self._contact[:], valid = self._estimator.update(t, self._rates, self._angles, attitude, gyro=gyro)
-            self._settings["contacts_known"] = valid.all()
+            self._settings["contacts_known"] = state.ESTIMATED_WELL if valid.all() else state.ESTIMATED
         if self._map is not None:
             self._linear[:] = self._map.maps(self._rates[None], self._angles[None])
         if self._correction is not None:
@@ -314,6 +320,7 @@ class Odometry:
             from grouser.odometry.contact_angles import ContactAngleEstimator
 
             self._estimator = ContactAngleEstimator(self.vehicle)
+            self._settings["contacts_known"] = state.ESTIMATED
         else:
             hint = "is not 'zero', 'estimated', a terrain or an array of angles"
             raise OdometryError(f"contact_angles: {given!r:.40} {hint}")
@@ -338,6 +345,13 @@ class Odometry:
             s["surface"], s["gravity_by_distance"] = model.slip, model.gravity_grows == "distance"
         if isinstance(model, Corrected):
             self._correction = CorrectionStream(model)
+
+    def _set_geometry(self) -> None:
+        """Where the contacts are, and whether wheels must slide for the vehicle to turn."""
+        vehicle, s = self.vehicle, self._settings
+        place, a = vehicle.wheel_positions, vehicle.arrays
+        s["contact_height"], s["span"] = np.mean(place[:, 2] - a.radius), np.ptp(place[:, 0])
+        s["skids"] = s["span"] > 0.0 and not any(a.joint[f] == YAW for wheel in a.wheel for f in _above(vehicle, wheel))
 
     def _pack(self) -> None:
         """What the kernel is called with, and views of the sample's fields: writing them one by one is faster."""
@@ -371,6 +385,15 @@ class Odometry:
         self._pack()
 
 
+def _above(vehicle: Vehicle, frame: int) -> list[int]:
+    """Frames between one and the body."""
+    parent = vehicle.arrays.parent
+    found: list[int] = []
+    while (frame := int(parent[frame])) > 0:
+        found.append(frame)
+    return found
+
+
 def _arms(vehicle: Vehicle) -> FloatArray:
     """Which joints about y carry each wheel alone, (nw, nj), 1 where one does.
 
@@ -378,10 +401,7 @@ def _arms(vehicle: Vehicle) -> FloatArray:
     axle that carries several wheels the bogie's. Contacts of arms that also turn about other axes stay at angle zero.
     """
     a = vehicle.arrays
-    above: list[list[int]] = [[] for _ in a.wheel]
-    for chain, frame in zip(above, a.wheel, strict=True):
-        while (frame := int(a.parent[frame])) > 0:
-            chain.append(frame)
+    above = [_above(vehicle, wheel) for wheel in a.wheel]
     out = np.zeros((vehicle.n_wheels, vehicle.n_joints))
     for row, wheel, chain in zip(out, a.wheel, above, strict=True):
         own = [f for f in chain if sum(f in other for other in above) == 1]

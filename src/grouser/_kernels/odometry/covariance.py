@@ -4,26 +4,29 @@ import math
 
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.arrays import fill, inner
-from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, FAULT_GYRO, FAULT_UNOBSERVED, LARGEST
-from grouser._kernels.odometry.velocity import constraint_twist, factorise, find_contact_frames, moved_twist
-from grouser._kernels.rotation import add, dot, put, set_attitude, vector
+from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, FAULT_UNOBSERVED, LARGEST
+from grouser._kernels.odometry.turning import gyro_noise, impose, turn_responses
+from grouser._kernels.odometry.velocity import SLOWEST, constraint_twist, factorise, find_contact_frames, moved_twist
+from grouser._kernels.rotation import set_attitude
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
 
-SLOWEST = 0.05  # Speed below which slip is not put in relation to it [m/s]
 STEP = 1e-4  # Of the differences that propagate noise of angles [rad]
 RATE_STEP = 1e-3  # Of those for rates, which enter linearly apart from slip [rad/s]
 LOWEST_SHARE = 1e-3
 """Share of a component that may lie outside of what the wheels determine, for it to count as observed."""
 UNKNOWN_SPEED = 1.0  # One sigma of a velocity that nothing determines [m/s, rad/s]
 MISSING_LASTS = 1.0  # How long the error lasts, one way, that a missing wheel makes [s]; chosen, not measured
+CONTRADICTION = 4.0  # Mean square of the wheels' residuals over that by noise, from which on they contradict each other
+ALL_ROWS, MEASURED_ROWS, ROLLING_ROWS = 3, 2, 1  # of each wheel: along, across, along the normal
 
 
 @kernel
-def outside_share(store, normal_rows, level):
-    """Share of each of the six velocities that the constraint rows do not determine, into work.share.
+def outside_share(store, rows, level, gyro, share):
+    """Share of each of the six velocities that the constraint rows do not determine, into share (6,).
 
     The limit of ε (N + ε)⁻¹ is the projector on the null space of the rows. Without the normal rows only what wheels
-    measure counts, not the contact angles that were assumed; `level` takes the turn rates about x, y as given. The
+    measure counts, not the contact angles that were assumed; without those across, only how they roll. `level` takes
+    the turn rates about x, y as given, `gyro` those that the gyro tells. The
     factor is one of a matrix that may be singular: pivots have a floor. s.normal keeps the factor of the solution.
     """
     model, s, N = store.model, store.s, store.shares
@@ -31,7 +34,8 @@ def outside_share(store, normal_rows, level):
     for body in range(2):  # joints first: they follow the body, and eliminating them loses no digits
         for i in range(model.counts[1]):
             c = model.unknown[i]
-            if (c < 6) == (body == 1) and not (level and c < 2):
+            told = (level and c < 2) or (gyro and c < 3 and store.work.told[c] == 1.0)
+            if (c < 6) == (body == 1) and not told:
                 s.pivot[n] = c
                 n += 1
     nw = s.height_error.size
@@ -40,7 +44,7 @@ def outside_share(store, normal_rows, level):
         for j in range(i + 1):
             total = 0.0
             for r in range(s.rhs.size):
-                if r < 3 * nw and r % 3 == 2 and not normal_rows:
+                if r < 3 * nw and r % 3 >= rows:
                     continue
                 total += s.A[r, s.pivot[i]] * s.A[r, s.pivot[j]]
             N[i, j] = total
@@ -51,7 +55,6 @@ def outside_share(store, normal_rows, level):
         for j in range(i):
             N[i, j] = (N[i, j] - inner(N[i, :j], N[j])) / N[j, j]
         N[i, i] = math.sqrt(max(N[i, i] - inner(N[i, :i], N[i]), 1e-6 * small))
-    share = store.work.share
     fill(share, 0.0)
     y = s.x
     for c in range(n):
@@ -66,20 +69,20 @@ def outside_share(store, normal_rows, level):
 def observe(store, inside, rank, out):
     """Which velocities the wheels determine, and into work.share how much of each even assumed contacts leave open."""
     settings, share = store.settings, store.work.share
-    known = settings.contacts_known == 1 and inside
+    known = settings.contacts_known % 2 == 1 and inside
     if settings.linear == 1:
         fill(share, 0.0)
         for i in range(6):
             out.observed[i] = 1.0 if 2 <= i <= 4 else 0.0
         return
-    outside_share(store, known, not known)
+    outside_share(store, ALL_ROWS if known else MEASURED_ROWS, not known, False, share)
     for i in range(6):
         seen = share[i] < LOWEST_SHARE and (known or i >= 2) and not (settings.planar == 1 and i == 5)
         out.observed[i] = 1.0 if seen else 0.0
     if out.wheels == 0 and not known:
         return  # no wheel is measured: contacts that were only assumed must not decide how fast it goes
     if rank < store.model.counts[1]:
-        outside_share(store, True, False)
+        outside_share(store, ALL_ROWS, False, True, share)
     else:
         fill(share, 0.0)
 
@@ -93,15 +96,16 @@ def determine_nothing(work, out):
     fill(out.observed, 0.0)
     fill(work.lean, 0.0)
     fill(work.covariance, 0.0)
+    fill(work.lasting, 0.0)
 
 
 @inlined
-def add_square(work, before, variance, step):
-    """work.covariance += variance · d dᵀ with d the change from a twist per unit of an input that moved by `step`."""
+def add_square(work, covariance, before, variance, step):
+    """covariance += variance · d dᵀ with d the change from a twist per unit of an input that moved by `step`."""
     for i in range(6):
         a = variance * (work.moved[i] - before[i]) / (step * step)
         for k in range(6):
-            work.covariance[i, k] += a * (work.moved[k] - before[k])
+            covariance[i, k] += a * (work.moved[k] - before[k])
 
 
 @kernel
@@ -113,46 +117,47 @@ def sample_covariance(store, factorised):
     """
     model, settings, work, given = store.model, store.settings, store.work, store.given
     fill(work.covariance, 0.0)
+    fill(work.lasting, 0.0)
     for k in range(model.counts[0]):
         column = model.known[k]
         if column >= 6 and store.joints[column - 6].rate_variance > 0.0:
             given[column] += RATE_STEP
             moved_twist(store, factorised)
             given[column] -= RATE_STEP
-            add_square(work, work.twist, store.joints[column - 6].rate_variance, RATE_STEP)
+            add_square(work, work.covariance, work.twist, store.joints[column - 6].rate_variance, RATE_STEP)
     if settings.linear == 0:
         for j in range(given.size - 6):
             joint = store.joints[j]
             variance = joint.angle_sigma**2 + joint.fault_sigma**2
             held = settings.planar == 1 and joint.held == 1
             if variance > 0.0 and store.vehicle.wheel_of_frame[j + 1] < 0 and not held:
-                move_angle(store, store.q, 7 + j, variance)
+                move_angle(store, store.q, 7 + j, variance, work.covariance)
         if settings.contact_sigma > 0.0 and settings.contacts != CONTACTS_ON_GROUND:
             for w in range(store.contact.size):
-                move_angle(store, store.contact, w, settings.contact_sigma**2)
-    factor = slip_factor(settings.slip_scale, work)
+                move_angle(store, store.contact, w, settings.contact_sigma**2, work.lasting)
     for i in range(36):
-        work.covariance.flat[i] *= factor
+        work.covariance.flat[i] *= work.factor
 
 
 @kernel
-def move_angle(store, angles, i, variance):
-    """The part of one angle, which moves contacts and frames, in the covariance."""
+def move_angle(store, angles, i, variance, covariance):
+    """The part of one angle, which moves contacts and frames, in a covariance."""
     angles[i] += STEP
     find_contact_frames(store)
     moved_twist(store, factorise(store.model, store.s))
     angles[i] -= STEP
-    add_square(store.work, store.work.twist, variance, STEP)
+    add_square(store.work, covariance, store.work.twist, variance, STEP)
 
 
 @kernel
 def missing_rates(store, rates, out):
-    """What wheels whose rates should have come leave open: each may turn as fast as the others, either way.
+    """What wheels whose rates should have come leave open.
 
-    It does so for a while. Where a skid-steered vehicle turns, its wheels contradict each other, so the velocity of
-    those that are left is not that of all with less averaging: it is another one. What it was with all is found by
-    giving each missing wheel the rate that the others ask of it, and then another.
-    The model's lists of known velocities are overwritten.
+    Where the others determine the motion, a missing wheel turns as they ask, within what they contradict each other by
+    beyond their noise: where a skid-steered vehicle turns, the velocity of those that are left is not that of all with
+    less averaging, it is another one. Elsewhere it may turn as fast as the others, either way. It does so for a while.
+    What the velocity was with all is found by giving each missing wheel the rate that the others ask of it, and then
+    another. The model's lists of known velocities are overwritten.
     """
     vehicle, model, work = store.vehicle, store.model, store.work
     first = model.counts[0]
@@ -164,7 +169,15 @@ def missing_rates(store, rates, out):
             nk += 1
     if nk == first:
         return
-    constraint_twist(store, False, work.moved_odometry, work.moved)
+    speed = max(work.speed, SLOWEST) if out.wheels > 0 else UNKNOWN_SPEED
+    if others_suffice(store, out):
+        constraint_twist(store, False, work.moved_odometry, work.moved)
+        speed = contradiction(store, out.wheels)
+    else:
+        work.stands = 0
+        constraint_twist(store, False, work.moved_odometry, work.moved)
+    if speed == 0.0:
+        return
     nu = 0
     for i in range(model.counts[1]):
         column = model.unknown[i]
@@ -178,16 +191,45 @@ def missing_rates(store, rates, out):
             nu += 1
     model.counts[0] = nk
     model.counts[1] = nu
+    turn_responses(store)
     constraint_twist(store, False, work.moved_odometry, work.asked)
-    speed = max(work.speed, SLOWEST) if out.wheels > 0 else UNKNOWN_SPEED
+    impose(store, work.asked)
     speed *= math.sqrt(1.0 + 2.0 * MISSING_LASTS / work.period)
     for k in range(first, nk):
         column = model.known[k]
         store.given[column] += RATE_STEP
-        constraint_twist(store, False, work.moved_odometry, work.moved)
+        moved_twist(store, False)
         store.given[column] -= RATE_STEP
         radius = vehicle.radius[vehicle.wheel_of_frame[column - 5]]
-        add_square(work, work.asked, (speed / radius) ** 2, RATE_STEP)
+        add_square(work, work.covariance, work.asked, (speed / radius) ** 2, RATE_STEP)
+
+
+@inlined
+def others_suffice(store, out):
+    """Whether wheels with rates determine speed and turn rate; those that skid only by how they roll."""
+    left = store.work.left
+    outside_share(store, ROLLING_ROWS if store.settings.skids == 1 else MEASURED_ROWS, True, True, left)
+    return out.wheels > 0 and left[2] < LOWEST_SHARE and left[3] < LOWEST_SHARE
+
+
+@kernel
+def contradiction(store, wheels):
+    """Velocity by which the wheels contradict each other beyond their noise, rms over the wheels [m/s].
+
+    By the residuals of the solution in s.v, along and across.
+    """
+    s, work = store.s, store.work
+    squares = 0.0
+    expected = 0.0
+    for w in range(store.vehicle.wheel.size):
+        for r in range(3 * w, 3 * w + 2):
+            residual = inner(s.A[r], s.v) - s.rhs[r]
+            for i in range(3):
+                if work.told[i] == 1.0:
+                    residual += inner(s.A[r], store.response[i]) * (work.gyro[i] - s.v[i])
+            squares += residual * residual
+        expected += store.vehicle.radius[w] ** 2 * store.joints[store.vehicle.wheel[w] - 1].rate_variance
+    return math.sqrt(max(squares - CONTRADICTION * expected, 0.0) / max(wheels, 1))
 
 
 @kernel
@@ -211,44 +253,35 @@ def lean_slopes(store, factorised):
     rotation_of_quaternion(store.q, R_world_body)
 
 
-@inlined
-def slip_factor(scale, work):
-    """f(s) of (4.48): (1 + k s)² with s the slip speed over the speed.
-
-    L leaves f open. With the default k = 10 a slip of a tenth doubles one sigma; this is a choice, not a measurement.
-    """
-    v = vector(work.odometry, 3)
-    slip = add(vector(work.twist, 3), -1.0, v)
-    return (1.0 + scale * math.sqrt(dot(slip, slip)) / max(math.sqrt(dot(v, v)), SLOWEST)) ** 2
-
-
 @kernel
 def open_velocities(work):
-    """Variance of what nothing determines; returns a fault bit if that is motion in the plane."""
+    """Leave in work.share what nothing determines; returns a fault bit if that is motion in the plane."""
     fault = 0
     for i in range(6):
-        if work.share[i] > LOWEST_SHARE:
-            work.covariance[i, i] += work.share[i] * UNKNOWN_SPEED**2
-            if 2 <= i <= 4:
-                fault = FAULT_UNOBSERVED
+        if work.share[i] <= LOWEST_SHARE:
+            work.share[i] = 0.0
+        elif 2 <= i <= 4:
+            fault = FAULT_UNOBSERVED
+            work.stands = 0
     return fault
 
 
 @kernel
-def take_gyro(store, sense):
-    """Turn rates of the gyro instead of the wheels', where given; returns a fault bit if they are not finite."""
-    work = store.work
-    store.memory.gyro = 0
-    if sense.gyro_given == 0:
-        return 0
-    for i in range(3):
-        if not (abs(sense.gyro[i]) < LARGEST):
-            return FAULT_GYRO
-    put(sense.gyro, work.twist, 0)
-    for i in range(3):
-        fill(work.lean[:, i], 0.0)
-        fill(work.covariance[i], 0.0)
-        fill(work.covariance[:, i], 0.0)
-        work.covariance[i, i] = store.settings.gyro_variance
-    store.memory.gyro = 1
-    return 0
+def complete(store):
+    """The whole covariance of the twist, and what of it moves the pose.
+
+    Wheels that stand exactly still in two samples make no noise: their encoders have not passed a count. The noise of
+    one sample stays.
+    """
+    work, memory = store.work, store.memory
+    gyro_noise(store)
+    moves = 0.0 if work.stands == 1 and memory.stood == 1 else 1.0
+    for i in range(6):
+        for k in range(6):
+            work.moving[i, k] = moves * work.covariance[i, k] + work.turning[i, k]
+            work.covariance[i, k] += work.turning[i, k] + work.lasting[i, k]
+        unknown = work.share[i] * UNKNOWN_SPEED**2
+        work.covariance[i, i] += unknown
+        if i >= 2 or work.lever == 0:  # else attitude tells them
+            work.moving[i, i] += unknown
+    memory.stood = work.stands

@@ -103,6 +103,31 @@ def check_attitude(settings, memory, sense, attitude):
     return fault
 
 
+@kernel
+def check_lever(settings, memory, work, t):
+    """Whether attitude tells how the body turned over its wheels since the last sample, into work.lever.
+
+    Known contact angles tell it themselves.
+    """
+    measured = memory.attitude_seen == t and settings.planar == 0
+    turned = measured and memory.levelled == 1 and memory.started == 1
+    work.lever = 1 if turned and settings.contacts_known != 1 else 0
+    memory.levelled = 1 if measured else 0
+
+
+@inlined
+def joint_rate(store, j, rate):
+    """Rate of joint j to use, NaN where it follows the wheels; unmeasured steering stands, L §4.4.2, as held bogies."""
+    passive = store.joints[j].held == 1
+    if passive and store.settings.planar == 1:
+        return 0.0
+    if abs(rate) < LARGEST:
+        return rate
+    if passive:
+        return 0.0 if store.settings.bogies_held == 1 else math.nan
+    return 0.0 if store.vehicle.wheel_of_frame[j + 1] < 0 else math.nan
+
+
 @inlined
 def choose_known(store, rates):
     """Entries of the joint-space velocity that are given, and the others, into the model."""
@@ -114,8 +139,7 @@ def choose_known(store, rates):
         if i < 6:
             known = planar and (i < 2 or i == 5)  # L §4.3.2: in the plane there is no roll, pitch or rise
         else:
-            held = planar and store.joints[i - 6].held == 1
-            rate = 0.0 if held else rates[i - 6]
+            rate = joint_rate(store, i - 6, rates[i - 6])
             known = abs(rate) < LARGEST
         store.given[i] = rate if known else 0.0
         if known:

@@ -11,6 +11,12 @@ from grouser._kernels.motion import arc as step
 from grouser._kernels.rotation import add, column, put, set_attitude
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
 
+LEAST_SPEED = 0.01  # Under which contact angles do not change [m/s]
+SMOOTHING = 0.25  # Way over which the bend of the ground is smoothed, part of the vehicle's length
+RISE = 4.0 / math.sqrt(120.0)  # See `carry_lever`: Δ is 2 a times the bend, for wheels at ±a, and l is 2 a
+LIKELY, SURE = 7.0 / 6.0, 1.0 / 7.0
+"""Mean of ψ² over that of even bends, between 1 and 4/3, where the slope changes at once, and its one sigma, a part."""
+
 
 @inlined
 def pitch_gives_turn(store):
@@ -32,7 +38,30 @@ def advance(store, h):
         turned = step.turn_by_pitch(arc, h, work.attitude[1] - memory.attitude[1])
     else:
         turned = step.turn_by_rates(arc, h)
+    if h > 0.0:
+        turn_over_wheels(store, h, turned)
     step.move_along(arc, h, memory.yaw, turned)
+
+
+@inlined
+def turn_over_wheels(store, h, turned):
+    """Change the mean velocity to that of a body whose attitude turns as measured, not as contacts were assumed.
+
+    Body rates are those of roll, pitch and yaw, T (A.9), so the way adds up to the change of attitude; on ground that
+    bends the way is shorter than the wheels' by the mean of ψ²/2.
+    """
+    arc, memory, work, response = store.arc, store.memory, store.work, store.response
+    fill(work.turned, 0.0)
+    if work.lever == 0:
+        return
+    roll, pitch = arc.attitude[0], arc.attitude[1]
+    sr, cr = math.sin(roll), math.cos(roll)
+    work.turned[0] = work.attitude[0] - memory.attitude[0] - turned * math.sin(pitch)
+    work.turned[1] = (work.attitude[1] - memory.attitude[1]) * cr + turned * sr * math.cos(pitch)
+    for j in range(3, 6):
+        arc.twist[j] *= 1.0 - memory.shortening
+        for i in range(2):
+            arc.twist[j] += response[i, j] * (work.turned[i] / h - arc.twist[i])
 
 
 @kernel
@@ -43,11 +72,19 @@ def carry_covariance(store, intensity, h):
     step.carry_both(P, arc.step[0], arc.step[1])
     for i in range(6):
         step.velocity_gain(arc, i, gain[i])
+    if work.lever == 1:
+        for i in range(2):  # attitude tells the way by these turn rates: their errors make none
+            for j in range(3, 6):
+                for a in range(4):
+                    gain[i, a] -= store.response[i, j] * gain[j, a]
     white = 0.5 * h * h * settings.white
+    # Contact angles stay wrong over the vehicle's length.
+    lasting = 0.5 * h * (h + 2.0 * settings.span / max(work.speed, LEAST_SPEED))
     noisy = 0.5 * h * (memory.intensity + intensity)
     for i in range(6):
         for j in range(6):
-            q = white * (memory.covariance[i, j] + work.covariance[i, j]) + noisy * settings.noise[i, j]
+            q = white * (memory.covariance[i, j] + work.moving[i, j]) + noisy * settings.noise[i, j]
+            q += lasting * (memory.lasting[i, j] + work.lasting[i, j])
             if q != 0.0:
                 step.add_outer(P, q, gain[i], gain[j])
     fill(memory.cross, 0.0)
@@ -70,6 +107,61 @@ def carry_covariance(store, intensity, h):
             for a in range(4):
                 # The error of the last sample is in half of the last step.
                 memory.cross[k, a] = 0.5 * variance * gain[6 + k, a]
+    if work.lever == 1 and h > 0.0:
+        carry_lever(store, h)
+    for k in range(2):
+        for a in range(4):
+            memory.cross[k, a] += sigma * sigma * memory.lever[k, a]
+
+
+@kernel
+def carry_lever(store, h):
+    """Slopes of the way over the wheels by attitude, and what uneven ground adds, after a step.
+
+    The way over the wheels adds up to the change of attitude, so its error is that of the first and of the last one.
+    On uneven ground the mean height of the wheels, at the ends of the vehicle, differs from that along it. Where the
+    ground's slope changes at once, by Δ over the length l, the difference rises to Δ l/8 and falls back, rms Δ l/√120;
+    on a smooth hill it is Δ l/12. Δ is the turning of the body along its length.
+    """
+    arc, memory, settings, work = store.arc, store.memory, store.settings, store.work
+    gain, lever, bend = work.gain, memory.lever, memory.bend
+    for k in range(2):
+        share = math.cos(arc.attitude[0]) if k == 1 else 1.0
+        for a in range(4):
+            lever[k, a] = 0.0
+            for j in range(3):
+                lever[k, a] += share * store.response[k, 3 + j] * gain[3 + j, a]
+        if memory.levers == 0:
+            step.add_outer(memory.pose, memory.attitude_sigma**2, lever[k], lever[k])
+    memory.levers = 1
+    way = h * math.sqrt(inner(arc.twist[3:], arc.twist[3:]))
+    for a in range(4):
+        for j in range(3, 6):
+            memory.steady[a] += SURE * memory.shortening * h * arc.twist[j] * gain[j, a]
+    length = SMOOTHING * settings.span
+    if way > 0.0 and length > 0.0:
+        share = -math.expm1(-way / length)
+        squares = 0.0
+        for i in range(2):
+            bend[i] += share * (work.turned[i] / way - bend[i])
+        noise = (memory.attitude_sigma / length) ** 2
+        for i in range(2):
+            for k in range(2):
+                squares += work.uneven[i, k] * (bend[i] * bend[k] - (noise if i == k else 0.0))
+        memory.shortening = 0.5 * LIKELY * squares
+        memory.rise = RISE * work.uneven[1, 1] * math.sqrt(max(bend[1] ** 2 - noise, 0.0))
+
+
+@kernel
+def whole_covariance(store):
+    """Covariance of (x, y, z, yaw) with what does not add up from step to step, into work.pose."""
+    memory, work = store.memory, store.work
+    for a in range(4):
+        for b in range(4):
+            work.pose[a, b] = memory.pose[a, b] + memory.steady[a] * memory.steady[b]
+    step.add_outer(work.pose, memory.rise**2, work.gain[5], work.gain[5])
+    for k in range(2):
+        step.add_outer(work.pose, memory.attitude_sigma**2, memory.lever[k], memory.lever[k])
 
 
 @kernel
@@ -78,6 +170,7 @@ def write_pose(store, out):
     memory, work = store.memory, store.work
     put(add(memory.position, 1.0, store.arc.step), memory.position, 0)
     copy(memory.position, out.position)
+    whole_covariance(store)
     memory.yaw += store.arc.step[3]
     out.yaw = memory.yaw
     copy(work.attitude, out.attitude)
@@ -95,7 +188,7 @@ def write_pose(store, out):
             total = 0.0
             for a in range(4):
                 for b in range(4):
-                    total += M[i, a] * memory.pose[a, b] * M[j, b]
+                    total += M[i, a] * work.pose[a, b] * M[j, b]
             C[i, j] = total
     # Roll errors turn about the body's x, pitch errors about the y axis before roll.
     axes = work.axes
@@ -127,7 +220,8 @@ def keep_sample(store, intensity, time, out):
             by_slip = variance * (work.lean[0, i] * work.lean[0, j] + work.lean[1, i] * work.lean[1, j])
             process = store.settings.noise[i, j] * intensity / work.period
             out.twist_covariance[i, j] = work.covariance[i, j] + process + by_slip
-            memory.covariance[i, j] = work.covariance[i, j]
+            memory.covariance[i, j] = work.moving[i, j]
+            memory.lasting[i, j] = work.lasting[i, j]
         for k in range(2):
             memory.lean[k, i] = work.lean[k, i]
     copy(work.odometry, out.odometry_twist)

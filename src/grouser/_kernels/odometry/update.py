@@ -7,6 +7,7 @@ from grouser._kernels.arrays import copy
 from grouser._kernels.motion.rim_speed import rim_speed
 from grouser._kernels.odometry import covariance, inputs, pose, velocity
 from grouser._kernels.odometry.state import FAULT_CLOCK, FAULT_GAP, FAULT_GROUND, FAULT_TIME
+from grouser._kernels.odometry.turning import check_gyro
 
 LONGEST_STEADY = 10.0  # Longest gap through which motion continues [s]
 LONGEST_GAP = 3600.0  # A longer gap enlarges the covariance no further [s]
@@ -44,8 +45,11 @@ def take_sample(store, samples, k):
     work.period = h if h > 0.0 else settings.period
     faults |= inputs.check_joints(store, rates, samples.angles[k], sense.time, out)
     faults |= inputs.check_attitude(settings, memory, sense, work.attitude)
+    faults |= check_gyro(sense, work)
+    inputs.check_lever(settings, memory, work, sense.time)
     inputs.choose_known(store, rates)
     work.speed, out.wheels = rim_speed(store.vehicle, rates)
+    work.stands = 1 if out.wheels > 0 and work.speed == 0.0 else 0
     inside, rank, factorised = velocity.sample_twist(store, h)
     if not inside:
         faults |= FAULT_GROUND
@@ -58,10 +62,13 @@ def take_sample(store, samples, k):
         if settings.linear == 0:
             covariance.missing_rates(store, rates, out)
     faults |= covariance.open_velocities(work)
-    faults |= covariance.take_gyro(store, sense)
+    covariance.complete(store)
+    memory.gyro = 1 if work.told[1] == 1.0 else 0
     # Fewer wheels average less of what the process noise of a fit stands for.
     intensity = max(settings.wheels_wanted / max(out.wheels, 1), 1.0)
-    if settings.noise_by_distance == 1:
+    if work.stands == 1:
+        intensity = 0.0  # slip needs motion
+    elif settings.noise_by_distance == 1:
         intensity *= work.speed
     pose.advance(store, h)
     pose.carry_covariance(store, intensity, h)
