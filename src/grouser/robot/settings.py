@@ -8,6 +8,7 @@ from typing import Any
 from grouser.checks import Checker
 from grouser.errors import RobotError
 from grouser.fusion.settings import FusionSettings
+from grouser.motion.spread import GroundSpread
 from grouser.odometry.inputs import EncoderNoise
 
 check = Checker(RobotError)
@@ -23,6 +24,12 @@ class RobotSettings:
     """Of wheel rates and joint angles."""
     odometry: dict[str, Any] = field(default_factory=dict)
     """Further options of `grouser.Odometry`, such as measured or stops."""
+    learn: bool = True
+    """Whether slip parameters of a fit are states of the filter, so that poses and GPS teach them."""
+    ground: GroundSpread = field(default_factory=GroundSpread)
+    """How much slip differs from that of the fit, where the fit does not know (`Fit.spread`)."""
+    sync: float = 0.02
+    """One sigma of the time between IMU and wheels [s]: it is noise of the wheels while they speed up or brake."""
     delay: float = 0.5
     """A signal that comes later than this after newer ones [s] is not replayed.
 
@@ -42,7 +49,8 @@ class RobotSettings:
         """Check the values."""
         check.instance(self.fusion, FusionSettings, "fusion", "use grouser.fusion.FusionSettings(…)")
         check.instance(self.noise, EncoderNoise, "noise", "use grouser.odometry.EncoderNoise(…)")
-        for name in ("delay", "rise", "rise_length"):
+        check.instance(self.ground, GroundSpread, "ground", "use grouser.odometry.GroundSpread(…)")
+        for name in ("delay", "rise", "rise_length", "sync"):
             object.__setattr__(self, name, check.positive(getattr(self, name), f"robot {name}"))
         check.count(self.events, "robot events", least=64, most=1_000_000)
         numbers = check.array(self.visual, "robot visual", (4,))

@@ -15,7 +15,7 @@ def follows(m, time):
     """
     clock, counts = m.clock, m.counts
     step = time - clock.newest
-    if 0.0 < step and (step <= JUMP or counts.waiting > 0):
+    if step > 0.0 and (step <= JUMP or counts.waiting > 0):
         counts.stray = 0
         return True
     if counts.stray == 0 or not 0.0 < time - clock.stray <= JUMP:

@@ -15,7 +15,7 @@ from grouser._kernels.fusion.memory import IMU, WHEELS
 from grouser._kernels.odometry.state import FAULT_TIME
 from grouser._kernels.odometry.update import take_sample
 from grouser._kernels.robot.memory import FAULT_BITS, NOTHING
-from grouser._kernels.robot.slopes import correct
+from grouser._kernels.robot.slopes import correct, parameter_slopes
 from grouser._kernels.robot.snapshot import BEGINNING, return_before, save
 from grouser._kernels.rotation import matrix
 
@@ -163,8 +163,12 @@ def measure_joints(chain, position):
         if (bits >> bit) & 1:
             chain.faults[bit] += 1.0
     out, now = sample.last, chain.present
+    step = event.time - now.joints
+    for i in range(6):
+        chain.gained[i] = out.twist[i] - now.twist[i]
     copy(out.twist, event.twist)
     copy(out.twist, now.twist)
+    now.joints = event.time
     fill(event.observed, 0.0)
     if out.wheels == 0 or (bits & FAULT_TIME) != 0:
         return
@@ -174,8 +178,12 @@ def measure_joints(chain, position):
     for i in range(6):
         for j in range(6):
             event.covariance[i, j] = out.twist_covariance[i, j] - share * chain.settings.wander[i, j]
-    measure_rise(chain, event, event.time - now.joints)
-    now.joints = event.time
+    if 0.0 < step < 1.0:
+        for i in range(6):
+            event.covariance[i, i] += (chain.settings.sync * chain.gained[i] / step) ** 2
+        measure_rise(chain, event, step)
+    if chain.learned.size > 0:
+        parameter_slopes(chain)
 
 
 @kernel
@@ -201,7 +209,7 @@ def measure_rise(chain, event, step):
 
     What it is differs by bump and lasts for a length, so a sample counts as the share of the length that it covers.
     """
-    if event.observed[3] == 0.0 or not 0.0 < step < 1.0:
+    if event.observed[3] == 0.0:
         return
     speed = math.hypot(event.twist[3], event.twist[4])
     sigma = chain.settings.rise * speed + 1e-3

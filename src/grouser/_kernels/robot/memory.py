@@ -14,6 +14,7 @@ SETTINGS = record_type(
     spacing=(),  # of the snapshots [s]
     rise=(),  # sigma of the vertical velocity in body axes, over the speed
     rise_length=(),  # way along which it lasts [m]
+    sync=(),  # sigma of the time between IMU and wheels [s]
     wander=(6, 6),  # density of noise that wanders, which is a state of the filter and no white noise
 )
 PRESENT = record_type(
@@ -77,6 +78,7 @@ class Chain(Struct):
     learned = indices("learned")  # which slip parameters the filter has as states
     law_numbers = array("numbers")  # of a slip law
     twist = array(6)
+    gained = array(6)  # velocity since the joint sample before
 
     saved = record(SAVED, "snapshots")
     snapshot_rows = indices("snapshots")  # of the snapshots, oldest first
