@@ -100,6 +100,7 @@ class ContactAngleEstimator:
         spread: float = 0.3,
         length: float | None = None,
         largest_sigma: float = 0.12,
+        mean: float = 0.02,
     ) -> None:
         """For a vehicle. Defaults are those of a rover with good encoders and gyro.
 
@@ -107,7 +108,7 @@ class ContactAngleEstimator:
         turn_noise: of a measured pitch rate or gyro [rad/s]; attitude_rate_noise: of rates from differences of
         attitude [rad/s]; spread: of contact angles on the ground to come [rad]; length: the distance after which the
         ground's slope is forgotten [m], None for twice the wheel's radius; largest_sigma: of an angle that counts as
-        valid [rad]. All are one sigma.
+        valid [rad]; mean: of the mean of all angles on even ground, which the body follows [rad]. All are one sigma.
         """
         self.vehicle = check.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
         self._turn_noise = check.positive(turn_noise, "turn_noise")
@@ -115,7 +116,7 @@ class ContactAngleEstimator:
         self._noise = np.zeros((), kernels.CONTACT_NOISE)
         for field, value, name in (
             ("rate", rate_noise, "rate_noise"), ("slip", slip, "slip"), ("sideslip", sideslip, "sideslip"),
-            ("spread", spread, "spread"), ("valid", largest_sigma, "largest_sigma"),
+            ("spread", spread, "spread"), ("valid", largest_sigma, "largest_sigma"), ("mean", mean, "mean"),
         ):  # fmt: skip
             self._noise[field] = check.positive(value, name)
         self._length = None if length is None else check.positive(length, "length")
@@ -136,6 +137,7 @@ class ContactAngleEstimator:
         f.coupling[:], f.looseness[:], f.rest[:] = coupling, loose**-2.0, vehicle.rest
         f.length[:] = 2.0 * arrays.radius if self._length is None else self._length
         f.unknown[:6], f.q[0] = np.arange(6), 1.0
+        f.sample.span = np.ptp(vehicle.wheel_positions[:, 0])
         f.P[:] = np.eye(nw) * float(self._noise["spread"]) ** 2
         self._time: float | None = None
         self._attitude: FloatArray | None = None
@@ -150,6 +152,11 @@ class ContactAngleEstimator:
     def sigma(self) -> FloatArray:
         """Standard deviation of each angle [rad], (nw,)."""
         return np.sqrt(np.diag(self._filter.P))
+
+    @property
+    def mean_sigma(self) -> float:
+        """Standard deviation of the mean of all angles [rad]."""
+        return float(np.sqrt(max(self._filter.P.mean(), 0.0)))
 
     def update(
         self,

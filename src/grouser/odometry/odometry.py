@@ -205,6 +205,7 @@ class Odometry:
         if self._estimator is not None and contact_angles is None and abs(self._time[0]) < state.LATEST:
             self._contact[:], valid = self._estimator.update(t, self._rates, self._angles, attitude, gyro=gyro)
             self._settings["contacts_known"] = state.ESTIMATED_WELL if valid.all() else state.ESTIMATED
+            self._settings["contact_mean"] = self._estimator.mean_sigma
         if self._map is not None:
             self._linear[:] = self._map.maps(self._rates[None], self._angles[None])
         if self._correction is not None:

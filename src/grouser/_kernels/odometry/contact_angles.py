@@ -30,6 +30,7 @@ CONTACT_NOISE = record_type(
     sideslip=(),  # across
     spread=(),  # of angles on the ground to come [rad]
     valid=(),  # largest of an angle that counts as valid [rad]
+    mean=(),  # of the mean of all angles, where the ground is even [rad]
 )
 SAMPLE = record_type(
     dt=(),  # since the last one [s]
@@ -38,6 +39,7 @@ SAMPLE = record_type(
     turn=3,  # their values, in sigmas
     unknown=int,  # number of unknown velocities
     surprise=(),  # mean square of the residuals
+    span=(),  # distance between the first and the last axle [m]
 )
 
 
@@ -188,7 +190,32 @@ def step_equations(f):
             squares += pull * (f.found_psi[a] - f.mean[a])
             if b >= a:
                 f.M[n + a, n + b] += f.prior[a, b]
+    hold_mean(f)
     return squares
+
+
+@inlined
+def hold_mean(f):
+    """Equations of the mean of all angles, which is zero where the body follows the ground.
+
+    Where the ground's slope changes by Δ between the axles, each wheel is off by Δ/2 and the mean by up to as much,
+    evenly: its variance is a third of that over the wheels. It is one error over the vehicle's length.
+    """
+    n, nw = f.sample.unknown, f.psi.size
+    mean = 0.0
+    squares = 0.0
+    speed = 0.0
+    for a in range(nw):
+        mean += f.found_psi[a] / nw
+        squares += f.found_psi[a] ** 2 / nw
+        speed += f.rim[a] / nw
+    variance = f.noise.mean**2 + (squares - mean * mean) / 3.0
+    if f.sample.dt > 0.0:
+        variance *= max(f.sample.span / (speed * f.sample.dt), 1.0)
+    for a in range(nw):
+        f.g[n + a] -= mean / (nw * variance)
+        for b in range(a, nw):
+            f.M[n + a, n + b] += 1.0 / (nw * nw * variance)
 
 
 @kernel

@@ -135,6 +135,7 @@ def sample_covariance(store, factorised):
         if settings.contact_sigma > 0.0 and settings.contacts != CONTACTS_ON_GROUND:
             for w in range(store.contact.size):
                 move_angle(store, store.contact, w, settings.contact_sigma**2, work.lasting)
+    work.lasting[5, 5] += (settings.contact_mean * work.speed) ** 2
     for i in range(36):
         work.covariance.flat[i] *= work.factor
 

@@ -12,10 +12,14 @@ from grouser._kernels.rotation import add, column, put, set_attitude
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
 
 LEAST_SPEED = 0.01  # Under which contact angles do not change [m/s]
-SMOOTHING = 0.25  # Way over which the bend of the ground is smoothed, part of the vehicle's length
+SMOOTHING = 0.125  # Way over which the bend of the ground is smoothed, part of the vehicle's length
+KEPT = 0.5  # Way after which the height over uneven ground has returned to zero, part of the vehicle's length
 RISE = 4.0 / math.sqrt(120.0)  # See `carry_lever`: Δ is 2 a times the bend, for wheels at ±a, and l is 2 a
-LIKELY, SURE = 7.0 / 6.0, 1.0 / 7.0
-"""Mean of ψ² over that of even bends, between 1 and 4/3, where the slope changes at once, and its one sigma, a part."""
+LIKELY, SURE = 1.3, 0.18
+"""Mean of ψ² over that by the smoothed bend, and its one sigma, a part of it.
+
+1 on smooth hills; 4/3 by 8/7, which is lost by smoothing, where the slope changes at once.
+"""
 
 
 @inlined
@@ -59,7 +63,8 @@ def turn_over_wheels(store, h, turned):
     work.turned[0] = work.attitude[0] - memory.attitude[0] - turned * math.sin(pitch)
     work.turned[1] = (work.attitude[1] - memory.attitude[1]) * cr + turned * sr * math.cos(pitch)
     for j in range(3, 6):
-        arc.twist[j] *= 1.0 - memory.shortening
+        if store.settings.contacts_known == 0:
+            arc.twist[j] *= 1.0 - memory.shortening
         for i in range(2):
             arc.twist[j] += response[i, j] * (work.turned[i] / h - arc.twist[i])
 
@@ -135,21 +140,23 @@ def carry_lever(store, h):
             step.add_outer(memory.pose, memory.attitude_sigma**2, lever[k], lever[k])
     memory.levers = 1
     way = h * math.sqrt(inner(arc.twist[3:], arc.twist[3:]))
+    unsure = SURE if settings.contacts_known == 0 else 1.0
     for a in range(4):
         for j in range(3, 6):
-            memory.steady[a] += SURE * memory.shortening * h * arc.twist[j] * gain[j, a]
+            memory.steady[a] += unsure * memory.shortening * h * arc.twist[j] * gain[j, a]
     length = SMOOTHING * settings.span
     if way > 0.0 and length > 0.0:
         share = -math.expm1(-way / length)
-        squares = 0.0
+        noise = (memory.attitude_sigma / length) ** 2
+        memory.shortening = 0.0
         for i in range(2):
             bend[i] += share * (work.turned[i] / way - bend[i])
-        noise = (memory.attitude_sigma / length) ** 2
-        for i in range(2):
-            for k in range(2):
-                squares += work.uneven[i, k] * (bend[i] * bend[k] - (noise if i == k else 0.0))
-        memory.shortening = 0.5 * LIKELY * squares
-        memory.rise = RISE * work.uneven[1, 1] * math.sqrt(max(bend[1] ** 2 - noise, 0.0))
+            square = max(bend[i] ** 2 - noise, 0.0)
+            memory.shortening += 0.5 * LIKELY * work.uneven[i] * square
+        kept = memory.rise * math.exp(-way / (KEPT * settings.span))
+        memory.rise = max(RISE * work.uneven[1] * math.sqrt(square), kept)
+        if settings.contact_mean > 0.0:
+            memory.shortening = 0.5 * settings.contact_mean**2
 
 
 @kernel

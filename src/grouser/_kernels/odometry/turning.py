@@ -129,7 +129,7 @@ def gyro_noise(store):
 def uneven_ground(store):
     """How far wheels stand from an axis about which the body turns, squared, mean over the wheels, into work.uneven.
 
-    Entries (2, 2) [m²] are of turning about x and y. With contact angles that are assumed, turning at ω asks wheel w to
+    Entries (2,) [m²] are of turning about x and y. With contact angles that are assumed, turning at ω asks wheel w to
     climb at ψ = n·ω/v, n the velocity along its normal per turn rate: v is off by ψ²/2 of itself.
     """
     s, work = store.s, store.work
@@ -138,9 +138,5 @@ def uneven_ground(store):
     if store.settings.contacts_known != 0 or work.lever == 0:
         return
     for w in range(nw):
-        x = inner(s.A[3 * w + 2], store.response[0])
-        y = inner(s.A[3 * w + 2], store.response[1])
-        work.uneven[0, 0] += x * x / nw
-        work.uneven[0, 1] += x * y / nw
-        work.uneven[1, 0] += x * y / nw
-        work.uneven[1, 1] += y * y / nw
+        for i in range(2):
+            work.uneven[i] += inner(s.A[3 * w + 2], store.response[i]) ** 2 / nw
