@@ -129,7 +129,7 @@ def test_the_covariance_moves_with_the_derivative_of_the_motion():
     np.testing.assert_allclose(from_quaternion(m.state.quaternion), reference.R, atol=1e-12)
     keep, last = np.exp(-80.0 * dt / SETTINGS.slip_length), np.exp(-80.0 * dt / SETTINGS.lasting_length)
     np.testing.assert_allclose(m.state.slip, keep * STATE.slip)
-    np.testing.assert_allclose(m.state.lasting, last * STATE.lasting)
+    np.testing.assert_allclose(m.parameters, last * STATE.lasting)
     motion = differences(lambda e: reference.error(STATE.moved(e).after(dt))[:15], 15)
     found = m.covariance[:21, 21:42].copy()
     assert_blocks(found[:15, :15], motion)
