@@ -113,14 +113,14 @@ def put(state, m):
     x = m.state
     x.quaternion, x.velocity, x.position = quaternion(state.R), state.v, state.p
     x.gyro_bias, x.acceleration_bias = state.gyro_bias, state.acceleration_bias
-    x.slip, x.lasting = state.slip, state.lasting
+    x.slip, m.parameters[:] = state.slip, state.lasting
 
 
 def get(m):
     """The filter's state."""
     x = m.state
-    copies = (x[name].copy() for name in ("velocity", "position", "gyro_bias", "acceleration_bias", "slip", "lasting"))
-    return State(from_quaternion(x.quaternion), *copies)
+    copies = (x[name].copy() for name in ("velocity", "position", "gyro_bias", "acceleration_bias", "slip"))
+    return State(from_quaternion(x.quaternion), *copies, m.parameters.copy())
 
 
 def put_then(state, m, time=0.0):
@@ -137,7 +137,9 @@ def general_memory(state=STATE, settings=SETTINGS, seed=0):
     m.clock.now = m.clock.newest = 10.0
     m.clock.step = 0.01
     m.clock.wheels_refused = m.clock.poses_refused = m.clock.calm = np.nan
-    m.counts.ready = 1
+    m.clock.gps_refused = m.clock.headings_refused = np.nan
+    m.clock.gps = m.clock.headings = -np.inf
+    m.counts.ready = m.counts.started = 1
     m.correction.quaternion[0] = 1.0
     root = np.random.default_rng(seed).normal(0.0, 1e-2, (21, 30))
     m.covariance[:21, :21] = root @ root.T
@@ -146,7 +148,7 @@ def general_memory(state=STATE, settings=SETTINGS, seed=0):
 
 def one_event(**fields):
     """A drive of one event."""
-    drive = Drive.zeros(n=1, rows=1, every=0)
+    drive = Drive.zeros(n=1, rows=1, every=0, slopes=0, k=3)
     for name, value in fields.items():
         drive.events[0][name] = value
     return drive

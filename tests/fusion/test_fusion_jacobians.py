@@ -26,7 +26,7 @@ from fusion_reference import (
 
 from grouser._compile.jit import entry
 from grouser._kernels.fusion import delay as past
-from grouser._kernels.fusion import estimate, pose, predict, still, update, wheels
+from grouser._kernels.fusion import estimate, pose, predict, start, still, update, wheels
 from grouser._kernels.fusion.memory import LOOSE
 
 POINT = np.subtract(SETTINGS.wheel_point, SETTINGS.imu_position)
@@ -39,8 +39,8 @@ def run_predict(m, dt):
 
 
 @entry
-def run_wheel_rows(m, delay):
-    speed = wheels.predict_wheels(m)
+def run_wheel_rows(m, delay, drive):
+    speed = wheels.predict_wheels(m, drive.events[0].twist)
     wheels.wheel_rows(m, delay, speed)
     return speed
 
@@ -62,7 +62,7 @@ def run_pose_rows(m, q, p):
 
 @entry
 def run_rest(m):
-    still.measure_rest(m, 1.5)
+    start.measure_rest(m, 1.5)
 
 
 @entry
@@ -109,8 +109,9 @@ def run_twist_jacobian(m, drive):
 
 
 def without_noise(m):
-    for name in ("gyro_noise", "acceleration_noise", "gyro_walk", "acceleration_walk", "slip", "lasting"):
+    for name in ("gyro_noise", "acceleration_noise", "gyro_walk", "acceleration_walk", "slip"):
         m.settings[name] = 0.0
+    m.prior[:] = 0.0
     return m
 
 
@@ -128,7 +129,7 @@ def test_the_covariance_moves_with_the_derivative_of_the_motion():
     np.testing.assert_allclose(from_quaternion(m.state.quaternion), reference.R, atol=1e-12)
     keep, last = np.exp(-80.0 * dt / SETTINGS.slip_length), np.exp(-80.0 * dt / SETTINGS.lasting_length)
     np.testing.assert_allclose(m.state.slip, keep * STATE.slip)
-    np.testing.assert_allclose(m.state.lasting, last * STATE.lasting)
+    np.testing.assert_allclose(m.parameters, last * STATE.lasting)
     motion = differences(lambda e: reference.error(STATE.moved(e).after(dt))[:15], 15)
     found = m.covariance[:21, 21:42].copy()
     assert_blocks(found[:15, :15], motion)
@@ -241,7 +242,7 @@ def test_wheel_rows_are_the_derivative_of_the_wheels_twist(seconds):
     m = general_memory()
     then = STATE.after(-seconds)
     put_then(then, m, 10.0 - seconds)
-    speed = run_wheel_rows(m, seconds)
+    speed = run_wheel_rows(m, seconds, one_event())
     assert speed == pytest.approx(rolling_speed(STATE, then))
     np.testing.assert_allclose(m.predicted, wheels_of(STATE, then, speed), atol=1e-12)
 
@@ -259,7 +260,7 @@ def test_wheel_rows_are_the_derivative_of_the_wheels_twist(seconds):
 def test_observed_rows_of_the_wheels_move_to_the_front_with_their_noise(lost):
     m = general_memory()
     put_then(STATE, m, 10.0)
-    run_wheel_rows(m, 0.0)
+    run_wheel_rows(m, 0.0, one_event())
     H, predicted, G = m.H.copy(), m.predicted.copy(), np.vstack([np.eye(3), -skew(POINT)])
     root = np.random.default_rng(1).normal(size=(6, 8))
     drive = one_event(

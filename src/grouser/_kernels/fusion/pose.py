@@ -6,8 +6,9 @@ from grouser._compile.jit import kernel
 from grouser._kernels import rotation
 from grouser._kernels.fusion.delay import clone, find_clone
 from grouser._kernels.fusion.memory import CLONE, GYRO_BIAS, SAME_TIME, VELOCITY
+from grouser._kernels.fusion.refusal import accept, refuse_at_start
 from grouser._kernels.fusion.slide import watch_pose
-from grouser._kernels.fusion.update import commit, core, count_used, drop_clone, innovate
+from grouser._kernels.fusion.update import commit, core, drop_clone, innovate
 from grouser._kernels.rotation import add, conjugate, dot, product, put, rotate_back, vector
 
 
@@ -82,6 +83,7 @@ def use_pose(m, event, first, second):
     if not 0.0 <= square <= m.settings.gate[6]:
         m.poses.refused += 1
         m.faults.pose_refused += 1
+        refuse_at_start(m, m.poses)
         if math.isnan(clock.poses_refused):
             clock.poses_refused = clock.now
         if square < 0.0 or clock.now - clock.poses_refused < m.settings.recover_after:
@@ -93,7 +95,7 @@ def use_pose(m, event, first, second):
         square = innovate_pose(m, event, first, second, max(square, 1.0))
         if not 0.0 <= square <= m.settings.gate[6]:
             return
-    count_used(m.poses, square, 6)
+    accept(m.poses, square, 6)
     commit(m, 6)
     clock.poses_refused = math.nan
     clock.poses = clock.now

@@ -1,6 +1,7 @@
 """GPS positions and headings that the gate refuses: left out at first, let in again if they persist."""
 
 from grouser._compile.jit import kernel
+from grouser._kernels.fusion.memory import VELOCITY
 from grouser._kernels.fusion.update import count_used
 
 FEWEST = 3  # Refusals in a row before a source is let in again
@@ -22,6 +23,17 @@ def refuse(m, source, lasted):
         return LEAVE_OUT
     supported = m.clock.now - max(m.clock.wheels, m.clock.poses) <= limit
     return WIDEN if supported and lasted < PATIENCE * limit else OPEN
+
+
+@kernel
+def refuse_at_start(m, source):
+    """During alignment an outlier may have set the velocity: refusals in a row open it again."""
+    source.run += 1
+    if m.counts.ready or source.run < FEWEST:
+        return
+    source.run = 0
+    for i in range(3):
+        m.covariance[VELOCITY + i, VELOCITY + i] += m.settings.start_velocity[0] ** 2
 
 
 @kernel

@@ -16,10 +16,18 @@ from grouser._kernels.fusion.memory import ACCELERATION_BIAS, POSITION, SPANS, V
 from grouser._kernels.fusion.update import commit_state, drop_clone, innovate
 from grouser._kernels.rotation import add, cross, dot, put, rotate, scale, vector
 
+OUTLIERS = 0.25  # Share of the wheel measurements that may show motion while the vehicle stands
+DOUBT = 4.0  # Variance of a measurement beyond the gate, in that which it shows
 FEWEST = 5  # Measurements of a span
 SHORTEST = 1.0  # Duration of the first span [s]
 CLEARLY = 3.0  # Sigmas by which the velocity must be below that of the slide for its end
 SLOWER = 0.5  # Share of the speed of the slide below which it has ended
+
+
+@kernel
+def rolling(m):
+    """Whether the wheels turned within the window of the standstill test."""
+    return m.window.rolling > OUTLIERS * m.window.wheels
 
 
 @kernel
@@ -43,7 +51,7 @@ def clear_span(span):
 def add_to_spans(m, spans, rows, seconds, limit):
     """Add m.residual with its covariance in m.noise to all spans; the most significant one, −1 if none is.
 
-    A measurement beyond the gate counts with the noise that it shows: one outlier is no slide. The sums of a span that
+    A measurement beyond the gate counts with more noise than it shows: a few outliers are no slide. The sums of a span that
     has lasted its time begin again.
     """
     for k in range(SPANS):
@@ -51,7 +59,8 @@ def add_to_spans(m, spans, rows, seconds, limit):
             clear_span(spans[k])
         for i in range(rows):
             spans[k].total[i] += m.residual[i]
-    shown = max(innovate(m, rows, 0) / m.settings.gate[rows], 1.0)
+    square = innovate(m, rows, 0)
+    shown = DOUBT * square / m.settings.gate[rows] if square > m.settings.gate[rows] else 1.0
     found, best = -1, limit
     for k in range(SPANS):
         span = spans[k]
@@ -77,7 +86,7 @@ def add_to_spans(m, spans, rows, seconds, limit):
 @kernel
 def watch_pose(m, event):
     """Whether a relative pose within a standstill, with those before, shows a slide; which then begins."""
-    if m.counts.anchor < 0 or event.start < m.clones[m.counts.anchor].time - at.SAME_TIME:
+    if m.counts.anchor < 0 or rolling(m) or event.start < m.clones[m.counts.anchor].time - at.SAME_TIME:
         return False
     put(rotation.logarithm(event.quaternion), m.residual, 0)
     put(event.position, m.residual, 3)
@@ -182,7 +191,7 @@ def forget_past(m):
 
 
 @kernel
-def review_slide(m, rolling, consistent):
+def review_slide(m, consistent):
     """End a slide: wheels roll, or the velocity is clearly below that of the slide.
 
     Without poses and GPS nothing shows a slide at constant speed: it ends as soon as a standstill is `consistent`.
@@ -193,7 +202,7 @@ def review_slide(m, rolling, consistent):
     if speed > CLEARLY * sigma:
         clock.slide_speed = max(clock.slide_speed, speed)
     seen = clock.now - max(clock.poses, clock.gps) <= m.settings.missing_after
-    if rolling:  # wheels stay distrusted until they agree
+    if rolling(m):  # wheels stay distrusted until they agree
         m.counts.sliding = 0
     elif consistent and (not seen or speed + CLEARLY * sigma < SLOWER * clock.slide_speed):
         m.counts.sliding = 0

@@ -9,10 +9,8 @@ from grouser._kernels.arrays import fill
 from grouser._kernels.fusion.delay import clone
 from grouser._kernels.fusion.memory import SAME_TIME, VELOCITY
 from grouser._kernels.fusion.pose import pose_rows
-from grouser._kernels.fusion.slide import clear_spans, review_slide
+from grouser._kernels.fusion.slide import clear_spans, review_slide, rolling
 from grouser._kernels.fusion.update import commit, count_used, drop_clone, innovate
-
-OUTLIERS = 0.25  # Share of the wheel measurements that may show motion while the vehicle stands
 
 
 @kernel
@@ -105,12 +103,6 @@ def add_sample(m, imu):
 
 
 @kernel
-def rolling(m):
-    """Whether the wheels turned within the window."""
-    return m.window.rolling > OUTLIERS * m.window.wheels
-
-
-@kernel
 def quiet(m):
     """Whether wheels, gyro and accelerometer did not move within the window beyond their noise."""
     w = m.window
@@ -134,7 +126,7 @@ def watch_sample(m, imu):
     still = m.window.wheels > 0 and quiet(m)
     if m.counts.sliding:
         square = zero_velocity(m)
-        review_slide(m, rolling(m), still and 0.0 <= square <= m.settings.gate[3])
+        review_slide(m, still and 0.0 <= square <= m.settings.gate[3])
     elif still:
         stand_still(m)
     else:

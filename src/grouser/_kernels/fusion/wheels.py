@@ -7,7 +7,8 @@ from grouser._kernels.arrays import copy, fill
 from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.delay import recall
 from grouser._kernels.fusion.memory import GYRO_BIAS, LOOSE, VELOCITY, WATCHED
-from grouser._kernels.fusion.update import commit, core, count_used, innovate
+from grouser._kernels.fusion.refusal import accept, refuse_at_start
+from grouser._kernels.fusion.update import commit, core, innovate
 from grouser._kernels.rotation import add, column, cross, dot, matrix, put, rotate_back, scale, skew
 
 UNKNOWN_SPEED = 0.5  # Sigma of the velocity [m/s] above which the rolling speed is that of the wheels
@@ -44,8 +45,9 @@ def measure_wheels(m, event):
         m.wheels.refused += 1
         m.faults.wheels_refused += 1
         refuse_wheels(m)
+        refuse_at_start(m, m.wheels)
         return
-    count_used(m.wheels, square, rows)
+    accept(m.wheels, square, rows)
     commit(m, rows)
     m.clock.wheels_refused = math.nan
     m.clock.wheels = m.clock.now
