@@ -128,7 +128,7 @@ def test_an_arc_command_reaches_the_curvature_it_names_with_the_steering_at_its_
     assert run.velocity[-1, 4] == pytest.approx(0.0, abs=EXACT)
 
 
-@pytest.mark.parametrize("name", gr.vehicles.names())
+@pytest.mark.parametrize("name", [n for n in gr.vehicles.names() if n != "robotino"])  # its wheels point three ways
 @pytest.mark.parametrize("heading", [0.0, 2.1])
 def test_rolling_straight_covers_radius_times_rate_times_time(name, heading):
     vehicle = gr.vehicle(name)

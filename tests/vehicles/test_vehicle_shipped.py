@@ -15,8 +15,8 @@ from grouser.vehicles import names, vehicle
 from grouser.vehicles.tree import forward_kinematics
 
 SHIPPED = (
-    "crusher", "husky", "landtamer", "lru1", "lru2", "pvc", "pvc_axle", "pvc_four", "pvc_locked", "pvc_rocker",
-    "recbot", "recbot_rigid", "rocky7", "warthog", "zoe",
+    "crusher", "husky", "landtamer", "lru1", "lru2", "mecanum", "pvc", "pvc_axle", "pvc_four", "pvc_locked",
+    "pvc_rocker", "recbot", "recbot_rigid", "robotino", "rocky7", "warthog", "zoe",
 )  # fmt: skip
 JOINT_CODE = {"free6": -1, "RX": 0, "RY": 1, "RZ": 2, "PX": 3, "PY": 4, "PZ": 5}
 
@@ -56,10 +56,11 @@ def test_arrays_are_what_a_kernel_compiles_for(name):
     shapes = {
         "parent": (nf,), "joint": (nf,), "rotation": (nf, 3, 3), "offset": (nf, 3), "mass": (nf,),
         "com": (nf, 3), "inertia": (nf, 3, 3), "wheel": (nw,), "radius": (nw,), "tyre": (nw,), "wheel_of_frame": (nf,),
+        "rollers": (nw,), "held": (nw, 2),
         "actuated": (len(shipped.actuated),), "coupling": (len(shipped.couplings), nf - 1),
         "coupling_value": (len(shipped.couplings),), "hull_frame": (0,), "hull_point": (0, 3), "hull_radius": (0,),
     }  # fmt: skip
-    integers = {"parent", "joint", "wheel", "wheel_of_frame", "actuated", "hull_frame"}
+    integers = {"parent", "joint", "wheel", "wheel_of_frame", "actuated", "hull_frame", "rollers"}
     assert set(shapes) == set(arrays._fields)
     for field, array in zip(arrays._fields, arrays, strict=True):
         assert array.shape == shapes[field], field

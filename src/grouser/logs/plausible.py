@@ -130,7 +130,9 @@ def travelled(log: Log, vehicle: Vehicle) -> Travel:
         rolled.append(path[last] - path[first])
         along, across, _ = vehicle.wheel_positions[i] - (sensor.x, sensor.y, 0.0)
         moved = np.stack([found.forward - found.turn * across, found.left + found.turn * along])
-        seen[wheel] = _total(np.linalg.norm(moved, axis=0) if not vehicle.arrays.rollers[i] else np.abs(held[i] @ moved))
+        seen[wheel] = _total(
+            np.linalg.norm(moved, axis=0) if not vehicle.arrays.rollers[i] else np.abs(held[i] @ moved)
+        )
     ahead = _total(np.abs(np.mean(rolled, axis=0))) if rolled else 0.0
     return Travel(rim=rim, seen=seen, ahead=ahead, moved=_total(np.hypot(found.forward, found.left)))
 

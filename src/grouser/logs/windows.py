@@ -94,7 +94,8 @@ def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
     """What the measured wheels say of the displacements; None if they do not determine forward motion and turning.
 
     In the plane, wheel i at (x, y) that points at an angle δ from the body rolls with
-    r ω = cos δ (v_x − ω_z y) + sin δ (v_y + ω_z x), and does not slide sideways where that leaves something open. With rollers δ is the direction that they hold, and r ω its share.
+    r ω = cos δ (v_x − ω_z y) + sin δ (v_y + ω_z x), and does not slide sideways where that leaves something open. With
+    rollers δ is the direction that they hold, and r ω its share.
     """
     rim, seen, normal = {}, {}, np.zeros((len(found.start), 3, 3))
     turned: dict[int, FloatArray] = {}  # wheels of one side often share a column

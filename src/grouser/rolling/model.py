@@ -152,8 +152,8 @@ class RollingModel:
         for frame in self.vehicle.frames:
             if frame.rollers is not None:
                 raise SimulationError(
-                    f"'{self.vehicle.name}', wheel '{frame.name}': has rollers, which rolling without slip does not know;"
-                    " use grouser.Kinematics"
+                    f"vehicle '{self.vehicle.name}': wheel '{frame.name}' has rollers, and rolling without slip knows"
+                    " only plain tyres; use grouser.Kinematics"
                 )
             if frame.is_wheel and frame.tyre_radius is None:
                 raise SimulationError(

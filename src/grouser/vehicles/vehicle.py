@@ -19,7 +19,17 @@ from grouser.vehicles import tree
 from grouser.vehicles.hull import MOST_POINTS, Hull
 from grouser.vehicles.rows import JOINTS, Coupling, Frame, Steering, checked
 
-COLUMNS = ("frame", "parent", "joint", "act.", "x y z [m]", "roll pitch yaw [rad]", "mass [kg]", "radius [m]", "rollers [deg]")
+COLUMNS = (
+    "frame",
+    "parent",
+    "joint",
+    "act.",
+    "x y z [m]",
+    "roll pitch yaw [rad]",
+    "mass [kg]",
+    "radius [m]",
+    "rollers [deg]",
+)
 Row = TypeVar("Row", "Vehicle", Frame)
 
 
@@ -276,7 +286,8 @@ class Vehicle:
         rows = [COLUMNS]
         for f in self.frames:
             turn = _spaced(f.rpy) if any(f.rpy) else ""
-            size = f"{f.mass:.4g}", *("" if one is None else f"{one:.4g}" for one in (f.radius, f.rollers))
+            radius, rollers = ("" if one is None else f"{one:.4g}" for one in (f.radius, f.rollers))
+            size = f"{f.mass:.4g}", radius, rollers
             joint = f.joint or "free", "yes" if f.actuated else ""
             rows.append((f.name, f.parent or "world", *joint, _spaced(f.xyz), turn, *size))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
