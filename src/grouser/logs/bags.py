@@ -21,6 +21,7 @@ import numpy as np
 from grouser.checks import FloatArray, listed, nearest
 from grouser.errors import LogError
 from grouser.files import check_file
+from grouser.logs.frames import part
 from grouser.logs.manifest import Manifest, Signal
 from grouser.logs.raw import LATEST, Raw, bounded
 from grouser.logs.report import Tally, key_place
@@ -141,13 +142,13 @@ def _is_json(path: Path) -> bool:
 def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | None = None) -> Raw:
     """The topics of a bag that the manifest names, message by message; `progress` gets the bytes read so far."""
     signals, poses = manifest.signals(), manifest.pose_signals()
-    readers: dict[str, _Reader] = {}
-    by_topic: dict[str, list[_Reader]] = {}
+    readers: dict[str, FieldReader] = {}
+    by_topic: dict[str, list[FieldReader]] = {}
     for key, signal in {**signals, **poses}.items():
         if signal.topic is None:
             table, name = key.split(".", 1)
             raise LogError(f"{manifest.file}, table [{table}], {name}: names a column, but {path.name} is a bag")
-        readers[key] = _Reader(key, signal, path.name)
+        readers[key] = FieldReader(key, signal, path.name)
         by_topic.setdefault(signal.topic, []).append(readers[key])
     base, pose_topic = _base_topic(manifest), _pose_topic(manifest)
     # Arrays of plain numbers: a list would hold an object for each, four times as large.
@@ -155,7 +156,7 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     pose_row = array("q")
     asked_by = {topic: key_place(some[0].key) for topic, some in by_topic.items()}
     for topic, recorded, message in messages(path, asked_by, progress):
-        times[topic].append(_stamp(message, recorded) if manifest.time.stamp == "header" else recorded)
+        times[topic].append(stamp_of(message, recorded) if manifest.time.stamp == "header" else recorded)
         for reader in by_topic[topic]:
             reader.values.append(reader.number(message))
         if topic == pose_topic:
@@ -182,7 +183,7 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     )  # fmt: skip
 
 
-class _Reader:
+class FieldReader:
     """One field of a topic's messages."""
 
     def __init__(self, key: str, signal: Signal, file: str) -> None:
@@ -191,8 +192,8 @@ class _Reader:
         self.where = f"{file}, topic {signal.topic}"
         self.values = array("d")
         self.path: list[str | int] = []
-        for part in str(signal.field).split("."):
-            match = PART.fullmatch(part)
+        for step in str(signal.field).split("."):
+            match = PART.fullmatch(step)
             if match is None:
                 raise LogError(f"{key}: field {signal.field!r:.80} is not a path such as twist.twist.linear.x")
             self.path.append(match[1])
@@ -201,8 +202,8 @@ class _Reader:
     def number(self, message: Any) -> float:
         """The field's value; NaN where the joint or the entry is not in this message."""
         value = message
-        for part in self.path:
-            value = self._step(value, part)
+        for step in self.path:
+            value = self._step(value, step)
             if value is None:
                 return math.nan
         if self.signal.joint is not None:
@@ -216,31 +217,31 @@ class _Reader:
         except (TypeError, ValueError, OverflowError):
             raise LogError(f"{self.where}: field {self.signal.field} is not a number but {value!r:.60}") from None
 
-    def _step(self, value: Any, part: str | int) -> Any:
-        if isinstance(part, int):
-            return value[part] if hasattr(value, "__len__") and part < len(value) else None
+    def _step(self, value: Any, name: str | int) -> Any:
+        if isinstance(name, int):
+            return value[name] if hasattr(value, "__len__") and name < len(value) else None
         if isinstance(value, dict):
-            found, known = value.get(part, _NONE), list(value)
+            found, known = value.get(name, _NONE), list(value)
         else:
-            known = [name for name in getattr(value, "__dataclass_fields__", ()) if not name.startswith("__")]
-            found = getattr(value, part) if part in known else _NONE
+            known = [one for one in getattr(value, "__dataclass_fields__", ()) if not one.startswith("__")]
+            found = getattr(value, name) if name in known else _NONE
         if found is _NONE:
-            here = ", ".join(str(name)[:40] for name in known[:40]) or "none, it is a value"
-            raise LogError(f"{self.where}: field {self.signal.field} has no {part!r:.60}; fields there are {here}")
+            here = ", ".join(str(one)[:40] for one in known[:40]) or "none, it is a value"
+            raise LogError(f"{self.where}: field {self.signal.field} has no {name!r:.60}; fields there are {here}")
         return found
 
 
-def _stamp(message: Any, recorded: float) -> float:
-    """The stamp in a message's header [s], or the time of recording if it has none."""
+def stamp_of(message: Any, recorded: float, *, zeros: bool = False) -> float:
+    """The stamp in a message's header [s], or the time of recording if it has none.
 
-    def part(value: Any, name: str, default: Any = None) -> Any:
-        return value.get(name, default) if isinstance(value, dict) else getattr(value, name, default)
-
+    A stamp of zero is none either, of a driver without a clock, unless `zeros` are asked for.
+    """
     stamp = part(part(message, "header"), "stamp")
     try:
-        return float(part(stamp, "sec")) + 1e-9 * float(part(stamp, "nanosec", part(stamp, "nsec", 0)))
+        t = float(part(stamp, "sec")) + 1e-9 * float(part(stamp, "nanosec", part(stamp, "nsec", 0)))
     except (TypeError, ValueError):
         return recorded
+    return recorded if t == 0.0 and not zeros else t
 
 
 def _base_topic(manifest: Manifest) -> str:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from grouser.checks import FloatArray
 from grouser.errors import LogError
+from grouser.logs.frames import part
 from grouser.logs.geodesy import Datum, enu
 from grouser.logs.log import BoolArray
 from grouser.logs.manifest import Manifest
 from grouser.logs.raw import Raw
+from grouser.logs.robot_table import Gps
 
+HIGHEST = 1e5
+"""Heights of fixes [m] are below this."""
 PLACE = ("pose.latitude", "pose.longitude", "pose.altitude")
 
 
@@ -52,7 +59,36 @@ def _no_fix(raw: Raw) -> BoolArray:
     with np.errstate(invalid="ignore"):
         there = (np.abs(latitude) <= 90.0) & (np.abs(longitude) <= 360.0) & ((latitude != 0.0) | (longitude != 0.0))
         if PLACE[2] in raw.pose:
-            there &= np.abs(raw.pose[PLACE[2]]) < 1e5
+            there &= np.abs(raw.pose[PLACE[2]]) < HIGHEST
         if "pose.status" in raw.pose:
             there &= raw.pose["pose.status"] >= 0.0
     return np.asarray(~there)
+
+
+def is_fix(message: Any) -> bool:
+    """Whether a sensor_msgs/NavSatFix is a place on Earth; the (0, 0) of receivers that wait is none."""
+    latitude, longitude, altitude = (
+        float(part(message, name, np.nan)) for name in ("latitude", "longitude", "altitude")
+    )
+    there = abs(latitude) <= 90.0 and abs(longitude) <= 360.0 and (latitude != 0.0 or longitude != 0.0)
+    height = np.isnan(altitude) or abs(altitude) < HIGHEST
+    return there and bool(height) and float(part(part(message, "status"), "status", 0)) >= 0.0
+
+
+def fix_covariance(message: Any, gps: Gps | None) -> FloatArray:
+    """Covariance of east, north, up [m²], (3, 3), of a sensor_msgs/NavSatFix.
+
+    By its position_covariance_type: 0 unknown, where the noise of [robot.gps] holds; 1 approximated and 2 diagonal, of
+    which the diagonal is taken; 3 known. What is no covariance counts as unknown.
+    """
+    settings = Gps() if gps is None else gps
+    unknown = np.diag(np.square(settings.noise))
+    kind = int(part(message, "position_covariance_type", 0))
+    given = np.asarray(part(message, "position_covariance", ()), dtype=np.float64)
+    if kind not in (1, 2, 3) or given.shape != (9,):
+        return unknown
+    matrix = given.reshape(3, 3)
+    matrix = 0.5 * (matrix + matrix.T) if kind == 3 else np.diag(np.diag(matrix))
+    if not (np.isfinite(matrix).all() and np.all(np.linalg.eigvalsh(matrix) > 0.0)):
+        return unknown
+    return np.asarray(settings.covariance_scale * matrix)

@@ -1,0 +1,129 @@
+"""Clocks and frames of the topics of a log: stamps against the time of recording, order, gaps, frames."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from grouser.errors import LogError
+from grouser.logs.bags import stamp_of
+from grouser.logs.frames import part, plain
+from grouser.logs.signals import default_gap
+
+OTHER_CLOCK = 10.0
+"""Stamps of two topics that are farther apart [s] than this, of messages recorded at one time, are of two clocks."""
+JUMP = 1.0
+"""A step of a topic's stamps against the time of recording [s] that is a jump of its clock."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicClock:
+    """What the stamps of one topic show."""
+
+    topic: str
+    messages: int
+    """Their number."""
+    rate: float | None
+    """One over the median time between stamps [Hz]; None for fewer than two."""
+    offset: float | None
+    """Median of time of recording less stamp [s]: the delay, or the difference of two clocks; None without stamps."""
+    jitter: float | None
+    """Half of what lies between the 5 % and the 95 % quantile of that difference [s]."""
+    out_of_order: float
+    """Share of messages with an earlier stamp than one recorded before."""
+    latest: float
+    """How much earlier, at most [s]."""
+    duplicates: int
+    """Messages with the stamp of another one."""
+    zeros: int
+    """Messages whose stamp is zero; the time of recording is taken for them."""
+    jumps: int
+    """How often its clock jumped by more than a second against that of the record."""
+    gaps: int
+    """Holes between stamps longer than 5 periods and 0.25 s."""
+    longest_gap: float
+    """[s]; 0 without any."""
+    frames: tuple[str, ...]
+    """frame_id of its headers, and child_frame_id of an odometry behind an arrow."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, as JSON takes them."""
+        return asdict(self)
+
+
+class ClockWatch:
+    """Collects stamps while messages pass by."""
+
+    def __init__(self, *, use_header: bool = True) -> None:
+        """use_header: whether events are stamped by headers; then topics of different clocks are refused."""
+        self._use_header = use_header
+        self._seen: dict[str, _Seen] = {}
+        self._first: tuple[str, float] | None = None
+
+    def see(self, topic: str, recorded: float, message: Any) -> None:
+        """A message of a topic, recorded at a time [s]."""
+        seen = self._seen.get(topic)
+        if seen is None:
+            seen = self._seen[topic] = _Seen()
+        stamp = stamp_of(message, recorded, zeros=True)
+        header = part(message, "header")
+        seen.has_header = seen.has_header or header is not None
+        if len(seen.frames) < MOST_FRAMES and header is not None:
+            frame, child = plain(part(header, "frame_id")), plain(part(message, "child_frame_id"))
+            seen.frames.setdefault(f"{frame} → {child}" if child else frame)
+        if stamp == 0.0 and recorded != 0.0:
+            seen.zeros += 1
+            stamp = recorded
+        elif len(seen.stamps) == seen.zeros and header is not None:
+            self._check_epoch(topic, recorded - stamp)
+        seen.stamps.append(stamp)
+        seen.recorded.append(recorded)
+
+    def _check_epoch(self, topic: str, offset: float) -> None:
+        """Refuse a topic whose first stamp is of another clock than that of the first topic."""
+        if self._first is None:
+            self._first = topic, offset
+        elif self._use_header and abs(offset - self._first[1]) > OTHER_CLOCK:
+            other, first = self._first
+            said = f"is stamped {offset:.6g} s before it was recorded, and topic {other} {first:.6g} s"
+            raise LogError(f'topic {topic}: {said}: they have two clocks; use stamp = "record" in [time]')
+
+    def table(self) -> list[TopicClock]:
+        """A row for each topic, in the order they came."""
+        return [seen.row(topic) for topic, seen in self._seen.items()]
+
+
+MOST_FRAMES = 20
+"""Frames of one topic that are kept."""
+
+
+class _Seen:
+    """Stamps of one topic."""
+
+    def __init__(self) -> None:
+        self.stamps, self.recorded = array("d"), array("d")
+        self.frames: dict[str, None] = {}
+        self.zeros, self.has_header = 0, False
+
+    def row(self, topic: str) -> TopicClock:
+        stamps, recorded = np.array(self.stamps), np.array(self.recorded)
+        behind = np.maximum.accumulate(stamps) - stamps
+        ordered = np.sort(stamps)
+        steps = np.diff(ordered)
+        period = float(np.median(steps[steps > 0.0])) if (steps > 0.0).any() else 0.0
+        holes = steps[steps > default_gap(period)]
+        offset = recorded - stamps
+        low, high = np.quantile(offset, [0.05, 0.95])
+        stamped = self.has_header and self.zeros < len(stamps)
+        return TopicClock(
+            topic=topic, messages=len(stamps), rate=1.0 / period if period > 0.0 else None,
+            offset=float(np.median(offset)) if stamped else None, jitter=float(0.5 * (high - low)) if stamped else None,
+            out_of_order=float(np.mean(behind > 0.0)), latest=float(behind.max()),
+            duplicates=int(np.count_nonzero(steps == 0.0)), zeros=self.zeros,
+            jumps=int(np.count_nonzero(np.abs(np.diff(offset)) > JUMP)), gaps=len(holes),
+            longest_gap=float(holes.max()) if len(holes) else 0.0,
+            frames=tuple(frame for frame in self.frames if frame),
+        )  # fmt: skip

@@ -1,0 +1,324 @@
+"""Signals of a robot as events: what each message of a bag or a live topic says, with its stamp and its arrival.
+
+The order is that of arrival, which need not be that of the stamps. Events are named after the methods of
+`grouser.Robot` that take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.errors import LogError
+from grouser.logs.bags import FieldReader, stamp_of
+from grouser.logs.fixes import fix_covariance, is_fix
+from grouser.logs.frames import part, wxyz
+from grouser.logs.geodesy import Datum, enu
+from grouser.logs.joint_events import joint_takers
+from grouser.logs.manifest import Manifest, Signal
+from grouser.logs.mounts import Mounts
+from grouser.logs.posing import ATTITUDE, attitude_of, body_pose, ros_pose, sensed_pose, step_covariance
+from grouser.logs.report import key_place
+from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
+
+
+class Event(NamedTuple):
+    """One signal of a robot."""
+
+    kind: str
+    """joints, imu, gps, heading, pose, relative_pose or command: the method of `grouser.Robot` that takes it."""
+    t: float
+    """Stamp [s], with the lag of the manifest removed; of a relative pose that of its end."""
+    arrived: float
+    """When it came [s], on the clock of the record."""
+    values: tuple[Any, ...]
+    """Arguments of the method after the time."""
+
+
+class Roles(NamedTuple):
+    """Which topic is what, where a whole message is read."""
+
+    imu: str | None
+    gps: str | None
+    visual: str | None
+    heading: str | None
+    command: str | None
+
+
+def roles_of(manifest: Manifest) -> Roles:
+    """Topics of the messages that are read as a whole, as the manifest says."""
+    robot, signals = manifest.robot, manifest.signals()
+    imu = next((str(one.topic) for key, one in signals.items() if key.startswith(("gyro.", "acceleration."))), None)
+    gps = robot.gps.topic if robot.gps is not None else None
+    if gps is None and manifest.pose_use == "gps" and manifest.pose is not None and manifest.pose.latitude is not None:
+        gps = manifest.pose.latitude.topic
+    return Roles(
+        imu, gps, robot.visual.topic if robot.visual else None, robot.heading.topic if robot.heading else None,
+        robot.topics.command,
+    )  # fmt: skip
+
+
+class EventReader:
+    """Turns messages into events, one after the other, as they come."""
+
+    def __init__(
+        self, manifest: Manifest, joints: Sequence[str], mounts: Mounts, *, datum: Datum | None = None
+    ) -> None:
+        """joints: of the vehicle, in its order. datum: origin of GPS positions; None: the manifest's, or the first
+        fix."""
+        self.manifest, self.mounts = manifest, mounts
+        given = manifest.robot.gps.datum if manifest.robot.gps is not None else None
+        if given is None and manifest.pose is not None:
+            given = manifest.pose.datum
+        self.datum = datum or (None if given is None else (given[0], given[1], given[2]))
+        self.left_out: dict[str, int] = {}
+        """Messages that gave no event, by reason."""
+        roles = roles_of(manifest)
+        self._takers: dict[str, list[Any]] = {}
+        self.asked_by: dict[str, str] = {}
+        """What of the manifest asks for each topic."""
+        signals = manifest.signals()
+        for topic, taker in joint_takers(manifest, joints, Event).items():
+            self._add(topic, taker, "[rates]")
+        if roles.imu is not None:
+            self._add(roles.imu, _Imu(manifest, mounts), "[gyro]")
+        if roles.gps is not None:
+            self._add(roles.gps, self._fix, "[robot.gps] topic" if manifest.robot.gps else "[pose] latitude")
+        if roles.visual is not None:
+            self._add(roles.visual, _Visual(self), "[robot.visual] topic")
+        if roles.heading is not None:
+            self._add(roles.heading, self._orientation, "[robot.heading] topic")
+        self._add_pose()
+        self._add_label()
+        command = [signals[key] for key in ("body_command.speed", "body_command.turn") if key in signals]
+        if command:
+            keys = ["body_command.speed", "body_command.turn"]
+            self._add(str(command[0].topic), _Numbers("command", keys, command), "[body_command]")
+        if roles.command is not None:
+            self._add(roles.command, _twist, "[robot.topics] command")
+
+    def take(self, topic: str, arrived: float, message: Any) -> list[Event]:
+        """Events of a message of a topic that arrived at a time [s]."""
+        t = stamp_of(message, arrived) if self.manifest.time.stamp == "header" else arrived
+        found = []
+        for taker in self._takers.get(topic, ()):
+            event = taker(t, arrived, message)
+            if event is not None:
+                found.append(event)
+        return found
+
+    def _add(self, topic: str, taker: Any, asked_by: str) -> None:
+        self._takers.setdefault(topic, []).append(taker)
+        self.asked_by.setdefault(topic, asked_by)
+
+    def _drop(self, reason: str) -> None:
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
+
+    def _fix(self, t: float, arrived: float, message: Any) -> Event | None:
+        """A sensor_msgs/NavSatFix as a position of the antenna, east, north, up of the datum."""
+        if not is_fix(message):
+            self._drop("no GPS fix: its status is below 0, or it is no place on Earth")
+            return None
+        place = [float(part(message, name)) for name in ("latitude", "longitude", "altitude")]
+        has_height = bool(np.isfinite(place[2]))
+        if not has_height:
+            place[2] = 0.0 if self.datum is None else self.datum[2]
+        if self.datum is None:
+            self.datum = place[0], place[1], place[2]
+        latitude, longitude, height = np.array(place)[:, None]
+        position = enu(latitude, longitude, height, self.datum)[0]
+        covariance = fix_covariance(message, self.manifest.robot.gps)
+        n = 3 if has_height else 2
+        return Event("gps", t - self._lag("gps"), arrived, (position[:n], covariance[:n, :n]))
+
+    def _lag(self, of: str) -> float:
+        """Of the pose sensor, where the role is that of [pose]."""
+        return self.manifest.sensor.lag if of == "gps" and self.manifest.pose_use == "gps" else 0.0
+
+    def _orientation(self, t: float, arrived: float, message: Any) -> Event | None:
+        """Yaw of a sensor_msgs/Imu or a QuaternionStamped."""
+        given = part(message, "orientation", part(message, "quaternion"))
+        known = part(message, "orientation_covariance", (0.0,))
+        q = np.full(4, np.nan) if given is None else wxyz(given)
+        if not np.isfinite(q).all() or not q.any() or float(known[0]) == -1.0:
+            self._drop("no orientation: it is not measured, or no quaternion")
+            return None
+        R_world_sensor = from_quaternion(q)
+        is_imu = roles_of(self.manifest).imu == roles_of(self.manifest).heading
+        R = R_world_sensor @ self.mounts.imu.R_body_sensor.T if is_imu else R_world_sensor
+        return self._heading(t, arrived, float(to_rpy(R)[2]))
+
+    def _heading(self, t: float, arrived: float, angle: float) -> Event:
+        table = self.manifest.robot.heading
+        assert table is not None
+        yaw = 0.5 * np.pi - angle if table.kind == "heading" else angle
+        return Event("heading", t, arrived, (yaw - table.declination, table.noise))
+
+    def _add_label(self) -> None:
+        table = self.manifest.robot.heading
+        if table is None or table.label is None:
+            return
+        signal = heading_label(self.manifest)
+        reader, factor = FieldReader(f"labels.{table.label}", signal, self.manifest.file), heading_factor(self.manifest)
+
+        def take(t: float, arrived: float, message: Any) -> Event | None:
+            value = reader.number(message)
+            return self._heading(t - signal.lag, arrived, factor * value) if np.isfinite(value) else None
+
+        self._add(str(signal.topic), take, "[robot.heading] label")
+
+    def _add_pose(self) -> None:
+        """Poses of [pose] that are no reference: of another odometry, or headings of a GPS pose."""
+        manifest, use = self.manifest, self.manifest.pose_use
+        if manifest.pose is None or use == "reference":
+            return
+        keys = manifest.pose_signals()
+        turned = {key: one for key, one in keys.items() if key.split(".")[1] in ATTITUDE}
+        if use == "gps" and manifest.robot.heading is None:
+            topic = str(next(iter(turned.values())).topic)
+            self._add(topic, _PoseHeading(manifest, turned), "[pose] heading")
+        elif use != "gps":
+            place = {key: one for key, one in keys.items() if key in ("pose.x", "pose.y", "pose.z")}
+            topics = {str(one.topic) for one in (*turned.values(), *place.values())}
+            if len(topics) > 1:
+                said = (
+                    f"takes position and attitude from {', '.join(sorted(topics))}; as {use!r} they must be one topic"
+                )
+                raise LogError(f"{manifest.file}, table [pose]: {said}")
+            self._add(topics.pop(), _Pose(manifest, {**place, **turned}), "[pose]")
+
+
+def heading_label(manifest: Manifest) -> Signal:
+    """The signal of [labels] that [robot.heading] names."""
+    table = manifest.robot.heading
+    assert table is not None
+    if table.label not in manifest.labels:
+        known = ", ".join(manifest.labels) or "none"
+        raise LogError(
+            f"{manifest.file}, table [robot], heading: [labels] has no {table.label!r:.60}; labels are {known}"
+        )
+    return manifest.labels[table.label]
+
+
+def heading_factor(manifest: Manifest) -> float:
+    """Radians per number of that label."""
+    table, signal = manifest.robot.heading, heading_label(manifest)
+    return signal.factor("labels.heading") * (np.pi / 180.0 if table is not None and table.unit == "deg" else 1.0)
+
+
+def _twist(t: float, arrived: float, message: Any) -> Event | None:
+    """A geometry_msgs/Twist or TwistStamped as the commanded speed and turn rate."""
+    twist = part(message, "twist", message)
+    values = float(part(part(twist, "linear"), "x", np.nan)), float(part(part(twist, "angular"), "z", np.nan))
+    return Event("command", t, arrived, values) if np.isfinite(values).all() else None
+
+
+class _Numbers:
+    """Some numbers of a message as an event; none where one of them is missing."""
+
+    def __init__(self, kind: str, keys: Sequence[str], signals: Sequence[Signal]) -> None:
+        self.kind, self.lag = kind, signals[0].lag
+        self._read = [
+            (FieldReader(key, one, "the log"), one.factor(key)) for key, one in zip(keys, signals, strict=True)
+        ]
+
+    def values(self, message: Any) -> FloatArray:
+        return np.array([factor * reader.number(message) for reader, factor in self._read])
+
+    def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
+        values = self.values(message)
+        if not np.isfinite(values).all():
+            return None
+        return Event(self.kind, t - self.lag, arrived, tuple(values.tolist()))
+
+
+class _Imu:
+    """Turn rates and specific force in body axes; axes that the manifest leaves out are not measured."""
+
+    def __init__(self, manifest: Manifest, mounts: Mounts) -> None:
+        signals = manifest.signals()
+        keys = [f"{table}.{axis}" for table in ("gyro", "acceleration") for axis in "xyz"]
+        given = [key for key in keys if key in signals]
+        if len({signals[key].topic for key in given}) > 1 or len({signals[key].lag for key in given}) > 1:
+            said = f"{key_place(*given)} must come from one topic with one lag, as one IMU measures them"
+            raise LogError(f"{manifest.file}: {said}")
+        self._at = [keys.index(key) for key in given]
+        self._numbers = _Numbers("imu", given, [signals[key] for key in given])
+        self._R = mounts.imu.R_body_sensor
+
+    def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
+        values = np.full(6, np.nan)
+        values[self._at] = self._numbers.values(message)
+        if not np.isfinite(values).all():
+            return None  # a filter needs all six
+        return Event("imu", t - self._numbers.lag, arrived, (self._R @ values[:3], self._R @ values[3:]))
+
+
+class _Visual:
+    """Poses of another odometry, of the body; or its motion since the message before."""
+
+    def __init__(self, reader: EventReader) -> None:
+        table = reader.manifest.robot.visual
+        assert table is not None
+        self._table, self._drop = table, reader._drop
+        self._R, self._p = reader.mounts.visual.R_body_sensor, reader.mounts.visual.p_body_sensor
+        self._last: float | None = None
+
+    def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
+        found = ros_pose(message)
+        if found is None:
+            self._drop("visual odometry without a pose: not finite, or no quaternion")
+            return None
+        R, p, matrix = found
+        position, R_body = body_pose(R, p, self._R, self._p, relative=self._table.relative)
+        covariance = None
+        if self._table.covariance_scale is not None and matrix is not None:
+            covariance = self._table.covariance_scale * step_covariance(matrix, R, self._R, self._p)
+        if not self._table.relative:
+            return Event("pose", t, arrived, (position, to_quaternion(R_body), covariance, self._table.topic))
+        last, self._last = self._last, t
+        if last is None or covariance is None:
+            if last is not None:
+                self._drop("motion of visual odometry without a covariance: give covariance_scale in [robot.visual]")
+            return None
+        return Event("relative_pose", t, arrived, (last, position, to_quaternion(R_body), covariance))
+
+
+class _Pose:
+    """[pose] as poses of another odometry; or as motions since the pose before."""
+
+    def __init__(self, manifest: Manifest, signals: Mapping[str, Signal]) -> None:
+        self._names = [key.split(".")[1] for key in signals]
+        self._numbers = _Numbers("pose", list(signals), list(signals.values()))
+        self._sensor, self._relative = manifest.mounting(), manifest.pose_use == "relative"
+        self._last: float | None = None
+
+    def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
+        found = dict(zip(self._names, self._numbers.values(message).tolist(), strict=True))
+        if not np.isfinite(list(found.values())).all():
+            return None
+        t -= self._sensor.lag
+        before, self._last = self._last, t
+        values = sensed_pose(found, self._sensor, relative=self._relative)
+        if not self._relative:
+            return Event("pose", t, arrived, (*values[:2], None, "pose"))
+        return None if before is None else Event("relative_pose", t, arrived, (before, *values))
+
+
+class _PoseHeading:
+    """The attitude of a GPS pose as a heading."""
+
+    def __init__(self, manifest: Manifest, signals: Mapping[str, Signal]) -> None:
+        self._names = [key.split(".")[1] for key in signals]
+        self._numbers = _Numbers("heading", list(signals), list(signals.values()))
+        self._sensor = manifest.mounting()
+
+    def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
+        found = dict(zip(self._names, self._numbers.values(message).tolist(), strict=True))
+        if not np.isfinite(list(found.values())).all():
+            return None
+        R = attitude_of(found) @ from_rpy(0.0, 0.0, -self._sensor.yaw)
+        return Event("heading", t - self._sensor.lag, arrived, (float(to_rpy(R)[2]), self._sensor.yaw_noise))

@@ -1,0 +1,150 @@
+"""A log as a stream of events in the order they were recorded: bags and MCAP message by message, CSV row by row."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.logs import bags
+from grouser.logs.clocks import ClockWatch, TopicClock
+from grouser.logs.events import Event, EventReader, heading_factor, roles_of
+from grouser.logs.frames import Frames, part
+from grouser.logs.geodesy import Datum
+from grouser.logs.log import Log
+from grouser.logs.manifest import Manifest
+from grouser.logs.mounts import Mounts, mounts_of
+from grouser.logs.posing import sensed_pose
+from grouser.logs.raw import is_bag
+
+STATIC, MOVING = "/tf_static", "/tf"
+MOST_TF = 5000
+"""Messages of /tf that are looked at for the places of sensors."""
+Progress = Callable[[int], None]
+
+
+class Stream:
+    """Events of one log, and what its clocks and frames show; made by `open_stream`."""
+
+    def __init__(self, path: Path, manifest: Manifest, joints: Sequence[str], mounts: Mounts, log: Log) -> None:
+        self.path, self.manifest, self.mounts, self.log = path, manifest, mounts, log
+        self._joints = tuple(joints)
+        self.clocks: list[TopicClock] = []
+        """A row for each topic; complete when all events were taken. Empty for a CSV, which has one clock."""
+        self.left_out: dict[str, int] = {}
+        """Messages that gave no event, by reason; complete when all events were taken."""
+        self.datum: Datum | None = log.poses.datum
+        """Origin of GPS positions."""
+        self.zero = float(log.time[0]) if is_bag(path) and len(log) else 0.0
+        """Stamp [s] at which `log.elapsed` is zero; event times are stamps of a bag, and elapsed times of a CSV."""
+
+    def events(self, progress: Progress | None = None) -> Iterator[Event]:
+        """All events in the order of their arrival; `progress` gets about the bytes read so far."""
+        if not is_bag(self.path):
+            yield from csv_events(self.log, self.manifest, self._joints, self.mounts)
+            return
+        reader = EventReader(self.manifest, self._joints, self.mounts, datum=self.datum)
+        watch = ClockWatch(use_header=self.manifest.time.stamp == "header")
+        for topic, recorded, message in bags.messages(self.path, reader.asked_by, progress):
+            watch.see(topic, recorded, message)
+            yield from reader.take(topic, recorded, message)
+        self.clocks, self.left_out, self.datum = watch.table(), reader.left_out, reader.datum
+
+
+def open_stream(path: str | os.PathLike[str], manifest: Manifest, joints: Sequence[str], log: Log) -> Stream:
+    """The stream of a log's file. joints: of the vehicle, in its order. log: the same file by `read_log`."""
+    file = Path(path)
+    return Stream(file, manifest, joints, bag_mounts(file, manifest) if is_bag(file) else mounts_of(manifest), log)
+
+
+def bag_mounts(path: Path, manifest: Manifest) -> Mounts:
+    """Where the sensors sit, by the manifest and by the tf topics of a bag."""
+    there, roles = bags.topics(path), roles_of(manifest)
+    frames, seen = Frames(), {}
+    for role, topic in (("imu", roles.imu), ("gps", roles.gps), ("visual", roles.visual)):
+        if topic in there:
+            for _, _, message in islice(bags.messages(path, [str(topic)]), 1):
+                frame = part(part(message, "header"), "frame_id")
+                seen[role] = str(part(message, "child_frame_id", "" if role == "visual" else frame) or "")
+    if STATIC in there:
+        for _, _, message in bags.messages(path, [STATIC]):
+            frames.take(message, static=True)
+    if MOVING in there and any(name and name.lstrip("/") not in frames.links for name in seen.values()):
+        for _, _, message in islice(bags.messages(path, [MOVING]), MOST_TF):
+            frames.take(message, static=False)
+    return mounts_of(manifest, frames, seen)
+
+
+def csv_events(log: Log, manifest: Manifest, joints: Sequence[str], mounts: Mounts) -> Iterator[Event]:
+    """Events of the rows of a log: joints, then IMU, command, heading, pose of the same time; times are elapsed ones."""
+    time = log.elapsed
+    tables = [_columns(getattr(log, name, {}), joints, len(log)) for name in ("rates", "angles", "currents")]
+    given = tables if getattr(log, "currents", {}) else tables[:2]
+    imu = None
+    if log.gyro is not None and log.acceleration is not None:
+        R = mounts.imu.R_body_sensor
+        imu = np.concatenate([log.gyro @ R.T, log.acceleration @ R.T], axis=1)
+        imu[~np.isfinite(imu).all(axis=1)] = np.nan
+    heading = None
+    table = manifest.robot.heading
+    if table is not None and table.label is not None:
+        heading = heading_factor(manifest) * log.label[table.label]
+        heading = (0.5 * np.pi - heading if table.kind == "heading" else heading) - table.declination
+    poses = iter(_pose_events(log, manifest))
+    waiting = next(poses, None)
+    for k, t in enumerate(time.tolist()):
+        while waiting is not None and waiting.arrived < t:
+            yield waiting
+            waiting = next(poses, None)
+        yield Event("joints", t, t, tuple(one[k] for one in given))
+        if imu is not None and np.isfinite(imu[k, 0]):
+            yield Event("imu", t, t, (imu[k, :3], imu[k, 3:]))
+        if log.body_command is not None and np.isfinite(log.body_command[k]).all():
+            yield Event("command", t, t, tuple(log.body_command[k].tolist()))
+        if heading is not None and table is not None and np.isfinite(heading[k]):
+            yield Event("heading", t, t, (float(heading[k]), table.noise))
+    while waiting is not None:
+        yield waiting
+        waiting = next(poses, None)
+
+
+def _columns(values: dict[str, FloatArray], joints: Sequence[str], n: int) -> FloatArray:
+    """Values by joint as an array (n, nj); NaN where not measured."""
+    result = np.full((n, len(joints)), np.nan)
+    for joint, column in values.items():
+        result[:, list(joints).index(joint)] = column
+    return result
+
+
+def _pose_events(log: Log, manifest: Manifest) -> Iterator[Event]:
+    """Poses of a log as events; none where they are a reference."""
+    use, sensor, poses = manifest.pose_use, log.sensor, log.poses
+    if use == "reference" or manifest.pose is None:
+        return
+    has_height = bool(np.ptp(poses.position[:, 2]) > 0.0) if len(poses) else False
+    before: float | None = None
+    for k, arrived in enumerate(log.pose_elapsed.tolist()):
+        t = arrived - sensor.lag
+        if use == "gps":
+            sigma = manifest.robot.gps.noise if manifest.robot.gps else None
+            if poses.sigma is not None:
+                sigma = [*poses.sigma[k, :2], 2.0 * float(poses.sigma[k, :2].max())]
+            n = 3 if has_height else 2
+            noise = np.square(sigma or [sensor.position_noise] * 3)[:n]
+            yield Event("gps", t, arrived, (poses.position[k, :n], np.diag(noise)))
+            if manifest.robot.heading is None:
+                spread = sensor.yaw_noise if poses.sigma is None else float(poses.sigma[k, 2])
+                yield Event("heading", t, arrived, (float(poses.attitude[k, 2]) - sensor.yaw, spread))
+            continue
+        names = ("x", "y", "z", "roll", "pitch", "yaw")
+        found = dict(zip(names, [*poses.position[k], *poses.attitude[k]], strict=True))
+        position, quaternion, covariance = sensed_pose(found, sensor, relative=use == "relative")
+        if use == "pose":
+            yield Event("pose", t, arrived, (position, quaternion, None, "pose"))
+        elif before is not None:
+            yield Event("relative_pose", t, arrived, (before, position, quaternion, covariance))
+        before = t
