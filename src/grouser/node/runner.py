@@ -72,7 +72,9 @@ class Node:
         self._robot, self._topics, self._transport = robot, list(topics), transport
         self._settings = settings or NodeSettings()
         self._vehicle, self._checkpoints, self._view, self._note = vehicle, checkpoints, view, note
-        self._watches = [TopicWatch(one.name, one.type.NAME) for one in topics]
+        watches = {one.name: TopicWatch(one.name) for one in topics}
+        self._watches = list(watches.values())
+        self._watch_of = [watches[one.name] for one in topics]
         self._inbox = Inbox(len(topics))
         self._stopping = threading.Event()
         self.latency = Latency()
@@ -124,14 +126,14 @@ class Node:
             self._diagnose(now)
 
     def _read(self, letter: Letter) -> None:
-        topic, watch = self._topics[letter.topic], self._watches[letter.topic]
+        topic, watch = self._topics[letter.topic], self._watch_of[letter.topic]
         try:
             message = decode(topic.type, letter.data)
         except MessageError as problem:
             watch.damaged, watch.problem = watch.damaged + 1, str(problem)
             return
         t = topic.time(message, letter.arrived)
-        watch.take(t, letter.arrived, letter.now)
+        watch.take(topic.type.NAME, t, letter.arrived, letter.now)
         try:
             for feed in topic.feeds:
                 feed(self._robot, message, t)

@@ -19,7 +19,8 @@ class TopicWatch:
     """Counts of one topic."""
 
     name: str
-    type: str
+    type: str = ""
+    """Of its messages; empty before the first."""
     messages: int = 0
     """Read so far."""
     damaged: int = 0
@@ -38,9 +39,10 @@ class TopicWatch:
     """In the last interval [1/s]."""
     _counted: tuple[float, int] | None = None
 
-    def take(self, stamp: float, arrived: float, now: float) -> None:
-        """A message was read: its stamp and arrival [s], and the latter by the monotonic clock [s]."""
+    def take(self, kind: str, stamp: float, arrived: float, now: float) -> None:
+        """A message was read: its type, its stamp and arrival [s], and the latter by the monotonic clock [s]."""
         self.messages += 1
+        self.type = kind
         self.offset = arrived - stamp
         self.delay.add(self.offset)
         self.last = now
