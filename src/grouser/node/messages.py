@@ -17,7 +17,7 @@ from grouser.node.fields import TYPES, Message
 __all__ = [
     "TYPES", "Bool", "DiagnosticArray", "DiagnosticStatus", "Float64", "Header", "Imu", "JointState", "KeyValue",
     "Message", "MessageError", "NavSatFix", "NavSatStatus", "Odometry", "Point", "Pose", "PoseStamped",
-    "PoseWithCovariance", "PoseWithCovarianceStamped", "Quaternion", "String", "TFMessage", "Time", "Transform",
+    "PoseWithCovariance", "PoseWithCovarianceStamped", "Quaternion", "QuaternionStamped", "String", "TFMessage", "Time", "Transform",
     "TransformStamped", "Twist", "TwistStamped", "TwistWithCovariance", "Vector3", "decode", "encode",
 ]  # fmt: skip
 
@@ -96,6 +96,14 @@ class Quaternion(Message, package="geometry_msgs"):
     y: ros.Float64 = 0.0
     z: ros.Float64 = 0.0
     w: ros.Float64 = 1.0
+
+
+@dataclass(slots=True, eq=False)
+class QuaternionStamped(Message, package="geometry_msgs"):
+    """A rotation with stamp and frame."""
+
+    header: Header = field(default_factory=Header)
+    quaternion: Quaternion = field(default_factory=Quaternion)
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,88 @@
+"""What a node needs to go on after a restart: written every second, whole or not at all, without pickle."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grouser.errors import GrouserError
+from grouser.files import read_npz, write_whole
+
+__all__ = ["CheckpointError", "Checkpoints", "read_checkpoint"]
+
+SCHEMA = "grouser/checkpoint@1"
+MOST_BYTES = 100_000_000
+
+
+class CheckpointError(GrouserError):
+    """A checkpoint cannot be read or written."""
+
+
+def read_checkpoint(path: str | os.PathLike[str], vehicle: str) -> dict[str, Any] | None:
+    """The arrays of a checkpoint of this vehicle; None where there is no file yet."""
+    if not Path(path).exists():
+        return None
+    arrays = read_npz(path, CheckpointError, most=MOST_BYTES)
+    schema, owner = (str(arrays.pop(key, "")) for key in ("schema", "vehicle"))
+    if schema != SCHEMA:
+        raise CheckpointError(f"{path}: has the schema {schema!r:.60}, and {SCHEMA!r} is read; remove it to begin anew")
+    if owner != vehicle:
+        raise CheckpointError(
+            f"{path}: is of vehicle {owner!r:.60}, and this one is {vehicle!r}; remove it to begin anew"
+        )
+    return arrays
+
+
+class Checkpoints:
+    """Writes checkpoints beside the work: a disk that is slow delays no message."""
+
+    def __init__(self, path: str | os.PathLike[str], vehicle: str) -> None:
+        """Into this file."""
+        self._path, self._vehicle = Path(path), vehicle
+        self._next: Mapping[str, Any] | None = None
+        self._ready = threading.Condition()
+        self._closing = False
+        self.written = 0
+        """How many were written."""
+        self.problem = ""
+        """Why the last one could not be written; empty if it was."""
+        self._thread = threading.Thread(target=self._work, name="checkpoints", daemon=True)
+        self._thread.start()
+
+    def put(self, arrays: Mapping[str, Any]) -> None:
+        """Write these arrays, which are copies, next; one that waits still is replaced."""
+        with self._ready:
+            self._next = arrays
+            self._ready.notify()
+
+    def close(self, arrays: Mapping[str, Any] | None = None) -> None:
+        """Write these, or what waits, and end."""
+        with self._ready:
+            self._next = arrays or self._next
+            self._closing = True
+            self._ready.notify()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while True:
+            with self._ready:
+                while self._next is None and not self._closing:
+                    self._ready.wait()
+                arrays, self._next = self._next, None
+            if arrays is None:
+                return
+            try:
+                whole = {"schema": np.array(SCHEMA), "vehicle": np.array(self._vehicle), **arrays}
+                write_whole(self._path, _writer(whole), CheckpointError)
+                self.written, self.problem = self.written + 1, ""
+            except CheckpointError as problem:
+                self.problem = str(problem)
+
+
+def _writer(arrays: Mapping[str, Any]) -> Callable[[Any], None]:
+    return lambda stream: np.savez(stream, **arrays)

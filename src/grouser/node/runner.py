@@ -1,0 +1,235 @@
+"""The node: messages in, the chain on board, messages out; one thread works, those of the transport only deliver."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grouser.errors import GrouserError
+from grouser.node.cdr import MessageError, decode
+from grouser.node.checkpoint import Checkpoints
+from grouser.node.diagnostics import diagnostics
+from grouser.node.inbox import Inbox, Letter
+from grouser.node.inputs import Topic
+from grouser.node.latency import Latency
+from grouser.node.messages import Bool, DiagnosticArray, Odometry, TFMessage
+from grouser.node.onboard import ALARMS, Estimate, Robot, alarms_of
+from grouser.node.outputs import odometry_message, transform_message
+from grouser.node.transport import Transport
+from grouser.node.watch import TopicWatch
+
+__all__ = ["Node", "NodeSettings", "View"]
+
+SLOW = 1.0
+"""From one diagnosis and checkpoint to the next [s]."""
+SWITCH = 5e-4
+"""A thread of Python gives way to another after this time [s]; the default of 5 ms would be seen in the latency."""
+
+View = Callable[[Odometry, Estimate, DiagnosticArray | None], None]
+"""Called with what is published: odometry, the estimate it was made of, and once a second the diagnostics."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSettings:
+    """Names and rates of what a node publishes."""
+
+    rate: float = 50.0
+    """Highest rate of odometry and transform [Hz]; no estimate is sent twice."""
+    topic: str = "/odom"
+    frame: str = "odom"
+    """Frame of the pose (REP-105)."""
+    child: str = "base_link"
+    """Frame of the body."""
+    transform: bool = True
+    """Whether the transform is sent on /tf; only one node may send it."""
+    prefix: str = "/grouser"
+    """Before the topics of the monitor: /grouser/stuck, …"""
+
+
+class Node:
+    """Feeds a chain from the topics of a transport and publishes its estimate."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        topics: Sequence[Topic],
+        transport: Transport,
+        settings: NodeSettings | None = None,
+        *,
+        vehicle: str = "",
+        checkpoints: Checkpoints | None = None,
+        view: View | None = None,
+        note: str = "",
+    ) -> None:
+        """Subscribe and announce. note: what diagnostics say of the start, such as that it resumed."""
+        self._robot, self._topics, self._transport = robot, list(topics), transport
+        self._settings = settings or NodeSettings()
+        self._vehicle, self._checkpoints, self._view, self._note = vehicle, checkpoints, view, note
+        watches = {one.name: TopicWatch(one.name) for one in topics}
+        self._watches = list(watches.values())
+        self._watch_of = [watches[one.name] for one in topics]
+        self._inbox = Inbox(len(topics))
+        self._stopping = threading.Event()
+        self.latency = Latency()
+        """From the arrival of the last message of an estimate to its publication."""
+        self.published = 0
+        """Estimates so far."""
+        self._sent, self._newest = -math.inf, math.nan
+        self._next_slow = 0.0
+        self._states: DiagnosticArray | None = None
+        self._alarms: dict[str, bool] = {}
+        self._peers: set[str] = set()
+        given = self._settings
+        self._odometry = transport.publisher(given.topic, Odometry)
+        self._transform = transport.publisher("/tf", TFMessage) if given.transform else None
+        self._diagnostics = transport.publisher("/diagnostics", DiagnosticArray)
+        self._monitor = {name: transport.publisher(f"{given.prefix}/{name}", Bool) for name in ALARMS}
+        for k, one in enumerate(self._topics):
+            transport.subscribe(one.name, one.type, self._inbox.receiver(k), reliable=False)
+
+    def stop(self) -> None:
+        """End `run`, from any thread or a signal."""
+        self._stopping.set()
+
+    def run(self, seconds: float = math.inf) -> None:
+        """Work until stopped or for so long [s]; then write a last checkpoint."""
+        until = time.monotonic() + seconds
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(min(before, SWITCH))
+        try:
+            while not self._stopping.is_set() and (now := time.monotonic()) < until:
+                self._work(now, until)
+        finally:
+            sys.setswitchinterval(before)
+            if self._checkpoints is not None:
+                self._checkpoints.close(self._state())
+
+    def _work(self, now: float, until: float) -> None:
+        """Take what has come, publish what is due."""
+        due = self._sent + 1.0 / self._settings.rate
+        wait = min(self._next_slow, until, due if due > now and self._newest == self._newest else math.inf) - now
+        letters = self._inbox.take(min(max(wait, 0.0), 0.2))
+        for letter in letters:
+            self._read(letter)
+        now = time.monotonic()
+        if self._newest == self._newest and now >= due:
+            self._publish(now)
+        if now >= self._next_slow:
+            self._next_slow = now + SLOW
+            self._diagnose(now)
+
+    def _read(self, letter: Letter) -> None:
+        topic, watch = self._topics[letter.topic], self._watch_of[letter.topic]
+        try:
+            message = decode(topic.type, letter.data)
+        except MessageError as problem:
+            watch.damaged, watch.problem = watch.damaged + 1, str(problem)
+            return
+        t = topic.time(message, letter.arrived)
+        watch.take(topic.type.NAME, t, letter.arrived, letter.now)
+        try:
+            for feed in topic.feeds:
+                feed(self._robot, message, t)
+        except GrouserError as problem:
+            watch.refused, watch.problem = watch.refused + 1, str(problem)
+            return
+        self._newest = letter.now
+
+    def _publish(self, now: float) -> None:
+        estimate = self._robot.estimate
+        if estimate is None or not math.isfinite(estimate.time):
+            return
+        given = self._settings
+        message = odometry_message(estimate, given.frame, given.child)
+        self._odometry(message)
+        self._sent, arrived, self._newest = now, self._newest, math.nan
+        self.latency.add(time.monotonic() - arrived)
+        self.published += 1
+        if self._transform is not None:
+            self._transform(transform_message(estimate, given.frame, given.child))
+        if (alarms := alarms_of(estimate)) != self._alarms:
+            self._alarms = alarms
+            self._tell_alarms()
+        if self._view is not None:
+            self._view(message, estimate, self._states)
+            self._states = None
+
+    def _tell_alarms(self) -> None:
+        for name, holds in self._alarms.items():
+            self._monitor[name](Bool(holds))
+
+    def _diagnose(self, now: float) -> None:
+        """Once a second: diagnostics, alarms for those who came late, a checkpoint."""
+        for one in self._watches:
+            one.count(now)
+        self._tell_alarms()
+        self._states = diagnostics(
+            self._robot.estimate, self._robot.faults, self._watches, self._about(), stamp=time.time(), now=now,
+            vehicle=self._vehicle,
+        )  # fmt: skip
+        self._diagnostics(self._states)
+        if self._checkpoints is not None and (state := self._state()) is not None:
+            self._checkpoints.put(state)
+
+    def _about(self) -> dict[str, Any]:
+        """What the node says of itself."""
+        publishers = {f"{one.topic} {one.identity}" for one in self._transport.peers() if one.publishes}
+        gone = sorted({one.split()[0] for one in self._peers - publishers})
+        self._peers |= publishers
+        if len(self._peers) > 1000:
+            self._peers = publishers
+        heard = {one.split()[0] for one in publishers}
+        lost = sum(self._inbox.lost)
+        notes = [self._note] if self._note else []
+        notes += [f"the publisher of {name} has disappeared" for name in gone if name not in heard]
+        if lost:
+            notes.append(f"{lost} messages came faster than they could be used")
+        if self._checkpoints is not None and self._checkpoints.problem:
+            notes.append(self._checkpoints.problem)
+        return {
+            "latency": self.latency, "notes": notes, "published": self.published, "publishers": len(publishers),
+            "lost in the queue": lost, "lost on the way": self._transport.lost(), "memory [MB]": resident_megabytes(),
+            "checkpoints": 0 if self._checkpoints is None else self._checkpoints.written,
+        }  # fmt: skip
+
+    def _state(self) -> dict[str, Any] | None:
+        """What goes on after a restart; None before the first estimate."""
+        if self._robot.estimate is None:
+            return None
+        state = dict(self._robot.state())
+        for one in self._topics:
+            for feed in one.feeds:
+                if (datum := getattr(feed, "datum", None)) is not None:
+                    state["datum"] = datum
+        return state
+
+    def summary(self) -> dict[str, Any]:
+        """Counts, latency and the last pose."""
+        estimate = self._robot.estimate
+        return {
+            "published": self.published,
+            "messages": {one.name: one.messages for one in self._watches},
+            "lost": {"queue": sum(self._inbox.lost), "way": self._transport.lost()},
+            "damaged": sum(one.damaged for one in self._watches),
+            "refused": sum(one.refused for one in self._watches),
+            "latency_ms": self.latency.summary(),
+            "memory_mb": resident_megabytes(),
+            "position": None if estimate is None else [float(one) for one in estimate.position],
+            "faults": dict(self._robot.faults),
+        }
+
+
+def resident_megabytes() -> float:
+    """Resident memory of this process [MB]; 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 2)
