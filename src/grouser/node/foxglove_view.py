@@ -1,7 +1,7 @@
 """What the node estimates, live in Foxglove: a WebSocket server with the types of foxglove-sdk.
 
-Topics: `/odom` (pose and twist with covariances), `/tf`, `/path`, `/scene` (box, wheels, 95 % ellipsoid of the position),
-`/wheels` (slip, excluded), `/monitor`, `/diagnostics`. What no client looks at is not built.
+Topics: `/odom` (pose and twist with covariances), `/tf`, `/path`, `/scene` (box, wheels, 95 % ellipsoid of the
+position), `/wheels` (slip, excluded), `/monitor`, `/diagnostics`. What no client looks at is not built.
 """
 
 from __future__ import annotations
@@ -36,7 +36,12 @@ SLOW = 1.0
 """Seconds between messages of the path and of the vehicle's shapes, which a client that comes late needs too."""
 SIGMAS_95 = math.sqrt(7.815)
 """Half axes of the 95 % ellipsoid of a position, in sigmas: χ² of three degrees of freedom."""
-BODY, TYRE, EXCLUDED, ELLIPSOID = (0.90, 0.62, 0.0, 1.0), (0.13, 0.13, 0.14, 1.0), (0.84, 0.37, 0.0, 1.0), (0.0, 0.45, 0.7, 0.3)
+BODY, TYRE, EXCLUDED, ELLIPSOID = (
+    (0.90, 0.62, 0.0, 1.0),
+    (0.13, 0.13, 0.14, 1.0),
+    (0.84, 0.37, 0.0, 1.0),
+    (0.0, 0.45, 0.7, 0.3),
+)
 # A cylinder of Foxglove stands along z; a wheel's axle is y. Rx(−90°) turns z into y.
 R_WHEEL_CYLINDER = rotation.from_rpy(-0.5 * math.pi, 0.0, 0.0)
 WHEELS_SCHEMA = {
@@ -191,7 +196,9 @@ class LiveView:
         m = self._m
         box = scene_vehicle(vehicle, {})["frames"][0]["shapes"][0]
         cube = m.CubePrimitive(
-            pose=self._pose(box["centre"], np.reshape(box["axes"], (3, 3))), size=_xyz(m, box["size"]), color=_rgba(m, BODY)
+            pose=self._pose(box["centre"], np.reshape(box["axes"], (3, 3))),
+            size=_xyz(m, box["size"]),
+            color=_rgba(m, BODY),
         )
         cylinders = []
         for i, (name, place) in enumerate(zip(vehicle.wheels, vehicle.wheel_positions, strict=True)):

@@ -8,9 +8,9 @@ qos.cpp). Read, not run: no ROS 2 installation was at hand.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Literal
+from typing import Literal, cast
 
 __all__ = ["HUMBLE_HASH", "Attachment", "Entity", "EntityKind", "gid", "qos_text", "topic_key", "watch_key"]
 
@@ -90,8 +90,11 @@ class Entity:
         if kind not in _KINDS or (kind != "NN" and len(chunks) < _TOPIC_CHUNKS):
             return None
         enclave, namespace, node = (one.replace("%", "/") for one in chunks[6:9])
-        rest = [one.replace("%", "/") for one in chunks[9:12]] + chunks[12:13] if kind != "NN" else ["", "", "", ""]
-        return cls(int(chunks[1]), *chunks[2:5], kind, namespace, node, *rest, enclave)  # type: ignore[arg-type]
+        found = cls(int(chunks[1]), *chunks[2:5], cast(EntityKind, kind), namespace, node, enclave=enclave)
+        if kind == "NN":
+            return found
+        topic, type, hash = (one.replace("%", "/") for one in chunks[9:12])
+        return replace(found, topic=topic, type=type, hash=hash, qos=chunks[12])
 
 
 def watch_key(domain: int) -> str:

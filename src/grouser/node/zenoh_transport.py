@@ -1,12 +1,14 @@
 """Topics over Zenoh as rmw_zenoh maps them: a session with liveliness tokens, puts with attachments, subscriptions.
 
-Opens no socket beyond loopback unless told: it listens at 127.0.0.1, scouts by multicast on the loopback interface
-only, and connects only to endpoints it was given, which are by default those of a ROS router on this computer.
+Loopback only unless told: it listens at 127.0.0.1, scouts by multicast on the loopback interface, and connects to the
+router of rmw_zenoh on this computer and to the peers that the two name, which for nodes of ROS listen on loopback too.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -45,16 +47,16 @@ def session_settings(
 ) -> dict[str, Any]:
     """Settings of a Zenoh session by their path in Zenoh's configuration.
 
-    `network` lets it listen on all interfaces, scout by multicast beyond loopback and connect to peers it hears of.
+    `network` lets it listen on all interfaces and scout by multicast beyond loopback. Peers of one router do not hear
+    each other through it: each connects to those it hears of by gossip, as in the default settings of rmw_zenoh.
     """
-    heard = ["router", "peer"] if network else []
     settings: dict[str, Any] = {
         "mode": mode,
         "connect/endpoints": list(connect),
         "scouting/multicast/enabled": mode == "peer",
         "scouting/multicast/interface": "auto" if network else "lo",
         "scouting/gossip/enabled": True,
-        "scouting/gossip/autoconnect": {"router": [], "peer": heard},
+        "scouting/gossip/autoconnect": {"router": [], "peer": ["router", "peer"]},
         "timestamping/enabled": True,
         "transport/link/tx/queue/congestion_control/drop/wait_before_drop": WAIT_BEFORE_DROP,
     }
@@ -72,7 +74,7 @@ class ZenohTransport:
         self,
         node: str = "grouser",
         *,
-        domain: int = 0,
+        domain: int | None = None,
         namespace: str = "/",
         mode: Mode = "peer",
         connect: Sequence[str] = (ROUTER,),
@@ -80,7 +82,7 @@ class ZenohTransport:
         network: bool = False,
         humble: bool = False,
     ) -> None:
-        """Open a session and announce the node.
+        """Open a session and announce the node, in a domain, None: that of ROS_DOMAIN_ID, else 0.
 
         `mode` "client" needs a router at one of `connect`. Endpoints are written as Zenoh does: `tcp/192.0.2.1:7447`.
         `humble` publishes with the keys of ROS 2 Humble, which has no type hashes; both kinds are read.
@@ -89,6 +91,7 @@ class ZenohTransport:
             import zenoh
         except ImportError:
             raise TransportError("--transport zenoh needs eclipse-zenoh; run: pip install grouser[zenoh]") from None
+        self._domain = _domain(domain)
         config = zenoh.Config()
         settings = session_settings(mode, connect=connect, listen=listen, network=network)
         try:
@@ -97,9 +100,9 @@ class ZenohTransport:
             self._session = zenoh.open(config)
         except zenoh.ZError as why:
             place = f"connect {list(connect)}, listen {settings.get('listen/endpoints', [])}"
-            raise TransportError(f"Zenoh session in {mode} mode ({place}) cannot be opened: {why}") from None
+            raise TransportError(f"Zenoh session in {mode} mode ({place}) cannot be opened: {_plain(why)}") from None
         self._zenoh = zenoh
-        self._domain, self._humble = domain, humble
+        self._humble = humble
         self._node, self._namespace = node, "/" + namespace.strip("/")
         self._id = str(self._session.info.zid())
         self._lock = threading.Lock()
@@ -112,18 +115,20 @@ class ZenohTransport:
         self._threads: list[threading.Thread] = []
         self._held: list[Any] = []
         self._hold_token(self._entity("NN", "0"))
-        watch = self._session.liveliness().declare_subscriber(watch_key(domain), self._token_changed, history=True)
+        watch = self._session.liveliness().declare_subscriber(
+            watch_key(self._domain), self._token_changed, history=True
+        )
         self._held.append(watch)
 
     def subscribe(self, topic: str, type: type[Message], receive: Receive, *, reliable: bool = False) -> None:
         """Call `receive` with each message's bytes and the time [s] when they were read, from a thread of the topic."""
         entity = self._endpoint("MS", topic, type, reliable=reliable)
         key = topic_key(self._domain, topic, entity.type, "*")
-        channel = self._zenoh.handlers.RingChannel(WAITING)
+        channel: Any = self._zenoh.handlers.RingChannel(WAITING)
         try:
             subscriber = self._session.declare_subscriber(key, channel, allowed_origin=self._zenoh.Locality.REMOTE)
         except self._zenoh.ZError as why:
-            raise TransportError(f"{topic}: cannot be subscribed to ({why})") from None
+            raise TransportError(f"{topic}: cannot be subscribed to ({_plain(why)})") from None
         self._hold_token(entity)
         reader = threading.Thread(
             target=self._read, args=(subscriber, entity, receive), name=f"zenoh {topic}", daemon=True
@@ -142,7 +147,7 @@ class ZenohTransport:
                 reliability=kinds.RELIABLE if reliable else kinds.BEST_EFFORT,
             )
         except self._zenoh.ZError as why:
-            raise TransportError(f"{topic}: cannot be published ({why})") from None
+            raise TransportError(f"{topic}: cannot be published ({_plain(why)})") from None
         self._hold_token(entity)
         self._held.append(put)
         source, sequence, lock = gid(entity.token), 0, threading.Lock()
@@ -180,7 +185,7 @@ class ZenohTransport:
         if not self._open:
             return
         self._open = False
-        self._session.close()  # also ends the readers' waiting
+        self._session.close()  # type: ignore[no-untyped-call]  # also ends the readers' waiting
         for reader in self._threads:
             if reader is not threading.current_thread():
                 reader.join()
@@ -203,7 +208,7 @@ class ZenohTransport:
         try:
             self._held.append(self._session.liveliness().declare_token(entity.token))
         except self._zenoh.ZError as why:
-            raise TransportError(f"{entity.topic or entity.name}: not a name for Zenoh ({why})") from None
+            raise TransportError(f"{entity.topic or entity.name}: not a name for Zenoh ({_plain(why)})") from None
 
     def _fits(self, other: Entity) -> bool:
         kind = self._types[other.topic]
@@ -257,3 +262,19 @@ class ZenohTransport:
     def _fault(self, what: str) -> None:
         with self._lock:
             self._faults[what] += 1
+
+
+def _domain(given: int | None) -> int:
+    said, where = (given, "domain") if given is not None else (os.environ.get("ROS_DOMAIN_ID") or 0, "ROS_DOMAIN_ID")
+    try:
+        number = int(said)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise TransportError(f"{where}: {said!r:.40} is not a ROS domain; domains are whole numbers from 0")
+    return number
+
+
+def _plain(why: Exception) -> str:
+    """What Zenoh says, without the places in its source code."""
+    return re.sub(r"\s+at /\S+", "", str(why)).rstrip(". ")
