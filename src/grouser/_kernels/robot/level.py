@@ -1,0 +1,139 @@
+"""IMU of the monitor: gravity in body axes, speed gained within a block, vibration.
+
+Gravity turns with the gyro and is corrected slowly by the accelerometer less the acceleration of the wheels; its
+estimate contains the accelerometer's bias.
+"""
+
+import math
+
+from grouser._compile.jit import kernel
+from grouser._kernels.constants import GRAVITY
+from grouser._kernels.robot.monitor_memory import VIBRATION
+
+LONGEST = 0.1  # A longer step between two samples of the IMU is a gap [s]
+ARM = 3.0  # Vibration of 1 rad/s of the gyro, in m/s² of the accelerometer
+STANDING_BIAS = 0.05  # Share of the gyro's mean that a standing block adds to its bias
+LARGEST_BIAS = 0.05  # rad/s
+
+
+@kernel
+def take_imu(m, sample):
+    """One sample of the IMU."""
+    state = m.state
+    for k in range(3):
+        if not (abs(sample.gyro[k]) < 1e3 and abs(sample.acceleration[k]) < 1e4):
+            return
+    step = sample.time - state.imu_time
+    if state.imu_started == 1 and step <= 0.0:
+        state.late += 1
+        return
+    if state.imu_started == 1 and step <= LONGEST:
+        _integrate(m.settings, state, sample, step)
+    elif state.imu_started == 0:
+        for k in range(3):
+            state.gravity[k] = sample.acceleration[k]
+    else:
+        state.imu_count = -10000  # the block has a gap: its change of speed is not known
+    state.imu_started = 1
+    state.imu_time = sample.time
+    for k in range(3):
+        state.gyro[k] = sample.gyro[k]
+        state.force[k] = sample.acceleration[k]
+
+
+@kernel
+def _integrate(settings, state, sample, step):
+    """From the sample before to this one."""
+    g, bias = state.gravity, state.gyro_bias
+    wx = 0.5 * (state.gyro[0] + sample.gyro[0]) - bias[0]
+    wy = 0.5 * (state.gyro[1] + sample.gyro[1]) - bias[1]
+    wz = 0.5 * (state.gyro[2] + sample.gyro[2]) - bias[2]
+    before = g[0]
+    # A vector at rest in the world: g' = −ω × g in body axes
+    gx = g[0] - step * (wy * g[2] - wz * g[1])
+    gy = g[1] - step * (wz * g[0] - wx * g[2])
+    gz = g[2] - step * (wx * g[1] - wy * g[0])
+    g[0], g[1], g[2] = gx, gy, gz
+    fx = 0.5 * (state.force[0] + sample.acceleration[0]) - 0.5 * (before + gx)
+    gained = step * (fx + wz * wz * settings.lever[0])
+    state.gained_time += step * (state.gained + 0.5 * gained)
+    state.gained += gained
+    state.imu_span += step
+    state.imu_count += 1
+    for k in range(3):
+        state.gyro_sum[k] += step * 0.5 * (state.gyro[k] + sample.gyro[k])
+        state.force_sum[k] += step * 0.5 * (state.force[k] + sample.acceleration[k])
+        state.shake[k] += (sample.acceleration[k] - state.force[k]) ** 2
+        if k < 2:
+            state.shake[3 + k] += (ARM * (sample.gyro[k] - state.gyro[k])) ** 2
+
+
+@kernel
+def end_block(m):
+    """Change of the forward speed since the last block, yaw rate and vibration of this one; nothing without an IMU."""
+    settings, state, now = m.settings, m.state, m.now
+    now.change_sigma = 0.0
+    now.value[VIBRATION] = math.nan
+    now.turn_known = 0
+    if state.imu_count < 1:
+        state.tail = math.nan
+        state.gyro_last = math.nan
+        return
+    span = state.imu_span
+    mean = state.gained_time / span
+    now.gyro = state.gyro_sum[2] / span - state.gyro_bias[2]
+    now.change = state.tail + mean + settings.lever[1] * (now.gyro - state.gyro_last)
+    state.tail = state.gained - mean
+    state.gyro_last = now.gyro
+    if abs(now.change) < 1e6:  # NaN after a gap
+        now.change_sigma = math.sqrt(state.noise[state.moving])
+    total = 0.0
+    for k in range(5):
+        total += state.shake[k]
+    now.value[VIBRATION] = 0.5 * math.log(total / state.imu_count + 1e-6)
+    now.gyro_sigma = settings.gyro_noise + 0.05 * abs(now.speed)
+    now.turn_known = 1 if abs(now.turn) > settings.least_turn else 0
+
+
+@kernel
+def correct(m, still, share_moved):
+    """Correct gravity and the gyro's bias by a block: the acceleration is that of the wheels, times what they move."""
+    settings, state, now = m.settings, m.state, m.now
+    span = state.imu_span
+    if state.imu_count < 1:
+        return
+    state.levelled += 1
+    gain = max(span / settings.level_time, 1.0 / (state.levelled + 1.0))
+    speed = share_moved * (1.0 - now.slip) * now.speed
+    g, r = state.gravity, m.now.features
+    ahead = share_moved * (1.0 - now.slip) * (now.speed - now.speed_before) / span - now.gyro**2 * settings.lever[0]
+    r[0] = state.force_sum[0] / span - ahead - g[0]
+    r[1] = state.force_sum[1] / span - speed * now.gyro - g[1]
+    r[2] = state.force_sum[2] / span - g[2]
+    # A bias b too large by δ leaves g × r = −|g|² T δ, for δ across g.
+    slow = 0.25 * span * span / (settings.level_time**2 * GRAVITY**2) * 0.25
+    turn_x = g[1] * r[2] - g[2] * r[1]
+    turn_y = g[2] * r[0] - g[0] * r[2]
+    if not still and state.levelled > 50:
+        state.gyro_bias[0] += slow / span * turn_x
+        state.gyro_bias[1] += slow / span * turn_y
+    for k in range(3):
+        g[k] += gain * r[k]
+        rate = state.gyro_sum[k] / span
+        if still and abs(rate) < LARGEST_BIAS:
+            state.gyro_bias[k] += max(STANDING_BIAS, 1.0 / (state.levelled + 1.0)) * (rate - state.gyro_bias[k])
+        state.gyro_bias[k] = min(max(state.gyro_bias[k], -LARGEST_BIAS), LARGEST_BIAS)
+
+
+@kernel
+def clear(state):
+    """Begin the sums of a block."""
+    state.gained = 0.0
+    state.gained_time = 0.0
+    state.imu_span = 0.0
+    state.imu_count = 0
+    for k in range(3):
+        state.gyro_sum[k] = 0.0
+        state.force_sum[k] = 0.0
+    for k in range(5):
+        state.shake[k] = 0.0

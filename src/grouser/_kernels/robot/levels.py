@@ -1,0 +1,102 @@
+"""Levels of a block (current, vibration, slip): what they say about a stuck robot and about a change of ground."""
+
+import math
+
+from grouser._compile.jit import kernel
+from grouser._kernels.constants import GRAVITY
+from grouser._kernels.robot import usual
+from grouser._kernels.robot.monitor_memory import CURRENT, GROUND, LEVELS, SHIFTS, SLIP, VIBRATION
+
+FADE = 0.95  # Share of a level's log-ratio that a block leaves
+LIKE_USUAL = 0.3  # Chance that a stuck robot has the usual level
+BROAD = 0.7 / 12.0  # Density of its level otherwise, per sigma
+SMALLEST = 0.05  # Speed [m/s] below which vibration and slip are not compared
+
+
+@kernel
+def describe(m, level):
+    """What a level may depend on: 1, speed, turn, slope, acceleration."""
+    state, now = m.state, m.now
+    f = now.features
+    ahead = 1.0 if now.speed >= 0.0 else -1.0
+    f[0] = 1.0
+    f[1] = math.log(max(abs(now.speed), SMALLEST)) if level == VIBRATION else abs(now.speed)
+    f[2] = abs(now.turn)
+    f[3] = ahead * state.gravity[0] / GRAVITY if level != VIBRATION and state.levelled > 0 else 0.0
+    f[4] = ahead * (now.speed - now.speed_before) / m.settings.block if level == CURRENT else 0.0
+    if level == SLIP:
+        f[1] = 0.0
+
+
+@kernel
+def scale_of(level, value):
+    """One sigma of the coefficients before anything is learned."""
+    return max(abs(value), 1e-6) if level == CURRENT else 1.0 if level == VIBRATION else 0.2
+
+
+@kernel
+def stuck_ratio(level, z):
+    """Log-ratio of a normalised residual: stuck by usual. Currents may rise or fall, vibration mostly falls."""
+    like = math.exp(-0.5 * z * z) * 0.3989422804014327
+    broad = BROAD
+    if level == VIBRATION:
+        broad = 0.1 * BROAD + 1.6 * BROAD / (1.0 + math.exp(3.0 * (z + 0.7)))
+    return math.log((LIKE_USUAL * like + broad) / (like + 1e-4))
+
+
+@kernel
+def compare(m, level, learning):
+    """Compare a level with its usual value, and learn it."""
+    settings, state, now = m.settings, m.state, m.now
+    value = now.value[level]
+    before = state.weight[level]
+    weight = FADE * before
+    if not math.isnan(value) and state.moving == 1:
+        describe(m, level)
+        if state.known[level] < 1.0:
+            if learning:
+                usual.begin(state, level, value, scale_of(level, value))
+        else:
+            z, variance = usual.residual(state, level, now.features, value)
+            if state.known[level] >= settings.learned:
+                part = usual.counts(state, level)
+                if level != SLIP:
+                    weight += part * stuck_ratio(level, z)
+                if learning:
+                    _test_ground(settings, state, level, part, z)
+            if learning:
+                usual.learn(state, level, now.features, z, variance, settings.block / settings.learn_time)
+    weight = min(max(weight, -settings.budget), settings.budget)
+    state.weight[level] = weight
+    if level != SLIP:
+        now.levels += weight - before
+
+
+@kernel
+def _test_ground(settings, state, level, part, z):
+    """Shiryaev–Roberts: has the level shifted, by any of some shifts?"""
+    for k in range(SHIFTS):
+        shift = settings.shifts[k]
+        gained = min(part * shift * (z - 0.5 * shift), settings.largest)
+        state.ground[level, k] = (state.ground[level, k] + 1.0) * math.exp(gained) * settings.fade
+
+
+@kernel
+def ground_ratio(m):
+    """Mean of the ratios of the levels that are known."""
+    total, count = 0.0, 0
+    for level in range(LEVELS):
+        if m.state.known[level] >= m.settings.learned:
+            count += 1
+            for k in range(SHIFTS):
+                total += m.state.ground[level, k]
+    m.state.ratio[GROUND] = total / (SHIFTS * count) if count > 0 else 0.0
+
+
+@kernel
+def forget_ground(state):
+    """Learn all levels again; no evidence of a change."""
+    for level in range(LEVELS):
+        usual.forget(state, level)
+        for k in range(SHIFTS):
+            state.ground[level, k] = 0.0

@@ -1,0 +1,91 @@
+"""The usual value of a level (current, vibration, slip) as a regression on speed, turn, slope and acceleration.
+
+A Kalman filter whose coefficients walk at random; a coefficient that was not observed for long is as uncertain as at
+the beginning, never more. The residual is normalised by its predicted variance, so that a level seen in few blocks, or
+for the first time in a turn, deviates by no more than it may.
+"""
+
+import math
+
+from grouser._compile.jit import kernel
+from grouser._kernels.robot.monitor_memory import FEATURES, LEVELS
+
+LARGEST_ECHO = 0.9
+FARTHEST = 8.0  # Normalised residuals are cut here
+TREND = 2.0  # A coefficient may change by this many sigmas of the level within the learning time
+
+
+@kernel
+def forget(state, level):
+    """Begin to learn a level again."""
+    state.known[level] = 0.0
+    state.last[level] = 0.0
+
+
+@kernel
+def begin(state, level, value, scale):
+    """First value of a level; `scale` is one sigma of its coefficients."""
+    for i in range(FEATURES):
+        state.usual[level, i] = 0.0
+        state.prior[level, i] = scale * scale
+        for j in range(FEATURES):
+            state.spread[level, i, j] = 0.0
+        state.spread[level, i, i] = scale * scale
+    state.usual[level, 0] = value
+    state.variance[level] = 0.04 * scale * scale
+    state.echo[level] = 0.5
+    state.known[level] = 1.0
+
+
+@kernel
+def residual(state, level, features, value):
+    """Normalised residual of a value, cut, and its predicted variance."""
+    predicted = 0.0
+    variance = state.variance[level]
+    for i in range(FEATURES):
+        predicted += state.usual[level, i] * features[i]
+        for j in range(FEATURES):
+            variance += features[i] * state.spread[level, i, j] * features[j]
+    z = (value - predicted) / math.sqrt(variance)
+    return min(max(z, -FARTHEST), FARTHEST), variance
+
+
+@kernel
+def learn(state, level, features, z, variance, share):
+    """Learn from a block with normalised residual z; `share`: duration of the block by the learning time."""
+    noise = state.variance[level]
+    size = min(max(z, -3.0), 3.0)  # an outlier moves the mean no more than three sigmas do
+    step = size / math.sqrt(variance)
+    # Gain K = P φ / S; the products are kept in `features` after its FEATURES entries.
+    for i in range(FEATURES):
+        total = 0.0
+        for j in range(FEATURES):
+            total += state.spread[level, i, j] * features[j]
+        features[FEATURES + i] = total
+    for i in range(FEATURES):
+        state.usual[level, i] += features[FEATURES + i] * step
+        for j in range(FEATURES):
+            state.spread[level, i, j] -= features[FEATURES + i] * features[FEATURES + j] / variance
+    for i in range(FEATURES):
+        grown = state.spread[level, i, i] + TREND * TREND * noise * share * share
+        state.spread[level, i, i] = min(grown, state.prior[level, i])
+    known = state.known[level] + 1.0
+    gain = max(share, 1.0 / (known + 10.0))
+    state.variance[level] = max(noise + gain * (size * size - 1.0) * noise * noise / variance, 1e-12)
+    product = min(max(z * state.last[level], -4.0), 4.0)
+    state.echo[level] = min(max(state.echo[level] + gain * (product - state.echo[level]), 0.0), LARGEST_ECHO)
+    state.last[level] = z
+    state.known[level] = known
+
+
+@kernel
+def counts(state, level):
+    """Share of an independent sample that one block of a level is, (1 − ρ)/(1 + ρ)."""
+    return (1.0 - state.echo[level]) / (1.0 + state.echo[level])
+
+
+@kernel
+def forget_all(state):
+    """Begin to learn all levels again."""
+    for level in range(LEVELS):
+        forget(state, level)

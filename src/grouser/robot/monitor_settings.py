@@ -1,0 +1,192 @@
+"""Settings of the monitor: false-alarm rates, and how a robot moves with grip, when it digs in, and when it slides."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from grouser._kernels.robot.monitor_memory import CELLS, KEPT, MonitorMemory
+from grouser.checks import Checker, FloatArray
+from grouser.errors import OdometryError
+
+check = Checker(OdometryError)
+
+STUCK_SHARE = 0.2
+"""Share of the wheels' speed up to which a robot is stuck."""
+AHEAD = (0.02, 0.04, 0.07, 0.1, 0.14, 0.19, 0.25, 0.33, 0.43, 0.56, 0.73, 0.95, 1.25, 1.6, 2.1)
+"""Speeds of sliding on the grid [m/s], either way."""
+STEADY = 0.8
+"""Chance that the share of the wheels' motion stays the same in a block."""
+FORGET = 5.0
+"""Time in which evidence is forgotten [s]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitorSettings:
+    """Assumptions of the monitor. The defaults are for a small rover with a MEMS IMU at 100 Hz."""
+
+    false_alarm_hours: float = 10.0
+    """Mean time between false alarms of each kind, at least, if the assumptions hold [h]; `stuck` counts the time in
+    which wheels turn."""
+    release_minutes: float = 2.0
+    """Mean time after which an alarm ends although the robot is stuck and its wheels turn, at least [min]."""
+    slip: float = 0.15
+    """One sigma of the slip of a robot with grip about the expected one, as a share of the wheels' speed."""
+    slip_time: float = 1.0
+    """Correlation time of that slip [s]."""
+    dig_time: float = 0.8
+    """Mean time in which a robot that digs in loses its speed [s]."""
+    slide_acceleration: float = 1.0
+    """One sigma of the acceleration of a robot that slides [m/s²]."""
+    least_speed: float = 0.03
+    """Speed of the wheels above which they turn [m/s]."""
+    least_turn: float = 0.05
+    """Yaw rate of the wheels above which they turn [rad/s]."""
+    turn_ratio: float = 1.0
+    """Measured yaw rate by that of the wheels, ratio; learned while driving. Below 1 for skid-steer."""
+    turn_ratio_sigma: float = 0.3
+    """One sigma of that ratio before it is learned."""
+    imu_position: tuple[float, float] = (0.0, 0.0)
+    """Where the IMU is in the body, x and y [m]."""
+    gyro_noise: float = 0.03
+    """One sigma of the yaw rate of a block that wheels do not explain [rad/s]."""
+    velocity_noise: float = 0.004
+    """Least one sigma of the accelerometer's change of speed in a block [m/s]; what the ground adds is learned."""
+    level_time: float = 8.0
+    """Time constant with which the accelerometer corrects gravity in body axes [s]."""
+    learn_time: float = 30.0
+    """Time constant with which usual levels of current, vibration and slip are learned [s]."""
+    hold: float = 2.0
+    """Duration of an alarm of changed ground [s]: the time in which the new levels are learned."""
+    block: float = 0.1
+    """Duration of a block, over which samples are summed [s]."""
+    gap: float = 1.0
+    """A longer step between wheel samples begins the tests again [s]."""
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        for field in dataclasses.fields(self):
+            value, name = getattr(self, field.name), f"monitor {field.name}"
+            if field.name == "imu_position":
+                object.__setattr__(self, field.name, check.numbers(value, 2, name))
+            else:
+                object.__setattr__(self, field.name, check.positive(value, name))
+        for name, least, most in (("slip", 0.02, 0.3), ("block", 0.02, 0.5), ("turn_ratio", 0.2, 3.0)):
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise OdometryError(f"monitor {name}: {value:g} is not from {least:g} to {most:g}")
+
+    def replace(self, **changes: object) -> MonitorSettings:
+        """A copy with some fields changed."""
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
+
+    def memory(self) -> MonitorMemory:
+        """Empty memory of a monitor."""
+        memory: MonitorMemory = MonitorMemory.zeros(kept=KEPT)
+        blocks = 3600.0 * self.false_alarm_hours / self.block
+        packed = {
+            "block": self.block, "gap": self.gap, "least_speed": self.least_speed, "least_turn": self.least_turn,
+            "lever": self.imu_position, "level_time": self.level_time, "learn_time": self.learn_time,
+            "gyro_noise": self.gyro_noise, "velocity_noise": self.velocity_noise, "first_noise": 0.05,
+            "speed_noise": 0.05, "floor": np.exp(-4.0), "largest": 2.5, "budget": 3.0,
+            "fade": np.exp(-self.block / FORGET), "start_weight": 1.0 / self.block,
+            "threshold": blocks, "release": 60.0 * self.release_minutes / self.block, "hold": self.hold,
+            "learned": 30, "shifts": (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0),
+            **self._motion_with_grip(), **_levels_by_share(),
+        }  # fmt: skip
+        for name, value in packed.items():
+            memory.settings[name] = value
+        self._add_sliding(memory)
+        memory.state.noise[:] = 0.05**2
+        memory.state.turn_ratio = self.turn_ratio
+        memory.state.turn_ratio_variance = self.turn_ratio_sigma**2
+        memory.state.share = 1.0
+        return memory
+
+    def _motion_with_grip(self) -> dict[str, FloatArray]:
+        """Grid and chances of m, the share of the wheels' motion: with grip, digging in, stuck, getting free."""
+        m = _shares()
+        width = np.full(CELLS, m[1] - m[0])
+        # Motion is as steady with grip as without, so that a calm drive is no evidence: it changes in a fifth of the
+        # blocks, with grip by five times more than a walk of that correlation time.
+        keep = np.exp(-self.block / (self.slip_time * (1.0 - STEADY)))
+        usual = 0.95
+        walk = _bell(m, usual + keep * (m[:, None] - usual), self.slip * np.sqrt(1.0 - keep**2))
+        burst = _even(m, 0.25, 1.1)  # of slip, rarely
+        grip = STEADY * np.eye(CELLS) + (1.0 - STEADY) * (0.995 * walk + 0.005 * burst)
+        stuck = _even(m, -0.03, STUCK_SHARE)
+        zone = m <= STUCK_SHARE + 1e-9
+        lost = self.block / self.dig_time
+        dig, free = np.zeros((2, CELLS, CELLS))
+        for i, share in enumerate(m):
+            if zone[i]:
+                near = stuck * np.exp(-0.5 * ((m - share) / 0.04) ** 2) + 1e-3 * stuck
+                dig[i] = STEADY * (m == share) + (1.0 - STEADY) * near / near.sum()
+                up = np.where(m >= share, np.exp((share - m) / lost), 0.0)
+                free[i] = up / up.sum()
+            else:
+                down = np.where(m <= share, np.exp((m - share) / lost), 0.0)
+                at_rest = down[zone].sum()
+                down = np.where(zone, at_rest * stuck, down)
+                dig[i] = down / down.sum()
+                up = np.where(m >= share, np.exp((share - m) / lost), 0.0)
+                free[i] = grip[i] if share > 0.6 else 0.5 * up / up.sum() + 0.5 * grip[i]
+        still = np.where(zone[:, None], dig, stuck)
+        start = 0.5 * _bell(m, usual, self.slip)[0] + 0.5 * _even(m, 0.2, 1.05)
+        chances, zeros = np.zeros((2, 4, CELLS, CELLS)), np.zeros((2, 4, CELLS))
+        chances[0, :2], chances[1, :2] = (grip, still), (dig, free)
+        zeros[0, :2], zeros[1, :2] = (start, stuck), (stuck, start)
+        return {
+            "grid": np.stack([m, m]), "width": np.stack([width, width]), "stay": chances[0], "leave": chances[1],
+            "stay_start": zeros[0], "leave_start": zeros[1],
+        }  # fmt: skip
+
+    def _add_sliding(self, memory: MonitorMemory) -> None:
+        """Grid and chances of x, the speed that wheels do not explain: none, or a walk at random."""
+        x = np.array([*(-v for v in reversed(AHEAD)), 0.0, *AHEAD])
+        width = np.gradient(x)
+        none = np.zeros(CELLS)
+        none[CELLS // 2] = 1.0
+        slides = (x != 0.0) * width
+        step = slides * np.exp(-0.5 * ((x - x[:, None]) / (self.slide_acceleration * self.block)) ** 2)
+        step /= step.sum(axis=1, keepdims=True)
+        stay = np.eye(CELLS)
+        stay[CELLS // 2] = step[CELLS // 2]
+        slide = 0.4 * stay + 0.6 * step
+        to_rest = 0.5 * slide + 0.5 * none
+        to_rest[CELLS // 2] = none
+        settings = memory.settings
+        settings.grid[1], settings.width[1] = x, width
+        settings.stay[2], settings.leave[2] = none, slide
+        settings.stay[3], settings.leave[3] = slide, to_rest
+        settings.stay_start[2], settings.leave_start[2] = none, slide[CELLS // 2]
+        settings.stay_start[3], settings.leave_start[3] = slide[CELLS // 2], none
+
+
+def _shares() -> FloatArray:
+    return np.linspace(-0.1, 1.1, CELLS)
+
+
+def _levels_by_share() -> dict[str, FloatArray]:
+    """Yaw rate, current and vibration in the cells of m: those of a stuck robot below 0.2, the usual ones above 0.6."""
+    m = _shares()
+    moves = np.clip((m - STUCK_SHARE) / 0.4, 0.0, 1.0)
+    return {
+        "turn_share": (1.0 - moves) * np.clip(m, 0.0, 1.0) + moves,
+        "turn_sigma": 0.12 + 0.18 * moves,
+        "stuckness": 1.0 - np.clip((m - 0.25) / 0.3, 0.0, 1.0),
+    }
+
+
+def _bell(m: FloatArray, at: FloatArray | float, sigma: float) -> FloatArray:
+    """Normal distributions on a grid, a row for each mean."""
+    p = np.exp(-0.5 * ((m - np.reshape(at, (-1, 1))) / sigma) ** 2)
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def _even(m: FloatArray, low: float, high: float) -> FloatArray:
+    """Even distribution over some cells of a grid."""
+    inside = ((m > low - 1e-9) & (m < high + 1e-9)).astype(np.float64)
+    return np.asarray(inside / inside.sum())
