@@ -5,7 +5,7 @@ import math
 from grouser._compile.jit import entry, kernel
 from grouser._kernels.arrays import copy
 from grouser._kernels.motion.rim_speed import rim_speed
-from grouser._kernels.odometry import covariance, inputs, pose, velocity
+from grouser._kernels.odometry import covariance, inputs, pose, suspicion
 from grouser._kernels.odometry.state import FAULT_CLOCK, FAULT_GAP, FAULT_GROUND, FAULT_TIME
 
 LONGEST_STEADY = 10.0  # Longest gap through which motion continues [s]
@@ -44,9 +44,11 @@ def take_sample(store, samples, k):
     work.period = h if h > 0.0 else settings.period
     faults |= inputs.check_joints(store, rates, samples.angles[k], sense.time, out)
     faults |= inputs.check_attitude(settings, memory, sense, work.attitude)
+    suspicion.begin(store, rates)
+    raw, rates = rates, store.suspicion.believed
     inputs.choose_known(store, rates)
     work.speed, out.wheels = rim_speed(store.vehicle, rates)
-    inside, rank, factorised = velocity.sample_twist(store, h)
+    inside, rank, factorised = suspicion.sample_twist(store, sense, raw, h)
     if not inside:
         faults |= FAULT_GROUND
     covariance.observe(store, inside, rank, out)
@@ -71,5 +73,6 @@ def take_sample(store, samples, k):
             memory.pose[i, i] += (settings.acceleration * gap * gap / 4.0) ** 2 / 3.0
     pose.write_pose(store, out)
     pose.keep_sample(store, intensity, sense.time, out)
+    faults |= suspicion.finish(store, out)
     out.faults = faults
     return faults
