@@ -64,7 +64,7 @@ class Estimate:
     pose_covariance: FloatArray
     """Covariance (6, 6) of the error δ = (rotation [rad], translation [m]), body axes: T_true = T_est · Exp(δ)."""
     wheels: int
-    """Number of wheels whose rates were used."""
+    """Number of wheels whose rates were measured and believed."""
 
     def __init__(self, words: FloatArray) -> None:
         """From the 64-bit words of one record `ESTIMATE`, which are kept: copying a record itself takes 4 µs."""
@@ -98,6 +98,22 @@ class Estimate:
         they are not observed.
         """
         return np.asarray(self._values["observed"] > 0.5)
+
+    @property
+    def excluded(self) -> np.ndarray:
+        """Wheels that are left out because they disagree with the others, (nw,) of bool, as `vehicle.wheels`."""
+        return self._wheels("excluded")
+
+    @property
+    def suspected(self) -> np.ndarray:
+        """Wheels of which one disagrees with the others and is not told yet, (nw,) of bool.
+
+        Pose and velocity are then the mean over these, with the spread in their covariances.
+        """
+        return self._wheels("suspected")
+
+    def _wheels(self, name: str) -> np.ndarray:
+        return np.asarray(self._values[name] >> np.arange(self._values["n_wheels"]) & 1 == 1)
 
     @property
     def degraded(self) -> bool:

@@ -34,6 +34,7 @@ FAULTS = {
     state.FAULT_GYRO: ("gyro", "a turn rate of the gyro is not finite; that of the wheels is taken"),
     state.FAULT_GROUND: ("ground", "the ground ends under a wheel; contacts are taken straight below the wheels"),
     state.FAULT_UNOBSERVED: ("unobserved", "the wheels that are left do not determine the motion in the plane"),
+    state.FAULT_SLIP: ("wheel_slips", "a wheel disagrees with the others; it is left out until it agrees again"),
 }
 """Bit → (kind, what it is and what is done about it)."""
 
@@ -60,7 +61,12 @@ class FaultCounts:
             if kind in self.logged:
                 continue
             self.logged.add(kind)
-            field = {"rate": "rate_joint", "stop": "angle_joint", "angle": "angle_joint"}.get(kind)
+            field = {
+                "rate": "rate_joint",
+                "wheel_slips": "slip_joint",
+                "stop": "angle_joint",
+                "angle": "angle_joint",
+            }.get(kind)
             joint = -1 if field is None else int(estimates[field][k])
             named = f", joint '{vehicle.joints[joint]}'" if joint >= 0 else ""
             logger.warning(

@@ -25,6 +25,7 @@ from grouser.odometry.correction import CorrectionStream
 from grouser.odometry.estimate import Estimate
 from grouser.odometry.inputs import EncoderNoise, FaultCounts, check
 from grouser.odometry.rate_map import RateMap
+from grouser.odometry.suspicion import WheelSuspicion, make_suspicion
 from grouser.terrain import Terrain, plane
 from grouser.vehicles import Vehicle, vehicle
 
@@ -60,6 +61,7 @@ class Odometry:
         acceleration: float = 1.0,
         pitch_rate: str = "wheels",
         bogies: str = "free",
+        suspicion: WheelSuspicion | bool = True,
     ) -> None:
         """For the motion model of a fit, a `Kinematics`, a baseline, or a vehicle (plain wheel odometry).
 
@@ -74,12 +76,14 @@ class Odometry:
         acceleration: largest in a gap [m/s², rad/s²]: it adds a h²/(4√3) to one sigma of position and yaw.
         pitch_rate: source of the turn rate about the body's y axis, whose part in yaw grows with roll: "wheels", as in
         the prediction of logs, or "attitude", its differences, which is right also where contact angles are not known.
-        bogies: passive joints whose rates are not measured are "free", so that they follow the wheels, or "held", L §4.4.2.
+        bogies: passive joints whose rates are not measured are "free" and follow the wheels, or "held", L §4.4.2.
+        suspicion: wheels that disagree with the others are left out until they agree again, see `WheelSuspicion` for
+        the rules; False believes all.
         """
         self._options: dict[str, Any] = {
             "planar": planar, "contact_angles": contact_angles, "noise": noise, "slip_scale": slip_scale,
             "process_noise": process_noise, "measured": measured, "stops": stops, "gap": gap,
-            "acceleration": acceleration, "pitch_rate": pitch_rate, "bogies": bogies,
+            "acceleration": acceleration, "pitch_rate": pitch_rate, "bogies": bogies, "suspicion": suspicion,
         }  # fmt: skip
         self.model = _motion(model)
         if process_noise is None and not isinstance(model, (str, Vehicle, Kinematics, VelocityModel)):
@@ -111,6 +115,8 @@ class Odometry:
         nj = self.vehicle.n_joints
         self._joints = self._table.copy()
         self._memory, self._last = np.zeros((), state.MEMORY), np.zeros((), state.ESTIMATE)
+        self._suspicion = make_suspicion(self.vehicle, suspicion).memory_block
+        self._unsuspected = self._suspicion.copy()
         self._rates, self._angles, self._missing = np.full((3, nj), np.nan)
         self._sense, self._out = np.zeros(1, state.SENSE), np.zeros(1, state.ESTIMATE)
         self._linear, self._extra = np.zeros((1, 6, nj)), np.zeros((1, 6))
@@ -137,6 +143,7 @@ class Odometry:
         self._memory["attitude_seen"] = -math.inf
         self._last["quaternion"] = math.cos(0.5 * heading), 0.0, 0.0, math.sin(0.5 * heading)
         self._joints[:] = self._table
+        self._suspicion[:] = self._unsuspected
         self._faults = FaultCounts()
         self._estimate: Estimate | None = None
         for part in (self._estimator, self._map, self._correction):
@@ -153,6 +160,7 @@ class Odometry:
             raise OdometryError(f"model: is of '{other.vehicle.name}', whose joints are not those of this odometry")
         for mine, its in ((other._memory, self._memory), (other._last, self._last), (other._joints, self._joints)):
             mine[...] = its
+        other._suspicion[:] = self._suspicion
         other._faults, other._estimate = copy.deepcopy(self._faults), self._estimate
         other._estimator = copy.deepcopy(self._estimator)
         if other._map is not None and self._map is not None:
@@ -363,11 +371,14 @@ class Odometry:
         arrays = (model if isinstance(model, Kinematics) else Kinematics(self.vehicle)).arrays()
         n, counts = 6 + self.vehicle.n_joints, np.zeros(2, np.int64)
         known, unknown = np.zeros((2, n), np.int64)
+        suspicion = make_suspicion(self.vehicle, self._options["suspicion"])
+        suspicion.memory_block[:] = self._suspicion
+        self._suspicion = suspicion.memory_block
         self._store = state.OdometryStore.zeros(
             vehicle=self.vehicle.arrays, s=make_scratch(self.vehicle.arrays), ground=self._ground.kernel,
             # Angles are measured: nothing is pulled back to the ground or to the couplings.
             model=arrays.replace(known=known, unknown=unknown, counts=counts, gain=np.zeros_like(arrays.gain)),
-            arc=Arc.zeros(), nw=self.vehicle.n_wheels, nj=n - 6, nv=n, nq=n + 1,
+            arc=Arc.zeros(), suspicion=suspicion, nw=self.vehicle.n_wheels, nj=n - 6, nv=n, nq=n + 1,
         )  # fmt: skip
         kept = ("settings", "joints", "memory", "contact", "arms")
         self._store.repoint(**{name: getattr(self, f"_{name}") for name in kept})

@@ -96,7 +96,8 @@ class Robot:
         n, nj = settings.events, self.vehicle.n_joints
         chain: Chain = Chain.zeros(
             odometry=odometry._store, sample=odometry._sample, fusion=memory, kept=n, rows=n + 1, nj=nj,
-            snapshots=SNAPSHOTS, words=memory.everything.size, **self._slip_parts(),
+            snapshots=SNAPSHOTS, words=memory.everything.size,
+            suspicion=odometry._store.suspicion.everything.size, **self._slip_parts(),
         )  # fmt: skip
         chain.repoint(memory=odometry._memory.reshape(1), last=odometry._last.reshape(1))
         for name in ("delay", "rise", "rise_length", "sync"):
@@ -242,7 +243,7 @@ class Robot:
         if self._chain.memory[0]["started"]:
             wheels = Estimate(self._chain.last.copy().view(np.float64))
         degraded = self._filter.degraded if self.ready else ("imu",)
-        excluded: tuple[str, ...] = ()
+        excluded = () if wheels is None else self._named(wheels.excluded)
         if fused is not None:
             fused = replace(fused, time=fused.time - shift)
             return RobotEstimate(
@@ -255,6 +256,9 @@ class Robot:
             wheels.time - shift, wheels.position, wheels.quaternion, wheels.twist,
             wheels.pose_covariance, wheels.twist_covariance, None, wheels, excluded, degraded,
         )  # fmt: skip
+
+    def _named(self, chosen: np.ndarray) -> tuple[str, ...]:
+        return tuple(name for name, one in zip(self.vehicle.wheels, chosen, strict=True) if one)
 
     @property
     def faults(self) -> dict[str, int]:

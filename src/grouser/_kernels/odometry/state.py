@@ -3,6 +3,7 @@
 from grouser._compile.struct import Struct, array, indices, record, record_type, struct
 from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.motion.arc import Arc
+from grouser._kernels.odometry.suspects import Suspicion
 from grouser._kernels.scratch import Scratch
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
@@ -13,6 +14,7 @@ LARGEST = 1e9
 
 FAULT_TIME, FAULT_CLOCK, FAULT_GAP, FAULT_RATE, FAULT_STOP = 1, 2, 4, 8, 16
 FAULT_ANGLE, FAULT_ATTITUDE, FAULT_GYRO, FAULT_GROUND, FAULT_UNOBSERVED = 32, 64, 128, 256, 512
+FAULT_SLIP = 1024
 
 ESTIMATED, ESTIMATED_WELL = 2, 3  # contacts_known of angles that are estimated, and of those that are valid
 CONTACTS_GIVEN = 0  # at the angles in `contact`
@@ -120,6 +122,9 @@ ESTIMATE = record_type(
     observed=6,  # 1 for velocities that the wheels determine
     faults=int, rate_joint=int, angle_joint=int,  # first joint with such a fault, −1: none
     wheels=int,  # number of measured wheels
+    excluded=int, suspected=int,  # bit w for wheel w: left out as it slips, may be the one that does
+    slip_joint=int,  # first of these, −1: none
+    n_wheels=int,  # number of all wheels
 )  # fmt: skip
 
 SENSE = record_type(time=(), attitude=2, gyro=3, attitude_given=int, gyro_given=int)
@@ -133,6 +138,7 @@ class OdometryStore(Struct):
     ground = struct(Ground)
     s = struct(Scratch)
     arc = struct(Arc)
+    suspicion = struct(Suspicion)
     settings = record(SETTINGS)
     joints = record(JOINT, "nj")
     memory = record(MEMORY)

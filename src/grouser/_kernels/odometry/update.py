@@ -5,7 +5,7 @@ import math
 from grouser._compile.jit import entry, kernel
 from grouser._kernels.arrays import copy
 from grouser._kernels.motion.rim_speed import rim_speed
-from grouser._kernels.odometry import covariance, inputs, pose, velocity
+from grouser._kernels.odometry import covariance, inputs, pose, suspicion
 from grouser._kernels.odometry.state import FAULT_CLOCK, FAULT_GAP, FAULT_GROUND, FAULT_TIME
 from grouser._kernels.odometry.turning import check_gyro
 
@@ -47,10 +47,12 @@ def take_sample(store, samples, k):
     faults |= inputs.check_attitude(settings, memory, sense, work.attitude)
     faults |= check_gyro(sense, work)
     inputs.check_lever(settings, memory, work, sense.time)
+    suspicion.begin(store, rates)
+    raw, rates = rates, store.suspicion.believed
     inputs.choose_known(store, rates)
     work.speed, out.wheels = rim_speed(store.vehicle, rates)
     work.stands = 1 if out.wheels > 0 and work.speed == 0.0 else 0
-    inside, rank, factorised = velocity.sample_twist(store, h)
+    inside, rank, factorised = suspicion.sample_twist(store, sense, raw, h)
     if not inside:
         faults |= FAULT_GROUND
     covariance.observe(store, inside, rank, out)
@@ -78,5 +80,6 @@ def take_sample(store, samples, k):
             memory.pose[i, i] += (settings.acceleration * gap * gap / 4.0) ** 2 / 3.0
     pose.write_pose(store, out)
     pose.keep_sample(store, intensity, sense.time, out)
+    faults |= suspicion.finish(store, out)
     out.faults = faults
     return faults

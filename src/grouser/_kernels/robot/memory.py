@@ -86,3 +86,4 @@ class Chain(Struct):
     saved_memory = record(MEMORY, "snapshots")
     saved_estimate = record(ESTIMATE, "snapshots")
     saved_joints = record(JOINT, "snapshots", "nj")
+    saved_suspicion = array("snapshots", "suspicion")

@@ -28,6 +28,7 @@ def save(chain, slot):
     copy(now.twist, row.twist)
     copy(chain.faults, row.faults)
     copy(chain.fusion.everything, chain.saved_fusion[k])
+    copy(chain.odometry.suspicion.everything, chain.saved_suspicion[k])
     chain.saved_memory[k] = chain.memory[0]
     chain.saved_estimate[k] = chain.last[0]
     for j in range(chain.odometry.joints.size):
@@ -70,6 +71,7 @@ def restore(chain, k):
     copy(row.twist, now.twist)
     copy(row.faults, chain.faults)
     copy(chain.saved_fusion[k], chain.fusion.everything)
+    copy(chain.saved_suspicion[k], chain.odometry.suspicion.everything)
     chain.memory[0] = chain.saved_memory[k]
     chain.last[0] = chain.saved_estimate[k]
     for j in range(chain.odometry.joints.size):
