@@ -9,16 +9,16 @@ from grouser._kernels.fusion.delay import clone, find_clone, remember
 from grouser._kernels.fusion.estimate import write_estimate
 from grouser._kernels.fusion.gps import measure_gps
 from grouser._kernels.fusion.heading import measure_heading
-from grouser._kernels.fusion.memory import GPS, HEADING, IMU, POSE, SAME_TIME, WHEELS
+from grouser._kernels.fusion.memory import GPS, HEADING, IMU, POSE, SAME_TIME, SELDOM, WHEELS
 from grouser._kernels.fusion.pose import measure_pose
 from grouser._kernels.fusion.predict import predict
 from grouser._kernels.fusion.start import align, start
 from grouser._kernels.fusion.still import end_standstill, watch_sample, watch_wheels
+from grouser._kernels.fusion.vibration import watch_vibration
 from grouser._kernels.fusion.wheels import measure_wheels
 
 AHEAD = 1.0  # A measurement further ahead of the IMU [s] has a wrong time
 STALE = 0.5  # Age [s] after which the rolling speed of the wheels is no longer used
-SELDOM = 5.0  # Times `missing_after` after which GPS is missing: receivers report once a second
 DEGRADED = 1.0  # Time [s] for which a fault of the IMU counts
 
 
@@ -140,6 +140,8 @@ def admit_sample(m, event):
 def read_sample(m, event, gap):
     """Take over the readings, and note which are lost: saturated, or after a gap."""
     imu = m.imu
+    if not gap:
+        watch_vibration(m, event.imu, m.clock.step)
     gyro = gap
     acceleration = gap
     for i in range(3):

@@ -18,6 +18,7 @@ MOST_PARAMETERS = 64
 HELD = 6  # GPS positions that are held, with clones, until the yaw is known
 SPANS = 7  # Time spans of the slide test, each twice as long as the one before
 MOST_WAITING = 64  # Measurements ahead of the IMU that are kept, at most
+SELDOM = 5.0  # Times `missing_after` after which GPS is missing: receivers report once a second
 SAME_TIME = 1e-4  # Time stamps closer than this [s] are one
 
 IMU, WHEELS, KEYFRAME, POSE, GPS, HEADING = range(6)  # kinds of events
@@ -87,6 +88,9 @@ READINGS = record_type(
     now=6,  # rates [rad/s] and specific force [m/s²] at clock.now
     newest=6,
     average=6,  # over the present step
+    before=6,  # the sample before the newest
+    vibration=6,  # variance from sample to sample
+    rest=6,  # usual variance within a window in which wheels stand; 0: none yet
     gyro_lost=int,  # the newest sample is saturated or follows a gap
     acceleration_lost=int,
     step_without_gyro=int,  # one of the two samples of the present step is lost

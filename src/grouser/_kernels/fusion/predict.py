@@ -7,6 +7,7 @@ from grouser._kernels import rotation
 from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.memory import POSITION, ROTATION, VELOCITY
 from grouser._kernels.fusion.update import core
+from grouser._kernels.fusion.vibration import acceleration_density, gyro_density
 from grouser._kernels.rotation import add, cross, dot, put, put_quaternion, scale, skew, times, vector
 
 
@@ -121,8 +122,8 @@ def add_noise(m, dt, velocity, position):
     The gyro's turns the whole error about the origin: G = (I, [v]×, [p]×) R, and R drops out of G Gᵀ.
     """
     P, s = m.covariance, m.settings
-    gyro = dt * (s.gyro_lost if m.imu.step_without_gyro else s.gyro_noise)
-    acceleration = dt * (s.acceleration_lost if m.imu.step_without_acceleration else s.acceleration_noise)
+    gyro = dt * (s.gyro_lost if m.imu.step_without_gyro else gyro_density(m))
+    acceleration = dt * (s.acceleration_lost if m.imu.step_without_acceleration else acceleration_density(m))
     # Two samples stand for the whole step; where some between them are missing, noise averages less.
     longer = m.clock.step * s.rate
     if longer > 1.5:

@@ -11,6 +11,7 @@ from grouser._kernels.fusion.memory import SAME_TIME, VELOCITY
 from grouser._kernels.fusion.pose import pose_rows
 from grouser._kernels.fusion.slide import clear_spans, review_slide, rolling
 from grouser._kernels.fusion.update import commit, count_used, drop_clone, innovate
+from grouser._kernels.fusion.vibration import at_rest
 
 
 @kernel
@@ -109,12 +110,12 @@ def quiet(m):
     n = w.samples
     if n < 3 or rolling(m):
         return False
+    still = True
     for i in range(6):
         mean = w.total[i] / n
         variance = (w.squares[i] / n - mean * mean) * n / (n - 1.0)
-        if not variance <= m.settings.quiet[i]:
-            return False
-    return True
+        still = at_rest(m, i, variance) and still
+    return still
 
 
 @kernel

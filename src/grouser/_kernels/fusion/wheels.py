@@ -9,6 +9,7 @@ from grouser._kernels.fusion.delay import recall
 from grouser._kernels.fusion.memory import GYRO_BIAS, LOOSE, VELOCITY, WATCHED
 from grouser._kernels.fusion.refusal import accept, refuse_at_start
 from grouser._kernels.fusion.update import commit, core, innovate
+from grouser._kernels.fusion.vibration import acceleration_density, gyro_density
 from grouser._kernels.rotation import add, column, cross, dot, matrix, put, rotate_back, scale, skew
 
 UNKNOWN_SPEED = 0.5  # Sigma of the velocity [m/s] above which the rolling speed is that of the wheels
@@ -31,7 +32,7 @@ def measure_wheels(m, event):
     m.clock.rolling_speed = speed
     m.clock.rolling_time = m.clock.now
     wheel_rows(m, delay, speed)
-    rows = select_observed(m, event, m.settings.acceleration_noise * delay)
+    rows = select_observed(m, event, acceleration_density(m) * delay)
     if rows == 0:
         return
     square = innovate(m, rows, core(m))
@@ -46,6 +47,16 @@ def measure_wheels(m, event):
         m.faults.wheels_refused += 1
         refuse_wheels(m)
         refuse_at_start(m, m.wheels)
+        if square > 0.0 and alone(m):
+            # Nothing else holds the velocity: they count with the noise they show.
+            wheel_rows(m, delay, speed)
+            select_observed(m, event, acceleration_density(m) * delay)
+            for i in range(rows):
+                for j in range(i + 1):
+                    m.noise[i, j] *= square / m.settings.gate[rows]
+            if innovate(m, rows, core(m)) >= 0.0:
+                commit(m, rows)
+                m.clock.wheels = m.clock.now
         return
     accept(m.wheels, square, rows)
     commit(m, rows)
@@ -139,7 +150,7 @@ def select_observed(m, event, drift):
     lost leaves only the velocities, with large noise.
     """
     lost = m.imu.gyro_lost != 0
-    gyro = 1.0 if lost else m.settings.gyro_noise / max(m.clock.step, 1e-3)
+    gyro = 1.0 if lost else gyro_density(m) / max(m.clock.step, 1e-3)
     G = m.G
     rows = 0
     for i in range(6):
@@ -157,6 +168,13 @@ def select_observed(m, event, drift):
             m.noise[rows, rows] += drift
         rows += 1
     return rows
+
+
+@inlined
+def alone(m):
+    """Whether wheels are the only source of velocity beside the IMU."""
+    latest = max(m.clock.poses, m.clock.gps)
+    return not m.clock.now - latest <= at.SELDOM * m.settings.missing_after
 
 
 @kernel
@@ -202,6 +220,6 @@ def review_distrust(m, agrees):
         clock.calm = min(clock.calm + SET_BACK, clock.now)
     if m.counts.sliding:  # standing wheels agree with every slow slide
         clock.calm = clock.now
-    if m.counts.distrusted == WATCHED and clock.now - clock.calm >= CALM:
+    if m.counts.distrusted and clock.now - clock.calm >= CALM:
         m.counts.distrusted = 0
         clock.wheels_refused = math.nan
