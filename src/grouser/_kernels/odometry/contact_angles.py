@@ -30,13 +30,13 @@ CONTACT_NOISE = record_type(
     sideslip=(),  # across
     spread=(),  # of angles on the ground to come [rad]
     valid=(),  # largest of an angle that counts as valid [rad]
-    mean=(),  # of the mean of all angles, where the ground is even [rad]
+    even=(),  # of the mean of all angles, where the ground is even [rad]
 )
 SAMPLE = record_type(
     dt=(),  # since the last one [s]
     turns=int,  # number of rows that are known of ω
-    turn_rows=(3, 3),  # these rows, in sigmas
-    turn=3,  # their values, in sigmas
+    turn_rows=(6, 3),  # these rows, in sigmas
+    turn=6,  # their values, in sigmas
     unknown=int,  # number of unknown velocities
     surprise=(),  # mean square of the residuals
     span=(),  # distance between the first and the last axle [m]
@@ -44,7 +44,7 @@ SAMPLE = record_type(
 
 
 class ContactFilter(Struct):
-    """Vehicle, memory and work space of the filter; nx = nv + nw, nr = 3 nw + 3 + nc rows."""
+    """Vehicle, memory and work space of the filter; nx = nv + nw, nr = 3 nw + 6 + nc rows."""
 
     vehicle = struct(VehicleArrays)
     s = struct(Scratch)
@@ -195,7 +195,7 @@ def hold_mean(f):
         mean += f.found_psi[a] / nw
         squares += f.found_psi[a] ** 2 / nw
         speed += f.rim[a] / nw
-    variance = f.noise.mean**2 + (squares - mean * mean) / 3.0
+    variance = f.noise.even**2 + (squares - mean * mean) / 3.0
     if f.sample.dt > 0.0:
         variance *= max(f.sample.span / (speed * f.sample.dt), 1.0)
     for a in range(nw):

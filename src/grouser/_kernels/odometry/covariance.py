@@ -4,7 +4,7 @@ import math
 
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.arrays import fill, inner
-from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, FAULT_UNOBSERVED, LARGEST
+from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, ESTIMATED, FAULT_UNOBSERVED, LARGEST
 from grouser._kernels.odometry.turning import gyro_noise, impose, turn_responses
 from grouser._kernels.odometry.velocity import SLOWEST, constraint_twist, factorise, find_contact_frames, moved_twist
 from grouser._kernels.rotation import set_attitude
@@ -16,6 +16,7 @@ LOWEST_SHARE = 1e-3
 """Share of a component that may lie outside of what the wheels determine, for it to count as observed."""
 UNKNOWN_SPEED = 1.0  # One sigma of a velocity that nothing determines [m/s, rad/s]
 MISSING_LASTS = 1.0  # How long the error lasts, one way, that a missing wheel makes [s]; chosen, not measured
+UNSURE_CLIMB = 0.045  # One sigma of the mean of estimated contact angles, part of their rms; by simulation of ramps
 CONTRADICTION = 4.0  # Mean square of the wheels' residuals over that by noise, from which on they contradict each other
 ALL_ROWS, MEASURED_ROWS, ROLLING_ROWS = 3, 2, 1  # of each wheel: along, across, along the normal
 
@@ -135,7 +136,8 @@ def sample_covariance(store, factorised):
         if settings.contact_sigma > 0.0 and settings.contacts != CONTACTS_ON_GROUND:
             for w in range(store.contact.size):
                 move_angle(store, store.contact, w, settings.contact_sigma**2, work.lasting)
-    work.lasting[5, 5] += (settings.contact_mean * work.speed) ** 2
+    if settings.contacts_known >= ESTIMATED:
+        work.lasting[5, 5] += (UNSURE_CLIMB * store.memory.climb * work.speed) ** 2
     for i in range(36):
         work.covariance.flat[i] *= work.factor
 

@@ -15,6 +15,7 @@ LEAST_SPEED = 0.01  # Under which contact angles do not change [m/s]
 SMOOTHING = 0.125  # Way over which the bend of the ground is smoothed, part of the vehicle's length
 KEPT = 0.5  # Way after which the height over uneven ground has returned to zero, part of the vehicle's length
 RISE = 4.0 / math.sqrt(120.0)  # See `carry_lever`: Δ is 2 a times the bend, for wheels at ±a, and l is 2 a
+RISE_ESTIMATED, SURE_ESTIMATED = 0.5 * RISE, 0.28  # With estimated contact angles, by simulation of ramps
 LIKELY, SURE = 1.3, 0.18
 """Mean of ψ² over that by the smoothed bend, and its one sigma, a part of it.
 
@@ -140,7 +141,8 @@ def carry_lever(store, h):
             step.add_outer(memory.pose, memory.attitude_sigma**2, lever[k], lever[k])
     memory.levers = 1
     way = h * math.sqrt(inner(arc.twist[3:], arc.twist[3:]))
-    unsure = SURE if settings.contacts_known == 0 else 1.0
+    assumed = settings.contacts_known == 0
+    unsure = SURE if assumed else SURE_ESTIMATED
     for a in range(4):
         for j in range(3, 6):
             memory.steady[a] += unsure * memory.shortening * h * arc.twist[j] * gain[j, a]
@@ -154,9 +156,9 @@ def carry_lever(store, h):
             square = max(bend[i] ** 2 - noise, 0.0)
             memory.shortening += 0.5 * LIKELY * work.uneven[i] * square
         kept = memory.rise * math.exp(-way / (KEPT * settings.span))
-        memory.rise = max(RISE * work.uneven[1] * math.sqrt(square), kept)
-        if settings.contact_mean > 0.0:
-            memory.shortening = 0.5 * settings.contact_mean**2
+        rise = RISE if assumed else RISE_ESTIMATED
+        memory.rise = max(rise * work.uneven[1] * math.sqrt(square), kept)
+        memory.climb = math.sqrt(work.uneven[1] * square)
 
 
 @kernel
