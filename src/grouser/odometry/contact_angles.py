@@ -100,7 +100,7 @@ class ContactAngleEstimator:
         spread: float = 0.3,
         length: float | None = None,
         largest_sigma: float = 0.12,
-        mean: float = 0.01,
+        mean: float = 1.0,
     ) -> None:
         """For a vehicle. Defaults are those of a rover with good encoders and gyro.
 
@@ -108,7 +108,7 @@ class ContactAngleEstimator:
         turn_noise: of a measured pitch rate or gyro [rad/s]; attitude_rate_noise: of rates from differences of
         attitude [rad/s]; spread: of contact angles on the ground to come [rad]; length: the distance after which the
         ground's slope is forgotten [m], None for twice the wheel's radius; largest_sigma: of an angle that counts as
-        valid [rad]; mean: of the mean of all angles on even ground, which the body follows [rad]. All are one sigma.
+        valid [rad]; mean: of their mean where the body follows the ground [rad], large: not known. All are one sigma.
         """
         self.vehicle = check.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
         self._turn_noise = check.positive(turn_noise, "turn_noise")
@@ -129,7 +129,7 @@ class ContactAngleEstimator:
         # Couplings without a spring hold exactly; sprung joints move with their measured or unknown rates.
         coupling = arrays.coupling[[k for k, c in enumerate(vehicle.couplings) if c.is_rigid]] / COUPLING_RATE
         sizes = {"nw": nw, "nj": nj, "nv": 6 + nj, "nq": 7 + nj, "nx": 6 + nj + nw, "nc": len(coupling)}
-        sizes["nr"] = 3 * nw + 6 + len(coupling)
+        sizes["nr"] = 3 * nw + 3 + len(coupling)
         f = self._filter = kernels.ContactFilter.zeros(vehicle=arrays, s=make_scratch(arrays), **sizes)
         f.repoint(noise=self._noise)
         loose = np.full(6 + nj, JOINT_RATE)
@@ -199,11 +199,12 @@ class ContactAngleEstimator:
         rows, values = [], []
         if turned is not None:
             told = np.isfinite(turned)
+            differences = differences and not told[:2].all()
+            told[:2] &= not differences  # attitude tells both where the gyro tells one of them
             rows = [tuple(axis) for axis in np.eye(3)[told] / self._turn_noise]
             values = (turned[told] / self._turn_noise).tolist()
-            differences = differences and not told[:2].all()
         pitching = finite_row(None if pitch_rate is None else [pitch_rate], "pitch_rate", 1)
-        if pitching is not None:
+        if pitching is not None and turned is None:
             rows.append((0.0, 1.0 / self._turn_noise, 0.0))
             values.append(float(pitching[0]) / self._turn_noise)
         if differences and now is not None:

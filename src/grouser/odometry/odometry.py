@@ -322,7 +322,7 @@ class Odometry:
         elif given == "estimated":
             from grouser.odometry.contact_angles import ContactAngleEstimator
 
-            self._estimator = ContactAngleEstimator(self.vehicle)
+            self._estimator = ContactAngleEstimator(self.vehicle, mean=0.01)
             self._settings["contacts_known"] = state.ESTIMATED
         else:
             hint = "is not 'zero', 'estimated', a terrain or an array of angles"

@@ -35,8 +35,8 @@ CONTACT_NOISE = record_type(
 SAMPLE = record_type(
     dt=(),  # since the last one [s]
     turns=int,  # number of rows that are known of ω
-    turn_rows=(6, 3),  # these rows, in sigmas
-    turn=6,  # their values, in sigmas
+    turn_rows=(3, 3),  # these rows, in sigmas
+    turn=3,  # their values, in sigmas
     unknown=int,  # number of unknown velocities
     surprise=(),  # mean square of the residuals
     span=(),  # distance between the first and the last axle [m]
@@ -44,7 +44,7 @@ SAMPLE = record_type(
 
 
 class ContactFilter(Struct):
-    """Vehicle, memory and work space of the filter; nx = nv + nw, nr = 3 nw + 6 + nc rows."""
+    """Vehicle, memory and work space of the filter; nx = nv + nw, nr = 3 nw + 3 + nc rows."""
 
     vehicle = struct(VehicleArrays)
     s = struct(Scratch)
@@ -188,6 +188,8 @@ def hold_mean(f):
     evenly: its variance is a third of that over the wheels. It is one error over the vehicle's length.
     """
     n, nw = f.sample.unknown, f.psi.size
+    if not f.sample.dt > 0.0:
+        return
     mean = 0.0
     squares = 0.0
     speed = 0.0
@@ -196,8 +198,7 @@ def hold_mean(f):
         squares += f.found_psi[a] ** 2 / nw
         speed += f.rim[a] / nw
     variance = f.noise.even**2 + (squares - mean * mean) / 3.0
-    if f.sample.dt > 0.0:
-        variance *= max(f.sample.span / (speed * f.sample.dt), 1.0)
+    variance *= max(f.sample.span / (speed * f.sample.dt), 1.0)
     for a in range(nw):
         f.g[n + a] -= mean / (nw * variance)
         for b in range(a, nw):

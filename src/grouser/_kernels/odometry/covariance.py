@@ -22,7 +22,13 @@ ALL_ROWS, MEASURED_ROWS, ROLLING_ROWS = 3, 2, 1  # of each wheel: along, across,
 
 
 @kernel
-def outside_share(store, rows, level, gyro, share):
+def outside_share(store, normal_rows, level):
+    """Share of each of the six velocities that the wheels do not determine, without a gyro, into work.share."""
+    share_outside(store, ALL_ROWS if normal_rows else MEASURED_ROWS, level, False, store.work.share)
+
+
+@kernel
+def share_outside(store, rows, level, gyro, share):
     """Share of each of the six velocities that the constraint rows do not determine, into share (6,).
 
     The limit of ε (N + ε)⁻¹ is the projector on the null space of the rows. Without the normal rows only what wheels
@@ -76,14 +82,14 @@ def observe(store, inside, rank, out):
         for i in range(6):
             out.observed[i] = 1.0 if 2 <= i <= 4 else 0.0
         return
-    outside_share(store, ALL_ROWS if known else MEASURED_ROWS, not known, False, share)
+    outside_share(store, known, not known)
     for i in range(6):
         seen = share[i] < LOWEST_SHARE and (known or i >= 2) and not (settings.planar == 1 and i == 5)
         out.observed[i] = 1.0 if seen else 0.0
     if out.wheels == 0 and not known:
         return  # no wheel is measured: contacts that were only assumed must not decide how fast it goes
     if rank < store.model.counts[1]:
-        outside_share(store, ALL_ROWS, False, True, share)
+        share_outside(store, ALL_ROWS, False, True, share)
     else:
         fill(share, 0.0)
 
@@ -211,7 +217,7 @@ def missing_rates(store, rates, out):
 def others_suffice(store, out):
     """Whether wheels with rates determine speed and turn rate; those that skid only by how they roll."""
     left = store.work.left
-    outside_share(store, ROLLING_ROWS if store.settings.skids == 1 else MEASURED_ROWS, True, True, left)
+    share_outside(store, ROLLING_ROWS if store.settings.skids == 1 else MEASURED_ROWS, True, True, left)
     return out.wheels > 0 and left[2] < LOWEST_SHARE and left[3] < LOWEST_SHARE
 
 
@@ -271,7 +277,7 @@ def open_velocities(work):
 
 @kernel
 def complete(store):
-    """The whole covariance of the twist, and what of it moves the pose.
+    """The whole covariance of the twist into work.whole, and in work.covariance what of it moves the pose.
 
     Wheels that stand exactly still in two samples make no noise: their encoders have not passed a count. The noise of
     one sample stays.
@@ -281,10 +287,10 @@ def complete(store):
     moves = 0.0 if work.stands == 1 and memory.stood == 1 else 1.0
     for i in range(6):
         for k in range(6):
-            work.moving[i, k] = moves * work.covariance[i, k] + work.turning[i, k]
-            work.covariance[i, k] += work.turning[i, k] + work.lasting[i, k]
+            work.whole[i, k] = work.covariance[i, k] + work.turning[i, k] + work.lasting[i, k]
+            work.covariance[i, k] = moves * work.covariance[i, k] + work.turning[i, k]
         unknown = work.share[i] * UNKNOWN_SPEED**2
-        work.covariance[i, i] += unknown
+        work.whole[i, i] += unknown
         if i >= 2 or work.lever == 0:  # else attitude tells them
-            work.moving[i, i] += unknown
+            work.covariance[i, i] += unknown
     memory.stood = work.stands
