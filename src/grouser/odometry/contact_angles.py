@@ -19,7 +19,7 @@ from grouser._kernels.scratch import make_scratch
 from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
 from grouser.errors import OdometryError
-from grouser.odometry.inputs import BoolArray, check, finite_row, joint_values, time_stamp
+from grouser.odometry.inputs import BoolArray, check, finite_row, joint_values, row, time_stamp
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -100,7 +100,7 @@ class ContactAngleEstimator:
         spread: float = 0.3,
         length: float | None = None,
         largest_sigma: float = 0.12,
-        mean: float = 0.02,
+        mean: float = 1.0,
     ) -> None:
         """For a vehicle. Defaults are those of a rover with good encoders and gyro.
 
@@ -108,7 +108,7 @@ class ContactAngleEstimator:
         turn_noise: of a measured pitch rate or gyro [rad/s]; attitude_rate_noise: of rates from differences of
         attitude [rad/s]; spread: of contact angles on the ground to come [rad]; length: the distance after which the
         ground's slope is forgotten [m], None for twice the wheel's radius; largest_sigma: of an angle that counts as
-        valid [rad]; mean: of the mean of all angles on even ground, which the body follows [rad]. All are one sigma.
+        valid [rad]; mean: of their mean where the body follows the ground [rad], large: not known. All are one sigma.
         """
         self.vehicle = check.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
         self._turn_noise = check.positive(turn_noise, "turn_noise")
@@ -116,7 +116,7 @@ class ContactAngleEstimator:
         self._noise = np.zeros((), kernels.CONTACT_NOISE)
         for field, value, name in (
             ("rate", rate_noise, "rate_noise"), ("slip", slip, "slip"), ("sideslip", sideslip, "sideslip"),
-            ("spread", spread, "spread"), ("valid", largest_sigma, "largest_sigma"), ("mean", mean, "mean"),
+            ("spread", spread, "spread"), ("valid", largest_sigma, "largest_sigma"), ("even", mean, "mean"),
         ):  # fmt: skip
             self._noise[field] = check.positive(value, name)
         self._length = None if length is None else check.positive(length, "length")
@@ -153,11 +153,6 @@ class ContactAngleEstimator:
         """Standard deviation of each angle [rad], (nw,)."""
         return np.sqrt(np.diag(self._filter.P))
 
-    @property
-    def mean_sigma(self) -> float:
-        """Standard deviation of the mean of all angles [rad]."""
-        return float(np.sqrt(max(self._filter.P.mean(), 0.0)))
-
     def update(
         self,
         t: float,
@@ -193,7 +188,7 @@ class ContactAngleEstimator:
     ) -> tuple[FloatArray, FloatArray]:
         """What is known about ω: rows (k, 3) and their values (k,), both in sigmas; k may be zero."""
         now = finite_row(attitude, "attitude", 2)
-        turned = finite_row(gyro, "gyro", 3)
+        turned = None if gyro is None else row(gyro, "gyro", 3)
         differences = now is not None and self._attitude is not None and dt > 0.0
         if now is not None and self._attitude is not None and dt > 0.0:
             share = -math.expm1(-dt / SMOOTHING)
@@ -201,11 +196,15 @@ class ContactAngleEstimator:
                 rate = _wrapped(float(now[k] - self._attitude[k])) / dt
                 self._attitude_rate[k] += share * (rate - self._attitude_rate[k])
         self._attitude = self._attitude if now is None else now
-        if turned is not None:
-            return np.eye(3) / self._turn_noise, turned / self._turn_noise
         rows, values = [], []
+        if turned is not None:
+            told = np.isfinite(turned)
+            differences = differences and not told[:2].all()
+            told[:2] &= not differences  # attitude tells both where the gyro tells one of them
+            rows = [tuple(axis) for axis in np.eye(3)[told] / self._turn_noise]
+            values = (turned[told] / self._turn_noise).tolist()
         pitching = finite_row(None if pitch_rate is None else [pitch_rate], "pitch_rate", 1)
-        if pitching is not None:
+        if pitching is not None and turned is None:
             rows.append((0.0, 1.0 / self._turn_noise, 0.0))
             values.append(float(pitching[0]) / self._turn_noise)
         if differences and now is not None:

@@ -59,7 +59,7 @@ class Odometry:
         stops: Mapping[str, tuple[float, float]] | None = None,
         gap: float = 0.25,
         acceleration: float = 1.0,
-        pitch_rate: str = "wheels",
+        pitch_rate: str | None = None,
         bogies: str = "free",
         suspicion: WheelSuspicion | bool = True,
     ) -> None:
@@ -74,8 +74,9 @@ class Odometry:
         measured: joints whose rates will come, None: the driven wheels; one that is missing is a fault.
         stops: joint → (lowest, highest) angle [rad or m]. gap: longest step that is no fault [s].
         acceleration: largest in a gap [m/s², rad/s²]: it adds a h²/(4√3) to one sigma of position and yaw.
-        pitch_rate: source of the turn rate about the body's y axis, whose part in yaw grows with roll: "wheels", as in
-        the prediction of logs, or "attitude", its differences, which is right also where contact angles are not known.
+        pitch_rate: source of the turn rates about the body's x and y axes where there is no gyro: "attitude", its
+        differences, or "wheels", which know them only if contact angles are known. None: "wheels" for a motion model,
+        as in the prediction of logs that it was calibrated with, "attitude" for a vehicle.
         bogies: passive joints whose rates are not measured are "free" and follow the wheels, or "held", L §4.4.2.
         suspicion: wheels that disagree with the others are left out until they agree again, see `WheelSuspicion` for
         the rules; False believes all.
@@ -105,6 +106,8 @@ class Odometry:
         self._usual = self._contact.copy(), int(self._settings["contacts"]), int(self._settings["contacts_known"])
         self._contacts_given = False
         self._set_numbers(slip_scale, gap, acceleration, process_noise)
+        if pitch_rate is None:
+            pitch_rate = "attitude" if isinstance(model, (str, Vehicle)) else "wheels"
         if pitch_rate not in ("wheels", "attitude"):
             raise OdometryError(f"pitch_rate: {pitch_rate!r:.40} is not 'wheels' or 'attitude'")
         self._settings["pitch_measured"] = pitch_rate == "attitude"
@@ -213,7 +216,6 @@ class Odometry:
         if self._estimator is not None and contact_angles is None and abs(self._time[0]) < state.LATEST:
             self._contact[:], valid = self._estimator.update(t, self._rates, self._angles, attitude, gyro=gyro)
             self._settings["contacts_known"] = state.ESTIMATED_WELL if valid.all() else state.ESTIMATED
-            self._settings["contact_mean"] = self._estimator.mean_sigma
         if self._map is not None:
             self._linear[:] = self._map.maps(self._rates[None], self._angles[None])
         if self._correction is not None:
@@ -328,7 +330,7 @@ class Odometry:
         elif given == "estimated":
             from grouser.odometry.contact_angles import ContactAngleEstimator
 
-            self._estimator = ContactAngleEstimator(self.vehicle)
+            self._estimator = ContactAngleEstimator(self.vehicle, mean=0.01)
             self._settings["contacts_known"] = state.ESTIMATED
         else:
             hint = "is not 'zero', 'estimated', a terrain or an array of angles"

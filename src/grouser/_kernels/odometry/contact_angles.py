@@ -30,7 +30,7 @@ CONTACT_NOISE = record_type(
     sideslip=(),  # across
     spread=(),  # of angles on the ground to come [rad]
     valid=(),  # largest of an angle that counts as valid [rad]
-    mean=(),  # of the mean of all angles, where the ground is even [rad]
+    even=(),  # of the mean of all angles, where the ground is even [rad]
 )
 SAMPLE = record_type(
     dt=(),  # since the last one [s]
@@ -202,6 +202,8 @@ def hold_mean(f):
     evenly: its variance is a third of that over the wheels. It is one error over the vehicle's length.
     """
     n, nw = f.sample.unknown, f.psi.size
+    if not f.sample.dt > 0.0:
+        return
     mean = 0.0
     squares = 0.0
     speed = 0.0
@@ -209,9 +211,8 @@ def hold_mean(f):
         mean += f.found_psi[a] / nw
         squares += f.found_psi[a] ** 2 / nw
         speed += f.rim[a] / nw
-    variance = f.noise.mean**2 + (squares - mean * mean) / 3.0
-    if f.sample.dt > 0.0:
-        variance *= max(f.sample.span / (speed * f.sample.dt), 1.0)
+    variance = f.noise.even**2 + (squares - mean * mean) / 3.0
+    variance *= max(f.sample.span / (speed * f.sample.dt), 1.0)
     for a in range(nw):
         f.g[n + a] -= mean / (nw * variance)
         for b in range(a, nw):

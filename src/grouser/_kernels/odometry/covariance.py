@@ -4,7 +4,7 @@ import math
 
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.arrays import fill, inner
-from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, FAULT_UNOBSERVED, LARGEST
+from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, ESTIMATED, FAULT_UNOBSERVED, LARGEST
 from grouser._kernels.odometry.turning import gyro_noise, impose, turn_responses
 from grouser._kernels.odometry.velocity import SLOWEST, constraint_twist, factorise, find_contact_frames, moved_twist
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
@@ -16,12 +16,19 @@ LOWEST_SHARE = 1e-3
 """Share of a component that may lie outside of what the wheels determine, for it to count as observed."""
 UNKNOWN_SPEED = 1.0  # One sigma of a velocity that nothing determines [m/s, rad/s]
 MISSING_LASTS = 1.0  # How long the error lasts, one way, that a missing wheel makes [s]; chosen, not measured
+UNSURE_CLIMB = 0.045  # One sigma of the mean of estimated contact angles, part of their rms; by simulation of ramps
 CONTRADICTION = 4.0  # Mean square of the wheels' residuals over that by noise, from which on they contradict each other
 ALL_ROWS, MEASURED_ROWS, ROLLING_ROWS = 3, 2, 1  # of each wheel: along, across, along the normal
 
 
 @kernel
-def outside_share(store, rows, level, gyro, share):
+def outside_share(store, normal_rows, level):
+    """Share of each of the six velocities that the wheels do not determine, without a gyro, into work.share."""
+    share_outside(store, ALL_ROWS if normal_rows else MEASURED_ROWS, level, False, store.work.share)
+
+
+@kernel
+def share_outside(store, rows, level, gyro, share):
     """Share of each of the six velocities that the constraint rows do not determine, into share (6,).
 
     The limit of ε (N + ε)⁻¹ is the projector on the null space of the rows. Without the normal rows only what wheels
@@ -75,14 +82,14 @@ def observe(store, inside, rank, out):
         for i in range(6):
             out.observed[i] = 1.0 if 2 <= i <= 4 else 0.0
         return
-    outside_share(store, ALL_ROWS if known else MEASURED_ROWS, not known, False, share)
+    outside_share(store, known, not known)
     for i in range(6):
         seen = share[i] < LOWEST_SHARE and (known or i >= 2) and not (settings.planar == 1 and i == 5)
         out.observed[i] = 1.0 if seen else 0.0
     if out.wheels == 0 and not known:
         return  # no wheel is measured: contacts that were only assumed must not decide how fast it goes
     if rank < store.model.counts[1]:
-        outside_share(store, ALL_ROWS, False, True, share)
+        share_outside(store, ALL_ROWS, False, True, share)
     else:
         fill(share, 0.0)
 
@@ -135,7 +142,8 @@ def sample_covariance(store, factorised):
         if settings.contact_sigma > 0.0 and settings.contacts != CONTACTS_ON_GROUND:
             for w in range(store.contact.size):
                 move_angle(store, store.contact, w, settings.contact_sigma**2, work.lasting)
-    work.lasting[5, 5] += (settings.contact_mean * work.speed) ** 2
+    if settings.contacts_known >= ESTIMATED:
+        work.lasting[5, 5] += (UNSURE_CLIMB * store.memory.climb * work.speed) ** 2
     for i in range(36):
         work.covariance.flat[i] *= work.factor
 
@@ -209,7 +217,7 @@ def missing_rates(store, rates, out):
 def others_suffice(store, out):
     """Whether wheels with rates determine speed and turn rate; those that skid only by how they roll."""
     left = store.work.left
-    outside_share(store, ROLLING_ROWS if store.settings.skids == 1 else MEASURED_ROWS, True, True, left)
+    share_outside(store, ROLLING_ROWS if store.settings.skids == 1 else MEASURED_ROWS, True, True, left)
     return out.wheels > 0 and left[2] < LOWEST_SHARE and left[3] < LOWEST_SHARE
 
 
@@ -269,7 +277,7 @@ def open_velocities(work):
 
 @kernel
 def complete(store):
-    """The whole covariance of the twist, and what of it moves the pose.
+    """The whole covariance of the twist into work.whole, and in work.covariance what of it moves the pose.
 
     Wheels that stand exactly still in two samples make no noise: their encoders have not passed a count. The noise of
     one sample stays.
@@ -279,10 +287,10 @@ def complete(store):
     moves = 0.0 if work.stands == 1 and memory.stood == 1 else 1.0
     for i in range(6):
         for k in range(6):
-            work.moving[i, k] = moves * work.covariance[i, k] + work.turning[i, k]
-            work.covariance[i, k] += work.turning[i, k] + work.lasting[i, k]
+            work.whole[i, k] = work.covariance[i, k] + work.turning[i, k] + work.lasting[i, k]
+            work.covariance[i, k] = moves * work.covariance[i, k] + work.turning[i, k]
         unknown = work.share[i] * UNKNOWN_SPEED**2
-        work.covariance[i, i] += unknown
+        work.whole[i, i] += unknown
         if i >= 2 or work.lever == 0:  # else attitude tells them
-            work.moving[i, i] += unknown
+            work.covariance[i, i] += unknown
     memory.stood = work.stands

@@ -107,11 +107,12 @@ def check_attitude(settings, memory, sense, attitude):
 def check_lever(settings, memory, work, t):
     """Whether attitude tells how the body turned over its wheels since the last sample, into work.lever.
 
-    Known contact angles tell it themselves.
+    Known contact angles tell it themselves. With a gyro attitude is as good, and does not drift.
     """
     measured = memory.attitude_seen == t and settings.planar == 0
     turned = measured and memory.levelled == 1 and memory.started == 1
-    work.lever = 1 if turned and settings.contacts_known != 1 else 0
+    wanted = settings.pitch_measured == 1 or (work.told[0] == 1.0 and work.told[1] == 1.0)
+    work.lever = 1 if turned and wanted and settings.contacts_known != 1 else 0
     memory.levelled = 1 if measured else 0
 
 

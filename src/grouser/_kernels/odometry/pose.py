@@ -15,6 +15,7 @@ LEAST_SPEED = 0.01  # Under which contact angles do not change [m/s]
 SMOOTHING = 0.125  # Way over which the bend of the ground is smoothed, part of the vehicle's length
 KEPT = 0.5  # Way after which the height over uneven ground has returned to zero, part of the vehicle's length
 RISE = 4.0 / math.sqrt(120.0)  # See `carry_lever`: Δ is 2 a times the bend, for wheels at ±a, and l is 2 a
+RISE_ESTIMATED, SURE_ESTIMATED = 0.55 * RISE, 0.33  # With estimated contact angles, by simulation of ramps
 LIKELY, SURE = 1.3, 0.18
 """Mean of ψ² over that by the smoothed bend, and its one sigma, a part of it.
 
@@ -38,7 +39,7 @@ def advance(store, h):
     for i in range(2):
         arc.attitude[i] = 0.5 * (memory.attitude[i] + work.attitude[i])
     step.lean(arc)
-    if pitch_gives_turn(store):
+    if h > 0.0 and pitch_gives_turn(store):  # the first attitude is no change of attitude
         turned = step.turn_by_pitch(arc, h, work.attitude[1] - memory.attitude[1])
     else:
         turned = step.turn_by_rates(arc, h)
@@ -88,7 +89,7 @@ def carry_covariance(store, intensity, h):
     noisy = 0.5 * h * (memory.intensity + intensity)
     for i in range(6):
         for j in range(6):
-            q = white * (memory.covariance[i, j] + work.moving[i, j]) + noisy * settings.noise[i, j]
+            q = white * (memory.covariance[i, j] + work.covariance[i, j]) + noisy * settings.noise[i, j]
             q += lasting * (memory.lasting[i, j] + work.lasting[i, j])
             if q != 0.0:
                 step.add_outer(P, q, gain[i], gain[j])
@@ -140,7 +141,8 @@ def carry_lever(store, h):
             step.add_outer(memory.pose, memory.attitude_sigma**2, lever[k], lever[k])
     memory.levers = 1
     way = h * math.sqrt(inner(arc.twist[3:], arc.twist[3:]))
-    unsure = SURE if settings.contacts_known == 0 else 1.0
+    assumed = settings.contacts_known == 0
+    unsure = SURE if assumed else SURE_ESTIMATED
     for a in range(4):
         for j in range(3, 6):
             memory.steady[a] += unsure * memory.shortening * h * arc.twist[j] * gain[j, a]
@@ -154,9 +156,9 @@ def carry_lever(store, h):
             square = max(bend[i] ** 2 - noise, 0.0)
             memory.shortening += 0.5 * LIKELY * work.uneven[i] * square
         kept = memory.rise * math.exp(-way / (KEPT * settings.span))
-        memory.rise = max(RISE * work.uneven[1] * math.sqrt(square), kept)
-        if settings.contact_mean > 0.0:
-            memory.shortening = 0.5 * settings.contact_mean**2
+        rise = RISE if assumed else RISE_ESTIMATED
+        memory.rise = max(rise * work.uneven[1] * math.sqrt(square), kept)
+        memory.climb = math.sqrt(work.uneven[1] * square)
 
 
 @kernel
@@ -226,8 +228,8 @@ def keep_sample(store, intensity, time, out):
         for j in range(6):
             by_slip = variance * (work.lean[0, i] * work.lean[0, j] + work.lean[1, i] * work.lean[1, j])
             process = store.settings.noise[i, j] * intensity / work.period
-            out.twist_covariance[i, j] = work.covariance[i, j] + process + by_slip
-            memory.covariance[i, j] = work.moving[i, j]
+            out.twist_covariance[i, j] = work.whole[i, j] + process + by_slip
+            memory.covariance[i, j] = work.covariance[i, j]
             memory.lasting[i, j] = work.lasting[i, j]
         for k in range(2):
             memory.lean[k, i] = work.lean[k, i]

@@ -135,7 +135,7 @@ def uneven_ground(store):
     s, work = store.s, store.work
     nw = s.height_error.size
     fill(work.uneven, 0.0)
-    if store.settings.contacts_known != 0 or work.lever == 0:
+    if work.lever == 0:
         return
     for w in range(nw):
         for i in range(2):
