@@ -60,7 +60,7 @@ class Odometry:
         gap: float = 0.25,
         acceleration: float = 1.0,
         pitch_rate: str = "wheels",
-        suspicion: WheelSuspicion | bool = True,
+        suspicion: WheelSuspicion | bool | None = None,
     ) -> None:
         """For the motion model of a fit, a `Kinematics`, a baseline, or a vehicle (plain wheel odometry).
 
@@ -76,7 +76,7 @@ class Odometry:
         pitch_rate: source of the turn rate about the body's y axis, whose part in yaw grows with roll: "wheels", as in
         the prediction of logs, or "attitude", its differences, which is right also where contact angles are not known.
         suspicion: wheels that disagree with the others are left out until they agree again, see `WheelSuspicion` for
-        the rules; False believes all.
+        the rules; False believes all, None those of models that do not say how each wheel rolls, as a bicycle.
         """
         self._options: dict[str, Any] = {
             "planar": planar, "contact_angles": contact_angles, "noise": noise, "slip_scale": slip_scale,
@@ -109,6 +109,8 @@ class Odometry:
         nj = self.vehicle.n_joints
         self._joints = self._table.copy()
         self._memory, self._last = np.zeros((), state.MEMORY), np.zeros((), state.ESTIMATE)
+        if suspicion is None:
+            suspicion = self._options["suspicion"] = not self._settings["linear"]
         self._suspicion = make_suspicion(self.vehicle, suspicion).memory_block
         self._unsuspected = self._suspicion.copy()
         self._rates, self._angles, self._missing = np.full((3, nj), np.nan)
