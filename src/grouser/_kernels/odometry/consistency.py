@@ -20,10 +20,9 @@ ANGLE_RATE = 0.03  # One sigma of a rate from measured angles [rad/s], and of it
 ANGLE_RATE_PART = 0.2
 UNSEEN_RATE = 0.3  # One sigma of the rate of a joint whose angle is not measured [rad/s or m/s]
 TURN = 0.01  # Error of the gyro that lasts [rad/s]
-TURN_PART = 0.03  # Ordinary error of the turn rate by wheels that steer, part of it,
-TURN_PART_SKID = 0.15  # and of wheels that do not, whose slip is modelled.
+TURN_PART = 0.03  # Ordinary error of the turn rate by wheels that steer, part of it
 TURN_LAG = 0.1  # Ordinary delay between gyro and wheels [s]
-SKID_LOSS = 0.35  # Where it is not: how much less than its wheels say such a vehicle turns, and one sigma of that
+SKID_LOSS = 0.35  # How much less than its wheels say a skid-steered vehicle turns, without a model, and one sigma of it
 SKID_LOSS_SIGMA = 0.15
 AVERAGED = 1.0  # Time over which noise of samples is averaged where it is weighed against errors that last [s]
 UNTESTABLE = 1e-6  # Share of a row's own noise in its residual, below which the others do not determine it
@@ -198,14 +197,17 @@ def set_turn_rows(store, sense, first, averaging):
         target = sense.gyro[i]
         if i < 2:
             error = TURN + TURN_PART * abs(target)
-        elif rules.skid == 1 and store.model.slip_mode == 0 and store.settings.linear == 0:
-            turn = turn_by_sides(store.vehicle, store.s, store.suspicion.believed)
-            target += SKID_LOSS * turn
+        elif rules.skid == 1:
+            # The least squares holds back the turning of wheels that must slide: what counts is by how they roll.
+            turn = turn_by_sides(store.vehicle, store.s, suspicion.believed)
+            lost = SKID_LOSS * turn
+            if store.model.slip_mode != 0 or store.settings.linear == 1:
+                lost = turn - store.work.odometry[2] - turn_slip(store)
+            target += lost
             error = TURN + SKID_LOSS_SIGMA * abs(turn)
         else:
             target -= turn_slip(store)  # the wheels' own turn rate has no slip in it
-            part = TURN_PART_SKID if rules.skid == 1 else TURN_PART
-            error = TURN + part * abs(store.work.odometry[2])
+            error = TURN + TURN_PART * abs(store.work.odometry[2])
         if i == 2:
             error += TURN_LAG * suspicion.episode.swing
         set_row(suspicion, r, error, white, averaging)
