@@ -13,6 +13,7 @@ from scipy.stats import chi2
 import grouser as gr
 from grouser.checks import FloatArray
 from grouser.odometry.estimate import Estimate
+from grouser.odometry.inputs import EncoderNoise
 
 LENGTH, WIDTH, RADIUS = 0.432, 0.295, 0.125  # Of the LRU-2, half and half [m], L Table 4.1
 PLACES = {"FL": (LENGTH, WIDTH), "FR": (LENGTH, -WIDTH), "BL": (-LENGTH, WIDTH), "BR": (-LENGTH, -WIDTH)}
@@ -20,6 +21,7 @@ RATE_NOISE = math.sqrt(0.0086)  # rad/s, one sigma, L (4.43)
 DT = 0.02  # s
 GYRO_NOISE = 0.005  # rad/s
 BAND = 0.95
+EXACT_ATTITUDE = EncoderNoise(attitude=0.0)
 
 Slip = Callable[[FloatArray, int], FloatArray]
 """Part by which each of four wheels is too fast, (n, 4), at times (n,) when wheel number i is the one at fault."""
@@ -72,7 +74,7 @@ def run_odometry(drive: Drive, *, gyro: bool, **options: Any) -> np.ndarray:
     for i, wheel in enumerate(PLACES):
         rates[:, vehicle.joint_index(wheel)] = drive.rates[:, i]
         angles[:, vehicle.joint_index(f"steer{wheel}")] = drive.steering[:, i]
-    odometry = gr.Odometry(vehicle, **options)
+    odometry = gr.Odometry(vehicle, noise=EXACT_ATTITUDE, **options)
     return odometry.run(drive.time, rates, angles, np.zeros((n, 2)), drive.gyro if gyro else None)
 
 

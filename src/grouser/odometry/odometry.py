@@ -61,7 +61,7 @@ class Odometry:
         acceleration: float = 1.0,
         pitch_rate: str | None = None,
         bogies: str = "free",
-        suspicion: WheelSuspicion | bool = True,
+        suspicion: WheelSuspicion | bool | None = None,
     ) -> None:
         """For the motion model of a fit, a `Kinematics`, a baseline, or a vehicle (plain wheel odometry).
 
@@ -79,7 +79,7 @@ class Odometry:
         as in the prediction of logs that it was calibrated with, "attitude" for a vehicle.
         bogies: passive joints whose rates are not measured are "free" and follow the wheels, or "held", L §4.4.2.
         suspicion: wheels that disagree with the others are left out until they agree again, see `WheelSuspicion` for
-        the rules; False believes all.
+        the rules; False believes all, None those of models that do not say how each wheel rolls, as a bicycle.
         """
         self._options: dict[str, Any] = {
             "planar": planar, "contact_angles": contact_angles, "noise": noise, "slip_scale": slip_scale,
@@ -118,6 +118,8 @@ class Odometry:
         nj = self.vehicle.n_joints
         self._joints = self._table.copy()
         self._memory, self._last = np.zeros((), state.MEMORY), np.zeros((), state.ESTIMATE)
+        if suspicion is None:
+            suspicion = self._options["suspicion"] = not self._settings["linear"]
         self._suspicion = make_suspicion(self.vehicle, suspicion).memory_block
         self._unsuspected = self._suspicion.copy()
         self._rates, self._angles, self._missing = np.full((3, nj), np.nan)

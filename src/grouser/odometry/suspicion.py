@@ -34,7 +34,7 @@ class WheelSuspicion:
     """Ordinary speed of a contact off the ground: its slope where contact angles are not known."""
     smallest: float = 0.05
     """Smallest slip that is looked for beyond ordinary errors; also four and sixteen times that."""
-    hold: float = 0.4
+    hold: float = 0.5
     """How long evidence must last before a wheel is left out [s]."""
 
     def __post_init__(self) -> None:

@@ -20,9 +20,9 @@ ANGLE_RATE = 0.03  # One sigma of a rate from measured angles [rad/s], and of it
 ANGLE_RATE_PART = 0.2
 UNSEEN_RATE = 0.3  # One sigma of the rate of a joint whose angle is not measured [rad/s or m/s]
 TURN = 0.01  # Error of the gyro that lasts [rad/s]
-TURN_PART = 0.03  # Ordinary error of the turn rate by wheels that steer, part of it,
-TURN_PART_SKID = 0.1  # and of wheels that do not, whose slip is modelled.
-SKID_LOSS = 0.35  # Where it is not: how much less than its wheels say such a vehicle turns, and one sigma of that
+TURN_PART = 0.03  # Ordinary error of the turn rate by wheels that steer, part of it
+TURN_LAG = 0.1  # Ordinary delay between gyro and wheels [s]
+SKID_LOSS = 0.35  # How much less than its wheels say a skid-steered vehicle turns, without a model, and one sigma of it
 SKID_LOSS_SIGMA = 0.15
 AVERAGED = 1.0  # Time over which noise of samples is averaged where it is weighed against errors that last [s]
 UNTESTABLE = 1e-6  # Share of a row's own noise in its residual, below which the others do not determine it
@@ -118,6 +118,15 @@ def smooth_angles(store, time, h):
 
 
 @inlined
+def smooth_turn(episode, turn, h):
+    """How fast the turn rate changes, over the time of `SMOOTH`: a delay makes an error of it."""
+    if abs(turn) < LARGEST:
+        if h > 0.0:
+            episode.swing += min(h / SMOOTH, 1.0) * (abs(turn - episode.turn) / max(h, SMOOTH) - episode.swing)
+        episode.turn += min(h / SMOOTH, 1.0) * (turn - episode.turn)
+
+
+@inlined
 def choose_columns(store, raw):
     """Unknown velocities that move a contact into suspicion.columns; returns their number.
 
@@ -188,14 +197,19 @@ def set_turn_rows(store, sense, first, averaging):
         target = sense.gyro[i]
         if i < 2:
             error = TURN + TURN_PART * abs(target)
-        elif rules.skid == 1 and store.model.slip_mode == 0 and store.settings.linear == 0:
-            turn = turn_by_sides(store.vehicle, store.s, store.suspicion.believed)
-            target += SKID_LOSS * turn
+        elif rules.skid == 1:
+            # The least squares holds back the turning of wheels that must slide: what counts is by how they roll.
+            turn = turn_by_sides(store.vehicle, store.s, suspicion.believed)
+            lost = SKID_LOSS * turn
+            if store.model.slip_mode != 0 or store.settings.linear == 1:
+                lost = turn - store.work.odometry[2] - turn_slip(store)
+            target += lost
             error = TURN + SKID_LOSS_SIGMA * abs(turn)
         else:
             target -= turn_slip(store)  # the wheels' own turn rate has no slip in it
-            part = TURN_PART_SKID if rules.skid == 1 else TURN_PART
-            error = TURN + part * abs(store.work.odometry[2])
+            error = TURN + TURN_PART * abs(store.work.odometry[2])
+        if i == 2:
+            error += TURN_LAG * suspicion.episode.swing
         set_row(suspicion, r, error, white, averaging)
         suspicion.b[r] = target / suspicion.sigma[r]
 
@@ -324,6 +338,8 @@ def find_residuals(store, raw, sense, h):
     """Residuals of all suspects; s holds the contacts of the sample."""
     store.suspicion.episode.scale = median_speed(store.vehicle, raw) + FLOOR
     store.suspicion.episode.moving = 1 if store.suspicion.episode.scale > 2.0 * FLOOR else 0
+    if sense.gyro_given == 1:
+        smooth_turn(store.suspicion.episode, sense.gyro[2], h)
     n = set_system(store, raw, sense, h)
     for k in range(store.suspicion.suspects.size):
         leave_out(store, raw, k, n)

@@ -22,7 +22,9 @@ EPISODE = record_type(
     probability=(),  # that some wheel lies now
     peak=(),  # the largest since the episode began
     lasted=(),  # since then [s]
-    held=(),  # how long the evidence has been beyond the alarm [s]
+    held=(),  # how long the evidence has been beyond the alarm, less how long it was not since [s]
+    turn=(),  # the gyro's last turn rate about z [rad/s]
+    swing=(),  # how fast it changes, smoothed [rad/s²]
 )
 
 SUSPECT = record_type(

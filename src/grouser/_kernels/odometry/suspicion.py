@@ -22,11 +22,13 @@ from grouser._kernels.rotation import set_attitude
 
 ORDINARY = 3.0  # Sigmas of ordinary errors that are no evidence
 FOLLOWED = 1e-5  # Odds of slip from which on the pose without a suspect is followed
+SOONEST = 0.1  # How long the evidence must last before it moves the estimate [s]: a sample alone proves nothing
 SURE = 0.99  # Probability of one suspect among all, from which on it is left out
 LASTS = 1.0  # How long ordinary errors last, after which another look at them counts [s]
 LEARNED = 2.0  # Time over which the noise of residuals is learned [s]
 AGREES = 7.0  # Logarithm of the odds at which a wheel that was left out is believed again
-MOST = 100.0  # Evidence beyond this many alarms is not counted
+MOST = 3.0  # Evidence beyond this many alarms is not counted, so that it is soon gone where wheels agree again
+LONGEST = 0.05  # A sample counts for no longer [s]
 MANY = 40.0  # Logarithm of a likelihood that counts in one sample
 
 
@@ -74,7 +76,7 @@ def sample_twist(store, sense, raw, h):
     linear = store.settings.linear == 1
     if linear:
         velocity.find_contact_frames(store)
-    period = min(store.work.period, 0.25)
+    period = min(store.work.period, LONGEST)
     smooth_angles(store, sense.time, h)
     find_residuals(store, raw, sense, period)
     changed = weigh(store, period)
@@ -192,9 +194,10 @@ def weigh(store, h):
         return changed
     episode.active = 1
     episode.lasted += h
-    episode.probability = total / (rules.alarm + total)
+    episode.held = max(episode.held + (h if total >= rules.alarm else -h), 0.0)
+    lasts = episode.lasted >= SOONEST and (total < rules.alarm or episode.held >= SOONEST)
+    episode.probability = total / (rules.alarm + total) if lasts else 0.0
     episode.peak = max(episode.peak, episode.probability)
-    episode.held = episode.held + h if total >= rules.alarm else 0.0
     best = compare(suspicion, h)
     if episode.held >= rules.hold and suspects[best].weight > SURE and spared(store, best) > 0:
         take_mean(store)
