@@ -86,7 +86,7 @@ class Run:
             slopes[3, 0], slopes[2, 1] = r.velocity[k, 0], r.rate[k, 2]
             slopes[3, 2] = r.velocity[k, 0] * r.acceleration[k, 0] / 9.81
             twist -= slopes @ self.parameters
-        if speed < 1e-3:
+        if speed < 1e-3 or factor == 0.0:
             twist[:] = 0.0
         self.fusion.wheels(r.time[k], twist, np.diag([1e-6, 1e-6, *WHEEL_NOISE**2, 1e-4]), slopes=slopes)
 

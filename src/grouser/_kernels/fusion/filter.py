@@ -14,11 +14,10 @@ from grouser._kernels.fusion.pose import measure_pose
 from grouser._kernels.fusion.predict import predict
 from grouser._kernels.fusion.start import align, start
 from grouser._kernels.fusion.still import end_standstill, watch_sample, watch_wheels
-from grouser._kernels.fusion.wheels import measure_wheels
+from grouser._kernels.fusion.wheels import SELDOM, measure_wheels
 
 AHEAD = 1.0  # A measurement further ahead of the IMU [s] has a wrong time
 STALE = 0.5  # Age [s] after which the rolling speed of the wheels is no longer used
-SELDOM = 5.0  # Times `missing_after` after which GPS is missing: receivers report once a second
 DEGRADED = 1.0  # Time [s] for which a fault of the IMU counts
 
 

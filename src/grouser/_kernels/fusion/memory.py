@@ -16,7 +16,8 @@ MOTION = 15  # Rows of the error of motion and biases; those of slip follow, of 
 CLONE = 6  # Rows of the error of a cloned pose: rotation, position
 MOST_PARAMETERS = 64
 HELD = 6  # GPS positions that are held, with clones, until the yaw is known
-SPANS = 7  # Time spans of the slide test, each twice as long as the one before
+LENGTHS = 7  # of the time spans of the slide test, each twice as long as the one before …
+SPANS = 2 * LENGTHS  # … and each twice, shifted by half of it
 MOST_WAITING = 64  # Measurements ahead of the IMU that are kept, at most
 SAME_TIME = 1e-4  # Time stamps closer than this [s] are one
 
@@ -93,7 +94,7 @@ READINGS = record_type(
     step_without_acceleration=int,
 )
 WINDOW = record_type(start=(), samples=int, wheels=int, rolling=int, total=6, squares=6)
-SPAN = record_type(seconds=(), samples=int, total=6, spread=(6, 6))  # sums of residuals and of their covariances
+SPAN = record_type(age=(), seconds=(), samples=int, total=6, spread=(6, 6))  # sums of residuals and of their covariances
 COUNTS = record_type(
     started=int,  # the filter runs
     ready=int,  # the alignment is done

@@ -1,18 +1,19 @@
 """Sliding with locked wheels: poses or GPS positions that contradict a standstill in sequence, though none of them alone.
 
 A slide of 2 cm/s moves the vehicle by one sigma of a pose of 0.1 s: no gate refuses it. While the vehicle stands the
-motions of all poses, and the innovations of all GPS positions, are summed over spans of 1, 2, 4 … s; each sum is
-normal with the sum of their covariances if the vehicle stands. A span in which it is not ends the standstill.
+motions of all poses, and the innovations of all GPS positions, are summed over spans of 1, 2, 4 … 64 s; each sum is
+normal with the sum of their covariances if the vehicle stands. A span in which it is not ends the standstill. Of each
+length there are two, shifted by half of it.
 """
 
 import math
 
-from grouser._compile.jit import kernel
+from grouser._compile.jit import inlined, kernel
 from grouser._kernels import rotation
 from grouser._kernels.arrays import fill
 from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.delay import remember
-from grouser._kernels.fusion.memory import ACCELERATION_BIAS, POSITION, SPANS, VELOCITY, WATCHED
+from grouser._kernels.fusion.memory import ACCELERATION_BIAS, LENGTHS, POSITION, SPANS, VELOCITY, WATCHED
 from grouser._kernels.fusion.update import commit_state, drop_clone, innovate
 from grouser._kernels.rotation import add, cross, dot, put, rotate, scale, vector
 
@@ -34,13 +35,21 @@ def rolling(m):
 def clear_spans(m):
     """Begin all spans."""
     for k in range(SPANS):
-        clear_span(m.pose_spans[k])
-        clear_span(m.gps_spans[k])
+        half = 0.5 * duration(k) if k >= LENGTHS else 0.0
+        clear_span(m.pose_spans[k], half)
+        clear_span(m.gps_spans[k], half)
+
+
+@inlined
+def duration(k):
+    """Time after which a span begins again [s]."""
+    return SHORTEST * 2.0 ** (k % LENGTHS)
 
 
 @kernel
-def clear_span(span):
-    """Begin a span."""
+def clear_span(span, age):
+    """Begin a span; an age [s] other than zero shortens it."""
+    span.age = age
     span.seconds = 0.0
     span.samples = 0
     fill(span.total, 0.0)
@@ -55,8 +64,8 @@ def add_to_spans(m, spans, rows, seconds, limit):
     has lasted its time begin again.
     """
     for k in range(SPANS):
-        if spans[k].seconds >= SHORTEST * 2.0**k:
-            clear_span(spans[k])
+        if spans[k].age >= duration(k):
+            clear_span(spans[k], 0.0)
         for i in range(rows):
             spans[k].total[i] += m.residual[i]
     square = innovate(m, rows, 0)
@@ -64,6 +73,7 @@ def add_to_spans(m, spans, rows, seconds, limit):
     found, best = -1, limit
     for k in range(SPANS):
         span = spans[k]
+        span.age += seconds
         span.seconds += seconds
         span.samples += 1
         for i in range(rows):
@@ -183,7 +193,7 @@ def forget_past(m):
     while m.counts.clones > 0:
         drop_clone(m, m.counts.clones - 1)
     m.counts.held = 0
-    m.counts.past = 0
+    m.counts.past = m.counts.next_past = 0
     m.clock.began = m.clock.now
     m.clock.poses_refused = math.nan
     clear_spans(m)

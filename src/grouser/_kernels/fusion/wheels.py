@@ -11,6 +11,7 @@ from grouser._kernels.fusion.refusal import accept, refuse_at_start
 from grouser._kernels.fusion.update import commit, core, innovate
 from grouser._kernels.rotation import add, column, cross, dot, matrix, put, rotate_back, scale, skew
 
+SELDOM = 5.0  # Times `missing_after` after which GPS is missing: receivers report once a second
 UNKNOWN_SPEED = 0.5  # Sigma of the velocity [m/s] above which the rolling speed is that of the wheels
 CALM = 2.0  # Distrusted wheels are trusted again after they have agreed with the other sensors for this time [s] …
 SET_BACK = 0.2  # … to which each refusal adds this [s]
@@ -28,10 +29,15 @@ def measure_wheels(m, event):
     if delay <= at.SAME_TIME:
         delay = 0.0
     speed = predict_wheels(m, event.twist)
+    since = m.clock.now - m.clock.rolling_time
     m.clock.rolling_speed = speed
     m.clock.rolling_time = m.clock.now
+    loose = 0.0
+    if m.counts.distrusted == LOOSE:
+        loose = loosen(m, event.twist, speed, since)
+        speed = 0.0
     wheel_rows(m, delay, speed)
-    rows = select_observed(m, event, m.settings.acceleration_noise * delay)
+    rows = select_observed(m, event, m.settings.acceleration_noise * delay, loose)
     if rows == 0:
         return
     square = innovate(m, rows, core(m))
@@ -80,6 +86,10 @@ def predict_wheels(m, twist):
         if measured < 4.0 * math.sqrt(unknown):  # also finite
             speed = measured
             fill(m.direction, 0.0)
+    if m.counts.distrusted == LOOSE:
+        fill(m.slopes, 0.0)
+        fill(m.direction, 0.0)
+        return speed
     if not m.settings.given:
         fill(m.slopes, 0.0)
         for i in range(3):
@@ -90,6 +100,20 @@ def predict_wheels(m, twist):
         for k in range(m.parameters.size):
             hat[i] -= m.slopes[i, k] * m.parameters[k]
     return speed
+
+
+@kernel
+def loosen(m, twist, speed, since):
+    """Variance of white noise of distrusted wheels, to be multiplied by that of their slip, [m²/s²].
+
+    Their error u s is as large as the speed, correlated along slip_length L. As a state it would make (v, s) a pair of
+    which only a nonlinear mixture is observed, and each linearisation would add information that is none. White noise
+    of the same spectral density, 2 u² L/u over the time between two measurements, does not.
+    """
+    arm = m.settings.slip_arm * twist[2]
+    measured = math.sqrt(twist[3] * twist[3] + twist[4] * twist[4] + arm * arm)
+    fastest = max(speed, measured) if measured < math.inf else speed
+    return 2.0 * max(fastest, m.settings.still_speed) * m.settings.slip_length / min(max(since, 1e-3), 1.0)
 
 
 @inlined
@@ -132,11 +156,11 @@ def wheel_rows(m, delay, speed):
 
 
 @kernel
-def select_observed(m, event, drift):
+def select_observed(m, event, drift, loose):
     """Residual, rows of H and noise of the entries that the wheels observe, moved to the front; how many.
 
-    Noise of the gyro enters as G Gᵀ; `drift` is the variance of the velocity's change over the delay. A gyro that is
-    lost leaves only the velocities, with large noise.
+    Noise of the gyro enters as G Gᵀ; `drift` is the variance of the velocity's change over the delay, `loose` that of
+    `loosen`. A gyro that is lost leaves only the velocities, with large noise.
     """
     lost = m.imu.gyro_lost != 0
     gyro = 1.0 if lost else m.settings.gyro_noise / max(m.clock.step, 1e-3)
@@ -155,6 +179,8 @@ def select_observed(m, event, drift):
             k += 1
         if i >= 3:
             m.noise[rows, rows] += drift
+        if i >= 2 and loose > 0.0:
+            m.noise[rows, rows] += loose * m.settings.distrusted_slip[2 if i == 2 else min(i - 3, 1)] ** 2
         rows += 1
     return rows
 
@@ -169,33 +195,21 @@ def refuse_wheels(m):
         if not m.counts.distrusted:
             m.faults.wheels_distrusted += 1
             m.counts.distrusted = WATCHED
-        elif m.counts.distrusted == LOOSE:
-            open_slip(m)
         clock.calm = math.nan
         clock.wheels_refused = clock.now
-
-
-@kernel
-def open_slip(m):
-    """Add the variance of distrusted wheels to that of the slip."""
-    for i in range(3):
-        m.covariance[at.SLIP + i, at.SLIP + i] += m.settings.distrusted_slip[i] ** 2
 
 
 @kernel
 def review_distrust(m, agrees):
     """What to do with distrusted wheels, and when to end the distrust.
 
-    While there are poses the wheels are only watched, until they have agreed for a while; a refusal sets them back a
-    little. Without poses they are the only source of velocity, and are used with a wide prior of slip.
+    While there are poses or GPS the wheels are only watched, until they have agreed for a while; a refusal sets them
+    back a little. Without they are the only source of velocity, and are used with the noise of a wide slip.
     """
     clock = m.clock
-    loose = clock.now - clock.poses > m.settings.missing_after
-    if loose and m.counts.distrusted == WATCHED:
-        m.counts.distrusted = LOOSE
-        open_slip(m)
-    elif not loose:
-        m.counts.distrusted = WATCHED
+    limit = m.settings.missing_after
+    loose = clock.now - clock.poses > limit and clock.now - clock.gps > SELDOM * limit
+    m.counts.distrusted = LOOSE if loose else WATCHED
     if math.isnan(clock.calm):
         clock.calm = clock.now
     if not agrees:
