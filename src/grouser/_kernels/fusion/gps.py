@@ -181,7 +181,7 @@ def slides(m, event):
 @kernel
 def use_held(m):
     """Use the held positions, now that the yaw is known well enough to linearise them, and drop their clones."""
-    for k in range(m.counts.held):
+    for k in range(m.counts.held - 1, -1, -1):  # the last is the farthest and leaves the yaw least to linearise
         clone_position_rows(m, held_clone(m, k))
         square, rows = innovate_position(m, m.fixes[k], CLONE, 1.0)
         if 0.0 <= square <= m.settings.gate[rows]:
