@@ -64,7 +64,11 @@ class Run:
                 self._wheels(k, speed, slip.move(speed * 0.01) + lasting, self.wheels(t))
             if sent < len(frames) and t >= frames[sent] + VISUAL_DELAY - 1e-9:
                 if self.images(frames[sent]):
-                    self._image(frames[sent - 1 : sent + 1], R[sent - 1].inv() * R[sent], R[sent - 1].inv().apply(p[sent] - p[sent - 1]))
+                    self._image(
+                        frames[sent - 1 : sent + 1],
+                        R[sent - 1].inv() * R[sent],
+                        R[sent - 1].inv().apply(p[sent] - p[sent - 1]),
+                    )
                 sent += 1
             if self.gps and k % 100 == 50:
                 at = antenna[k] + self.gps * self.random.standard_normal(3)

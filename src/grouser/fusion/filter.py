@@ -279,7 +279,11 @@ class Fusion:
         """
         rows = int((events["kind"] == IMU).sum()) // every + 1
         k = len(self._memory.prior)
-        table = np.zeros((0, 6, k)) if slopes is None else _entries(slopes, "slopes", (np.sum(events["kind"] == WHEELS), 6, k))
+        table = (
+            np.zeros((0, 6, k))
+            if slopes is None
+            else _entries(slopes, "slopes", (np.sum(events["kind"] == WHEELS), 6, k))
+        )
         drive = Drive(events=events, slopes=table, every=every, estimates=np.empty(rows, ESTIMATE))
         written = kernels.feed(self._memory, drive)
         self._say()

@@ -15,7 +15,7 @@ def follows(m, time):
     """
     clock, counts = m.clock, m.counts
     step = time - clock.newest
-    if 0.0 < step and (step <= JUMP or counts.waiting > 0):
+    if step > 0.0 and (step <= JUMP or counts.waiting > 0):
         counts.stray = 0
         return True
     if counts.stray == 0 or not 0.0 < time - clock.stray <= JUMP:
@@ -47,6 +47,7 @@ def move_times(m, by):
     clock.gps_refused += by
     clock.headings_refused += by
     clock.calm += by
+    clock.rested += by
     clock.imu_lost += by
     clock.rolling_time += by
     m.window.start += by

@@ -75,6 +75,7 @@ CLOCK = record_type(
     poses_refused=(),
     gps_refused=(),
     headings_refused=(),
+    rested=(),  # when the vehicle came to rest by its wheels; inf while it moves
     calm=(),  # since when distrusted wheels agree again; NaN if they do not
     imu_lost=(),  # the estimate is degraded by the IMU until then
     rolling_speed=(),  # of the last wheel measurement [m/s]
@@ -94,7 +95,9 @@ READINGS = record_type(
     step_without_acceleration=int,
 )
 WINDOW = record_type(start=(), samples=int, wheels=int, rolling=int, total=6, squares=6)
-SPAN = record_type(age=(), seconds=(), samples=int, total=6, spread=(6, 6))  # sums of residuals and of their covariances
+SPAN = record_type(
+    age=(), seconds=(), square=(), samples=int, total=6, spread=(6, 6)
+)  # sums of residuals and of their covariances
 COUNTS = record_type(
     started=int,  # the filter runs
     ready=int,  # the alignment is done

@@ -20,6 +20,7 @@ from grouser._kernels.rotation import add, cross, dot, put, rotate, scale, vecto
 OUTLIERS = 0.25  # Share of the wheel measurements that may show motion while the vehicle stands
 DOUBT = 4.0  # Variance of a measurement beyond the gate, in that which it shows
 FEWEST = 5  # Measurements of a span
+NEAR = 9.0  # Square of a sum below that of the best by which it shows the slide nearly as well
 SHORTEST = 1.0  # Duration of the first span [s]
 CLEARLY = 3.0  # Sigmas by which the velocity must be below that of the slide for its end
 SLOWER = 0.5  # Share of the speed of the slide below which it has ended
@@ -29,6 +30,12 @@ SLOWER = 0.5  # Share of the speed of the slide below which it has ended
 def rolling(m):
     """Whether the wheels turned within the window of the standstill test."""
     return m.window.rolling > OUTLIERS * m.window.wheels
+
+
+@kernel
+def at_rest(m, time):
+    """Whether the wheels stand since a time, after a standstill began."""
+    return not m.counts.sliding and m.clock.rested <= time + at.SAME_TIME and not rolling(m)
 
 
 @kernel
@@ -50,7 +57,7 @@ def duration(k):
 def clear_span(span, age):
     """Begin a span; an age [s] other than zero shortens it."""
     span.age = age
-    span.seconds = 0.0
+    span.seconds = span.square = 0.0
     span.samples = 0
     fill(span.total, 0.0)
     fill(span.spread, 0.0)
@@ -58,10 +65,11 @@ def clear_span(span, age):
 
 @kernel
 def add_to_spans(m, spans, rows, seconds, limit):
-    """Add m.residual with its covariance in m.noise to all spans; the most significant one, −1 if none is.
+    """Add m.residual with its covariance in m.noise to all spans; the one that shows a slide, −1 if none does.
 
-    A measurement beyond the gate counts with more noise than it shows: a few outliers are no slide. The sums of a span that
-    has lasted its time begin again.
+    A measurement beyond the gate counts with more noise than it shows: a few outliers are no slide. The sums of a span
+    that has lasted its time begin again. Of those that show the slide nearly as well as the best, the longest holds
+    most of its way.
     """
     for k in range(SPANS):
         if spans[k].age >= duration(k):
@@ -70,7 +78,7 @@ def add_to_spans(m, spans, rows, seconds, limit):
             spans[k].total[i] += m.residual[i]
     square = innovate(m, rows, 0)
     shown = DOUBT * square / m.settings.gate[rows] if square > m.settings.gate[rows] else 1.0
-    found, best = -1, limit
+    best = limit
     for k in range(SPANS):
         span = spans[k]
         span.age += seconds
@@ -87,16 +95,19 @@ def add_to_spans(m, spans, rows, seconds, limit):
             m.residual[i] = span.total[i]
             for j in range(i + 1):
                 m.noise[i, j] = span.spread[i, j]
-        square = innovate(m, rows, 0)
-        if square > best:
-            found, best = k, square
+        span.square = innovate(m, rows, 0)
+        best = max(best, span.square)
+    found, longest = -1, 0.0
+    for k in range(SPANS):
+        if spans[k].square > max(limit, best - NEAR) and spans[k].seconds > longest:
+            found, longest = k, spans[k].seconds
     return found
 
 
 @kernel
 def watch_pose(m, event):
     """Whether a relative pose within a standstill, with those before, shows a slide; which then begins."""
-    if m.counts.anchor < 0 or rolling(m) or event.start < m.clones[m.counts.anchor].time - at.SAME_TIME:
+    if not at_rest(m, event.start):
         return False
     put(rotation.logarithm(event.quaternion), m.residual, 0)
     put(event.position, m.residual, 3)
@@ -196,6 +207,7 @@ def forget_past(m):
     m.counts.past = m.counts.next_past = 0
     m.clock.began = m.clock.now
     m.clock.poses_refused = math.nan
+    m.clock.rested = math.inf
     clear_spans(m)
     remember(m)
 

@@ -6,11 +6,10 @@ The error of a turn about gravity is the same at every state (`memory.py`), so a
 import math
 
 from grouser._compile.jit import kernel
-from grouser._kernels.fusion import memory as at
+from grouser._kernels.arrays import fill
 from grouser._kernels.fusion.delay import clone
 from grouser._kernels.fusion.memory import CLONE, HELD, POSITION, ROTATION, VELOCITY
 from grouser._kernels.fusion.update import commit_state, core, drop_clone
-from grouser._kernels.arrays import fill
 from grouser._kernels.rotation import add, put, rotate
 
 UNKNOWN = 0.3  # Sigma of the yaw [rad] above which positions are not linearised
