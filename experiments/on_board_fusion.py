@@ -100,7 +100,7 @@ class Run:
         seen = turn * Rotation.from_rotvec(1e-3 * noise[:3])
         place = way + turn.apply(sigma * noise[3:])
         q = seen.as_quat()[[3, 0, 1, 2]]
-        self.fusion.relative_pose(*frames, place, q, np.diag([1e-6] * 3 + [sigma**2] * 3))
+        self.fusion.relative_pose(frames[0], frames[1], place, q, np.diag([1e-6] * 3 + [sigma**2] * 3))
 
 
 def nees(estimate: FusionEstimate, truth: Truth) -> float:

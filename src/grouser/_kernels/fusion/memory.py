@@ -134,7 +134,7 @@ FAULTS = {
     "gps_not_finite": "a GPS position is not finite and is left out",
     "gps_late": "a GPS position is older than the history and is left out",
     "gps_refused": "a GPS position contradicts the estimate and is left out",
-    "gps_readmitted": "GPS positions were refused for long; they count with the noise they show, or the state is opened",
+    "gps_readmitted": "GPS was refused for long; it counts with the noise it shows, or the state is opened",
     "gps_missing": "no GPS position was used for some time; the covariance grows",
     "heading_not_finite": "a heading is not finite and is left out",
     "heading_late": "a heading is older than the history and is left out",
@@ -161,8 +161,8 @@ EVENT = record_type(
     yaw=(),  # heading [rad]
 )
 ESTIMATE = record_type(
-    time=(), quaternion=4, velocity=3, position=3, twist=6, gyro_bias=3, acceleration_bias=3, slip=3, distrusted=int, motion=int,
-    covariance=(MOTION, MOTION), slip_covariance=(3, 3), twist_covariance=(6, 6),
+    time=(), quaternion=4, velocity=3, position=3, twist=6, gyro_bias=3, acceleration_bias=3, slip=3,
+    distrusted=int, motion=int, covariance=(MOTION, MOTION), slip_covariance=(3, 3), twist_covariance=(6, 6),
 )  # fmt: skip
 
 

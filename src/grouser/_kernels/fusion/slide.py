@@ -1,4 +1,4 @@
-"""Sliding with locked wheels: poses or GPS positions that contradict a standstill in sequence, though none of them alone.
+"""Sliding with locked wheels: poses or GPS positions that contradict a standstill in sequence, though none alone.
 
 A slide of 2 cm/s moves the vehicle by one sigma of a pose of 0.1 s: no gate refuses it. While the vehicle stands the
 motions of all poses, and the innovations of all GPS positions, are summed over spans of 1, 2, 4 … 64 s; each sum is
@@ -21,6 +21,7 @@ OUTLIERS = 0.25  # Share of the wheel measurements that may show motion while th
 DOUBT = 4.0  # Variance of a measurement beyond the gate, in that which it shows
 FEWEST = 5  # Measurements of a span
 NEAR = 9.0  # Square of a sum below that of the best by which it shows the slide nearly as well
+UNSEEN = 0.1  # Speed [m/s] that no slide reaches while the IMU is quiet and shows no acceleration: the poses are wrong
 SHORTEST = 1.0  # Duration of the first span [s]
 CLEARLY = 3.0  # Sigmas by which the velocity must be below that of the slide for its end
 SLOWER = 0.5  # Share of the speed of the slide below which it has ended
@@ -118,6 +119,9 @@ def watch_pose(m, event):
     if found < 0:
         return False
     span = m.pose_spans[found]
+    way = vector(span.total, 3)
+    if m.counts.anchor >= 0 and dot(way, way) > (UNSEEN * span.seconds) ** 2:
+        return False
     begin_slide(m, span, max(m.clock.now - event.time, 0.0))
     return True
 
