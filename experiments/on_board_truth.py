@@ -76,7 +76,9 @@ def slide(seconds: float, start: float, speed: float, acceleration: float, pitch
     v = np.convolve(v, np.ones(51) / 51.0, mode="same") * (t < seconds) if acceleration < 1.0 else v
     R = Rotation.from_euler("ZYX", [0.0, pitch, 0.0])
     position = R.apply(np.stack([_integral(v), 0.0 * v, 0.0 * v], axis=1))
-    return Truth(CubicSpline(t, position), lambda s: Rotation.from_euler("ZYX", np.tile([0.0, pitch, 0.0], (np.size(s), 1))))
+    return Truth(
+        CubicSpline(t, position), lambda s: Rotation.from_euler("ZYX", np.tile([0.0, pitch, 0.0], (np.size(s), 1)))
+    )
 
 
 def _integral(values: FloatArray) -> FloatArray:

@@ -138,6 +138,7 @@ def general_memory(state=STATE, settings=SETTINGS, seed=0):
     m.clock.step = 0.01
     m.clock.wheels_refused = m.clock.poses_refused = m.clock.calm = np.nan
     m.clock.gps_refused = m.clock.headings_refused = np.nan
+    m.clock.rested = np.inf
     m.clock.gps = m.clock.headings = -np.inf
     m.counts.ready = m.counts.started = 1
     m.correction.quaternion[0] = 1.0

@@ -27,7 +27,6 @@ from fusion_reference import (
 from grouser._compile.jit import entry
 from grouser._kernels.fusion import delay as past
 from grouser._kernels.fusion import estimate, pose, predict, start, still, update, wheels
-from grouser._kernels.fusion.memory import LOOSE
 
 POINT = np.subtract(SETTINGS.wheel_point, SETTINGS.imu_position)
 ORIGIN = -np.array(SETTINGS.imu_position)
@@ -46,8 +45,8 @@ def run_wheel_rows(m, delay, drive):
 
 
 @entry
-def run_select(m, drive, drift):
-    return wheels.select_observed(m, drive.events[0], drift)
+def run_select(m, drive, drift, loose):
+    return wheels.select_observed(m, drive.events[0], drift, loose)
 
 
 @entry
@@ -85,6 +84,11 @@ def run_remember(m):
 @entry
 def run_recall(m, time):
     return past.recall(m, time)
+
+
+@entry
+def run_carry_correction(m, dt):
+    past.carry_correction(m, dt)
 
 
 @entry
@@ -210,13 +214,11 @@ def test_lost_readings_and_walks_have_their_own_noise(lost):
     np.testing.assert_allclose(variance[12:15], s.acceleration_walk * 0.01)
 
 
-@pytest.mark.parametrize("loose", [False, True])
-def test_slip_keeps_its_variance_along_the_way(loose):
+def test_slip_keeps_its_variance_along_the_way():
     m = general_memory()
     m.covariance[:] = 0.0
     m.clock.rolling_speed = 0.7
-    sigma = SETTINGS.distrust_slip if loose else SETTINGS.slip
-    m.counts.distrusted = LOOSE if loose else 0
+    sigma = SETTINGS.slip
     m.covariance[range(15, 21), range(15, 21)] = np.square([*sigma, *SETTINGS.lasting_slip])
     run_predict(m, 0.5)
     np.testing.assert_allclose(m.covariance.diagonal()[15:21], np.square([*sigma, *SETTINGS.lasting_slip]))
@@ -268,12 +270,13 @@ def test_observed_rows_of_the_wheels_move_to_the_front_with_their_noise(lost):
     )
     picked = [3, 5] if lost else [0, 2, 3, 5]
     m.imu.gyro_lost = int(lost)
-    assert run_select(m, drive, 0.25) == len(picked)
+    assert run_select(m, drive, 0.25, 2.0) == len(picked)
     k = len(picked)
     np.testing.assert_array_equal(m.H[:k], H[picked])
     np.testing.assert_allclose(m.residual[:k], np.arange(1.0, 7.0)[picked])
     variance = 1.0 if lost else SETTINGS.gyro_noise**2 / 0.01
     noise = root @ root.T + variance * G @ G.T + np.diag([0.0] * 3 + [0.25] * 3)
+    noise[range(2, 6), range(2, 6)] += 2.0 * np.square(SETTINGS.distrust_slip)[[2, 0, 1, 1]]
     np.testing.assert_allclose(np.tril(m.noise[:k, :k]), np.tril(noise[np.ix_(picked, picked)]))
 
 
@@ -299,6 +302,7 @@ def test_a_clone_is_the_bodys_pose_of_its_time_with_its_covariance(seconds):
         put(start.after(0.01 * k), m)
         m.clock.now = 9.95 + 0.01 * k
         run_remember(m)
+        run_carry_correction(m, 0.01)
     put(STATE, m)
     m.clock.now = 10.0
     run_remember(m)
@@ -310,7 +314,7 @@ def test_a_clone_is_the_bodys_pose_of_its_time_with_its_covariance(seconds):
     put(STATE, m)
     commit_one(m)
     ahead = 0.005 if seconds else 0.0  # from the row of the ring before
-    row, then = STATE.after(-seconds - ahead).moved(xi), STATE.after(-seconds).moved(xi)
+    row, then = STATE.moved(xi).after(-seconds - ahead), STATE.moved(xi).after(-seconds)
     np.testing.assert_allclose(m.state.position, STATE.moved(xi).p, atol=1e-12)
     assert run_clone(m, 10.0 - seconds) == 0
     np.testing.assert_allclose(m.clones[0].position, row.p + ahead * row.v + then.R @ ORIGIN, atol=1e-6)

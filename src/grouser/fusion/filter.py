@@ -30,6 +30,7 @@ from grouser._kernels.fusion.memory import (
     WHEELS,
     Drive,
 )
+from grouser._kernels.fusion.wheels import SELDOM
 from grouser.checks import FloatArray
 from grouser.errors import FusionError
 from grouser.fusion.estimate import FusionEstimate
@@ -257,8 +258,8 @@ class Fusion:
             "wheels": self._counts["distrusted"] or now - clock["wheels"] > limit,
             "poses": now - clock["poses"] > limit,
             "imu": now < clock["imu_lost"],
-            "gps": _fails(now, clock["gps"], clock["gps_refused"], kernels.SELDOM * limit),
-            "heading": _fails(now, clock["headings"], clock["headings_refused"], kernels.SELDOM * limit),
+            "gps": _fails(now, clock["gps"], clock["gps_refused"], SELDOM * limit),
+            "heading": _fails(now, clock["headings"], clock["headings_refused"], SELDOM * limit),
         }
         return tuple(source for source, fails in failing.items() if fails)
 
@@ -278,12 +279,8 @@ class Fusion:
         slopes (events of wheels, 6, k): as of `wheels`, in the order of these events.
         """
         rows = int((events["kind"] == IMU).sum()) // every + 1
-        k = len(self._memory.prior)
-        table = (
-            np.zeros((0, 6, k))
-            if slopes is None
-            else _entries(slopes, "slopes", (np.sum(events["kind"] == WHEELS), 6, k))
-        )
+        k, wheels = len(self._memory.prior), int((events["kind"] == WHEELS).sum())
+        table = np.zeros((0, 6, k)) if slopes is None else _entries(slopes, "slopes", (wheels, 6, k))
         drive = Drive(events=events, slopes=table, every=every, estimates=np.empty(rows, ESTIMATE))
         written = kernels.feed(self._memory, drive)
         self._say()

@@ -47,6 +47,7 @@ def move_times(m, by):
     clock.gps_refused += by
     clock.headings_refused += by
     clock.calm += by
+    clock.rested += by
     clock.imu_lost += by
     clock.rolling_time += by
     m.window.start += by

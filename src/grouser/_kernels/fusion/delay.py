@@ -1,11 +1,13 @@
 """Past of the fusion filter: where it was a moment ago, by the present estimate, and clones of those poses.
 
-The ring keeps each state with all corrections taken out; the corrections since then are one element of SE₂(3), so
-recalling applies them all at once. The error of a past state follows from the present one by the inverse of its
-dynamics, to first order and without the noise in between: accurate enough over the length of the ring, one second.
+The ring keeps each state with all corrections taken out; the corrections are one element C = (R, v, p) of SE₂(3), so
+recalling applies them all at once. A correction moves with the state, χ_true = C χ at every time: v̇ = (I − R) g, ṗ = v,
+whatever the IMU reads, so that of a past time follows from the present one. Once per turn of the ring the corrections
+are applied to all of it, which keeps C small. The error of a past state follows from the present one by the inverse of
+its dynamics, to first order and without the noise in between: accurate enough over the length of the ring, one second.
 """
 
-from grouser._compile.jit import kernel
+from grouser._compile.jit import inlined, kernel
 from grouser._kernels import rotation
 from grouser._kernels.arrays import fill, inner
 from grouser._kernels.fusion import memory as at
@@ -15,8 +17,50 @@ from grouser._kernels.rotation import add, product, put, put_quaternion, rotate,
 
 
 @kernel
+def carry_correction(m, dt):
+    """Move the corrections by dt: v += dt (I − R) g, p += dt v + ½ dt² (I − R) g."""
+    c = m.correction
+    up = pull(m)
+    put(add(add(c.position, dt, c.velocity), 0.5 * dt * dt, up), c.position, 0)
+    put(add(c.velocity, dt, up), c.velocity, 0)
+
+
+@inlined
+def pull(m):
+    """(I − R) g of the corrections."""
+    down = (0.0, 0.0, -m.settings.gravity)
+    return add(down, -1.0, rotate(m.correction.quaternion, down))
+
+
+@kernel
+def correct_past(m, row, out):
+    """out: attitude, velocity, position ← C χ of a row of the ring, with the corrections C of its time."""
+    c = m.correction
+    back = row.time - m.clock.now
+    up = pull(m)
+    shift = add(add(c.position, back, c.velocity), 0.5 * back * back, up)
+    position = add(rotate(c.quaternion, row.position), 1.0, shift)
+    velocity = add(rotate(c.quaternion, row.velocity), 1.0, add(c.velocity, back, up))
+    put_quaternion(product(c.quaternion, row.quaternion), out.quaternion)
+    put(velocity, out.velocity, 0)
+    put(position, out.position, 0)
+
+
+@kernel
+def settle_past(m):
+    """Apply the corrections to the whole ring, and begin them again."""
+    for i in range(m.counts.past):
+        correct_past(m, m.past[i], m.past[i])
+    put_quaternion((1.0, 0.0, 0.0, 0.0), m.correction.quaternion)
+    put((0.0, 0.0, 0.0), m.correction.velocity, 0)
+    put((0.0, 0.0, 0.0), m.correction.position, 0)
+
+
+@kernel
 def remember(m):
     """Put the present state into the ring, without the corrections made so far: χ_ring = C⁻¹ χ."""
+    if m.counts.next_past == 0:
+        settle_past(m)
     x, c, row = m.state, m.correction, m.past[m.counts.next_past]
     row.time = m.clock.now
     put_quaternion(product(rotation.conjugate(c.quaternion), x.quaternion), row.quaternion)
@@ -33,7 +77,7 @@ def recall(m, time):
 
     Between two rows it moves from the earlier by that row's velocity and rate: they are one IMU step apart.
     """
-    then, x, c = m.then, m.state, m.correction
+    then, x = m.then, m.state
     then.time = time
     if abs(time - m.clock.now) <= SAME_TIME:
         put_quaternion(x.quaternion, then.quaternion)
@@ -45,11 +89,10 @@ def recall(m, time):
         row = m.past[(m.counts.next_past - back + m.past.size) % m.past.size]
         if row.time <= time + SAME_TIME:
             ahead = max(time - row.time, 0.0)
+            correct_past(m, row, then)
             turn = rotation.exponential(scale(ahead, add(row.gyro, -1.0, x.gyro_bias)))
-            put_quaternion(product(product(c.quaternion, row.quaternion), turn), then.quaternion)
-            put(add(rotate(c.quaternion, row.velocity), 1.0, c.velocity), then.velocity, 0)
-            position = add(rotate(c.quaternion, row.position), 1.0, c.position)
-            put(add(position, ahead, then.velocity), then.position, 0)
+            put_quaternion(product(then.quaternion, turn), then.quaternion)
+            put(add(then.position, ahead, then.velocity), then.position, 0)
             put(row.gyro, then.gyro, 0)
             return True
     return False

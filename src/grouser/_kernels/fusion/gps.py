@@ -12,7 +12,7 @@ from grouser._kernels.arrays import fill
 from grouser._kernels.fusion.delay import past_jacobian, recall
 from grouser._kernels.fusion.memory import CLONE, MOTION, POSITION, ROTATION, SAME_TIME
 from grouser._kernels.fusion.refusal import LEAVE_OUT, WIDEN, accept, refuse
-from grouser._kernels.fusion.slide import add_to_spans, forget_past, open_slide, rolling
+from grouser._kernels.fusion.slide import add_to_spans, at_rest, forget_past, open_slide
 from grouser._kernels.fusion.update import commit, core, innovate
 from grouser._kernels.fusion.yaw import drop_held, find_yaw, held_clone, hold_fix, yaw_unknown
 from grouser._kernels.rotation import add, cross, rotate
@@ -34,7 +34,7 @@ def measure_gps(m, event):
         use_held(m)
     elif not recall(m, event.time):
         m.faults.gps_late += 1
-    elif m.counts.anchor < 0 or rolling(m) or not slides(m, event):
+    elif not at_rest(m, event.time) or not slides(m, event):
         use_position(m, event)
 
 
@@ -165,7 +165,7 @@ def slides(m, event):
             m.residual[rows] = event.position[i] - m.settings.origin[i] - m.predicted[i]
             square += m.residual[rows] ** 2
             rows += 1
-    rested = m.clones[m.counts.anchor].time
+    rested = clock.rested
     seconds = max(event.time - max(clock.gps, rested), 0.0)
     if add_to_spans(m, m.gps_spans, rows, seconds, m.settings.slide_gate[rows]) < 0:
         return False
@@ -181,7 +181,7 @@ def slides(m, event):
 @kernel
 def use_held(m):
     """Use the held positions, now that the yaw is known well enough to linearise them, and drop their clones."""
-    for k in range(m.counts.held):
+    for k in range(m.counts.held - 1, -1, -1):  # the last is the farthest and leaves the yaw least to linearise
         clone_position_rows(m, held_clone(m, k))
         square, rows = innovate_position(m, m.fixes[k], CLONE, 1.0)
         if 0.0 <= square <= m.settings.gate[rows]:

@@ -8,7 +8,7 @@ from grouser._kernels.fusion.delay import past_jacobian, recall
 from grouser._kernels.fusion.memory import MOTION, ROTATION, SAME_TIME
 from grouser._kernels.fusion.refusal import LEAVE_OUT, WIDEN, accept, refuse
 from grouser._kernels.fusion.update import commit, innovate
-from grouser._kernels.fusion.yaw import turn_world, yaw_unknown
+from grouser._kernels.fusion.yaw import ANY, turn_world, yaw_unknown
 
 
 @inlined
@@ -54,7 +54,7 @@ def measure_heading(m, event):
         m.faults.heading_late += 1
         return
     if yaw_unknown(m):
-        turn_world(m, wrap(event.yaw - heading_rows(m, 0.0)))
+        turn_world(m, wrap(event.yaw - heading_rows(m, 0.0)), ANY)
         recall(m, event.time)
     square = innovate_heading(m, event, 1.0)
     if not 0.0 <= square <= m.settings.gate[1]:

@@ -16,7 +16,8 @@ MOTION = 15  # Rows of the error of motion and biases; those of slip follow, of 
 CLONE = 6  # Rows of the error of a cloned pose: rotation, position
 MOST_PARAMETERS = 64
 HELD = 6  # GPS positions that are held, with clones, until the yaw is known
-SPANS = 7  # Time spans of the slide test, each twice as long as the one before
+LENGTHS = 7  # of the time spans of the slide test, each twice as long as the one before …
+SPANS = 2 * LENGTHS  # … and each twice, shifted by half of it
 MOST_WAITING = 64  # Measurements ahead of the IMU that are kept, at most
 SELDOM = 5.0  # Times `missing_after` after which GPS is missing: receivers report once a second
 SAME_TIME = 1e-4  # Time stamps closer than this [s] are one
@@ -75,6 +76,7 @@ CLOCK = record_type(
     poses_refused=(),
     gps_refused=(),
     headings_refused=(),
+    rested=(),  # when the vehicle came to rest by its wheels; inf while it moves
     calm=(),  # since when distrusted wheels agree again; NaN if they do not
     imu_lost=(),  # the estimate is degraded by the IMU until then
     rolling_speed=(),  # of the last wheel measurement [m/s]
@@ -97,7 +99,9 @@ READINGS = record_type(
     step_without_acceleration=int,
 )
 WINDOW = record_type(start=(), samples=int, wheels=int, rolling=int, total=6, squares=6)
-SPAN = record_type(seconds=(), samples=int, total=6, spread=(6, 6))  # sums of residuals and of their covariances
+SPAN = record_type(
+    age=(), seconds=(), square=(), samples=int, total=6, spread=(6, 6)
+)  # sums of residuals and of their covariances
 COUNTS = record_type(
     started=int,  # the filter runs
     ready=int,  # the alignment is done
@@ -134,7 +138,7 @@ FAULTS = {
     "gps_not_finite": "a GPS position is not finite and is left out",
     "gps_late": "a GPS position is older than the history and is left out",
     "gps_refused": "a GPS position contradicts the estimate and is left out",
-    "gps_readmitted": "GPS positions were refused for long; they count with the noise they show, or the state is opened",
+    "gps_readmitted": "GPS was refused for long; it counts with the noise it shows, or the state is opened",
     "gps_missing": "no GPS position was used for some time; the covariance grows",
     "heading_not_finite": "a heading is not finite and is left out",
     "heading_late": "a heading is older than the history and is left out",
@@ -161,8 +165,8 @@ EVENT = record_type(
     yaw=(),  # heading [rad]
 )
 ESTIMATE = record_type(
-    time=(), quaternion=4, velocity=3, position=3, twist=6, gyro_bias=3, acceleration_bias=3, slip=3, distrusted=int, motion=int,
-    covariance=(MOTION, MOTION), slip_covariance=(3, 3), twist_covariance=(6, 6),
+    time=(), quaternion=4, velocity=3, position=3, twist=6, gyro_bias=3, acceleration_bias=3, slip=3,
+    distrusted=int, motion=int, covariance=(MOTION, MOTION), slip_covariance=(3, 3), twist_covariance=(6, 6),
 )  # fmt: skip
 
 

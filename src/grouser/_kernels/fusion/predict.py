@@ -5,6 +5,7 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels import rotation
 from grouser._kernels.fusion import memory as at
+from grouser._kernels.fusion.delay import carry_correction
 from grouser._kernels.fusion.memory import POSITION, ROTATION, VELOCITY
 from grouser._kernels.fusion.update import core
 from grouser._kernels.fusion.vibration import acceleration_density, gyro_density
@@ -17,6 +18,7 @@ def predict(m, dt):
     velocity = vector(m.state.velocity, 0)
     position = vector(m.state.position, 0)
     move_state(m, dt)
+    carry_correction(m, dt)
     travelled = m.clock.rolling_speed * dt
     keep = math.exp(-travelled / m.settings.slip_length)
     last = math.exp(-travelled / m.settings.parameter_length)
@@ -30,8 +32,7 @@ def predict(m, dt):
         P[at.GYRO_BIAS + i, at.GYRO_BIAS + i] += m.settings.gyro_walk * dt
         P[at.ACCELERATION_BIAS + i, at.ACCELERATION_BIAS + i] += m.settings.acceleration_walk * dt
         m.state.slip[i] *= keep
-        sigma = m.settings.distrusted_slip[i] if m.counts.distrusted == at.LOOSE else m.settings.slip[i]
-        P[at.SLIP + i, at.SLIP + i] += sigma * sigma * (1.0 - keep * keep)
+        P[at.SLIP + i, at.SLIP + i] += m.settings.slip[i] ** 2 * (1.0 - keep * keep)
     if last < 1.0:  # parameters return to their prior
         for i in range(m.parameters.size):
             m.parameters[i] *= last

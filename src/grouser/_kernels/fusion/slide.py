@@ -1,24 +1,27 @@
-"""Sliding with locked wheels: poses or GPS positions that contradict a standstill in sequence, though none of them alone.
+"""Sliding with locked wheels: poses or GPS positions that contradict a standstill in sequence, though none alone.
 
 A slide of 2 cm/s moves the vehicle by one sigma of a pose of 0.1 s: no gate refuses it. While the vehicle stands the
-motions of all poses, and the innovations of all GPS positions, are summed over spans of 1, 2, 4 … s; each sum is
-normal with the sum of their covariances if the vehicle stands. A span in which it is not ends the standstill.
+motions of all poses, and the innovations of all GPS positions, are summed over spans of 1, 2, 4 … 64 s; each sum is
+normal with the sum of their covariances if the vehicle stands. A span in which it is not ends the standstill. Of each
+length there are two, shifted by half of it.
 """
 
 import math
 
-from grouser._compile.jit import kernel
+from grouser._compile.jit import inlined, kernel
 from grouser._kernels import rotation
 from grouser._kernels.arrays import fill
 from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.delay import remember
-from grouser._kernels.fusion.memory import ACCELERATION_BIAS, POSITION, SPANS, VELOCITY, WATCHED
+from grouser._kernels.fusion.memory import ACCELERATION_BIAS, LENGTHS, POSITION, SPANS, VELOCITY, WATCHED
 from grouser._kernels.fusion.update import commit_state, drop_clone, innovate
 from grouser._kernels.rotation import add, cross, dot, put, rotate, scale, vector
 
 OUTLIERS = 0.25  # Share of the wheel measurements that may show motion while the vehicle stands
 DOUBT = 4.0  # Variance of a measurement beyond the gate, in that which it shows
 FEWEST = 5  # Measurements of a span
+NEAR = 9.0  # Square of a sum below that of the best by which it shows the slide nearly as well
+UNSEEN = 0.1  # Speed [m/s] that no slide reaches while the IMU is quiet and shows no acceleration: the poses are wrong
 SHORTEST = 1.0  # Duration of the first span [s]
 CLEARLY = 3.0  # Sigmas by which the velocity must be below that of the slide for its end
 SLOWER = 0.5  # Share of the speed of the slide below which it has ended
@@ -31,17 +34,31 @@ def rolling(m):
 
 
 @kernel
-def clear_spans(m):
-    """Begin all spans."""
-    for k in range(SPANS):
-        clear_span(m.pose_spans[k])
-        clear_span(m.gps_spans[k])
+def at_rest(m, time):
+    """Whether the wheels stand since a time, after a standstill began."""
+    return not m.counts.sliding and m.clock.rested <= time + at.SAME_TIME and not rolling(m)
 
 
 @kernel
-def clear_span(span):
-    """Begin a span."""
-    span.seconds = 0.0
+def clear_spans(m):
+    """Begin all spans."""
+    for k in range(SPANS):
+        half = 0.5 * duration(k) if k >= LENGTHS else 0.0
+        clear_span(m.pose_spans[k], half)
+        clear_span(m.gps_spans[k], half)
+
+
+@inlined
+def duration(k):
+    """Time after which a span begins again [s]."""
+    return SHORTEST * 2.0 ** (k % LENGTHS)
+
+
+@kernel
+def clear_span(span, age):
+    """Begin a span; an age [s] other than zero shortens it."""
+    span.age = age
+    span.seconds = span.square = 0.0
     span.samples = 0
     fill(span.total, 0.0)
     fill(span.spread, 0.0)
@@ -49,21 +66,23 @@ def clear_span(span):
 
 @kernel
 def add_to_spans(m, spans, rows, seconds, limit):
-    """Add m.residual with its covariance in m.noise to all spans; the most significant one, −1 if none is.
+    """Add m.residual with its covariance in m.noise to all spans; the one that shows a slide, −1 if none does.
 
-    A measurement beyond the gate counts with more noise than it shows: a few outliers are no slide. The sums of a span that
-    has lasted its time begin again.
+    A measurement beyond the gate counts with more noise than it shows: a few outliers are no slide. The sums of a span
+    that has lasted its time begin again. Of those that show the slide nearly as well as the best, the longest holds
+    most of its way.
     """
     for k in range(SPANS):
-        if spans[k].seconds >= SHORTEST * 2.0**k:
-            clear_span(spans[k])
+        if spans[k].age >= duration(k):
+            clear_span(spans[k], 0.0)
         for i in range(rows):
             spans[k].total[i] += m.residual[i]
     square = innovate(m, rows, 0)
     shown = DOUBT * square / m.settings.gate[rows] if square > m.settings.gate[rows] else 1.0
-    found, best = -1, limit
+    best = limit
     for k in range(SPANS):
         span = spans[k]
+        span.age += seconds
         span.seconds += seconds
         span.samples += 1
         for i in range(rows):
@@ -77,16 +96,19 @@ def add_to_spans(m, spans, rows, seconds, limit):
             m.residual[i] = span.total[i]
             for j in range(i + 1):
                 m.noise[i, j] = span.spread[i, j]
-        square = innovate(m, rows, 0)
-        if square > best:
-            found, best = k, square
+        span.square = innovate(m, rows, 0)
+        best = max(best, span.square)
+    found, longest = -1, 0.0
+    for k in range(SPANS):
+        if spans[k].square > max(limit, best - NEAR) and spans[k].seconds > longest:
+            found, longest = k, spans[k].seconds
     return found
 
 
 @kernel
 def watch_pose(m, event):
     """Whether a relative pose within a standstill, with those before, shows a slide; which then begins."""
-    if m.counts.anchor < 0 or rolling(m) or event.start < m.clones[m.counts.anchor].time - at.SAME_TIME:
+    if not at_rest(m, event.start):
         return False
     put(rotation.logarithm(event.quaternion), m.residual, 0)
     put(event.position, m.residual, 3)
@@ -97,6 +119,9 @@ def watch_pose(m, event):
     if found < 0:
         return False
     span = m.pose_spans[found]
+    way = vector(span.total, 3)
+    if m.counts.anchor >= 0 and dot(way, way) > (UNSEEN * span.seconds) ** 2:
+        return False
     begin_slide(m, span, max(m.clock.now - event.time, 0.0))
     return True
 
@@ -183,9 +208,10 @@ def forget_past(m):
     while m.counts.clones > 0:
         drop_clone(m, m.counts.clones - 1)
     m.counts.held = 0
-    m.counts.past = 0
+    m.counts.past = m.counts.next_past = 0
     m.clock.began = m.clock.now
     m.clock.poses_refused = math.nan
+    m.clock.rested = math.inf
     clear_spans(m)
     remember(m)
 

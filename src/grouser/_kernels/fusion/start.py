@@ -66,6 +66,7 @@ def place(m, x, y, z):
     counts.anchor = -1
     clock.began = clock.wheels = clock.poses = clock.rolling_time = clock.imu_lost = clock.now
     clock.gps = clock.headings = -math.inf
+    clock.rested = math.inf
     clock.rolling_speed = clock.spacing = 0.0
     clock.wheels_refused = clock.poses_refused = clock.gps_refused = clock.headings_refused = clock.calm = math.nan
 

@@ -4,6 +4,8 @@ Wheels and IMU that are quiet make a standstill likely, no more: a slide at cons
 a hypothesis that poses and GPS positions end, see `slide.py`.
 """
 
+import math
+
 from grouser._compile.jit import kernel
 from grouser._kernels.arrays import fill
 from grouser._kernels.fusion.delay import clone
@@ -36,6 +38,7 @@ def stand_still(m):
     now = m.clock.now
     if m.counts.anchor < 0:
         m.counts.anchor = clone(m, now)
+        m.clock.rested = min(m.clock.rested, now)
     square = zero_velocity(m)
     if not 0.0 <= square <= m.settings.gate[3]:
         refuse_standstill(m)
@@ -64,14 +67,16 @@ def refuse_standstill(m):
     """The state contradicts the standstill: forget the anchor."""
     m.standstill.refused += 1
     m.faults.standstill_refused += 1
-    end_standstill(m)
+    drop_clone(m, m.counts.anchor)
 
 
 @kernel
 def end_standstill(m):
-    """The vehicle moves again."""
+    """The vehicle moves again, or shakes while its wheels stand."""
     if m.counts.anchor >= 0:
         drop_clone(m, m.counts.anchor)
+    if m.clock.rested < math.inf and (rolling(m) or m.window.wheels == 0):
+        m.clock.rested = math.inf
         clear_spans(m)
 
 

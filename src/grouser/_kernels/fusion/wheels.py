@@ -29,39 +29,49 @@ def measure_wheels(m, event):
     if delay <= at.SAME_TIME:
         delay = 0.0
     speed = predict_wheels(m, event.twist)
+    since = m.clock.now - m.clock.rolling_time
     m.clock.rolling_speed = speed
     m.clock.rolling_time = m.clock.now
-    wheel_rows(m, delay, speed)
-    rows = select_observed(m, event, acceleration_density(m) * delay)
+    rows, square = compare_wheels(m, event, delay, speed, 0.0)
     if rows == 0:
         return
-    square = innovate(m, rows, core(m))
     agrees = 0.0 <= square <= m.settings.gate[rows]
     if m.counts.distrusted:
         review_distrust(m, agrees)
         if m.counts.distrusted == WATCHED:
             m.wheels.refused += 1
             return
+        if m.counts.distrusted == LOOSE:
+            rows, square = compare_wheels(m, event, delay, 0.0, loosen(m, event.twist, speed, since))
+            agrees = 0.0 <= square <= m.settings.gate[rows]
     if not agrees:
         m.wheels.refused += 1
         m.faults.wheels_refused += 1
         refuse_wheels(m)
         refuse_at_start(m, m.wheels)
-        if square > 0.0 and alone(m):
-            # Nothing else holds the velocity: they count with the noise they show.
-            wheel_rows(m, delay, speed)
-            select_observed(m, event, acceleration_density(m) * delay)
-            for i in range(rows):
-                for j in range(i + 1):
-                    m.noise[i, j] *= square / m.settings.gate[rows]
-            if innovate(m, rows, core(m)) >= 0.0:
-                commit(m, rows)
-                m.clock.wheels = m.clock.now
-        return
-    accept(m.wheels, square, rows)
+        if not alone(m) or not square > 0.0:
+            return
+        # Nothing else holds the velocity: they count with the noise they show.
+        wheel_rows(m, delay, speed)
+        select_observed(m, event, acceleration_density(m) * delay, 0.0)
+        for i in range(rows):
+            for j in range(i + 1):
+                m.noise[i, j] *= square / m.settings.gate[rows]
+        if innovate(m, rows, core(m)) < 0.0:
+            return
+    else:
+        accept(m.wheels, square, rows)
+        m.clock.wheels_refused = math.nan
     commit(m, rows)
-    m.clock.wheels_refused = math.nan
     m.clock.wheels = m.clock.now
+
+
+@kernel
+def compare_wheels(m, event, delay, speed, loose):
+    """Number of rows of a measurement, and its squared innovation; leaves what `commit` needs."""
+    wheel_rows(m, delay, speed)
+    rows = select_observed(m, event, acceleration_density(m) * delay, loose)
+    return rows, innovate(m, rows, core(m)) if rows > 0 else 0.0
 
 
 @kernel
@@ -91,6 +101,10 @@ def predict_wheels(m, twist):
         if measured < 4.0 * math.sqrt(unknown):  # also finite
             speed = measured
             fill(m.direction, 0.0)
+    if m.counts.distrusted == LOOSE:
+        fill(m.slopes, 0.0)
+        fill(m.direction, 0.0)
+        return speed
     if not m.settings.given:
         fill(m.slopes, 0.0)
         for i in range(3):
@@ -101,6 +115,20 @@ def predict_wheels(m, twist):
         for k in range(m.parameters.size):
             hat[i] -= m.slopes[i, k] * m.parameters[k]
     return speed
+
+
+@kernel
+def loosen(m, twist, speed, since):
+    """Variance of white noise of distrusted wheels, to be multiplied by that of their slip, [m²/s²].
+
+    Their error u s is as large as the speed, correlated along slip_length L. As a state it would make (v, s) a pair of
+    which only a nonlinear mixture is observed, and each linearisation would add information that is none. White noise
+    of the same spectral density, 2 u² L/u over the time between two measurements, does not.
+    """
+    arm = m.settings.slip_arm * twist[2]
+    measured = math.sqrt(twist[3] * twist[3] + twist[4] * twist[4] + arm * arm)
+    fastest = max(speed, measured) if measured < math.inf else speed
+    return 2.0 * max(fastest, m.settings.still_speed) * m.settings.slip_length / min(max(since, 1e-3), 1.0)
 
 
 @inlined
@@ -143,11 +171,11 @@ def wheel_rows(m, delay, speed):
 
 
 @kernel
-def select_observed(m, event, drift):
+def select_observed(m, event, drift, loose):
     """Residual, rows of H and noise of the entries that the wheels observe, moved to the front; how many.
 
-    Noise of the gyro enters as G Gᵀ; `drift` is the variance of the velocity's change over the delay. A gyro that is
-    lost leaves only the velocities, with large noise.
+    Noise of the gyro enters as G Gᵀ; `drift` is the variance of the velocity's change over the delay, `loose` that of
+    `loosen`. A gyro that is lost leaves only the velocities, with large noise.
     """
     lost = m.imu.gyro_lost != 0
     gyro = 1.0 if lost else gyro_density(m) / max(m.clock.step, 1e-3)
@@ -166,6 +194,8 @@ def select_observed(m, event, drift):
             k += 1
         if i >= 3:
             m.noise[rows, rows] += drift
+        if i >= 2 and loose > 0.0:
+            m.noise[rows, rows] += loose * m.settings.distrusted_slip[2 if i == 2 else min(i - 3, 1)] ** 2
         rows += 1
     return rows
 
@@ -187,33 +217,21 @@ def refuse_wheels(m):
         if not m.counts.distrusted:
             m.faults.wheels_distrusted += 1
             m.counts.distrusted = WATCHED
-        elif m.counts.distrusted == LOOSE:
-            open_slip(m)
         clock.calm = math.nan
         clock.wheels_refused = clock.now
-
-
-@kernel
-def open_slip(m):
-    """Add the variance of distrusted wheels to that of the slip."""
-    for i in range(3):
-        m.covariance[at.SLIP + i, at.SLIP + i] += m.settings.distrusted_slip[i] ** 2
 
 
 @kernel
 def review_distrust(m, agrees):
     """What to do with distrusted wheels, and when to end the distrust.
 
-    While there are poses the wheels are only watched, until they have agreed for a while; a refusal sets them back a
-    little. Without poses they are the only source of velocity, and are used with a wide prior of slip.
+    While there are poses or GPS the wheels are only watched, until they have agreed for a while; a refusal sets them
+    back a little. Without they are the only source of velocity, and are used with the noise of a wide slip.
     """
     clock = m.clock
-    loose = clock.now - clock.poses > m.settings.missing_after
-    if loose and m.counts.distrusted == WATCHED:
-        m.counts.distrusted = LOOSE
-        open_slip(m)
-    elif not loose:
-        m.counts.distrusted = WATCHED
+    limit = m.settings.missing_after
+    loose = clock.now - clock.poses > limit and clock.now - clock.gps > at.SELDOM * limit
+    m.counts.distrusted = LOOSE if loose else WATCHED
     if math.isnan(clock.calm):
         clock.calm = clock.now
     if not agrees:

@@ -14,6 +14,7 @@ from grouser._kernels.rotation import add, put, rotate
 
 UNKNOWN = 0.3  # Sigma of the yaw [rad] above which positions are not linearised
 FOUND = 0.15  # Sigma of the yaw [rad] that the way must reach
+WIDE = 6.0  # Times that, the sigma with which the positions then determine it
 ANY = math.pi  # Sigma of a yaw of which nothing is known [rad]
 
 
@@ -123,13 +124,13 @@ def find_yaw(m):
                 across += weight * (x * zy - y * zx)
     if not spread * FOUND * FOUND > 1.0:
         return False
-    turn_world(m, math.atan2(across, along))
+    turn_world(m, math.atan2(across, along), WIDE * FOUND)
     return True
 
 
 @kernel
-def turn_world(m, angle):
-    """Turn state, clones and covariance about the vertical through the start; of the yaw nothing is known after it."""
+def turn_world(m, angle, sigma):
+    """Turn state, clones and covariance about the vertical through the start; the yaw then has a sigma [rad]."""
     n = core(m) + CLONE * m.counts.clones
     c, s = math.cos(angle), math.sin(angle)
     turn_rows(m, ROTATION, n, c, s)
@@ -144,12 +145,11 @@ def turn_world(m, angle):
         m.change[first + 2] = angle
     commit_state(m)
     variance = m.covariance[ROTATION + 2, ROTATION + 2]
-    if variance < ANY * ANY:  # the same for all poses: a turn of the world
-        add_turn(m, n, ANY * ANY - variance)
+    add_turn(m, sigma * sigma - variance)
 
 
 @kernel
-def add_turn(m, n, variance):
+def add_turn(m, variance):
     """Add a variance of the turn of the whole world: that of θ_z of the state and of all clones."""
     P, first = m.covariance, core(m)
     for a in range(-1, m.counts.clones):
