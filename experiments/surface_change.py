@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from experiments.experiment import Experiment, Progress, Result, Row
-from experiments.surface_change_border import Border, CommonLine, common_line, find_border
+from experiments.surface_change_border import Border, CommonLine, best_line, find_border
 from experiments.surface_change_data import Drive, files, read_drive
 from experiments.surface_change_plot import draw
 from experiments.surface_change_test import LEARNED, ChangeTest, find_changes
@@ -27,15 +27,16 @@ BLOCK = 1.0
 def run(quick: bool, progress: Progress) -> Result:
     """All runs of the folder; quick: fewer hours put together."""
     test, paths = ChangeTest(), files()
-    drives, borders = [], {}
+    drives, fine, borders = [], [], {}
     for k, path in enumerate(paths):
         drives.append(read_drive(path, test.window))
         if drives[-1].changes:
-            borders[drives[-1].name] = find_border(read_drive(path, FINE), FINE)
+            fine.append(read_drive(path, FINE))
+            borders[drives[-1].name] = find_border(fine[-1], FINE)
         progress(k + 1, len(paths))
     two, one = [d for d in drives if d.changes], [d for d in drives if not d.changes]
     rows = [judge(drive, borders[drive.name], test) for drive in two]
-    line = common_line(list(borders.values()))
+    line = best_line(fine, list(borders.values()), FINE)
     alarms = {drive.name: len(find_changes(drive.features, test)[0]) for drive in one}
     seconds = sum(drive.end for drive in one)
     hours = QUICK_HOURS if quick else HOURS
@@ -45,7 +46,8 @@ def run(quick: bool, progress: Progress) -> Result:
     within, near = (sum(bool(row[key]) for row in rows) for key in ("in_time", "within_1_s"))
     late = [row["late_s"] for row in rows if row["late_s"] is not None]
     summary: Row = {
-        "in_time": within, "within_1_s": near, "runs": len(rows), "late_median": float(np.median(late)) if late else None,
+        "in_time": within, "within_1_s": near, "runs": len(rows),
+        "late_median": float(np.median(late)) if late else None,
         "false_alarms": sum(alarms.values()), "seconds_on_one_surface": seconds,
         "false_alarms_per_hour_resampled": put_together / hours,
     }  # fmt: skip
@@ -88,7 +90,7 @@ def surface_rows(drives: Sequence[Drive], borders: dict[str, Border]) -> list[Ro
     """Slip and current of each surface: mean and sigma over runs, and the sigma of a window within a run."""
     parts: dict[str, list[FloatArray]] = {}
     for drive in drives:
-        values = np.stack([1.0 - drive.ratio, drive.current / drive.rim_speed], axis=1)
+        values = np.stack([1.0 - drive.ratio, drive.current, drive.current / drive.rim_speed], axis=1)
         if not drive.changes:
             parts.setdefault(drive.surface, []).append(values)
             continue
@@ -101,9 +103,11 @@ def surface_rows(drives: Sequence[Drive], borders: dict[str, Border]) -> list[Ro
         means = np.array([one.mean(axis=0) for one in runs])
         within = np.sqrt(np.mean([one.var(axis=0) for one in runs], axis=0))
         rows.append({
-            "surface": surface, "runs": len(runs), "slip": float(means[:, 0].mean()), "slip_sigma": float(means[:, 0].std()),
-            "slip_window_sigma": float(within[0]), "current_per_speed": float(means[:, 1].mean()),
-            "current_per_speed_sigma": float(means[:, 1].std()),
+            "surface": surface, "runs": len(runs),
+            "slip": float(means[:, 0].mean()), "slip_sigma": float(means[:, 0].std()), "slip_window_sigma": float(within[0]),
+            "current": float(means[:, 1].mean()),
+            "current_sigma": float(means[:, 1].std()), "current_per_speed": float(means[:, 2].mean()),
+            "current_per_speed_sigma": float(means[:, 2].std()),
         })  # fmt: skip
     return rows
 
@@ -143,7 +147,8 @@ def curve(drive: Drive, border: Border, test: ChangeTest) -> Row:
     """What a picture of a run shows."""
     alarms, statistic = find_changes(drive.features, test)
     return {
-        "run": drive.name, "time": drive.time.tolist(), "ratio": drive.ratio.tolist(), "current": drive.current.tolist(),
+        "run": drive.name, "time": drive.time.tolist(),
+        "ratio": drive.ratio.tolist(), "current": drive.current.tolist(),
         "first": border.first, "last": border.last, "alarms": [float(drive.time[k]) for k in alarms],
         "statistic": [None if np.isnan(one) else float(one) for one in statistic],
     }  # fmt: skip
@@ -161,12 +166,16 @@ def notes(summary: Row, line: CommonLine, surfaces: list[Row], left_out: list[Ro
         f"{summary['false_alarms_per_hour_resampled']:.2g} an hour in {hours:g} h put together from {BLOCK:g} s pieces",
         "the border is found afterwards from the whole run, by a method that shares nothing with the test; sigma: its "
         "uncertainty [s]",
-        f"one border line for all runs does not explain them: it costs {line.loss:.0f} of log-likelihood for "
-        f"{line.freedoms} numbers saved, and lies {line.left_out:.2f} m rms from the border of the run left out, so "
-        "each run has its own",
+        f"one border line for all runs (best: {line.angle:.0f}° from across the travel) costs {line.loss:.0f} of "
+        f"log-likelihood for {line.freedoms} numbers saved, and lies {line.left_out:.2f} m rms along the travel from "
+        "the border of the run left out"
+        + (
+            ": the runs do not share one line, and each is judged by its own" if line.loss > 3.0 * line.freedoms else ""
+        ),
         *(
-            f"{row['surface']}: slip {row['slip']:.2f} ± {row['slip_sigma']:.2f}, current per speed "
-            f"{row['current_per_speed']:.1f} ± {row['current_per_speed_sigma']:.1f} A s/m ({row['runs']} runs)"
+            f"{row['surface']}: slip {row['slip']:.2f} ± {row['slip_sigma']:.2f}, current {row['current']:.2f} ± "
+            f"{row['current_sigma']:.2f} A, per speed {row['current_per_speed']:.1f} ± "
+            f"{row['current_per_speed_sigma']:.1f} A s/m (mean and sigma of {row['runs']} runs)"
             for row in surfaces
         ),
         f"spread learned from the one-surface runs of other speeds or directions, in time: {', '.join(missed)}; "

@@ -1,7 +1,8 @@
 """Where the surface changes, found afterwards from a whole run: a straight border, crossed wheel by wheel.
 
 Speed ratio and currents of a run have one level before the border and change by a step of their own as each driven
-wheel crosses it. The border lies across the direction of travel; its offset is the most likely one, all levels fitted.
+wheel crosses it. The border of a run lies across the direction of travel; its offset is the most likely one, all
+levels fitted. One line for all runs, of any direction, is tried too.
 Nothing here is causal, and nothing is shared with the test in `surface_change_test.py`.
 """
 
@@ -27,7 +28,7 @@ class Border(NamedTuple):
     """A border of one run."""
 
     offset: float
-    """Along the floor's x, the direction of travel [m]."""
+    """Along the border's normal: the floor's x, the direction of travel, unless another is given [m]."""
     sigma: float
     """One sigma of it, by the likelihood of the offsets [m]."""
     first: float
@@ -47,9 +48,9 @@ class Border(NamedTuple):
         return 0.5 * (self.first + self.last)
 
 
-def find_border(drive: Drive, window: float) -> Border:
-    """The most likely border of a run."""
-    along = drive.wheels[:, drive.driven, 0]
+def find_border(drive: Drive, window: float, angle: float = 0.0) -> Border:
+    """The most likely border of a run, whose normal is turned by an angle [rad] from the direction of travel."""
+    along = drive.wheels[:, drive.driven] @ np.array([np.cos(angle), np.sin(angle)])
     offsets = np.arange(np.floor(along.min() / STEP), np.ceil(along.max() / STEP)) * STEP
     misfit = np.array([_misfit(drive, along, offset) for offset in offsets]) * min(1.0, window / CORRELATED)
     k = int(np.argmin(misfit))
@@ -71,29 +72,40 @@ def _misfit(drive: Drive, along: FloatArray, offset: float) -> float:
 
 
 class CommonLine(NamedTuple):
-    """How well one offset explains all runs, against one for each."""
+    """How well one line explains all runs, against one across the direction of travel for each."""
 
+    angle: float
+    """Of its normal from the direction of travel [deg]."""
     offset: float
     """The best common one [m]."""
     spread: float
-    """Of the runs' own offsets about it, rms [m]."""
+    """Of the runs' own offsets, with this normal, about it, rms [m]."""
     left_out: float
-    """Rms distance of a run's own border from the common one of all other runs [m]."""
+    """Rms distance of a run's own border, with this normal, from the common one of all others, along the travel [m]."""
     loss: float
-    """Log-likelihood that one offset for all costs."""
+    """Log-likelihood that one line for all costs."""
     freedoms: int
     """Offsets that it saves."""
 
 
-def common_line(borders: Sequence[Border]) -> CommonLine:
-    """One border for all runs."""
-    grid = np.arange(
-        max(one.offsets[0] for one in borders), min(one.offsets[-1] for one in borders) + 0.5 * STEP, STEP
-    )
+def best_line(drives: Sequence[Drive], borders: Sequence[Border], window: float) -> CommonLine:
+    """One border for all runs, in the most likely of directions 15° apart; borders: the runs' own."""
+    own = sum(float(one.misfit.min()) for one in borders)
+    tried = [
+        common_line([find_border(drive, window, np.radians(angle)) for drive in drives], angle, own)
+        for angle in np.arange(-75.0, 90.1, 15.0)
+    ]
+    return min(tried, key=lambda line: line.loss)
+
+
+def common_line(borders: Sequence[Border], angle: float, own_misfit: float) -> CommonLine:
+    """One border for all runs with a normal at an angle [deg]; own_misfit: that of the runs' own borders."""
+    grid = np.arange(max(one.offsets[0] for one in borders), min(one.offsets[-1] for one in borders) + 0.5 * STEP, STEP)
     misfits = np.array([np.interp(grid, one.offsets, one.misfit) for one in borders])
     total, own = misfits.sum(axis=0), np.array([one.offset for one in borders])
     best = float(grid[int(np.argmin(total))])
     others = np.array([grid[int(np.argmin(total - row))] for row in misfits])
-    loss = 0.5 * float(total.min() - sum(one.misfit.min() for one in borders))
+    loss = 0.5 * float(total.min() - own_misfit)
     rms = float(np.sqrt(np.mean((own - best) ** 2)))
-    return CommonLine(best, rms, float(np.sqrt(np.mean((own - others) ** 2))), loss, len(borders) - 1)
+    left_out = float(np.sqrt(np.mean((own - others) ** 2))) / max(abs(np.cos(np.radians(angle))), 0.1)
+    return CommonLine(angle, best, rms, left_out, loss, len(borders) - 1)

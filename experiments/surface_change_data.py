@@ -1,6 +1,7 @@
 """Runs of a three-wheeled omni robot over one or two surfaces, as means over short windows of time.
 
-Data: github.com/BrOleg5/research-wheel-slippage, Apache-2.0. Files are read by the manifest `examples/surface-change/robotino.toml`.
+Data: github.com/BrOleg5/research-wheel-slippage, Apache-2.0. Files are read by the manifest
+`examples/surface-change/robotino.toml`.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ def drive_of(log: Log, changes: bool, window: float) -> Drive:
 
     def mean(values: FloatArray) -> FloatArray:
         path = np.append(0.0, np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(clock)))
-        return (np.interp(stop, clock, path) - np.interp(start, clock, path)) / window
+        result: FloatArray = (np.interp(stop, clock, path) - np.interp(start, clock, path)) / window
+        return result
 
     def pose(column: FloatArray, at: FloatArray) -> FloatArray:
         return np.interp(at, seen, column)

@@ -29,7 +29,9 @@ def draw(result: Result, path: str | os.PathLike[str]) -> None:
             axes.plot(one["time"], one["ratio"], color=style.BLUE, label="camera speed by wheel speed [1]")
             axes.plot(one["time"], one["current"], color=style.ORANGE, label="sum of currents [A]")
             for k, alarm in enumerate(one["alarms"]):
-                axes.axvline(alarm, color=style.VERMILLION, ls="-" if k == 0 else ":", label="alarm" if k == 0 else None)
+                axes.axvline(
+                    alarm, color=style.VERMILLION, ls="-" if k == 0 else ":", label="alarm" if k == 0 else None
+                )
             axes.set_ylim(0.0, 2.6)
             axes.set_title(one["run"], fontsize=8)
             style.label(axes, x="time [s]", y="")
