@@ -104,8 +104,8 @@ def surface_rows(drives: Sequence[Drive], borders: dict[str, Border]) -> list[Ro
         within = np.sqrt(np.mean([one.var(axis=0) for one in runs], axis=0))
         rows.append({
             "surface": surface, "runs": len(runs),
-            "slip": float(means[:, 0].mean()), "slip_sigma": float(means[:, 0].std()), "slip_window_sigma": float(within[0]),
-            "current": float(means[:, 1].mean()),
+            "slip": float(means[:, 0].mean()), "slip_sigma": float(means[:, 0].std()),
+            "slip_window_sigma": float(within[0]), "current": float(means[:, 1].mean()),
             "current_sigma": float(means[:, 1].std()), "current_per_speed": float(means[:, 2].mean()),
             "current_per_speed_sigma": float(means[:, 2].std()),
         })  # fmt: skip
