@@ -16,6 +16,7 @@ from experiments.pvc import PVC_PLATEAU, PVC_RANDOM
 from experiments.rollover import ROLLOVER
 from experiments.single_wheel import SINGLE_WHEEL
 from experiments.slip_surface import SLIP_SURFACE
+from experiments.surface_change import SURFACE_CHANGE
 from experiments.table_2_4 import TABLE_2_4
 from experiments.table_2_5 import TABLE_2_5
 from experiments.table_2_6 import TABLE_2_6
@@ -56,6 +57,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         WARTHOG_RIDGE,
         WARTHOG_MEMORY,
         GROUND_CHANGE,
+        SURFACE_CHANGE,
         PVC_PLATEAU,
         PVC_RANDOM,
         CRASHES,

@@ -18,6 +18,7 @@ from grouser.cli import console
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 from grouser.files import read_limited
+from grouser.logs.log import JOINTS
 from grouser.logs.report import counted
 
 if TYPE_CHECKING:
@@ -161,8 +162,7 @@ def _unread(file: Path) -> Found:
 
 def _pairs(log: gr.Log, found: Assessment) -> list[tuple[str, str]]:
     report = log.report
-    groups = {"rates": log.rates, "angles": log.angles, "commands": log.commands}
-    given = [f"{name} {' '.join(group)}" for name, group in groups.items() if group]
+    given = [f"{name} {' '.join(getattr(log, name))}" for name in JOINTS if getattr(log, name)]
     given += [name for name in ("attitude", "gyro", "acceleration", "body_command") if getattr(log, name) is not None]
     given += [f"labels {' '.join(log.label)}"] * bool(log.label)
     pairs = [

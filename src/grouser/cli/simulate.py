@@ -18,6 +18,7 @@ EXAMPLES = (
     "zoe --terrain ramp:height=1.5,deg=20 --speed 1 --out run.png",
     "rocky7 --curvature 0.3 --out results --view run.html --json",
     "landtamer --model dynamic --contact pacejka --friction 0.6 --actuator-gain 2000",
+    "robotino --speed 0.1 --left 0.2 --turn 0.3",
     "husky --model dynamic --soils ice.tif --soil 0=pacejka:friction=.8 --soil 1=pacejka:friction=.1",
 )
 kinematic = partial(option, panel="Kinematic model")
@@ -36,6 +37,8 @@ def simulate(
     speed: Annotated[float, option("Commanded speed, m/s; negative is backwards.")] = 1.0,
     curvature: Annotated[float, option("Commanded curvature, 1/m, left positive.")] = 0.0,
     duration: Annotated[float, option("Duration of the drive, s.")] = 10.0,
+    left: Annotated[float, steps("Commanded speed to the left, m/s, of vehicles that can move sideways.")] = 0.0,
+    turn: Annotated[float | None, steps("Commanded turn rate, rad/s; instead of --curvature.")] = None,
     dt: Annotated[float, steps("Step, s.")] = 0.04,
     start: values.Start = "0,0,0",
     model: Annotated[
@@ -71,7 +74,9 @@ def simulate(
     other = "kinematic" if model == "dynamic" else "dynamic"
     values.refuse(others, f"is for the {other} model; add --model {other}, or leave it out")
 
-    drive = gr.drive.arc(speed, curvature)
+    if turn is not None and curvature != 0.0:
+        raise GrouserError("--turn and --curvature say the same in two ways; give one")
+    drive = gr.drive.twist(speed, left, speed * curvature if turn is None else turn)
     rover = gr.vehicle(vehicle)
     ground = soils.with_soils(
         gr.terrain.parse(terrain), soil_raster, soil, rover, dynamic=model == "dynamic", speed=speed

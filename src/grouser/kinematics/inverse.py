@@ -69,8 +69,8 @@ class InverseKinematics:
 
     A velocity (forward, left, turn) is that of the vehicle's drive point. A wheel may point along its path or against
     it and roll backwards: the angle nearer to the present one is taken. A vehicle with unsteered wheels does not move
-    sideways, unless they have rollers: `left` is dropped. One with no steered wheels turns by skidding, each side at its
-    own speed.
+    sideways, unless they have rollers: `left` is dropped. One with no steered wheels turns by skidding, each side at
+    its own speed.
     """
 
     def __init__(self, vehicle: Vehicle, *, limits: Limits | None = None) -> None:
