@@ -22,6 +22,8 @@ from grouser.logs.posing import sensed_pose
 from grouser.logs.raw import is_bag
 
 STATIC, MOVING = "/tf_static", "/tf"
+SOME = 500
+"""Messages from which the rate of the IMU is found."""
 MOST_TF = 5000
 """Messages of /tf that are looked at for the places of sensors."""
 Progress = Callable[[int], None]
@@ -41,6 +43,21 @@ class Stream:
         """Origin of GPS positions."""
         self.zero = float(log.time[0]) if is_bag(path) and len(log) else 0.0
         """Stamp [s] at which `log.elapsed` is zero; event times are stamps of a bag, and elapsed times of a CSV."""
+
+    @property
+    def imu_rate(self) -> float | None:
+        """Of the IMU [Hz]; None without one."""
+        if not is_bag(self.path):
+            has = self.log.gyro is not None and self.log.acceleration is not None and self.log.report.period > 0.0
+            return 1.0 / self.log.report.period if has else None
+        topic = roles_of(self.manifest).imu
+        if topic is None:
+            return None
+        first = islice(bags.messages(self.path, [topic]), SOME)
+        stamps = np.sort([bags.stamp_of(message, recorded) for _, recorded, message in first])
+        steps = np.diff(stamps)
+        steps = steps[steps > 0.0]
+        return float(1.0 / np.median(steps)) if len(steps) else None
 
     def events(self, progress: Progress | None = None) -> Iterator[Event]:
         """All events in the order of their arrival; `progress` gets about the bytes read so far."""
@@ -80,7 +97,7 @@ def bag_mounts(path: Path, manifest: Manifest) -> Mounts:
 
 
 def csv_events(log: Log, manifest: Manifest, joints: Sequence[str], mounts: Mounts) -> Iterator[Event]:
-    """Events of the rows of a log: joints, then IMU, command, heading, pose of the same time; times are elapsed ones."""
+    """Events of the rows of a log, at elapsed times: joints, then IMU, command, heading and pose of the same time."""
     time = log.elapsed
     tables = [_columns(getattr(log, name, {}), joints, len(log)) for name in ("rates", "angles", "currents")]
     given = tables if getattr(log, "currents", {}) else tables[:2]
