@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from grouser.checks import FloatArray
 from grouser.fusion.settings import FusionSettings
 from grouser.logs.events import Event
@@ -46,7 +48,9 @@ def settings_of(
     if log is not None:
         noise |= {"attitude": log.sensor.attitude_noise, "period": max(log.report.period, 1e-3)}
         odometry = {"measured": list(log.rates), "gap": max(0.25, FEW_SAMPLES * log.report.period)}
-    visual = {} if table.visual is None or table.visual.noise is None else {"visual": tuple(table.visual.noise)}
+    visual: dict[str, Any] = (
+        {} if table.visual is None or table.visual.noise is None else {"visual": tuple(table.visual.noise)}
+    )
     return RobotSettings(
         fusion=FusionSettings(**fusion), noise=EncoderNoise(**noise), odometry=odometry, delay=table.delay, **visual
     )
@@ -71,6 +75,6 @@ def start_of(events: Iterable[Event]) -> tuple[FloatArray, float, tuple[float, f
     if fix is None:
         return None
     place, covariance = fix.values
-    position = place if len(place) == 3 else [*place, 0.0]
+    position = np.array([*place, 0.0][:3])
     yaw, sigma = (0.0, math.pi) if heading is None else heading.values
     return position, yaw, (float(max(covariance.diagonal()) ** 0.5), sigma)

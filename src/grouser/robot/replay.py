@@ -131,7 +131,8 @@ def _at(t: FloatArray, times: FloatArray, rows: np.ndarray) -> np.ndarray:
     for name in ("position", "attitude", "twist", "odometry_twist"):
         result[name] = np.stack([np.interp(t, times, column) for column in rows[name].T], axis=1)
     result["yaw"] = np.interp(t, times, rows["yaw"])
-    result["quaternion"] = to_quaternion(from_rpy(*result["attitude"].T, result["yaw"]))
+    roll, pitch = result["attitude"].T
+    result["quaternion"] = to_quaternion(from_rpy(roll, pitch, result["yaw"]))
     return result
 
 
@@ -144,7 +145,7 @@ class _Spans:
 
     def see(self, t: float, estimate: Any) -> None:
         """An estimate of a time [s]."""
-        now = {(what, str(name)) for what in NAMED for name in getattr(estimate, what, ())}
+        now = {(what, str(getattr(name, "kind", name))) for what in NAMED for name in getattr(estimate, what, ())}
         for key in now:
             self._open.setdefault(key, [t, t])[1] = t
         for key in [key for key in self._open if key not in now]:
