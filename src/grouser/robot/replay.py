@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -56,13 +58,23 @@ class Replayed:
     """When the IMU was aligned [s], so that the estimate is the filter's; None: never, it is the wheels' all along."""
 
 
-def give(robot: Robot, event: Event) -> None:
-    """An event to the method of the robot that takes it."""
+def give(robot: Robot, event: Event) -> bool:
+    """An event to the method of the robot that takes it; whether there is one."""
     if event.kind == "relative_pose":
         started, *rest = event.values
         robot.relative_pose(started, event.t, *rest)
-    else:
-        getattr(robot, event.kind)(event.t, *event.values)
+        return True
+    method = getattr(robot, event.kind, None)
+    if method is None:
+        return False
+    method(event.t, *event.values[: _arguments(type(robot), event.kind)])
+    return True
+
+
+@cache
+def _arguments(kind: type, name: str) -> int:
+    """How many values a method takes after the time."""
+    return len(signature(getattr(kind, name)).parameters) - 2
 
 
 def replay(
@@ -79,7 +91,8 @@ def replay(
     spans = _Spans()
     aligned: float | None = None
     for number, event in enumerate(events):
-        give(robot, event)
+        if not give(robot, event):
+            continue
         counts[event.kind] = counts.get(event.kind, 0) + 1
         if event.kind == "joints":
             estimate = robot.estimate
