@@ -24,6 +24,8 @@ from grouser.odometry.log_source import Source
 from grouser.robot.robot import Robot
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
 
+COPIED = ("time", "position", "quaternion", "twist", "twist_covariance", "pose_covariance")
+"""Fields that an estimate of the chain shares with one of the wheels."""
 NAMED = ("excluded", "degraded", "alarms")
 """Fields of an estimate that hold names: of wheels, of sources, of alarms."""
 SEEN = 1000
@@ -106,7 +108,7 @@ def replay(
             progress(number)
     if not kept:
         raise RobotError(f"{log.name}: the chain made no estimate of it; it needs rates of the wheels")
-    rows = np.array([row for _, row in kept], dtype=ESTIMATE)
+    rows = np.concatenate([row for _, row in kept])
     times = np.array([t for t, _ in kept])
     rest = at_rest(log, motion.vehicle)
     drive = np.zeros(len(log), dtype=np.int64)
@@ -119,16 +121,16 @@ def replay(
     return Replayed(run, tuple(spans.done()), counts, aligned)
 
 
-def _row(estimate: Any) -> tuple[Any, ...]:
-    """The fields of `ESTIMATE`; yaw within ±π."""
+def _row(estimate: Any) -> np.ndarray:
+    """A record `ESTIMATE`; yaw within ±π."""
     wheels = estimate.wheels
-    roll, pitch, yaw = to_rpy(from_quaternion(estimate.quaternion))
-    odometry = estimate.twist if wheels is None else wheels.odometry_twist
-    return (
-        estimate.time, estimate.position, estimate.quaternion, yaw, (roll, pitch), estimate.twist, odometry,
-        estimate.twist_covariance, estimate.pose_covariance, np.ones(6), int(bool(estimate.degraded)), -1, -1,
-        0 if wheels is None else wheels.wheels,
-    )  # fmt: skip
+    row = np.zeros(1, ESTIMATE) if wheels is None else wheels._words.copy().view(ESTIMATE)
+    *attitude, yaw = to_rpy(from_quaternion(estimate.quaternion))
+    values = {name: getattr(estimate, name) for name in COPIED}
+    values |= {"yaw": yaw, "attitude": attitude, "observed": 1.0, "faults": bool(estimate.degraded)}
+    for name, value in values.items():
+        row[name][0] = value
+    return row
 
 
 def _at(t: FloatArray, times: FloatArray, rows: np.ndarray) -> np.ndarray:
