@@ -14,6 +14,7 @@ from grouser.logs.events import Event
 from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest
 from grouser.logs.mounts import Mounts
+from grouser.logs.stream import ImuNoise
 from grouser.motion.model import MotionModel
 from grouser.odometry.inputs import EncoderNoise
 from grouser.robot.settings import RobotSettings
@@ -25,12 +26,13 @@ WAIT = 2.0
 
 
 def settings_of(
-    manifest: Manifest, mounts: Mounts, model: object, *, log: Log | None = None, imu_rate: float | None = None,
+    manifest: Manifest, mounts: Mounts, model: object, *, log: Log | None = None, imu: ImuNoise | None = None,
     start: tuple[float, float] | None = None,
 ) -> RobotSettings:  # fmt: skip
     """Settings by a manifest. model: a fit's motion model, whose process noise includes the encoders, or other.
 
-    log: gives the joints that are measured and their period. imu_rate: of the IMU [Hz]. start: one sigma of the first
+    log: gives the joints that are measured and their period. imu: noise of the IMU as a
+    log shows it; the settings of the manifest hold before it. start: one sigma of the first
     position [m] and yaw [rad]; None: the start is the origin of the world.
     """
     table = manifest.robot
@@ -38,8 +40,14 @@ def settings_of(
         "imu_position": tuple(mounts.imu.p_body_sensor.tolist()),
         "gps_position": tuple(mounts.antenna.p_body_sensor.tolist()),
     }
-    if imu_rate is not None:
-        fusion |= {"rate": imu_rate, "gap": max(0.05, FEW_SAMPLES / imu_rate)}
+    if imu is not None:
+        usual = FusionSettings()
+        fusion |= {
+            "rate": imu.rate,
+            "gap": max(usual.gap, FEW_SAMPLES / imu.rate),
+            "gyro_noise": max(usual.gyro_noise, imu.gyro),
+            "acceleration_noise": max(usual.acceleration_noise, imu.acceleration),
+        }
     if start is not None:
         fusion |= {"start_noise": start}
     fusion |= table.settings(FusionSettings, manifest.file)

@@ -85,7 +85,7 @@ def fuse_log(
     yaw, sigma = 0.0, None
     if started is not None:
         position, yaw, sigma = started
-    settings = settings_of(given, stream.mounts, motion, log=table, imu_rate=stream.imu_rate, start=sigma)
+    settings = settings_of(given, stream.mounts, motion, log=table, imu=stream.imu_noise(), start=sigma)
     robot = Robot(motion if fit is None else fit, settings, position=position, yaw=yaw)
     total = len(table) * (2 if table.gyro is not None else 1)
 
