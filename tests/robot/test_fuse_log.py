@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bag_drives import bag_manifest, columns, csv_manifest, write_bag, write_csv
 
 from grouser.cli.app import run
 from grouser.files import toml_value
 from grouser.robot.fuse_log import FusedLog, fuse_log
+from tests.logs.bag_drives import bag_manifest, columns, csv_manifest, write_bag, write_csv
 
 pytest.importorskip("rosbags", reason="rosbags is not installed; it is in the extra [ros]")
 
