@@ -30,7 +30,7 @@ EXAMPLES = (
 def fuse(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A driving log: CSV, ROS bag or MCAP.")],
     manifest: values.Manifest,
-    fit: Annotated[Path | None, option("File of `grouser calibrate` (.toml); default: the vehicle as it is.")] = None,
+    fit: Annotated[Path | None, option("File of `grouser calibrate` (.toml).")] = None,
     out: Annotated[Path | None, option("Poses into .tum, or all with covariances into .csv.")] = None,
     plot: Annotated[Path | None, option("Path, height, yaw error into .png .svg .pdf.")] = None,
     view: Annotated[Path | None, option("The drive in 3D into .html, with wheel odometry and poses.")] = None,
