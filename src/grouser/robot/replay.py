@@ -69,14 +69,14 @@ def give(robot: Robot, event: Event) -> bool:
     method = getattr(robot, event.kind, None)
     if method is None:
         return False
-    method(event.t, *event.values[: _arguments(type(robot), event.kind)])
+    method(event.t, *event.values[: _arguments(event.kind)])
     return True
 
 
 @cache
-def _arguments(kind: type, name: str) -> int:
-    """How many values a method takes after the time."""
-    return len(signature(getattr(kind, name)).parameters) - 2
+def _arguments(name: str) -> int:
+    """How many values a method of a robot takes after the time."""
+    return len(signature(getattr(Robot, name)).parameters) - 2
 
 
 def replay(
