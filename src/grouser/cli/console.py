@@ -107,7 +107,7 @@ def progress(what: str) -> Iterator[Progress]:
         yield report or _lines(what, lambda done, total, _: f"{done} of {total}")
 
 
-def read_log(paths: Sequence[Path], manifest: Path, *, strict: bool = True) -> gr.Log:
+def read_log(paths: Sequence[Path], manifest: Any, *, strict: bool = True) -> gr.Log:
     """The log in some files; warnings on stderr, and progress and speed [MB/s], if reading takes a while.
 
     If not `strict`, a log with errors is not refused, and the caller shows them.

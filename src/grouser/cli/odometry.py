@@ -88,7 +88,7 @@ def odometry(
     run, judged, baseline = both.run, both.judged, both.baseline
     name = odometry_name(found is not None, gyro, adapts=adapt)
     if found is not None:
-        _remark_other_vehicle(found, log)
+        remark_other_vehicle(found, log)
     result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, "nees", "baseline"))  # without poses
     not_judged = None if len(log.poses) > 1 else f"has {len(log.poses) or 'no'} poses, and errors need two"
     if judged is not None and baseline is not None:
@@ -97,7 +97,7 @@ def odometry(
     elif plot is not None:
         raise GrouserError(f"{log.name}: {not_judged}, so there is no picture; leave --plot out")
     if out is not None:
-        _write(run, out)
+        write_poses(run, out)
     if plot is not None and judged is not None:
         from grouser.view.odometry import plot_odometry
 
@@ -124,7 +124,7 @@ def odometry(
     console.emit(result, as_json, lambda one: _print(one, name, odometry_name(True, gyro)), (out, plot, view))
 
 
-def _remark_other_vehicle(fit: gr.Fit, log: gr.Log) -> None:
+def remark_other_vehicle(fit: gr.Fit, log: gr.Log) -> None:
     """A remark where the fit is of another vehicle than the manifest names: the fit's is used."""
     named, used = log.vehicle, fit.model.vehicle.name
     with suppress(GrouserError):  # of a vehicle that only its fit holds
@@ -133,7 +133,8 @@ def _remark_other_vehicle(fit: gr.Fit, log: gr.Log) -> None:
         console.remark(f"grouser: the fit is of vehicle '{used}', which is used; the manifest names '{named}'")
 
 
-def _write(run: gr.odometry.LogOdometry, out: Path) -> None:
+def write_poses(run: gr.odometry.LogOdometry, out: Path) -> None:
+    """Poses of a run into a .tum or a .csv file."""
     values.make_folder(out.parent)
     poses = out.suffix.lower() == ".tum"
     with console.progress(f"writing {out.name}") as report:
@@ -152,16 +153,16 @@ def _print(result: dict[str, Any], name: str, unadapted: str) -> None:
         sets = {name: result}
         if "fixed" in result:
             sets = {unadapted: result["fixed"], **sets}
-        rows = [_row(*one) for one in sets.items()]
+        rows = [table_row(*one) for one in sets.items()]
         if name != "plain odometry":
-            rows.insert(0, _row("plain odometry", result["baseline"]))
+            rows.insert(0, table_row("plain odometry", result["baseline"]))
         driven = f"{result['distance']:.1f} m driven, {result['turning_deg']:.0f}° turned in all"
         typer.echo(f"{result['log']}: {driven}; errors at the end")
         columns = ("", "position", "of the path", "yaw", "of the turning", "height rms")
         console.print_table("", columns, rows, right=range(1, 6))
         typer.echo("")
         for whose, one in sets.items():
-            _print_nees(one, f"{whose}: " if len(sets) > 1 else "")
+            print_nees(one, f"{whose}: " if len(sets) > 1 else "")
     else:
         typer.echo(f"{result['log']}: {result['not_judged']}")
     if "fixed" in result:
@@ -186,15 +187,18 @@ def _print(result: dict[str, Any], name: str, unadapted: str) -> None:
         typer.echo(HELD_OUT)
 
 
-def _print_nees(one: dict[str, Any], whose: str) -> None:
+def print_nees(one: dict[str, Any], whose: str, of: str = "odometry") -> None:
+    """Lines on whether errors fit their covariance."""
     k = one["nees_stretches"]
     each = f"of {k} stretches of 10 m" if k > 1 else "of the one stretch"
-    typer.echo(f"{whose}NEES {each} {consistency(one['nees'], one['nees_band'], 'odometry')}")
-    since = consistency(one["nees_since_start"], one["nees_since_start_band"], "odometry")
+    typer.echo(f"{whose}NEES {each} {consistency(one['nees'], one['nees_band'], of)}")
+    since = consistency(one["nees_since_start"], one["nees_since_start_band"], of)
     typer.echo(f"{whose}NEES since the start {since}")
 
 
-def _row(name: str, one: dict[str, Any]) -> tuple[str, ...]:
+def table_row(name: str, one: dict[str, Any]) -> tuple[str, ...]:
+    """Errors as a row of the table."""
+
     def share(value: float | None) -> str:
         return "-" if value is None else f"{value:.2f} %"
 

@@ -22,6 +22,7 @@ from grouser.checks import FloatArray, listed, nearest
 from grouser.errors import LogError
 from grouser.files import check_file
 from grouser.logs.frames import part
+from grouser.logs.log import IntArray
 from grouser.logs.manifest import Manifest, Signal
 from grouser.logs.raw import LATEST, Raw, bounded
 from grouser.logs.report import Tally, key_place
@@ -31,6 +32,8 @@ Message = tuple[str, float, Any]
 """Topic, time of recording [s], and the message: an object or a dictionary."""
 Bag = tuple[dict[str, tuple[str, int]], Callable[[Collection[str]], Iterator[Message]]]
 """Type and number of the messages of each topic, and a function that gives those of some topics."""
+LATE = 1.0
+"""A message with a stamp that much earlier [s] than one before it is not late: the clock jumped."""
 SELDOM = 1000
 """Messages from one report of progress to the next."""
 HELD = ("commands", "body_command", "labels", "segments")
@@ -166,21 +169,39 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     if len(time) == 0:
         raise LogError(f"{path.name}: topic {base} has no messages")
     columns = {key: bounded(np.array(r.values)) * r.signal.factor(key) for key, r in readers.items()}
+    line = np.arange(1, len(time) + 1, dtype=np.int64)
+    if (order := _by_stamp(time)) is not None:
+        time, line = time[order], line[order]
+        columns |= {key: columns[key][order] for key, one in {**signals, **poses}.items() if one.topic == base}
     for key, signal in signals.items():
         if signal.topic != base:
             other = bounded(np.array(times[str(signal.topic)]), LATEST)
             columns[key] = _at(time, other, columns[key], key, signal, manifest)
     pose_time = bounded(np.array(times[pose_topic]), LATEST) if pose_topic else np.empty(0)
+    came_after: IntArray = np.array(pose_row, dtype=np.int64)
+    if (by_stamp := _by_stamp(pose_time)) is not None or order is not None:
+        if by_stamp is not None and pose_topic != base:
+            columns |= {key: columns[key][by_stamp] for key, one in poses.items() if one.topic == pose_topic}
+        pose_time = time if pose_topic == base else pose_time if by_stamp is None else pose_time[by_stamp]
+        came_after = np.searchsorted(time, pose_time, side="right") - 1
     elsewhere = {key: _smooth(key, columns) for key, signal in poses.items() if signal.topic != pose_topic}
     for key, values in elsewhere.items():
         other = bounded(np.array(times[str(poses[key].topic)]), LATEST)
         columns[key] = _at(pose_time, other, values, key, poses[key], manifest)
     return Raw(
-        rows=len(time), line=np.arange(1, len(time) + 1, dtype=np.int64), time=time,
+        rows=len(time), line=line, time=time,
         signals={key: columns[key] for key in signals}, tally=Tally(path.name, "message"),
-        pose_row=np.array(pose_row, dtype=np.int64), pose={key: columns[key] for key in poses},
+        pose_row=came_after, pose={key: columns[key] for key in poses},
         pose_time=pose_time,
     )  # fmt: skip
+
+
+def _by_stamp(time: FloatArray) -> IntArray | None:
+    """The order of the stamps, where messages came in another; None where they did not, or the clock jumped back."""
+    if not len(time) or not np.isfinite(time).all():
+        return None
+    latest = float(np.max(np.maximum.accumulate(time) - time))
+    return np.argsort(time, kind="stable") if 0.0 < latest < LATE else None
 
 
 class FieldReader:

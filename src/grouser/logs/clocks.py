@@ -11,6 +11,7 @@ import numpy as np
 from grouser.errors import LogError
 from grouser.logs.bags import stamp_of
 from grouser.logs.frames import part, plain
+from grouser.logs.report import counted
 from grouser.logs.signals import default_gap
 
 OTHER_CLOCK = 10.0
@@ -48,6 +49,20 @@ class TopicClock:
     """[s]; 0 without any."""
     frames: tuple[str, ...]
     """frame_id of its headers, and child_frame_id of an odometry behind an arrow."""
+
+    def remarks(self) -> list[str]:
+        """What is unusual, in sentences."""
+        found = {
+            f"{self.zeros} stamps are zero; the time of recording is taken for them": self.zeros,
+            f"its clock jumped {self.jumps} times by more than {JUMP:g} s against that of the record": self.jumps,
+            f"{self.duplicates} messages have the stamp of another one": self.duplicates,
+            f"{counted(self.gaps, 'gap')}, the longest {self.longest_gap:.2f} s": self.gaps,
+            f"messages come up to {self.latest:.3f} s after newer ones": self.latest > 0.0,
+            "its headers are in several frames": len(self.frames) > 1,
+        }
+        if self.offset is not None and abs(self.offset) > OTHER_CLOCK:
+            found["its stamps are of another clock than the record"] = True
+        return [said for said, there in found.items() if there]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and text, as JSON takes them."""

@@ -12,7 +12,7 @@ from grouser.errors import LogError
 from grouser.logs.frames import Frames, Mount, plain
 from grouser.logs.manifest import Axes, Manifest
 
-AS_GIVEN = "axes of [gyro] and [acceleration] are those of the manifest"
+AS_GIVEN = "its rotation is not used, because [gyro] and [acceleration] turn or leave out axes themselves"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,9 @@ def mounts_of(manifest: Manifest, frames: Frames | None = None, seen: Mapping[st
     """
     robot, names = manifest.robot, seen or {}
     imu = _mount("IMU", robot.R_body_imu, robot.imu_position, frames, names.get("imu"), manifest, "imu_rpy")
-    if robot.R_body_imu is None and not (_in_order(manifest.gyro) and _in_order(manifest.acceleration)):
-        imu = Mount(np.eye(3), imu.p_body_sensor, f"{imu.said}; {AS_GIVEN}, which turns some round")
+    turned = bool((imu.R_body_sensor != np.eye(3)).any())
+    if turned and robot.R_body_imu is None and not (_in_order(manifest.gyro) and _in_order(manifest.acceleration)):
+        imu = Mount(np.eye(3), imu.p_body_sensor, f"{imu.said}; {AS_GIVEN}")
     antenna = robot.antenna
     if antenna is None and manifest.pose is not None and manifest.pose.is_gps:
         sensor = manifest.sensor

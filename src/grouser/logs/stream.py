@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,22 @@ from grouser.logs.posing import sensed_pose
 from grouser.logs.raw import is_bag
 
 STATIC, MOVING = "/tf_static", "/tf"
+FEWEST = 100
+"""Samples of an IMU from which its noise is found."""
 MOST_TF = 5000
 """Messages of /tf that are looked at for the places of sensors."""
 Progress = Callable[[int], None]
+
+
+class ImuNoise(NamedTuple):
+    """Noise of an IMU on its vehicle, vibration included, from the differences of successive samples."""
+
+    rate: float
+    """[Hz]."""
+    gyro: float
+    """Density [rad/s/√Hz] of the axis with most."""
+    acceleration: float
+    """Density [m/s²/√Hz] of the axis with most."""
 
 
 class Stream:
@@ -41,6 +55,30 @@ class Stream:
         """Origin of GPS positions."""
         self.zero = float(log.time[0]) if is_bag(path) and len(log) else 0.0
         """Stamp [s] at which `log.elapsed` is zero; event times are stamps of a bag, and elapsed times of a CSV."""
+
+    def imu_noise(self) -> ImuNoise | None:
+        """Rate and noise of the IMU, from all of its samples; None without one."""
+        if is_bag(self.path):
+            topic = roles_of(self.manifest).imu
+            if topic is None:
+                return None
+            reader = EventReader(self.manifest, self._joints, self.mounts)
+            found = [
+                event
+                for one, recorded, message in bags.messages(self.path, [topic])
+                for event in reader.take(one, recorded, message)
+                if event.kind == "imu"
+            ]
+        else:
+            found = [event for event in self.events() if event.kind == "imu"]
+        if len(found) < FEWEST:
+            return None
+        found.sort(key=lambda event: event.t)
+        steps = np.diff([event.t for event in found])
+        period = float(np.median(steps[steps > 0.0]))
+        jumps = np.diff([np.concatenate(event.values) for event in found], axis=0)[steps < 1.5 * period]
+        density = np.sqrt(0.5 * period * np.mean(jumps**2, axis=0)) if len(jumps) else np.zeros(6)
+        return ImuNoise(1.0 / period, float(density[:3].max()), float(density[3:].max()))
 
     def events(self, progress: Progress | None = None) -> Iterator[Event]:
         """All events in the order of their arrival; `progress` gets about the bytes read so far."""
@@ -80,7 +118,7 @@ def bag_mounts(path: Path, manifest: Manifest) -> Mounts:
 
 
 def csv_events(log: Log, manifest: Manifest, joints: Sequence[str], mounts: Mounts) -> Iterator[Event]:
-    """Events of the rows of a log: joints, then IMU, command, heading, pose of the same time; times are elapsed ones."""
+    """Events of the rows of a log, at elapsed times: IMU, then joints, command, heading and pose of the same time."""
     time = log.elapsed
     tables = [_columns(getattr(log, name, {}), joints, len(log)) for name in ("rates", "angles", "currents")]
     given = tables if getattr(log, "currents", {}) else tables[:2]
@@ -100,9 +138,9 @@ def csv_events(log: Log, manifest: Manifest, joints: Sequence[str], mounts: Moun
         while waiting is not None and waiting.arrived < t:
             yield waiting
             waiting = next(poses, None)
-        yield Event("joints", t, t, tuple(one[k] for one in given))
         if imu is not None and np.isfinite(imu[k, 0]):
             yield Event("imu", t, t, (imu[k, :3], imu[k, 3:]))
+        yield Event("joints", t, t, tuple(one[k] for one in given))
         if log.body_command is not None and np.isfinite(log.body_command[k]).all():
             yield Event("command", t, t, tuple(log.body_command[k].tolist()))
         if heading is not None and table is not None and np.isfinite(heading[k]):

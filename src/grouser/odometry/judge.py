@@ -146,6 +146,14 @@ def judge(
     )  # fmt: skip
 
 
+def _not_negative(C: FloatArray) -> FloatArray:
+    """Covariances (k, 4, 4) without what is below zero: a filter takes back some of the uncertainty it had before."""
+    values, axes = np.linalg.eigh(0.5 * (C + C.transpose(0, 2, 1)))
+    if (values >= 0.0).all():
+        return C
+    return np.asarray((axes * np.maximum(values, 0.0)[:, None, :]) @ axes.transpose(0, 2, 1))
+
+
 def _nees(error: FloatArray, covariance: FloatArray) -> FloatArray:
     """Of x, y, yaw, (k,)."""
     return nees(error[:, ROWS], covariance[:, ROWS[:, None], ROWS], least=LEAST)
@@ -279,7 +287,7 @@ class _Growth:
         grown = yaw_transition(run.position[j] - run.position[i])
         roll, pitch = run.attitude[j].T
         lever = yaw_transition(from_rpy(roll, pitch, run.yaw[j]) @ np.array([sensor.x, sensor.y, sensor.z]))
-        C = after - grown @ before @ grown.transpose(0, 2, 1)
+        C = _not_negative(after - grown @ before @ grown.transpose(0, 2, 1))
         C = lever @ (C + systematic) @ lever.transpose(0, 2, 1)
         moved = self.estimate[last] - self.estimate[first]
         C = C + pose_noise(sensor, moved, self._velocity(i), self._velocity(j), other_log=True)

@@ -35,17 +35,26 @@ MOST_RELIEF = 0.5
 
 
 def view_odometry(
-    log: Log, compared: Compared, path: str | os.PathLike[str], *, name: str = "odometry", title: str = ""
+    log: Log,
+    compared: Compared,
+    path: str | os.PathLike[str],
+    *,
+    name: str = "odometry",
+    other: str = PLAIN,
+    title: str = "",
 ) -> Path:
     """Write a page that plays a log in 3D; returns its path.
 
-    compared: from `grouser.odometry.compare.compare(log, fit)`. name: of its odometry in the legend.
+    compared: from `grouser.odometry.compare.compare(log, fit)`. name, other: of its odometry and of the plain one in
+    the legend.
     The world is that of the odometry: it begins at the origin, along x. Of several drives the longest is shown.
     """
-    return write_page(path, lambda: make_page(odometry_scene(log, compared, name=name, title=title)))
+    return write_page(path, lambda: make_page(odometry_scene(log, compared, name=name, other=other, title=title)))
 
 
-def odometry_scene(log: Log, compared: Compared, *, name: str = "odometry", title: str = "") -> dict[str, Any]:
+def odometry_scene(
+    log: Log, compared: Compared, *, name: str = "odometry", other: str = PLAIN, title: str = ""
+) -> dict[str, Any]:
     """The scene of the page, as JSON types."""
     run, judged, vehicle = compared.run, compared.judged, compared.motion.vehicle
     drive = longest_drive(run)
@@ -53,7 +62,7 @@ def odometry_scene(log: Log, compared: Compared, *, name: str = "odometry", titl
     wheels = wheels_of(log, vehicle, drive)
     names, odometries = [name], [run]
     if compared.plain is not None and not np.array_equal(compared.plain.position, run.position):
-        names, odometries = [name, PLAIN], [run, compared.plain]
+        names, odometries = [name, other], [run, compared.plain]
     runs = [odometry_run(one, vehicle, wheels, rows) for one in odometries]
     # Samples and length [m] of the whole log, of which some are drawn.
     about = [(len(drive), float(one.path[drive[-1]])) for one in odometries]

@@ -1,0 +1,177 @@
+"""A recorded drive through the chain on board: events in the order they came, the estimate after each joint sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from grouser._kernels.odometry.state import ESTIMATE
+from grouser.checks import FloatArray
+from grouser.errors import RobotError
+from grouser.logs.events import Event
+from grouser.logs.log import Log
+from grouser.motion.model import MotionModel
+from grouser.motion.spread import SAME_GROUND
+from grouser.odometry.gyro import at_rest
+from grouser.odometry.knowledge import knowledge_of
+from grouser.odometry.log import LogOdometry
+from grouser.odometry.log_source import Source
+from grouser.robot.robot import Robot
+from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
+
+COPIED = ("time", "position", "quaternion", "twist", "twist_covariance", "pose_covariance")
+"""Fields that an estimate of the chain shares with one of the wheels."""
+NAMED = ("excluded", "degraded", "alarms")
+"""Fields of an estimate that hold names: of wheels, of sources, of alarms."""
+SEEN = 1000
+"""Events from one report of progress to the next."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A time in which an estimate named something."""
+
+    what: str
+    """Field of the estimate: excluded, degraded or alarms."""
+    name: str
+    """A wheel, a source, an alarm."""
+    start: float
+    """[s] from the log's start."""
+    end: float
+    """[s] from the log's start."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """What the chain made of a log."""
+
+    run: LogOdometry
+    """The estimate at the samples of the log, as it was when they came; its covariance is all of it."""
+    spans: tuple[Span, ...]
+    """Excluded wheels, failing sources and alarms, in order of their start."""
+    events: dict[str, int]
+    """Number of events by kind."""
+    aligned: float | None
+    """When the IMU was aligned [s], so that the estimate is the filter's; None: never, it is the wheels' all along."""
+
+
+def give(robot: Robot, event: Event) -> bool:
+    """An event to the method of the robot that takes it; whether there is one."""
+    if event.kind == "relative_pose":
+        started, *rest = event.values
+        robot.relative_pose(started, event.t, *rest)
+        return True
+    method = getattr(robot, event.kind, None)
+    if method is None:
+        return False
+    method(event.t, *event.values[: _arguments(event.kind)])
+    return True
+
+
+@cache
+def _arguments(name: str) -> int:
+    """How many values a method of a robot takes after the time."""
+    return len(signature(getattr(Robot, name)).parameters) - 2
+
+
+def replay(
+    robot: Robot, events: Iterable[Event], log: Log, motion: MotionModel, *, zero: float = 0.0,
+    progress: Callable[[int], None] | None = None,
+) -> Replayed:  # fmt: skip
+    """Give all events to a robot and keep its estimate after each joint sample.
+
+    log: of the same drive, whose samples the estimates belong to. zero: stamp of the events at which its elapsed time
+    is zero [s]. progress: is called with the number of events done.
+    """
+    kept: list[tuple[float, Any]] = []
+    counts: dict[str, int] = {}
+    spans = _Spans()
+    aligned: float | None = None
+    for number, event in enumerate(events):
+        if not give(robot, event):
+            continue
+        counts[event.kind] = counts.get(event.kind, 0) + 1
+        if event.kind == "joints":
+            estimate = robot.estimate
+            if estimate is not None:
+                t = estimate.time - zero
+                kept.append((t, _row(estimate)))
+                spans.see(t, estimate)
+                if aligned is None and estimate.fused is not None:
+                    aligned = t
+        if progress is not None and number % SEEN == 0:
+            progress(number)
+    if not kept:
+        raise RobotError(f"{log.name}: the chain made no estimate of it; it needs rates of the wheels")
+    rows = np.concatenate([row for _, row in kept])
+    times = np.array([t for t, _ in kept])
+    rest = at_rest(log, motion.vehicle)
+    drive = np.zeros(len(log), dtype=np.int64)
+    states = _at(log.elapsed, times, rows)
+    run = LogOdometry(
+        drive=drive, rest=rest, degraded=states["faults"] != 0, faults=robot.faults, gyro=None,
+        knowledge=knowledge_of(None, None, SAME_GROUND), states=states,
+        source=Source(log, motion, {}, drive, rest, None), motion=motion,
+    )  # fmt: skip
+    return Replayed(run, tuple(spans.done()), counts, aligned)
+
+
+def _row(estimate: Any) -> np.ndarray:
+    """A record `ESTIMATE`; yaw within ±π."""
+    wheels = estimate.wheels
+    row = np.zeros(1, ESTIMATE) if wheels is None else wheels._words.copy().view(ESTIMATE)
+    *attitude, yaw = to_rpy(from_quaternion(estimate.quaternion))
+    values = {name: getattr(estimate, name) for name in COPIED}
+    values |= {"yaw": yaw, "attitude": attitude, "observed": 1.0, "faults": bool(estimate.degraded)}
+    for name, value in values.items():
+        row[name][0] = value
+    return row
+
+
+def _at(t: FloatArray, times: FloatArray, rows: np.ndarray) -> np.ndarray:
+    """Estimates at other times: values linear between two, covariances those of the nearest."""
+    order = np.argsort(times, kind="stable")
+    last = np.append(np.diff(times[order]) > 0.0, True)  # of estimates of one time the newest
+    rows, times = rows[order[last]], times[order[last]]
+    rows["yaw"] = np.unwrap(rows["yaw"])
+    before = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 1)
+    after = np.minimum(before + 1, len(times) - 1)
+    result = rows[np.where(np.abs(times[after] - t) < np.abs(t - times[before]), after, before)].copy()
+    result["time"] = t
+    for name in ("position", "attitude", "twist", "odometry_twist"):
+        result[name] = np.stack([np.interp(t, times, column) for column in rows[name].T], axis=1)
+    result["yaw"] = np.interp(t, times, rows["yaw"])
+    roll, pitch = result["attitude"].T
+    result["quaternion"] = to_quaternion(from_rpy(roll, pitch, result["yaw"]))
+    return result
+
+
+class _Spans:
+    """Collects from when to when estimates named something."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str], list[float]] = {}
+        self._closed: list[Span] = []
+
+    def see(self, t: float, estimate: Any) -> None:
+        """An estimate of a time [s]."""
+        now = {(what, str(getattr(name, "kind", name))) for what in NAMED for name in getattr(estimate, what, ())}
+        for key in now:
+            self._open.setdefault(key, [t, t])[1] = t
+        for key in [key for key in self._open if key not in now]:
+            self._close(key)
+
+    def _close(self, key: tuple[str, str]) -> None:
+        start, end = self._open.pop(key)
+        self._closed.append(Span(*key, start, end))
+
+    def done(self) -> list[Span]:
+        """All of them in order of their start."""
+        for key in list(self._open):
+            self._close(key)
+        return sorted(self._closed, key=lambda span: (span.start, span.what, span.name))
