@@ -52,13 +52,13 @@ def node(
     signals = load_manifest(manifest)
     robot = _robot(signals, fit)
     name = robot.vehicle.name
-    note, datum = "", None
+    note, datum = "", None  # datum: origin of GPS fixes
     if checkpoint is not None:
         values.make_folder(checkpoint.parent)
         try:
             if (state := read_checkpoint(checkpoint, name)) is not None:
                 restore(robot, state)
-                datum = tuple(float(one) for one in state["datum"]) if "datum" in state else None
+                datum = state.get("datum")
                 note = f"goes on from {checkpoint.name}; motion while the node was not running is not in the pose"
         except (GrouserError, ValueError) as problem:
             raise CheckpointError(f"{checkpoint}: {str(problem).removeprefix(f'{checkpoint}: ')}") from None
@@ -106,12 +106,14 @@ def _robot(manifest: Any, fit: Path | None) -> Any:
             raise GrouserError(f"{manifest.file}: names no vehicle; add --fit, or vehicle = … to it")
         model = gr.vehicle(manifest.vehicle)
     table = manifest.robot
-    places = {"imu_position": table.imu_position, "gps_position": table.antenna}
-    fusion = FusionSettings(
-        **table.settings(FusionSettings, manifest.file), **{key: tuple(one) for key, one in places.items() if one}
-    )
-    more: dict[str, Any] = {} if table.visual is None or table.visual.noise is None else {"visual": tuple(table.visual.noise)}
-    return Robot(model, RobotSettings(fusion=fusion, delay=table.delay, **more))
+    more: dict[str, Any] = table.settings(FusionSettings, manifest.file)
+    for key, place in {"imu_position": table.imu_position, "gps_position": table.antenna}.items():
+        if place is not None:
+            more[key] = tuple(place)
+    own: dict[str, Any] = {"fusion": FusionSettings(**more), "delay": table.delay}
+    if table.visual is not None and table.visual.noise is not None:
+        own["visual"] = tuple(table.visual.noise)
+    return Robot(model, RobotSettings(**own))
 
 
 def _transport(name: str, domain: int | None, network: bool) -> Any:
