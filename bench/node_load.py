@@ -1,7 +1,7 @@
 """Load on `grouser node` from another process: python bench/node_load.py --seconds 60
 
 It starts a node on loopback, drives a Husky in a circle, sends its joint states and IMU at the given rate, and listens
-to the odometry that comes back. It prints what was lost, the latency from stamp to odometry, and the memory of the node.
+to the odometry that comes back. It prints what was lost, the latency from stamp to odometry, and memory.
 """
 
 from __future__ import annotations

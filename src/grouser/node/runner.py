@@ -155,7 +155,11 @@ class Node:
         given = self._settings
         message = odometry_message(estimate, given.frame, given.child)
         self._odometry(message)
-        self._sent, arrived, self._newest = now, self._newest, math.nan
+        due = self._sent + 1.0 / given.rate
+        self._sent = (
+            due if now < due + 1.0 / given.rate else now
+        )  # the rate is kept although a message is a little late
+        arrived, self._newest = self._newest, math.nan
         self.latency.add(time.monotonic() - arrived)
         self.published += 1
         if self._transform is not None:
