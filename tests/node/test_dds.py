@@ -95,18 +95,17 @@ def test_names_and_quality_are_those_that_ros_expects(transport):
         assert not representation.use_xcdrv2_representation
 
 
-def test_damaged_bytes_reach_the_reader_as_bytes_and_stop_nothing(transport):
-    from cyclonedds._clayer import ddspy_write
-
+def test_a_subscriber_of_sensor_data_hears_reliable_and_best_effort_publishers(transport):
     other, got = DdsTransport(DOMAIN), []
     try:
-        transport.subscribe("/text", ros.String, lambda data, _: got.append(data), reliable=True)
-        publish = other.publisher("/text", ros.String)
-        wait_until(other.peers)
-        assert ddspy_write(other._writers[0][0]._ref, b"\0\1\0\0\xff\xff\xff\xff") == 0
-        publish(ros.String("after"))
+        transport.subscribe("/text", ros.String, lambda data, _: got.append(decode(ros.String, data).data))
+        publish = [other.publisher("/text", ros.String, reliable=reliable) for reliable in (True, False)]
+        wait_until(lambda: len(transport.peers()) == 2)
+        wait_until(lambda: len(other.peers()) == 2)
+        for one, text in zip(publish, ("reliable", "best effort"), strict=True):
+            one(ros.String(text))
         wait_until(lambda: len(got) == 2)
-        assert decode(ros.String, got[1]).data == "after"
+        assert set(got) == {"reliable", "best effort"}
     finally:
         other.close()
 

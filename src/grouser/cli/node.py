@@ -59,7 +59,9 @@ def node(
             if (state := read_checkpoint(checkpoint, name)) is not None:
                 restore(robot, state)
                 datum = state.get("datum")
-                note = f"goes on from {checkpoint.name}; motion while the node was not running is not in the pose"
+                note = (
+                    f"goes on from {checkpoint.name}; what moved while the node was not running is extrapolated at best"
+                )
         except (GrouserError, ValueError) as problem:
             raise CheckpointError(f"{checkpoint}: {str(problem).removeprefix(f'{checkpoint}: ')}") from None
     topics = topics_of(signals, robot.vehicle.joints, datum=datum)

@@ -1,8 +1,8 @@
 """State of a chain on board as plain arrays, so that another one goes on from it.
 
 It is what a snapshot of the chain holds, with its clock. Signals kept for a replay are not part of it: what comes late
-to the second is not replayed before its beginning. A pause is no motion: where stamps went on by more than some seconds
-meanwhile, the chain takes it for a clock that was set, and time goes on without the pause.
+to the second is not replayed before its beginning. A pause of some seconds is a silence for the chain, whose
+motion is extrapolated with a larger covariance. After a longer one it goes on as if its clock had been set: no motion.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from grouser._kernels.robot.memory import PRESENT
 
 from grouser.errors import RobotError
 
@@ -26,14 +27,14 @@ def _parts(robot: Robot) -> dict[str, Any]:
     chain = robot._chain
     return {
         "odometry": chain.memory, "estimate": chain.last, "joints": chain.odometry.joints,
-        "fusion": chain.fusion.everything, "present": np.frombuffer(chain.present, dtype=np.uint8),
+        "fusion": chain.fusion.everything, "present": np.frombuffer(chain.present, dtype=PRESENT),
         "faults": chain.faults,
     }  # fmt: skip
 
 
 def state_of(robot: Robot) -> dict[str, np.ndarray]:
     """Copies of the arrays, as bytes: their layout is that of this version."""
-    return {name: np.frombuffer(np.asarray(one).tobytes(), np.uint8).copy() for name, one in _parts(robot).items()}
+    return {name: np.frombuffer(one.tobytes(), np.uint8).copy() for name, one in _parts(robot).items()}
 
 
 def restore(robot: Robot, state: Mapping[str, Any]) -> None:
@@ -41,11 +42,14 @@ def restore(robot: Robot, state: Mapping[str, Any]) -> None:
     parts = _parts(robot)
     for name, one in parts.items():
         given = state.get(name)
-        size = np.asarray(one).nbytes
+        size = one.nbytes
         if not isinstance(given, np.ndarray) or given.dtype != np.uint8 or given.shape != (size,):
             raise RobotError(f"state of a robot: {name} does not fit this fit and version of grouser; begin anew")
     for name, one in parts.items():
-        whole = np.asarray(one)
-        whole[...] = np.frombuffer(state[name].tobytes(), whole.dtype).reshape(whole.shape)
-    now = robot._chain.present
-    now.kept = now.snapshots = 0
+        values = np.frombuffer(state[name].tobytes(), one.dtype).reshape(one.shape)
+        if name == "present":
+            for field in PRESENT.names or ():
+                robot._chain.present[field] = values[field][0]
+        else:
+            one[...] = values
+    robot._chain.present.kept = robot._chain.present.snapshots = 0
