@@ -129,14 +129,15 @@ def _transport(name: str, domain: int | None, network: bool) -> Any:
 
 
 def _view(vehicle: Any) -> Any:
-    from grouser.node.foxglove_view import LiveView
+    from grouser.node.foxglove_view import LiveView, slip_of
     from grouser.node.onboard import alarms_of
 
     live = LiveView(vehicle=vehicle)
     console.remark(f"grouser: live view at ws://127.0.0.1:{live.port} ({live.url})")
 
     def show(odometry: Any, estimate: Any, states: Any) -> None:
-        live.show(odometry, excluded=estimate.excluded, monitor=alarms_of(estimate), diagnostics=states)
+        told = {"excluded": estimate.excluded, "monitor": alarms_of(estimate), "slip": slip_of(estimate)}
+        live.show(odometry, **told, diagnostics=states)
 
     return show, live.close
 

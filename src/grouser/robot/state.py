@@ -27,8 +27,8 @@ def _parts(robot: Robot) -> dict[str, Any]:
     chain = robot._chain
     return {
         "odometry": chain.memory, "estimate": chain.last, "joints": chain.odometry.joints,
-        "fusion": chain.fusion.everything, "present": np.frombuffer(chain.present, dtype=PRESENT),
-        "faults": chain.faults,
+        "fusion": chain.fusion.everything, "suspicion": chain.odometry.suspicion.everything,
+        "present": np.frombuffer(chain.present, dtype=PRESENT), "faults": chain.faults,
     }  # fmt: skip
 
 
