@@ -32,6 +32,7 @@ COMMANDS = {
     "rolling": "Roll a vehicle without slip: its freedoms and where it goes.",
     "odometry": "Compute wheel odometry along a log and compare it with the poses.",
     "fuse": "Fuse wheels, IMU and other sensors along a log as on board.",
+    "node": "Estimate the pose of a robot live, from its ROS 2 topics.",
     "report": "Make one HTML page of a run, a fit or the odometry of a log.",
     "check": "Read a file and print what is in it, or what is wrong with it.",
     "bench": "Measure how fast the engine is on this machine.",

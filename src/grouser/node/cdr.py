@@ -102,10 +102,13 @@ class _Source:
         if end > len(self.data):
             raise _BytesError("the bytes end too early")
         self.at = end
-        kind = np.dtype(one.letter).newbyteorder(self.order)
-        return np.frombuffer(self.data, kind, count, start).astype(kind.newbyteorder("="))
+        values = np.frombuffer(self.data, DTYPES[self.order, one.letter], count, start)
+        return values.astype(one.letter)
 
 
+DTYPES = {
+    (order, letter): np.dtype(letter).newbyteorder(order) for order in ORDERS.values() for letter in "?bBhHiIqQfd"
+}
 LENGTHS = {order: Struct(f"{order}I") for order in "<>"}
 
 

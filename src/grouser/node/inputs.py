@@ -99,9 +99,7 @@ class _Wanted:
         ]
 
 
-def topics_of(
-    manifest: Manifest, joints: Sequence[str], *, datum: tuple[float, float, float] | None = None
-) -> list[Topic]:
+def topics_of(manifest: Manifest, joints: Sequence[str], *, datum: Sequence[float] | None = None) -> list[Topic]:
     """The topics of a manifest, for a vehicle with these joints. datum: origin of GPS fixes of an earlier run."""
     wanted = _Wanted(manifest)
     for key, signal in manifest.signals().items():
@@ -188,7 +186,7 @@ def _add_odometry(wanted: _Wanted) -> None:
         wanted.add({**place, **turned}, PoseFeed(place, turned, mounting, visual.topic, scale=scale))
 
 
-def _add_gps(wanted: _Wanted, datum: tuple[float, float, float] | None) -> None:
+def _add_gps(wanted: _Wanted, datum: Sequence[float] | None) -> None:
     manifest, gps = wanted.manifest, wanted.manifest.robot.gps
     from_pose = manifest.pose is not None and manifest.pose.is_gps and manifest.pose_use == "gps"
     topic = gps.topic if gps is not None and gps.topic is not None else None
@@ -196,8 +194,9 @@ def _add_gps(wanted: _Wanted, datum: tuple[float, float, float] | None) -> None:
         topic = manifest.pose_signals()["pose.latitude"].topic
     if topic is None:
         return
-    given = next((one for one in (gps and gps.datum, manifest.pose and manifest.pose.datum) if one), None)
-    origin = datum or (None if given is None else (given[0], given[1], given[2]))
+    known = [datum, *(one.datum for one in (gps, manifest.pose) if one is not None)]
+    given = next((one for one in known if one is not None), None)
+    origin = None if given is None else (float(given[0]), float(given[1]), float(given[2]))
     noise = (3.0, 3.0, 6.0) if gps is None else gps.noise
     feed = FixFeed(origin, scale=1.0 if gps is None else gps.covariance_scale, noise=noise)
     wanted.add(_paths(topic, "", {"latitude": "latitude", "longitude": "longitude", "altitude": "altitude"}), feed)

@@ -17,7 +17,8 @@ from grouser.node.fields import TYPES, Message
 __all__ = [
     "TYPES", "Bool", "DiagnosticArray", "DiagnosticStatus", "Float64", "Header", "Imu", "JointState", "KeyValue",
     "Message", "MessageError", "NavSatFix", "NavSatStatus", "Odometry", "Point", "Pose", "PoseStamped",
-    "PoseWithCovariance", "PoseWithCovarianceStamped", "Quaternion", "QuaternionStamped", "String", "TFMessage", "Time", "Transform",
+    "PoseWithCovariance", "PoseWithCovarianceStamped", "Quaternion", "QuaternionStamped", "String", "TFMessage", "Time",
+    "Transform",
     "TransformStamped", "Twist", "TwistStamped", "TwistWithCovariance", "Vector3", "decode", "encode",
 ]  # fmt: skip
 

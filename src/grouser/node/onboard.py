@@ -51,8 +51,6 @@ class Robot(Protocol):
         covariance: ArrayLike | None = None,
         source: str = "",
     ) -> None: ...
-    def state(self) -> Mapping[str, Any]:
-        """Arrays with which `restore` of another one goes on from here."""
 
 
 def alarms_of(estimate: Estimate) -> dict[str, bool]:

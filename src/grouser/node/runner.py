@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,8 +49,9 @@ class NodeSettings:
     """Frame of the body."""
     transform: bool = True
     """Whether the transform is sent on /tf; only one node may send it."""
-    prefix: str = "/grouser"
-    """Before the topics of the monitor: /grouser/stuck, …"""
+    diagnostics: str = "/diagnostics"
+    monitor: str = "/monitor"
+    """Before the alarms: /monitor/stuck, /monitor/sliding, /monitor/ground_changed."""
 
 
 class Node:
@@ -66,12 +67,17 @@ class Node:
         vehicle: str = "",
         checkpoints: Checkpoints | None = None,
         view: View | None = None,
+        save: Callable[[], Mapping[str, Any]] = dict,
         note: str = "",
     ) -> None:
-        """Subscribe and announce. note: what diagnostics say of the start, such as that it resumed."""
+        """Subscribe and announce.
+
+        save: arrays of the chain for a checkpoint. note: what diagnostics say of the start, such as that it resumed.
+        """
         self._robot, self._topics, self._transport = robot, list(topics), transport
         self._settings = settings or NodeSettings()
         self._vehicle, self._checkpoints, self._view, self._note = vehicle, checkpoints, view, note
+        self._save = save
         watches = {one.name: TopicWatch(one.name) for one in topics}
         self._watches = list(watches.values())
         self._watch_of = [watches[one.name] for one in topics]
@@ -89,8 +95,8 @@ class Node:
         given = self._settings
         self._odometry = transport.publisher(given.topic, Odometry)
         self._transform = transport.publisher("/tf", TFMessage) if given.transform else None
-        self._diagnostics = transport.publisher("/diagnostics", DiagnosticArray)
-        self._monitor = {name: transport.publisher(f"{given.prefix}/{name}", Bool) for name in ALARMS}
+        self._diagnostics = transport.publisher(given.diagnostics, DiagnosticArray)
+        self._monitor = {name: transport.publisher(f"{given.monitor}/{name}", Bool) for name in ALARMS}
         for k, one in enumerate(self._topics):
             transport.subscribe(one.name, one.type, self._inbox.receiver(k), reliable=False)
 
@@ -149,7 +155,11 @@ class Node:
         given = self._settings
         message = odometry_message(estimate, given.frame, given.child)
         self._odometry(message)
-        self._sent, arrived, self._newest = now, self._newest, math.nan
+        due = self._sent + 1.0 / given.rate
+        self._sent = (
+            due if now < due + 1.0 / given.rate else now
+        )  # the rate is kept although a message is a little late
+        arrived, self._newest = self._newest, math.nan
         self.latency.add(time.monotonic() - arrived)
         self.published += 1
         if self._transform is not None:
@@ -203,7 +213,7 @@ class Node:
         """What goes on after a restart; None before the first estimate."""
         if self._robot.estimate is None:
             return None
-        state = dict(self._robot.state())
+        state = dict(self._save())
         for one in self._topics:
             for feed in one.feeds:
                 if (datum := getattr(feed, "datum", None)) is not None:

@@ -37,10 +37,13 @@ class TopicWatch:
     """When the last one came [s, monotonic]."""
     rate: float = 0.0
     """In the last interval [1/s]."""
+    _first: float = 0.0
     _counted: tuple[float, int] | None = None
 
     def take(self, kind: str, stamp: float, arrived: float, now: float) -> None:
         """A message was read: its type, its stamp and arrival [s], and the latter by the monotonic clock [s]."""
+        if self.last is None:
+            self._first = now
         self.messages += 1
         self.type = kind
         self.offset = arrived - stamp
@@ -58,5 +61,5 @@ class TopicWatch:
         if self.last is None:
             return float("inf")
         quiet = now - self.last
-        usual = 5.0 / self.rate if self.rate > 0.0 else 0.0
-        return quiet if quiet > max(SILENT, usual) else None
+        usual = (self.last - self._first) / max(self.messages - 1, 1)
+        return quiet if quiet > max(SILENT, 5.0 * usual) else None

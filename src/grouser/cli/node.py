@@ -1,0 +1,159 @@
+"""`grouser node`: the chain on board over ROS 2 topics, live."""
+
+from __future__ import annotations
+
+import math
+import signal
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import grouser as gr
+from grouser.cli import console, values
+from grouser.cli.values import option
+from grouser.errors import GrouserError
+
+EXAMPLES = (
+    "--manifest robot.toml --fit fit.toml",
+    "--manifest robot.toml --fit fit.toml --checkpoint node.npz --foxglove",
+    "--manifest robot.toml --transport zenoh --for 60 --json",
+)
+TRANSPORTS = ("dds", "zenoh")
+
+
+def node(
+    manifest: Annotated[Path, option("Topics and their meaning (.toml).")],
+    fit: Annotated[Path | None, option("File of `grouser calibrate` (.toml); default: no slip.")] = None,
+    transport: Annotated[str, option("dds or zenoh.")] = "dds",
+    domain: Annotated[int | None, option("ROS domain; default: ROS_DOMAIN_ID, else 0.")] = None,
+    rate: Annotated[float, option("Highest rate of odometry, Hz.")] = 50.0,
+    checkpoint: Annotated[Path | None, option("Go on from this file (.npz); it is written every second.")] = None,
+    foxglove: Annotated[bool, option("Serve a live view to Foxglove.", "--foxglove")] = False,
+    network: Annotated[bool, option("Leave this computer; default: loopback.", "--network")] = False,
+    seconds: Annotated[float | None, option("End after so many seconds.", "--for")] = None,
+    as_json: console.Json = False,
+) -> None:
+    """Estimate the pose live: ROS 2 topics in, /odom, /tf, /diagnostics and alarms out.
+
+    It needs no ROS installation. Ctrl-C ends it and prints counts and latency.
+    """
+    if transport not in TRANSPORTS:
+        raise GrouserError(f"--transport: {transport!r:.40} is not one of {', '.join(TRANSPORTS)}")
+    for name, number in {"--rate": rate, "--for": 1.0 if seconds is None else seconds}.items():
+        if not (math.isfinite(number) and number > 0.0):
+            raise GrouserError(f"{name}: {number:g} must be above 0")
+    from grouser.logs.manifest import load_manifest
+    from grouser.node.checkpoint import CheckpointError, Checkpoints, read_checkpoint
+    from grouser.node.inputs import topics_of
+    from grouser.node.runner import Node, NodeSettings
+    from grouser.robot.state import restore, state_of
+
+    signals = load_manifest(manifest)
+    robot = _robot(signals, fit)
+    name = robot.vehicle.name
+    note, datum = "", None  # datum: origin of GPS fixes
+    if checkpoint is not None:
+        values.make_folder(checkpoint.parent)
+        try:
+            if (state := read_checkpoint(checkpoint, name)) is not None:
+                restore(robot, state)
+                datum = state.get("datum")
+                note = (
+                    f"goes on from {checkpoint.name}; what moved while the node was not running is extrapolated at best"
+                )
+        except (GrouserError, ValueError) as problem:
+            raise CheckpointError(f"{checkpoint}: {str(problem).removeprefix(f'{checkpoint}: ')}") from None
+    topics = topics_of(signals, robot.vehicle.joints, datum=datum)
+    carrier = _transport(transport, domain, network)
+    view, close_view = _view(robot.vehicle) if foxglove else (None, lambda: None)
+    table = signals.robot.topics
+    settings = NodeSettings(
+        rate=rate, topic=_rooted(table.odom), frame=table.odom_frame, child=table.base_frame, transform=table.tf,
+        diagnostics=_rooted(table.diagnostics), monitor=_rooted(table.monitor),
+    )  # fmt: skip
+    try:
+        saved = None if checkpoint is None else Checkpoints(checkpoint, name)
+        live = Node(
+            robot,
+            topics,
+            carrier,
+            settings,
+            vehicle=name,
+            checkpoints=saved,
+            view=view,
+            note=note,
+            save=lambda: state_of(robot),
+        )
+        for kind in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(kind, lambda *_: live.stop())
+        heard = ", ".join(dict.fromkeys(one.name for one in topics))
+        console.remark(f"grouser: {name} over {transport}; listens to {heard}; publishes {settings.topic}")
+        live.run(math.inf if seconds is None else seconds)
+        result = {"vehicle": name, "transport": transport, "resumed": bool(note), **live.summary()}
+    finally:
+        carrier.close()
+        close_view()
+    console.emit(result, as_json, _print)
+
+
+def _robot(manifest: Any, fit: Path | None) -> Any:
+    """The chain of a fit, or of the manifest's vehicle, with the sensors of the manifest."""
+    from grouser.fusion import FusionSettings
+    from grouser.robot import Robot, RobotSettings
+
+    model: Any = None if fit is None else gr.Fit.load(fit)
+    if model is None:
+        if manifest.vehicle is None:
+            raise GrouserError(f"{manifest.file}: names no vehicle; add --fit, or vehicle = … to it")
+        model = gr.vehicle(manifest.vehicle)
+    table = manifest.robot
+    more: dict[str, Any] = table.settings(FusionSettings, manifest.file)
+    for key, place in {"imu_position": table.imu_position, "gps_position": table.antenna}.items():
+        if place is not None:
+            more[key] = tuple(place)
+    own: dict[str, Any] = {"fusion": FusionSettings(**more), "delay": table.delay}
+    if table.visual is not None and table.visual.noise is not None:
+        own["visual"] = tuple(table.visual.noise)
+    return Robot(model, RobotSettings(**own))
+
+
+def _transport(name: str, domain: int | None, network: bool) -> Any:
+    if name == "zenoh":
+        from grouser.node.zenoh_transport import ZenohTransport
+
+        return ZenohTransport(domain=domain, network=network)
+    from grouser.node.dds import DdsTransport
+
+    return DdsTransport(domain, network=network)
+
+
+def _view(vehicle: Any) -> Any:
+    from grouser.node.foxglove_view import LiveView, slip_of
+    from grouser.node.onboard import alarms_of
+
+    live = LiveView(vehicle=vehicle)
+    console.remark(f"grouser: live view at ws://127.0.0.1:{live.port} ({live.url})")
+
+    def show(odometry: Any, estimate: Any, states: Any) -> None:
+        told = {"excluded": estimate.excluded, "monitor": alarms_of(estimate), "slip": slip_of(estimate)}
+        live.show(odometry, **told, diagnostics=states)
+
+    return show, live.close
+
+
+def _rooted(topic: str) -> str:
+    return topic if topic.startswith("/") else f"/{topic}"
+
+
+def _print(result: dict[str, Any]) -> None:
+    counts = ", ".join(f"{count} on {name}" for name, count in result["messages"].items())
+    lost, ms = result["lost"], result["latency_ms"]
+    typer.echo(f"{result['vehicle']}: {counts or 'no messages'}; {result['published']} estimates published")
+    typer.echo(f"lost: {lost['queue']} in the queue, {lost['way']} on the way; {result['damaged']} damaged")
+    typer.echo(f"latency: median {ms['median']:.2f} ms, 99 % {ms['p99']:.2f} ms, longest {ms['longest']:.2f} ms")
+    typer.echo(f"memory: {result['memory_mb']:.1f} MB")
+    if result["position"] is not None:
+        typer.echo(f"at {console.place(result['position'])}")
+    for kind, count in result["faults"].items():
+        typer.echo(f"{count} signals with a fault: {kind}")
