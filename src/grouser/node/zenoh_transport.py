@@ -39,6 +39,8 @@ WAIT_BEFORE_DROP = 20_000
 LARGEST_GAP = 1_000_000
 """Missing messages that a sequence number may tell at once; more is taken for a restart or nonsense."""
 
+TOPIC = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")
+
 Mode = Literal["peer", "client", "router"]
 
 
@@ -100,7 +102,7 @@ class ZenohTransport:
             self._session = zenoh.open(config)
         except zenoh.ZError as why:
             place = f"connect {list(connect)}, listen {settings.get('listen/endpoints', [])}"
-            raise TransportError(f"Zenoh session in {mode} mode ({place}) cannot be opened: {_plain(why)}") from None
+            raise TransportError(f"Zenoh session in {mode} mode ({place}) cannot be opened ({_plain(why)})") from None
         self._zenoh = zenoh
         self._humble = humble
         self._node, self._namespace = node, "/" + namespace.strip("/")
@@ -196,6 +198,8 @@ class ZenohTransport:
     def _endpoint(self, kind: EntityKind, topic: str, type: type[Message], *, reliable: bool) -> Entity:
         if not self._open:
             raise TransportError(f"{topic}: the transport is closed")
+        if not TOPIC.fullmatch(topic):
+            raise TransportError(f"{topic!r:.60} is not the name of a ROS topic; it begins with /, as /odom")
         known = self._types.setdefault(topic, type)
         if known is not type:
             raise TransportError(f"{topic}: has messages of type {known.NAME} already; it cannot have {type.NAME} too")
