@@ -32,6 +32,8 @@ WAITING = 4096
 """Messages of one topic that wait to be read, at most; when there are more, the oldest go and are counted as lost."""
 PUBLISHERS = 64
 """Publishers of one topic whose sequence numbers are followed."""
+ENTITIES = 10_000
+"""Publishers and subscriptions of others that are kept, of all topics of the domain."""
 SENSOR_DEPTH, RELIABLE_DEPTH = 5, 10
 """Depths of ROS's sensor-data and default qualities, as told in liveliness tokens."""
 WAIT_BEFORE_DROP = 20_000
@@ -178,9 +180,13 @@ class ZenohTransport:
         return self._lost
 
     def faults(self) -> Mapping[str, int]:
-        """What was received and could not be used, in words, with how often."""
+        """What was received and could not be used, in words, with how often; and publishers of another type."""
         with self._lock:
-            return dict(self._faults)
+            found = Counter(self._faults)
+            for one in self._entities.values():
+                if one.kind == "MP" and one.topic in self._types and not self._fits(one):
+                    found[f"{one.topic}: publishers of another type, {one.type} {one.hash:.16}…"] += 1
+        return dict(found)
 
     def close(self) -> None:
         """Withdraw the tokens and close the session; waits until no message is being handed on."""
@@ -227,7 +233,10 @@ class ZenohTransport:
             elif sample.kind == self._zenoh.SampleKind.DELETE:
                 self._entities.pop(token, None)
             elif entity.session != self._id and entity.kind in ("MP", "MS"):
-                self._entities[token] = entity
+                if len(self._entities) < ENTITIES or token in self._entities:
+                    self._entities[token] = entity
+                else:
+                    self._faults[f"liveliness tokens beyond the {ENTITIES} that are kept"] += 1
 
     def _read(self, subscriber: zenoh.Subscriber[Any], entity: Entity, receive: Receive) -> None:
         """Hand on messages until the session is closed; count what cannot be used."""
