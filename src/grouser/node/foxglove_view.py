@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grouser.errors import GrouserError
 from grouser.node.foxglove_scene import ellipsoid_entity, pose_of, vehicle_entity
-from grouser.node.onboard import ALARMS, alarms_of
+from grouser.node.onboard import ALARMS
 from grouser.node.path import PathSoFar
 from grouser.vehicles.vehicle import Vehicle
 
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
     from foxglove.messages import Timestamp
 
     from grouser.node.messages import DiagnosticArray, Odometry, Time
-    from grouser.node.onboard import Estimate
 
-__all__ = ["LOOPBACK", "PORT", "LiveView", "slip_of"]
+__all__ = ["LOOPBACK", "PORT", "LiveView", "Slip", "slip_of"]
 
 LOOPBACK = "127.0.0.1"
 PORT = 8765
@@ -44,12 +44,11 @@ WHEELS_SCHEMA = {
         }
     },
 }
-SLIP = ("ahead", "left", "yaw", "share")
 SLIP_SCHEMA = {
     "title": "grouser.Slip",
     "description": "Velocity less that of rolling without slip: ahead, left [m/s], yaw [rad/s]; share of speed lost",
     "type": "object",
-    "properties": {name: {"type": ["number", "null"]} for name in SLIP},
+    "properties": {name: {"type": ["number", "null"]} for name in ("ahead", "left", "yaw", "share")},
 }
 MONITOR_SCHEMA = {
     "title": "grouser.Monitor",
@@ -58,6 +57,30 @@ MONITOR_SCHEMA = {
 }
 SLOWEST = 0.02
 """Rolling speed [m/s] below which no share of it is told."""
+
+
+class Slip(NamedTuple):
+    """Velocity of the body less that of its wheels rolling without slip; None where it is not known."""
+
+    ahead: float | None
+    """[m/s]"""
+    left: float | None
+    """[m/s]"""
+    yaw: float | None
+    """[rad/s]"""
+    share: float | None
+    """Share of the rolling speed that is lost; none below 2 cm/s."""
+
+
+def slip_of(estimate: Any) -> Slip | None:
+    """Slip of an estimate of `grouser.Robot`; None before the wheels have told anything."""
+    wheels = getattr(estimate, "wheels", None)
+    if wheels is None:
+        return None
+    rolling = wheels.odometry_twist
+    slip = estimate.twist - rolling
+    share = -slip[3] / rolling[3] if abs(rolling[3]) > SLOWEST else math.nan
+    return Slip(*(float(one) if math.isfinite(one) else None for one in (slip[3], slip[4], slip[2], share)))
 
 
 class LiveView:
@@ -112,9 +135,15 @@ class LiveView:
             channel.close()
 
     def show(
-        self, odometry: Odometry, estimate: Estimate | None = None, diagnostics: DiagnosticArray | None = None
+        self,
+        odometry: Odometry,
+        *,
+        excluded: Collection[str] = (),
+        monitor: Mapping[str, bool] | None = None,
+        slip: Slip | None = None,
+        diagnostics: DiagnosticArray | None = None,
     ) -> None:
-        """Show what the node publishes: odometry, the estimate it was made of, and diagnostics if there are new ones.
+        """Show what the node publishes: odometry, excluded wheels, alarms by name, slip (`slip_of`), new diagnostics.
 
         At most 20 times in a second (wall clock); other estimates only lengthen the path.
         """
@@ -132,12 +161,18 @@ class LiveView:
             self._show_pose(odometry, at, nanoseconds)
         if self._scene.has_sinks():
             self._scene.log(m.SceneUpdate(entities=[ellipsoid_entity(odometry, at)]), log_time=nanoseconds)
-        excluded = frozenset(estimate.excluded) if estimate is not None else frozenset()
-        if estimate is not None:
-            self._show_states(estimate, nanoseconds)
-        if now - self._last_slow >= SLOW or excluded != self._drawn:
-            self._last_slow, self._drawn = now, excluded
-            self._show_slow(odometry, at, nanoseconds, excluded)
+        out = frozenset(excluded)
+        if self._wheels.has_sinks():
+            names = self._vehicle.wheels if self._vehicle is not None else sorted(out)
+            wheels = [{"name": name, "excluded": name in out} for name in names]
+            self._wheels.log({"wheels": wheels}, log_time=nanoseconds)
+        if monitor is not None and self._monitor.has_sinks():
+            self._monitor.log({name: bool(holds) for name, holds in monitor.items()}, log_time=nanoseconds)
+        if slip is not None and self._slip.has_sinks():
+            self._slip.log(slip._asdict(), log_time=nanoseconds)
+        if now - self._last_slow >= SLOW or out != self._drawn:
+            self._last_slow, self._drawn = now, out
+            self._show_slow(odometry, at, nanoseconds, out)
 
     def _show_pose(self, odometry: Odometry, at: Timestamp, nanoseconds: int) -> None:
         m, pose, twist = self._m, odometry.pose.pose, odometry.twist.twist
@@ -160,16 +195,6 @@ class LiveView:
             timestamp=at, parent_frame_id=frame, child_frame_id=body, translation=translation, rotation=turn
         )
         self._tf.log(m.FrameTransforms(transforms=[moved]), log_time=nanoseconds)
-
-    def _show_states(self, estimate: Estimate, nanoseconds: int) -> None:
-        if self._wheels.has_sinks():
-            names = self._vehicle.wheels if self._vehicle is not None else estimate.excluded
-            wheels = [{"name": name, "excluded": name in estimate.excluded} for name in names]
-            self._wheels.log({"wheels": wheels}, log_time=nanoseconds)
-        if self._monitor.has_sinks():
-            self._monitor.log(dict(alarms_of(estimate)), log_time=nanoseconds)
-        if self._slip.has_sinks() and (slip := slip_of(estimate)) is not None:
-            self._slip.log(dict(zip(SLIP, slip, strict=True)), log_time=nanoseconds)
 
     def _show_slow(self, odometry: Odometry, at: Timestamp, nanoseconds: int, excluded: frozenset[str]) -> None:
         m, frame = self._m, odometry.header.frame_id
@@ -195,17 +220,3 @@ class LiveView:
         """A stamp as Foxglove has it, also in nanoseconds; it has none before 1970."""
         sec = max(stamp.sec, 0)
         return self._m.Timestamp(sec, stamp.nanosec), sec * 1_000_000_000 + stamp.nanosec
-
-
-def slip_of(estimate: Any) -> tuple[float | None, ...] | None:
-    """Slip of the body: velocity ahead and to the left [m/s], turn rate [rad/s], share of the rolling speed lost.
-
-    The velocity of the estimate less that of the wheels rolling without slip; None where it does not tell the latter.
-    """
-    wheels = getattr(estimate, "wheels", None)
-    if wheels is None:
-        return None
-    rolling = wheels.odometry_twist
-    slip = estimate.twist - rolling
-    share = -slip[3] / rolling[3] if abs(rolling[3]) > SLOWEST else math.nan
-    return tuple(float(one) if math.isfinite(one) else None for one in (slip[3], slip[4], slip[2], share))
