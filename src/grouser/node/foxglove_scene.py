@@ -1,4 +1,4 @@
-"""Shapes of the live view: the vehicle's box and wheels, the ellipsoid of the position, and poses."""
+"""Shapes of the live view: the vehicle's box and wheels, the ellipsoid of the position, and the path."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grouser import rotation
+from grouser.checks import FloatArray
 from grouser.vehicles.vehicle import Vehicle
 from grouser.view.scene_vehicle import WIDTH, scene_vehicle
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from grouser.node.messages import Odometry
 
-__all__ = ["ellipsoid_entity", "pose_of", "vehicle_entity"]
+__all__ = ["ellipsoid_entity", "path_poses", "vehicle_entity"]
 
 SIGMAS_95 = math.sqrt(7.815)
 """Half axes of the 95 % ellipsoid of a position, in sigmas: χ² of three degrees of freedom."""
@@ -32,7 +33,7 @@ def vehicle_entity(vehicle: Vehicle, frame: str, at: Timestamp, excluded: Collec
     from foxglove.messages import CubePrimitive, CylinderPrimitive, SceneEntity
 
     box = scene_vehicle(vehicle, {})["frames"][0]["shapes"][0]
-    pose = pose_of(box["centre"], np.reshape(box["axes"], (3, 3)))
+    pose = _pose(box["centre"], np.reshape(box["axes"], (3, 3)))
     cube = CubePrimitive(pose=pose, size=_xyz(box["size"]), color=_rgba(BODY))
     cylinders = []
     for i, (name, place) in enumerate(zip(vehicle.wheels, vehicle.wheel_positions, strict=True)):
@@ -40,7 +41,7 @@ def vehicle_entity(vehicle: Vehicle, frame: str, at: Timestamp, excluded: Collec
         width = vehicle.frames[int(vehicle.arrays.wheel[i])].width or WIDTH * radius
         cylinders.append(
             CylinderPrimitive(
-                pose=pose_of(place, R_WHEEL_CYLINDER),
+                pose=_pose(place, R_WHEEL_CYLINDER),
                 size=_xyz((2.0 * radius, 2.0 * radius, width)),
                 bottom_scale=1.0,
                 top_scale=1.0,
@@ -61,16 +62,23 @@ def ellipsoid_entity(odometry: Odometry, at: Timestamp) -> SceneEntity:
         variances, axes = np.linalg.eigh(covariance)
         axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
         size = 2.0 * SIGMAS_95 * np.sqrt(np.maximum(variances, 0.0))
-    pose = pose_of((place.x, place.y, place.z), axes)
+    pose = _pose((place.x, place.y, place.z), axes)
     sphere = SpherePrimitive(pose=pose, size=_xyz(size), color=_rgba(ELLIPSOID))
     return SceneEntity(timestamp=at, frame_id=odometry.header.frame_id, id="position 95 %", spheres=[sphere])
 
 
-def pose_of(place: Any, R: Any = None) -> Pose:
-    """A pose from a position [m] and a rotation matrix; without one it is not turned."""
+def path_poses(points: FloatArray) -> list[Pose]:
+    """A path (n, 3) [m] as poses that are not turned; .5 µs a point, for it is made in the node's own thread."""
+    from foxglove.messages import Pose, Quaternion, Vector3
+
+    straight = Quaternion(x=0.0, y=0.0, z=0.0, w=1.0)
+    return [Pose(position=Vector3(x=x, y=y, z=z), orientation=straight) for x, y, z in points.tolist()]
+
+
+def _pose(place: Any, R: FloatArray) -> Pose:
     from foxglove.messages import Pose, Quaternion
 
-    w, x, y, z = (1.0, 0.0, 0.0, 0.0) if R is None else rotation.to_quaternion(R).tolist()
+    w, x, y, z = rotation.to_quaternion(R).tolist()
     return Pose(position=_xyz(place), orientation=Quaternion(x=x, y=y, z=z, w=w))
 
 

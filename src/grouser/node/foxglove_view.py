@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grouser.errors import GrouserError
-from grouser.node.foxglove_scene import ellipsoid_entity, pose_of, vehicle_entity
+from grouser.node.foxglove_scene import ellipsoid_entity, path_poses, vehicle_entity
 from grouser.node.onboard import ALARMS
 from grouser.node.path import PathSoFar
 from grouser.vehicles.vehicle import Vehicle
@@ -199,7 +199,7 @@ class LiveView:
     def _show_slow(self, odometry: Odometry, at: Timestamp, nanoseconds: int, excluded: frozenset[str]) -> None:
         m, frame = self._m, odometry.header.frame_id
         if self._poses.has_sinks():
-            poses = [pose_of(point) for point in self._path.points]
+            poses = path_poses(self._path.points)
             self._poses.log(m.PosesInFrame(timestamp=at, frame_id=frame, poses=poses), log_time=nanoseconds)
         if self._scene.has_sinks() and self._vehicle is not None:
             entities = [vehicle_entity(self._vehicle, odometry.child_frame_id, at, excluded)]
