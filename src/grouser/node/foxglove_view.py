@@ -18,7 +18,7 @@ from grouser.node.path import PathSoFar
 from grouser.vehicles.vehicle import Vehicle
 
 if TYPE_CHECKING:
-    from foxglove.messages import Timestamp
+    from foxglove.messages import SceneEntity, Timestamp
 
     from grouser.node.messages import DiagnosticArray, Odometry, Time
 
@@ -102,6 +102,7 @@ class LiveView:
         self._path = PathSoFar()
         self._last = self._last_slow = -math.inf
         self._drawn: frozenset[str] | None = None
+        self._shape: tuple[frozenset[str], SceneEntity] | None = None
         self._context = context = foxglove.Context()  # held: without it the channels are gone
         try:
             self._server = foxglove.start_server(name="grouser", host=host, port=port, context=context)
@@ -202,8 +203,9 @@ class LiveView:
             poses = path_poses(self._path.points)
             self._poses.log(m.PosesInFrame(timestamp=at, frame_id=frame, poses=poses), log_time=nanoseconds)
         if self._scene.has_sinks() and self._vehicle is not None:
-            entities = [vehicle_entity(self._vehicle, odometry.child_frame_id, at, excluded)]
-            self._scene.log(m.SceneUpdate(entities=entities), log_time=nanoseconds)
+            if self._shape is None or self._shape[0] != excluded:
+                self._shape = excluded, vehicle_entity(self._vehicle, odometry.child_frame_id, at, excluded)
+            self._scene.log(m.SceneUpdate(entities=[self._shape[1]]), log_time=nanoseconds)
 
     def _show_diagnostics(self, diagnostics: DiagnosticArray) -> None:
         if not self._log.has_sinks():
