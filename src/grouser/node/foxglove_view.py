@@ -56,7 +56,7 @@ MONITOR_SCHEMA = {
     "properties": {name: {"type": "boolean"} for name in ALARMS},
 }
 SLOWEST = 0.02
-"""Rolling speed [m/s] below which no share of it is told."""
+"""Rolling speed [m/s] below which no share of it is given."""
 
 
 class Slip(NamedTuple):
@@ -73,7 +73,7 @@ class Slip(NamedTuple):
 
 
 def slip_of(estimate: Any) -> Slip | None:
-    """Slip of an estimate of `grouser.Robot`; None before the wheels have told anything."""
+    """Slip of an estimate of `grouser.Robot`; None before the first sample of the wheels."""
     wheels = getattr(estimate, "wheels", None)
     if wheels is None:
         return None

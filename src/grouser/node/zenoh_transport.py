@@ -1,6 +1,6 @@
 """Topics over Zenoh as rmw_zenoh maps them: a session with liveliness tokens, puts with attachments, subscriptions.
 
-Loopback only unless told: it listens at 127.0.0.1, scouts by multicast on the loopback interface, and connects to the
+Loopback only by default: it listens at 127.0.0.1, scouts by multicast on the loopback interface, and connects to the
 router of rmw_zenoh on this computer and to the peers that the two name, which for nodes of ROS listen on loopback too.
 """
 
@@ -35,11 +35,11 @@ PUBLISHERS = 64
 ENTITIES = 10_000
 """Publishers and subscriptions of others that are kept, of all topics of the domain."""
 SENSOR_DEPTH, RELIABLE_DEPTH = 5, 10
-"""Depths of ROS's sensor-data and default qualities, as told in liveliness tokens."""
+"""Depths of ROS's sensor-data and default qualities, as written in liveliness tokens."""
 WAIT_BEFORE_DROP = 20_000
 """How long [µs] a put waits for room in a full link before its message is dropped."""
 LARGEST_GAP = 1_000_000
-"""Missing messages that a sequence number may tell at once; more is taken for a restart or nonsense."""
+"""Missing messages that one step of a sequence number may count; a larger step is taken for a restart or a mistake."""
 
 TOPIC = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")
 
@@ -176,7 +176,7 @@ class ZenohTransport:
         ]
 
     def lost(self) -> int:
-        """Messages that sequence numbers tell were lost on the way, or that went unread because too many waited."""
+        """Messages lost on the way by their sequence numbers, or unread because too many waited."""
         return self._lost
 
     def faults(self) -> Mapping[str, int]:
