@@ -1,31 +1,28 @@
 """What the node estimates, live in Foxglove: a WebSocket server with the types of foxglove-sdk.
 
 Topics: `/odom` (pose and twist with covariances), `/tf`, `/path`, `/scene` (box, wheels, 95 % ellipsoid of the
-position), `/wheels` (slip, excluded), `/monitor`, `/diagnostics`. What no client looks at is not built.
+position), `/wheels` (which are excluded), `/slip`, `/monitor`, `/diagnostics`. What no client looks at is not built.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from grouser import rotation
 from grouser.errors import GrouserError
+from grouser.node.foxglove_scene import ellipsoid_entity, path_poses, vehicle_entity
+from grouser.node.onboard import ALARMS
 from grouser.node.path import PathSoFar
 from grouser.vehicles.vehicle import Vehicle
-from grouser.view.scene_vehicle import WIDTH, scene_vehicle
 
 if TYPE_CHECKING:
-    from foxglove.messages import Pose, SceneEntity, Timestamp
+    from foxglove.messages import SceneEntity, Timestamp
 
-    from grouser.node.messages import DiagnosticArray, Odometry
+    from grouser.node.messages import DiagnosticArray, Odometry, Time
 
-__all__ = ["LOOPBACK", "PORT", "LiveView"]
+__all__ = ["LOOPBACK", "PORT", "LiveView", "Slip", "slip_of"]
 
 LOOPBACK = "127.0.0.1"
 PORT = 8765
@@ -34,16 +31,6 @@ RATE = 20.0
 """Most messages of one topic in a second; `show` does nothing if called sooner."""
 SLOW = 1.0
 """Seconds between messages of the path and of the vehicle's shapes, which a client that comes late needs too."""
-SIGMAS_95 = math.sqrt(7.815)
-"""Half axes of the 95 % ellipsoid of a position, in sigmas: χ² of three degrees of freedom."""
-BODY, TYRE, EXCLUDED, ELLIPSOID = (
-    (0.90, 0.62, 0.0, 1.0),
-    (0.13, 0.13, 0.14, 1.0),
-    (0.84, 0.37, 0.0, 1.0),
-    (0.0, 0.45, 0.7, 0.3),
-)
-# A cylinder of Foxglove stands along z; a wheel's axle is y. Rx(−90°) turns z into y.
-R_WHEEL_CYLINDER = rotation.from_rpy(-0.5 * math.pi, 0.0, 0.0)
 WHEELS_SCHEMA = {
     "title": "grouser.WheelStates",
     "type": "object",
@@ -52,12 +39,48 @@ WHEELS_SCHEMA = {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {"name": {"type": "string"}, "slip": {"type": "number"}, "excluded": {"type": "boolean"}},
+                "properties": {"name": {"type": "string"}, "excluded": {"type": "boolean"}},
             },
         }
     },
 }
-MONITOR_SCHEMA = {"title": "grouser.Monitor", "type": "object", "additionalProperties": {"type": ["boolean", "number"]}}
+SLIP_SCHEMA = {
+    "title": "grouser.Slip",
+    "description": "Velocity less that of rolling without slip: ahead, left [m/s], yaw [rad/s]; share of speed lost",
+    "type": "object",
+    "properties": {name: {"type": ["number", "null"]} for name in ("ahead", "left", "yaw", "share")},
+}
+MONITOR_SCHEMA = {
+    "title": "grouser.Monitor",
+    "type": "object",
+    "properties": {name: {"type": "boolean"} for name in ALARMS},
+}
+SLOWEST = 0.02
+"""Rolling speed [m/s] below which no share of it is given."""
+
+
+class Slip(NamedTuple):
+    """Velocity of the body less that of its wheels rolling without slip; None where it is not known."""
+
+    ahead: float | None
+    """[m/s]"""
+    left: float | None
+    """[m/s]"""
+    yaw: float | None
+    """[rad/s]"""
+    share: float | None
+    """Share of the rolling speed that is lost; none below 2 cm/s."""
+
+
+def slip_of(estimate: Any) -> Slip | None:
+    """Slip of an estimate of `grouser.Robot`; None before the first sample of the wheels."""
+    wheels = getattr(estimate, "wheels", None)
+    if wheels is None:
+        return None
+    rolling = wheels.odometry_twist
+    slip = estimate.twist - rolling
+    share = -slip[3] / rolling[3] if abs(rolling[3]) > SLOWEST else math.nan
+    return Slip(*(float(one) if math.isfinite(one) else None for one in (slip[3], slip[4], slip[2], share)))
 
 
 class LiveView:
@@ -79,7 +102,8 @@ class LiveView:
         self._path = PathSoFar()
         self._last = self._last_slow = -math.inf
         self._drawn: frozenset[str] | None = None
-        context = foxglove.Context()
+        self._shape: tuple[frozenset[str], SceneEntity] | None = None
+        self._context = context = foxglove.Context()  # held: without it the channels are gone
         try:
             self._server = foxglove.start_server(name="grouser", host=host, port=port, context=context)
         except (RuntimeError, OSError, ValueError, OverflowError) as why:
@@ -90,7 +114,10 @@ class LiveView:
         self._scene = channels.SceneUpdateChannel("/scene", context=context)
         self._log = channels.LogChannel("/diagnostics", context=context)
         self._wheels = foxglove.Channel("/wheels", schema=WHEELS_SCHEMA, context=context)
+        self._slip = foxglove.Channel("/slip", schema=SLIP_SCHEMA, context=context)
         self._monitor = foxglove.Channel("/monitor", schema=MONITOR_SCHEMA, context=context)
+        self._channels: list[Any] = [self._odometry, self._tf, self._poses, self._scene, self._log]
+        self._channels += [self._wheels, self._slip, self._monitor]
 
     @property
     def port(self) -> int:
@@ -105,19 +132,21 @@ class LiveView:
     def close(self) -> None:
         """Stop the server."""
         self._server.stop()
+        for channel in self._channels:
+            channel.close()
 
     def show(
         self,
         odometry: Odometry,
         *,
-        slip: Mapping[str, float] | None = None,
         excluded: Collection[str] = (),
-        monitor: Mapping[str, float] | None = None,
+        monitor: Mapping[str, bool] | None = None,
+        slip: Slip | None = None,
         diagnostics: DiagnosticArray | None = None,
-    ) -> bool:
-        """Show one estimate: pose and twist as sent to ROS, slip ratio and exclusion by wheel, monitor states by name.
+    ) -> None:
+        """Show what the node publishes: odometry, excluded wheels, alarms by name, slip (`slip_of`), new diagnostics.
 
-        True if it was shown, False if less than 1/20 s has gone since the last (wall clock).
+        At most 20 times in a second (wall clock); other estimates only lengthen the path.
         """
         position = odometry.pose.pose.position
         self._path.add(position.x, position.y, position.z)
@@ -125,28 +154,26 @@ class LiveView:
             self._show_diagnostics(diagnostics)
         now = time.monotonic()
         if now - self._last < 1.0 / RATE:
-            return False
+            return
         self._last = now
-        stamp = odometry.header.stamp
-        nanoseconds = stamp.sec * 1_000_000_000 + stamp.nanosec
         m = self._m
-        at = m.Timestamp(stamp.sec, stamp.nanosec)
+        at, nanoseconds = self._time(odometry.header.stamp)
         if self._odometry.has_sinks() or self._tf.has_sinks():
             self._show_pose(odometry, at, nanoseconds)
         if self._scene.has_sinks():
-            self._scene.log(m.SceneUpdate(entities=[self._ellipsoid(odometry, at)]), log_time=nanoseconds)
-        if self._wheels.has_sinks():
-            names = self._vehicle.wheels if self._vehicle is not None else sorted({*(slip or {}), *excluded})
-            wheels = [{"name": w, "slip": _finite((slip or {}).get(w)), "excluded": w in excluded} for w in names]
-            self._wheels.log(json.dumps({"wheels": wheels}), log_time=nanoseconds)
-        if self._monitor.has_sinks() and monitor:
-            states = {name: value if isinstance(value, bool) else _finite(value) for name, value in monitor.items()}
-            self._monitor.log(json.dumps(states), log_time=nanoseconds)
+            self._scene.log(m.SceneUpdate(entities=[ellipsoid_entity(odometry, at)]), log_time=nanoseconds)
         out = frozenset(excluded)
+        if self._wheels.has_sinks():
+            names = self._vehicle.wheels if self._vehicle is not None else sorted(out)
+            wheels = [{"name": name, "excluded": name in out} for name in names]
+            self._wheels.log({"wheels": wheels}, log_time=nanoseconds)
+        if monitor is not None and self._monitor.has_sinks():
+            self._monitor.log({name: bool(holds) for name, holds in monitor.items()}, log_time=nanoseconds)
+        if slip is not None and self._slip.has_sinks():
+            self._slip.log(slip._asdict(), log_time=nanoseconds)
         if now - self._last_slow >= SLOW or out != self._drawn:
             self._last_slow, self._drawn = now, out
             self._show_slow(odometry, at, nanoseconds, out)
-        return True
 
     def _show_pose(self, odometry: Odometry, at: Timestamp, nanoseconds: int) -> None:
         m, pose, twist = self._m, odometry.pose.pose, odometry.twist.twist
@@ -173,81 +200,25 @@ class LiveView:
     def _show_slow(self, odometry: Odometry, at: Timestamp, nanoseconds: int, excluded: frozenset[str]) -> None:
         m, frame = self._m, odometry.header.frame_id
         if self._poses.has_sinks():
-            poses = [self._pose(point) for point in self._path.points]
+            poses = path_poses(self._path.points)
             self._poses.log(m.PosesInFrame(timestamp=at, frame_id=frame, poses=poses), log_time=nanoseconds)
         if self._scene.has_sinks() and self._vehicle is not None:
-            entities = [self._vehicle_entity(self._vehicle, odometry.child_frame_id, at, excluded)]
-            self._scene.log(m.SceneUpdate(entities=entities), log_time=nanoseconds)
+            if self._shape is None or self._shape[0] != excluded:
+                self._shape = excluded, vehicle_entity(self._vehicle, odometry.child_frame_id, at, excluded)
+            self._scene.log(m.SceneUpdate(entities=[self._shape[1]]), log_time=nanoseconds)
 
     def _show_diagnostics(self, diagnostics: DiagnosticArray) -> None:
         if not self._log.has_sinks():
             return
         m = self._m
         level = {0: m.LogLevel.Info, 1: m.LogLevel.Warning, 2: m.LogLevel.Error, 3: m.LogLevel.Warning}
-        stamp = diagnostics.header.stamp
+        at, nanoseconds = self._time(diagnostics.header.stamp)
         for status in diagnostics.status:
             said = "; ".join([status.message, *(f"{one.key}: {one.value}" for one in status.values)])
-            at = m.Timestamp(stamp.sec, stamp.nanosec)
             one = m.Log(timestamp=at, level=level.get(status.level, m.LogLevel.Unknown), name=status.name, message=said)
-            self._log.log(one, log_time=stamp.sec * 1_000_000_000 + stamp.nanosec)
+            self._log.log(one, log_time=nanoseconds)
 
-    def _vehicle_entity(self, vehicle: Vehicle, frame: str, at: Timestamp, excluded: frozenset[str]) -> SceneEntity:
-        """Box and wheels in the body's frame, with all joints at zero; an excluded wheel is orange."""
-        m = self._m
-        box = scene_vehicle(vehicle, {})["frames"][0]["shapes"][0]
-        cube = m.CubePrimitive(
-            pose=self._pose(box["centre"], np.reshape(box["axes"], (3, 3))),
-            size=_xyz(m, box["size"]),
-            color=_rgba(m, BODY),
-        )
-        cylinders = []
-        for i, (name, place) in enumerate(zip(vehicle.wheels, vehicle.wheel_positions, strict=True)):
-            wheel = vehicle.frames[int(vehicle.arrays.wheel[i])]
-            radius = float(vehicle.arrays.radius[i])
-            size = (2.0 * radius, 2.0 * radius, wheel.width or WIDTH * radius)
-            colour = EXCLUDED if name in excluded else TYRE
-            cylinders.append(
-                m.CylinderPrimitive(
-                    pose=self._pose(place, R_WHEEL_CYLINDER),
-                    size=_xyz(m, size),
-                    bottom_scale=1.0,
-                    top_scale=1.0,
-                    color=_rgba(m, colour),
-                )
-            )
-        return m.SceneEntity(
-            timestamp=at, frame_id=frame, id="vehicle", frame_locked=True, cubes=[cube], cylinders=cylinders
-        )
-
-    def _ellipsoid(self, odometry: Odometry, at: Timestamp) -> SceneEntity:
-        """Where the position is with 95 % probability."""
-        m, place = self._m, odometry.pose.pose.position
-        covariance = np.reshape(odometry.pose.covariance, (6, 6))[:3, :3]
-        size, axes = np.zeros(3), np.eye(3)
-        if np.isfinite(covariance).all():
-            variances, axes = np.linalg.eigh(covariance)
-            axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
-            size = 2.0 * SIGMAS_95 * np.sqrt(np.maximum(variances, 0.0))
-        sphere = m.SpherePrimitive(
-            pose=self._pose((place.x, place.y, place.z), axes), size=_xyz(m, size), color=_rgba(m, ELLIPSOID)
-        )
-        return m.SceneEntity(timestamp=at, frame_id=odometry.header.frame_id, id="position 95 %", spheres=[sphere])
-
-    def _pose(self, place: Any, R: Any = None) -> Pose:
-        w, x, y, z = (1.0, 0.0, 0.0, 0.0) if R is None else rotation.to_quaternion(R).tolist()
-        return self._m.Pose(position=_xyz(self._m, place), orientation=self._m.Quaternion(x=x, y=y, z=z, w=w))
-
-
-def _xyz(m: Any, values: Any) -> Any:
-    x, y, z = (float(value) for value in values)
-    return m.Vector3(x=x, y=y, z=z)
-
-
-def _rgba(m: Any, values: tuple[float, float, float, float]) -> Any:
-    r, g, b, a = values
-    return m.Color(r=r, g=g, b=b, a=a)
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has no NaN and no infinity."""
-    return float(value) if value is not None and math.isfinite(value) else None
+    def _time(self, stamp: Time) -> tuple[Timestamp, int]:
+        """A stamp as Foxglove has it, also in nanoseconds; it has none before 1970."""
+        sec = max(stamp.sec, 0)
+        return self._m.Timestamp(sec, stamp.nanosec), sec * 1_000_000_000 + stamp.nanosec

@@ -90,7 +90,9 @@ class Entity:
         if kind not in _KINDS or (kind != "NN" and len(chunks) < _TOPIC_CHUNKS):
             return None
         enclave, namespace, node = (one.replace("%", "/") for one in chunks[6:9])
-        found = cls(int(chunks[1]), *chunks[2:5], cast(EntityKind, kind), namespace, node, enclave=enclave)
+        session, node_id, number = chunks[2:5]
+        named = cast(EntityKind, kind)
+        found = cls(int(chunks[1]), session, node_id, number, named, namespace, node, enclave=enclave)
         if kind == "NN":
             return found
         topic, type, hash = (one.replace("%", "/") for one in chunks[9:12])

@@ -1,6 +1,6 @@
 """Topics over Zenoh as rmw_zenoh maps them: a session with liveliness tokens, puts with attachments, subscriptions.
 
-Loopback only unless told: it listens at 127.0.0.1, scouts by multicast on the loopback interface, and connects to the
+Loopback only by default: it listens at 127.0.0.1, scouts by multicast on the loopback interface, and connects to the
 router of rmw_zenoh on this computer and to the peers that the two name, which for nodes of ROS listen on loopback too.
 """
 
@@ -32,12 +32,16 @@ WAITING = 4096
 """Messages of one topic that wait to be read, at most; when there are more, the oldest go and are counted as lost."""
 PUBLISHERS = 64
 """Publishers of one topic whose sequence numbers are followed."""
+ENTITIES = 10_000
+"""Publishers and subscriptions of others that are kept, of all topics of the domain."""
 SENSOR_DEPTH, RELIABLE_DEPTH = 5, 10
-"""Depths of ROS's sensor-data and default qualities, as told in liveliness tokens."""
+"""Depths of ROS's sensor-data and default qualities, as written in liveliness tokens."""
 WAIT_BEFORE_DROP = 20_000
 """How long [µs] a put waits for room in a full link before its message is dropped."""
 LARGEST_GAP = 1_000_000
-"""Missing messages that a sequence number may tell at once; more is taken for a restart or nonsense."""
+"""Missing messages that one step of a sequence number may count; a larger step is taken for a restart or a mistake."""
+
+TOPIC = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")
 
 Mode = Literal["peer", "client", "router"]
 
@@ -100,7 +104,7 @@ class ZenohTransport:
             self._session = zenoh.open(config)
         except zenoh.ZError as why:
             place = f"connect {list(connect)}, listen {settings.get('listen/endpoints', [])}"
-            raise TransportError(f"Zenoh session in {mode} mode ({place}) cannot be opened: {_plain(why)}") from None
+            raise TransportError(f"Zenoh session in {mode} mode ({place}) cannot be opened ({_plain(why)})") from None
         self._zenoh = zenoh
         self._humble = humble
         self._node, self._namespace = node, "/" + namespace.strip("/")
@@ -172,13 +176,17 @@ class ZenohTransport:
         ]
 
     def lost(self) -> int:
-        """Messages that sequence numbers tell were lost on the way, or that went unread because too many waited."""
+        """Messages lost on the way by their sequence numbers, or unread because too many waited."""
         return self._lost
 
     def faults(self) -> Mapping[str, int]:
-        """What was received and could not be used, in words, with how often."""
+        """What was received and could not be used, in words, with how often; and publishers of another type."""
         with self._lock:
-            return dict(self._faults)
+            found = Counter(self._faults)
+            for one in self._entities.values():
+                if one.kind == "MP" and one.topic in self._types and not self._fits(one):
+                    found[f"{one.topic}: publishers of another type, {one.type} {one.hash:.16}…"] += 1
+        return dict(found)
 
     def close(self) -> None:
         """Withdraw the tokens and close the session; waits until no message is being handed on."""
@@ -196,6 +204,8 @@ class ZenohTransport:
     def _endpoint(self, kind: EntityKind, topic: str, type: type[Message], *, reliable: bool) -> Entity:
         if not self._open:
             raise TransportError(f"{topic}: the transport is closed")
+        if not TOPIC.fullmatch(topic):
+            raise TransportError(f"{topic!r:.60} is not the name of a ROS topic; it begins with /, as /odom")
         known = self._types.setdefault(topic, type)
         if known is not type:
             raise TransportError(f"{topic}: has messages of type {known.NAME} already; it cannot have {type.NAME} too")
@@ -223,7 +233,10 @@ class ZenohTransport:
             elif sample.kind == self._zenoh.SampleKind.DELETE:
                 self._entities.pop(token, None)
             elif entity.session != self._id and entity.kind in ("MP", "MS"):
-                self._entities[token] = entity
+                if len(self._entities) < ENTITIES or token in self._entities:
+                    self._entities[token] = entity
+                else:
+                    self._faults[f"liveliness tokens beyond the {ENTITIES} that are kept"] += 1
 
     def _read(self, subscriber: zenoh.Subscriber[Any], entity: Entity, receive: Receive) -> None:
         """Hand on messages until the session is closed; count what cannot be used."""
