@@ -200,9 +200,9 @@ def _dig(rng, t, motion, effects, begin, stop, at_rest) -> tuple[float, float]: 
     churn[inside] = rng.uniform(0.0, 0.5) * lost
     load[inside] = 1.0 + (np.exp(rng.uniform(np.log(0.5), np.log(2.5))) - 1.0) * lost
     sunk = rng.uniform(-0.01, 0.06)
-    sink[inside] = -sunk * np.clip((t[inside] - begin) / 4.0, 0.0, 1.0)
+    sink[inside] -= sunk * np.clip((t[inside] - begin) / 4.0, 0.0, 1.0)
     after = t >= stop + 0.8
-    sink[after] += -sunk * np.exp(-(t[after] - stop - 0.8) / 2.0)
+    sink[after] -= sunk * np.exp(-np.cumsum(np.abs(w[after])) / RATE / 0.4)  # it climbs out as it drives on
     return begin, stop
 
 

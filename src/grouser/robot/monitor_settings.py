@@ -17,8 +17,8 @@ STUCK_SHARE = 0.2
 """Share of the wheels' speed up to which a robot is stuck."""
 AHEAD = (0.02, 0.04, 0.07, 0.1, 0.14, 0.19, 0.25, 0.33, 0.43, 0.56, 0.73, 0.95, 1.25, 1.6, 2.1)
 """Speeds of sliding on the grid [m/s], either way."""
-STEADY = 0.8
-"""Chance that the share of the wheels' motion stays the same in a block."""
+STEADY, NEAR = 0.8, 0.15
+"""Chances that the share of the wheels' motion stays the same in a block, or changes little."""
 FORGET = 5.0
 """Time in which evidence is forgotten [s]."""
 
@@ -36,6 +36,9 @@ class MonitorSettings:
     """One sigma of the slip of a robot with grip about the expected one, as a share of the wheels' speed."""
     slip_time: float = 1.0
     """Correlation time of that slip [s]."""
+    burst_time: float = 0.25
+    """Mean duration of a burst of slip of a robot with grip [s], in which it moves with less than a fifth of the
+    wheels' speed."""
     dig_time: float = 0.8
     """Mean time in which a robot that digs in loses its speed [s]."""
     slide_acceleration: float = 1.0
@@ -54,7 +57,7 @@ class MonitorSettings:
     """One sigma of the yaw rate of a block that wheels do not explain [rad/s]."""
     velocity_noise: float = 0.004
     """Least one sigma of the accelerometer's change of speed in a block [m/s]; what the ground adds is learned."""
-    level_time: float = 8.0
+    level_time: float = 5.0
     """Time constant with which the accelerometer corrects gravity in body axes [s]."""
     learn_time: float = 30.0
     """Time constant with which usual levels of current, vibration and slip are learned [s]."""
@@ -109,21 +112,24 @@ class MonitorSettings:
         """Grid and chances of m, the share of the wheels' motion: with grip, digging in, stuck, getting free."""
         m = _shares()
         width = np.full(CELLS, m[1] - m[0])
-        # Motion is as steady with grip as without, so that a calm drive is no evidence: it changes in a fifth of the
-        # blocks, with grip by five times more than a walk of that correlation time.
-        keep = np.exp(-self.block / (self.slip_time * (1.0 - STEADY)))
-        usual = 0.95
-        walk = _bell(m, usual + keep * (m[:, None] - usual), self.slip * np.sqrt(1.0 - keep**2))
-        burst = _even(m, 0.25, 1.1)  # of slip, rarely
-        grip = STEADY * np.eye(CELLS) + (1.0 - STEADY) * (0.995 * walk + 0.005 * burst)
+        # With grip the motion is as steady as without, so that a calm drive is no evidence: mostly it stays, or moves
+        # to a cell near by that is not less usual, and now and then it is drawn again: within the correlation time of
+        # slip, or within that of a burst where the wheels spin.
+        normal = 0.98 * _bell(m, 0.95, self.slip)[0] + 0.02 * _even(m, 0.25, 1.1)
+        calm = (STEADY * np.eye(CELLS) + NEAR * _bell(m, m, 0.04)) / (STEADY + NEAR)
+        usual = calm * np.minimum(1.0, normal / normal[:, None])
+        usual += np.diag(1.0 - usual.sum(axis=1))
+        drawn = np.interp(m, (STUCK_SHARE, 0.5), (self.block / self.burst_time, self.block / (2.0 * self.slip_time)))
+        drawn = np.minimum(drawn, 0.9)[:, None]
+        grip = (1.0 - drawn) * usual + drawn * normal
         stuck = _even(m, -0.03, STUCK_SHARE)
         zone = m <= STUCK_SHARE + 1e-9
         lost = self.block / self.dig_time
         dig, free = np.zeros((2, CELLS, CELLS))
         for i, share in enumerate(m):
             if zone[i]:
-                near = stuck * np.exp(-0.5 * ((m - share) / 0.04) ** 2) + 1e-3 * stuck
-                dig[i] = STEADY * (m == share) + (1.0 - STEADY) * near / near.sum()
+                dig[i] = 0.95 * calm[i] * zone
+                dig[i] += (1.0 - dig[i].sum()) * stuck
                 up = np.where(m >= share, np.exp((share - m) / lost), 0.0)
                 free[i] = up / up.sum()
             else:
@@ -134,7 +140,7 @@ class MonitorSettings:
                 up = np.where(m >= share, np.exp((share - m) / lost), 0.0)
                 free[i] = grip[i] if share > 0.6 else 0.5 * up / up.sum() + 0.5 * grip[i]
         still = np.where(zone[:, None], dig, stuck)
-        start = 0.5 * _bell(m, usual, self.slip)[0] + 0.5 * _even(m, 0.2, 1.05)
+        start = 0.5 * normal + 0.5 * _even(m, 0.2, 1.05)
         chances, zeros = np.zeros((2, 4, CELLS, CELLS)), np.zeros((2, 4, CELLS))
         chances[0, :2], chances[1, :2] = (grip, still), (dig, free)
         zeros[0, :2], zeros[1, :2] = (start, stuck), (stuck, start)

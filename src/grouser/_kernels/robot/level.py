@@ -12,7 +12,8 @@ from grouser._kernels.robot.monitor_memory import VIBRATION
 
 LONGEST = 0.1  # A longer step between two samples of the IMU is a gap [s]
 ARM = 3.0  # Vibration of 1 rad/s of the gyro, in m/s² of the accelerometer
-STANDING_BIAS = 0.05  # Share of the gyro's mean that a standing block adds to its bias
+STANDING_BIAS = 0.01  # Share of the gyro's mean that a standing block adds to its bias
+SETTLING = 0.01  # A standing robot whose rate is farther from the bias turns slowly, after the first blocks [rad/s]
 LARGEST_BIAS = 0.05  # rad/s
 
 
@@ -120,7 +121,8 @@ def correct(m, still, share_moved):
     for k in range(3):
         g[k] += gain * r[k]
         rate = state.gyro_sum[k] / span
-        if still and abs(rate) < LARGEST_BIAS:
+        settled = state.levelled < 30 or abs(rate - state.gyro_bias[k]) < SETTLING
+        if still and settled and abs(rate) < LARGEST_BIAS:
             state.gyro_bias[k] += max(STANDING_BIAS, 1.0 / (state.levelled + 1.0)) * (rate - state.gyro_bias[k])
         state.gyro_bias[k] = min(max(state.gyro_bias[k], -LARGEST_BIAS), LARGEST_BIAS)
 
