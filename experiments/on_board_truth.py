@@ -233,7 +233,7 @@ def _imu(rng, t, v, w, yaw_rate, pitch, shake, churn):  # type: ignore[no-untype
     for k in range(3):
         force[:, k] = parts[k] * size * band(4.0, 25.0) + gears * band(20.0, 45.0)
         gyro[:, k] = rng.uniform(0.04, 0.1) * (0.4 if k == 2 else 1.0) * size * band(3.0, 20.0)
-    force += rng.normal(0.0, rng.uniform(0.02, 0.08), size=(n, 3)) + rng.normal(0.0, 0.15, size=3)
+    force += rng.normal(0.0, rng.uniform(0.02, 0.08), size=(n, 3)) + rng.normal(0.0, 0.05, size=3)
     gyro += rng.normal(0.0, rng.uniform(0.002, 0.006), size=(n, 3)) + rng.normal(0.0, 0.008, size=3)
     payload = np.zeros(n)  # an arm or a mast that moves now and then
     for at in rng.uniform(0.0, t[-1], size=int(t[-1] / 60.0)):
@@ -243,7 +243,8 @@ def _imu(rng, t, v, w, yaw_rate, pitch, shake, churn):  # type: ignore[no-untype
     force[:, 1] += v * yaw_rate
     force[:, 2] += G * np.cos(pitch)
     gyro[:, 1] += np.gradient(pitch, t)
-    gyro[:, 2] += yaw_rate
+    gyro[:, 0] -= yaw_rate * np.sin(pitch)  # a turn about the vertical, with roll zero
+    gyro[:, 2] += yaw_rate * np.cos(pitch)
     return gyro, force
 
 

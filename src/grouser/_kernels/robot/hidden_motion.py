@@ -106,7 +106,7 @@ def between(settings, now, test, begin, end):
     width = 0.2 * (settings.width[test, begin] + settings.width[test, end]) * now.scale
     off = outside(now.change - (now.scale * y - now.scale_before * x), now.step_low, now.step_high)
     variance = now.change_sigma**2 + width * width + now.blur**2
-    return (math.exp(-0.5 * off * off / variance) + settings.floor) * now.change_sigma / math.sqrt(variance)
+    return (math.exp(-0.5 * off * off / variance) + settings.change_floor) * now.change_sigma / math.sqrt(variance)
 
 
 @kernel

@@ -112,12 +112,12 @@ def correct(m, still, share_moved):
     r[1] = state.force_sum[1] / span - speed * now.gyro - g[1]
     r[2] = state.force_sum[2] / span - g[2]
     # A bias b too large by δ leaves g × r = −|g|² T δ, for δ across g.
-    slow = 0.25 * span * span / (settings.level_time**2 * GRAVITY**2) * 0.25
+    slow = 0.25 * span / (settings.level_time * GRAVITY) ** 2
     turn_x = g[1] * r[2] - g[2] * r[1]
     turn_y = g[2] * r[0] - g[0] * r[2]
     if not still and state.levelled > 50:
-        state.gyro_bias[0] += slow / span * turn_x
-        state.gyro_bias[1] += slow / span * turn_y
+        state.gyro_bias[0] += slow * turn_x
+        state.gyro_bias[1] += slow * turn_y
     for k in range(3):
         g[k] += gain * r[k]
         rate = state.gyro_sum[k] / span
