@@ -17,9 +17,9 @@ STUCK_SHARE = 0.2
 """Share of the wheels' speed up to which a robot is stuck."""
 AHEAD = (0.02, 0.04, 0.07, 0.1, 0.14, 0.19, 0.25, 0.33, 0.43, 0.56, 0.73, 0.95, 1.25, 1.6, 2.1)
 """Speeds of sliding on the grid [m/s], either way."""
-STEADY, NEAR = 0.8, 0.15
+STEADY, NEAR = 0.55, 0.4
 """Chances that the share of the wheels' motion stays the same in a block, or changes little."""
-FORGET = 5.0
+FORGET = 2.0
 """Time in which evidence is forgotten [s]."""
 
 
@@ -57,6 +57,8 @@ class MonitorSettings:
     """One sigma of the yaw rate of a block that wheels do not explain [rad/s]."""
     velocity_noise: float = 0.004
     """Least one sigma of the accelerometer's change of speed in a block [m/s]; what the ground adds is learned."""
+    gravity_error: float = 0.08
+    """Slow error of the accelerometer less gravity, from tilt and bias [m/s²], which is no evidence."""
     level_time: float = 5.0
     """Time constant with which the accelerometer corrects gravity in body axes [s]."""
     learn_time: float = 30.0
@@ -92,7 +94,7 @@ class MonitorSettings:
         packed = {
             "block": self.block, "gap": self.gap, "least_speed": self.least_speed, "least_turn": self.least_turn,
             "lever": self.imu_position, "level_time": self.level_time, "learn_time": self.learn_time,
-            "gyro_noise": self.gyro_noise, "velocity_noise": self.velocity_noise, "first_noise": 0.05,
+            "gyro_noise": self.gyro_noise, "velocity_noise": self.velocity_noise, "drift": self.gravity_error * self.block,
             "speed_noise": 0.05, "floor": np.exp(-4.0), "change_floor": np.exp(-6.0), "largest": 1.2, "budget": 3.0,
             "fade": np.exp(-self.block / FORGET), "start_weight": 1.0 / self.block,
             "threshold": blocks, "release": 60.0 * self.release_minutes / self.block, "hold": self.hold,

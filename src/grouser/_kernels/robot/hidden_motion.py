@@ -20,11 +20,12 @@ LEAST = 1e-9  # Chances below are taken as none
 
 
 @kernel
-def as_stuck(now):
-    """Motion of a cell m: v = m (1 − s) w."""
+def as_stuck(now, drift):
+    """Motion of a cell m: v = m (1 − s) w. drift: change of speed that an error of gravity may feign [m/s]."""
     now.scale = (1.0 - now.slip) * now.speed
     now.scale_before = (1.0 - now.slip_before) * now.speed_before
-    now.low = now.high = now.step_low = now.step_high = now.blur = 0.0
+    now.low = now.high = now.blur = 0.0
+    now.step_low, now.step_high = -drift, drift
     now.way_scale = (1.0 - now.slip) * now.moved_rolled
     now.way = 0.0
     now.way_blur = 0.1 * now.way_scale
@@ -32,12 +33,13 @@ def as_stuck(now):
 
 
 @kernel
-def as_sliding(now):
+def as_sliding(now, drift):
     """Motion of a cell x: v = x + what wheels explain."""
     now.scale = now.scale_before = 1.0
     now.low, now.high = sorted_pair(EXPLAINED[0] * now.speed, EXPLAINED[1] * now.speed)
     step = now.speed - now.speed_before
-    now.step_low, now.step_high = sorted_pair(EXPLAINED[0] * step, EXPLAINED[1] * step)
+    low, high = sorted_pair(EXPLAINED[0] * step, EXPLAINED[1] * step)
+    now.step_low, now.step_high = low - drift, high + drift
     now.blur = 0.1 * abs(now.speed)
     now.way_scale = now.moved_time
     now.way = (1.0 - now.slip) * now.moved_rolled

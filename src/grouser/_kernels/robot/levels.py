@@ -41,6 +41,12 @@ def begin(state, level, value):
 
 
 @kernel
+def misfit(level, value):
+    """One sigma of what the regression does not describe: a tenth of the current, 0.15 of the logarithm, 3 % slip."""
+    return 0.1 * abs(value) if level == CURRENT else 0.15 if level == VIBRATION else 0.03
+
+
+@kernel
 def other_level(level, z):
     """Log-ratio of a normalised residual: another level by the usual one. Vibration of a stuck robot mostly falls."""
     broad = BROAD
@@ -68,7 +74,7 @@ def compare(m, level, learning):
             if learning:
                 begin(state, level, value)
         else:
-            z, variance = usual.residual(state, level, now.features, value)
+            z, variance = usual.residual(state, level, now.features, value, misfit(level, value))
             if state.known[level] >= settings.learned:
                 part = usual.counts(state, level)
                 if level != SLIP:

@@ -38,10 +38,10 @@ def begin(state, level, value, scale, sigma):
 
 
 @kernel
-def residual(state, level, features, value):
-    """Normalised residual of a value, cut, and its predicted variance."""
+def residual(state, level, features, value, least):
+    """Normalised residual of a value, cut, and its predicted variance; `least`: one sigma of the regression's error."""
     predicted = 0.0
-    variance = state.variance[level]
+    variance = state.variance[level] + least * least
     for i in range(FEATURES):
         predicted += state.usual[level, i] * features[i]
         for j in range(FEATURES):
