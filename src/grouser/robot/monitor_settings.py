@@ -17,7 +17,7 @@ STUCK_SHARE = 0.2
 """Share of the wheels' speed up to which a robot is stuck."""
 AHEAD = (0.02, 0.04, 0.07, 0.1, 0.14, 0.19, 0.25, 0.33, 0.43, 0.56, 0.73, 0.95, 1.25, 1.6, 2.1)
 """Speeds of sliding on the grid [m/s], either way."""
-STEADY, NEAR = 0.55, 0.4
+STEADY, NEAR = 0.7, 0.25
 """Chances that the share of the wheels' motion stays the same in a block, or changes little."""
 FORGET = 2.0
 """Time in which evidence is forgotten [s]."""
@@ -36,7 +36,7 @@ class MonitorSettings:
     """One sigma of the slip of a robot with grip about the expected one, as a share of the wheels' speed."""
     slip_time: float = 1.0
     """Correlation time of that slip [s]."""
-    burst_time: float = 0.25
+    burst_time: float = 0.15
     """Mean duration of a burst of slip of a robot with grip [s], in which it moves with less than a fifth of the
     wheels' speed."""
     dig_time: float = 0.8
@@ -95,7 +95,7 @@ class MonitorSettings:
             "block": self.block, "gap": self.gap, "least_speed": self.least_speed, "least_turn": self.least_turn,
             "lever": self.imu_position, "level_time": self.level_time, "learn_time": self.learn_time,
             "gyro_noise": self.gyro_noise, "velocity_noise": self.velocity_noise, "drift": self.gravity_error * self.block,
-            "speed_noise": 0.05, "floor": np.exp(-4.0), "change_floor": np.exp(-6.0), "largest": 1.2, "budget": 3.0,
+            "speed_noise": 0.05, "floor": np.exp(-4.0), "change_floor": np.exp(-8.0), "largest": 1.2, "budget": 4.0,
             "fade": np.exp(-self.block / FORGET), "start_weight": 1.0 / self.block,
             "threshold": blocks, "release": 60.0 * self.release_minutes / self.block, "hold": self.hold,
             "learned": 50, "shifts": (-5.0, -3.0, -2.0, 2.0, 3.0, 5.0),
@@ -142,7 +142,7 @@ class MonitorSettings:
                 up = np.where(m >= share, np.exp((share - m) / lost), 0.0)
                 free[i] = grip[i] if share > 0.6 else 0.5 * up / up.sum() + 0.5 * grip[i]
         still = np.where(zone[:, None], dig, stuck)
-        start = 0.5 * normal + 0.5 * _even(m, 0.2, 1.05)
+        start = 0.8 * normal + 0.2 * _even(m, 0.4, 1.05)
         chances, zeros = np.zeros((2, 4, CELLS, CELLS)), np.zeros((2, 4, CELLS))
         chances[0, :2], chances[1, :2] = (grip, still), (dig, free)
         zeros[0, :2], zeros[1, :2] = (start, stuck), (stuck, start)
@@ -162,9 +162,9 @@ class MonitorSettings:
         step /= step.sum(axis=1, keepdims=True)
         stay = np.eye(CELLS)
         stay[CELLS // 2] = step[CELLS // 2]
-        slide = 0.4 * stay + 0.6 * step
+        slide = 0.8 * stay + 0.2 * step
         to_rest = 0.5 * slide + 0.5 * none
-        to_rest[CELLS // 2] = none
+        to_rest[CELLS // 2] = 0.8 * none  # no steadier than a slide, so that a calm one does not end
         settings = memory.settings
         settings.grid[1], settings.width[1] = x, width
         settings.stay[2], settings.leave[2] = none, slide
