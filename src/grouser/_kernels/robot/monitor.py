@@ -204,7 +204,8 @@ def learn(m):
     if now.change_sigma > 0.0:
         off = now.change - share * (1.0 - now.slip) * (now.speed - now.speed_before)
         variance = state.noise[moving]
-        gain = 2.0 * settings.block / settings.learn_time
+        state.noise_count[moving] += 1.0
+        gain = max(2.0 * settings.block / settings.learn_time, 1.0 / (state.noise_count[moving] + 5.0))
         least = settings.velocity_noise**2
         state.noise[moving] = max(variance + gain * (min(off * off, 9.0 * variance) - variance), least)
     if now.turn_known == 1 and abs(now.turn) > 3.0 * settings.least_turn:

@@ -102,6 +102,7 @@ STATE = record_type(
     moved_time=(),
     # What is usual
     noise=2,  # variance of the change of speed of a block: standing, moving [m²/s²]
+    noise_count=2,  # blocks it was learned from
     turn_ratio=(),  # measured yaw rate by that of the wheels
     turn_ratio_variance=(),
     usual=(LEVELS, FEATURES),  # coefficients
