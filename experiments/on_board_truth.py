@@ -280,7 +280,7 @@ def _positions(rng, t, v, yaw_rate):  # type: ignore[no-untyped-def]
     visual = np.full(len(t[::2]), np.nan)
     visual[::5] = v[::10] * (1.0 + 0.02 * rng.normal()) + sigma * rng.normal(size=len(visual[::5]))
     bad = rng.uniform(size=len(visual)) < 0.02
-    visual[bad & ~np.isnan(visual)] += rng.normal(0.0, 0.5)
+    visual[bad] += rng.normal(0.0, 0.5, size=int(bad.sum()))  # outliers
     yaw = np.cumsum(yaw_rate) / RATE
     p = np.stack([np.cumsum(v * np.cos(yaw)), np.cumsum(v * np.sin(yaw))], axis=1) / RATE
     every = int(RATE / rng.choice([1.0, 2.0, 5.0]))

@@ -23,7 +23,7 @@ LAYERS = [
     {"motion"},
     {"calibration", "odometry", "rolling"},
     {"fusion"},
-    {"traction"},
+    {"traction", "robot"},
     {"bench", "gym"},
     {"cli", "view"},
 ]

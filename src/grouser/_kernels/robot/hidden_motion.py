@@ -36,9 +36,9 @@ def as_stuck(now, drift):
 def as_sliding(now, drift):
     """Motion of a cell x: v = x + what wheels explain."""
     now.scale = now.scale_before = 1.0
-    now.low, now.high = sorted_pair(EXPLAINED[0] * now.speed, EXPLAINED[1] * now.speed)
-    step = now.speed - now.speed_before
-    low, high = sorted_pair(EXPLAINED[0] * step, EXPLAINED[1] * step)
+    # The body follows its wheels by a block or two: a hard stop is no slide.
+    now.low, now.high = explained(now.speed, now.speed_before)
+    low, high = explained(now.speed - now.speed_before, now.step_before)
     now.step_low, now.step_high = low - drift, high + drift
     now.blur = 0.1 * abs(now.speed)
     now.way_scale = now.moved_time
@@ -49,9 +49,10 @@ def as_sliding(now, drift):
 
 
 @inlined
-def sorted_pair(a, b):
-    """Both, the smaller first."""
-    return min(a, b), max(a, b)
+def explained(a, b):
+    """Least and largest value that two values of the wheels, this block's and the last one's, explain."""
+    low, high = EXPLAINED[0], EXPLAINED[1]
+    return min(min(low * a, high * a), min(low * b, high * b)), max(max(low * a, high * a), max(low * b, high * b))
 
 
 @inlined

@@ -136,7 +136,7 @@ def clear(state):
 def average(m):
     """Means of the block."""
     settings, state, now = m.settings, m.state, m.now
-    now.speed_before, now.slip_before = state.speed, state.slip
+    now.speed_before, now.slip_before, now.step_before = state.speed, state.slip, state.step
     now.speed = state.speed_sum / state.count
     now.turn = state.turn_sum / state.count
     now.slip = state.slip_sum / state.count
@@ -190,6 +190,7 @@ def end_block(m):
     elif state.alarmed[SLIDING] < 0.5 and state.time - state.quiet[STUCK] > LONGEST_DIG:
         level.correct(m, False, state.share)  # whatever happened is over: the speed changes with that of the wheels
     decide(m)
+    state.step = now.speed - state.speed
     state.speed, state.turn, state.slip = now.speed, now.turn, now.slip
     state.blocks += 1
     clear(state)
