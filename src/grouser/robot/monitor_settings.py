@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grouser._kernels.robot.monitor_memory import CELLS, KEPT, MonitorMemory
+from grouser._kernels.robot.monitor_memory import CELLS, KEPT, RATES, MonitorMemory
 from grouser.checks import Checker, FloatArray
 from grouser.errors import OdometryError
 
@@ -19,6 +19,8 @@ AHEAD = (0.02, 0.04, 0.07, 0.1, 0.14, 0.19, 0.25, 0.33, 0.43, 0.56, 0.73, 0.95, 
 """Speeds of sliding on the grid [m/s], either way."""
 STEADY, NEAR = 0.7, 0.25
 """Chances that the share of the wheels' motion stays the same in a block, or changes little."""
+DIG_TIMES = (0.2, 0.5, 1.1, 2.2)
+"""Times in which a robot that digs in loses its speed, by `dig_time`."""
 FORGET = 2.0
 """Time in which evidence is forgotten [s]."""
 
@@ -126,28 +128,23 @@ class MonitorSettings:
         grip = (1.0 - drawn) * usual + drawn * normal
         stuck = _even(m, -0.03, STUCK_SHARE)
         zone = m <= STUCK_SHARE + 1e-9
-        lost = self.block / self.dig_time
-        dig, free = np.zeros((2, CELLS, CELLS))
-        for i, share in enumerate(m):
-            if zone[i]:
-                dig[i] = 0.95 * calm[i] * zone
-                dig[i] += (1.0 - dig[i].sum()) * stuck
-                up = np.where(m >= share, np.exp((share - m) / lost), 0.0)
-                free[i] = up / up.sum()
-            else:
-                down = np.where(m <= share, np.exp((m - share) / lost), 0.0)
-                at_rest = down[zone].sum()
-                down = np.where(zone, at_rest * stuck, down)
-                dig[i] = down / down.sum()
-                up = np.where(m >= share, np.exp((share - m) / lost), 0.0)
-                free[i] = grip[i] if share > 0.6 else 0.5 * up / up.sum() + 0.5 * grip[i]
-        still = np.where(zone[:, None], dig, stuck)
+        still = 0.95 * calm * zone
+        still += (1.0 - still.sum(axis=1, keepdims=True)) * stuck
+        still = np.where(zone[:, None], still, stuck)
+        leave = np.zeros((2, RATES, CELLS, CELLS))
+        for r, time in enumerate(self.dig_time * np.array(DIG_TIMES)):
+            lost = self.block / time
+            down = _bell(m, m - lost, 0.3 * lost + 0.02)
+            inside = (down * zone).sum(axis=1, keepdims=True)
+            leave[0, r] = np.where(zone[:, None], still, down * ~zone + inside * stuck)
+            up = _bell(m, m + lost, 0.3 * lost + 0.02)
+            leave[1, r] = np.where((m > 0.6)[:, None], grip, up)
         start = 0.8 * normal + 0.2 * _even(m, 0.4, 1.05)
-        chances, zeros = np.zeros((2, 4, CELLS, CELLS)), np.zeros((2, 4, CELLS))
-        chances[0, :2], chances[1, :2] = (grip, still), (dig, free)
+        stay, leaves, zeros = np.zeros((4, CELLS, CELLS)), np.zeros((4, RATES, CELLS, CELLS)), np.zeros((2, 4, CELLS))
+        stay[:2], leaves[:2] = (grip, still), leave
         zeros[0, :2], zeros[1, :2] = (start, stuck), (stuck, start)
         return {
-            "grid": np.stack([m, m]), "width": np.stack([width, width]), "stay": chances[0], "leave": chances[1],
+            "grid": np.stack([m, m]), "width": np.stack([width, width]), "stay": stay, "leave": leaves,
             "stay_start": zeros[0], "leave_start": zeros[1],
         }  # fmt: skip
 

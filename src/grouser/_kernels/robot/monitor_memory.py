@@ -11,6 +11,7 @@ STUCK, SLIDING, GROUND = range(3)  # tests, and kinds of alarms
 KINDS = ("stuck", "sliding", "ground_changed")
 TESTS = 2  # those of motion
 CELLS = 31  # values of the hidden motion
+RATES = 4  # ways in which it may change, fast or slowly
 CURRENT, VIBRATION, SLIP = range(3)  # levels whose usual value is learned
 LEVELS = 3
 FEATURES = 5  # of a level: 1 and four that it may depend on
@@ -43,7 +44,7 @@ SETTINGS = record_type(
     grid=(TESTS, CELLS),
     width=(TESTS, CELLS),  # of the cells
     stay=(2 * TESTS, CELLS, CELLS),  # chance to go from a cell to another: test, alarmed
-    leave=(2 * TESTS, CELLS, CELLS),  # the same if there is a change
+    leave=(2 * TESTS, RATES, CELLS, CELLS),  # the same if there is a change
     stay_start=(2 * TESTS, CELLS),  # distribution when the wheels begin to turn
     leave_start=(2 * TESTS, CELLS),
     turn_share=CELLS,  # of the usual yaw rate in the cells of `stuck`
@@ -116,7 +117,7 @@ STATE = record_type(
     weight=LEVELS,  # log-ratio that a level adds to `stuck`
     # Tests
     held=(TESTS, CELLS),  # distribution of the motion if nothing changed
-    left=(TESTS, CELLS),  # that of the motion if it did, times the ratio
+    left=(TESTS, RATES, CELLS),  # that of the motion if it did, times the ratio, for each rate
     alarmed=3,  # 1 while there is an alarm
     ratio=3,  # Shiryaev–Roberts statistics
     quiet=3,  # when each last had no evidence [s]
@@ -180,7 +181,7 @@ NOW = record_type(
     value=LEVELS,  # levels of the block, NaN: not measured
     features=2 * FEATURES,
     held=CELLS,
-    left=CELLS,
+    left=(RATES, CELLS),
 )
 
 
