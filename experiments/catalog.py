@@ -12,6 +12,7 @@ from experiments.ground_change import GROUND_CHANGE
 from experiments.lru_oscillations import LRU_OSCILLATIONS
 from experiments.lru_slip import LRU_SLIP
 from experiments.lru_traction import LRU_TRACTION
+from experiments.on_board import ON_BOARD
 from experiments.pvc import PVC_PLATEAU, PVC_RANDOM
 from experiments.rollover import ROLLOVER
 from experiments.single_wheel import SINGLE_WHEEL
@@ -61,6 +62,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         PVC_PLATEAU,
         PVC_RANDOM,
         CRASHES,
+        ON_BOARD,
     )
 }
 """By the name they have on the command line."""

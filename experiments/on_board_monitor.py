@@ -7,14 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from experiments.experiment import Progress, Row
 from experiments.on_board_rover import Truth, simulate
 from grouser._kernels.robot.monitor_memory import FIX, IMU, SAMPLE, WHEELS
+from grouser.checks import FloatArray
 from grouser.robot.monitor import Monitor
 from grouser.robot.monitor_settings import MonitorSettings
 
-SETS = {"IMU and current": (), "and visual": ("visual",), "and GPS": ("gps",)}
-TUNED = range(1000, 1030)
-"""Seeds on which settings were chosen; the experiment uses others."""
+SETS: dict[str, tuple[str, ...]] = {
+    "IMU, current": (),
+    "IMU, current, visual": ("visual",),
+    "IMU, current, GPS": ("gps",),
+    "IMU, current, visual, GPS": ("visual", "gps"),
+}
+DIGS, DRIVES = range(2000, 2050), range(7000, 7030)
+"""Seeds of the robots. Settings were chosen on digs 1000 to 1024 and drives 6000 to 6005, which are not used here."""
 WITHIN = 1.5  # s
 GRACE = 2.0  # s after a dig in which an alarm belongs to it
 
@@ -81,11 +88,34 @@ def judge(truth: Truth, sensors: tuple[str, ...], settings: MonitorSettings | No
     return Outcome(latency, false, truth.time[-1] / 3600.0, len(starts), noticed)
 
 
-def detection(seeds: range, sensors: tuple[str, ...], digs: int = 2) -> list[Outcome]:
-    """Digs of several robots, each after some minutes of driving."""
-    return [judge(simulate(seed, duration=120.0 + 25.0 * digs, digs=digs), sensors) for seed in seeds]
+def measure(quick: bool, progress: Progress) -> tuple[list[Row], dict[str, list[float]]]:
+    """A row for each set of sensors, and the latencies: 100 digs of 50 robots, 10 h of normal driving of 30."""
+    digging = [(seed, 170.0, 2) for seed in (DIGS[:6] if quick else DIGS)]
+    driving = [(seed, 1200.0, 0) for seed in (DRIVES[:3] if quick else DRIVES)]
+    outcomes: dict[str, list[Outcome]] = {name: [] for name in SETS}
+    normal: dict[str, list[Outcome]] = {name: [] for name in SETS}
+    jobs = digging + driving
+    for k, (seed, duration, digs) in enumerate(jobs):
+        truth = simulate(seed, duration=duration, digs=digs)
+        for name, sensors in SETS.items():
+            (outcomes if digs else normal)[name].append(judge(truth, sensors))
+        progress(k + 1, len(jobs))
+    latencies = {name: [late for one in found for late in one.latency] for name, found in outcomes.items()}
+    return [_row(name, np.array(latencies[name]), normal[name]) for name in SETS], latencies
 
 
-def normal(seeds: range, sensors: tuple[str, ...], minutes: float = 20.0) -> list[Outcome]:
-    """Normal driving of several robots over changing grounds."""
-    return [judge(simulate(seed, duration=60.0 * minutes), sensors) for seed in seeds]
+def _row(name: str, latency: FloatArray, normal: list[Outcome]) -> Row:
+    hours = sum(one.hours for one in normal)
+    changes = sum(one.changes for one in normal)
+    finite = np.sort(latency)
+
+    def at(share: float) -> float | None:
+        value = float(finite[min(int(np.ceil(share * len(finite))) - 1, len(finite) - 1)])
+        return value if np.isfinite(value) else None
+
+    per_hour = {f"false_{kind}_per_h": sum(one.false[kind] for one in normal) / hours for kind in normal[0].false}
+    return {
+        "name": f"monitor: {name}", "digs": len(latency), "found": float(np.mean(np.isfinite(latency))),
+        "within": float(np.mean(latency <= WITHIN)), "latency_median": at(0.5), "latency_95": at(0.95),
+        "hours": hours, **per_hour, "ground_found": sum(one.noticed for one in normal) / max(changes, 1),
+    }  # fmt: skip

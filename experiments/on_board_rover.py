@@ -200,9 +200,9 @@ def _dig(rng, t, motion, effects, begin, stop, at_rest) -> tuple[float, float]: 
     churn[inside] = rng.uniform(0.0, 0.5) * lost
     load[inside] = 1.0 + (np.exp(rng.uniform(np.log(0.5), np.log(2.5))) - 1.0) * lost
     sunk = rng.uniform(-0.01, 0.06)
-    sink[inside] = -sunk * np.clip((t[inside] - begin) / 4.0, 0.0, 1.0)
+    sink[inside] -= sunk * np.clip((t[inside] - begin) / 4.0, 0.0, 1.0)
     after = t >= stop + 0.8
-    sink[after] += -sunk * np.exp(-(t[after] - stop - 0.8) / 2.0)
+    sink[after] -= sunk * np.exp(-np.cumsum(np.abs(w[after])) / RATE / 0.4)  # it climbs out as it drives on
     return begin, stop
 
 
@@ -233,7 +233,7 @@ def _imu(rng, t, v, w, yaw_rate, pitch, shake, churn):  # type: ignore[no-untype
     for k in range(3):
         force[:, k] = parts[k] * size * band(4.0, 25.0) + gears * band(20.0, 45.0)
         gyro[:, k] = rng.uniform(0.04, 0.1) * (0.4 if k == 2 else 1.0) * size * band(3.0, 20.0)
-    force += rng.normal(0.0, rng.uniform(0.02, 0.08), size=(n, 3)) + rng.normal(0.0, 0.15, size=3)
+    force += rng.normal(0.0, rng.uniform(0.02, 0.08), size=(n, 3)) + rng.normal(0.0, 0.05, size=3)
     gyro += rng.normal(0.0, rng.uniform(0.002, 0.006), size=(n, 3)) + rng.normal(0.0, 0.008, size=3)
     payload = np.zeros(n)  # an arm or a mast that moves now and then
     for at in rng.uniform(0.0, t[-1], size=int(t[-1] / 60.0)):
@@ -243,7 +243,8 @@ def _imu(rng, t, v, w, yaw_rate, pitch, shake, churn):  # type: ignore[no-untype
     force[:, 1] += v * yaw_rate
     force[:, 2] += G * np.cos(pitch)
     gyro[:, 1] += np.gradient(pitch, t)
-    gyro[:, 2] += yaw_rate
+    gyro[:, 0] -= yaw_rate * np.sin(pitch)  # a turn about the vertical, with roll zero
+    gyro[:, 2] += yaw_rate * np.cos(pitch)
     return gyro, force
 
 
@@ -279,7 +280,7 @@ def _positions(rng, t, v, yaw_rate):  # type: ignore[no-untyped-def]
     visual = np.full(len(t[::2]), np.nan)
     visual[::5] = v[::10] * (1.0 + 0.02 * rng.normal()) + sigma * rng.normal(size=len(visual[::5]))
     bad = rng.uniform(size=len(visual)) < 0.02
-    visual[bad & ~np.isnan(visual)] += rng.normal(0.0, 0.5)
+    visual[bad] += rng.normal(0.0, 0.5, size=int(bad.sum()))  # outliers
     yaw = np.cumsum(yaw_rate) / RATE
     p = np.stack([np.cumsum(v * np.cos(yaw)), np.cumsum(v * np.sin(yaw))], axis=1) / RATE
     every = int(RATE / rng.choice([1.0, 2.0, 5.0]))

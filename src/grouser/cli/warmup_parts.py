@@ -128,6 +128,13 @@ def fusion() -> None:
     gr.fusion.Fusion()
 
 
+def robot() -> None:
+    """The monitor."""
+    from grouser.robot.monitor import Monitor
+
+    Monitor()
+
+
 def rolling() -> None:
     """Pure rolling of wheels and vehicles."""
     upright, wheel = (np.pi, 0.0, 0.0, 0.0, np.pi), gr.rolling.Torus(0.5, 0.15)
@@ -145,7 +152,7 @@ def gym() -> None:
 
 FAMILIES: tuple[tuple[Callable[[], None], ...], ...] = (
     (dynamics, kinematics, odometry, calibration, gym),
-    (fusion, rolling, contacts, grounds, logs),
+    (fusion, robot, rolling, contacts, grounds, logs),
 )
 """Parts of one family share kernels, which one process compiles once; what takes longest stands first."""
 PARTS: dict[str, Callable[[], None]] = {part.__name__: part for family in FAMILIES for part in family}

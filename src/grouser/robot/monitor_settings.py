@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grouser._kernels.robot.monitor_memory import CELLS, KEPT, MonitorMemory
+from grouser._kernels.robot.monitor_memory import CELLS, KEPT, RATES, MonitorMemory
 from grouser.checks import Checker, FloatArray
 from grouser.errors import OdometryError
 
@@ -17,9 +17,11 @@ STUCK_SHARE = 0.2
 """Share of the wheels' speed up to which a robot is stuck."""
 AHEAD = (0.02, 0.04, 0.07, 0.1, 0.14, 0.19, 0.25, 0.33, 0.43, 0.56, 0.73, 0.95, 1.25, 1.6, 2.1)
 """Speeds of sliding on the grid [m/s], either way."""
-STEADY = 0.8
-"""Chance that the share of the wheels' motion stays the same in a block."""
-FORGET = 5.0
+STEADY, NEAR = 0.7, 0.25
+"""Chances that the share of the wheels' motion stays the same in a block, or changes little."""
+DIG_TIMES = (0.2, 0.5, 1.1, 2.2)
+"""Times in which a robot that digs in loses its speed, by `dig_time`."""
+FORGET = 2.0
 """Time in which evidence is forgotten [s]."""
 
 
@@ -27,7 +29,7 @@ FORGET = 5.0
 class MonitorSettings:
     """Assumptions of the monitor. The defaults are for a small rover with a MEMS IMU at 100 Hz."""
 
-    false_alarm_hours: float = 10.0
+    false_alarm_hours: float = 4.0
     """Mean time between false alarms of each kind, at least, if the assumptions hold [h]; `stuck` counts the time in
     which wheels turn."""
     release_minutes: float = 2.0
@@ -36,6 +38,9 @@ class MonitorSettings:
     """One sigma of the slip of a robot with grip about the expected one, as a share of the wheels' speed."""
     slip_time: float = 1.0
     """Correlation time of that slip [s]."""
+    burst_time: float = 0.15
+    """Mean duration of a burst of slip of a robot with grip [s], in which it moves with less than a fifth of the
+    wheels' speed."""
     dig_time: float = 0.8
     """Mean time in which a robot that digs in loses its speed [s]."""
     slide_acceleration: float = 1.0
@@ -54,7 +59,9 @@ class MonitorSettings:
     """One sigma of the yaw rate of a block that wheels do not explain [rad/s]."""
     velocity_noise: float = 0.004
     """Least one sigma of the accelerometer's change of speed in a block [m/s]; what the ground adds is learned."""
-    level_time: float = 8.0
+    gravity_error: float = 0.08
+    """Slow error of the accelerometer less gravity, from tilt and bias [m/s²], which is no evidence."""
+    level_time: float = 5.0
     """Time constant with which the accelerometer corrects gravity in body axes [s]."""
     learn_time: float = 30.0
     """Time constant with which usual levels of current, vibration and slip are learned [s]."""
@@ -89,11 +96,11 @@ class MonitorSettings:
         packed = {
             "block": self.block, "gap": self.gap, "least_speed": self.least_speed, "least_turn": self.least_turn,
             "lever": self.imu_position, "level_time": self.level_time, "learn_time": self.learn_time,
-            "gyro_noise": self.gyro_noise, "velocity_noise": self.velocity_noise, "first_noise": 0.05,
-            "speed_noise": 0.05, "floor": np.exp(-4.0), "largest": 2.5, "budget": 3.0,
+            "gyro_noise": self.gyro_noise, "velocity_noise": self.velocity_noise, "drift": self.gravity_error * self.block,
+            "speed_noise": 0.05, "floor": np.exp(-4.0), "change_floor": np.exp(-8.0), "largest": 1.2, "budget": 4.0,
             "fade": np.exp(-self.block / FORGET), "start_weight": 1.0 / self.block,
             "threshold": blocks, "release": 60.0 * self.release_minutes / self.block, "hold": self.hold,
-            "learned": 30, "shifts": (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0),
+            "learned": 50, "shifts": (-5.0, -3.0, -2.0, 2.0, 3.0, 5.0),
             **self._motion_with_grip(), **_levels_by_share(),
         }  # fmt: skip
         for name, value in packed.items():
@@ -109,37 +116,35 @@ class MonitorSettings:
         """Grid and chances of m, the share of the wheels' motion: with grip, digging in, stuck, getting free."""
         m = _shares()
         width = np.full(CELLS, m[1] - m[0])
-        # Motion is as steady with grip as without, so that a calm drive is no evidence: it changes in a fifth of the
-        # blocks, with grip by five times more than a walk of that correlation time.
-        keep = np.exp(-self.block / (self.slip_time * (1.0 - STEADY)))
-        usual = 0.95
-        walk = _bell(m, usual + keep * (m[:, None] - usual), self.slip * np.sqrt(1.0 - keep**2))
-        burst = _even(m, 0.25, 1.1)  # of slip, rarely
-        grip = STEADY * np.eye(CELLS) + (1.0 - STEADY) * (0.995 * walk + 0.005 * burst)
+        # With grip the motion is as steady as without, so that a calm drive is no evidence: mostly it stays, or moves
+        # to a cell near by that is not less usual, and now and then it is drawn again: within the correlation time of
+        # slip, or within that of a burst where the wheels spin.
+        normal = 0.98 * _bell(m, 0.95, self.slip)[0] + 0.02 * _even(m, 0.25, 1.1)
+        calm = (STEADY * np.eye(CELLS) + NEAR * _bell(m, m, 0.04)) / (STEADY + NEAR)
+        usual = calm * np.minimum(1.0, normal / normal[:, None])
+        usual += np.diag(1.0 - usual.sum(axis=1))
+        drawn = np.interp(m, (STUCK_SHARE, 0.5), (self.block / self.burst_time, self.block / (2.0 * self.slip_time)))
+        drawn = np.minimum(drawn, 0.9)[:, None]
+        grip = (1.0 - drawn) * usual + drawn * normal
         stuck = _even(m, -0.03, STUCK_SHARE)
         zone = m <= STUCK_SHARE + 1e-9
-        lost = self.block / self.dig_time
-        dig, free = np.zeros((2, CELLS, CELLS))
-        for i, share in enumerate(m):
-            if zone[i]:
-                near = stuck * np.exp(-0.5 * ((m - share) / 0.04) ** 2) + 1e-3 * stuck
-                dig[i] = STEADY * (m == share) + (1.0 - STEADY) * near / near.sum()
-                up = np.where(m >= share, np.exp((share - m) / lost), 0.0)
-                free[i] = up / up.sum()
-            else:
-                down = np.where(m <= share, np.exp((m - share) / lost), 0.0)
-                at_rest = down[zone].sum()
-                down = np.where(zone, at_rest * stuck, down)
-                dig[i] = down / down.sum()
-                up = np.where(m >= share, np.exp((share - m) / lost), 0.0)
-                free[i] = grip[i] if share > 0.6 else 0.5 * up / up.sum() + 0.5 * grip[i]
-        still = np.where(zone[:, None], dig, stuck)
-        start = 0.5 * _bell(m, usual, self.slip)[0] + 0.5 * _even(m, 0.2, 1.05)
-        chances, zeros = np.zeros((2, 4, CELLS, CELLS)), np.zeros((2, 4, CELLS))
-        chances[0, :2], chances[1, :2] = (grip, still), (dig, free)
+        still = 0.95 * calm * zone
+        still += (1.0 - still.sum(axis=1, keepdims=True)) * stuck
+        still = np.where(zone[:, None], still, stuck)
+        leave = np.zeros((2, RATES, CELLS, CELLS))
+        for r, time in enumerate(self.dig_time * np.array(DIG_TIMES)):
+            lost = self.block / time
+            down = _bell(m, m - lost, 0.3 * lost + 0.02)
+            inside = (down * zone).sum(axis=1, keepdims=True)
+            leave[0, r] = np.where(zone[:, None], still, down * ~zone + inside * stuck)
+            up = _bell(m, m + lost, 0.3 * lost + 0.02)
+            leave[1, r] = np.where((m > 0.6)[:, None], grip, up)
+        start = 0.8 * normal + 0.2 * _even(m, 0.4, 1.05)
+        stay, leaves, zeros = np.zeros((4, CELLS, CELLS)), np.zeros((4, RATES, CELLS, CELLS)), np.zeros((2, 4, CELLS))
+        stay[:2], leaves[:2] = (grip, still), leave
         zeros[0, :2], zeros[1, :2] = (start, stuck), (stuck, start)
         return {
-            "grid": np.stack([m, m]), "width": np.stack([width, width]), "stay": chances[0], "leave": chances[1],
+            "grid": np.stack([m, m]), "width": np.stack([width, width]), "stay": stay, "leave": leaves,
             "stay_start": zeros[0], "leave_start": zeros[1],
         }  # fmt: skip
 
@@ -154,9 +159,9 @@ class MonitorSettings:
         step /= step.sum(axis=1, keepdims=True)
         stay = np.eye(CELLS)
         stay[CELLS // 2] = step[CELLS // 2]
-        slide = 0.4 * stay + 0.6 * step
+        slide = 0.8 * stay + 0.2 * step
         to_rest = 0.5 * slide + 0.5 * none
-        to_rest[CELLS // 2] = none
+        to_rest[CELLS // 2] = 0.8 * none  # no steadier than a slide, so that a calm one does not end
         settings = memory.settings
         settings.grid[1], settings.width[1] = x, width
         settings.stay[2], settings.leave[2] = none, slide

@@ -5,7 +5,7 @@ changed, of the distribution if it did, times the ratio of both likelihoods: one
 
     held ← (held · stay) ∘ p / c,    left ← ((left + held) · leave) ∘ p / c,    c = Σ (held · stay) ∘ p,
 
-with p the likelihood of the block. Without a change the ratio R = Σ left grows on average by one a block (R − n is a
+with p the likelihood of the block. There is one `left` for each of a few rates of the change. Without a change the ratio R = Σ left grows on average by one a block (R − n is a
 martingale), so that the mean number of blocks until R exceeds A is at least A, whatever the sensors. A share of `left`
 is forgotten every block, which only makes false alarms rarer: without any sensor R ends at a constant.
 """
@@ -13,18 +13,19 @@ is forgotten every block, which only makes false alarms rarer: without any senso
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.robot.monitor_memory import CELLS, SLIDING, STUCK
+from grouser._kernels.robot.monitor_memory import CELLS, RATES, SLIDING, STUCK
 
 EXPLAINED = 0.4, 1.15  # Motion by what the wheels say that is no sliding: slip up to 60 %, wheels 15 % larger
 LEAST = 1e-9  # Chances below are taken as none
 
 
 @kernel
-def as_stuck(now):
-    """Motion of a cell m: v = m (1 − s) w."""
+def as_stuck(now, drift):
+    """Motion of a cell m: v = m (1 − s) w. drift: change of speed that an error of gravity may feign [m/s]."""
     now.scale = (1.0 - now.slip) * now.speed
     now.scale_before = (1.0 - now.slip_before) * now.speed_before
-    now.low = now.high = now.step_low = now.step_high = now.blur = 0.0
+    now.low = now.high = now.blur = 0.0
+    now.step_low, now.step_high = -drift, drift
     now.way_scale = (1.0 - now.slip) * now.moved_rolled
     now.way = 0.0
     now.way_blur = 0.1 * now.way_scale
@@ -32,12 +33,13 @@ def as_stuck(now):
 
 
 @kernel
-def as_sliding(now):
+def as_sliding(now, drift):
     """Motion of a cell x: v = x + what wheels explain."""
     now.scale = now.scale_before = 1.0
-    now.low, now.high = sorted_pair(EXPLAINED[0] * now.speed, EXPLAINED[1] * now.speed)
-    step = now.speed - now.speed_before
-    now.step_low, now.step_high = sorted_pair(EXPLAINED[0] * step, EXPLAINED[1] * step)
+    # The body follows its wheels by a block or two: a hard stop is no slide.
+    now.low, now.high = explained(now.speed, now.speed_before)
+    low, high = explained(now.speed - now.speed_before, now.step_before)
+    now.step_low, now.step_high = low - drift, high + drift
     now.blur = 0.1 * abs(now.speed)
     now.way_scale = now.moved_time
     now.way = (1.0 - now.slip) * now.moved_rolled
@@ -47,9 +49,10 @@ def as_sliding(now):
 
 
 @inlined
-def sorted_pair(a, b):
-    """Both, the smaller first."""
-    return min(a, b), max(a, b)
+def explained(a, b):
+    """Least and largest value that two values of the wheels, this block's and the last one's, explain."""
+    low, high = EXPLAINED[0], EXPLAINED[1]
+    return min(min(low * a, high * a), min(low * b, high * b)), max(max(low * a, high * a), max(low * b, high * b))
 
 
 @inlined
@@ -106,7 +109,7 @@ def between(settings, now, test, begin, end):
     width = 0.2 * (settings.width[test, begin] + settings.width[test, end]) * now.scale
     off = outside(now.change - (now.scale * y - now.scale_before * x), now.step_low, now.step_high)
     variance = now.change_sigma**2 + width * width + now.blur**2
-    return (math.exp(-0.5 * off * off / variance) + settings.floor) * now.change_sigma / math.sqrt(variance)
+    return (math.exp(-0.5 * off * off / variance) + settings.change_floor) * now.change_sigma / math.sqrt(variance)
 
 
 @kernel
@@ -116,7 +119,8 @@ def begin(settings, state, test):
     ratio = state.ratio[test] + settings.start_weight
     for i in range(CELLS):
         state.held[test, i] = settings.stay_start[row, i]
-        state.left[test, i] = ratio * settings.leave_start[row, i]
+        for r in range(RATES):
+            state.left[test, r, i] = ratio / RATES * settings.leave_start[row, i]
     state.ratio[test] = ratio
 
 
@@ -126,29 +130,35 @@ def advance(settings, state, now, test):
     row = 2 * test + int(state.alarmed[test])
     stay, leave = settings.stay[row], settings.leave[row]
     held, left = state.held[test], state.left[test]
+    for j in range(CELLS):
+        now.held[j] = 0.0
+        for r in range(RATES):
+            now.left[r, j] = 0.0
     for i in range(CELLS):
-        now.held[i] = 0.0
-        now.left[i] = 0.0
-    for i in range(CELLS):
-        either = held[i] + left[i]
         for j in range(CELLS):
-            if stay[i, j] < LEAST and leave[i, j] < LEAST:
+            most = stay[i, j]
+            for r in range(RATES):
+                most = max(most, leave[r, i, j])
+            if most < LEAST:
                 continue
             p = between(settings, now, test, i, j) if now.change_sigma > 0.0 else 1.0
             now.held[j] += held[i] * stay[i, j] * p
-            now.left[j] += either * leave[i, j] * p
+            for r in range(RATES):
+                now.left[r, j] += (left[r, i] + held[i] / RATES) * leave[r, i, j] * p
     total = 0.0
     for j in range(CELLS):
         p = at_cell(settings, state, now, test, j)
         now.held[j] *= p
-        now.left[j] *= p
+        for r in range(RATES):
+            now.left[r, j] *= p
         total += now.held[j]
     scale = 1.0 / max(total, 1e-300)
     ratio = 0.0
     for j in range(CELLS):
         held[j] = now.held[j] * scale
-        left[j] = now.left[j] * scale * settings.fade
-        ratio += left[j]
+        for r in range(RATES):
+            left[r, j] = now.left[r, j] * scale * settings.fade
+            ratio += left[r, j]
     state.ratio[test] = ratio
 
 
@@ -157,8 +167,10 @@ def switch(state, test):
     """The change is taken as true: what was the alternative is now what is held."""
     scale = 1.0 / state.ratio[test]
     for i in range(CELLS):
-        state.held[test, i] = state.left[test, i] * scale
-        state.left[test, i] = 0.0
+        state.held[test, i] = 0.0
+        for r in range(RATES):
+            state.held[test, i] += state.left[test, r, i] * scale
+            state.left[test, r, i] = 0.0
     state.ratio[test] = 0.0
     state.alarmed[test] = 1.0 - state.alarmed[test]
 
@@ -169,7 +181,10 @@ def mean(settings, state, test):
     weight = 1.0 / (settings.release[test] if state.alarmed[test] > 0.5 else settings.threshold[test])
     total = 0.0
     for i in range(CELLS):
-        total += settings.grid[test, i] * (state.held[test, i] + weight * state.left[test, i])
+        here = state.held[test, i]
+        for r in range(RATES):
+            here += weight * state.left[test, r, i]
+        total += settings.grid[test, i] * here
     return total / (1.0 + weight * state.ratio[test])
 
 

@@ -12,7 +12,8 @@ from grouser._kernels.robot.monitor_memory import VIBRATION
 
 LONGEST = 0.1  # A longer step between two samples of the IMU is a gap [s]
 ARM = 3.0  # Vibration of 1 rad/s of the gyro, in m/s² of the accelerometer
-STANDING_BIAS = 0.05  # Share of the gyro's mean that a standing block adds to its bias
+STANDING_BIAS = 0.01  # Share of the gyro's mean that a standing block adds to its bias
+SETTLING = 0.01  # A standing robot whose rate is farther from the bias turns slowly, after the first blocks [rad/s]
 LARGEST_BIAS = 0.05  # rad/s
 
 
@@ -111,16 +112,17 @@ def correct(m, still, share_moved):
     r[1] = state.force_sum[1] / span - speed * now.gyro - g[1]
     r[2] = state.force_sum[2] / span - g[2]
     # A bias b too large by δ leaves g × r = −|g|² T δ, for δ across g.
-    slow = 0.25 * span * span / (settings.level_time**2 * GRAVITY**2) * 0.25
+    slow = 0.25 * span / (settings.level_time * GRAVITY) ** 2
     turn_x = g[1] * r[2] - g[2] * r[1]
     turn_y = g[2] * r[0] - g[0] * r[2]
     if not still and state.levelled > 50:
-        state.gyro_bias[0] += slow / span * turn_x
-        state.gyro_bias[1] += slow / span * turn_y
+        state.gyro_bias[0] += slow * turn_x
+        state.gyro_bias[1] += slow * turn_y
     for k in range(3):
         g[k] += gain * r[k]
         rate = state.gyro_sum[k] / span
-        if still and abs(rate) < LARGEST_BIAS:
+        settled = state.levelled < 30 or abs(rate - state.gyro_bias[k]) < SETTLING
+        if still and settled and abs(rate) < LARGEST_BIAS:
             state.gyro_bias[k] += max(STANDING_BIAS, 1.0 / (state.levelled + 1.0)) * (rate - state.gyro_bias[k])
         state.gyro_bias[k] = min(max(state.gyro_bias[k], -LARGEST_BIAS), LARGEST_BIAS)
 

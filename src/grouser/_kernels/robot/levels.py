@@ -8,8 +8,8 @@ from grouser._kernels.robot import usual
 from grouser._kernels.robot.monitor_memory import CURRENT, GROUND, LEVELS, SHIFTS, SLIP, VIBRATION
 
 FADE = 0.95  # Share of a level's log-ratio that a block leaves
-LIKE_USUAL = 0.3  # Chance that a stuck robot has the usual level
-BROAD = 0.7 / 12.0  # Density of its level otherwise, per sigma
+LIKE_USUAL = 0.3  # Chance that a stuck robot has the usual level all the time
+BROAD = 1.0 / 12.0  # Density of its level otherwise, per sigma
 SMALLEST = 0.05  # Speed [m/s] below which vibration and slip are not compared
 
 
@@ -29,19 +29,36 @@ def describe(m, level):
 
 
 @kernel
-def scale_of(level, value):
-    """One sigma of the coefficients before anything is learned."""
-    return max(abs(value), 1e-6) if level == CURRENT else 1.0 if level == VIBRATION else 0.2
+def begin(state, level, value):
+    """First value of a level. A turn on the spot may take several times the current of driving straight."""
+    if level == CURRENT:
+        size = max(abs(value), 1e-6)
+        usual.begin(state, level, value, 5.0 * size, 0.5 * size)
+    elif level == VIBRATION:
+        usual.begin(state, level, value, 1.0, 0.5)
+    else:
+        usual.begin(state, level, value, 0.2, 0.1)
 
 
 @kernel
-def stuck_ratio(level, z):
-    """Log-ratio of a normalised residual: stuck by usual. Currents may rise or fall, vibration mostly falls."""
-    like = math.exp(-0.5 * z * z) * 0.3989422804014327
+def misfit(level, value):
+    """One sigma of what the regression does not describe: a tenth of the current, 0.15 of the logarithm, 3 % slip."""
+    return 0.1 * abs(value) if level == CURRENT else 0.15 if level == VIBRATION else 0.03
+
+
+@kernel
+def other_level(level, z):
+    """Log-ratio of a normalised residual: another level by the usual one. Vibration of a stuck robot mostly falls."""
     broad = BROAD
     if level == VIBRATION:
-        broad = 0.1 * BROAD + 1.6 * BROAD / (1.0 + math.exp(3.0 * (z + 0.7)))
-    return math.log((LIKE_USUAL * like + broad) / (like + 1e-4))
+        broad *= 0.1 + 1.6 / (1.0 + math.exp(3.0 * (z + 0.7)))
+    return math.log(broad) + min(0.5 * z * z, 7.0) + 0.919
+
+
+@kernel
+def of_stuck(ratio):
+    """Log-ratio of stuck by usual, from that of another level by the usual one."""
+    return math.log(LIKE_USUAL + (1.0 - LIKE_USUAL) * math.exp(ratio))
 
 
 @kernel
@@ -55,13 +72,13 @@ def compare(m, level, learning):
         describe(m, level)
         if state.known[level] < 1.0:
             if learning:
-                usual.begin(state, level, value, scale_of(level, value))
+                begin(state, level, value)
         else:
-            z, variance = usual.residual(state, level, now.features, value)
+            z, variance = usual.residual(state, level, now.features, value, misfit(level, value))
             if state.known[level] >= settings.learned:
                 part = usual.counts(state, level)
                 if level != SLIP:
-                    weight += part * stuck_ratio(level, z)
+                    weight += part * other_level(level, z)
                 if learning:
                     _test_ground(settings, state, level, part, z)
             if learning:
@@ -69,7 +86,7 @@ def compare(m, level, learning):
     weight = min(max(weight, -settings.budget), settings.budget)
     state.weight[level] = weight
     if level != SLIP:
-        now.levels += weight - before
+        now.levels += of_stuck(weight) - of_stuck(before)
 
 
 @kernel

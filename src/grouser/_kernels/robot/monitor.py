@@ -18,6 +18,8 @@ from grouser._kernels.robot.monitor_memory import (
 
 LARGEST = 1e6  # Speeds, currents and positions are smaller; NaN and infinity are not
 QUIET = 100.0  # A ratio below is no evidence
+STRAIGHT = 0.1  # Currents are compared below this yaw rate of the wheels [rad/s]: skidding takes many times more
+LONGEST_DIG = 2.5  # Time in which a robot that digs in loses its speed, at most [s]
 MOST_SLIP = 0.6  # Expected slip is taken up to this
 
 
@@ -134,13 +136,15 @@ def clear(state):
 def average(m):
     """Means of the block."""
     settings, state, now = m.settings, m.state, m.now
-    now.speed_before, now.slip_before = state.speed, state.slip
+    now.speed_before, now.slip_before, now.step_before = state.speed, state.slip, state.step
     now.speed = state.speed_sum / state.count
     now.turn = state.turn_sum / state.count
     now.slip = state.slip_sum / state.count
     now.velocity_sigma = 0.0
     now.value[SLIP] = math.nan
-    now.value[CURRENT] = state.current_sum / state.current_count if state.current_count > 0 else math.nan
+    now.value[CURRENT] = math.nan
+    if state.current_count > 0 and abs(now.turn) < STRAIGHT and abs(now.speed) > levels.SMALLEST:
+        now.value[CURRENT] = state.current_sum / state.current_count
     if state.seen_weight > 0.0:
         now.velocity = state.seen_sum / state.seen_weight
         now.velocity_sigma = 1.0 / math.sqrt(state.seen_weight)
@@ -174,18 +178,19 @@ def end_block(m):
     for k in range(LEVELS):
         levels.compare(m, k, calm)
     if state.moving == 1:
-        hidden_motion.as_stuck(now)
+        hidden_motion.as_stuck(now, settings.drift)
         hidden_motion.advance(settings, state, now, STUCK)
         state.share = hidden_motion.mean(settings, state, STUCK)
-    hidden_motion.as_sliding(now)
+    hidden_motion.as_sliding(now, settings.drift)
     hidden_motion.advance(settings, state, now, SLIDING)
     state.slide = hidden_motion.mean(settings, state, SLIDING)
     levels.ground_ratio(m)
     if calm:
         learn(m)
-    elif state.alarmed[STUCK] > 0.5 and state.alarmed[SLIDING] < 0.5:
-        level.correct(m, False, state.share)
+    elif state.alarmed[SLIDING] < 0.5 and state.time - state.quiet[STUCK] > LONGEST_DIG:
+        level.correct(m, False, state.share)  # whatever happened is over: the speed changes with that of the wheels
     decide(m)
+    state.step = now.speed - state.speed
     state.speed, state.turn, state.slip = now.speed, now.turn, now.slip
     state.blocks += 1
     clear(state)
@@ -200,7 +205,8 @@ def learn(m):
     if now.change_sigma > 0.0:
         off = now.change - share * (1.0 - now.slip) * (now.speed - now.speed_before)
         variance = state.noise[moving]
-        gain = 2.0 * settings.block / settings.learn_time
+        state.noise_count[moving] += 1.0
+        gain = max(2.0 * settings.block / settings.learn_time, 1.0 / (state.noise_count[moving] + 5.0))
         least = settings.velocity_noise**2
         state.noise[moving] = max(variance + gain * (min(off * off, 9.0 * variance) - variance), least)
     if now.turn_known == 1 and abs(now.turn) > 3.0 * settings.least_turn:

@@ -23,8 +23,8 @@ def forget(state, level):
 
 
 @kernel
-def begin(state, level, value, scale):
-    """First value of a level; `scale` is one sigma of its coefficients."""
+def begin(state, level, value, scale, sigma):
+    """First value of a level; `scale` is one sigma of its coefficients, `sigma` that of a block."""
     for i in range(FEATURES):
         state.usual[level, i] = 0.0
         state.prior[level, i] = scale * scale
@@ -32,16 +32,16 @@ def begin(state, level, value, scale):
             state.spread[level, i, j] = 0.0
         state.spread[level, i, i] = scale * scale
     state.usual[level, 0] = value
-    state.variance[level] = 0.04 * scale * scale
+    state.variance[level] = sigma * sigma
     state.echo[level] = 0.5
     state.known[level] = 1.0
 
 
 @kernel
-def residual(state, level, features, value):
-    """Normalised residual of a value, cut, and its predicted variance."""
+def residual(state, level, features, value, least):
+    """Normalised residual of a value, cut, and its predicted variance; `least`: one sigma of the regression's error."""
     predicted = 0.0
-    variance = state.variance[level]
+    variance = state.variance[level] + least * least
     for i in range(FEATURES):
         predicted += state.usual[level, i] * features[i]
         for j in range(FEATURES):
