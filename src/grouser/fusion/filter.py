@@ -27,10 +27,10 @@ from grouser._kernels.fusion.memory import (
     MOST_PARAMETERS,
     PARAMETERS,
     POSE,
+    SELDOM,
     WHEELS,
     Drive,
 )
-from grouser._kernels.fusion.wheels import SELDOM
 from grouser.checks import FloatArray
 from grouser.errors import FusionError
 from grouser.fusion.estimate import FusionEstimate

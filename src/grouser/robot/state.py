@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from grouser._kernels.robot.memory import PRESENT
 
+from grouser._kernels.robot.memory import PRESENT
 from grouser.errors import RobotError
 
 if TYPE_CHECKING:
