@@ -4,6 +4,7 @@ import math
 
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.arrays import fill, inner
+from grouser._kernels.odometry.pose import LEAST_LENGTH, SMOOTHING
 from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, ESTIMATED, FAULT_UNOBSERVED, LARGEST
 from grouser._kernels.odometry.turning import gyro_noise, impose, turn_responses
 from grouser._kernels.odometry.velocity import SLOWEST, constraint_twist, factorise, find_contact_frames, moved_twist
@@ -294,3 +295,10 @@ def complete(store):
         if i >= 2 or work.lever == 0:  # else attitude tells them
             work.covariance[i, i] += unknown
     memory.stood = work.stands
+    for i in range(2):  # the body turns over its wheels as attitude shows, and the velocity of the sample is without it
+        if work.lever == 1 and work.told[i] == 0.0:
+            noise = (memory.attitude_sigma / max(SMOOTHING * store.settings.span, LEAST_LENGTH)) ** 2
+            q = max(memory.bend[i] ** 2 - noise, 0.0) * work.speed**2
+            for a in range(6):
+                for b in range(6):
+                    work.whole[a, b] += q * store.response[i, a] * store.response[i, b]
