@@ -8,8 +8,8 @@ from grouser._kernels.odometry.pose import LEAST_LENGTH, SMOOTHING
 from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, ESTIMATED, FAULT_UNOBSERVED, LARGEST
 from grouser._kernels.odometry.turning import gyro_noise, impose, turn_responses
 from grouser._kernels.odometry.velocity import SLOWEST, constraint_twist, factorise, find_contact_frames, moved_twist
-from grouser._kernels.rotation import set_attitude
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
+from grouser._kernels.rotation import set_attitude
 
 STEP = 1e-4  # Of the differences that propagate noise of angles [rad]
 RATE_STEP = 1e-3  # Of those for rates, which enter linearly apart from slip [rad/s]

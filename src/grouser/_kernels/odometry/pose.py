@@ -14,9 +14,10 @@ from grouser._kernels.rotation import matrix as rotation_of_quaternion
 LEAST_SPEED = 0.01  # Under which contact angles do not change [m/s]
 SMOOTHING = 0.125  # Way over which the bend of the ground is smoothed, part of the vehicle's length
 LEAST_LENGTH = 0.05  # Of it [m]
-KEPT = 0.5  # Way after which the height over uneven ground has returned to zero, part of the vehicle's length
-RISE = 4.0 / math.sqrt(120.0)  # See `carry_lever`: Δ is 2 a times the bend, for wheels at ±a, and l is 2 a
-RISE_ESTIMATED, SURE_ESTIMATED = 0.55 * RISE, 0.33  # With estimated contact angles, by simulation of ramps
+KEPT = 0.7  # Way after which the height over uneven ground has returned to zero, part of the vehicle's length
+RISE = 1.2 * 4.0 / math.sqrt(120.0)
+"""See `carry_lever`: Δ is 2 a times the bend, for wheels at ±a, and l is 2 a; a fifth more for slopes that overlap."""
+RISE_ESTIMATED, SURE_ESTIMATED = 0.5 * RISE, 0.14  # With estimated contact angles, by simulation of ramps
 LIKELY, SURE = 1.3, 0.18
 """Mean of ψ² over that by the smoothed bend, and its one sigma, a part of it.
 
