@@ -75,7 +75,7 @@ class Odometry:
         pitch_rate: source of the turn rates about the body's x and y axes where there is no gyro: "attitude", its
         differences, or "wheels", which know them only if contact angles are known. None: "wheels" for a motion model,
         as in the prediction of logs that it was calibrated with, "attitude" for a vehicle.
-        bogies: passive joints whose rates are not measured are "free", so that they follow the wheels, or "held", L §4.4.2.
+        bogies: passive joints without measured rates are "free", so that they follow the wheels, or "held", L §4.4.2.
         """
         self._options: dict[str, Any] = {
             "planar": planar, "contact_angles": contact_angles, "noise": noise, "slip_scale": slip_scale,
