@@ -25,7 +25,6 @@ BASE, TRACK, RADIUS, HEIGHT = 0.864, 0.59, 0.125, 0.365
 RATE, ATTITUDE, GYRO = 0.02, 0.003, 0.003  # One sigma of the sensors [rad/s, rad, rad/s]
 PERIOD, SPEED = 0.02, 0.3  # s, m/s
 STEEPEST = math.radians(20.0)
-STEERING = ("steerFL", "steerFR", "steerBL", "steerBR")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +92,7 @@ def ramp_drive(
     def at(u: FloatArray) -> FloatArray:
         return np.column_stack([np.interp(u, along, path[:, i]) for i in range(2)])
 
-    time = PERIOD * np.arange(round(way / SPEED / PERIOD) + 1)
+    time = np.arange(round(way / SPEED / PERIOD) + 1, dtype=np.float64) * np.float64(PERIOD)
     rear = 0.1 + SPEED * time
     low, high = rear + 0.5 * BASE, rear + 1.4 * BASE
     for _ in range(50):  # the front axle is where its distance is that of the axles
@@ -104,8 +103,10 @@ def ramp_drive(
     pitch = -np.arctan2(ahead[:, 1] - back[:, 1], ahead[:, 0] - back[:, 0])
     pitch_rate = np.gradient(pitch, PERIOD)
     body = 0.5 * (back + ahead) + HEIGHT * np.column_stack([np.sin(pitch), np.cos(pitch)])
-    spins = [np.gradient(u, PERIOD) / RADIUS - pitch_rate for u in (0.5 * (low + high), rear)]
-    return RampDrive(time, *spins, pitch, pitch_rate, np.column_stack([body[:, 0], np.zeros(len(time)), body[:, 1]]))
+    first, last = (np.gradient(u, PERIOD) / RADIUS - pitch_rate for u in (0.5 * (low + high), rear))
+    return RampDrive(
+        time, first, last, pitch, pitch_rate, np.column_stack([body[:, 0], np.zeros(len(time)), body[:, 1]])
+    )
 
 
 def ramp_errors(
@@ -132,7 +133,7 @@ def lost_wheel_errors(seed: int, *, seconds: float = 30.0) -> Errors:
     """The LRU on curves in the plane; one of its wheels falls silent after a third of the time."""
     random, lru = np.random.default_rng(seed), gr.vehicle("lru2")
     n = round(seconds / PERIOD) + 1
-    time = PERIOD * np.arange(n)
+    time = np.arange(n, dtype=np.float64) * np.float64(PERIOD)
     turn = 0.2 * np.sin(2.0 * math.pi * time / random.uniform(8.0, 20.0) + random.uniform(0.0, 6.0))
     fine = np.linspace(0.0, time[-1], 20 * (n - 1) + 1)  # the truth is integrated twenty times finer
     yaw = np.append(
@@ -165,7 +166,7 @@ def parked_errors(seed: int, *, seconds: float = 3600.0) -> Errors:
     random, husky = np.random.default_rng(seed), gr.vehicle("husky")
     radius, n = float(husky.arrays.radius[0]), round(seconds / PERIOD)
     going = round(5.0 / PERIOD)
-    time = PERIOD * np.arange(going + n)
+    time = np.arange(going + n, dtype=np.float64) * np.float64(PERIOD)
     rates = np.zeros((len(time), husky.n_joints))
     speed = random.uniform(0.2, 0.4)
     wheels = [husky.joint_index(w) for w in husky.wheels]
