@@ -34,7 +34,7 @@ def share_outside(store, rows, level, gyro, share):
 
     The limit of ε (N + ε)⁻¹ is the projector on the null space of the rows. Without the normal rows only what wheels
     measure counts, not the contact angles that were assumed; without those across, only how they roll. `level` takes
-    the turn rates about x, y as given, `gyro` those that the gyro tells. The
+    the turn rates about x, y as given, `gyro` those that the gyro gives. The
     factor is one of a matrix that may be singular: pivots have a floor. s.normal keeps the factor of the solution.
     """
     model, s, N = store.model, store.s, store.shares
@@ -292,7 +292,7 @@ def complete(store):
             work.covariance[i, k] = moves * work.covariance[i, k] + work.turning[i, k]
         unknown = work.share[i] * UNKNOWN_SPEED**2
         work.whole[i, i] += unknown
-        if i >= 2 or work.lever == 0:  # else attitude tells them
+        if i >= 2 or work.lever == 0:  # else attitude gives them
             work.covariance[i, i] += unknown
     memory.stood = work.stands
     for i in range(2):  # the body turns over its wheels as attitude shows, and the velocity of the sample is without it

@@ -81,7 +81,7 @@ def carry_covariance(store, intensity, h):
     for i in range(6):
         step.velocity_gain(arc, i, gain[i])
     if work.lever == 1:
-        for i in range(2):  # attitude tells the way by these turn rates: their errors make none
+        for i in range(2):  # attitude gives the way by these turn rates: their errors make none
             for j in range(3, 6):
                 for a in range(4):
                     gain[i, a] -= store.response[i, j] * gain[j, a]
