@@ -186,7 +186,7 @@ def test_attitude_that_was_never_given_is_level_and_no_fault():
 
 def test_a_gyro_that_is_not_finite_leaves_the_turn_to_the_wheels():
     odometry = husky()
-    e = run(odometry, 20, gyro=(0.0, math.nan, 1.0))
+    e = run(odometry, 20, gyro=(math.nan, math.nan, math.inf))
     assert odometry.faults == {"gyro": 1}
     assert e.twist[2] == pytest.approx(0.0, abs=1e-12)
 

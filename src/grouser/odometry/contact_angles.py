@@ -200,7 +200,7 @@ class ContactAngleEstimator:
         if turned is not None:
             told = np.isfinite(turned)
             differences = differences and not told[:2].all()
-            told[:2] &= not differences  # attitude tells both where the gyro tells one of them
+            told[:2] &= not differences  # attitude gives both where the gyro gives one of them
             rows = [tuple(axis) for axis in np.eye(3)[told] / self._turn_noise]
             values = (turned[told] / self._turn_noise).tolist()
         pitching = finite_row(None if pitch_rate is None else [pitch_rate], "pitch_rate", 1)

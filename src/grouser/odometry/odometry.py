@@ -330,9 +330,10 @@ class Odometry:
             self._ground = given
             self._settings["contacts"], self._settings["contacts_known"] = state.CONTACTS_ON_GROUND, 1
         elif given == "estimated":
-            from grouser.odometry.contact_angles import ContactAngleEstimator
+            from grouser.odometry.contact_angles import SMOOTHING, ContactAngleEstimator
 
-            self._estimator = ContactAngleEstimator(self.vehicle, mean=0.01)
+            turning = max(0.03, self.noise.attitude / SMOOTHING)  # noise of differences of attitude [rad/s]
+            self._estimator = ContactAngleEstimator(self.vehicle, mean=0.01, attitude_rate_noise=turning)
             self._settings["contacts_known"] = state.ESTIMATED
         else:
             hint = "is not 'zero', 'estimated', a terrain or an array of angles"

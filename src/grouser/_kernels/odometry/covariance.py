@@ -4,6 +4,7 @@ import math
 
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.arrays import fill, inner
+from grouser._kernels.odometry.pose import LEAST_LENGTH, SMOOTHING
 from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, ESTIMATED, FAULT_UNOBSERVED, LARGEST
 from grouser._kernels.odometry.turning import gyro_noise, impose, turn_responses
 from grouser._kernels.odometry.velocity import SLOWEST, constraint_twist, factorise, find_contact_frames, moved_twist
@@ -33,7 +34,7 @@ def share_outside(store, rows, level, gyro, share):
 
     The limit of ε (N + ε)⁻¹ is the projector on the null space of the rows. Without the normal rows only what wheels
     measure counts, not the contact angles that were assumed; without those across, only how they roll. `level` takes
-    the turn rates about x, y as given, `gyro` those that the gyro tells. The
+    the turn rates about x, y as given, `gyro` those that the gyro gives. The
     factor is one of a matrix that may be singular: pivots have a floor. s.normal keeps the factor of the solution.
     """
     model, s, N = store.model, store.s, store.shares
@@ -291,6 +292,13 @@ def complete(store):
             work.covariance[i, k] = moves * work.covariance[i, k] + work.turning[i, k]
         unknown = work.share[i] * UNKNOWN_SPEED**2
         work.whole[i, i] += unknown
-        if i >= 2 or work.lever == 0:  # else attitude tells them
+        if i >= 2 or work.lever == 0:  # else attitude gives them
             work.covariance[i, i] += unknown
     memory.stood = work.stands
+    for i in range(2):  # the body turns over its wheels as attitude shows, and the velocity of the sample is without it
+        if work.lever == 1 and work.told[i] == 0.0:
+            noise = (memory.attitude_sigma / max(SMOOTHING * store.settings.span, LEAST_LENGTH)) ** 2
+            q = max(memory.bend[i] ** 2 - noise, 0.0) * work.speed**2
+            for a in range(6):
+                for b in range(6):
+                    work.whole[a, b] += q * store.response[i, a] * store.response[i, b]

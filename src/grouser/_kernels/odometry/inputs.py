@@ -105,9 +105,9 @@ def check_attitude(settings, memory, sense, attitude):
 
 @kernel
 def check_lever(settings, memory, work, t):
-    """Whether attitude tells how the body turned over its wheels since the last sample, into work.lever.
+    """Whether attitude gives how the body turned over its wheels since the last sample, into work.lever.
 
-    Known contact angles tell it themselves. With a gyro attitude is as good, and does not drift.
+    Known contact angles give it themselves. With a gyro attitude is as good, and does not drift.
     """
     measured = memory.attitude_seen == t and settings.planar == 0
     turned = measured and memory.levelled == 1 and memory.started == 1

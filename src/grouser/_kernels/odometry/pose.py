@@ -13,9 +13,11 @@ from grouser._kernels.rotation import matrix as rotation_of_quaternion
 
 LEAST_SPEED = 0.01  # Under which contact angles do not change [m/s]
 SMOOTHING = 0.125  # Way over which the bend of the ground is smoothed, part of the vehicle's length
-KEPT = 0.5  # Way after which the height over uneven ground has returned to zero, part of the vehicle's length
-RISE = 4.0 / math.sqrt(120.0)  # See `carry_lever`: Δ is 2 a times the bend, for wheels at ±a, and l is 2 a
-RISE_ESTIMATED, SURE_ESTIMATED = 0.55 * RISE, 0.33  # With estimated contact angles, by simulation of ramps
+LEAST_LENGTH = 0.05  # Of it [m]
+KEPT = 0.7  # Way after which the height over uneven ground has returned to zero, part of the vehicle's length
+RISE = 1.2 * 4.0 / math.sqrt(120.0)
+"""See `carry_lever`: Δ is 2 a times the bend, for wheels at ±a, and l is 2 a; a fifth more for slopes that overlap."""
+RISE_ESTIMATED, SURE_ESTIMATED = 0.5 * RISE, 0.14  # With estimated contact angles, by simulation of ramps
 LIKELY, SURE = 1.3, 0.18
 """Mean of ψ² over that by the smoothed bend, and its one sigma, a part of it.
 
@@ -79,7 +81,7 @@ def carry_covariance(store, intensity, h):
     for i in range(6):
         step.velocity_gain(arc, i, gain[i])
     if work.lever == 1:
-        for i in range(2):  # attitude tells the way by these turn rates: their errors make none
+        for i in range(2):  # attitude gives the way by these turn rates: their errors make none
             for j in range(3, 6):
                 for a in range(4):
                     gain[i, a] -= store.response[i, j] * gain[j, a]
@@ -146,8 +148,8 @@ def carry_lever(store, h):
     for a in range(4):
         for j in range(3, 6):
             memory.steady[a] += unsure * memory.shortening * h * arc.twist[j] * gain[j, a]
-    length = SMOOTHING * settings.span
-    if way > 0.0 and length > 0.0:
+    length = max(SMOOTHING * settings.span, LEAST_LENGTH)
+    if way > 0.0:
         share = -math.expm1(-way / length)
         noise = (memory.attitude_sigma / length) ** 2
         memory.shortening = 0.0
@@ -155,7 +157,7 @@ def carry_lever(store, h):
             bend[i] += share * (work.turned[i] / way - bend[i])
             square = max(bend[i] ** 2 - noise, 0.0)
             memory.shortening += 0.5 * LIKELY * work.uneven[i] * square
-        kept = memory.rise * math.exp(-way / (KEPT * settings.span))
+        kept = memory.rise * math.exp(-way * SMOOTHING / (KEPT * length))
         rise = RISE if assumed else RISE_ESTIMATED
         memory.rise = max(rise * work.uneven[1] * math.sqrt(square), kept)
         memory.climb = math.sqrt(work.uneven[1] * square)

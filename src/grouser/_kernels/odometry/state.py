@@ -93,7 +93,7 @@ WORK = record_type(
     asked=6,  # velocity with the rates that the others ask of missing wheels
     attitude=2,  # roll and pitch that are used
     quaternion=4,
-    told=3,  # 1 for turn rates that the gyro tells
+    told=3,  # 1 for turn rates that the gyro gives
     gyro=3,  # these [rad/s]
     change=3,
     turned=2,  # turning about x and y over the step [rad]
@@ -149,7 +149,7 @@ class OdometryStore(Struct):
     extra = array(6)  # velocity (ω, v) that a learned correction adds
     q = array("nq")  # state with the measured attitude and angles
     given = array("nv")  # joint-space velocity, zero where not known
-    response = array(3, "nv")  # the same per turn rate about x, y, z that is told
+    response = array(3, "nv")  # the same per turn rate about x, y, z that is known
     free = indices("nv")  # velocities that follow it
     shares = array("nv", "nv")  # a second normal matrix
 

@@ -1,4 +1,4 @@
-"""Turn rates that gyro and attitude tell, and the velocity they imply.
+"""Turn rates that gyro and attitude give, and the velocity they imply.
 
 The wheels roll: a body that pitches about them at ω_y moves at −z ω_y, z its contacts' height. With some turn rates
 known, least squares gives the other velocities. It is quadratic, so the solution moves linearly with the known rates.
@@ -18,7 +18,7 @@ SAFE_SHARE = 1e-16  # The same part of the largest column. Both are stricter tha
 
 @kernel
 def check_gyro(sense, work):
-    """Turn rates of the gyro and which of them are told into work; NaN is not measured. Returns a fault bit."""
+    """Turn rates of the gyro and which of them are known into work; NaN is not measured. Returns a fault bit."""
     fill(work.told, 0.0)
     if sense.gyro_given == 0:
         return 0
@@ -47,9 +47,9 @@ def fill_columns(store, n):
 
 @kernel
 def turn_responses(store):
-    """Joint-space velocity per turn rate about x, y, z that is told, into store.response (3, nv).
+    """Joint-space velocity per turn rate about x, y, z that is known, into store.response (3, nv).
 
-    Others that are told stay as they are; those of the wheels and v follow, T (2.37). Attitude tells those about x and
+    Others that are known stay as they are; those of the wheels and v follow, T (2.37). Attitude gives those about x and
     y where contact angles are not known. Overwrites s.normal, s.B, s.row and s.x.
     """
     model, s, settings, response = store.model, store.s, store.settings, store.response
