@@ -72,11 +72,11 @@ def test_a_bump_of_a_third_of_a_second_raises_no_alarm():
 
 
 def test_evidence_grows_no_faster_than_time_while_wheels_have_the_largest_ordinary_error():
-    """E R = t bounds the time between false alarms; here with the error at three sigmas all the time, 400 drives."""
+    """E R = t bounds the time between false alarms; here with the error at three sigmas all the time, 100 drives."""
     rng = np.random.default_rng(1)
     totals = []
-    for _ in range(400):
-        steady = {w: 4.0 for w in WHEELS}
+    for _ in range(100):
+        steady = dict.fromkeys(WHEELS, 4.0)
         odometry = gr.Odometry("lru2", noise=EncoderNoise(rate=0.01))
         steering = {f"steer{w}": 0.0 for w in WHEELS}
         for k in range(60):
@@ -98,7 +98,9 @@ def husky(lie, gyro=True, seconds=14.0, doubt=None, seed=0):
         odometry.doubt(doubt)
     for k in range(round(seconds / DT)):
         side = 0.5 / radius + 0.05 * rng.standard_normal(2)
-        rates = {w: side[i % 2] * (1.0 + (lie.get(w, 0.0) if k * DT > 4.0 else 0.0)) for i, w in enumerate(HUSKY.wheels)}
+        rates = {
+            w: side[i % 2] * (1.0 + (lie.get(w, 0.0) if k * DT > 4.0 else 0.0)) for i, w in enumerate(HUSKY.wheels)
+        }
         turn = (0.0, 0.0, 0.005 * rng.standard_normal()) if gyro else None
         e = odometry.update(k * DT, rates, None, (0.0, 0.0), turn)
     return odometry, e
@@ -175,9 +177,9 @@ def swinging(seed, drop):
 
 
 def test_loss_of_grip_is_found_within_the_ripple_of_the_motors():
-    """Power falls to 0.3 of its mean, 1.4 sigmas of the samples: nine of ten are found; none is without."""
+    """Power falls to 0.3 of its mean, 1.4 sigmas of the samples: it is found; none is without."""
     hits = 0
-    for seed in range(10):
+    for seed in range(4):
         detector = MotorSlipDetector(4)
         found = [detector.update(*row) for row in zip(*swinging(seed, 0.3), strict=True)]
         slips = np.array([one.unloaded | one.spinning for one in found])
@@ -186,4 +188,4 @@ def test_loss_of_grip_is_found_within_the_ripple_of_the_motors():
         hits += slips[2000:, 1].any()
         assert found[-1].evidence[1] > 5.0
         assert (found[-1].evidence[[0, 2, 3]] < 5.0).all()
-    assert hits >= 9
+    assert hits == 4

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AttitudeSource", "ContactAngleEstimator", "EncoderNoise", "Encoders", "Estimate", "GroundSpread", "Judgement",
     "LogOdometry", "MotorSlipDetector", "Odometry", "PassiveSchedule", "PassiveWheelSlip", "Potentiometer",
-    "SteeringElasticity", "WheelSlipDetector", "WheelSuspicion", "accelerometer_attitude", "body_slip", "bogie_angle", "ground_angles",
-    "imu_force", "judge", "odometry_of", "pair_angles", "quasi_static_force", "ros_odometry", "travel_slip",
-    "write_csv", "write_tum",
+    "SteeringElasticity", "WheelSlipDetector", "WheelSuspicion", "accelerometer_attitude", "body_slip", "bogie_angle",
+    "ground_angles", "imu_force", "judge", "odometry_of", "pair_angles", "quasi_static_force", "ros_odometry",
+    "travel_slip", "write_csv", "write_tum",
 ]  # fmt: skip
 lazy(__name__)

@@ -61,7 +61,12 @@ class FaultCounts:
             if kind in self.logged:
                 continue
             self.logged.add(kind)
-            field = {"rate": "rate_joint", "wheel_slips": "slip_joint", "stop": "angle_joint", "angle": "angle_joint"}.get(kind)
+            field = {
+                "rate": "rate_joint",
+                "wheel_slips": "slip_joint",
+                "stop": "angle_joint",
+                "angle": "angle_joint",
+            }.get(kind)
             joint = -1 if field is None else int(estimates[field][k])
             named = f", joint '{vehicle.joints[joint]}'" if joint >= 0 else ""
             logger.warning(
