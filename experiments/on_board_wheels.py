@@ -1,4 +1,4 @@
-"""On board: wheels that lie, and odometry's errors against its covariance. The truth shares no code with the package."""
+"""On board: wheels that lie, and errors of odometry against its covariance. The truth shares no code with ours."""
 
 from __future__ import annotations
 
