@@ -1,4 +1,4 @@
-"""On board: wheels that lie, and odometry's errors against its covariance. The truth shares no code with the package."""
+"""On board: wheels that lie, and errors of odometry against its covariance. The truth shares no code with ours."""
 
 from __future__ import annotations
 
@@ -62,7 +62,11 @@ def lru_drive(twist: FloatArray, slip: FloatArray, rng: np.random.Generator) -> 
     gyro[:, 2] = twist[:, 2]
     gyro += GYRO_NOISE * rng.standard_normal((n, 3))
     return Drive(
-        time=DT * np.arange(n), rates=rates, steering=np.arctan2(across, along), truth=path[::fine], gyro=gyro
+        time=np.arange(n, dtype=np.float64) * DT,
+        rates=rates,
+        steering=np.arctan2(across, along),
+        truth=path[::fine],
+        gyro=gyro,
     )
 
 
@@ -118,7 +122,7 @@ CASES: list[tuple[str, Slip, tuple[float, float, float], bool]] = [
 def slipping_scenarios(quick: bool, cases: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """NEES of x, y, yaw at the end of 30 s with a wheel at fault, another one in each run."""
     runs = 40 if quick else 200
-    t = DT * np.arange(1501)
+    t = np.arange(1501, dtype=np.float64) * DT
     rows = []
     for number, (name, slip, velocity, gyro) in enumerate(CASES):
         if cases is not None and name not in cases:

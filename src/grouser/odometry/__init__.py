@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from grouser.odometry.slip_ratio import body_slip, imu_force, quasi_static_force, travel_slip
     from grouser.odometry.sources import AttitudeSource, accelerometer_attitude, bogie_angle
     from grouser.odometry.steering import Potentiometer, SteeringElasticity
+    from grouser.odometry.suspicion import WheelSuspicion
     from grouser.odometry.wheel_slip import WheelSlipDetector
 
 __all__ = [
     "AttitudeSource", "ContactAngleEstimator", "EncoderNoise", "Encoders", "Estimate", "GroundSpread", "Judgement",
     "LogOdometry", "MotorSlipDetector", "Odometry", "PassiveSchedule", "PassiveWheelSlip", "Potentiometer",
-    "SteeringElasticity", "WheelSlipDetector", "accelerometer_attitude", "body_slip", "bogie_angle", "ground_angles",
-    "imu_force", "judge", "odometry_of", "pair_angles", "quasi_static_force", "ros_odometry", "travel_slip",
-    "write_csv", "write_tum",
+    "SteeringElasticity", "WheelSlipDetector", "WheelSuspicion", "accelerometer_attitude", "body_slip", "bogie_angle",
+    "ground_angles", "imu_force", "judge", "odometry_of", "pair_angles", "quasi_static_force", "ros_odometry",
+    "travel_slip", "write_csv", "write_tum",
 ]  # fmt: skip
 lazy(__name__)

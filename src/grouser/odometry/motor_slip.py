@@ -1,7 +1,8 @@
 """Slip seen in the motors, L §5.1: a wheel that loses its grip speeds up at the same power, or needs less at its speed.
 
 The first is L's [18] for torque-controlled wheels, the second L's own for wheels whose controllers hold the speed. Body
-oscillations make motor torques noisy: the scatter is learned while driving, and changes are measured in its sigmas.
+oscillations make motor torques noisy, L Fig. 4.5: the scatter is learned while driving, and changes are measured in its
+sigmas, sample by sample, and added up over smoothed samples, so that a change within the ripple is found, too.
 
 Slip measured with passive wheels, L §5.2.1: a wheel without torque turns with the ground and shows its true speed.
 Wheels are switched off one after another in random order, each for 100 ms, with 500 ms between in which all drive. L
@@ -34,12 +35,23 @@ class MotorSlip:
     """Rate less what was usual, in sigmas; > 0 is faster in the direction it turns, (n,)."""
     power_sigmas: FloatArray
     """Power less what was usual, in sigmas, (n,)."""
+    evidence: FloatArray
+    """Logarithm of the likelihood of slip over that of none, since it began to rise, (n,)."""
     ready: BoolArray
     """Whether there were enough samples for the mean and variance, (n,)."""
 
 
+SMOOTH = 0.2  # Time over which ripple of power and rate is smoothed [s]; values twice as far apart are independent
+SHIFT = 4.0  # Change that is looked for in smoothed values, in their sigmas
+
+
 class MotorSlipDetector:
-    """Estimates the usual rate and power of each wheel and detects when one changes without the other."""
+    """Estimates the usual rate and power of each wheel and detects when one changes without the other.
+
+    One sample beyond `sigmas` counts at once. A change within the ripple is found by a cumulative sum (Page's test) of
+    smoothed values: while power and rate scatter as they are used to, its mean time between false alarms of a wheel is
+    at least `hours`.
+    """
 
     def __init__(
         self,
@@ -51,11 +63,14 @@ class MotorSlipDetector:
         rate_floor: float = 0.02,
         power_floor: float = 0.05,
         patience: float = 2.0,
+        usual: float = 5.0,
+        hours: float = 10.0,
     ) -> None:
         """n wheels. Means and variances are estimated over a time `memory` [s].
 
         sigmas: of a change that counts; steady: sigmas within which the other has not changed; rate_floor [rad/s],
         power_floor [W, or the unit of what is given]: least scatter; patience: time [s] until a change is usual.
+        usual: time [s] over which the scatter of smoothed values is estimated.
         """
         self.n = check.count(n, "n", most=1000)
         self._memory, self._patience = check.positive(memory, "memory"), check.positive(patience, "patience")
@@ -67,6 +82,11 @@ class MotorSlipDetector:
         self._variance = np.zeros((2, self.n))
         self._seen = np.zeros(self.n)
         self._odd = np.zeros(self.n)
+        self._usual = check.positive(usual, "usual")
+        self._alarm = math.log(3600.0 * check.positive(hours, "hours") / (2.0 * SMOOTH))
+        self._smooth = np.full((2, self.n), np.nan)
+        self._level, self._spread = np.full((2, self.n), np.nan), np.zeros((2, self.n))
+        self._sums = np.zeros((2, self.n))  # of evidence for spinning, for being unloaded
         self._time: float | None = None
 
     def update(self, t: float, rates: ArrayLike, power: ArrayLike, commands: ArrayLike | None = None) -> MotorSlip:
@@ -83,17 +103,38 @@ class MotorSlipDetector:
         dt = 0.0 if self._time is None else now - self._time
         if self._time is not None and dt <= 0.0:
             none = np.zeros(self.n)
-            return MotorSlip(none > 0.0, none > 0.0, none, none, self._ready)
+            return MotorSlip(none > 0.0, none > 0.0, none, none, self._sums.max(axis=0), self._ready)
         self._time = now
         good = np.isfinite(sample).all(axis=0)
         deviation = sample - self._mean
         z = np.where(good & self._ready, deviation / np.hypot(np.sqrt(self._variance), self._floor[:, None]), 0.0)
         spinning = (z[0] > self._sigmas) & (z[1] < self._steady)
         unloaded = (z[1] < -self._sigmas) & (np.abs(z[0]) < self._steady)
+        self._add_up(sample, good, dt)
+        spinning |= self._sums[0] >= self._alarm
+        unloaded |= self._sums[1] >= self._alarm
         odd = spinning | unloaded
         self._odd = np.where(odd, self._odd + dt, 0.0)
         self._learn(sample, deviation, good & (~odd | (self._odd > self._patience)), dt)
-        return MotorSlip(spinning, unloaded, z[0], z[1], self._ready)
+        return MotorSlip(spinning, unloaded, z[0], z[1], self._sums.max(axis=0), self._ready)
+
+    def _add_up(self, sample: FloatArray, good: BoolArray, dt: float) -> None:
+        """Page's test of smoothed samples: one has changed by SHIFT sigmas, the other by less than half of that."""
+        new = good & np.isnan(self._smooth[0])
+        self._smooth[:, new] = self._level[:, new] = sample[:, new]
+        old = good & ~new
+        self._smooth[:, old] -= math.expm1(-dt / SMOOTH) * (sample - self._smooth)[:, old]
+        deviation = np.where(old, self._smooth - self._level, 0.0)
+        z = deviation / np.hypot(np.sqrt(self._spread), 0.2 * self._floor[:, None])
+        change = np.stack([np.where(z[1] < 0.5 * SHIFT, z[0], 0.0), np.where(np.abs(z[0]) < 0.5 * SHIFT, -z[1], 0.0)])
+        full = old & (self._seen >= self._usual)
+        gain = SHIFT * (change - 0.5 * SHIFT) * dt / (2.0 * SMOOTH)
+        self._sums = np.clip(np.where(full, self._sums + gain, 0.0), 0.0, self._alarm + 2.0)
+        # What may be slip is not usual yet, and slip is not before it has lasted.
+        use = old & ((self._sums.max(axis=0) < 1.0) | (self._odd > self._patience))
+        share = np.maximum(-math.expm1(-dt / self._usual), dt / np.maximum(self._seen[use], dt))
+        self._level[:, use] += share * deviation[:, use]
+        self._spread[:, use] = (1.0 - share) * (self._spread[:, use] + share * deviation[:, use] ** 2)
 
     def _learn(self, sample: FloatArray, deviation: FloatArray, use: BoolArray, dt: float) -> None:
         """Exponentially forgetting mean and variance; a plain mean until the memory is full."""

@@ -174,6 +174,11 @@ class Odometry:
             other._correction.continue_from(self._correction)
         return other
 
+    def doubt(self, odds: ArrayLike) -> None:
+        """What another source says of the wheels, (nw,): logarithm of the odds that each slips, such as
+        `MotorSlip.evidence`; it helps to tell which of several wheels it is, until it is given anew."""
+        self._doubt[:] = check.array(odds, "doubt", self._contact.shape)
+
     def begin_faults(self, logged: set[str]) -> None:
         """Count faults from zero; kinds in `logged` are not logged, and those that are logged join it."""
         self._faults = FaultCounts(logged)
@@ -378,7 +383,7 @@ class Odometry:
         known, unknown = np.zeros((2, n), np.int64)
         suspicion = make_suspicion(self.vehicle, self._options["suspicion"])
         suspicion.memory_block[:] = self._suspicion
-        self._suspicion = suspicion.memory_block
+        self._suspicion, self._doubt = suspicion.memory_block, suspicion.doubt
         self._store = state.OdometryStore.zeros(
             vehicle=self.vehicle.arrays, s=make_scratch(self.vehicle.arrays), ground=self._ground.kernel,
             # Angles are measured: nothing is pulled back to the ground or to the couplings.
@@ -394,7 +399,7 @@ class Odometry:
 
     def __getstate__(self) -> dict[str, Any]:
         # Slip and ground are addresses in this process, views share memory: a copy, pickled or deep, makes its own.
-        own = ("_store", "_sample", "_time", "_attitude", "_gyro", "_given", "_words")
+        own = ("_store", "_sample", "_doubt", "_time", "_attitude", "_gyro", "_given", "_words")
         return {name: value for name, value in self.__dict__.items() if name not in own}
 
     def __setstate__(self, values: dict[str, Any]) -> None:

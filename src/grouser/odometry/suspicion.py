@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def make_suspicion(vehicle: Vehicle, given: WheelSuspicion | bool) -> Suspicion:
     }  # fmt: skip
     for name, value in values.items():
         made.rules[name] = value
-    return made
+    return cast(Suspicion, made)
 
 
 def _chain(arrays: Any, frame: int) -> list[int]:

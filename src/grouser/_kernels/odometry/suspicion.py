@@ -151,10 +151,10 @@ def take_back(suspicion, w, variance, h):
 @inlined
 def is_out(suspicion, k):
     """Whether a wheel of a suspect is left out already."""
+    out = False
     for w in range(suspicion.trust.size):
-        if suspicion.member[k, w] == 1 and suspicion.trust[w].excluded == 1:
-            return True
-    return False
+        out = out or (suspicion.member[k, w] == 1 and suspicion.trust[w].excluded == 1)
+    return out
 
 
 @kernel
