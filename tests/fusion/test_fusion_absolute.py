@@ -210,7 +210,7 @@ def test_a_late_position_is_compared_with_the_place_of_its_time():
     for late in (0.0, 0.4):
         fusion = Fusion(FusionSettings(start_noise=(1.0, 1e-3)))
         x = drive(fusion, 6.0, speed=1.0)
-        fusion.gps(fusion.time - late, x + [0.5 - late, 0.0], 1e-4 * np.eye(2))
+        fusion.gps(fusion.time - late, (x[0] + 0.5 - late, x[1]), 1e-4 * np.eye(2))
         ends.append(fusion.estimate.position[0] - x[0])
     assert ends[0] == pytest.approx(0.5, abs=0.02)
     assert ends[1] == pytest.approx(ends[0], abs=0.02)
