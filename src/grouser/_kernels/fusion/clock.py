@@ -4,7 +4,7 @@ from grouser._compile.jit import kernel
 from grouser._kernels.fusion.memory import SAME_TIME
 
 JUMP = 5.0  # A longer step forward [s] is a jump of the clock, unless other sensors have gone on in between
-CONFIRMED = 10  # Stray samples in a row, in order among each other, that show a jump
+CONFIRMED = 4  # Stray samples in a row, in order among each other, that show a jump
 
 
 @kernel

@@ -14,7 +14,7 @@ from grouser._kernels.fusion.memory import CLONE, MOTION, POSITION, ROTATION, SA
 from grouser._kernels.fusion.refusal import LEAVE_OUT, WIDEN, accept, refuse
 from grouser._kernels.fusion.slide import add_to_spans, at_rest, forget_past, open_slide
 from grouser._kernels.fusion.update import commit, core, innovate
-from grouser._kernels.fusion.yaw import drop_held, find_yaw, held_clone, hold_fix, yaw_unknown
+from grouser._kernels.fusion.yaw import add_common, drop_held, find_yaw, held_clone, hold_fix, yaw_unknown
 from grouser._kernels.rotation import add, cross, rotate
 
 LONGEST = 10.0  # Duration of a slide [s] that its velocity is derived from, at most
@@ -131,15 +131,14 @@ def use_position(m, event):
 @kernel
 def open_position(m, event):
     """The state contradicts GPS for long: open position, and yaw, by the residual."""
-    P = m.covariance
     square = 0.0
     for i in range(3):
         if event.observed[i] != 0.0:
             r = event.position[i] - m.settings.origin[i] - m.predicted[i]
-            P[POSITION + i, POSITION + i] += r * r
+            add_common(m, POSITION + i, r * r)
             square += r * r
     way = m.predicted[0] ** 2 + m.predicted[1] ** 2
-    P[ROTATION + 2, ROTATION + 2] += min(square / max(way, 1e-6), MOST_YAW**2)
+    add_common(m, ROTATION + 2, min(square / max(way, 1e-6), MOST_YAW**2))
     m.gps.run = 0
     m.clock.gps_refused = math.nan
 

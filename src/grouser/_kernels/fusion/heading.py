@@ -8,7 +8,7 @@ from grouser._kernels.fusion.delay import past_jacobian, recall
 from grouser._kernels.fusion.memory import MOTION, ROTATION, SAME_TIME
 from grouser._kernels.fusion.refusal import LEAVE_OUT, WIDEN, accept, refuse
 from grouser._kernels.fusion.update import commit, innovate
-from grouser._kernels.fusion.yaw import ANY, turn_world, yaw_unknown
+from grouser._kernels.fusion.yaw import ANY, add_common, turn_world, yaw_unknown
 
 
 @inlined
@@ -70,7 +70,7 @@ def measure_heading(m, event):
             commit(m, 1)
             clock.headings = clock.now
             return
-        m.covariance[ROTATION + 2, ROTATION + 2] += wrap(event.yaw - heading_rows(m, 0.0)) ** 2
+        add_common(m, ROTATION + 2, wrap(event.yaw - heading_rows(m, 0.0)) ** 2)
         m.headings.run = 0
         clock.headings_refused = math.nan
         return

@@ -108,7 +108,7 @@ def add_to_spans(m, spans, rows, seconds, limit):
 @kernel
 def watch_pose(m, event):
     """Whether a relative pose within a standstill, with those before, shows a slide; which then begins."""
-    if not at_rest(m, event.start):
+    if not m.counts.sliding and not at_rest(m, event.start):
         return False
     put(rotation.logarithm(event.quaternion), m.residual, 0)
     put(event.position, m.residual, 3)
@@ -116,6 +116,10 @@ def watch_pose(m, event):
         for j in range(i + 1):
             m.noise[i, j] = 0.5 * (event.covariance[i, j] + event.covariance[j, i])
     found = add_to_spans(m, m.pose_spans, 6, event.time - event.start, m.settings.slide_gate[6])
+    if m.counts.sliding:
+        if slower(m):
+            end_slide(m)
+        return False
     if found < 0:
         return False
     span = m.pose_spans[found]
@@ -124,6 +128,28 @@ def watch_pose(m, event):
         return False
     begin_slide(m, span, max(m.clock.now - event.time, 0.0))
     return True
+
+
+@kernel
+def slower(m):
+    """Whether the poses of a span show that a slide has ended: its way is clearly below that of the slide."""
+    for k in range(SPANS):
+        span = m.pose_spans[k]
+        way = vector(span.total, 3)
+        sigma = math.sqrt(span.spread[3, 3] + span.spread[4, 4] + span.spread[5, 5])
+        most = SLOWER * m.clock.slide_speed * span.seconds
+        if span.samples >= FEWEST and math.sqrt(dot(way, way)) + CLEARLY * sigma < most:
+            return True
+    return False
+
+
+@kernel
+def end_slide(m):
+    """The vehicle stands, or rolls on wheels that are trusted again."""
+    m.counts.sliding = 0
+    m.counts.distrusted = 0
+    m.clock.wheels_refused = math.nan
+    clear_spans(m)
 
 
 @kernel
@@ -230,7 +256,6 @@ def review_slide(m, consistent):
     seen = clock.now - max(clock.poses, clock.gps) <= m.settings.missing_after
     if rolling(m):  # wheels stay distrusted until they agree
         m.counts.sliding = 0
+        clear_spans(m)
     elif consistent and (not seen or speed + CLEARLY * sigma < SLOWER * clock.slide_speed):
-        m.counts.sliding = 0
-        m.counts.distrusted = 0
-        clock.wheels_refused = math.nan
+        end_slide(m)

@@ -145,17 +145,18 @@ def turn_world(m, angle, sigma):
         m.change[first + 2] = angle
     commit_state(m)
     variance = m.covariance[ROTATION + 2, ROTATION + 2]
-    add_turn(m, sigma * sigma - variance)
+    add_common(m, ROTATION + 2, sigma * sigma - variance)
 
 
 @kernel
-def add_turn(m, variance):
-    """Add a variance of the turn of the whole world: that of θ_z of the state and of all clones."""
+def add_common(m, row, variance):
+    """Add a variance of a turn (rows of θ) or shift (rows of ξ_p) of the whole world: state and clones share it."""
     P, first = m.covariance, core(m)
+    offset = row - ROTATION if row < VELOCITY else row - POSITION + 3
     for a in range(-1, m.counts.clones):
-        i = ROTATION + 2 if a < 0 else first + CLONE * a + 2
+        i = row if a < 0 else first + CLONE * a + offset
         for b in range(-1, m.counts.clones):
-            j = ROTATION + 2 if b < 0 else first + CLONE * b + 2
+            j = row if b < 0 else first + CLONE * b + offset
             P[i, j] += variance
 
 
