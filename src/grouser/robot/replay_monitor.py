@@ -36,7 +36,8 @@ class RecordedMonitor:
 
     def alarms(self) -> list[Alarm]:
         """All alarms of the drive, times from the log's start [s]."""
-        monitor, found = Monitor(), {}
+        monitor = Monitor()
+        found: dict[tuple[str, float], Alarm] = {}
         for t, kind, values in sorted(self._signals, key=lambda one: one[:2]):
             if kind == IMU:
                 monitor.imu(t, *values)
