@@ -29,6 +29,8 @@ COPIED = ("time", "position", "quaternion", "twist", "twist_covariance", "pose_c
 """Fields that an estimate of the chain shares with one of the wheels."""
 NAMED = ("excluded", "degraded")
 """Fields of an estimate that hold names: of wheels, of sources."""
+SOURCES = {"poses": {"pose", "relative_pose"}, "gps": {"gps"}, "heading": {"heading"}, "imu": {"imu"}}
+"""Events of each source; one that a log does not have does not fail."""
 SEEN = 1000
 """Events from one report of progress to the next."""
 
@@ -125,7 +127,9 @@ def replay(
     last = float(log.elapsed[-1])
     alarms = [Span("alarms", one.kind, one.time, min(one.ended, last) if one.ended == one.ended else last)
               for one in monitor.alarms()]  # fmt: skip
-    found = sorted([*spans.done(), *alarms], key=lambda span: (span.start, span.what, span.name))
+    absent = {name for name, kinds in SOURCES.items() if not kinds & set(counts)}
+    named = [span for span in spans.done() if span.what != "degraded" or span.name not in absent]
+    found = sorted([*named, *alarms], key=lambda span: (span.start, span.what, span.name))
     return Replayed(run, tuple(found), counts, aligned)
 
 
