@@ -21,13 +21,16 @@ from grouser.odometry.gyro import at_rest
 from grouser.odometry.knowledge import knowledge_of
 from grouser.odometry.log import LogOdometry
 from grouser.odometry.log_source import Source
+from grouser.robot.replay_monitor import RecordedMonitor
 from grouser.robot.robot import Robot
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
 
 COPIED = ("time", "position", "quaternion", "twist", "twist_covariance", "pose_covariance")
 """Fields that an estimate of the chain shares with one of the wheels."""
-NAMED = ("excluded", "degraded", "alarms")
-"""Fields of an estimate that hold names: of wheels, of sources, of alarms."""
+NAMED = ("excluded", "degraded")
+"""Fields of an estimate that hold names: of wheels, of sources."""
+SOURCES = {"poses": {"pose", "relative_pose"}, "gps": {"gps"}, "heading": {"heading"}, "imu": {"imu"}}
+"""Events of each source; one that a log does not have does not fail."""
 SEEN = 1000
 """Events from one report of progress to the next."""
 
@@ -37,7 +40,7 @@ class Span:
     """A time in which an estimate named something."""
 
     what: str
-    """Field of the estimate: excluded, degraded or alarms."""
+    """excluded (a wheel), degraded (a source) or alarms (of the monitor)."""
     name: str
     """A wheel, a source, an alarm."""
     start: float
@@ -90,14 +93,17 @@ def replay(
     """
     kept: list[tuple[float, Any]] = []
     counts: dict[str, int] = {}
-    spans = _Spans()
+    spans, monitor = _Spans(), RecordedMonitor()
     aligned: float | None = None
     for number, event in enumerate(events):
         if not give(robot, event):
             continue
         counts[event.kind] = counts.get(event.kind, 0) + 1
-        if event.kind == "joints":
+        if event.kind != "joints":
+            monitor.see(event, zero)
+        else:
             estimate = robot.estimate
+            monitor.see(event, zero, estimate)
             if estimate is not None:
                 t = estimate.time - zero
                 kept.append((t, _row(estimate)))
@@ -118,7 +124,13 @@ def replay(
         knowledge=knowledge_of(None, None, SAME_GROUND), states=states,
         source=Source(log, motion, {}, drive, rest, None), motion=motion,
     )  # fmt: skip
-    return Replayed(run, tuple(spans.done()), counts, aligned)
+    last = float(log.elapsed[-1])
+    alarms = [Span("alarms", one.kind, one.time, min(one.ended, last) if one.ended == one.ended else last)
+              for one in monitor.alarms()]  # fmt: skip
+    absent = {name for name, kinds in SOURCES.items() if not kinds & set(counts)}
+    named = [span for span in spans.done() if span.what != "degraded" or span.name not in absent]
+    found = sorted([*named, *alarms], key=lambda span: (span.start, span.what, span.name))
+    return Replayed(run, tuple(found), counts, aligned)
 
 
 def _row(estimate: Any) -> np.ndarray:
@@ -160,7 +172,7 @@ class _Spans:
 
     def see(self, t: float, estimate: Any) -> None:
         """An estimate of a time [s]."""
-        now = {(what, str(getattr(name, "kind", name))) for what in NAMED for name in getattr(estimate, what, ())}
+        now = {(what, str(name)) for what in NAMED for name in getattr(estimate, what, ())}
         for key in now:
             self._open.setdefault(key, [t, t])[1] = t
         for key in [key for key in self._open if key not in now]:
@@ -171,7 +183,7 @@ class _Spans:
         self._closed.append(Span(*key, start, end))
 
     def done(self) -> list[Span]:
-        """All of them in order of their start."""
+        """All of them."""
         for key in list(self._open):
             self._close(key)
-        return sorted(self._closed, key=lambda span: (span.start, span.what, span.name))
+        return self._closed
