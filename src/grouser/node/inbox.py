@@ -31,7 +31,7 @@ class Inbox:
     """One queue per topic, so that a flood of one loses none of another; letters come out in order of arrival."""
 
     def __init__(self, topics: int, most: int = MOST) -> None:
-        """For so many topics, each with at most so many letters."""
+        """For a number of topics, and the most letters of each."""
         self._queues: list[deque[Letter]] = [deque(maxlen=most) for _ in range(topics)]
         self._order: deque[int] = deque()
         self._ready = threading.Condition()
