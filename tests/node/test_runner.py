@@ -9,7 +9,7 @@ import pytest
 from grouser.logs.manifest import load_manifest
 from grouser.node import messages as ros
 from grouser.node.checkpoint import CheckpointError, Checkpoints, read_checkpoint
-from grouser.node.inbox import Inbox
+from grouser.node.inbox import MOST, Inbox
 from grouser.node.inputs import topics_of
 from grouser.node.latency import Latency
 from grouser.node.runner import Node, NodeSettings
@@ -141,10 +141,10 @@ def test_a_flood_is_bounded_its_newest_messages_are_kept_and_what_is_lost_is_tol
         loop.send("/joint_states", joints(1.0 + 1e-4 * k))
     node._work(0.0, math.inf)
     assert robot.estimate.time == pytest.approx(1.9999)
-    assert node.summary()["messages"] == {"/joint_states": 1000, "/imu": 1}
-    assert node.summary()["lost"]["queue"] == 9000
+    assert node.summary()["messages"] == {"/joint_states": MOST, "/imu": 1}
+    assert node.summary()["lost"]["queue"] == 10_000 - MOST
     node._diagnose(0.0)
-    assert states(loop)["node"].message == "9000 messages came faster than they could be used"
+    assert states(loop)["node"].message == f"{10_000 - MOST} messages came faster than they could be used"
 
 
 def test_letters_come_out_in_order_of_arrival_and_each_topic_has_room_of_its_own():

@@ -11,8 +11,8 @@ from grouser.node.transport import Receive
 
 __all__ = ["Inbox", "Letter"]
 
-MOST = 1000
-"""Messages of one topic that may wait."""
+MOST = 4000
+"""Messages of one topic that may wait: some seconds of the fastest, for a computer that is busy."""
 
 
 class Letter(NamedTuple):
