@@ -125,9 +125,8 @@ def main() -> None:
         return
     ms, memory = result["latency_ms"], result["memory_mb"]
     print(f"sent {result['sent']} of each, {result['sent_per_second']:.0f} messages/s in {result['seconds']:.0f} s")
-    print(
-        f"lost: {result['lost']}, of these {result['node']['lost']} noticed; odometry received {result['odometry']} of {result['node']['published']}"
-    )
+    print(f"lost: {result['lost']}, of these {result['node']['lost']} noticed")
+    print(f"odometry: {result['odometry']} of {result['node']['published']} received")
     print(f"stamp of the newest signal to odometry here: median {ms['median']} ms, 99 % {ms['p99']} ms")
     own = result["node"]["latency_ms"]
     print(f"arrival at the node to publication: median {own['median']} ms, 99 % {own['p99']} ms")
