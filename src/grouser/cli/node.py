@@ -34,9 +34,9 @@ def node(
     seconds: Annotated[float | None, option("End after so many seconds.", "--for")] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Estimate the pose live: ROS 2 topics in, /odom, /tf, /diagnostics and alarms out.
+    """Estimate the pose of a robot live, from its ROS 2 topics.
 
-    It needs no ROS installation. Ctrl-C ends it and prints counts and latency.
+    It publishes /odom, /tf, /diagnostics and alarms, and needs no ROS installation. Ctrl-C ends it and prints counts and latency.
     """
     if transport not in TRANSPORTS:
         raise GrouserError(f"--transport: {transport!r:.40} is not one of {', '.join(TRANSPORTS)}")
