@@ -36,7 +36,8 @@ def node(
 ) -> None:
     """Estimate the pose of a robot live, from its ROS 2 topics.
 
-    It publishes /odom, /tf, /diagnostics and alarms, and needs no ROS installation. Ctrl-C ends it and prints counts and latency.
+    It publishes /odom, /tf, /diagnostics and alarms, and needs no ROS installation. Ctrl-C ends it and prints counts
+    and latency.
     """
     if transport not in TRANSPORTS:
         raise GrouserError(f"--transport: {transport!r:.40} is not one of {', '.join(TRANSPORTS)}")
