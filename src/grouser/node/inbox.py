@@ -14,6 +14,9 @@ __all__ = ["Inbox", "Letter"]
 MOST = 4000
 """Messages of one topic that may wait: some seconds of the fastest, for a computer that is busy."""
 
+AT_ONCE = 200
+"""Messages that are worked on between two looks at what is to be published."""
+
 
 class Letter(NamedTuple):
     """A message that has arrived."""
@@ -57,14 +60,13 @@ class Inbox:
 
         return receive
 
-    def take(self, timeout: float) -> list[Letter]:
-        """All that waits; after `timeout` [s] none."""
+    def take(self, timeout: float, most: int = AT_ONCE) -> list[Letter]:
+        """The oldest that wait, at most so many; after `timeout` [s] none."""
         with self._ready:
             if not self._order:
                 self._ready.wait(timeout)
-            letters = [self._queues[topic].popleft() for topic in self._order]
-            self._order.clear()
-        return letters
+            count = min(most, len(self._order))
+            return [self._queues[self._order.popleft()].popleft() for _ in range(count)]
 
     def wake(self) -> None:
         """End a wait."""
