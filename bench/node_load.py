@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,12 @@ def resident(pid: int) -> float:
     return int(fields[1]) * 4096 / 1e6
 
 
+def processor(pid: int) -> float:
+    """Processor time of a process so far [s]."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def drive(send_joints, send_imu, seconds: float, rate: float) -> tuple[int, float]:
     """Send both messages at half the rate each; how many of each, and the angle driven [rad]."""
     joints = ros.JointState(name=list(JOINTS), velocity=np.zeros(4))
@@ -118,10 +125,12 @@ def main() -> None:
         return
     ms, memory = result["latency_ms"], result["memory_mb"]
     print(f"sent {result['sent']} of each, {result['sent_per_second']:.0f} messages/s in {result['seconds']:.0f} s")
-    print(f"lost: {result['lost']}; odometry received {result['odometry']} of {result['node']['published']}")
+    print(f"lost: {result['lost']}, of these {result['node']['lost']} noticed")
+    print(f"odometry: {result['odometry']} of {result['node']['published']} received")
     print(f"stamp of the newest signal to odometry here: median {ms['median']} ms, 99 % {ms['p99']} ms")
     own = result["node"]["latency_ms"]
     print(f"arrival at the node to publication: median {own['median']} ms, 99 % {own['p99']} ms")
+    print(f"processor: {100.0 * result['processor_share']:.0f} % of one core")
     print(f"memory of the node: {memory['first']:.1f} MB after 5 s, {memory['last']:.1f} MB at the end")
     print(f"end of the circle: {result['error_m']:.3f} m off")
 
@@ -144,9 +153,9 @@ def load(node: subprocess.Popen, given: argparse.Namespace) -> dict:
                 raise SystemExit("the node ended before it was found")
             time.sleep(0.05)
         threading.Thread(target=watch, daemon=True).start()
-        began = time.time()
+        began, busy = time.time(), processor(node.pid)
         sent, angle = drive(send_joints, send_imu, given.seconds, given.rate)
-        took = time.time() - began
+        took, busy = time.time() - began, processor(node.pid) - busy
         time.sleep(1.0)
         done.set()
         node.terminate()
@@ -162,7 +171,7 @@ def load(node: subprocess.Popen, given: argparse.Namespace) -> dict:
     return {
         "sent": sent, "seconds": took, "sent_per_second": 2 * sent / took,
         "lost": {name: sent - here[name] for name in ("/joint_states", "/imu")},
-        "odometry": listener.count, "latency_ms": listener.latency.summary(),
+        "processor_share": busy / took, "odometry": listener.count, "latency_ms": listener.latency.summary(),
         "memory_mb": {"first": memory[min(4, len(memory) - 1)], "last": memory[-1], "largest": max(memory)},
         "error_m": float(np.linalg.norm(np.array(said["position"][:2]) - true)), "node": said,
     }  # fmt: skip

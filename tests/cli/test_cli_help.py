@@ -16,7 +16,7 @@ from grouser.cli import app, run
 
 COMMANDS = (
     "demo", "vehicles", "simulate", "view", "rollout", "calibrate", "evaluate", "memory", "groundmap", "rolling",
-    "odometry", "fuse", "report", "check", "bench", "warmup",
+    "odometry", "fuse", "node", "report", "check", "bench", "warmup",
 )  # fmt: skip
 COLUMNS, LINES = 80, 24
 LOADED: dict[str, Any] = {name: app.load(name) for name in COMMANDS}

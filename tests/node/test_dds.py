@@ -1,5 +1,6 @@
 """DDS between participants and between processes, on loopback."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -108,6 +109,13 @@ def test_a_subscriber_of_sensor_data_hears_reliable_and_best_effort_publishers(t
         assert set(got) == {"reliable", "best effort"}
     finally:
         other.close()
+
+
+def test_without_cyclone_one_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cyclonedds", None)
+    monkeypatch.delitem(sys.modules, "grouser.node.dds")
+    with pytest.raises(TransportError, match=r"pip install 'grouser\[dds\]'"):
+        importlib.import_module("grouser.node.dds")
 
 
 @pytest.mark.parametrize("domain", [-1, 233])

@@ -1,24 +1,30 @@
 """`grouser node` as a process on loopback: odometry comes back, and a killed node goes on from its checkpoint."""
 
 import json
+import math
 import os
 import subprocess
 import sys
 import threading
 import time
+import tomllib
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from grouser.cli.app import app
+from grouser.logs.manifest import load_manifest
 from grouser.node import messages as ros
 from grouser.node.cdr import decode
+from tests.node.stand_in import Loop
 
 pytest.importorskip("cyclonedds")
 pytest.importorskip("grouser.robot.robot")
 
 from grouser.node.dds import DdsTransport
+from grouser.node.inputs import topics_of
+from grouser.node.runner import Node, NodeSettings
 
 DOMAIN = 100 + (os.getpid() + 60) % 120
 WHEELS = ("FL", "FR", "BL", "BR")
@@ -132,6 +138,26 @@ def test_the_state_of_a_chain_goes_on_in_another_one_as_if_nothing_had_happened(
         np.testing.assert_array_equal(getattr(first.estimate, name), getattr(second.estimate, name))
     with pytest.raises(Exception, match="does not fit this fit and version"):
         restore(second, {**state_of(first), "fusion": np.zeros(3, np.uint8)})
+
+
+@pytest.mark.parametrize("jump", [-100.0, 1e6])
+def test_a_clock_that_is_set_is_reported_and_the_pose_goes_on(jump):
+    from grouser.robot import Robot as Chain
+
+    loop, chain = Loop(), Chain("husky")
+    node = Node(
+        chain, topics_of(load_manifest(tomllib.loads(MANIFEST)), chain.vehicle.joints), loop, NodeSettings(rate=1e9)
+    )
+    for k in range(400):
+        t = 1000.0 + 0.01 * k + (jump if k >= 200 else 0.0)
+        loop.send("/joint_states", ros.JointState(ros.Header(ros.Time.of(t)), list(WHEELS), velocity=np.full(4, 2.0)))
+        node._work(0.0, math.inf)
+    node._diagnose(0.0)
+    last = loop.sent["/odom"][-1]
+    assert when(last) == pytest.approx(1003.99 + jump, abs=1e-6)
+    assert where(last) == pytest.approx(SPEED * 3.99, abs=0.25 * SPEED)  # 20 signals of 10 ms until it is believed
+    states = {one.name: one for one in loop.sent["/diagnostics"][-1].status}
+    assert "fault signals_clock" in {one.key for one in states["grouser: estimate"].values}
 
 
 @pytest.mark.parametrize(

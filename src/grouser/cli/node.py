@@ -28,15 +28,16 @@ def node(
     transport: Annotated[str, option("dds or zenoh.")] = "dds",
     domain: Annotated[int | None, option("ROS domain; default: ROS_DOMAIN_ID, else 0.")] = None,
     rate: Annotated[float, option("Highest rate of odometry, Hz.")] = 50.0,
-    checkpoint: Annotated[Path | None, option("Go on from this file (.npz); it is written every second.")] = None,
+    checkpoint: Annotated[Path | None, option("Continue from this file (.npz), written every second.")] = None,
     foxglove: Annotated[bool, option("Serve a live view to Foxglove.", "--foxglove")] = False,
     network: Annotated[bool, option("Leave this computer; default: loopback.", "--network")] = False,
     seconds: Annotated[float | None, option("End after so many seconds.", "--for")] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Estimate the pose live: ROS 2 topics in, /odom, /tf, /diagnostics and alarms out.
+    """Estimate the pose of a robot live, from its ROS 2 topics.
 
-    It needs no ROS installation. Ctrl-C ends it and prints counts and latency.
+    It publishes /odom, /tf, /diagnostics and alarms, and needs no ROS installation. Ctrl-C ends it and prints counts
+    and latency.
     """
     if transport not in TRANSPORTS:
         raise GrouserError(f"--transport: {transport!r:.40} is not one of {', '.join(TRANSPORTS)}")
@@ -49,6 +50,7 @@ def node(
     from grouser.node.runner import Node, NodeSettings
     from grouser.robot.state import restore, state_of
 
+    join = _transport(transport)
     signals = load_manifest(manifest)
     robot = _robot(signals, fit)
     name = robot.vehicle.name
@@ -60,12 +62,12 @@ def node(
                 restore(robot, state)
                 datum = state.get("datum")
                 note = (
-                    f"goes on from {checkpoint.name}; what moved while the node was not running is extrapolated at best"
+                    f"continues from {checkpoint.name}; motion while the node was not running is extrapolated at best"
                 )
         except (GrouserError, ValueError) as problem:
             raise CheckpointError(f"{checkpoint}: {str(problem).removeprefix(f'{checkpoint}: ')}") from None
     topics = topics_of(signals, robot.vehicle.joints, datum=datum)
-    carrier = _transport(transport, domain, network)
+    carrier = join(domain=domain, network=network)
     view, close_view = _view(robot.vehicle) if foxglove else (None, lambda: None)
     table = signals.robot.topics
     settings = NodeSettings(
@@ -118,14 +120,15 @@ def _robot(manifest: Any, fit: Path | None) -> Any:
     return Robot(model, RobotSettings(**own))
 
 
-def _transport(name: str, domain: int | None, network: bool) -> Any:
+def _transport(name: str) -> Any:
+    """The class of a transport; a sentence where its library is not installed, before anything is compiled."""
     if name == "zenoh":
         from grouser.node.zenoh_transport import ZenohTransport
 
-        return ZenohTransport(domain=domain, network=network)
+        return ZenohTransport
     from grouser.node.dds import DdsTransport
 
-    return DdsTransport(domain, network=network)
+    return DdsTransport
 
 
 def _view(vehicle: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a node needs to go on after a restart: written every second, whole or not at all, without pickle."""
+"""What a node needs to continue after a restart: written every second, whole or not at all, without pickle."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def read_checkpoint(path: str | os.PathLike[str], vehicle: str) -> dict[str, Any
     arrays = read_npz(path, CheckpointError, most=MOST_BYTES)
     schema, owner = (str(arrays.pop(key, "")) for key in ("schema", "vehicle"))
     if schema != SCHEMA:
-        raise CheckpointError(f"{path}: has the schema {schema!r:.60}, and {SCHEMA!r} is read; remove it to begin anew")
+        raise CheckpointError(f"{path}: has the schema {schema!r:.60}, not {SCHEMA!r}; remove it to start afresh")
     if owner != vehicle:
         raise CheckpointError(
-            f"{path}: is of vehicle {owner!r:.60}, and this one is {vehicle!r}; remove it to begin anew"
+            f"{path}: is of vehicle {owner!r:.60}, and this one is {vehicle!r}; remove it to start afresh"
         )
     return arrays
 
 
 class Checkpoints:
-    """Writes checkpoints beside the work: a disk that is slow delays no message."""
+    """Writes checkpoints in a thread of its own: a slow disk delays no message."""
 
     def __init__(self, path: str | os.PathLike[str], vehicle: str) -> None:
         """Into this file."""

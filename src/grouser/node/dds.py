@@ -139,15 +139,21 @@ class DdsTransport:
         while not self._closing.is_set():
             self._waits.wait(SECOND)
             self._wake.set(False)
+            waiting: list[tuple[int, bytes, Receive]] = []
             for reader, _, receive, _ in self._readers:
                 taken = ddspy_take(reader._ref, mask, KEPT)
-                now = time.time()
                 if isinstance(taken, int):
                     continue  # an error code: the reader is being closed
                 self._overrun += len(taken) >= KEPT  # at least one was lost: the oldest
-                for data, info in taken:
-                    if info.valid_data:
-                        receive(data, now)
+                waiting += [(info.source_timestamp, data, receive) for data, info in taken if info.valid_data]
+            now = time.time()
+            waiting.sort(key=_sent)  # in the order in which they were sent, over all topics
+            for _, data, receive in waiting:
+                receive(data, now)
+
+
+def _sent(one: tuple[int, bytes, Receive]) -> int:
+    return one[0]
 
 
 def _domain(given: int | None) -> int:

@@ -11,8 +11,11 @@ from grouser.node.transport import Receive
 
 __all__ = ["Inbox", "Letter"]
 
-MOST = 1000
-"""Messages of one topic that may wait."""
+MOST = 4000
+"""Messages of one topic that may wait: some seconds of the fastest, for a computer that is busy."""
+
+AT_ONCE = 200
+"""Messages that are worked on between two looks at what is to be published."""
 
 
 class Letter(NamedTuple):
@@ -31,7 +34,7 @@ class Inbox:
     """One queue per topic, so that a flood of one loses none of another; letters come out in order of arrival."""
 
     def __init__(self, topics: int, most: int = MOST) -> None:
-        """For so many topics, each with at most so many letters."""
+        """For a number of topics, and the most letters of each."""
         self._queues: list[deque[Letter]] = [deque(maxlen=most) for _ in range(topics)]
         self._order: deque[int] = deque()
         self._ready = threading.Condition()
@@ -57,14 +60,13 @@ class Inbox:
 
         return receive
 
-    def take(self, timeout: float) -> list[Letter]:
-        """All that waits; after `timeout` [s] none."""
+    def take(self, timeout: float, most: int = AT_ONCE) -> list[Letter]:
+        """The oldest that wait, at most so many; after `timeout` [s] none."""
         with self._ready:
             if not self._order:
                 self._ready.wait(timeout)
-            letters = [self._queues[topic].popleft() for topic in self._order]
-            self._order.clear()
-        return letters
+            count = min(most, len(self._order))
+            return [self._queues[self._order.popleft()].popleft() for _ in range(count)]
 
     def wake(self) -> None:
         """End a wait."""

@@ -91,7 +91,7 @@ class Point(Message, package="geometry_msgs"):
 
 @dataclass(slots=True, eq=False)
 class Quaternion(Message, package="geometry_msgs"):
-    """A rotation; the identity unless told."""
+    """A rotation; the identity by default."""
 
     x: ros.Float64 = 0.0
     y: ros.Float64 = 0.0

@@ -12,7 +12,7 @@ from grouser.checks import FloatArray
 __all__ = ["Estimate", "Robot", "alarms_of"]
 
 ALARMS = ("stuck", "sliding", "ground_changed")
-"""What the monitor tells, each a field of the estimate that is true while it holds."""
+"""Alarms of the monitor, each a field of the estimate that is true while it holds."""
 
 
 class Estimate(Protocol):

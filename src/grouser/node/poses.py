@@ -23,7 +23,7 @@ NOT_MEASURED = -1.0
 
 @dataclass(frozen=True, eq=False)
 class Mounting:
-    """Where a sensor sits on the body, and how late its messages are."""
+    """Position and axes of a sensor on the body, and the lag of its stamps."""
 
     arm: FloatArray
     """Its position in the body frame, (3,) [m]."""

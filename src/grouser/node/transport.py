@@ -53,7 +53,7 @@ class Transport(Protocol):
         """Publishers and subscribers of others, as far as discovered, on the topics of this transport."""
 
     def lost(self) -> int:
-        """Messages lost on the way to this transport's subscribers, as far as it can tell."""
+        """Messages lost on the way to this transport's subscribers, as far as it is known."""
 
     def close(self) -> None:
         """Leave the network. Nothing is called after it returns; a second call does nothing."""

@@ -1,8 +1,8 @@
-"""State of a chain on board as plain arrays, so that another one goes on from it.
+"""State of a chain on board as plain arrays, so that another one continues from it.
 
 It is what a snapshot of the chain holds, with its clock. Signals kept for a replay are not part of it: what comes late
-to the second is not replayed before its beginning. A pause of some seconds is a silence for the chain, whose
-motion is extrapolated with a larger covariance. After a longer one it goes on as if its clock had been set: no motion.
+to the second is not replayed before its beginning. A pause of some seconds is a silence for the chain: its
+motion is extrapolated with a larger covariance. After a longer one it continues as if its clock was set: no motion.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def state_of(robot: Robot) -> dict[str, np.ndarray]:
 
 
 def restore(robot: Robot, state: Mapping[str, Any]) -> None:
-    """Let a chain that has not begun go on from a state; refused, and unchanged, where the layout differs."""
+    """Let a chain that has not begun continue from a state; refused, and unchanged, where the layout differs."""
     parts = _parts(robot)
     for name, one in parts.items():
         given = state.get(name)
         size = one.nbytes
         if not isinstance(given, np.ndarray) or given.dtype != np.uint8 or given.shape != (size,):
-            raise RobotError(f"state of a robot: {name} does not fit this fit and version of grouser; begin anew")
+            raise RobotError(f"state of a robot: {name} does not fit this fit and version of grouser; start afresh")
     for name, one in parts.items():
         values = np.frombuffer(state[name].tobytes(), one.dtype).reshape(one.shape)
         if name == "present":
