@@ -1,6 +1,7 @@
 """The live view as a client of Foxglove sees it: a WebSocket on loopback with channels and their messages."""
 
 import json
+import logging
 import math
 import socket
 import struct
@@ -228,3 +229,9 @@ def test_after_closing_nobody_listens():
             pass
         time.sleep(0.01)
     raise AssertionError("the port is still open")
+
+
+def test_the_users_logging_is_left_alone():
+    before = (list(logging.getLogger().handlers), logging.getLogger().level)
+    LiveView(port=0).close()
+    assert (list(logging.getLogger().handlers), logging.getLogger().level) == before

@@ -96,7 +96,6 @@ class LiveView:
             from foxglove import channels, messages
         except ImportError:
             raise GrouserError("--foxglove needs foxglove-sdk; run: pip install grouser[foxglove]") from None
-        foxglove.set_log_level("WARN")
         self._m = messages
         self._vehicle = vehicle
         self._path = PathSoFar()
