@@ -102,7 +102,11 @@ def draw(
         for k, kind in enumerate(kinds):
             values = [row[f"false_{kind}_per_h"] for row in monitored]
             false.bar(np.arange(len(monitored)) + 0.25 * (k - 1), values, 0.22, color=style.PALETTE[k], label=kind)
-        false.set_xticks(range(len(monitored)), [row["name"].removeprefix("monitor: ").replace(", ", ",\n") for row in monitored], fontsize=7)
+        false.set_xticks(
+            range(len(monitored)),
+            [row["name"].removeprefix("monitor: ").replace(", ", ",\n") for row in monitored],
+            fontsize=7,
+        )
         false.legend(fontsize=7)
         style.label(false, x="", y="false alarms per hour", title="Normal driving")
         style.save(figure, path)

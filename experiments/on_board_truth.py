@@ -95,7 +95,14 @@ def simulate(seed: int, *, duration: float, digs: int = 0, changes: bool = True)
     )  # fmt: skip
 
 
-_TABLES = {"slip": SLIP, "slip_noise": SLIP_NOISE, "shake": SHAKE, "rolling": ROLLING, "turning": TURNING, "bumps": BUMPS}
+_TABLES = {
+    "slip": SLIP,
+    "slip_noise": SLIP_NOISE,
+    "shake": SHAKE,
+    "rolling": ROLLING,
+    "turning": TURNING,
+    "bumps": BUMPS,
+}
 
 
 def _smooth(x: FloatArray, time: float) -> FloatArray:
@@ -127,7 +134,9 @@ def _commands(
         inside = (t >= clock) & (t < clock + length)
         v = fastest * rng.uniform(0.3, 1.0)
         speed[inside] = {"spot": 0.0, "stop": 0.0, "reverse": -0.6 * v}.get(kind, v)
-        turn[inside] = rng.choice([-1, 1]) * {"arc": v * rng.uniform(0.2, 1.2), "spot": rng.uniform(0.3, 1.2)}.get(kind, 0)
+        turn[inside] = rng.choice([-1, 1]) * {"arc": v * rng.uniform(0.2, 1.2), "spot": rng.uniform(0.3, 1.2)}.get(
+            kind, 0
+        )
         clock += length
         if stops and abs(clock - stops[-1]) < 1e-6:
             clock += rng.uniform(1.0, 3.0)  # it stands after a dig
@@ -143,7 +152,9 @@ def _limited(x: FloatArray, rate: float) -> FloatArray:
     return _smooth(out, 0.04)
 
 
-def _grounds(rng: np.random.Generator, t: FloatArray, changes: bool) -> tuple[NDArray[np.int64], list[tuple[float, str]]]:
+def _grounds(
+    rng: np.random.Generator, t: FloatArray, changes: bool
+) -> tuple[NDArray[np.int64], list[tuple[float, str]]]:
     which = np.zeros(len(t), dtype=np.int64)
     clock, now, begun = 0.0, int(rng.integers(4)), []
     while clock < t[-1]:
