@@ -96,11 +96,13 @@ class MonitorSettings:
         packed = {
             "block": self.block, "gap": self.gap, "least_speed": self.least_speed, "least_turn": self.least_turn,
             "lever": self.imu_position, "level_time": self.level_time, "learn_time": self.learn_time,
-            "gyro_noise": self.gyro_noise, "velocity_noise": self.velocity_noise, "drift": self.gravity_error * self.block,
-            "speed_noise": 0.05, "floor": np.exp(-4.0), "change_floor": np.exp(-8.0), "largest": 0.8, "budget": 4.0,
+            "gyro_noise": self.gyro_noise, "velocity_noise": self.velocity_noise,
+            "drift": self.gravity_error * self.block,
+            "speed_noise": 0.05, "floor": np.exp(-4.0),
+            "change_floor": np.exp(-8.0), "largest": 0.8, "budget": 4.0,
             "fade": np.exp(-self.block / FORGET), "start_weight": 1.0 / self.block,
             "threshold": blocks, "release": 60.0 * self.release_minutes / self.block, "hold": self.hold,
-            "learned": 50, "shifts": (-5.0, -3.0, -2.0, 2.0, 3.0, 5.0),
+            "learned": 100, "shifts": (-5.0, -3.0, -2.0, 2.0, 3.0, 5.0),
             **self._motion_with_grip(), **_levels_by_share(),
         }  # fmt: skip
         for name, value in packed.items():
