@@ -90,7 +90,7 @@ def judge(truth: Truth, sensors: tuple[str, ...], settings: MonitorSettings | No
             belongs = belongs or bool(explains)
         false[a.kind] += not belongs
     noticed = sum(any(0.0 <= a.time - t < 5.0 for a in alarms if a.kind == "ground_changed") for t in starts)
-    return Outcome(latency, false, truth.time[-1] / 3600.0, len(starts), noticed)
+    return Outcome(latency, false, float(truth.time[-1]) / 3600.0, len(starts), noticed)
 
 
 def measure(quick: bool, progress: Progress) -> tuple[list[Row], dict[str, list[float]]]:
