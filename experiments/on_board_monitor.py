@@ -20,8 +20,8 @@ SETS: dict[str, tuple[str, ...]] = {
     "IMU, current, GPS": ("gps",),
     "IMU, current, visual, GPS": ("visual", "gps"),
 }
-DIGS, DRIVES = range(2000, 2050), range(7000, 7030)
-"""Seeds of the robots. Settings were chosen on digs 1000 to 1024 and drives 6000 to 6005, which are not used here."""
+DIGS, DRIVES = range(4000, 4050), range(9000, 9030)
+"""Seeds of the robots. Settings were chosen on digs 1000 to 1024 and drives 6000 to 6005 and 7002, not used here."""
 WITHIN = 1.5  # s
 LATEST = 30.0  # s after a change of ground in which an alarm belongs to it: the robot may stand or turn meanwhile
 GRACE = 2.0  # s after a dig in which an alarm belongs to it
