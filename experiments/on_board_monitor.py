@@ -1,4 +1,4 @@
-"""The monitor on simulated drives: digs found, latency, false alarms per hour, by sensors. Truth: `on_board_rover.py`."""
+"""The monitor on drives of `on_board_rover.py`: digs found, latency, false alarms per hour, by sensors."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ SETS: dict[str, tuple[str, ...]] = {
     "IMU, current, GPS": ("gps",),
     "IMU, current, visual, GPS": ("visual", "gps"),
 }
-DIGS, DRIVES = range(2000, 2050), range(7000, 7030)
-"""Seeds of the robots. Settings were chosen on digs 1000 to 1024 and drives 6000 to 6005, which are not used here."""
+DIGS, DRIVES = range(4000, 4050), range(9000, 9030)
+"""Seeds of the robots. Settings were chosen on digs 1000 to 1024 and drives 6000 to 6005 and 7002, not used here."""
 WITHIN = 1.5  # s
+LATEST = 30.0  # s after a change of ground in which an alarm belongs to it: the robot may stand or turn meanwhile
 GRACE = 2.0  # s after a dig in which an alarm belongs to it
 
 
@@ -79,13 +80,17 @@ def judge(truth: Truth, sensors: tuple[str, ...], settings: MonitorSettings | No
         latency.append(min((alarms[k].time - begin for k in hits), default=np.inf))
     false = {"stuck": 0, "sliding": 0, "ground_changed": 0}
     starts = [t for t, _ in truth.grounds[1:]]
-    near = [min((a.time - t for t in starts if a.time >= t), default=np.inf) for a in alarms]
+    open_changes = list(starts)  # each explains one alarm
     for k, a in enumerate(alarms):
         in_dig = any(begin - 3.0 < a.time < stop + 20.0 for begin, stop in truth.digs)
-        belongs = k in used if a.kind == "stuck" else in_dig or (a.kind == "ground_changed" and near[k] < 10.0)
+        belongs = k in used if a.kind == "stuck" else in_dig
+        if a.kind == "ground_changed":
+            explains = [t for t in open_changes if 0.0 <= a.time - t < LATEST]
+            open_changes = [t for t in open_changes if t not in explains]
+            belongs = belongs or bool(explains)
         false[a.kind] += not belongs
     noticed = sum(any(0.0 <= a.time - t < 5.0 for a in alarms if a.kind == "ground_changed") for t in starts)
-    return Outcome(latency, false, truth.time[-1] / 3600.0, len(starts), noticed)
+    return Outcome(latency, false, float(truth.time[-1]) / 3600.0, len(starts), noticed)
 
 
 def measure(quick: bool, progress: Progress) -> tuple[list[Row], dict[str, list[float]]]:

@@ -9,6 +9,7 @@ in a dig, by churning soil.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,12 +91,19 @@ def simulate(seed: int, *, duration: float, digs: int = 0, changes: bool = True)
     gyro, force = _imu(rng, t, v, w, yaw_rate, pitch, by["shake"], churn)
     return Truth(
         time=t, gyro=gyro, acceleration=force, **_wheels(rng, t, w, turn),
-        current=_current(rng, t, v, w, turn, slope, by["rolling"], load),
-        **_positions(rng, t, v, yaw_rate), moved=v, wheels=w, digs=_true_digs(t, v, w, turn, found), grounds=grounds,
+        current=_current(rng, t, w, turn, slope, by["rolling"], load),
+        **_positions(rng, t, v, yaw_rate), moved=v, wheels=w, digs=_true_digs(t, v, w, found), grounds=grounds,
     )  # fmt: skip
 
 
-_TABLES = {"slip": SLIP, "slip_noise": SLIP_NOISE, "shake": SHAKE, "rolling": ROLLING, "turning": TURNING, "bumps": BUMPS}
+_TABLES = {
+    "slip": SLIP,
+    "slip_noise": SLIP_NOISE,
+    "shake": SHAKE,
+    "rolling": ROLLING,
+    "turning": TURNING,
+    "bumps": BUMPS,
+}
 
 
 def _smooth(x: FloatArray, time: float) -> FloatArray:
@@ -127,7 +135,9 @@ def _commands(
         inside = (t >= clock) & (t < clock + length)
         v = fastest * rng.uniform(0.3, 1.0)
         speed[inside] = {"spot": 0.0, "stop": 0.0, "reverse": -0.6 * v}.get(kind, v)
-        turn[inside] = rng.choice([-1, 1]) * {"arc": v * rng.uniform(0.2, 1.2), "spot": rng.uniform(0.3, 1.2)}.get(kind, 0)
+        turn[inside] = rng.choice([-1, 1]) * {"arc": v * rng.uniform(0.2, 1.2), "spot": rng.uniform(0.3, 1.2)}.get(
+            kind, 0
+        )
         clock += length
         if stops and abs(clock - stops[-1]) < 1e-6:
             clock += rng.uniform(1.0, 3.0)  # it stands after a dig
@@ -143,7 +153,9 @@ def _limited(x: FloatArray, rate: float) -> FloatArray:
     return _smooth(out, 0.04)
 
 
-def _grounds(rng: np.random.Generator, t: FloatArray, changes: bool) -> tuple[NDArray[np.int64], list[tuple[float, str]]]:
+def _grounds(
+    rng: np.random.Generator, t: FloatArray, changes: bool
+) -> tuple[NDArray[np.int64], list[tuple[float, str]]]:
     which = np.zeros(len(t), dtype=np.int64)
     clock, now, begun = 0.0, int(rng.integers(4)), []
     while clock < t[-1]:
@@ -180,7 +192,9 @@ def _bumps(rng: np.random.Generator, way: FloatArray, often: FloatArray) -> tupl
     return pitch, dip
 
 
-def _dig(rng, t, motion, effects, begin, stop, at_rest) -> tuple[float, float]:  # type: ignore[no-untyped-def]
+def _dig(
+    rng: Any, t: FloatArray, motion: Any, effects: Any, begin: float, stop: float, at_rest: bool
+) -> tuple[float, float]:
     """Dig in at a time until the wheels stop; at rest: the robot stands before and cannot start."""
     w, turn, share = motion
     churn, load, sink = effects
@@ -206,7 +220,7 @@ def _dig(rng, t, motion, effects, begin, stop, at_rest) -> tuple[float, float]: 
     return begin, stop
 
 
-def _true_digs(t, v, w, turn, found):  # type: ignore[no-untyped-def]
+def _true_digs(t: FloatArray, v: FloatArray, w: FloatArray, found: Any) -> list[tuple[float, float]]:
     """From when the true speed is below a fifth of the wheels', while they turn with more than 0.05 m/s."""
     result = []
     for begin, stop in found:
@@ -216,9 +230,12 @@ def _true_digs(t, v, w, turn, found):  # type: ignore[no-untyped-def]
     return result
 
 
-def _imu(rng, t, v, w, yaw_rate, pitch, shake, churn):  # type: ignore[no-untyped-def]
+def _imu(
+    rng: Any, t: FloatArray, v: FloatArray, w: FloatArray, yaw_rate: FloatArray, pitch: FloatArray, *ground: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Gyro and accelerometer: motion, gravity, vibration, bias, noise."""
     n = len(t)
+    shake, churn = ground
     size = np.abs(v) ** rng.uniform(0.9, 1.4) * shake + churn * shake * np.abs(w)
     gears = rng.uniform(0.03, 0.2) * np.abs(w)
 
@@ -248,7 +265,7 @@ def _imu(rng, t, v, w, yaw_rate, pitch, shake, churn):  # type: ignore[no-untype
     return gyro, force
 
 
-def _wheels(rng, t, w, turn):  # type: ignore[no-untyped-def]
+def _wheels(rng: Any, t: FloatArray, w: FloatArray, turn: FloatArray) -> dict[str, Any]:
     """Encoders of both sides at 50 Hz with ticks, and the body's motion by them."""
     half, radius = rng.uniform(0.2, 0.4), rng.uniform(0.08, 0.18)
     tick = 2.0 * np.pi * radius / rng.choice([512, 1024, 4096])
@@ -261,7 +278,9 @@ def _wheels(rng, t, w, turn):  # type: ignore[no-untyped-def]
     return {"wheel_time": t[at], "speed": 0.5 * (left + right), "turn": (right - left) / (2.0 * half)}
 
 
-def _current(rng, t, v, w, turn, slope, rolling, load):  # type: ignore[no-untyped-def]
+def _current(
+    rng: Any, t: FloatArray, w: FloatArray, turn: FloatArray, slope: FloatArray, rolling: FloatArray, load: FloatArray
+) -> FloatArray:
     """Sum of the motors' currents at 50 Hz: rolling, slope, acceleration, turning, friction; ripple and noise."""
     a = np.gradient(w, t)
     ahead = np.tanh(w / 0.03)
@@ -274,7 +293,7 @@ def _current(rng, t, v, w, turn, slope, rolling, load):  # type: ignore[no-untyp
     return np.asarray(amperes[::2])
 
 
-def _positions(rng, t, v, yaw_rate):  # type: ignore[no-untyped-def]
+def _positions(rng: Any, t: FloatArray, v: FloatArray, yaw_rate: FloatArray) -> dict[str, Any]:
     """Visual speed at 10 Hz, and GPS of 1 to 5 Hz with white and slow errors."""
     sigma = rng.uniform(0.02, 0.06)
     visual = np.full(len(t[::2]), np.nan)

@@ -32,8 +32,8 @@ class Ride:
             for k in range(2 * imu):
                 noise = self.rng.normal(0.0, 1.0, 6) * [0.01, 0.01, 0.005, level, level, level]
                 rate = turn if turned is None else turned
-                gyro = noise[:3] + [0.0, 0.0, rate]
-                force = noise[3:] + [step / 0.02, self.v * rate, G]
+                gyro = noise[:3] + np.array([0.0, 0.0, rate])
+                force = noise[3:] + np.array([step / 0.02, self.v * rate, G])
                 self.monitor.imu(self.t - 0.01 + 0.01 * k, gyro, force)
             self.v += step
             seen = {"velocity": self.v + self.rng.normal(0.0, 0.03), "velocity_sigma": 0.03} if visual else {}

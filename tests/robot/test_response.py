@@ -31,8 +31,8 @@ class Robot:
         rate = self.turn * (0.95 if share > 0.5 else share)
         for k in range(2):
             noise = self.rng.normal(size=6) * [0.01, 0.01, 0.005, *[0.05 + 0.6 * abs(self.v)] * 3]
-            gyro = noise[:3] + [0.0, 0.0, rate]
-            monitor.imu(self.t - 0.01 + 0.01 * k, gyro, noise[3:] + [a, self.v * rate, G])
+            gyro = noise[:3] + np.array([0.0, 0.0, rate])
+            monitor.imu(self.t - 0.01 + 0.01 * k, gyro, noise[3:] + np.array([a, self.v * rate, G]))
         self.v += 0.02 * a
         self.yaw += 0.02 * rate
         self.x += 0.02 * self.v * np.cos(self.yaw)

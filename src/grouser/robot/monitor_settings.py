@@ -29,7 +29,7 @@ FORGET = 2.0
 class MonitorSettings:
     """Assumptions of the monitor. The defaults are for a small rover with a MEMS IMU at 100 Hz."""
 
-    false_alarm_hours: float = 4.0
+    false_alarm_hours: float = 10.0
     """Mean time between false alarms of each kind, at least, if the assumptions hold [h]; `stuck` counts the time in
     which wheels turn."""
     release_minutes: float = 2.0
@@ -96,11 +96,13 @@ class MonitorSettings:
         packed = {
             "block": self.block, "gap": self.gap, "least_speed": self.least_speed, "least_turn": self.least_turn,
             "lever": self.imu_position, "level_time": self.level_time, "learn_time": self.learn_time,
-            "gyro_noise": self.gyro_noise, "velocity_noise": self.velocity_noise, "drift": self.gravity_error * self.block,
-            "speed_noise": 0.05, "floor": np.exp(-4.0), "change_floor": np.exp(-8.0), "largest": 1.2, "budget": 4.0,
+            "gyro_noise": self.gyro_noise, "velocity_noise": self.velocity_noise,
+            "drift": self.gravity_error * self.block,
+            "speed_noise": 0.05, "floor": np.exp(-4.0),
+            "change_floor": np.exp(-8.0), "largest": 0.8, "budget": 4.0,
             "fade": np.exp(-self.block / FORGET), "start_weight": 1.0 / self.block,
             "threshold": blocks, "release": 60.0 * self.release_minutes / self.block, "hold": self.hold,
-            "learned": 50, "shifts": (-5.0, -3.0, -2.0, 2.0, 3.0, 5.0),
+            "learned": 100, "shifts": (-5.0, -3.0, -2.0, 2.0, 3.0, 5.0),
             **self._motion_with_grip(), **_levels_by_share(),
         }  # fmt: skip
         for name, value in packed.items():

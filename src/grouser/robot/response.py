@@ -120,7 +120,7 @@ class Response:
         return np.stack([ahead * length / duration, turn / duration, duration], axis=1)
 
     def _away(self, back: ArrayLike) -> tuple[float, float, float]:
-        """A turn of 0.5 rad off the old path, in the direction in which the robot came, away from the side it turned."""
+        """A turn of 0.5 rad off the old path, away from the side to which the robot turned."""
         poses = np.asarray(back)
         turned = float(_wrapped(poses[0, 2] - poses[-1, 2]))
         forward = -1.0 if float(self._commands(back)[0, 0]) > 0.0 else 1.0

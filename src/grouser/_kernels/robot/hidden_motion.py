@@ -5,9 +5,10 @@ changed, of the distribution if it did, times the ratio of both likelihoods: one
 
     held ← (held · stay) ∘ p / c,    left ← ((left + held) · leave) ∘ p / c,    c = Σ (held · stay) ∘ p,
 
-with p the likelihood of the block. There is one `left` for each of a few rates of the change. Without a change the ratio R = Σ left grows on average by one a block (R − n is a
-martingale), so that the mean number of blocks until R exceeds A is at least A, whatever the sensors. A share of `left`
-is forgotten every block, which only makes false alarms rarer: without any sensor R ends at a constant.
+with p the likelihood of the block; there is one `left` for each of a few rates of the change. Without a change the
+ratio R = Σ left grows on average by one a block (R − n is a martingale), so that the mean number of blocks until R
+exceeds A is at least A, whatever the sensors. A share of `left` is forgotten every block, which only makes false
+alarms rarer: without any sensor R ends at a constant.
 """
 
 import math

@@ -42,8 +42,8 @@ def begin(state, level, value):
 
 @kernel
 def misfit(level, value):
-    """One sigma of what the regression does not describe: a tenth of the current, 0.15 of the logarithm, 3 % slip."""
-    return 0.1 * abs(value) if level == CURRENT else 0.15 if level == VIBRATION else 0.03
+    """One sigma of what the regression does not describe: a fifth of the current, 0.25 of the logarithm, 4 % slip."""
+    return 0.2 * abs(value) if level == CURRENT else 0.25 if level == VIBRATION else 0.04
 
 
 @kernel
