@@ -35,6 +35,13 @@ class RobotEstimate:
     degraded: tuple[str, ...]
     """Sources that fail, for which the covariance is larger than usual: 'wheels', 'poses', 'imu'; empty if none."""
 
+    stuck: bool
+    """Wheels turn, the robot does not."""
+    sliding: bool
+    """The robot moves in a way that the wheels do not explain."""
+    ground_changed: bool
+    """Current, vibration or slip are no longer as they were."""
+
     @property
     def yaw(self) -> float:
         """Heading [rad]."""

@@ -27,6 +27,7 @@ from grouser.odometry.odometry import Odometry
 from grouser.robot.estimate import RobotEstimate
 from grouser.robot.settings import RobotSettings, check
 from grouser.robot.slip_states import slip_states, with_wander
+from grouser.robot.watch import Watch
 
 SNAPSHOTS = 12  # kept; the delay holds `PER_DELAY` of them
 PER_DELAY = 8
@@ -89,6 +90,9 @@ class Robot:
         self._chain = self._make_chain()
         self._filter.join(self._chain)
         self._last_pose: dict[str, tuple[float, FloatArray, FloatArray]] = {}
+        self._watch = Watch(given.monitor)
+        self.monitor = self._watch.monitor
+        """Reports a robot that is stuck or slides, and a change of ground."""
         kernels.put(self._asking())  # compiles before the first signal
 
     def _make_chain(self) -> Chain:
@@ -108,6 +112,7 @@ class Robot:
         chain.present.joints = math.nan
         chain.linear[:] = odometry._linear[0]
         self._incoming = chain.rates[n], chain.angles[n], chain.linear[n]
+        self._currents = np.full(nj, np.nan)
         self._present = _fields(np.frombuffer(chain.present, dtype=PRESENT))
         self._counted = np.frombuffer(chain.counted, dtype=np.int64)
         return chain
@@ -145,11 +150,13 @@ class Robot:
     def imu(self, t: float, gyro: ArrayLike, acceleration: ArrayLike) -> None:
         """A sample at time t [s]: rates [rad/s] and specific force [m/s²] in body axes, (3,) each."""
         self._filter.imu(t, gyro, acceleration)
+        self.monitor.imu(t, gyro, acceleration)
 
-    def joints(self, t: float, rates: Values, angles: Values | None = None) -> None:
+    def joints(self, t: float, rates: Values, angles: Values | None = None, currents: Values | None = None) -> None:
         """Rates and angles of the joints at time t [s]: in their order, (nj,) [rad/s, rad or m], or by name.
 
-        NaN, or left out, where not measured.
+        NaN, or left out, where not measured. currents: of the motors, or their torques, in any unit, likewise; with the
+        sign of the torque. They are for the monitor.
         """
         odometry = self._odometry
         into_rates, into_angles, linear = self._incoming
@@ -164,6 +171,10 @@ class Robot:
         if odometry._map is not None:
             linear[:] = odometry._map.maps(into_rates[None], into_angles[None])[0]
         self._filter._feed(WHEELS, stamp)
+        if currents is not None:
+            odometry._fill(self._currents, currents, "currents")
+        last = self._chain.last["odometry_twist"][0]
+        self._watch.joints(stamp, last[3], last[2], into_rates, None if currents is None else self._currents)
 
     def keyframe(self, t: float) -> None:
         """An image was taken at time t [s]; a relative pose from it or to it will come later."""
@@ -174,6 +185,7 @@ class Robot:
     ) -> None:
         """Pose of the body at t_to in the body's axes at t_from, as `Fusion.relative_pose` takes it."""
         self._filter.relative_pose(t_from, t_to, position, quaternion, covariance)
+        self._watch.step(t_from, t_to, position, covariance)
 
     def pose(
         self,
@@ -210,15 +222,21 @@ class Robot:
                 move**2 + (per_way * float(np.linalg.norm(step))) ** 2
             ] * 3
             covariance = np.diag(variance)
-        self._filter.relative_pose(started, stamp, step, rotation.to_quaternion(turn), covariance)
+        self.relative_pose(started, stamp, step, rotation.to_quaternion(turn), covariance)
 
     def gps(self, t: float, position: ArrayLike, covariance: ArrayLike) -> None:
         """Position of the antenna in the world at time t [s], as `Fusion.gps` takes it."""
         self._filter.gps(t, position, covariance)
+        self._watch.fix(t, position, covariance)
 
     def heading(self, t: float, yaw: float, sigma: float) -> None:
         """Yaw [rad] of the body in the world at time t [s], with one sigma [rad]."""
         self._filter.heading(t, yaw, sigma)
+
+    def command(self, t: float, speed: float, turn: float) -> None:
+        """Commanded speed [m/s] and turn rate [rad/s] of the body at time t [s]: for a `Response`, not the estimate."""
+        stamp = check.number(t, "t")
+        self.last_command = stamp, check.number(speed, "speed"), check.number(turn, "turn")
 
     @property
     def slip_parameters(self) -> dict[str, tuple[float, float]]:
@@ -244,17 +262,19 @@ class Robot:
             wheels = Estimate(self._chain.last.copy().view(np.float64))
         degraded = self._filter.degraded if self.ready else ("imu",)
         excluded = () if wheels is None else self._named(wheels.excluded)
+        alarms = bool(self.monitor.stuck), bool(self.monitor.sliding), bool(self.monitor.ground_changed)
         if fused is not None:
+            alarms = alarms[0], alarms[1] or fused.motion == "sliding", alarms[2]
             fused = replace(fused, time=fused.time - shift)
             return RobotEstimate(
                 fused.time, fused.position, fused.quaternion, fused.twist, fused.pose_covariance,
-                fused.twist_covariance, fused, wheels, excluded, degraded,
+                fused.twist_covariance, fused, wheels, excluded, degraded, *alarms,
             )  # fmt: skip
         if wheels is None:
             return None
         return RobotEstimate(
             wheels.time - shift, wheels.position, wheels.quaternion, wheels.twist,
-            wheels.pose_covariance, wheels.twist_covariance, None, wheels, excluded, degraded,
+            wheels.pose_covariance, wheels.twist_covariance, None, wheels, excluded, degraded, *alarms,
         )  # fmt: skip
 
     def _named(self, chosen: np.ndarray) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from grouser.errors import RobotError
 from grouser.fusion.settings import FusionSettings
 from grouser.motion.spread import GroundSpread
 from grouser.odometry.inputs import EncoderNoise
+from grouser.robot.monitor_settings import MonitorSettings
 
 check = Checker(RobotError)
 
@@ -30,6 +31,8 @@ class RobotSettings:
     """How much slip differs from that of the fit, where the fit does not know (`Fit.spread`)."""
     sync: float = 0.02
     """One sigma of the time between IMU and wheels [s]: it is noise of the wheels while they speed up or brake."""
+    monitor: MonitorSettings = field(default_factory=MonitorSettings)
+    """When the robot is stuck or slides, and when the ground has changed."""
     delay: float = 0.5
     """A signal that comes later than this after newer ones [s] is not replayed.
 
@@ -49,6 +52,7 @@ class RobotSettings:
         """Check the values."""
         check.instance(self.fusion, FusionSettings, "fusion", "use grouser.fusion.FusionSettings(…)")
         check.instance(self.noise, EncoderNoise, "noise", "use grouser.odometry.EncoderNoise(…)")
+        check.instance(self.monitor, MonitorSettings, "monitor", "use grouser.robot.MonitorSettings(…)")
         check.instance(self.ground, GroundSpread, "ground", "use grouser.odometry.GroundSpread(…)")
         for name in ("delay", "rise", "rise_length", "sync"):
             object.__setattr__(self, name, check.positive(getattr(self, name), f"robot {name}"))
