@@ -197,6 +197,8 @@ def weigh(store, h):
     episode.held = max(episode.held + (h if total >= rules.alarm else -h), 0.0)
     lasts = episode.lasted >= SOONEST and (total < rules.alarm or episode.held >= SOONEST)
     episode.probability = total / (rules.alarm + total) if lasts else 0.0
+    if episode.held >= rules.hold:  # evidence is not counted beyond a few alarms, but it has lasted
+        episode.probability = 1.0
     episode.peak = max(episode.peak, episode.probability)
     best = compare(suspicion, h)
     if episode.held >= rules.hold and suspects[best].weight > SURE and spared(store, best) > 0:
