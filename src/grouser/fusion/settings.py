@@ -44,6 +44,8 @@ class FusionSettings:
     """One sigma of the gyro's bias when switched on [rad/s]."""
     acceleration_bias: float = 0.05
     """One sigma of the accelerometer's [m/s²]."""
+    gyro_scale: float = 0.005
+    """One sigma of the gyro's scale factor, as a share: it is noise of a turn rate that lasts through a turn."""
     gyro_range: float = 5.2
     """Largest rate the gyro can measure [rad/s]."""
     acceleration_range: float = 40.0
@@ -173,6 +175,7 @@ class FusionSettings:
         start, yaw_sigma = self.start_noise
         return {
             **{name: getattr(self, name) ** 2 for name in SQUARED},
+            "gyro_scale": self.gyro_scale,
             "gyro_range": IN_RANGE * self.gyro_range,
             "acceleration_range": IN_RANGE * self.acceleration_range,
             "gyro_lost": (LOST_GYRO * self.gyro_range) ** 2 * LOST_TIME,

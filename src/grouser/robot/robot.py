@@ -104,7 +104,7 @@ class Robot:
             suspicion=odometry._store.suspicion.everything.size, **self._slip_parts(),
         )  # fmt: skip
         chain.repoint(memory=odometry._memory.reshape(1), last=odometry._last.reshape(1))
-        for name in ("delay", "rise", "rise_length", "sync"):
+        for name in ("delay", "rise", "rise_length", "sync", "turn_slip"):
             chain.settings[name] = getattr(settings, name)
         self._bind_slip(chain)
         chain.settings.spacing = settings.delay / PER_DELAY

@@ -29,8 +29,11 @@ class RobotSettings:
     """Whether slip parameters of a fit are states of the filter, so that poses and GPS teach them."""
     ground: GroundSpread = field(default_factory=GroundSpread)
     """How much slip differs from that of the fit, where the fit does not know (`Fit.spread`)."""
-    sync: float = 0.02
-    """One sigma of the time between IMU and wheels [s]: it is noise of the wheels while they speed up or brake."""
+    sync: float = 0.1
+    """One sigma of the time between IMU and wheels [s], tyres that give way included: a relaxation length of some
+    decimetres at 1 m/s. It is noise of the wheels while they speed up, brake or begin to turn."""
+    turn_slip: float = 0.05
+    """One sigma of the turn rate by the wheels that a slip model leaves, as a share; it lasts through a turn."""
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
     """When the robot is stuck or slides, and when the ground has changed."""
     delay: float = 0.5
@@ -54,7 +57,7 @@ class RobotSettings:
         check.instance(self.noise, EncoderNoise, "noise", "use grouser.odometry.EncoderNoise(…)")
         check.instance(self.monitor, MonitorSettings, "monitor", "use grouser.robot.MonitorSettings(…)")
         check.instance(self.ground, GroundSpread, "ground", "use grouser.odometry.GroundSpread(…)")
-        for name in ("delay", "rise", "rise_length", "sync"):
+        for name in ("delay", "rise", "rise_length", "sync", "turn_slip"):
             object.__setattr__(self, name, check.positive(getattr(self, name), f"robot {name}"))
         check.count(self.events, "robot events", least=64, most=1_000_000)
         numbers = check.array(self.visual, "robot visual", (4,))

@@ -36,6 +36,7 @@ SETTINGS = record_type(
     acceleration_noise=(),  # [m²/s³]
     gyro_walk=(),  # [rad²/s³]
     acceleration_walk=(),  # [m²/s⁵]
+    gyro_scale=(),  # sigma of its scale factor, as a share
     gyro_range=(),  # [rad/s]
     acceleration_range=(),  # [m/s²]
     gyro_lost=(),  # spectral density while the gyro is saturated or interrupted [rad²/s]

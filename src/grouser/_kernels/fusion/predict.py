@@ -11,6 +11,8 @@ from grouser._kernels.fusion.update import core
 from grouser._kernels.fusion.vibration import acceleration_density, gyro_density
 from grouser._kernels.rotation import add, cross, dot, put, put_quaternion, scale, skew, times, vector
 
+TURNS = 2.0  # How long a turn lasts [s]: through it an error of the gyro's scale is one error, not many
+
 
 @kernel
 def predict(m, dt):
@@ -125,6 +127,8 @@ def add_noise(m, dt, velocity, position):
     P, s = m.covariance, m.settings
     gyro = dt * (s.gyro_lost if m.imu.step_without_gyro else gyro_density(m))
     acceleration = dt * (s.acceleration_lost if m.imu.step_without_acceleration else acceleration_density(m))
+    turning = dot(vector(m.imu.average, 0), vector(m.imu.average, 0))
+    gyro += dt * s.gyro_scale**2 * turning * 2.0 * TURNS
     # Two samples stand for the whole step; where some between them are missing, noise averages less.
     longer = m.clock.step * s.rate
     if longer > 1.5:

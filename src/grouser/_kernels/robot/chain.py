@@ -22,6 +22,7 @@ from grouser._kernels.rotation import matrix
 AHEAD = 2.0  # A signal further ahead of all others [s] waits for others that confirm its clock
 JUMP = 10.0  # A confirmed step of the clock above this [s] is one of the clock, not a silence
 CONFIRMED = 20  # Signals in a row that agree on another clock, after which it is taken
+TURNS = 2.0  # How long a turn lasts [s]
 FRESH = 0.1  # Age of the IMU [s] up to which its rates and attitude are given to the odometry
 
 
@@ -181,6 +182,9 @@ def measure_joints(chain, position):
     if 0.0 < step < 1.0:
         for i in range(6):
             event.covariance[i, i] += (chain.settings.sync * chain.gained[i] / step) ** 2
+        # What a slip model leaves of a turn lasts as long as the turn: its samples are not independent.
+        turning = chain.settings.turn_slip * event.twist[2]
+        event.covariance[2, 2] += turning * turning * (1.0 + 2.0 * TURNS / step)
         measure_rise(chain, event, step)
     if chain.learned.size > 0:
         parameter_slopes(chain)

@@ -15,6 +15,7 @@ SETTINGS = record_type(
     rise=(),  # sigma of the vertical velocity in body axes, over the speed
     rise_length=(),  # way along which it lasts [m]
     sync=(),  # sigma of the time between IMU and wheels [s]
+    turn_slip=(),  # sigma of the turn rate by the wheels, as a share
     wander=(6, 6),  # density of noise that wanders, which is a state of the filter and no white noise
 )
 PRESENT = record_type(
