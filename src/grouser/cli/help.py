@@ -97,8 +97,8 @@ def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:
     lines += ["", examples[0]]
     for other in examples[1:]:
         lines += [other] if len(lines) < LINES and len(other) <= width else []
-    if len(lines) > LINES:
-        del lines[1]  # a blank line is missed less than the first line, which would roll off the screen
+    while len(lines) > LINES and "" in lines:
+        lines.remove("")  # a blank line is missed less than the first line, which would roll off the screen
     return "\n".join([*lines, ""])
 
 

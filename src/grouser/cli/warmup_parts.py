@@ -105,11 +105,12 @@ def logs() -> None:
 
 def calibration() -> None:
     """Predictions along logs, and a powertrain."""
-    t = np.arange(0.0, 4.0, 0.1)
+    t = np.arange(0.0, 12.0, 0.1)
     motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky"), slip=gr.slip.BodySlip(np.zeros(6))))
     log = gr.calibration.log_of_motion(motion, t, dict.fromkeys(motion.vehicle.wheels, 1.0 + 0.0 * t))
     gr.evaluate(motion, log, interval=1.0)
-    gr.calibrate(motion, log, interval=1.0, online=True)
+    gr.calibrate(motion, log, interval=0.4, online=True)  # long enough for a test of changes to run
+    gr.motion.correction.features(np.ones((1, 4)))
     gr.motion.LogProblem(log, motion, gr.calibration.cut_log(log, motion, interval=1.0)).poses([motion])
     gr.motion.Powertrain(delay=0.1).rates(t, np.ones((len(t), 1)))
 
@@ -129,10 +130,8 @@ def fusion() -> None:
 
 
 def robot() -> None:
-    """The monitor."""
-    from grouser.robot.monitor import Monitor
-
-    Monitor()
+    """The chain on board, with its monitor."""
+    gr.Robot("lru2")
 
 
 def rolling() -> None:

@@ -31,7 +31,6 @@ from grouser._kernels.fusion.memory import (
     WHEELS,
     Drive,
 )
-from grouser._kernels.fusion.snapshot import copy_filter
 from grouser.checks import FloatArray
 from grouser.errors import FusionError
 from grouser.fusion.estimate import FusionEstimate
@@ -282,7 +281,7 @@ class Fusion:
         sizes = self._memory.covariance.shape, self._memory.past.shape
         if sizes != (other._memory.covariance.shape, other._memory.past.shape):
             raise FusionError("copy_to: the filters have other sizes; make both with the same settings and parameters")
-        copy_filter(self._memory, other._memory)
+        other._memory.everything[:] = self._memory.everything
         other.settings = self.settings
 
     def feed(self, events: Any, every: int, slopes: FloatArray | None = None) -> Any:

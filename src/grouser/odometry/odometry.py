@@ -21,6 +21,7 @@ from grouser.motion import MotionModel, Noise
 from grouser.motion.correction import Corrected
 from grouser.motion.slip_surface import Perturbative
 from grouser.motion.velocity import VelocityModel, is_dynamic
+from grouser.odometry.arms import frames_above, wheel_arms
 from grouser.odometry.correction import CorrectionStream
 from grouser.odometry.estimate import Estimate
 from grouser.odometry.inputs import EncoderNoise, FaultCounts, check
@@ -97,7 +98,7 @@ class Odometry:
         self._settings = np.zeros((), state.SETTINGS)
         self._table = self._joint_table(measured, stops)
         self._contact = np.zeros(self.vehicle.n_wheels)
-        self._arms = _arms(self.vehicle)
+        self._arms = wheel_arms(self.vehicle)
         self._ground: Terrain = plane()
         self._estimator: Any = None
         self._map: RateMap | None = None
@@ -107,13 +108,9 @@ class Odometry:
         self._contacts_given = False
         self._set_numbers(slip_scale, gap, acceleration, process_noise)
         if pitch_rate is None:
-            pitch_rate = "attitude" if isinstance(model, (str, Vehicle)) else "wheels"
-        if pitch_rate not in ("wheels", "attitude"):
-            raise OdometryError(f"pitch_rate: {pitch_rate!r:.40} is not 'wheels' or 'attitude'")
-        self._settings["pitch_measured"] = pitch_rate == "attitude"
-        if bogies not in ("free", "held"):
-            raise OdometryError(f"bogies: {bogies!r:.40} is not 'free' or 'held'")
-        self._settings["bogies_held"] = bogies == "held"
+            pitch_rate = self._options["pitch_rate"] = "attitude" if isinstance(model, (str, Vehicle)) else "wheels"
+        self._settings["pitch_measured"] = _chosen("pitch_rate", pitch_rate, ("wheels", "attitude"))
+        self._settings["bogies_held"] = _chosen("bogies", bogies, ("free", "held"))
         self._set_geometry()
         nj = self.vehicle.n_joints
         self._joints = self._table.copy()
@@ -309,6 +306,7 @@ class Odometry:
         steering = {one.joint for one in vehicle.steering}
         table["angle_wanted"] = [joint in steering for joint in vehicle.joints]
         table["held"] = [joint not in steering and joint not in vehicle.wheels for joint in vehicle.joints]
+        table["driven"] = [joint in vehicle.actuated for joint in vehicle.joints]
         driven = [w for w in vehicle.wheels if w in vehicle.actuated] or list(vehicle.wheels)
         if measured is not None:
             if isinstance(measured, str) or not isinstance(measured, Iterable):
@@ -370,7 +368,9 @@ class Odometry:
         vehicle, s = self.vehicle, self._settings
         place, a = vehicle.wheel_positions, vehicle.arrays
         s["contact_height"], s["span"] = np.mean(place[:, 2] - a.radius), np.ptp(place[:, 0])
-        s["skids"] = s["span"] > 0.0 and not any(a.joint[f] == YAW for wheel in a.wheel for f in _above(vehicle, wheel))
+        s["skids"] = s["span"] > 0.0 and not any(
+            a.joint[f] == YAW for wheel in a.wheel for f in frames_above(vehicle, wheel)
+        )
 
     def _pack(self) -> None:
         """What the kernel is called with, and views of the sample's fields: writing them one by one is faster."""
@@ -407,30 +407,11 @@ class Odometry:
         self._pack()
 
 
-def _above(vehicle: Vehicle, frame: int) -> list[int]:
-    """Frames between one and the body."""
-    parent = vehicle.arrays.parent
-    found: list[int] = []
-    while (frame := int(parent[frame])) > 0:
-        found.append(frame)
-    return found
-
-
-def _arms(vehicle: Vehicle) -> FloatArray:
-    """Which joints about y carry each wheel alone, (nw, nj), 1 where one does.
-
-    The ground under a wheel that has an arm to itself, as Crusher's, is the body's, not the arm's; under a bogie or
-    axle that carries several wheels the bogie's. Contacts of arms that also turn about other axes stay at angle zero.
-    """
-    a = vehicle.arrays
-    above = [_above(vehicle, wheel) for wheel in a.wheel]
-    out = np.zeros((vehicle.n_wheels, vehicle.n_joints))
-    for row, wheel, chain in zip(out, a.wheel, above, strict=True):
-        own = [f for f in chain if sum(f in other for other in above) == 1]
-        straight = all(np.array_equal(a.rotation[f], np.eye(3)) for f in [int(wheel), *own])
-        if straight and all(a.joint[f] == PITCH or a.joint[f] >= 3 for f in own):
-            row[[f - 1 for f in own if a.joint[f] == PITCH]] = 1.0
-    return out
+def _chosen(name: str, value: str, options: tuple[str, str]) -> int:
+    """Position of an option that is one of two."""
+    if value not in options:
+        raise OdometryError(f"{name}: {value!r:.40} is not {' or '.join(map(repr, options))}")
+    return options.index(value)
 
 
 def _motion(model: Any) -> MotionModel:

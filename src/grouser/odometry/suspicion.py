@@ -30,7 +30,7 @@ class WheelSuspicion:
     """Ordinary difference of slip between wheels."""
     sideslip: float | None = None
     """Ordinary sideslip; None: 0.03, or 1 where no wheel steers."""
-    lift: float = 0.02
+    lift: float = 0.1
     """Ordinary speed of a contact off the ground: its slope where contact angles are not known."""
     smallest: float = 0.05
     """Smallest slip that is looked for beyond ordinary errors; also four and sixteen times that."""

@@ -118,7 +118,10 @@ def check_lever(settings, memory, work, t):
 
 @inlined
 def joint_rate(store, j, rate):
-    """Rate of joint j to use, NaN where it follows the wheels; unmeasured steering stands, L §4.4.2, as held bogies."""
+    """Rate of joint j to use, NaN where it follows the wheels.
+
+    Unmeasured steering that is driven stands, L §4.4.2, as held bogies; passive steering, as Zoë's, follows the wheels.
+    """
     passive = store.joints[j].held == 1
     if passive and store.settings.planar == 1:
         return 0.0
@@ -126,7 +129,7 @@ def joint_rate(store, j, rate):
         return rate
     if passive:
         return 0.0 if store.settings.bogies_held == 1 else math.nan
-    return 0.0 if store.vehicle.wheel_of_frame[j + 1] < 0 else math.nan
+    return 0.0 if store.joints[j].driven == 1 and store.vehicle.wheel_of_frame[j + 1] < 0 else math.nan
 
 
 @inlined

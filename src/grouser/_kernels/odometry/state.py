@@ -56,6 +56,7 @@ JOINT = record_type(
     angle_wanted=int,  # 1: an angle that is missing is a fault
     last_angle=(),  # [rad or m]
     angle_seen=(),  # when [s]; NaN: never
+    driven=int,  # 1: by an actuator
     held=int,  # 1: at rest in the plane
     rest=(),  # its displacement there [rad or m]
     angle_sigma=(),  # of the measurement [rad or m]

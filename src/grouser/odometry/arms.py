@@ -1,0 +1,36 @@
+"""Arms that carry one wheel each, as Crusher's: the ground under such a wheel is the body's, not the arm's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.vehicles import Vehicle
+
+PITCH = 1  # Code of a joint that turns about y; those of 3 and more slide
+
+
+def wheel_arms(vehicle: Vehicle) -> FloatArray:
+    """Which joints about y carry each wheel alone, (nw, nj), 1 where one does.
+
+    The ground under a wheel that has an arm to itself, as Crusher's, is the body's, not the arm's; under a bogie or
+    axle that carries several wheels the bogie's. Contacts of arms that also turn about other axes stay at angle zero.
+    """
+    a = vehicle.arrays
+    above = [frames_above(vehicle, wheel) for wheel in a.wheel]
+    out = np.zeros((vehicle.n_wheels, vehicle.n_joints))
+    for row, wheel, chain in zip(out, a.wheel, above, strict=True):
+        own = [f for f in chain if sum(f in other for other in above) == 1]
+        straight = all(np.array_equal(a.rotation[f], np.eye(3)) for f in [int(wheel), *own])
+        if straight and all(a.joint[f] == PITCH or a.joint[f] >= 3 for f in own):
+            row[[f - 1 for f in own if a.joint[f] == PITCH]] = 1.0
+    return out
+
+
+def frames_above(vehicle: Vehicle, frame: int) -> list[int]:
+    """Frames between one and the body."""
+    parent = vehicle.arrays.parent
+    found: list[int] = []
+    while (frame := int(parent[frame])) > 0:
+        found.append(frame)
+    return found
