@@ -77,6 +77,7 @@ class EventReader:
         self.left_out: dict[str, int] = {}
         """Messages that gave no event, by reason."""
         roles = roles_of(manifest)
+        self._by_header, self._is_imu = manifest.time.stamp == "header", roles.imu == roles.heading
         self._takers: dict[str, list[Any]] = {}
         self.asked_by: dict[str, str] = {}
         """What of the manifest asks for each topic."""
@@ -84,7 +85,7 @@ class EventReader:
         for topic, taker in joint_takers(manifest, joints, Event).items():
             self._add(topic, taker, "[rates]")
         if roles.imu is not None:
-            self._add(roles.imu, _Imu(manifest, mounts), "[gyro]")
+            self._add(roles.imu, _Imu(self), "[gyro]")
         if roles.gps is not None:
             self._add(roles.gps, self._fix, "[robot.gps] topic" if manifest.robot.gps else "[pose] latitude")
         if roles.visual is not None:
@@ -100,9 +101,13 @@ class EventReader:
         if roles.command is not None:
             self._add(roles.command, _twist, "[robot.topics] command")
 
+    def time(self, arrived: float, message: Any) -> float:
+        """Time of a message [s]: the stamp of its header, or its arrival where the manifest or the header says so."""
+        return stamp_of(message, arrived) if self._by_header else arrived
+
     def take(self, topic: str, arrived: float, message: Any) -> list[Event]:
         """Events of a message of a topic that arrived at a time [s]."""
-        t = stamp_of(message, arrived) if self.manifest.time.stamp == "header" else arrived
+        t = self.time(arrived, message)
         found = []
         for taker in self._takers.get(topic, ()):
             event = taker(t, arrived, message)
@@ -147,8 +152,7 @@ class EventReader:
             self._drop("no orientation: it is not measured, or no quaternion")
             return None
         R_world_sensor = from_quaternion(q)
-        is_imu = roles_of(self.manifest).imu == roles_of(self.manifest).heading
-        R = R_world_sensor @ self.mounts.imu.R_body_sensor.T if is_imu else R_world_sensor
+        R = R_world_sensor @ self.mounts.imu.R_body_sensor.T if self._is_imu else R_world_sensor
         return self._heading(t, arrived, float(to_rpy(R)[2]))
 
     def _heading(self, t: float, arrived: float, angle: float) -> Event:
@@ -238,8 +242,8 @@ class _Numbers:
 class _Imu:
     """Turn rates and specific force in body axes; axes that the manifest leaves out are not measured."""
 
-    def __init__(self, manifest: Manifest, mounts: Mounts) -> None:
-        signals = manifest.signals()
+    def __init__(self, reader: EventReader) -> None:
+        manifest, signals = reader.manifest, reader.manifest.signals()
         keys = [f"{table}.{axis}" for table in ("gyro", "acceleration") for axis in "xyz"]
         given = [key for key in keys if key in signals]
         if len({signals[key].topic for key in given}) > 1 or len({signals[key].lag for key in given}) > 1:
@@ -247,13 +251,18 @@ class _Imu:
             raise LogError(f"{manifest.file}: {said}")
         self._at = [keys.index(key) for key in given]
         self._numbers = _Numbers("imu", given, [signals[key] for key in given])
-        self._R = mounts.imu.R_body_sensor
+        self._R, self._drop = reader.mounts.imu.R_body_sensor, reader._drop
 
     def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
+        covariances = (part(message, f"{name}_covariance") for name in ("angular_velocity", "linear_acceleration"))
+        if any(one is not None and len(one) and one[0] == -1.0 for one in covariances):
+            self._drop("no IMU sample: its covariance says that rates or acceleration are not measured")
+            return None
         values = np.full(6, np.nan)
         values[self._at] = self._numbers.values(message)
         if not np.isfinite(values).all():
-            return None  # a filter needs all six
+            self._drop("no IMU sample: not all six values are there and finite")
+            return None
         return Event("imu", t - self._numbers.lag, arrived, (self._R @ values[:3], self._R @ values[3:]))
 
 
