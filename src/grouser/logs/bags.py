@@ -274,8 +274,9 @@ def stamp_of(message: Any, recorded: float, *, zeros: bool = False) -> float:
     A stamp of zero is none either, of a driver without a clock, unless `zeros` are asked for.
     """
     stamp = part(part(message, "header"), "stamp")
+    whole, rest = part(stamp, "sec"), part(stamp, "nanosec")
     try:
-        t = float(part(stamp, "sec")) + 1e-9 * float(part(stamp, "nanosec", part(stamp, "nsec", 0)))
+        t = float(whole) + 1e-9 * float(part(stamp, "nsec", 0) if rest is None else rest)
     except (TypeError, ValueError):
         return recorded
     return recorded if t == 0.0 and not zeros else t

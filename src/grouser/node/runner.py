@@ -128,7 +128,7 @@ class Node:
         letters = self._inbox.take(min(max(wait, 0.0), 0.2))
         # In the order of their stamps: a late signal costs the chain a replay.
         for read in sorted(filter(None, map(self._read, letters)), key=_time):
-            self._feed(*read[1:])
+            self._feed(*read)
         now = time.monotonic()
         if self._newest == self._newest and now >= due:
             self._publish(now)
@@ -147,9 +147,9 @@ class Node:
         watch.take(topic.type.NAME, t, letter.arrived, letter.now)
         return t, message, letter
 
-    def _feed(self, message: Message, letter: Letter) -> None:
+    def _feed(self, t: float, message: Message, letter: Letter) -> None:
         try:
-            for event in self._reader.take(self._topics[letter.topic].given, letter.arrived, message):
+            for event in self._reader.take(self._topics[letter.topic].given, letter.arrived, message, t):
                 give(self._robot, event)
         except GrouserError as problem:
             watch = self._watch_of[letter.topic]

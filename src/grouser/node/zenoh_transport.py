@@ -140,7 +140,10 @@ class ZenohTransport:
         reader.start()
 
     def publisher(self, topic: str, type: type[Message], *, reliable: bool = True) -> Callable[[Message], None]:
-        """A function that puts a message on the topic; after `close` it does nothing."""
+        """A function that puts a message on the topic, which has one type; after `close` it does nothing."""
+        known = next(iter(self._types.get(topic, {type})))
+        if known is not type:
+            raise TransportError(f"{topic}: has messages of type {known.NAME} already; it cannot have {type.NAME} too")
         entity = self._endpoint("MP", topic, type, reliable=reliable)
         kinds = self._zenoh.Reliability
         try:
