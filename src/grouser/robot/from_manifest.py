@@ -24,8 +24,6 @@ from grouser.robot.settings import RobotSettings
 
 FEW_SAMPLES = 3.0
 """Periods of the IMU or of the joints without a sample that are no fault yet."""
-FAR = 1e4
-"""One sigma of the first position [m] from a datum of the manifest."""
 WAIT = 2.0
 """Time after the first fix [s] in which a heading is waited for."""
 
@@ -72,15 +70,12 @@ def settings_of(
 def live_settings(manifest: str | os.PathLike[str] | Manifest, model: object) -> RobotSettings:
     """Settings for signals that are yet to come: places of sensors by the manifest alone, noise of the IMU as usual.
 
-    With GPS the world is east and north of the datum, so the first yaw is not known; nor is the first position, unless
-    the first fix is the datum.
+    With GPS the world is east and north of the datum, so the first yaw is not known. The first position is the origin up
+    to the noise of a fix: the datum is the first fix, or the robot starts near that of the manifest.
     """
     given = load_manifest(manifest)
-    start = None
-    if roles_of(given).gps is not None:
-        table = given.robot.gps or Gps()
-        has_datum = table.datum is not None or (given.pose is not None and given.pose.datum is not None)
-        start = FAR if has_datum else max(table.noise[:2]), math.pi
+    has_gps = roles_of(given).gps is not None
+    start = (max((given.robot.gps or Gps()).noise[:2]), math.pi) if has_gps else None
     return settings_of(given, mounts_of(given), model, start=start)
 
 

@@ -107,7 +107,7 @@ def find_yaw(m):
             c, fix, row = m.clones[index], m.fixes[k], core(m) + CLONE * index + 3
             point = add(c.position, 1.0, rotate(c.quaternion, arm))
             P = m.covariance
-            drift = max(0.5 * (P[row, row] + P[row + 1, row + 1]) - sigma * sigma, 0.0)  # t has that of the start
+            drift = 0.5 * (P[row, row] + P[row + 1, row + 1])
             noise = 0.5 * (fix.covariance[0, 0] + fix.covariance[1, 1]) + drift
             weight = 1.0 / max(noise, 1e-12)
             zx, zy = fix.position[0] - m.settings.origin[0], fix.position[1] - m.settings.origin[1]
