@@ -70,8 +70,8 @@ def settings_of(
 def live_settings(manifest: str | os.PathLike[str] | Manifest, model: object) -> RobotSettings:
     """Settings for signals that are yet to come: places of sensors by the manifest alone, noise of the IMU as usual.
 
-    With GPS the world is east and north of the datum, so the first yaw is not known. The first position is the origin up
-    to the noise of a fix: the datum is the first fix, or the robot starts near that of the manifest.
+    With GPS the world is east and north of the datum, so the first yaw is not known. The first position is the origin
+    up to the noise of a fix: the datum is the first fix, or the robot starts near that of the manifest.
     """
     given = load_manifest(manifest)
     has_gps = roles_of(given).gps is not None
