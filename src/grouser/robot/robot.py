@@ -61,7 +61,7 @@ class _Filter(Fusion):
 
 
 class Robot:
-    """Everything a robot measures, as it comes; one estimate of where it is, how it moves, and how sure that is.
+    """Signals of a robot as they come in; one estimate of its pose and twist with covariances out.
 
     >>> robot = Robot(fit, "robot.toml")  # or a motion model, a vehicle, its name; the manifest is optional
     >>> robot.imu(t, gyro, acceleration)
