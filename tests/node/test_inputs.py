@@ -8,7 +8,8 @@ import pytest
 from grouser.errors import LogError
 from grouser.logs.manifest import load_manifest
 from grouser.node import messages as ros
-from grouser.node.inputs import topics_of
+from grouser.node.inputs import Inputs
+from grouser.robot.give import give
 from tests.node.stand_in import Recorder
 
 JOINTS = ("FL", "FR")
@@ -16,15 +17,15 @@ RATES = {name: {"topic": "/joint_states", "field": "velocity", "joint": name.low
 
 
 def taken(tables, *sent, joints=JOINTS):
-    """The topics of a manifest, and what a chain is given of these (topic, message)."""
-    topics = topics_of(load_manifest({"rates": RATES, **tables}), joints)
+    """The topics of a manifest, and what a chain is given of these (topic, message, arrival)."""
+    inputs = Inputs(load_manifest({"rates": RATES, **tables}), joints)
     robot = Recorder()
-    for name, message in sent:
-        found = [one for one in topics if (one.name, one.type) == (name, type(message))]
+    for name, message, *arrived in sent:
+        found = [one for one in inputs.topics if (one.name, one.type) == (name, type(message))]
         assert len(found) == 1, f"{name} is subscribed {len(found)} times"
-        for feed in found[0].feeds:
-            feed(robot, message, found[0].time(message, 99.0))
-    return topics, robot.calls
+        for event in inputs.reader.take(found[0].given, *(arrived or [99.0]), message):
+            give(robot, event)
+    return inputs.topics, robot.calls
 
 
 def joints(t, velocity, names=("fr", "other", "fl"), **more):
@@ -63,12 +64,11 @@ def test_rates_of_counts_are_differences(kind, expected):
 
 def test_wheels_of_several_topics_go_together_and_a_silent_one_is_not_measured():
     rates = {name: {"topic": f"/{name}", "field": "data"} for name in JOINTS}
-    _, calls = taken(
-        {"rates": rates},
-        *(("/" + name, ros.Float64(value)) for name, value in (("FL", 1.0), ("FR", 2.0), ("FL", 3.0), ("FL", 4.0))),
-    )
+    sent = (("FR", 2.0, 99.0), ("FL", 1.0, 99.0), ("FL", 3.0, 99.01), ("FL", 4.0, 109.0))
+    _, calls = taken({"rates": rates}, *(("/" + name, ros.Float64(value), at) for name, value, at in sent))
     np.testing.assert_array_equal(calls[0][2], [1.0, 2.0])
-    np.testing.assert_array_equal(calls[1][2], [3.0, np.nan])
+    np.testing.assert_array_equal(calls[1][2], [3.0, 2.0])
+    np.testing.assert_array_equal(calls[2][2], [4.0, np.nan])
     assert calls[0][1] == 99.0, "a message without a header has the time of its arrival"
 
 
@@ -109,9 +109,22 @@ def test_other_odometry_gives_the_pose_of_the_body(kind):
     np.testing.assert_allclose(quaternion, [math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
     if kind is ros.PoseStamped:
         assert covariance is None
-    else:  # rotation first, in body axes: the world's y is the body's x
-        np.testing.assert_allclose(np.diag(covariance), [10.0, 8.0, 12.0, 4.0, 2.0, 6.0], atol=1e-12)
+    else:  # rotation first, body axes: the world's y is the body's x; the lever adds 0.5² of the turn
+        np.testing.assert_allclose(np.diag(covariance), [10.0, 8.0, 12.0, 4.0, 5.0, 8.0], atol=1e-12)
     assert {one.name for one in topics} == {"/visual", "/joint_states"}
+
+
+def test_motions_since_the_message_before_go_with_the_times_of_both():
+    def motion(t):
+        one = ros.Odometry(ros.Header(ros.Time.of(t)))
+        one.pose.pose.position.x, one.pose.covariance = 0.1, np.eye(6).ravel()
+        return one
+
+    visual = {"topic": "/visual", "relative": True, "covariance_scale": 1.0}
+    _, calls = taken({"robot": {"visual": visual}}, *(("/visual", motion(t)) for t in (1.0, 1.5)))
+    assert len(calls) == 1, "the first has none before it"
+    assert calls[0][:3] == ("relative_pose", 1.0, 1.5)
+    np.testing.assert_allclose(calls[0][3], [0.1, 0.0, 0.0])
 
 
 def test_fixes_are_metres_east_north_and_up_of_the_first():
@@ -165,11 +178,12 @@ def test_commands(kind):
     ("tables", "said"),
     [
         ({"rates": {"FL": "wl"}}, "needs a topic"),
-        ({"rates": {"XX": RATES["FL"]}}, "no such joint; joints: FL, FR"),
+        ({"rates": {"XX": RATES["FL"]}}, "no such joint; joints are FL, FR"),
         ({"gyro": {"z": {"topic": "/imu", "field": "angular_velocity.z"}}}, "has all six"),
         ({"rates": {"FL": {"topic": "/a", "field": "wheel.left"}}}, "no message with wheel.left"),
-        ({"robot": {"visual": {"topic": "/v", "relative": True}}}, "read from logs only"),
-        ({"robot": {"heading": {"label": "nothing"}}}, "is no topic of"),
+        ({"robot": {"heading": {"label": "nothing"}}}, "has no 'nothing'"),
+        ({"labels": {"a": "a"}, "robot": {"heading": {"label": "a"}}}, "needs a topic"),
+        ({**IMU, "robot": {"gps": {"topic": "/imu"}}}, "no message with"),
     ],
 )
 def test_manifests_that_a_node_cannot_use_are_refused_in_a_sentence(tables, said):

@@ -23,7 +23,7 @@ pytest.importorskip("cyclonedds")
 pytest.importorskip("grouser.robot.robot")
 
 from grouser.node.dds import DdsTransport
-from grouser.node.inputs import topics_of
+from grouser.node.inputs import Inputs
 from grouser.node.runner import Node, NodeSettings
 
 DOMAIN = 100 + (os.getpid() + 60) % 120
@@ -146,7 +146,7 @@ def test_a_clock_that_is_set_is_reported_and_the_pose_goes_on(jump):
 
     loop, chain = Loop(), Chain("husky")
     node = Node(
-        chain, topics_of(load_manifest(tomllib.loads(MANIFEST)), chain.vehicle.joints), loop, NodeSettings(rate=1e9)
+        chain, Inputs(load_manifest(tomllib.loads(MANIFEST)), chain.vehicle.joints), loop, NodeSettings(rate=1e9)
     )
     for k in range(400):
         t = 1000.0 + 0.01 * k + (jump if k >= 200 else 0.0)

@@ -10,7 +10,7 @@ from grouser.logs.manifest import load_manifest
 from grouser.node import messages as ros
 from grouser.node.checkpoint import CheckpointError, Checkpoints, read_checkpoint
 from grouser.node.inbox import AT_ONCE, MOST, Inbox
-from grouser.node.inputs import topics_of
+from grouser.node.inputs import Inputs
 from grouser.node.latency import Latency
 from grouser.node.runner import Node, NodeSettings
 from grouser.node.transport import Peer
@@ -27,8 +27,8 @@ MANIFEST = {
 def make_node(**options):
     loop, robot = Loop(), Wheels()
     settings = options.pop("settings", NodeSettings(rate=1e6))
-    topics = topics_of(load_manifest(MANIFEST), robot.odometry.vehicle.joints)
-    return Node(robot, topics, loop, settings, vehicle="husky", **options), loop, robot
+    inputs = Inputs(load_manifest(MANIFEST), robot.odometry.vehicle.joints)
+    return Node(robot, inputs, loop, settings, vehicle="husky", **options), loop, robot
 
 
 def joints(t, rate=2.0):
@@ -85,6 +85,7 @@ def test_damaged_and_impossible_messages_are_counted_and_the_estimate_goes_on():
     node, loop, _ = make_node()
     work(node, loop, [1.0, 1.02])
     loop.receivers["/joint_states", ros.JointState](b"\0\1\0\0 what is this", 1.0)
+    loop.send("/imu", ros.Imu(angular_velocity=ros.Vector3(1000.0)))
     loop.send("/imu", ros.Imu(angular_velocity=ros.Vector3(math.nan)))
     work(node, loop, [1.04])
     node._diagnose(node._watches[0].last)
@@ -94,6 +95,16 @@ def test_damaged_and_impossible_messages_are_counted_and_the_estimate_goes_on():
     assert "0 damaged and 1 refused messages: imu at t" in found["/imu"].message
     assert len(loop.sent["/odom"]) == 3
     assert node.summary()["damaged"] == node.summary()["refused"] == 1
+    assert list(node.summary()["left_out"].values()) == [1]
+    assert any("not all six values" in one.key for one in found["node"].values)
+
+
+def test_what_a_transport_could_not_use_is_told():
+    node, loop, _ = make_node()
+    loop.faults = lambda: {"/imu: messages with another type hash": 3}
+    node._diagnose(0.0)
+    assert states(loop)["node"].message == "/imu: messages with another type hash"
+    assert node.summary()["transport_faults"] == {"/imu: messages with another type hash": 3}
 
 
 def test_silence_degradation_excluded_wheels_and_alarms_are_told():

@@ -16,7 +16,7 @@ import pytest
 zenoh = pytest.importorskip("zenoh")
 
 from grouser.node import zenoh_transport  # noqa: E402
-from grouser.node.messages import JointState, String, decode  # noqa: E402
+from grouser.node.messages import JointState, String, Twist, TwistStamped, Vector3, decode  # noqa: E402
 from grouser.node.transport import TransportError  # noqa: E402
 from grouser.node.types import type_hash  # noqa: E402
 from grouser.node.zenoh_transport import ZenohTransport, session_settings  # noqa: E402
@@ -57,11 +57,12 @@ def transport(domain):
     opened.close()
 
 
-def wait_for(condition, seconds=15.0):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "did not happen in time"
+def wait_for(condition, polls=3000):
+    for _ in range(polls):
+        if condition():
+            return
         time.sleep(0.005)
+    raise AssertionError("did not happen")
 
 
 def publishers(transport):
@@ -230,7 +231,17 @@ def test_a_name_that_is_no_topic_is_refused(transport, topic):
         transport.subscribe(topic, String, lambda data, arrived: None)
 
 
-def test_a_topic_has_one_type(transport):
+def test_a_topic_is_published_with_one_type_and_heard_with_several(transport, domain):
     transport.publisher("/says", String)
     with pytest.raises(TransportError, match=r"/says: has messages of type std_msgs/msg/String already"):
-        transport.subscribe("/says", JointState, lambda data, arrived: None)
+        transport.publisher("/says", JointState)
+    got = []
+    for kind in (Twist, TwistStamped):  # a node does not know which of them a robot sends
+        transport.subscribe("/cmd_vel", kind, lambda data, arrived, kind=kind: got.append(decode(kind, data)))
+    there = ZenohTransport("there", domain=domain, connect=())
+    send, message = there.publisher("/cmd_vel", TwistStamped), TwistStamped(twist=Twist(Vector3(0.5)))
+    wait_for(lambda: send(message) or got)
+    assert got[0] == message
+    assert [one.type for one in publishers(transport)] == [TwistStamped.NAME]
+    assert transport.faults() == {}
+    there.close()

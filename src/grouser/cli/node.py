@@ -30,6 +30,7 @@ def node(
     rate: Annotated[float, option("Highest rate of odometry, Hz.")] = 50.0,
     checkpoint: Annotated[Path | None, option("Continue from this file (.npz), written every second.")] = None,
     foxglove: Annotated[bool, option("Serve a live view to Foxglove.", "--foxglove")] = False,
+    foxglove_port: Annotated[int | None, option("The same at this port; 0 takes a free one.")] = None,
     network: Annotated[bool, option("Leave this computer; default: loopback.", "--network")] = False,
     seconds: Annotated[float | None, option("End after so many seconds.", "--for")] = None,
     as_json: console.Json = False,
@@ -46,7 +47,7 @@ def node(
             raise GrouserError(f"{name}: {number:g} must be above 0")
     from grouser.logs.manifest import load_manifest
     from grouser.node.checkpoint import CheckpointError, Checkpoints, read_checkpoint
-    from grouser.node.inputs import topics_of
+    from grouser.node.inputs import Inputs, rooted
     from grouser.node.runner import Node, NodeSettings
     from grouser.robot.state import restore, state_of
 
@@ -66,19 +67,21 @@ def node(
                 )
         except (GrouserError, ValueError) as problem:
             raise CheckpointError(f"{checkpoint}: {str(problem).removeprefix(f'{checkpoint}: ')}") from None
-    topics = topics_of(signals, robot.vehicle.joints, datum=datum)
+    inputs = Inputs(signals, robot.vehicle.joints, datum=datum)
     carrier = join(domain=domain, network=network)
-    view, close_view = _view(robot.vehicle) if foxglove else (None, lambda: None)
+    view, close_view = (
+        _view(robot.vehicle, foxglove_port) if foxglove or foxglove_port is not None else (None, lambda: None)
+    )
     table = signals.robot.topics
     settings = NodeSettings(
-        rate=rate, topic=_rooted(table.odom), frame=table.odom_frame, child=table.base_frame, transform=table.tf,
-        diagnostics=_rooted(table.diagnostics), monitor=_rooted(table.monitor),
+        rate=rate, topic=rooted(table.odom), frame=table.odom_frame, child=table.base_frame, transform=table.tf,
+        diagnostics=rooted(table.diagnostics), monitor=rooted(table.monitor),
     )  # fmt: skip
     try:
         saved = None if checkpoint is None else Checkpoints(checkpoint, name)
         live = Node(
             robot,
-            topics,
+            inputs,
             carrier,
             settings,
             vehicle=name,
@@ -89,8 +92,10 @@ def node(
         )
         for kind in (signal.SIGINT, signal.SIGTERM):
             signal.signal(kind, lambda *_: live.stop())
-        heard = ", ".join(dict.fromkeys(one.name for one in topics))
+        heard = ", ".join(dict.fromkeys(one.name for one in inputs.topics))
         console.remark(f"grouser: {name} over {transport}; listens to {heard}; publishes {settings.topic}")
+        for line in inputs.mounts.lines(signals):
+            console.remark(f"grouser: {line}")
         live.run(math.inf if seconds is None else seconds)
         result = {"vehicle": name, "transport": transport, "resumed": bool(note), **live.summary()}
     finally:
@@ -101,23 +106,11 @@ def node(
 
 def _robot(manifest: Any, fit: Path | None) -> Any:
     """The chain of a fit, or of the manifest's vehicle, with the sensors of the manifest."""
-    from grouser.fusion import FusionSettings
-    from grouser.robot import Robot, RobotSettings
-
-    model: Any = None if fit is None else gr.Fit.load(fit)
-    if model is None:
-        if manifest.vehicle is None:
-            raise GrouserError(f"{manifest.file}: names no vehicle; add --fit, or vehicle = … to it")
-        model = gr.vehicle(manifest.vehicle)
-    table = manifest.robot
-    more: dict[str, Any] = table.settings(FusionSettings, manifest.file)
-    for key, place in {"imu_position": table.imu_position, "gps_position": table.antenna}.items():
-        if place is not None:
-            more[key] = tuple(place)
-    own: dict[str, Any] = {"fusion": FusionSettings(**more), "delay": table.delay}
-    if table.visual is not None and table.visual.noise is not None:
-        own["visual"] = tuple(table.visual.noise)
-    return Robot(model, RobotSettings(**own))
+    if fit is not None:
+        return gr.Robot(gr.Fit.load(fit), manifest)
+    if manifest.vehicle is None:
+        raise GrouserError(f"{manifest.file}: names no vehicle; add --fit, or vehicle = … to it")
+    return gr.Robot(gr.vehicle(manifest.vehicle), manifest)
 
 
 def _transport(name: str) -> Any:
@@ -131,11 +124,11 @@ def _transport(name: str) -> Any:
     return DdsTransport
 
 
-def _view(vehicle: Any) -> Any:
-    from grouser.node.foxglove_view import LiveView, slip_of
+def _view(vehicle: Any, port: int | None) -> Any:
+    from grouser.node.foxglove_view import PORT, LiveView, slip_of
     from grouser.node.onboard import alarms_of
 
-    live = LiveView(vehicle=vehicle)
+    live = LiveView(port=PORT if port is None else port, vehicle=vehicle)
     console.remark(f"grouser: live view at ws://127.0.0.1:{live.port} ({live.url})")
 
     def show(odometry: Any, estimate: Any, states: Any) -> None:
@@ -143,10 +136,6 @@ def _view(vehicle: Any) -> Any:
         live.show(odometry, **told, diagnostics=states)
 
     return show, live.close
-
-
-def _rooted(topic: str) -> str:
-    return topic if topic.startswith("/") else f"/{topic}"
 
 
 def _print(result: dict[str, Any]) -> None:
@@ -158,5 +147,7 @@ def _print(result: dict[str, Any]) -> None:
     typer.echo(f"memory: {result['memory_mb']:.1f} MB")
     if result["position"] is not None:
         typer.echo(f"at {console.place(result['position'])}")
+    for reason, count in (result["left_out"] | result["transport_faults"]).items():
+        typer.echo(f"{count} messages not used: {reason}")
     for kind, count in result["faults"].items():
         typer.echo(f"{count} signals with a fault: {kind}")

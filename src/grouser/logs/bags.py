@@ -13,6 +13,7 @@ import re
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -219,24 +220,39 @@ class FieldReader:
                 raise LogError(f"{key}: field {signal.field!r:.80} is not a path such as twist.twist.linear.x")
             self.path.append(match[1])
             self.path += [int(number) for number in re.findall(r"\d+", match[2])]
+        self._get = attrgetter(str(signal.field)) if all(isinstance(step, str) for step in self.path) else None
+        self._known: Any = None  # whose fields were checked
+        self._joint = 0  # where the joint was last
 
     def number(self, message: Any) -> float:
         """The field's value; NaN where the joint or the entry is not in this message."""
-        value = message
-        for step in self.path:
-            value = self._step(value, step)
-            if value is None:
-                return math.nan
+        if self._get is not None and type(message) is self._known is not dict:
+            value = self._get(message)
+        else:
+            value = message
+            for step in self.path:
+                value = self._step(value, step)
+                if value is None:
+                    return math.nan
         if self.signal.joint is not None:
-            names = list(self._step(message, "name") or ())
-            if self.signal.joint not in names:
-                return math.nan
-            at = names.index(self.signal.joint)
-            value = value[at] if at < len(value) else math.nan
+            value = self._of_joint(message, value)
+        self._known = type(message)
         try:
             return float(value)
         except (TypeError, ValueError, OverflowError):
             raise LogError(f"{self.where}: field {self.signal.field} is not a number but {value!r:.60}") from None
+
+    def _of_joint(self, message: Any, values: Any) -> Any:
+        """The entry of the joint; its place is looked up again only where another joint stands there."""
+        joint = self.signal.joint
+        names = message.name if type(message) is self._known is not dict else self._step(message, "name")
+        if names is None:
+            return math.nan
+        if not (self._joint < len(names) and names[self._joint] == joint):
+            if joint not in names:
+                return math.nan
+            self._joint = list(names).index(joint)
+        return values[self._joint] if self._joint < len(values) else math.nan
 
     def _step(self, value: Any, name: str | int) -> Any:
         if isinstance(name, int):
@@ -258,8 +274,9 @@ def stamp_of(message: Any, recorded: float, *, zeros: bool = False) -> float:
     A stamp of zero is none either, of a driver without a clock, unless `zeros` are asked for.
     """
     stamp = part(part(message, "header"), "stamp")
+    whole, rest = part(stamp, "sec"), part(stamp, "nanosec")
     try:
-        t = float(part(stamp, "sec")) + 1e-9 * float(part(stamp, "nanosec", part(stamp, "nsec", 0)))
+        t = float(whole) + 1e-9 * float(part(stamp, "nsec", 0) if rest is None else rest)
     except (TypeError, ValueError):
         return recorded
     return recorded if t == 0.0 and not zeros else t

@@ -6,12 +6,12 @@ The order is that of arrival, which need not be that of the stamps. Events are n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs.bags import FieldReader, stamp_of
 from grouser.logs.fixes import fix_covariance, is_fix
@@ -77,6 +77,7 @@ class EventReader:
         self.left_out: dict[str, int] = {}
         """Messages that gave no event, by reason."""
         roles = roles_of(manifest)
+        self._by_header, self._is_imu = manifest.time.stamp == "header", roles.imu == roles.heading
         self._takers: dict[str, list[Any]] = {}
         self.asked_by: dict[str, str] = {}
         """What of the manifest asks for each topic."""
@@ -84,7 +85,7 @@ class EventReader:
         for topic, taker in joint_takers(manifest, joints, Event).items():
             self._add(topic, taker, "[rates]")
         if roles.imu is not None:
-            self._add(roles.imu, _Imu(manifest, mounts), "[gyro]")
+            self._add(roles.imu, _Imu(self), "[gyro]")
         if roles.gps is not None:
             self._add(roles.gps, self._fix, "[robot.gps] topic" if manifest.robot.gps else "[pose] latitude")
         if roles.visual is not None:
@@ -100,9 +101,13 @@ class EventReader:
         if roles.command is not None:
             self._add(roles.command, _twist, "[robot.topics] command")
 
-    def take(self, topic: str, arrived: float, message: Any) -> list[Event]:
-        """Events of a message of a topic that arrived at a time [s]."""
-        t = stamp_of(message, arrived) if self.manifest.time.stamp == "header" else arrived
+    def time(self, arrived: float, message: Any) -> float:
+        """Time of a message [s]: the stamp of its header, or its arrival where the manifest or the header says so."""
+        return stamp_of(message, arrived) if self._by_header else arrived
+
+    def take(self, topic: str, arrived: float, message: Any, t: float | None = None) -> list[Event]:
+        """Events of a message of a topic that arrived at a time [s]; t: its `time`, where it is known already."""
+        t = self.time(arrived, message) if t is None else t
         found = []
         for taker in self._takers.get(topic, ()):
             event = taker(t, arrived, message)
@@ -147,8 +152,7 @@ class EventReader:
             self._drop("no orientation: it is not measured, or no quaternion")
             return None
         R_world_sensor = from_quaternion(q)
-        is_imu = roles_of(self.manifest).imu == roles_of(self.manifest).heading
-        R = R_world_sensor @ self.mounts.imu.R_body_sensor.T if is_imu else R_world_sensor
+        R = R_world_sensor @ self.mounts.imu.R_body_sensor.T if self._is_imu else R_world_sensor
         return self._heading(t, arrived, float(to_rpy(R)[2]))
 
     def _heading(self, t: float, arrived: float, angle: float) -> Event:
@@ -225,36 +229,46 @@ class _Numbers:
             (FieldReader(key, one, "the log"), one.factor(key)) for key, one in zip(keys, signals, strict=True)
         ]
 
-    def values(self, message: Any) -> FloatArray:
-        return np.array([factor * reader.number(message) for reader, factor in self._read])
+    def values(self, message: Any) -> list[float]:
+        return [factor * reader.number(message) for reader, factor in self._read]
 
     def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
         values = self.values(message)
-        if not np.isfinite(values).all():
-            return None
-        return Event(self.kind, t - self.lag, arrived, tuple(values.tolist()))
+        return Event(self.kind, t - self.lag, arrived, tuple(values)) if all(map(math.isfinite, values)) else None
 
 
 class _Imu:
     """Turn rates and specific force in body axes; axes that the manifest leaves out are not measured."""
 
-    def __init__(self, manifest: Manifest, mounts: Mounts) -> None:
-        signals = manifest.signals()
+    def __init__(self, reader: EventReader) -> None:
+        manifest, signals = reader.manifest, reader.manifest.signals()
         keys = [f"{table}.{axis}" for table in ("gyro", "acceleration") for axis in "xyz"]
         given = [key for key in keys if key in signals]
         if len({signals[key].topic for key in given}) > 1 or len({signals[key].lag for key in given}) > 1:
             said = f"{key_place(*given)} must come from one topic with one lag, as one IMU measures them"
             raise LogError(f"{manifest.file}: {said}")
-        self._at = [keys.index(key) for key in given]
+        self._complete = given == keys
         self._numbers = _Numbers("imu", given, [signals[key] for key in given])
-        self._R = mounts.imu.R_body_sensor
+        R = reader.mounts.imu.R_body_sensor
+        self._R_sensor_body = None if (np.eye(3) == R).all() else R.T
+        self._drop = reader._drop
 
     def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
-        values = np.full(6, np.nan)
-        values[self._at] = self._numbers.values(message)
-        if not np.isfinite(values).all():
-            return None  # a filter needs all six
-        return Event("imu", t - self._numbers.lag, arrived, (self._R @ values[:3], self._R @ values[3:]))
+        for covariance in (
+            part(message, "angular_velocity_covariance"),
+            part(message, "linear_acceleration_covariance"),
+        ):
+            if covariance is not None and len(covariance) and covariance[0] == -1.0:
+                self._drop("no IMU sample: its covariance says that rates or acceleration are not measured")
+                return None
+        values = self._numbers.values(message)
+        if not (self._complete and all(map(math.isfinite, values))):
+            self._drop("no IMU sample: not all six values are there and finite")
+            return None
+        both = np.array(values).reshape(2, 3)
+        if self._R_sensor_body is not None:
+            both = both @ self._R_sensor_body
+        return Event("imu", t - self._numbers.lag, arrived, (both[0], both[1]))
 
 
 class _Visual:
@@ -297,7 +311,7 @@ class _Pose:
         self._last: float | None = None
 
     def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
-        found = dict(zip(self._names, self._numbers.values(message).tolist(), strict=True))
+        found = dict(zip(self._names, self._numbers.values(message), strict=True))
         if not np.isfinite(list(found.values())).all():
             return None
         t -= self._sensor.lag
@@ -317,7 +331,7 @@ class _PoseHeading:
         self._sensor = manifest.mounting()
 
     def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
-        found = dict(zip(self._names, self._numbers.values(message).tolist(), strict=True))
+        found = dict(zip(self._names, self._numbers.values(message), strict=True))
         if not np.isfinite(list(found.values())).all():
             return None
         R = attitude_of(found) @ from_rpy(0.0, 0.0, -self._sensor.yaw)

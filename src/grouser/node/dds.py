@@ -7,7 +7,6 @@ Nothing leaves the machine unless `network` is set; Cyclone takes its interfaces
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from typing import Any
 
 from grouser.node.cdr import encode
 from grouser.node.fields import Field, Message, fields_of, per_type
-from grouser.node.transport import Peer, Receive, TransportError
+from grouser.node.transport import Peer, Receive, TransportError, ros_domain
 from grouser.node.types import dds_name, ros_name
 
 try:
@@ -55,7 +54,7 @@ class DdsTransport:
 
     def __init__(self, domain: int | None = None, *, network: bool = False) -> None:
         """Join a domain, None: that of ROS_DOMAIN_ID, else 0. network: leave the machine."""
-        number = _domain(domain)
+        number = ros_domain(domain, MOST_DOMAINS)
         self._domain: Any = None
         try:
             if not network:
@@ -154,17 +153,6 @@ class DdsTransport:
 
 def _sent(one: tuple[int, bytes, Receive]) -> int:
     return one[0]
-
-
-def _domain(given: int | None) -> int:
-    said, where = (given, "domain") if given is not None else (os.environ.get("ROS_DOMAIN_ID") or 0, "ROS_DOMAIN_ID")
-    try:
-        number = int(said)
-    except ValueError:
-        number = -1
-    if not 0 <= number <= MOST_DOMAINS:
-        raise TransportError(f"{where}: {said!r:.40} is not a DDS domain; domains are 0 to {MOST_DOMAINS}")
-    return number
 
 
 def _quality(reliable: bool, depth: int) -> Any:

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,14 @@ from grouser.node.cdr import MessageError, decode
 from grouser.node.checkpoint import Checkpoints
 from grouser.node.diagnostics import diagnostics
 from grouser.node.inbox import Inbox, Letter
-from grouser.node.inputs import Topic
+from grouser.node.inputs import Inputs
 from grouser.node.latency import Latency
 from grouser.node.messages import Bool, DiagnosticArray, Message, Odometry, TFMessage
 from grouser.node.onboard import ALARMS, Estimate, Robot, alarms_of
 from grouser.node.outputs import odometry_message, transform_message
 from grouser.node.transport import Transport
 from grouser.node.watch import TopicWatch
+from grouser.robot.give import give
 
 __all__ = ["Node", "NodeSettings", "View"]
 
@@ -62,7 +63,7 @@ class Node:
     def __init__(
         self,
         robot: Robot,
-        topics: Sequence[Topic],
+        inputs: Inputs,
         transport: Transport,
         settings: NodeSettings | None = None,
         *,
@@ -76,14 +77,15 @@ class Node:
 
         save: arrays of the chain for a checkpoint. note: what diagnostics say of the start, such as that it resumed.
         """
-        self._robot, self._topics, self._transport = robot, list(topics), transport
+        self._robot, self._topics, self._transport = robot, inputs.topics, transport
+        self._reader = inputs.reader
         self._settings = settings or NodeSettings()
         self._vehicle, self._checkpoints, self._view, self._note = vehicle, checkpoints, view, note
         self._save = save
-        watches = {one.name: TopicWatch(one.name) for one in topics}
+        watches = {one.name: TopicWatch(one.name) for one in self._topics}
         self._watches = list(watches.values())
-        self._watch_of = [watches[one.name] for one in topics]
-        self._inbox = Inbox(len(topics))
+        self._watch_of = [watches[one.name] for one in self._topics]
+        self._inbox = Inbox(len(self._topics))
         self._stopping = threading.Event()
         self.latency = Latency()
         """From the arrival of the last message of an estimate to its publication."""
@@ -141,14 +143,14 @@ class Node:
         except MessageError as problem:
             watch.damaged, watch.problem = watch.damaged + 1, str(problem)
             return None
-        t = topic.time(message, letter.arrived)
+        t = self._reader.time(letter.arrived, message)
         watch.take(topic.type.NAME, t, letter.arrived, letter.now)
         return t, message, letter
 
     def _feed(self, t: float, message: Message, letter: Letter) -> None:
         try:
-            for feed in self._topics[letter.topic].feeds:
-                feed(self._robot, message, t)
+            for event in self._reader.take(self._topics[letter.topic].given, letter.arrived, message, t):
+                give(self._robot, event)
         except GrouserError as problem:
             watch = self._watch_of[letter.topic]
             watch.refused, watch.problem = watch.refused + 1, str(problem)
@@ -208,23 +210,28 @@ class Node:
         notes += [f"the publisher of {name} has disappeared" for name in gone if name not in heard]
         if lost:
             notes.append(f"{lost} messages came faster than they could be used")
+        notes += self._transport_faults()
         if self._checkpoints is not None and self._checkpoints.problem:
             notes.append(self._checkpoints.problem)
         return {
             "latency": self.latency, "notes": notes, "published": self.published, "publishers": len(publishers),
             "lost in the queue": lost, "lost on the way": self._transport.lost(), "memory [MB]": resident_megabytes(),
             "checkpoints": 0 if self._checkpoints is None else self._checkpoints.written,
+            **{f"left out: {reason}": count for reason, count in self._reader.left_out.items()},
+            **self._transport_faults(),
         }  # fmt: skip
+
+    def _transport_faults(self) -> dict[str, int]:
+        """What a transport received and could not use, in words; none of one that does not say."""
+        return dict(getattr(self._transport, "faults", dict)())
 
     def _state(self) -> dict[str, Any] | None:
         """What goes on after a restart; None before the first estimate."""
         if self._robot.estimate is None:
             return None
         state = dict(self._save())
-        for one in self._topics:
-            for feed in one.feeds:
-                if (datum := getattr(feed, "datum", None)) is not None:
-                    state["datum"] = datum
+        if self._reader.datum is not None:
+            state["datum"] = self._reader.datum
         return state
 
     def summary(self) -> dict[str, Any]:
@@ -236,6 +243,8 @@ class Node:
             "lost": {"queue": sum(self._inbox.lost), "way": self._transport.lost()},
             "damaged": sum(one.damaged for one in self._watches),
             "refused": sum(one.refused for one in self._watches),
+            "left_out": dict(self._reader.left_out),
+            "transport_faults": self._transport_faults(),
             "latency_ms": self.latency.summary(),
             "memory_mb": resident_megabytes(),
             "position": None if estimate is None else [float(one) for one in estimate.position],

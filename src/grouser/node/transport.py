@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,7 +10,7 @@ from typing import Protocol
 from grouser.errors import GrouserError
 from grouser.node.fields import Message
 
-__all__ = ["Peer", "Receive", "Transport", "TransportError"]
+__all__ = ["Peer", "Receive", "Transport", "TransportError", "ros_domain"]
 
 Receive = Callable[[bytes, float], None]
 """Called with the bytes of a message (`decode` reads them) and the time when they arrived [s, `time.time()`].
@@ -20,6 +21,19 @@ It is called from a thread of the transport, one call at a time per topic; it mu
 
 class TransportError(GrouserError):
     """A transport cannot be opened or used."""
+
+
+def ros_domain(given: int | None, most: int | None = None) -> int:
+    """The ROS domain; None: that of ROS_DOMAIN_ID, else 0. most: the largest there is, None: any."""
+    said, where = (given, "domain") if given is not None else (os.environ.get("ROS_DOMAIN_ID") or 0, "ROS_DOMAIN_ID")
+    try:
+        number = int(said)
+    except ValueError:
+        number = -1
+    if number < 0 or (most is not None and number > most):
+        known = "whole numbers from 0" if most is None else f"0 to {most}"
+        raise TransportError(f"{where}: {said!r:.40} is not a ROS domain; domains are {known}")
+    return number
 
 
 @dataclass(frozen=True)

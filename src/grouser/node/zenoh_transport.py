@@ -7,7 +7,6 @@ router of rmw_zenoh on this computer and to the peers that the two name, which f
 from __future__ import annotations
 
 import json
-import os
 import re
 import threading
 import time
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from grouser.node.cdr import encode
 from grouser.node.fields import Message
-from grouser.node.transport import Peer, Receive, TransportError
+from grouser.node.transport import Peer, Receive, TransportError, ros_domain
 from grouser.node.types import dds_name, ros_name, type_hash
 from grouser.node.zenoh_keys import HUMBLE_HASH, Attachment, Entity, EntityKind, gid, qos_text, topic_key, watch_key
 
@@ -95,7 +94,7 @@ class ZenohTransport:
             import zenoh
         except ImportError:
             raise TransportError("--transport zenoh needs eclipse-zenoh; run: pip install grouser[zenoh]") from None
-        self._domain = _domain(domain)
+        self._domain = ros_domain(domain)
         config = zenoh.Config()
         settings = session_settings(mode, connect=connect, listen=listen, network=network)
         try:
@@ -111,7 +110,7 @@ class ZenohTransport:
         self._id = str(self._session.info.zid())
         self._lock = threading.Lock()
         self._entities: dict[str, Entity] = {}
-        self._types: dict[str, type[Message]] = {}
+        self._types: dict[str, set[type[Message]]] = {}
         self._faults: Counter[str] = Counter()
         self._lost = 0
         self._next = 1
@@ -135,13 +134,16 @@ class ZenohTransport:
             raise TransportError(f"{topic}: cannot be subscribed to ({_plain(why)})") from None
         self._hold_token(entity)
         reader = threading.Thread(
-            target=self._read, args=(subscriber, entity, receive), name=f"zenoh {topic}", daemon=True
+            target=self._read, args=(subscriber, entity, type_hash(type), receive), name=f"zenoh {topic}", daemon=True
         )
         self._threads.append(reader)
         reader.start()
 
     def publisher(self, topic: str, type: type[Message], *, reliable: bool = True) -> Callable[[Message], None]:
-        """A function that puts a message on the topic; after `close` it does nothing."""
+        """A function that puts a message on the topic, which has one type; after `close` it does nothing."""
+        known = next(iter(self._types.get(topic, {type})))
+        if known is not type:
+            raise TransportError(f"{topic}: has messages of type {known.NAME} already; it cannot have {type.NAME} too")
         entity = self._endpoint("MP", topic, type, reliable=reliable)
         kinds = self._zenoh.Reliability
         try:
@@ -206,9 +208,8 @@ class ZenohTransport:
             raise TransportError(f"{topic}: the transport is closed")
         if not TOPIC.fullmatch(topic):
             raise TransportError(f"{topic!r:.60} is not the name of a ROS topic; it begins with /, as /odom")
-        known = self._types.setdefault(topic, type)
-        if known is not type:
-            raise TransportError(f"{topic}: has messages of type {known.NAME} already; it cannot have {type.NAME} too")
+        with self._lock:
+            self._types.setdefault(topic, set()).add(type)
         number, self._next = str(self._next), self._next + 1
         hashed = HUMBLE_HASH if self._humble else type_hash(type)
         qos = qos_text(reliable=reliable, transient=False, depth=RELIABLE_DEPTH if reliable else SENSOR_DEPTH)
@@ -221,8 +222,10 @@ class ZenohTransport:
             raise TransportError(f"{entity.topic or entity.name}: not a name for Zenoh ({_plain(why)})") from None
 
     def _fits(self, other: Entity) -> bool:
-        kind = self._types[other.topic]
-        return other.type == dds_name(kind.NAME) and other.hash in (type_hash(kind), HUMBLE_HASH)
+        return any(
+            other.type == dds_name(kind.NAME) and other.hash in (type_hash(kind), HUMBLE_HASH)
+            for kind in self._types[other.topic]
+        )
 
     def _token_changed(self, sample: zenoh.Sample) -> None:
         token = str(sample.key_expr)
@@ -238,9 +241,9 @@ class ZenohTransport:
                 else:
                     self._faults[f"liveliness tokens beyond the {ENTITIES} that are kept"] += 1
 
-    def _read(self, subscriber: zenoh.Subscriber[Any], entity: Entity, receive: Receive) -> None:
+    def _read(self, subscriber: zenoh.Subscriber[Any], entity: Entity, hashed: str, receive: Receive) -> None:
         """Hand on messages until the session is closed; count what cannot be used."""
-        good = {type_hash(self._types[entity.topic]), HUMBLE_HASH}
+        good = {hashed, HUMBLE_HASH}
         last: OrderedDict[bytes, int] = OrderedDict()
         while self._open:
             try:
@@ -275,17 +278,6 @@ class ZenohTransport:
     def _fault(self, what: str) -> None:
         with self._lock:
             self._faults[what] += 1
-
-
-def _domain(given: int | None) -> int:
-    said, where = (given, "domain") if given is not None else (os.environ.get("ROS_DOMAIN_ID") or 0, "ROS_DOMAIN_ID")
-    try:
-        number = int(said)
-    except ValueError:
-        number = -1
-    if number < 0:
-        raise TransportError(f"{where}: {said!r:.40} is not a ROS domain; domains are whole numbers from 0")
-    return number
 
 
 def _plain(why: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,11 +11,13 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.fusion.settings import FusionSettings
-from grouser.logs.events import Event
+from grouser.logs.events import Event, roles_of
 from grouser.logs.log import Log
-from grouser.logs.manifest import Manifest
-from grouser.logs.mounts import Mounts
+from grouser.logs.manifest import Manifest, load_manifest
+from grouser.logs.mounts import Mounts, mounts_of
+from grouser.logs.robot_table import Gps
 from grouser.logs.stream import ImuNoise
+from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
 from grouser.odometry.inputs import EncoderNoise
 from grouser.robot.settings import RobotSettings
@@ -29,7 +32,7 @@ def settings_of(
     manifest: Manifest, mounts: Mounts, model: object, *, log: Log | None = None, imu: ImuNoise | None = None,
     start: tuple[float, float] | None = None,
 ) -> RobotSettings:  # fmt: skip
-    """Settings by a manifest. model: a fit's motion model, whose process noise includes the encoders, or other.
+    """Settings by a manifest. model: a fit or its motion model, whose process noise includes the encoders, or other.
 
     log: gives the joints that are measured and their period. imu: noise of the IMU as a
     log shows it; the settings of the manifest hold before it. start: one sigma of the first
@@ -51,7 +54,7 @@ def settings_of(
     if start is not None:
         fusion |= {"start_noise": start}
     fusion |= table.settings(FusionSettings, manifest.file)
-    noise: dict[str, float] = {"rate": 0.0} if isinstance(model, MotionModel) else {}
+    noise: dict[str, float] = {"rate": 0.0} if isinstance(model, MotionModel | Fit) else {}
     odometry: dict[str, Any] = {}
     if log is not None:
         noise |= {"attitude": log.sensor.attitude_noise, "period": max(log.report.period, 1e-3)}
@@ -62,6 +65,18 @@ def settings_of(
     return RobotSettings(
         fusion=FusionSettings(**fusion), noise=EncoderNoise(**noise), odometry=odometry, delay=table.delay, **visual
     )
+
+
+def live_settings(manifest: str | os.PathLike[str] | Manifest, model: object) -> RobotSettings:
+    """Settings for signals that are yet to come: places of sensors by the manifest alone, noise of the IMU as usual.
+
+    With GPS the world is east and north of the datum, so the first yaw is not known. The first position is the origin
+    up to the noise of a fix: the datum is the first fix, or the robot starts near that of the manifest.
+    """
+    given = load_manifest(manifest)
+    has_gps = roles_of(given).gps is not None
+    start = (max((given.robot.gps or Gps()).noise[:2]), math.pi) if has_gps else None
+    return settings_of(given, mounts_of(given), model, start=start)
 
 
 def start_of(events: Iterable[Event]) -> tuple[FloatArray, float, tuple[float, float]] | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from grouser.odometry.gyro import at_rest
 from grouser.odometry.knowledge import knowledge_of
 from grouser.odometry.log import LogOdometry
 from grouser.odometry.log_source import Source
+from grouser.robot.give import give
 from grouser.robot.replay_monitor import RecordedMonitor
 from grouser.robot.robot import Robot
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
@@ -63,25 +62,6 @@ class Replayed:
     """When the IMU was aligned [s], so that the estimate is the filter's; None: never, it is the wheels' all along."""
 
 
-def give(robot: Robot, event: Event) -> bool:
-    """An event to the method of the robot that takes it; whether there is one."""
-    if event.kind == "relative_pose":
-        started, *rest = event.values
-        robot.relative_pose(started, event.t, *rest)
-        return True
-    method = getattr(robot, event.kind, None)
-    if method is None:
-        return False
-    method(event.t, *event.values[: _arguments(event.kind)])
-    return True
-
-
-@cache
-def _arguments(name: str) -> int:
-    """How many values a method of a robot takes after the time."""
-    return len(signature(getattr(Robot, name)).parameters) - 2
-
-
 def replay(
     robot: Robot, events: Iterable[Event], log: Log, motion: MotionModel, *, zero: float = 0.0,
     progress: Callable[[int], None] | None = None,
@@ -96,8 +76,7 @@ def replay(
     spans, monitor = _Spans(), RecordedMonitor()
     aligned: float | None = None
     for number, event in enumerate(events):
-        if not give(robot, event):
-            continue
+        give(robot, event)
         counts[event.kind] = counts.get(event.kind, 0) + 1
         if event.kind != "joints":
             monitor.see(event, zero)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +29,9 @@ from grouser.robot.estimate import RobotEstimate
 from grouser.robot.settings import RobotSettings, check
 from grouser.robot.slip_states import slip_states, with_wander
 from grouser.robot.watch import Watch
+
+if TYPE_CHECKING:
+    from grouser.logs.manifest import Manifest
 
 SNAPSHOTS = 12  # kept; the delay holds `PER_DELAY` of them
 PER_DELAY = 8
@@ -57,9 +61,9 @@ class _Filter(Fusion):
 
 
 class Robot:
-    """Everything a robot measures, as it comes; one estimate of where it is, how it moves, and how sure that is.
+    """Signals of a robot as they come in; one estimate of its pose and twist with covariances out.
 
-    >>> robot = Robot(fit)  # or a motion model, a vehicle, its name
+    >>> robot = Robot(fit, "robot.toml")  # or a motion model, a vehicle, its name; the manifest is optional
     >>> robot.imu(t, gyro, acceleration)
     >>> robot.joints(t, {"FL": 4.1, "FR": 4.0, "BL": 4.1, "BR": 4.0})
     >>> robot.gps(t, position, covariance)
@@ -73,14 +77,16 @@ class Robot:
     def __init__(
         self,
         model: Any,
-        settings: RobotSettings | None = None,
+        settings: RobotSettings | Manifest | str | os.PathLike[str] | None = None,
         *,
         position: ArrayLike = (0.0, 0.0, 0.0),
         yaw: float = 0.0,
     ) -> None:
-        """For a fit, a motion model or a vehicle, at a position [m] with a yaw [rad]."""
-        given = RobotSettings() if settings is None else settings
-        self.settings = check.instance(given, RobotSettings, "settings", "use grouser.robot.RobotSettings(…)")
+        """For a fit, a motion model or a vehicle, at a position [m] with a yaw [rad].
+
+        settings: or a manifest or its file, whose table [robot] gives them.
+        """
+        given = self.settings = _settings(settings, model)
         self._odometry = Odometry(model, noise=given.noise, position=position, yaw=yaw, **given.odometry)
         self.vehicle = self._odometry.vehicle
         self._slip = slip_states(model, given.ground) if given.learn else None
@@ -297,3 +303,16 @@ class Robot:
     def nis(self) -> dict[str, Innovations]:
         """Innovations by source, as `Fusion.nis`."""
         return self._filter.nis
+
+
+def _settings(given: Any, model: object) -> RobotSettings:
+    if given is None:
+        return RobotSettings()
+    if isinstance(given, RobotSettings):
+        return given
+    from grouser.logs.manifest import Manifest
+    from grouser.robot.from_manifest import live_settings
+
+    if isinstance(given, str | os.PathLike | Manifest):
+        return live_settings(given, model)
+    return check.instance(given, RobotSettings, "settings", "use grouser.robot.RobotSettings(…) or a manifest")
