@@ -57,7 +57,7 @@ class _Filter(Fusion):
 
 
 class Robot:
-    """Everything a robot measures, as it comes; one estimate of where it is, how it moves, and how sure that is.
+    """Everything a robot measures, as it comes; one pose and velocity with covariance.
 
     >>> robot = Robot(fit)  # or a motion model, a vehicle, its name
     >>> robot.imu(t, gyro, acceleration)
