@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-SYMBOLS = r"(?:m|mm|km|s|ms|rad|deg|N|kN|kg|g|Pa|kPa|J|W|Hz|V|A|Ω|K|px|bytes|°|%|1)"
+SYMBOLS = r"(?:m|mm|km|s|ms|rad|deg|N|kN|kg|g|Pa|kPa|J|W|Hz|V|A|Ω|K|h|min|px|bytes|°|%|1)"
 BRACKETS = re.compile(rf"\[[^\]]*(?<![\w.]){SYMBOLS}[²³⁴]?(?!\w)[^\]]*\]")
 """A unit in square brackets, alone or after what it is of: [m], [rad/s], [ω rad/s, v m/s]."""
 WORDS = (

@@ -33,6 +33,7 @@ LONG = {
     "demo": "tests/cli runs it",
     "bench": "tests/cli runs it",
     "warmup": "it compiles the engine",
+    "node": "it waits for a robot; tests/node runs it",
 }
 """Commands of which only the arguments are checked, and why."""
 STANDS_FOR = {"LOG": "drive.csv", "M.toml": "log.toml", "FILE": "drive.csv", "RUN": "run.npz", "100000": "200"}

@@ -52,7 +52,7 @@ class FusionEstimate:
     parameters: FloatArray = field(default_factory=lambda: np.zeros(0))
     """Change of each slip parameter since the fit, in its unit, (k,); none if the filter was given none."""
     parameter_covariance: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    """Covariance of `parameters`, (k, k)."""
+    """Covariance of `parameters`, in their units, (k, k)."""
 
     @property
     def pose_covariance(self) -> FloatArray:

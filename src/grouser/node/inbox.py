@@ -61,7 +61,7 @@ class Inbox:
         return receive
 
     def take(self, timeout: float, most: int = AT_ONCE) -> list[Letter]:
-        """The oldest that wait, not more than `most`; after `timeout` [s] none."""
+        """The oldest that wait, at most this number; after `timeout` [s] none."""
         with self._ready:
             if not self._order:
                 self._ready.wait(timeout)

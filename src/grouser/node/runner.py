@@ -46,6 +46,7 @@ class NodeSettings:
     rate: float = 50.0
     """Highest rate of odometry and transform [Hz]; no estimate is sent twice."""
     topic: str = "/odom"
+    """Of nav_msgs/Odometry."""
     frame: str = "odom"
     """Frame of the pose (REP-105)."""
     child: str = "base_link"
@@ -53,6 +54,7 @@ class NodeSettings:
     transform: bool = True
     """Whether the transform is sent on /tf; only one node may send it."""
     diagnostics: str = "/diagnostics"
+    """Of diagnostic_msgs/DiagnosticArray."""
     monitor: str = "/monitor"
     """Before the alarms: /monitor/stuck, /monitor/sliding, /monitor/ground_changed."""
 

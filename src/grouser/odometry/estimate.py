@@ -106,7 +106,7 @@ class Estimate:
 
     @property
     def suspected(self) -> np.ndarray:
-        """Wheels of which one disagrees with the others and is not told yet, (nw,) of bool.
+        """Wheels of which one disagrees with the others, and it is not decided which, (nw,) of bool.
 
         Pose and velocity are then the mean over these, with the spread in their covariances.
         """

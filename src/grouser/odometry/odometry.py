@@ -173,7 +173,7 @@ class Odometry:
 
     def doubt(self, odds: ArrayLike) -> None:
         """What another source says of the wheels, (nw,): logarithm of the odds that each slips, such as
-        `MotorSlip.evidence`; it helps to tell which of several wheels it is, until it is given anew."""
+        `MotorSlip.evidence`; it helps to decide which of several wheels it is, until it is given again."""
         self._doubt[:] = check.array(odds, "doubt", self._contact.shape)
 
     def begin_faults(self, logged: set[str]) -> None:

@@ -27,13 +27,13 @@ class WheelSuspicion:
     hours: float = 10.0
     """Mean time between false alarms [h] of driving is at least this, while ordinary errors are within three sigmas."""
     slip: float = 0.01
-    """Ordinary difference of slip between wheels."""
+    """Ordinary difference of slip between wheels, one sigma, as a share of the speed."""
     sideslip: float | None = None
-    """Ordinary sideslip; None: 0.03, or 1 where no wheel steers."""
+    """Ordinary sideslip, one sigma, as a share of the speed; None: 0.03, or 1 where no wheel steers."""
     lift: float = 0.1
-    """Ordinary speed of a contact off the ground: its slope where contact angles are not known."""
+    """Ordinary speed of a contact off the ground, as a share: its slope where contact angles are not known."""
     smallest: float = 0.05
-    """Smallest slip that is looked for beyond ordinary errors; also four and sixteen times that."""
+    """Smallest slip that is looked for beyond ordinary errors, as a share of the speed; also 4 and 16 times that."""
     hold: float = 0.5
     """How long evidence must last before a wheel is left out [s]."""
 

@@ -100,7 +100,7 @@ class SlipEstimate:
         return self.slip
 
     def decay(self, towards: ArrayLike, dt: float) -> FloatArray:
-        """The slip after a sample with a fault, shape (3,): the last good one decays towards what is still known."""
+        """After a fault, (3,) [m/s, rad/s]: the last good slip decays over dt [s] towards what is still known."""
         stays = math.exp(-checks.positive(dt, "dt") / self.settings.fault_time)
         self._approach(checks.array(towards, "towards", (3,)), stays)
         return self.slip

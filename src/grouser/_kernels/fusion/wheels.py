@@ -202,7 +202,7 @@ def select_observed(m, event, drift, loose):
 
 @inlined
 def alone(m):
-    """Whether wheels are the only source of velocity beside the IMU."""
+    """Whether wheels are the only source of velocity apart from the IMU."""
     latest = max(m.clock.poses, m.clock.gps)
     return not m.clock.now - latest <= at.SELDOM * m.settings.missing_after
 

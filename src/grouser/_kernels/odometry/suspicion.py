@@ -4,7 +4,7 @@ The evidence against a suspect is the Shiryaev–Roberts statistic R ← (R + h)
 likelihood of slip over that of the largest ordinary error. While wheels roll, the mean of R is at most the time that
 has passed: the sum over m statistics reaches m · A on average no sooner than after the time A, whatever the ordinary
 errors are. R/(m A) is then the odds of slip for one that begins every A on average, anywhere.
-While there is such evidence the pose without each suspect is followed beside the estimate. The estimate is the mean of
+While there is such evidence the pose without each suspect is followed next to the estimate. The estimate is the mean of
 all, with their spread in its covariance. Once one suspect is sure its pose is taken, and its wheels are left out until
 they agree again.
 """
@@ -94,7 +94,7 @@ def sample_twist(store, sense, raw, h):
 
 @kernel
 def learn_noise(suspect, h):
-    """Variance of the residual from sample to sample: as told, or more if it is seen to be more.
+    """Variance of the residual from sample to sample: as given, or more if it is seen to be more.
 
     Half the mean square of differences, in which slip that lasts has no part; a jump counts no more than four sigmas.
     """
