@@ -22,7 +22,7 @@ STEADY, NEAR = 0.7, 0.25
 """Chances that the share of the wheels' motion stays the same in a block, or changes little."""
 DIG_TIMES = (0.2, 0.5, 1.1, 2.2)
 """Times in which a robot that digs in loses its speed, by `dig_time`."""
-BAND = (0.25, 0.25, 0.05)
+BAND = (0.25, 0.15, 0.03)
 """Error of the usual current (share of its mean size), vibration (logarithm) and slip that is no evidence of a change
 of ground."""
 SHIFT_SIZES = ((0.2, 0.6), (0.2, 0.6), (0.05, 0.15))
