@@ -26,7 +26,9 @@ def renew(state, level, learned):
     for i in range(FEATURES):
         state.spread[level, 0, i] = 0.0
         state.spread[level, i, 0] = 0.0
-        state.spread[level, i, i] = min(state.spread[level, i, i] + CHANGED * state.prior[level, i], state.prior[level, i])
+        state.spread[level, i, i] = min(
+            state.spread[level, i, i] + CHANGED * state.prior[level, i], state.prior[level, i]
+        )
     state.spread[level, 0, 0] = state.prior[level, 0]
     state.known[level] = min(state.known[level], max(learned - AGAIN, 1.0))
 
@@ -99,4 +101,3 @@ def learn(state, level, features, z, variance, share):
 def counts(state, level):
     """Share of an independent sample that one block of a level is, (1 − ρ)/(1 + ρ)."""
     return (1.0 - state.echo[level]) / (1.0 + state.echo[level])
-
