@@ -183,8 +183,11 @@ def end_block(m):
         hidden_motion.as_stuck(now, settings.drift)
         hidden_motion.advance(settings, state, now, STUCK)
         state.share = hidden_motion.mean(settings, state, STUCK)
-    hidden_motion.as_sliding(now, settings.drift)
-    hidden_motion.advance(settings, state, now, SLIDING)
+    if state.moving == 1 and state.alarmed[STUCK] > 0.5:
+        end_sliding(m)
+    else:
+        hidden_motion.as_sliding(now, settings.drift)
+        hidden_motion.advance(settings, state, now, SLIDING)
     state.slide = hidden_motion.mean(settings, state, SLIDING)
     levels.test_ground(m)
     if calm:
@@ -196,6 +199,17 @@ def end_block(m):
     state.speed, state.turn, state.slip = now.speed, now.turn, now.slip
     state.blocks += 1
     clear(state)
+
+
+@kernel
+def end_sliding(m):
+    """Wheels turn and the robot is stuck: that explains its motion. An alarm of sliding would keep gravity wrong."""
+    state = m.state
+    if state.alarmed[SLIDING] > 0.5:
+        end_alarm(m, SLIDING)
+        state.alarmed[SLIDING] = 0.0
+    state.ratio[SLIDING] = 0.0
+    hidden_motion.begin(m.settings, state, SLIDING)
 
 
 @kernel
