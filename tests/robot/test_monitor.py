@@ -219,6 +219,17 @@ def test_a_first_second_with_hardly_any_current_sets_no_scale():
     assert kinds(ride.monitor).count("ground_changed") == 1
 
 
+@pytest.mark.parametrize("visual", [False, True])
+def test_a_stuck_robot_whose_wheels_turn_does_not_slide(visual):
+    ride = Ride()
+    ride.go(3.0, 0.0, visual=visual)
+    ride.go(30.0, 0.8, visual=visual)
+    ride.go(8.0, 0.8, moved=0.0, visual=visual)
+    assert ride.monitor.stuck
+    assert not ride.monitor.sliding
+    assert all(a.ended == a.ended for a in ride.monitor.alarms if a.kind == "sliding")
+
+
 def test_rarer_false_alarms_need_more_evidence():
     low, high = (Monitor(MonitorSettings(false_alarm_hours=h)).stuck.threshold for h in (2.0, 20.0))
     assert high - low == pytest.approx(math.log(10.0))

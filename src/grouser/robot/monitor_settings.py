@@ -39,7 +39,7 @@ class MonitorSettings:
 
     false_alarm_hours: float = 10.0
     """Mean time between false alarms of each kind, at least, if the assumptions hold [h]; `stuck` counts the time in
-    which wheels turn."""
+    which wheels turn, `ground_changed` that of steady driving. docs/how-to/monitor.md has measured rates."""
     release_minutes: float = 2.0
     """Mean time after which an alarm ends although the robot is stuck and its wheels turn, at least [min]."""
     slip: float = 0.15
