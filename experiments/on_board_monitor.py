@@ -21,7 +21,7 @@ SETS: dict[str, tuple[str, ...]] = {
     "IMU, current, visual, GPS": ("visual", "gps"),
 }
 DIGS, DRIVES = range(4000, 4050), range(9000, 9030)
-"""Seeds of the robots. Settings were chosen on digs 1000 to 1024 and drives 6000 to 6005 and 7002, not used here."""
+"""Seeds of the robots. Settings were chosen on digs 1000 to 1049 and drives 6000 to 6023 and 7002, not used here."""
 WITHIN = 1.5  # s
 LATEST = 30.0  # s after a change of ground in which an alarm belongs to it: the robot may stand or turn meanwhile
 GRACE = 2.0  # s after a dig in which an alarm belongs to it
@@ -58,7 +58,11 @@ class Outcome:
     changes: int
     """Changes of ground, and …"""
     noticed: int
-    """… how many of them were found within 5 s."""
+    """… how many of them were found within 5 s, and …"""
+    noticed_driving: int
+    """… within 5 s in which the wheels turn."""
+    late: int
+    """False alarms of changed ground that are the first since a change, but later than `LATEST`."""
 
 
 def judge(truth: Truth, sensors: tuple[str, ...], settings: MonitorSettings | None = None) -> Outcome:
@@ -81,6 +85,7 @@ def judge(truth: Truth, sensors: tuple[str, ...], settings: MonitorSettings | No
     false = {"stuck": 0, "sliding": 0, "ground_changed": 0}
     starts = [t for t, _ in truth.grounds[1:]]
     open_changes = list(starts)  # each explains one alarm
+    unreported, late = list(starts), 0
     for k, a in enumerate(alarms):
         in_dig = any(begin - 3.0 < a.time < stop + 20.0 for begin, stop in truth.digs)
         belongs = k in used if a.kind == "stuck" else in_dig
@@ -88,9 +93,20 @@ def judge(truth: Truth, sensors: tuple[str, ...], settings: MonitorSettings | No
             explains = [t for t in open_changes if 0.0 <= a.time - t < LATEST]
             open_changes = [t for t in open_changes if t not in explains]
             belongs = belongs or bool(explains)
+            first = [t for t in unreported if t <= a.time]
+            unreported = [t for t in unreported if t > a.time]
+            late += bool(first) and not belongs
         false[a.kind] += not belongs
-    noticed = sum(any(0.0 <= a.time - t < 5.0 for a in alarms if a.kind == "ground_changed") for t in starts)
-    return Outcome(latency, false, float(truth.time[-1]) / 3600.0, len(starts), noticed)
+    changed = np.array([a.time for a in alarms if a.kind == "ground_changed"])
+    noticed = sum(bool(np.any((changed >= t) & (changed < t + 5.0))) for t in starts)
+    driven = np.cumsum(np.gradient(truth.time) * (np.abs(truth.wheels) > 0.05))
+    way, ways = np.interp(starts, truth.time, driven), np.interp(changed, truth.time, driven)
+    next_change = [*starts[1:], np.inf]
+    noticed_driving = sum(
+        bool(np.any((changed >= t) & (changed < stop) & (ways < s + 5.0)))
+        for t, stop, s in zip(starts, next_change, way, strict=False)
+    )
+    return Outcome(latency, false, float(truth.time[-1]) / 3600.0, len(starts), noticed, noticed_driving, late)
 
 
 def measure(quick: bool, progress: Progress) -> tuple[list[Row], dict[str, list[float]]]:
@@ -122,5 +138,7 @@ def _row(name: str, latency: FloatArray, normal: list[Outcome]) -> Row:
     return {
         "name": f"monitor: {name}", "digs": len(latency), "found": float(np.mean(np.isfinite(latency))),
         "within": float(np.mean(latency <= WITHIN)), "latency_median": at(0.5), "latency_95": at(0.95),
-        "hours": hours, **per_hour, "ground_found": sum(one.noticed for one in normal) / max(changes, 1),
+        "hours": hours, **per_hour, "late_ground_changed_per_h": sum(one.late for one in normal) / hours,
+        "ground_found": sum(one.noticed for one in normal) / max(changes, 1),
+        "ground_found_driving": sum(one.noticed_driving for one in normal) / max(changes, 1),
     }  # fmt: skip

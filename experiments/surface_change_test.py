@@ -1,13 +1,8 @@
-"""A sequential test for a change of ground: a sum of Shiryaev–Roberts tests over a set of shifts.
+"""The monitor's test for a change of ground (`_kernels/robot/ground.py`) on windows of slip and current.
 
 Windows of measurements x_k (slip, log of the current, …) have a usual level m, learned when the test begins and
-followed slowly, and a spread S. For each shift δ of a set, the log-likelihood ratio of a window is
-
-    λ = Σ_i δ_i (x_i − m_i − δ_i/2)/S_i,   R ← (1 + R) e^λ.
-
-While nothing changes e^λ is one on average, so the mean of R over the shifts grows by one a window at most, and
-exceeds A after A windows on average, or later. An alarm is a mean above A. λ is bounded from above, which only makes
-false alarms rarer: three windows are needed, and one or two outliers never are a change.
+followed slowly, and a variance S. Here the level is known well, on a level floor at a constant speed: the band of the
+test is zero, nothing is forgotten, and three windows are needed, so that one or two outliers never are a change.
 """
 
 from __future__ import annotations
@@ -17,6 +12,8 @@ from itertools import product
 
 import numpy as np
 
+from grouser._compile.jit import entry
+from grouser._kernels.robot import ground
 from grouser.checks import FloatArray
 
 LEARNED = 1.5
@@ -64,12 +61,10 @@ class Usual:
     variance: FloatArray
     window: FloatArray
 
-    def likelihood_ratios(self, x: FloatArray, shifts: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """λ of a window for each shift, (h,), and the clipped deviation from the level, (features,)."""
+    def off(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Clipped deviation of a window from the level and its variance, (features,) each."""
         S = self.variance + self.window
-        away = np.clip(x - self.level, -OUTLIER * np.sqrt(S), OUTLIER * np.sqrt(S))
-        ratios: FloatArray = np.minimum((shifts * (away - 0.5 * shifts) / S).sum(axis=1), BOUND)
-        return ratios, away
+        return np.clip(x - self.level, -OUTLIER * np.sqrt(S), OUTLIER * np.sqrt(S)), S
 
     def after(self, away: FloatArray, drift: FloatArray) -> Usual:
         """The level after a window; `drift`: variance that it gains till the next."""
@@ -87,10 +82,13 @@ def learn(x: FloatArray, spread: FloatArray) -> Usual:
     return Usual(level, window / n, window)
 
 
-def shiryaev_roberts(R: FloatArray, log_ratios: FloatArray) -> FloatArray:
-    """R (h,) after a window with log-likelihood ratios (h,)."""
-    result: FloatArray = (1.0 + R) * np.exp(log_ratios)
-    return result
+@entry
+def advance(ratios, shifts, off, variance, out):  # type: ignore[no-untyped-def]
+    """The monitor's test takes a window; out: [band, weight], (2, features). Returns the mean of the ratios."""
+    for i in range(off.size):
+        out[0, i] = 0.0
+        out[1, i] = 1.0 / variance[i]
+    return ground.advance(ratios, shifts, off, out[0], out[1], BOUND, 1.0)
 
 
 def find_changes(x: FloatArray, test: ChangeTest) -> tuple[list[int], FloatArray]:
@@ -102,15 +100,14 @@ def find_changes(x: FloatArray, test: ChangeTest) -> tuple[list[int], FloatArray
     drift = np.array(test.drift) ** 2 * test.window
     learned, n = round(LEARNED / test.window), len(x)
     alarms: list[int] = []
-    statistic = np.full(n, np.nan)
+    statistic, out = np.full(n, np.nan), np.zeros((2, len(spread)))
     first = 0
     while first + learned < n:
         usual, R = learn(x[first : first + learned], spread), np.zeros(len(shifts))
         k = first + learned
         while k < n:
-            ratios, away = usual.likelihood_ratios(x[k], shifts)
-            R = shiryaev_roberts(R, ratios)
-            statistic[k] = np.log(R.mean() / test.alarm)
+            away, S = usual.off(x[k])
+            statistic[k] = np.log(advance(R, shifts, away, S, out) / test.alarm)
             if statistic[k] > 0.0:
                 alarms.append(k)
                 break

@@ -176,6 +176,60 @@ def test_ground_that_takes_more_current_or_shakes_more_is_noticed(load, shake):
     assert not ride.monitor.ground_changed
 
 
+def test_a_gentle_curve_that_takes_twice_the_current_is_no_other_ground():
+    """Skid steering: 0.08 rad/s is hardly a curve, but costs current. Straight, the same current is another ground."""
+    ride = Ride()
+    ride.go(3.0, 0.0)
+    ride.go(40.0, 0.5)
+    ride.go(10.0, 0.5, turn=0.08, load=11.0)
+    ride.go(10.0, 0.5)
+    assert "ground_changed" not in kinds(ride.monitor)
+    ride.go(5.0, 0.5, load=11.0)
+    assert "ground_changed" in kinds(ride.monitor)
+
+
+def test_currents_within_the_band_are_no_evidence_however_long_they_last():
+    ride = Ride()
+    ride.go(3.0, 0.0)
+    ride.go(40.0, 0.5)
+    ride.go(30.0, 0.5, load=5.8)  # 16 % more, the band is a quarter
+    assert "ground_changed" not in kinds(ride.monitor)
+
+
+def test_a_change_is_noticed_soon_again_after_another():
+    """What belongs to the robot is not learned again: a few seconds on the new ground suffice."""
+    ride = Ride()
+    ride.go(3.0, 0.0)
+    ride.go(40.0, 0.5)
+    ride.go(8.0, 0.5, load=12.0)
+    begin = ride.t
+    ride.go(4.0, 0.5)
+    times = [a.time for a in ride.monitor.alarms if a.kind == "ground_changed"]
+    assert len(times) == 2
+    assert begin < times[1] < begin + 3.0
+
+
+def test_a_first_second_with_hardly_any_current_sets_no_scale():
+    ride = Ride()
+    ride.go(3.0, 0.0)
+    ride.go(1.0, 0.5, load=0.02)
+    ride.go(40.0, 0.5)
+    assert "ground_changed" not in kinds(ride.monitor)
+    ride.go(4.0, 0.5, load=12.0)
+    assert kinds(ride.monitor).count("ground_changed") == 1
+
+
+@pytest.mark.parametrize("visual", [False, True])
+def test_a_stuck_robot_whose_wheels_turn_does_not_slide(visual):
+    ride = Ride()
+    ride.go(3.0, 0.0, visual=visual)
+    ride.go(30.0, 0.8, visual=visual)
+    ride.go(8.0, 0.8, moved=0.0, visual=visual)
+    assert ride.monitor.stuck
+    assert not ride.monitor.sliding
+    assert all(a.ended == a.ended for a in ride.monitor.alarms if a.kind == "sliding")
+
+
 def test_rarer_false_alarms_need_more_evidence():
     low, high = (Monitor(MonitorSettings(false_alarm_hours=h)).stuck.threshold for h in (2.0, 20.0))
     assert high - low == pytest.approx(math.log(10.0))

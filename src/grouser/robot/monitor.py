@@ -1,8 +1,8 @@
 """The monitor of a robot on board: stuck, sliding, ground changed.
 
 Samples are summed into blocks of 0.1 s. `stuck` and `sliding` are Shiryaev–Roberts tests of a hidden motion, see
-`_kernels/robot/hidden_motion.py`; `ground_changed` is one of the levels of current, vibration and slip. Thresholds
-follow from the mean time between false alarms that the settings ask for.
+`_kernels/robot/hidden_motion.py`; `ground_changed` is one of the levels of current, vibration and slip together, see
+`_kernels/robot/ground.py`. Thresholds follow from the mean time between false alarms that the settings ask for.
 """
 
 from __future__ import annotations
@@ -144,7 +144,10 @@ class Monitor:
 
     @property
     def sliding(self) -> Condition:
-        """The robot moves in a way that the wheels do not explain: they stand or turn slowly."""
+        """The robot moves in a way that the wheels do not explain: they stand or turn slowly.
+
+        While it is stuck and its wheels turn, it does not slide.
+        """
         return self._condition(SLIDING)
 
     @property

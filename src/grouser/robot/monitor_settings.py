@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -21,6 +22,13 @@ STEADY, NEAR = 0.7, 0.25
 """Chances that the share of the wheels' motion stays the same in a block, or changes little."""
 DIG_TIMES = (0.2, 0.5, 1.1, 2.2)
 """Times in which a robot that digs in loses its speed, by `dig_time`."""
+BAND = (0.25, 0.15, 0.03)
+"""Error of the usual current (share of its mean size), vibration (logarithm) and slip that is no evidence of a change
+of ground."""
+SHIFT_SIZES = ((0.2, 0.6), (0.2, 0.6), (0.05, 0.15))
+"""Changes of these levels beyond the band, either way."""
+LEAST_SIGMA = (0.1, 0.15, 0.05)
+"""Least one sigma of a block of each."""
 FORGET = 2.0
 """Time in which evidence is forgotten [s]."""
 
@@ -31,7 +39,7 @@ class MonitorSettings:
 
     false_alarm_hours: float = 10.0
     """Mean time between false alarms of each kind, at least, if the assumptions hold [h]; `stuck` counts the time in
-    which wheels turn."""
+    which wheels turn, `ground_changed` that of steady driving. docs/how-to/monitor.md has measured rates."""
     release_minutes: float = 2.0
     """Mean time after which an alarm ends although the robot is stuck and its wheels turn, at least [min]."""
     slip: float = 0.15
@@ -99,10 +107,11 @@ class MonitorSettings:
             "gyro_noise": self.gyro_noise, "velocity_noise": self.velocity_noise,
             "drift": self.gravity_error * self.block,
             "speed_noise": 0.05, "floor": np.exp(-4.0),
-            "change_floor": np.exp(-8.0), "largest": 0.8, "budget": 4.0,
+            "change_floor": np.exp(-8.0), "budget": 4.0,
             "fade": np.exp(-self.block / FORGET), "start_weight": 1.0 / self.block,
             "threshold": blocks, "release": 60.0 * self.release_minutes / self.block, "hold": self.hold,
-            "learned": 100, "shifts": (-5.0, -3.0, -2.0, 2.0, 3.0, 5.0),
+            "learned": 100, "shifts": _shifts(), "band": BAND, "least_sigma": LEAST_SIGMA,
+            "ground_bound": 1.0, "steady": 0.3, "straight": 0.03,
             **self._motion_with_grip(), **_levels_by_share(),
         }  # fmt: skip
         for name, value in packed.items():
@@ -170,6 +179,12 @@ class MonitorSettings:
         settings.stay[3], settings.leave[3] = slide, to_rest
         settings.stay_start[2], settings.leave_start[2] = none, slide[CELLS // 2]
         settings.stay_start[3], settings.leave_start[3] = slide[CELLS // 2], none
+
+
+def _shifts() -> FloatArray:
+    """All combinations of shifts of the levels but none at all, (124, 3)."""
+    sizes = [(0.0, *one, *(-size for size in one)) for one in SHIFT_SIZES]
+    return np.array([one for one in product(*sizes) if any(one)])
 
 
 def _shares() -> FloatArray:

@@ -4,18 +4,19 @@ import math
 
 from grouser._compile.jit import kernel
 from grouser._kernels.constants import GRAVITY
-from grouser._kernels.robot import usual
+from grouser._kernels.robot import ground, usual
 from grouser._kernels.robot.monitor_memory import CURRENT, GROUND, LEVELS, SHIFTS, SLIP, VIBRATION
 
 FADE = 0.95  # Share of a level's log-ratio that a block leaves
 LIKE_USUAL = 0.3  # Chance that a stuck robot has the usual level all the time
 BROAD = 1.0 / 12.0  # Density of its level otherwise, per sigma
+SIZE_KNOWN = 20.0  # Blocks after which the size of the current is known
 SMALLEST = 0.05  # Speed [m/s] below which vibration and slip are not compared
 
 
 @kernel
 def describe(m, level):
-    """What a level may depend on: 1, speed, turn, slope, acceleration."""
+    """What a level may depend on: 1, speed, turn, slope, acceleration. A motor gains little downhill: also |slope|."""
     state, now = m.state, m.now
     f = now.features
     ahead = 1.0 if now.speed >= 0.0 else -1.0
@@ -24,6 +25,7 @@ def describe(m, level):
     f[2] = abs(now.turn)
     f[3] = ahead * state.gravity[0] / GRAVITY if level != VIBRATION and state.levelled > 0 else 0.0
     f[4] = ahead * (now.speed - now.speed_before) / m.settings.block if level == CURRENT else 0.0
+    f[5] = abs(f[3]) if level == CURRENT else 0.0
     if level == SLIP:
         f[1] = 0.0
 
@@ -32,8 +34,7 @@ def describe(m, level):
 def begin(state, level, value):
     """First value of a level. A turn on the spot may take several times the current of driving straight."""
     if level == CURRENT:
-        size = max(abs(value), 1e-6)
-        usual.begin(state, level, value, 5.0 * size, 0.5 * size)
+        usual.begin(state, level, value, 5.0 * state.amount, 0.5 * state.amount)
     elif level == VIBRATION:
         usual.begin(state, level, value, 1.0, 0.5)
     else:
@@ -41,9 +42,9 @@ def begin(state, level, value):
 
 
 @kernel
-def misfit(level, value):
+def misfit(state, level):
     """One sigma of what the regression does not describe: a fifth of the current, 0.25 of the logarithm, 4 % slip."""
-    return 0.2 * abs(value) if level == CURRENT else 0.25 if level == VIBRATION else 0.04
+    return 0.2 * state.amount if level == CURRENT else 0.25 if level == VIBRATION else 0.04
 
 
 @kernel
@@ -62,25 +63,38 @@ def of_stuck(ratio):
 
 
 @kernel
+def weigh_current(m, learning):
+    """Size of the current; returns whether it is known well enough to begin."""
+    state, value = m.state, m.now.value[CURRENT]
+    if learning and state.moving == 1 and not math.isnan(value):
+        state.amount_count += 1.0
+        gain = max(m.settings.block / (10.0 * m.settings.learn_time), 1.0 / state.amount_count)
+        state.amount = max(state.amount + gain * (abs(value) - state.amount), 1e-9)
+    return state.amount_count >= SIZE_KNOWN
+
+
+@kernel
 def compare(m, level, learning):
     """Compare a level with its usual value, and learn it."""
     settings, state, now = m.settings, m.state, m.now
     value = now.value[level]
     before = state.weight[level]
     weight = FADE * before
-    if not math.isnan(value) and state.moving == 1:
+    now.evidence[level] = 0.0
+    ready = weigh_current(m, learning) if level == CURRENT else True
+    if not math.isnan(value) and state.moving == 1 and ready:
         describe(m, level)
         if state.known[level] < 1.0:
             if learning:
                 begin(state, level, value)
         else:
-            z, variance = usual.residual(state, level, now.features, value, misfit(level, value))
+            z, variance = usual.residual(state, level, now.features, value, misfit(state, level))
             if state.known[level] >= settings.learned:
                 part = usual.counts(state, level)
                 if level != SLIP:
                     weight += part * other_level(level, z)
-                if learning:
-                    _test_ground(settings, state, level, part, z)
+                if learning and _steady(settings, state, now, level):
+                    _weigh_ground(m, level, part, z * math.sqrt(variance))
             if learning:
                 usual.learn(state, level, now.features, z, variance, settings.block / settings.learn_time)
     weight = min(max(weight, -settings.budget), settings.budget)
@@ -90,30 +104,48 @@ def compare(m, level, learning):
 
 
 @kernel
-def _test_ground(settings, state, level, part, z):
-    """Shiryaev–Roberts: has the level shifted, by any of some shifts?"""
+def _steady(settings, state, now, level):
+    """Whether the robot drives in the way in which levels tell the ground: without a start or stop; currents straight.
+
+    Skid steering takes several times the current of a straight in a curve that its encoders hardly resolve.
+    """
+    if abs(now.speed) < SMALLEST or abs(now.speed - now.speed_before) > settings.steady * settings.block:
+        return False
+    return level != CURRENT or abs(state.curve) < settings.straight
+
+
+@kernel
+def _weigh_ground(m, level, part, off):
+    """What a level says about a change of ground: where it is, its band, its weight. Currents by their size.
+
+    The error of the regression and of its coefficients lasts for many blocks: it widens the band.
+    """
+    settings, state, now = m.settings, m.state, m.now
+    unit = state.amount if level == CURRENT else 1.0
+    least = settings.least_sigma[level]
+    now.off[level] = off / unit
+    now.band[level] = settings.band[level] + 2.0 * math.sqrt(usual.uncertainty(state, level, now.features)) / unit
+    now.evidence[level] = part / max(state.variance[level] / unit**2, least * least)
+
+
+@kernel
+def test_ground(m):
+    """Take a block; one without evidence changes nothing."""
+    settings, state, now = m.settings, m.state, m.now
+    total = 0.0
+    for level in range(LEVELS):
+        total += now.evidence[level]
+    if total > 0.0:
+        state.ratio[GROUND] = ground.advance(
+            state.ground, settings.shifts, now.off, now.band, now.evidence, settings.ground_bound, settings.fade
+        )
+
+
+@kernel
+def forget_ground(state, learned):
+    """Learn all levels again, what they depend on excepted; no evidence of a change."""
+    for level in range(LEVELS):
+        usual.renew(state, level, learned)
     for k in range(SHIFTS):
-        shift = settings.shifts[k]
-        gained = min(part * shift * (z - 0.5 * shift), settings.largest)
-        state.ground[level, k] = (state.ground[level, k] + 1.0) * math.exp(gained) * settings.fade
-
-
-@kernel
-def ground_ratio(m):
-    """Mean of the ratios of the levels that are known."""
-    total, count = 0.0, 0
-    for level in range(LEVELS):
-        if m.state.known[level] >= m.settings.learned:
-            count += 1
-            for k in range(SHIFTS):
-                total += m.state.ground[level, k]
-    m.state.ratio[GROUND] = total / (SHIFTS * count) if count > 0 else 0.0
-
-
-@kernel
-def forget_ground(state):
-    """Learn all levels again; no evidence of a change."""
-    for level in range(LEVELS):
-        usual.forget(state, level)
-        for k in range(SHIFTS):
-            state.ground[level, k] = 0.0
+        state.ground[k] = 0.0
+    state.ratio[GROUND] = 0.0

@@ -19,6 +19,7 @@ from grouser._kernels.robot.monitor_memory import (
 LARGEST = 1e6  # Speeds, currents and positions are smaller; NaN and infinity are not
 QUIET = 100.0  # A ratio below is no evidence
 STRAIGHT = 0.1  # Currents are compared below this yaw rate of the wheels [rad/s]: skidding takes many times more
+CURVE_TIME = 0.5  # Time constant with which the yaw rate is smoothed [s]
 LONGEST_DIG = 2.5  # Time in which a robot that digs in loses its speed, at most [s]
 MOST_SLIP = 0.6  # Expected slip is taken up to this
 
@@ -157,6 +158,7 @@ def average(m):
         now.moved_sigma = state.moved_sigma
         now.moved_rolled = state.moved_rolled
         now.moved_time = state.moved_time
+    state.curve += min(settings.block / CURVE_TIME, 1.0) * (now.turn - state.curve)
     turning = abs(now.speed) >= settings.least_speed or abs(now.turn) >= settings.least_turn
     starts = turning and state.moving == 0
     state.moving = 1 if turning else 0
@@ -181,10 +183,13 @@ def end_block(m):
         hidden_motion.as_stuck(now, settings.drift)
         hidden_motion.advance(settings, state, now, STUCK)
         state.share = hidden_motion.mean(settings, state, STUCK)
-    hidden_motion.as_sliding(now, settings.drift)
-    hidden_motion.advance(settings, state, now, SLIDING)
+    if state.moving == 1 and state.alarmed[STUCK] > 0.5:
+        end_sliding(m)
+    else:
+        hidden_motion.as_sliding(now, settings.drift)
+        hidden_motion.advance(settings, state, now, SLIDING)
     state.slide = hidden_motion.mean(settings, state, SLIDING)
-    levels.ground_ratio(m)
+    levels.test_ground(m)
     if calm:
         learn(m)
     elif state.alarmed[SLIDING] < 0.5 and state.time - state.quiet[STUCK] > LONGEST_DIG:
@@ -194,6 +199,17 @@ def end_block(m):
     state.speed, state.turn, state.slip = now.speed, now.turn, now.slip
     state.blocks += 1
     clear(state)
+
+
+@kernel
+def end_sliding(m):
+    """Wheels turn and the robot is stuck: that explains its motion. An alarm of sliding would keep gravity wrong."""
+    state = m.state
+    if state.alarmed[SLIDING] > 0.5:
+        end_alarm(m, SLIDING)
+        state.alarmed[SLIDING] = 0.0
+    state.ratio[SLIDING] = 0.0
+    hidden_motion.begin(m.settings, state, SLIDING)
 
 
 @kernel
@@ -242,7 +258,7 @@ def decide(m):
     elif state.ratio[GROUND] > settings.threshold[GROUND]:
         raise_alarm(m, GROUND)
         state.alarmed[GROUND] = 1.0
-        levels.forget_ground(state)
+        levels.forget_ground(state, settings.learned)
 
 
 @kernel

@@ -8,18 +8,29 @@ for the first time in a turn, deviates by no more than it may.
 import math
 
 from grouser._compile.jit import kernel
-from grouser._kernels.robot.monitor_memory import FEATURES, LEVELS
+from grouser._kernels.robot.monitor_memory import FEATURES
 
 LARGEST_ECHO = 0.9
+CHANGED = 0.01  # Share of their first variance that other coefficients gain by a change of ground
+AGAIN = 30.0  # Blocks in which a level is learned again after it
 FARTHEST = 8.0  # Normalised residuals are cut here
 TREND = 2.0  # A coefficient may change by this many sigmas of the level within the learning time
 
 
 @kernel
-def forget(state, level):
-    """Begin to learn a level again."""
-    state.known[level] = 0.0
+def renew(state, level, learned):
+    """Learn the constant of a level again: it is that of the ground, other coefficients are mostly of the robot."""
     state.last[level] = 0.0
+    if state.known[level] < 1.0:
+        return
+    for i in range(FEATURES):
+        state.spread[level, 0, i] = 0.0
+        state.spread[level, i, 0] = 0.0
+        state.spread[level, i, i] = min(
+            state.spread[level, i, i] + CHANGED * state.prior[level, i], state.prior[level, i]
+        )
+    state.spread[level, 0, 0] = state.prior[level, 0]
+    state.known[level] = min(state.known[level], max(learned - AGAIN, 1.0))
 
 
 @kernel
@@ -38,14 +49,22 @@ def begin(state, level, value, scale, sigma):
 
 
 @kernel
+def uncertainty(state, level, features):
+    """Variance of the usual value by that of the coefficients."""
+    variance = 0.0
+    for i in range(FEATURES):
+        for j in range(FEATURES):
+            variance += features[i] * state.spread[level, i, j] * features[j]
+    return max(variance, 0.0)
+
+
+@kernel
 def residual(state, level, features, value, least):
     """Normalised residual of a value, cut, and its predicted variance; `least`: one sigma of the regression's error."""
     predicted = 0.0
-    variance = state.variance[level] + least * least
+    variance = state.variance[level] + least * least + uncertainty(state, level, features)
     for i in range(FEATURES):
         predicted += state.usual[level, i] * features[i]
-        for j in range(FEATURES):
-            variance += features[i] * state.spread[level, i, j] * features[j]
     z = (value - predicted) / math.sqrt(variance)
     return min(max(z, -FARTHEST), FARTHEST), variance
 
@@ -82,10 +101,3 @@ def learn(state, level, features, z, variance, share):
 def counts(state, level):
     """Share of an independent sample that one block of a level is, (1 − ρ)/(1 + ρ)."""
     return (1.0 - state.echo[level]) / (1.0 + state.echo[level])
-
-
-@kernel
-def forget_all(state):
-    """Begin to learn all levels again."""
-    for level in range(LEVELS):
-        forget(state, level)
