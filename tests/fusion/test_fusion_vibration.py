@@ -66,9 +66,9 @@ def test_wheels_alone_are_not_lost_for_a_jolt():
     feed(fusion, 2.0, rng, acceleration=0.25)
     feed(fusion, 0.5, rng, speed=0.5, wheels=1.5)  # wheels jump, the vehicle does not
     before = fusion.estimate
-    feed(fusion, 20.0, rng, speed=0.5)
+    feed(fusion, 30.0, rng, speed=0.5)
     estimate = fusion.estimate
     assert "wheels" not in estimate.degraded
     assert estimate.twist[3] == pytest.approx(0.5, abs=0.05)
-    assert abs(estimate.position[0] - before.position[0] - 10.0) < 1.0
+    assert abs(estimate.position[0] - before.position[0] - 15.0) < 1.5
     assert np.abs(estimate.slip[:2]).max() < 0.1

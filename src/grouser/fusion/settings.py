@@ -44,8 +44,9 @@ class FusionSettings:
     """One sigma of the gyro's bias when switched on [rad/s]."""
     acceleration_bias: float = 0.05
     """One sigma of the accelerometer's [m/s²]."""
-    gyro_scale: float = 0.005
-    """One sigma of the gyro's scale factor, as a share: it is noise of a turn rate that lasts through a turn."""
+    gyro_scale: float = 0.0
+    """One sigma of the gyro's scale factor, as a share: it is noise of a turn rate that lasts through a turn. Settings
+    from a manifest have 0.005, as small MEMS gyros do."""
     gyro_range: float = 5.2
     """Largest rate the gyro can measure [rad/s]."""
     acceleration_range: float = 40.0
@@ -124,6 +125,8 @@ class FusionSettings:
                 if field.name not in ("imu_position", "wheel_point", "gps_position") and not (numbers > 0.0).all():
                     raise FusionError(f"fusion {field.name}: {value} must be positive")
                 object.__setattr__(self, field.name, tuple(float(v) for v in numbers))
+            elif field.name == "gyro_scale":
+                object.__setattr__(self, field.name, check.not_negative(value, "fusion gyro_scale"))
             elif field.name != "clones":
                 object.__setattr__(self, field.name, check.positive(value, f"fusion {field.name}"))
         if not 0.5 <= self.gate < 1.0:

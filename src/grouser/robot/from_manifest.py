@@ -22,6 +22,8 @@ from grouser.motion.model import MotionModel
 from grouser.odometry.inputs import EncoderNoise
 from grouser.robot.settings import RobotSettings
 
+GYRO_SCALE = 0.005
+"""One sigma of the scale factor of a small MEMS gyro, as a share."""
 FEW_SAMPLES = 3.0
 """Periods of the IMU or of the joints without a sample that are no fault yet."""
 WAIT = 2.0
@@ -40,6 +42,7 @@ def settings_of(
     """
     table = manifest.robot
     fusion: dict[str, Any] = {
+        "gyro_scale": GYRO_SCALE,
         "imu_position": tuple(mounts.imu.p_body_sensor.tolist()),
         "gps_position": tuple(mounts.antenna.p_body_sensor.tolist()),
     }

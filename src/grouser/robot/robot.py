@@ -96,6 +96,7 @@ class Robot:
         self._chain = self._make_chain()
         self._filter.join(self._chain)
         self._last_pose: dict[str, tuple[float, FloatArray, FloatArray]] = {}
+        self._has_poses = False
         self._watch = Watch(given.monitor)
         self.monitor = self._watch.monitor
         """Reports a robot that is stuck or slides, and a change of ground."""
@@ -191,6 +192,7 @@ class Robot:
     ) -> None:
         """Pose of the body at t_to in the body's axes at t_from, as `Fusion.relative_pose` takes it."""
         self._filter.relative_pose(t_from, t_to, position, quaternion, covariance)
+        self._has_poses = True
         self._watch.step(t_from, t_to, position, covariance)
 
     def pose(
@@ -266,7 +268,7 @@ class Robot:
         wheels = None
         if self._chain.memory[0]["started"]:
             wheels = Estimate(self._chain.last.copy().view(np.float64))
-        degraded = self._filter.degraded if self.ready else ("imu",)
+        degraded = self._degraded() if self.ready else ("imu",)
         excluded = () if wheels is None else self._named(wheels.excluded)
         alarms = bool(self.monitor.stuck), bool(self.monitor.sliding), bool(self.monitor.ground_changed)
         if fused is not None:
@@ -282,6 +284,13 @@ class Robot:
             wheels.time - shift, wheels.position, wheels.quaternion, wheels.twist,
             wheels.pose_covariance, wheels.twist_covariance, None, wheels, excluded, degraded, *alarms,
         )  # fmt: skip
+
+    def _degraded(self) -> tuple[str, ...]:
+        """Sources that fail; an IMU that is silent while others go on is one, poses that never came are none."""
+        newest, now = float(self._present["newest"]), self._filter.time
+        silent = newest - now > self.settings.fusion.missing_after
+        found = self._filter.degraded + (("imu",) if silent else ())
+        return tuple(dict.fromkeys(name for name in found if name != "poses" or self._has_poses))
 
     def _named(self, chosen: np.ndarray) -> tuple[str, ...]:
         return tuple(name for name, one in zip(self.vehicle.wheels, chosen, strict=True) if one)

@@ -6,7 +6,7 @@ motion; the velocity is unknown and biases have their prior, until wheels, poses
 
 import math
 
-from grouser._compile.jit import kernel
+from grouser._compile.jit import inlined, kernel
 from grouser._kernels.arrays import copy, fill
 from grouser._kernels.fusion.delay import remember
 from grouser._kernels.fusion.memory import (
@@ -103,6 +103,14 @@ def begin_at_rest(m):
     remember(m)
 
 
+@inlined
+def spread_of_mean(m, axis):
+    """Variance of the mean of an axis over the alignment, by the scatter of its samples; 0 for one sample."""
+    n = m.window.samples
+    mean = m.window.total[axis] / max(n, 1)
+    return max(m.window.squares[axis] / max(n, 1) - mean * mean, 0.0) / max(n - 1, 1) if n > 1 else 0.0
+
+
 @kernel
 def measure_rest(m, seconds):
     """Alignment at rest, by the mean reading: the accelerometer shows gravity and its bias, the gyro its bias.
@@ -118,11 +126,11 @@ def measure_rest(m, seconds):
     for i in range(3):
         H[i, GYRO_BIAS + i] = 1.0
         m.residual[i] = m.imu.average[i] - x.gyro_bias[i]
-        m.noise[i, i] = m.settings.gyro_noise / seconds
+        m.noise[i, i] = max(m.settings.gyro_noise / seconds, spread_of_mean(m, i))
         H[3 + i, ROTATION] = R[1, i] * g
         H[3 + i, ROTATION + 1] = -R[0, i] * g
         H[3 + i, ACCELERATION_BIAS + i] = 1.0
         m.residual[3 + i] = m.imu.average[3 + i] - R[2, i] * g - x.acceleration_bias[i]
-        m.noise[3 + i, 3 + i] = m.settings.acceleration_noise / seconds
+        m.noise[3 + i, 3 + i] = max(m.settings.acceleration_noise / seconds, spread_of_mean(m, 3 + i))
     if innovate(m, 6, core(m)) >= 0.0:
         commit(m, 6)

@@ -13,7 +13,10 @@ from grouser._kernels.fusion.vibration import acceleration_density, gyro_density
 from grouser._kernels.rotation import add, column, cross, dot, matrix, put, rotate_back, scale, skew
 
 UNKNOWN_SPEED = 0.5  # Sigma of the velocity [m/s] above which the rolling speed is that of the wheels
+VIBRATES = 1e-4  # Density of the accelerometer's noise [m²/s³] above which it matters in the rolling speed
+STEADY = 0.5  # Time over which the rolling speed is averaged [s]
 CALM = 2.0  # Distrusted wheels are trusted again after they have agreed with the other sensors for this time [s] …
+LOOSE_CALM = 20.0  # … or this, where there are neither poses nor GPS [s] …
 SET_BACK = 0.2  # … to which each refusal adds this [s]
 
 
@@ -41,10 +44,8 @@ def measure_wheels(m, event):
         if m.counts.distrusted == WATCHED:
             m.wheels.refused += 1
             return
-        if m.counts.distrusted == LOOSE:
-            rows, square = compare_wheels(m, event, delay, 0.0, loosen(m, event.twist, speed, since))
-            agrees = 0.0 <= square <= m.settings.gate[rows]
-    if not agrees:
+    loose = m.counts.distrusted == LOOSE
+    if not agrees and not loose:
         m.wheels.refused += 1
         m.faults.wheels_refused += 1
         refuse_wheels(m)
@@ -59,11 +60,33 @@ def measure_wheels(m, event):
                 m.noise[i, j] *= square / m.settings.gate[rows]
         if innovate(m, rows, core(m)) < 0.0:
             return
-    else:
-        accept(m.wheels, square, rows)
+        commit(m, rows)
+        m.clock.wheels = m.clock.now
+        return
+    if loose:
+        without_slip(m, speed)
+        rows, square = compare_wheels(m, event, delay, 0.0, loosen(m, event.twist, speed, since))
+        if not 0.0 <= square <= m.settings.gate[rows]:
+            refuse_wheels(m)
+            return
+    if agrees:
         m.clock.wheels_refused = math.nan
+    accept(m.wheels, square, rows)
     commit(m, rows)
     m.clock.wheels = m.clock.now
+
+
+@kernel
+def without_slip(m, speed):
+    """Take slip and parameters out of the prediction: wheels that are loose measure the velocity with large noise."""
+    hat = m.predicted
+    for i in range(3):
+        hat[twist_row(i)] += speed * m.state.slip[i]
+    for i in range(6):
+        for k in range(m.parameters.size):
+            hat[i] += m.slopes[i, k] * m.parameters[k]
+    fill(m.slopes, 0.0)
+    fill(m.direction, 0.0)
 
 
 @kernel
@@ -101,10 +124,12 @@ def predict_wheels(m, twist):
         if measured < 4.0 * math.sqrt(unknown):  # also finite
             speed = measured
             fill(m.direction, 0.0)
-    if m.counts.distrusted == LOOSE:
-        fill(m.slopes, 0.0)
-        fill(m.direction, 0.0)
-        return speed
+    elif acceleration_density(m) > VIBRATES:
+        # Vibration: noise of the velocity in H would be taken for slip. The mean of a while has little of it.
+        since = m.clock.now - m.clock.rolling_time
+        if m.clock.rolling_speed > 0.0 and since < STEADY:
+            speed = m.clock.rolling_speed + since / (since + STEADY) * (speed - m.clock.rolling_speed)
+            fill(m.direction, 0.0)
     if not m.settings.given:
         fill(m.slopes, 0.0)
         for i in range(3):
@@ -238,6 +263,8 @@ def review_distrust(m, agrees):
         clock.calm = min(clock.calm + SET_BACK, clock.now)
     if m.counts.sliding:  # standing wheels agree with every slow slide
         clock.calm = clock.now
-    if m.counts.distrusted and clock.now - clock.calm >= CALM:
+    # Loose wheels draw the velocity to theirs, so that they agree sooner than they should.
+    wait = CALM if m.counts.distrusted == WATCHED else LOOSE_CALM
+    if clock.now - clock.calm >= wait:
         m.counts.distrusted = 0
         clock.wheels_refused = math.nan
