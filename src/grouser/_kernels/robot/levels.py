@@ -105,7 +105,7 @@ def compare(m, level, learning):
 
 @kernel
 def _steady(settings, state, now, level):
-    """Whether the robot drives in the way in which levels tell the ground: without a start or stop; currents straight.
+    """Whether the robot drives in the way in which levels show the ground: without a start or stop; currents straight.
 
     Skid steering takes several times the current of a straight in a curve that its encoders hardly resolve.
     """
