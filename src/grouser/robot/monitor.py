@@ -138,6 +138,12 @@ class Monitor:
         return bool(self._state["alarmed"].any())
 
     @property
+    def active(self) -> tuple[bool, bool, bool]:
+        """Whether there is an alarm: stuck, sliding, ground changed."""
+        alarmed = self._state["alarmed"]
+        return bool(alarmed[STUCK]), bool(alarmed[SLIDING]), bool(alarmed[GROUND])
+
+    @property
     def stuck(self) -> Condition:
         """Wheels turn, the robot does not: it moves with less than a fifth of their speed."""
         return self._condition(STUCK)

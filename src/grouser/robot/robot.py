@@ -270,10 +270,10 @@ class Robot:
             wheels = Estimate(self._chain.last.copy().view(np.float64))
         degraded = self._degraded() if self.ready else ("imu",)
         excluded = () if wheels is None else self._named(wheels.excluded)
-        alarms = bool(self.monitor.stuck), bool(self.monitor.sliding), bool(self.monitor.ground_changed)
+        alarms = self.monitor.active
         if fused is not None:
             alarms = alarms[0], alarms[1] or fused.motion == "sliding", alarms[2]
-            fused = replace(fused, time=fused.time - shift)
+            fused = replace(fused, time=fused.time - shift) if shift else fused
             return RobotEstimate(
                 fused.time, fused.position, fused.quaternion, fused.twist, fused.pose_covariance,
                 fused.twist_covariance, fused, wheels, excluded, degraded, *alarms,
