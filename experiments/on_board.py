@@ -99,6 +99,7 @@ def draw(
                 label=f"{name}: {100.0 * missed:.0f} % later",
             )  # fmt: skip
         late.axvline(WITHIN, color=style.BLACK, lw=0.8, ls="--")
+        late.set_ylim(top=1.25 * late.get_ylim()[1])  # room for the legend
         late.legend(fontsize=7)
         style.label(late, x="latency [s]", y="digs", title="Digs found")
         kinds = ("stuck", "sliding", "ground_changed")
@@ -110,6 +111,7 @@ def draw(
             [row["name"].removeprefix("monitor: ").replace(", ", ",\n") for row in monitored],
             fontsize=7,
         )
+        false.set_ylim(top=1.25 * max(false.get_ylim()[1], 1.0))
         false.legend(fontsize=7)
         style.label(false, x="", y="false alarms per hour", title="Normal driving")
         style.save(figure, path)
