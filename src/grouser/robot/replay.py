@@ -20,7 +20,6 @@ from grouser.odometry.knowledge import knowledge_of
 from grouser.odometry.log import LogOdometry
 from grouser.odometry.log_source import Source
 from grouser.robot.give import give
-from grouser.robot.replay_monitor import RecordedMonitor
 from grouser.robot.robot import Robot
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
 
@@ -73,16 +72,13 @@ def replay(
     """
     kept: list[tuple[float, Any]] = []
     counts: dict[str, int] = {}
-    spans, monitor = _Spans(), RecordedMonitor()
+    spans = _Spans()
     aligned: float | None = None
     for number, event in enumerate(events):
         give(robot, event)
         counts[event.kind] = counts.get(event.kind, 0) + 1
-        if event.kind != "joints":
-            monitor.see(event, zero)
-        else:
+        if event.kind == "joints":
             estimate = robot.estimate
-            monitor.see(event, zero, estimate)
             if estimate is not None:
                 t = estimate.time - zero
                 kept.append((t, _row(estimate)))
@@ -104,8 +100,10 @@ def replay(
         source=Source(log, motion, {}, drive, rest, None), motion=motion,
     )  # fmt: skip
     last = float(log.elapsed[-1])
-    alarms = [Span("alarms", one.kind, one.time, min(one.ended, last) if one.ended == one.ended else last)
-              for one in monitor.alarms()]  # fmt: skip
+    alarms = [
+        Span("alarms", one.kind, one.time - zero, last if one.ended != one.ended else min(one.ended - zero, last))
+        for one in robot.monitor.alarms
+    ]
     absent = {name for name, kinds in SOURCES.items() if not kinds & set(counts)}
     named = [span for span in spans.done() if span.what != "degraded" or span.name not in absent]
     found = sorted([*named, *alarms], key=lambda span: (span.start, span.what, span.name))

@@ -301,7 +301,10 @@ class Robot:
         wheels = {f"odometry_{kind}": self._chain.faults[bit.bit_length() - 1] for bit, (kind, _) in FAULTS.items()}
         counted = dict(zip(COUNTED.names or (), self._counted.tolist(), strict=True))
         own = {f"signals_{kind}": counted[kind] for kind in ("too_late", "too_early", "clock")}
-        return {kind: int(n) for kind, n in {**own, **wheels, **self._filter.faults}.items() if n}
+        found = {kind: int(n) for kind, n in {**own, **wheels, **self._filter.faults}.items() if n}
+        if not self._has_poses:
+            found.pop("poses_missing", None)
+        return found
 
     @property
     def replays(self) -> tuple[int, int]:
