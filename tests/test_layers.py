@@ -24,6 +24,7 @@ LAYERS = [
     {"calibration", "odometry", "rolling"},
     {"fusion"},
     {"traction", "robot"},
+    {"plan"},
     {"bench", "gym"},
     {"cli", "view", "node"},
 ]

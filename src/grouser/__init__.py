@@ -14,7 +14,7 @@ from grouser.lazy import lazy as _lazy
 if TYPE_CHECKING:
     from grouser import (  # isort: skip
         actuation, calibration, collision, contact, dynamics, errors, fusion, gym, joints, kinematics, law,
-        logs, motion, odometry, robot, rolling, rotation, slip, terrain, traction, vehicles,
+        logs, motion, odometry, plan, robot, rolling, rotation, slip, terrain, traction, vehicles,
     )  # fmt: skip
     from grouser.calibration.calibrate import calibrate
     from grouser.calibration.evaluate import evaluate
@@ -43,7 +43,7 @@ __all__ = [
     "Dynamics", "ExternalForce", "Fit", "GrouserError", "Kinematics", "Log", "MotionModel", "Noise", "Odometry",
     "Parameter", "Robot", "Rollouts", "Run", "Settled", "Status", "Stepper", "Vehicle", "__version__", "actuate",
     "actuation", "calibrate", "calibration", "collision", "contact", "drive", "dynamics", "errors", "evaluate",
-    "fusion", "gym", "joints", "kinematics", "law", "logs", "motion", "odometry", "param", "read_log", "robot",
+    "fusion", "gym", "joints", "kinematics", "law", "logs", "motion", "odometry", "param", "plan", "read_log", "robot",
     "rolling", "rollout", "rotation", "settle", "simulate", "slip", "terrain", "traction", "vehicle", "vehicles",
 ]  # fmt: skip
 
@@ -52,6 +52,8 @@ _pictures.PAINTERS |= {
     "contact over slip velocity": "grouser.view.contact:plot_slip_velocity",
     "fit": "grouser.view.calibration:plot_history",
     "ground map": "grouser.view.ground_map:plot_ground_map",
+    "plan": "grouser.view.plan:plot_plan",
+    "plan as page": "grouser.view.plan_page:view_plan",
     "rolling": "grouser.view.rolling:plot_rolling",
     "run": "grouser.view.plot:plot_run",
     "run as page": "grouser.view.page:view_runs",

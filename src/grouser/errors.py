@@ -41,3 +41,7 @@ class FusionError(GrouserError):
 
 class RobotError(GrouserError):
     """The chain on board, its settings or one of its signals cannot be used."""
+
+
+class PlanError(GrouserError):
+    """A planner, its cost or limits, or the place it is to reach cannot be used."""

@@ -115,3 +115,14 @@ def test_reports_hold_median_quartiles_and_minimum(monkeypatch):
     odometry = result["odometry"]
     assert (odometry["us_per_update"], odometry["us_wall"], odometry["us_fastest"]) == (2e6, 4e6, 1e6)
     assert odometry["quartiles"] == [1.5e6, 2.5e6]
+    plans = result["planning"]
+    assert [(one["model"], one["threads"]) for one in plans] == [
+        ("kinematic", 1),
+        ("kinematic", 2),
+        ("dynamic", 1),
+        ("dynamic", 2),
+    ]
+    for one in plans:
+        assert (one["samples"], one["steps"], one["dt"]) == (1000, 35, 0.08)
+        # a command takes 4 s by wall
+        assert (one["seconds"], one["hertz"], one["steps_per_second"]) == (4.0, 0.25, 8750)

@@ -1,9 +1,9 @@
-// What the legend switches: runs, endings of a fan, sets of poses, and layers such as paths and arrows.
+// What the legend switches: runs, endings of a fan, sets of poses, lines, and layers such as paths and arrows.
 
 import { tidy } from "./dom.js";
 
 export function fillLegend(legend, viewer) {
-  const { runs, fan, poses, grounds, scales, stage, data } = viewer;
+  const { runs, fan, poses, lines, grounds, scales, stage, data } = viewer;
   const swatches = [];
   const rows = new Map();
   const redraw = (act) => (on) => {
@@ -54,6 +54,13 @@ export function fillLegend(legend, viewer) {
       change: redraw((on) => { one.object.visible = on; }),
     });
     swatches.push([swatch, () => one.lines.material.color]);
+  }
+  for (const [i, one] of lines.entries()) {
+    if (i === 0) legend.heading("Lines");
+    const { swatch } = legend.entry({
+      name: one.name, detail: one.detail, shape: "line", change: redraw((on) => { one.object.visible = on; }),
+    });
+    swatches.push([swatch, () => one.material.color]);
   }
   legend.heading("Layers");
   const layer = (name, detail, shape, variable, change, shown = true) => {

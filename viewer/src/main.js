@@ -10,6 +10,7 @@ import { Ground } from "./ground.js";
 import { Keys } from "./keys.js";
 import { Legend } from "./legend.js";
 import { fillLegend } from "./layers.js";
+import { Lines } from "./lines.js";
 import { Plots } from "./plots.js";
 import { Run, commonScales } from "./run.js";
 import { Stage } from "./stage.js";
@@ -29,6 +30,7 @@ class Viewer {
     this.fan = data.fan && new Fan(data.fan);
     this.focus = this.runs.find((run) => run.rows > 0) ?? null;
     this.poses = data.poses.map((one) => new Ellipses(one, this.grounds[0], 0.008 * data.size));
+    this.lines = data.lines.map((one) => new Lines(one, this.grounds[0], 0.02 * data.size));
     this.clock = new Clock(Math.max(0, ...[...this.runs, ...this.poses, this.fan].filter(Boolean).map((one) => one.duration)));
     this.wanted = new Map(); // grounds that somebody switched on or off
     this.view = new View(this.stage, this.focus ? this.focus.data.vehicle.size : data.size);
@@ -49,7 +51,7 @@ class Viewer {
     const { scene } = this.stage;
     for (const ground of this.grounds) if (ground) scene.add(ground.object);
     for (const run of this.runs) scene.add(run.object);
-    for (const one of this.poses) scene.add(one.object);
+    for (const one of [...this.poses, ...this.lines]) scene.add(one.object);
     for (const group of this.fan?.groups ?? []) {
       scene.add(group.object);
       this.stage.over.add(group.now);
@@ -68,6 +70,7 @@ class Viewer {
     }
     this.poses.forEach((one, i) => one.paint(this.theme.shade(palette[(i + 5) % palette.length])));
     this.fan?.paint(this.theme);
+    for (const one of this.lines) one.paint(this.theme);
     if (this.focus) this.fadeGhosts();
     this.stage.draw();
   }
@@ -144,6 +147,7 @@ class Viewer {
     const box = new THREE.Box3();
     for (const run of this.runs) if (run.shown) box.union(run.box());
     for (const group of this.fan?.groups ?? []) box.union(new THREE.Box3().setFromArray(group.paths));
+    for (const one of this.lines) box.union(one.box());
     return box;
   }
 
@@ -155,7 +159,7 @@ class Viewer {
     this.stage.camera.updateProjectionMatrix();
     this.stage.controls.minDistance = 0.1 * this.view.size;
     this.stage.controls.maxDistance = 0.5 * this.stage.camera.far;
-    if (this.focus && !this.fan) this.view.near("corner", this.focus.vehicle.heading);
+    if (this.focus && !this.fan && !this.lines.length) this.view.near("corner", this.focus.vehicle.heading);
     else this.seeAll();
   }
 

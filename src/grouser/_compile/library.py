@@ -109,6 +109,11 @@ class OuterLibrary(JITCodeLibrary):
             for one in library._linking_libraries:
                 self.add_linking_library(one)
 
+    def finalize(self):
+        # LLVM's linker drops a function that nothing refers to yet: what calls it must have been linked before.
+        self._linking_libraries[:] = _callers_first(self._linking_libraries)
+        super().finalize()
+
     def _optimize_final_module(self):
         watch.optimising()
         # Numba optimises twice, to prune reference counts in between; where nothing is counted once is enough.
@@ -135,6 +140,23 @@ class OuterLibrary(JITCodeLibrary):
         names += [f'@"{one.name}" = global i8 0' for one in module.global_variables if not one.is_declaration]
         stub = llvm.parse_assembly("\n".join(names))
         return self.name, "object", (self._get_compiled_object(), stub.as_bitcode())
+
+
+def _callers_first(libraries):
+    """The libraries in an order in which each stands before those it calls."""
+    done, seen = [], set()
+
+    def visit(library):
+        if library not in seen:
+            seen.add(library)
+            if isinstance(library, InnerLibrary):
+                for one in library._linking_libraries:
+                    visit(one)
+            done.append(library)
+
+    for library in reversed(libraries):
+        visit(library)
+    return done[::-1]
 
 
 def _compiler(kind):

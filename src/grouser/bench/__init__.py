@@ -1,4 +1,4 @@
-"""How fast the engine is: microseconds per step, batches of rollouts, updates of calibration and odometry."""
+"""How fast the engine is: microseconds per step, batches of rollouts, updates of calibration and odometry, planning."""
 
 from typing import TYPE_CHECKING
 

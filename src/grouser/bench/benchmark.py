@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from grouser.bench.engine import BATCHES, CASES, ROLLOUTS, batches, machine, stepped, steps
+from grouser.bench.planning import planning
 from grouser.bench.rounds import Spread, Work, interleave, report_of
 from grouser.calibration import OnlineFilter, PerturbativeFilter, cut_log, log_of_motion
 from grouser.calibration.calibrate import order
@@ -32,6 +33,7 @@ def measure(*, quick: bool = False, progress: Callable[[int, int], None] | None 
         "calibration": [_kinematic(), _perturbative()],
         "odometry": [odometry_update()],
         "stepper": [stepped(case) for case in BATCHES],
+        "planning": planning(),
     }
     works = [work for group in groups.values() for work in group]
     samples = iter(interleave(works, QUICK_ROUNDS if quick else ROUNDS, progress=progress))

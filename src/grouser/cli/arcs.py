@@ -18,7 +18,7 @@ from grouser.law import BoundLaw
 from grouser.simulation import Rollouts, drive, settle
 from grouser.simulation.engine import Records, launch
 from grouser.simulation.status import OF_ROLLOUT
-from grouser.terrain import Terrain
+from grouser.terrain import Terrain, plane
 from grouser.threads import thread_count
 
 STEPS_AT_ONCE = 500_000
@@ -107,6 +107,30 @@ class RandomArcs:
         drives, start = [self._bound(i) for i in range(low, high)], np.tile(self.start, (high - low, 1))
         options: dict[str, Any] = {"dt": self.dt, "steps": steps, "every": every, "threads": threads}
         return launch(self.model, self.ground, drives, start, detailed=False, **options)
+
+    def write(self, many: Rollouts, out: Path) -> None:
+        """The same file for samples of the arcs, one row each; speeds and curvatures are repeated."""
+        arrays: dict[str, Any] = {
+            "speed": np.repeat(self.speed, many.samples), "curvature": np.repeat(self.curvature, many.samples),
+            "final_state": many.final_state, "status": many.status, "steps": many.steps,
+            "samples": np.array(many.samples),
+        }  # fmt: skip
+        if len(many.time):
+            arrays |= {"state": many.state, "time": many.time}
+        write_whole(out, lambda stream: np.savez_compressed(stream, **arrays), SimulationError)
+
+    def commands(self, block: int) -> FloatArray:
+        """Commands of all steps on level ground, (N, T, na) [rad/s or m/s], recorded `block` arcs at a time."""
+        flat, n = plane(), len(self.speed)
+        start = settle(self.model.vehicle, flat, penetration=self.model.penetration).state
+        parts = []
+        for low in range(0, n, block):
+            drives = [self._bound(i) for i in range(low, min(low + block, n))]
+            starts = np.tile(start, (len(drives), 1))
+            steps = self.steps - 1
+            records = launch(self.model, flat, drives, starts, dt=self.dt, steps=steps, every=1, detailed=True)
+            parts.append(records.command)
+        return np.concatenate(parts)
 
     def _bound(self, i: int) -> BoundLaw:
         """An arc: that of unit speed, its wheel rates scaled. Steering angles depend on the curvature alone."""

@@ -19,7 +19,8 @@ def bench(
 ) -> None:
     """Measure how fast the engine is on this machine.
 
-    It gives microseconds per step on one core, and seconds per batch of rollouts on one and more. All cases are
+    It gives microseconds per step on one core, seconds per batch of rollouts on one and more, and how many commands
+    a second the planner gives. All cases are
     prepared first and then timed in turn, round by round. Each number is the median over the rounds; quartiles and
     minimum show how even the machine was.
     """
@@ -60,6 +61,16 @@ def _print(result: dict[str, Any]) -> None:
         [(c["filter"], str(c["parameters"]), *_spread(c, "ms_per_update", 2)) for c in result["calibration"]],
         right=(1, 2, 3, 4),
     )
+    console.print_table(
+        "Planning, MPPI commands of Zoë on rough ground, wall time in s",
+        ("model", "contact", "samples", "steps", "dt [s]", "threads", "cores", *SPREAD, "Hz", "steps/s"),
+        [
+            (p["model"], p["contact"], str(p["samples"]), str(p["steps"]), f"{p['dt']:g}", str(p["threads"]),
+             f"{p['cores']:.1f}", *_spread(p, "seconds", 4), f"{p['hertz']:.1f}", f"{p['steps_per_second']:,}")
+            for p in result["planning"]
+        ],
+        right=(2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
+    )  # fmt: skip
     took = "from Python{} takes {} µs (quartiles {}, minimum {})"
     odometry = result["odometry"]
     said = f"\nstreaming odometry of {odometry['vehicle']} with {odometry['model']}: one update"

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import grouser as gr
-from grouser.cli import console, soils, values
+from grouser.cli import console, fitted, soils, values
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 
 MOST_ROLLOUTS = 10_000_000
 EXAMPLES = (
     "zoe --terrain rough:rms=.15,length=.8,seed=1 --seed 7",
+    "husky --fit fit.toml --rollouts 100 --samples 20 --terrain slope:deg=10",
     "husky --rollouts 100000 --every 25 --out fan.npz --json",
 )
 
@@ -30,6 +31,8 @@ def rollout(
     threads: Annotated[int | None, option("Threads; default: all cores. Results do not change.")] = None,
     every: Annotated[int | None, option("Keep every K-th state in the file, not only the last.")] = None,
     out: Annotated[Path | None, option("File for arcs, statuses and states (.npz).")] = None,
+    fit: fitted.FitFile = None,
+    samples: fitted.Samples = None,
     soil_raster: soils.SoilFile = None,
     soil: soils.SoilLaws = None,
     as_json: console.Json = False,
@@ -51,6 +54,8 @@ def rollout(
     from grouser.simulation.simulate import step_count
 
     model, ground = gr.Kinematics(gr.vehicle(vehicle)), gr.terrain.parse(terrain)
+    fitted.check_samples(samples, fit)
+    calibrated = None if fit is None else fitted.load_fit(fit, model.vehicle, ground)
     steps = step_count(values.positive(duration, "--duration"), values.positive(dt, "--dt"))
     if every is not None:
         values.whole(every, 1, steps, "--every")
@@ -69,7 +74,14 @@ def rollout(
     arcs.compile()
     began = time.perf_counter()
     with console.progress(f"{rollouts} rollouts") as report:
-        numbers = arcs.run(threads=threads, every=every or 0, out=out, progress=report)
+        if calibrated is None:
+            numbers = arcs.run(threads=threads, every=every or 0, out=out, progress=report)
+        else:
+            numbers, many = fitted.roll_out_arcs(
+                calibrated, arcs, samples=samples, seed=seed, threads=threads, every=every or 0, progress=report
+            )
+            if out is not None:
+                arcs.write(many, out)
     seconds = time.perf_counter() - began
     result = {
         "vehicle": model.vehicle.name, "rollouts": rollouts, "seconds_simulated": duration, "dt": dt, "seed": seed,
@@ -92,5 +104,8 @@ def _print(result: dict[str, Any]) -> None:
         ("final yaw", f"± {result['final_yaw_std']:.2f} rad"),
         ("took", f"{result['seconds']:.2f} s: {result['steps_per_second']:,.0f} steps/s, {simulated:,.0f} × real time"),
     ]
+    if result.get("mean_sigma") is not None:
+        each = ", ".join(f"{a} {s:.3f} m" for a, s in zip("xyz", result["mean_sigma"], strict=True))
+        pairs.append((f"sigma of {result['samples']} samples", f"{each}, yaw {result['mean_yaw_sigma_deg']:.2f}°"))
     title = f"{result['rollouts']} rollouts of {result['seconds_simulated']:g} s, {result['vehicle']}"
     console.print_pairs(title, pairs)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import grouser as gr
-from grouser.cli import console, soils, values
+from grouser.cli import console, fitted, soils, values
 from grouser.cli.values import option, steps
 from grouser.errors import GrouserError
 from grouser.pictures import SUFFIXES as PICTURES
@@ -18,6 +18,7 @@ EXAMPLES = (
     "zoe --terrain ramp:height=1.5,deg=20 --speed 1 --out run.png",
     "rocky7 --curvature 0.3 --out results --view run.html --json",
     "landtamer --model dynamic --contact pacejka --friction 0.6 --actuator-gain 2000",
+    "husky --fit fit.toml --terrain slope:deg=10 --samples 500 --seed 1",
     "robotino --speed 0.1 --left 0.2 --turn 0.3",
     "husky --model dynamic --soils ice.tif --soil 0=pacejka:friction=.8 --soil 1=pacejka:friction=.1",
 )
@@ -56,6 +57,9 @@ def simulate(
     friction: Annotated[float | None, dynamic("Coefficient of friction; default 1; not for terramechanics.")] = None,
     actuator_gain: Annotated[float | None, dynamic("Torque per rate error, N m/(rad/s); default: exact rates.")] = None,
     torque_limit: Annotated[float | None, dynamic("Largest torque, N m; needs a gain.")] = None,
+    fit: fitted.FitFile = None,
+    samples: fitted.Samples = None,
+    seed: Annotated[int, fitted.of_fit("Seed of the samples.")] = 0,
     soil_raster: soils.SoilFile = None,
     soil: soils.SoilLaws = None,
     out: Annotated[
@@ -77,21 +81,29 @@ def simulate(
     if turn is not None and curvature != 0.0:
         raise GrouserError("--turn and --curvature say the same in two ways; give one")
     drive = gr.drive.twist(speed, left, speed * curvature if turn is None else turn)
-    rover = gr.vehicle(vehicle)
-    ground = soils.with_soils(
-        gr.terrain.parse(terrain), soil_raster, soil, rover, dynamic=model == "dynamic", speed=speed
-    )
+    rover, bare = gr.vehicle(vehicle), gr.terrain.parse(terrain)
+    fitted.check_samples(samples, fit)
+    values.whole(seed, 0, 2**63 - 1, "--seed")
+    calibrated = None
+    if fit is not None:
+        given = {**others, "--slip": slip, "--integrator": integrator, "--model": "" if model == "dynamic" else None}
+        values.refuse(given, "the fit says how the vehicle moves; leave it out, or leave out --fit")
+        calibrated = fitted.load_fit(fit, rover, bare)
+        model = "dynamic" if getattr(calibrated.model.model, "dynamic", False) else "kinematic"
+    ground = soils.with_soils(bare, soil_raster, soil, rover, dynamic=model == "dynamic", speed=speed)
     warning = gr.terrain.steep_warning(ground)
     if warning:
         console.remark(f"grouser: {warning}")
     flat = gr.Kinematics(rover, integrator=(integrator or "euler") if model == "kinematic" else "euler")
     moving: Any = flat
-    if model == "dynamic":
+    if calibrated is not None:
+        moving = calibrated
+    elif model == "dynamic":
         moving = _dynamics(rover, contact or "piecewise-linear", friction, actuator_gain, torque_limit, speed)
         moving = moving.replace(integrator=integrator or "euler")
     elif slip is not None:
         moving = flat.replace(slip=gr.slip.BodySlip(values.numbers(slip, 6, "--slip", "-0.1,0,-0.1,0,0,-0.1")))
-    run = gr.simulate(moving, ground, drive, duration=duration, dt=dt, start=place)
+    run = gr.simulate(moving, ground, drive, duration=duration, dt=dt, start=place, samples=samples, seed=seed)
     pictures = [file for file in targets if file.suffix.lower() in PICTURES]
     for file in targets:
         if file not in pictures:
@@ -153,6 +165,20 @@ def _print(result: dict[str, Any], terrain: str) -> None:
             ("power on the wheels", " ".join(f"{p:.2f}" for p in result["mean_contact_power"]) + " W"),
             ("Newton iterations", f"{result['newton_iterations']:.2f} per step"),
         ]
+    if result.get("least_tip_margin_deg") is not None:
+        pairs += [
+            ("least tip margin", f"{result['least_tip_margin_deg']:.1f}°"),
+            ("largest slip", f"{100.0 * result['largest_slip']:.1f} %"),
+        ]
+    if result.get("energy") is not None:
+        pairs.append(("energy", f"{result['energy']:.0f} J"))
+    if result.get("final_sigma") is not None:
+        x, y, z = result["final_sigma"]
+        pairs.append(
+            ("sigma at the end", f"x {x:.3f}, y {y:.3f}, z {z:.3f} m, yaw {result['final_yaw_sigma_deg']:.2f}°")
+        )
+        ended = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in result["samples_ended"].items())
+        pairs.append(("samples", ended))
     if result.get("hull_touched") is not None:
         pairs.append(("hull", f"touched the ground at t = {result['hull_touched']:g} s"))
     if result["deficient_steps"]:

@@ -70,7 +70,7 @@ class Workspace:
         details = 1 + closing
         self.batch: Batch = Batch.zeros(
             n=1, nq=nv + 1, nv=nv, nw=len(vehicle.wheel), na=na, rows=rows, details=details,
-            forced=details if dynamic else 0, t0=0.0, dt=dt, steps=steps, order=model.order, every=steps,
+            forced=details if dynamic else 0, disturbed=0, t0=0.0, dt=dt, steps=steps, order=model.order, every=steps,
             closing=closing,
         )  # fmt: skip
         self.q: FloatArray = self.batch.q[0]

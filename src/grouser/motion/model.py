@@ -16,10 +16,14 @@ from grouser.motion.velocity import VelocityModel, is_dynamic
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from grouser.dynamics import Dynamics
     from grouser.kinematics import Kinematics
     from grouser.logs import Log
     from grouser.motion.log_prediction import LogPrediction
+    from grouser.simulation.rollout import Rollouts
+    from grouser.simulation.run import Run
     from grouser.terrain import Terrain
 
 STARTS = ("poses", "wheels")
@@ -80,3 +84,15 @@ class MotionModel:
         from grouser.motion.log_prediction import predict_log
 
         return predict_log(self, log, interval=interval)
+
+    def simulate_on(self, ground: Terrain, drive: Any, **options: Any) -> Run:
+        """A run on any ground with samples of it: what `grouser.simulate` calls, with its options."""
+        from grouser.motion.uncertain_runs import simulate_uncertain
+
+        return simulate_uncertain(self, ground, drive, **options)
+
+    def roll_out_on(self, ground: Terrain, commands: ArrayLike, **options: Any) -> Rollouts:
+        """Samples of rollouts on any ground: what `grouser.rollout` calls, with its options."""
+        from grouser.motion.uncertain_runs import roll_out_uncertain
+
+        return roll_out_uncertain(self, ground, commands, **options)

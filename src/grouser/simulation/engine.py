@@ -103,11 +103,13 @@ def launch(
     every: int,
     detailed: bool,
     velocities: FloatArray | None = None,
+    disturbances: FloatArray | None = None,
     threads: int | None = None,
 ) -> Records:
     """Roll out from each start (N, nq). every = 0 records nothing but the last state; detailed adds contacts.
 
-    Dynamics starts with `velocities` (N, nv), or at rest.
+    Dynamics starts with `velocities` (N, nv), or at rest. `disturbances` (N, steps, 6) are twists (ω, v) of the body
+    [rad/s, m/s] that are added in each step.
     """
     vehicle = model.vehicle_arrays
     scene = (vehicle, model.arrays(dt, soils=ground.soils), ground.kernel)
@@ -116,7 +118,7 @@ def launch(
     rows = steps // every + 1 if every > 0 else 0
     details = rows if detailed else 0
     batch = Batch.zeros(
-        n=n, nq=nv + 1, nv=nv, nw=nw, na=na, rows=0, details=0, forced=0, t0=0.0, dt=dt, steps=steps,
+        n=n, nq=nv + 1, nv=nv, nw=nw, na=na, rows=0, details=0, forced=0, disturbed=0, t0=0.0, dt=dt, steps=steps,
         order=model.order, every=every, closing=details > 0,
     )  # fmt: skip
     batch.drives[:] = [one.pair for one in drives] if isinstance(drives, list) else drives
@@ -124,6 +126,8 @@ def launch(
     if velocities is not None:
         batch.v[:] = velocities
     # Records lie outside the block, so that one array of a run can be kept without the others.
+    if disturbances is not None:
+        batch.repoint(disturbances=np.ascontiguousarray(disturbances))
     if rows:
         batch.repoint(states=np.zeros((n, rows, nv + 1)))
     if details:

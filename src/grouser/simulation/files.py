@@ -122,7 +122,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             rolling=RollingRecord(**rolling, sigma=float(values["rolling_sigma"])) if rolling else None,
             ruts=_ruts(values, path),
             ground=ground_of_bytes(values.get("ground"), path),
-            **parts["run"],
+            **parts["run"],  # type: ignore[arg-type]  # of arrays, by name
         )
     except (KeyError, ValueError, TypeError) as error:
         raise SimulationError(f"{path}: is damaged ({str(error)[:100]}); save the run again") from None

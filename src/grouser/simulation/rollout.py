@@ -16,6 +16,7 @@ from grouser.collision.frames import normalise
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.simulation.engine import launch
+from grouser.simulation.samples import Uncertain, covariance_of, refuse_samples
 from grouser.simulation.settle import start_state
 from grouser.simulation.simulate import MOST_VALUES, check_model, start_velocity
 from grouser.simulation.status import OF_ROLLOUT, Status
@@ -52,6 +53,17 @@ class Rollouts:
     """Last velocity of each [ω rad/s, v m/s, joint rates], body coordinates, shape (N, nv); dynamics only. With
     `final_state` it is where another batch continues, except for the memory of
     actuators: a PI's integral starts from zero."""
+    samples: int = 1
+    """Rollouts of each row of commands, one after another: with drawn parameters and noise, of a fit."""
+
+    @property
+    def final_covariance(self) -> FloatArray:
+        """Covariance of (x, y, z, yaw) [m, rad] at the end by the samples of each row of commands, (N/samples, 4, 4).
+
+        Of those that reached their full duration; NaN where fewer than two did.
+        """
+        poses = np.column_stack([self.final_position, self.final_yaw]).reshape(-1, self.samples, 4)
+        return np.array([covariance_of(p[ok]) for p, ok in zip(poses, self.ok.reshape(-1, self.samples), strict=True)])
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -105,7 +117,7 @@ class Rollouts:
 
 
 def rollout(
-    model: Kinematics | Dynamics,
+    model: Kinematics | Dynamics | Uncertain,
     ground: Terrain,
     commands: ArrayLike,
     *,
@@ -115,12 +127,42 @@ def rollout(
     every: int | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    samples: int | None = None,
+    seed: int = 0,
 ) -> Rollouts:
     """Roll out commands (N, T, na) [rad/s or m/s], each row held for dt [s], from one start or N of them.
 
     `start` and `velocity` are as in `simulate`; they may also be one each, (N, nq) and (N, nv). Only last states are
     kept, or every `every`-th state. Results are the same bytes for any number of threads and any N.
     `progress(done, total)` is called about once a second.
+
+    `model` may be a fit or a `MotionModel`: commands then pass its powertrain, and `samples` draws (None: 20) of its
+    parameters drive each row of commands with process noise. Sample k of row i is rollout i · samples + k.
+    """
+    options: dict[str, Any] = {"start": start, "velocity": velocity, "dt": dt, "every": every, "threads": threads}
+    if isinstance(model, Uncertain):
+        return model.roll_out_on(ground, commands, **options, progress=progress, samples=samples, seed=seed)
+    refuse_samples(samples)
+    return roll_out(model, ground, commands, **options, progress=progress)
+
+
+def roll_out(
+    model: Kinematics | Dynamics,
+    ground: Terrain,
+    commands: ArrayLike,
+    *,
+    start: ArrayLike | None,
+    velocity: ArrayLike | None,
+    dt: float,
+    every: int | None,
+    threads: int | None,
+    progress: Callable[[int, int], None] | None = None,
+    disturb: Callable[[int, FloatArray], FloatArray | None] = lambda first, commands: None,
+) -> Rollouts:
+    """`rollout` of a model, with disturbances of the body velocity.
+
+    `disturb(first, commands)` gives them for some rows of commands (n, T, na), of which the first has that number:
+    twists (ω, v) [rad/s, m/s], (n, T, 6), or None.
     """
     check_model(model, ground)
     vehicle = model.vehicle
@@ -161,8 +203,9 @@ def rollout(
         here = starts[some] if len(starts) > 1 else np.repeat(starts, len(block), axis=0)
         v = start_velocity(model, ground, drives, here, velocity, step) if velocities is None else velocities[some]
         records = launch(
-            model, ground, drives, here, dt=step, steps=steps, every=k, detailed=False, velocities=v, threads=threads
-        )
+            model, ground, drives, here, dt=step, steps=steps, every=k, detailed=False, velocities=v,
+            disturbances=disturb(low, block), threads=threads,
+        )  # fmt: skip
         for i in np.flatnonzero(records.steps < steps) if k else ():
             records.state[i, records.rows[i] :] = records.final[i]
         parts.append(records)

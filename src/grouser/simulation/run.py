@@ -18,6 +18,7 @@ from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.pictures import draw
 from grouser.simulation.engine import Records
+from grouser.simulation.samples import Samples, outcome
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
@@ -201,6 +202,8 @@ class Run:
     """The model and its settings, as text for people; empty in files of older versions."""
     ground: Terrain | None = field(default=None, compare=False)
     """The ground it drove on; None after loading a file whose ground could not be stored."""
+    samples: Samples | None = field(default=None, compare=False)
+    """The same drive with drawn parameters and noise, where a fit drove; a file does not keep it."""
 
     @classmethod
     def from_records(
@@ -282,6 +285,11 @@ class Run:
     def yaw(self) -> FloatArray:
         """[rad], left positive, unwrapped, shape (T,)."""
         return self.rpy[:, 2]
+
+    @cached_property
+    def covariance(self) -> FloatArray | None:
+        """Covariance of (x, y, z, yaw) [m, rad] by the spread of the samples, shape (T, 4, 4); None without samples."""
+        return None if self.samples is None else self.samples.covariance[: len(self.time)]
 
     @property
     def distance(self) -> float:
@@ -431,6 +439,7 @@ class Run:
             "halved_steps": self.halved_steps,
             **({} if self.solver is None else {"iterated_steps": int((self.solver.iterations > 1).sum())}),
             **({} if self.hull is None else {"hull_touched": self.hull_touched}),
+            **({} if self.samples is None else outcome(self)),
             **({} if self.ruts is None else {"deepest_rut": float(self.ruts.depth.max(initial=0.0))}),
         }
 

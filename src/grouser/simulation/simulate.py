@@ -16,6 +16,7 @@ from grouser.once import once_each
 from grouser.simulation.drive import as_drive, raise_error
 from grouser.simulation.engine import launch
 from grouser.simulation.run import Run
+from grouser.simulation.samples import Uncertain, refuse_samples
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain
 
@@ -27,7 +28,7 @@ MOST_VALUES = 400_000_000
 
 
 def simulate(
-    model: Kinematics | Dynamics,
+    model: Kinematics | Dynamics | Uncertain,
     ground: Terrain,
     drive: Any,
     *,
@@ -36,6 +37,8 @@ def simulate(
     start: ArrayLike | None = None,
     velocity: ArrayLike | None = None,
     every: int = 1,
+    samples: int | None = None,
+    seed: int = 0,
 ) -> Run:
     """Drive a model over a ground for a duration [s] in steps of dt [s].
 
@@ -43,7 +46,21 @@ def simulate(
     (x, y, yaw), settled on the ground, or a whole state; None is the origin. Dynamics starts with a joint-space
     `velocity` (nv,); None is rolling along as the kinematic model would. Every `every`-th step is recorded. A run can
     continue from the last state and velocity of another; actuators lose their memory: a PI's integral starts at zero.
+
+    `model` may be a fit or a `MotionModel`: commands then pass its powertrain, and `samples` further runs (None: 200)
+    with parameters drawn from the fit and process noise give `Run.samples` and `Run.covariance`. They repeat the
+    commands of the run without noise, so a drive does not react to them. The same `seed` gives the same bytes.
     """
+    if isinstance(model, Uncertain):
+        options: dict[str, Any] = {
+            "start": start,
+            "velocity": velocity,
+            "every": every,
+            "samples": samples,
+            "seed": seed,
+        }
+        return model.simulate_on(ground, drive, duration=duration, dt=dt, **options)
+    refuse_samples(samples)
     check_model(model, ground)
     seconds = checks.positive(duration, "duration")
     step = checks.positive(dt, "dt")

@@ -6,7 +6,8 @@ from grouser.lazy import lazy
 
 if TYPE_CHECKING:
     from grouser.slip.body import BodySlip, DriveFrameSlip, Slip, law
+    from grouser.slip.surface import SurfaceSlip
 
-__all__ = ["BodySlip", "DriveFrameSlip", "Slip", "law"]
+__all__ = ["BodySlip", "DriveFrameSlip", "Slip", "SurfaceSlip", "law"]
 
 lazy(__name__)

@@ -16,7 +16,7 @@ from grouser.errors import GrouserError
 from grouser.files import write_whole
 from grouser.simulation.run import Run
 from grouser.terrain.ground import Terrain
-from grouser.view.scene import UncertainPoses, make_scene
+from grouser.view.scene import Lines, UncertainPoses, make_scene
 
 if TYPE_CHECKING:
     from grouser.simulation.rollout import Rollouts
@@ -34,6 +34,7 @@ def view_runs(
     fan: Rollouts | None = None,
     ground: Terrain | None = None,
     poses: UncertainPoses | Sequence[UncertainPoses] = (),
+    lines: Sequence[Lines] = (),
     meshes: Mapping[str, str | os.PathLike[str]] | None = None,
     title: str = "",
 ) -> Path:
@@ -43,13 +44,15 @@ def view_runs(
     fan: rollouts recorded with `every`, drawn as paths coloured by how they ended.
     ground: of the fan, and of runs without one.
     poses: with covariance, drawn as 95 % ellipses; with times, as one that moves and a trail.
+    lines: on the ground, such as a route.
     meshes: .stl or .obj files [m] by the name of the frame they are drawn for.
     """
     several = [runs] if isinstance(runs, Run) else list(runs)
     for run in several:
         if not isinstance(run, Run):
             raise GrouserError(f"runs: {run!r:.60} is not a run; use what gr.simulate returns")
-    look: Any = {"names": names, "fan": fan, "ground": ground, "poses": poses, "meshes": meshes, "title": title}
+    look: Any = {"names": names, "fan": fan, "ground": ground, "poses": poses, "lines": lines}
+    look |= {"meshes": meshes, "title": title}
     return write_page(path, lambda: make_page(make_scene(several, **look)))
 
 

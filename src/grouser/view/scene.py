@@ -1,4 +1,4 @@
-"""What the 3D viewer shows, as JSON types: runs, the grounds under them, a fan of rollouts, uncertain poses."""
+"""What the 3D viewer shows, as JSON types: runs, the grounds under them, rollouts, uncertain poses, lines."""
 
 from __future__ import annotations
 
@@ -56,6 +56,26 @@ class UncertainPoses:
     """Time of each [s], rising, on the clock of the runs, shape (n,); None if they have none."""
 
 
+@dataclass(frozen=True)
+class Lines:
+    """Lines on the ground under one name in the legend, such as a route."""
+
+    paths: Sequence[ArrayLike]
+    """World x, y and, if it is not on the ground, z [m]; shape (n, 2) or (n, 3) each, n ≥ 2."""
+    name: str
+    """What they are called in the legend."""
+    colour: str
+    """As in HTML, #RRGGBB."""
+    detail: str = ""
+    """What the legend says of them."""
+    width: float = 3.0
+    """[px]."""
+    opacity: float = 1.0
+    """Share of the colour, 0 to 1."""
+    dash: float = 0.0
+    """Length of dashes [m]; 0: none."""
+
+
 def make_scene(
     runs: Sequence[Run] = (),
     *,
@@ -63,6 +83,7 @@ def make_scene(
     fan: Rollouts | None = None,
     ground: Terrain | None = None,
     poses: UncertainPoses | Sequence[UncertainPoses] = (),
+    lines: Sequence[Lines] = (),
     meshes: Mapping[str, str | os.PathLike[str]] | None = None,
     title: str = "",
 ) -> dict[str, Any]:
@@ -82,6 +103,8 @@ def make_scene(
         n = good_rows(run)
         drawn.append((g, np.concatenate([run.position[:n], run.contact.point[:n].reshape(-1, 3)])))
     drawn += [(rest, position) for position, _, _ in ellipses]
+    paths = [_checked_lines(one) for one in lines]
+    drawn += [(rest, path) for several in paths for path in several]
     if fan is not None:
         drawn.append((rest, fan.state[:, :, 4:7].reshape(-1, 3)))
     # A whole metre near the first point: float32 positions are relative to it.
@@ -102,6 +125,7 @@ def make_scene(
         "runs": [scene_run(run, name, origin, g, shapes) for run, name, g in zip(runs, called, of_run, strict=True)],
         "fan": None if fan is None else _fan(fan, origin),
         "poses": [_ellipses(one.name, *checked, origin) for one, checked in zip(sets, ellipses, strict=True)],
+        "lines": [_lines(one, several, origin) for one, several in zip(lines, paths, strict=True)],
     }
 
 
@@ -170,6 +194,30 @@ def _fan(fan: Rollouts, origin: FloatArray) -> dict[str, Any]:
             for one in Status
             if (status == str(one)).any()
         ],
+    }
+
+
+def _checked_lines(lines: Any) -> list[FloatArray]:
+    checks.instance(lines, Lines, "lines", "use grouser.view.Lines")
+    found = []
+    for path in lines.paths:
+        width = np.shape(path)[-1] if np.ndim(path) == 2 else 2
+        points = checks.array(path, f"lines '{lines.name:.40}'", (None, 3 if width == 3 else 2))
+        if len(points) < 2:
+            raise GrouserError(f"lines '{lines.name:.40}': a line has {len(points)} points; it needs at least 2")
+        found.append(points)
+    return found
+
+
+def _lines(lines: Lines, paths: Sequence[FloatArray], origin: FloatArray) -> dict[str, Any]:
+    return {
+        "name": lines.name,
+        "detail": lines.detail,
+        "colour": lines.colour,
+        "width": lines.width,
+        "opacity": lines.opacity,
+        "dash": lines.dash,
+        "paths": [arrays.single(path - origin[: path.shape[1]]) for path in paths],
     }
 
 

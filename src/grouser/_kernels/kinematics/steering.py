@@ -162,15 +162,13 @@ def roll_along(plan, velocity, angles, rates):
         rates[a] = wheel_rate(plan, velocity, a, R, p)
 
 
-@exact_entry
-def level_motion(plan, velocity, out):
+@exact_kernel
+def plan_motion(plan, velocity, present, most, joints, R, p, out):
     """Per actuated joint (rate, gain, joint, target, limit) into out (na, 5): see `schedule` in `simulation/drive.py`.
 
-    Steering joints turn to the angle nearest to rest. Passive ones are steered by the speeds of their wheels.
+    Steering joints turn to the angle nearest to rest. Passive ones are steered by the speeds of their wheels. The other
+    arguments are work space: present, most (ns,), joints (nj,), R (nf, 3, 3), p (nf, 3).
     """
-    joints, R, p = np.empty_like(plan.rest), np.empty_like(plan.R), np.empty_like(plan.p)
-    present = np.empty(plan.joint.size)
-    most = np.empty(plan.joint.size)
     for n in range(plan.joint.size):
         present[n] = plan.rest[plan.joint[n] - 1]
         most[n] = math.inf
@@ -194,3 +192,10 @@ def level_motion(plan, velocity, out):
         out[a, 2] = steered - 1
         out[a, 3] = joints[steered - 1]
         out[a, 4] = limit
+
+
+@exact_entry
+def level_motion(plan, velocity, out):
+    """As `plan_motion`, with work space of its own."""
+    joints, R, p = np.empty_like(plan.rest), np.empty_like(plan.R), np.empty_like(plan.p)
+    plan_motion(plan, velocity, np.empty(plan.joint.size), np.empty(plan.joint.size), joints, R, p, out)

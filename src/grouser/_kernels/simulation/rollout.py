@@ -3,6 +3,7 @@
 from grouser._compile.jit import entry, inlined, kernel
 from grouser._compile.struct import Struct, array, indices, integer, number, struct
 from grouser._kernels.contact.geometry import contact_angle
+from grouser._kernels.group import move
 from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.simulation.step import (
@@ -47,6 +48,7 @@ class Batch(Struct):
     hull = array("n", "forced", HULL_COLUMNS)
     torques = array("n", "forced", "na", 2)  # torque and power of each actuator
     diagnostics = array("n", "forced", DIAGNOSTICS)
+    disturbances = array("n", "disturbed", 6)  # twist of the body added in each step; no rows: none
     ends = indices("n", END_COLUMNS)  # how each ended, in the columns STATUS to HALVED
     t0 = number()  # [s]
     dt = number()  # [s]
@@ -113,6 +115,7 @@ def rollouts_of(name, clear, solve, record, advance):
         states = batch.states[n]
         velocities = batch.velocities[n]
         commands = batch.commands[n]
+        disturbances = batch.disturbances[n]
         row = total = halved = 0
         for k in range(batch.steps + 1):
             if k == batch.steps and not batch.closing:
@@ -134,6 +137,8 @@ def rollouts_of(name, clear, solve, record, advance):
             status, count, parts = advance(job, n, k, status)
             total += count
             halved += parts
+            if status == OK and k < disturbances.shape[0]:
+                move(q, disturbances[k], batch.dt, q)
             if status == OK and not is_finite(q):
                 status = DIVERGED
             if status != OK:

@@ -1,0 +1,80 @@
+"""What a vehicle can be commanded to do: speeds, turns and how fast they change."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from grouser.checks import Checker, FloatArray
+from grouser.errors import PlanError
+from grouser.kinematics.inverse import steering_plan
+from grouser.vehicles import Vehicle
+
+checked = Checker(PlanError)
+STEERED = 0.5
+"""Largest steering angle of an axle or a wheel that shares its steering with others [rad], assumed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Largest commands (forward, left, turn) of the drive point, and their largest changes."""
+
+    speed: float = 1.0
+    """Largest forward speed [m/s], > 0."""
+    reverse: float = 0.3
+    """Largest speed backwards [m/s], ≥ 0."""
+    lateral: float = 0.0
+    """Largest speed to either side [m/s], ≥ 0; 0 for vehicles that cannot move sideways."""
+    turn: float = 0.8
+    """Largest turn rate [rad/s], > 0."""
+    curvature: float = math.inf
+    """Largest turn per way [1/m], > 0; infinite for vehicles that turn on the spot."""
+    acceleration: float = 1.0
+    """Largest change of the speeds [m/s²], > 0."""
+    turn_acceleration: float = 2.0
+    """Largest change of the turn rate [rad/s²], > 0."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            least = 0.0 if field.name in ("reverse", "lateral") else None
+            endless = field.name == "curvature" and value == math.inf
+            number = math.inf if endless else checked.number(value, f"limits {field.name}")
+            if number < 0.0 or (least is None and number == 0.0):
+                raise PlanError(
+                    f"limits {field.name}: {number:g} must be {'at least 0' if least == 0.0 else 'positive'}"
+                )
+            object.__setattr__(self, field.name, number)
+
+    @property
+    def least(self) -> FloatArray:
+        """Smallest command (forward, left [m/s], turn [rad/s]), (3,)."""
+        return np.array([-self.reverse, -self.lateral, -self.turn])
+
+    @property
+    def most(self) -> FloatArray:
+        """Largest command (forward, left [m/s], turn [rad/s]), (3,)."""
+        return np.array([self.speed, self.lateral, self.turn])
+
+    @property
+    def change(self) -> FloatArray:
+        """Largest change of a command in a second [m/s², m/s², rad/s²], (3,)."""
+        return np.array([self.acceleration, self.acceleration, self.turn_acceleration])
+
+    @classmethod
+    def of(cls, vehicle: Vehicle) -> Limits:
+        """Those of a vehicle by its geometry: how tightly it turns, whether it moves sideways; speeds are defaults."""
+        crab = bool(vehicle.arrays.rollers.all())
+        if not vehicle.steering:
+            return cls(lateral=0.5 if crab else 0.0)
+        if len(vehicle.steering) >= vehicle.n_wheels:
+            return cls(lateral=0.5)
+        plan = steering_plan(vehicle)
+        pivots, wheels = plan.p[plan.joint, 0], vehicle.wheel_positions[:, 0]
+        middle = float(wheels.mean())
+        if not pivots.min() < middle < pivots.max():  # one end steers; the other wheels hold the turning centre
+            middle = float(wheels.min() if pivots.mean() > middle else wheels.max())
+        return cls(curvature=math.tan(STEERED) / max(float(np.abs(pivots - middle).max()), 1e-3))

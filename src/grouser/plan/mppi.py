@@ -1,0 +1,393 @@
+"""Model-predictive path integral control on rough ground, with an uncertain model and a bounded chance of failure.
+
+Williams et al., "Information-theoretic model predictive control" (2018): sampled commands, weighed by their costs.
+Here samples drive the 3D model, and the plan must pass a test by drives of drawn models before its first command is
+given.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grouser.checks import Checker, FloatArray
+from grouser.errors import PlanError
+from grouser.plan.cost import Cost, Path, finite
+from grouser.plan.keep_out import KeepOut
+from grouser.plan.limits import Limits
+from grouser.plan.trials import MEANING, Bounds, Effort, Roller, Trials
+from grouser.plan.uncertain import Uncertain
+from grouser.simulation.drive import write_level_motion
+from grouser.simulation.settle import start_state
+from grouser.terrain import Terrain
+
+checked = Checker(PlanError)
+KNOT = 0.4
+"""Time between the places at which sampled commands are drawn [s]; between them they are interpolated."""
+ELITES = 24
+"""Samples that are tested one by one where the mean of all does not pass."""
+SHARE = 0.02
+"""Share of the samples that weigh most: the temperature follows from it."""
+SPREAD = np.array([0.35, 0.35, 0.4])
+"""Sigma of the sampled commands, as a share of the range of forward, left and turn."""
+TIGHTEN, LOOSEN = 0.25, 0.02
+"""How much the margins of samples change, in sigmas, after a plan that did not pass, and after one that did."""
+MOST_TIGHT = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Command:
+    """What the vehicle is to do until the next command."""
+
+    twist: FloatArray
+    """Forward, left [m/s] and turn [rad/s] of the drive point, (3,)."""
+    rates: FloatArray
+    """Rates of the actuated joints [rad/s or m/s], (na,)."""
+    risk: float
+    """Chance that the plan fails within the horizon, by drives of drawn models, a ratio."""
+    feasible: bool
+    """Whether a plan passed; else the vehicle brakes."""
+    reason: str
+    """Why it brakes; empty if a plan passed."""
+    plan: FloatArray
+    """Commands of the plan: forward, left [m/s], turn [rad/s], (T, 3)."""
+    path: FloatArray
+    """x, y, z [m], yaw [rad] along the plan, (T + 1, 4)."""
+    cost: float
+    """Of the plan, dimensionless."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.float64]:
+        return np.array(self.twist, dtype=dtype)
+
+
+class MPPI:
+    """A controller that samples commands, rolls them out in 3D and gives the mean of the best.
+
+    >>> controller = gr.plan.MPPI(model, ground, gr.plan.Cost(gr.plan.Goal(8, 3)), risk=0.05)
+    >>> command = controller.command(state)
+
+    The chance of failure within the horizon (tipping, leaving the map, entering a keep-out, getting stuck) is counted
+    over `draws` of the uncertain model, each steered back to the plan by feedback, as planning again would. A plan
+    passes if the share that fails is at most `risk`: a chance constraint. Samples must keep margins that grow until
+    plans pass. If neither the mean nor any of the best samples passes, the vehicle brakes and says why.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        ground: Terrain,
+        cost: Cost,
+        *,
+        horizon: float = 2.8,
+        dt: float = 0.08,
+        samples: int = 1000,
+        risk: float = 0.05,
+        draws: int = 100,
+        seed: int = 1,
+        limits: Limits | None = None,
+        keep_out: KeepOut | None = None,
+        bounds: Bounds | None = None,
+        effort: Effort | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """For a model (`Kinematics`, `Dynamics`, `Uncertain`, a motion model or a fit) on a ground.
+
+        horizon, dt: how far it looks ahead and its step [s]; a command is for one step. risk: largest chance of
+        failure within the horizon. draws: drives that test a plan; at least 2/risk are made.
+        """
+        self.uncertain = Uncertain.of(model)
+        self.model, self.ground = self.uncertain.model, ground
+        self.dt = checked.positive(dt, "dt")
+        self.steps = max(2, round(checked.positive(horizon, "horizon") / self.dt))
+        self.samples = checked.count(samples, "samples", least=8, most=1_000_000)
+        self.risk = checked.number(risk, "risk")
+        if not 0.0 <= self.risk < 1.0:
+            raise PlanError(f"risk: {self.risk:g} is not a chance from 0 to below 1")
+        self.seed = checked.count(seed, "seed", least=0, most=2**63 - 1)
+        vehicle = self.model.vehicle
+        self.limits = (
+            Limits.of(vehicle) if limits is None else checked.instance(limits, Limits, "limits", "use Limits(…)")
+        )
+        self.cost = checked.instance(cost, Cost, "cost", "use gr.plan.Cost(gr.plan.Goal(x, y))")
+        checked.instance(ground, Terrain, "ground", "use gr.terrain.…")
+        kinds = (keep_out, KeepOut, "keep_out"), (bounds, Bounds, "bounds"), (effort, Effort, "effort")
+        for value, kind, name in kinds:
+            if value is not None:
+                checked.instance(value, kind, name, f"use gr.plan.{kind.__name__}(…)")
+        self._keep_out = keep_out
+        self._check_goal(self.cost)
+        options: dict[str, Any] = {
+            "dt": self.dt, "limits": self.limits, "powertrain": self.uncertain.powertrain, "keep_out": keep_out,
+            "effort": effort, "bounds": bounds, "threads": threads,
+        }  # fmt: skip
+        self._samples = Roller(self.model, ground, cost, **options)
+        self._single = Roller(self.model, ground, cost, **{**options, "threads": 1})
+        self._bounds = self._samples.bounds
+        self._base_reach = self._samples.reach
+        self.draws = 0
+        self._tests: Roller | None = None
+        self._elites: Roller | None = None
+        if not self.uncertain.certain:
+            least = min(2.0 / self.risk, 1000.0) if self.risk > 0.0 else 0.0
+            self.draws = checked.count(draws, "draws", least=1, most=100_000)
+            self.draws = min(max(self.draws, int(least)), 1000)
+            models = self.uncertain.models(self.draws, (self.seed, 1))
+            self._tests = Roller(models, ground, cost, **options)
+            self._elites = Roller(models, ground, cost, **options)
+        knots = max(2, round(self.steps * self.dt / KNOT) + 1)
+        at = np.linspace(0.0, knots - 1.0, self.steps)
+        self._between: FloatArray = np.maximum(0.0, 1.0 - np.abs(at[:, None] - np.arange(knots)))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last plan and all commands."""
+        self.plan: FloatArray = np.zeros((self.steps, 3))
+        """Commands of the last plan, (T, 3)."""
+        self._calls = 0
+        self._tight = 0.0
+        self._spread = np.zeros(2)
+        delay = 0.0 if self.uncertain.powertrain is None else self.uncertain.powertrain.delay / self.dt
+        self._past = np.zeros((int(np.ceil(delay)) + 1, 3))
+        self._moving = np.zeros(3)
+
+    def replace_model(self, model: Any) -> None:
+        """Use another model of the same vehicle, such as a fit that has adapted; the plan stays."""
+        uncertain = Uncertain.of(model)
+        if uncertain.model.vehicle.joints != self.model.vehicle.joints:
+            raise PlanError(f"model: is of '{uncertain.model.vehicle.name}', was of '{self.model.vehicle.name}'")
+        if type(uncertain.model) is not type(self.model):
+            raise PlanError(f"model: is {type(uncertain.model).__name__}, was {type(self.model).__name__}")
+        self.uncertain, self.model = uncertain, uncertain.model
+        drawn = self.uncertain.models(self.draws, (self.seed, 1)) if self._tests is not None else []
+        rollers = (
+            (self._samples, [self.model]),
+            (self._single, [self.model]),
+            (self._tests, drawn),
+            (self._elites, drawn),
+        )
+        for roller, models in rollers:
+            if roller is not None:
+                roller.powertrain = self.uncertain.powertrain
+                roller.replace_models(models)
+
+    def command(self, state: ArrayLike, velocity: ArrayLike | None = None) -> Command:
+        """The command for the next step from a state (nq,) or (x, y, yaw); dynamics takes its velocity (nv,), too."""
+        q = start_state(self.model.vehicle, self.ground, state, self.model.penetration)
+        v = None if velocity is None else checked.array(velocity, "velocity", (6 + self.model.vehicle.n_joints,))
+        rng = np.random.default_rng([self.seed, 2, self._calls])
+        self._calls += 1
+        before = np.concatenate([self.plan[1:], self.plan[-1:]])
+        wanted = self._sampled(before, rng)
+        trials = self._roll(self._samples, wanted, q, v, tight=True)
+        finite(trials.cost)
+        costs = np.where(np.isnan(trials.cost), np.inf, trials.cost)
+        plan, reason = before, ""
+        if trials.ok.any():
+            mean = self._weighed(wanted, costs)
+            plan, risk, states, value, reason = self._tested(mean, wanted[np.argsort(costs)[:ELITES]], q, v, rng)
+        else:
+            reason = _why(trials, "no sample is feasible")
+        if reason:
+            plan = np.zeros((self.steps, 3))
+            one = self._roll(self._single, plan[None], q, v, record=True)
+            risk, states, value = float(not one.ok[0]), one.state[0], float(one.cost[0])
+        self.plan = plan
+        twist = self._issued(plan[0])
+        return Command(
+            twist=twist,
+            rates=self.rates(twist, q),
+            risk=risk,
+            feasible=not reason,
+            reason=reason,
+            plan=plan,
+            path=np.column_stack([states[:, 4:7], _yaws(states)]),
+            cost=value,
+        )
+
+    def rates(self, twist: ArrayLike, state: FloatArray) -> FloatArray:
+        """Rates of the actuated joints (na,) [rad/s or m/s] for a velocity of the drive point at a state (nq,)."""
+        vehicle = self.model.vehicle
+        forward, left, turn = checked.numbers(twist, 3, "twist")
+        out = np.empty((len(vehicle.actuated), 5))
+        write_level_motion(vehicle, forward, left, turn, out)
+        rate, gain, joint, target, limit = out.T
+        feedback = np.clip(gain * (target - state[7 + joint.astype(np.int64)]), -limit, limit)
+        return np.asarray(rate + np.where(gain != 0.0, feedback, 0.0))
+
+    def _check_goal(self, cost: Cost) -> None:
+        if not cost.terms:
+            raise PlanError("cost: has no term, so all commands are equal; give gr.plan.Goal(x, y) or others")
+        goal, keep_out = cost.goal, self._keep_out
+        if goal is None:
+            return
+        if not bool(self.ground.contains(goal.x, goal.y)):
+            xmin, xmax, ymin, ymax = self.ground.bounds
+            where = f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
+            raise PlanError(f"goal ({goal.x:g}, {goal.y:g}) m is off the map, which lies within {where}")
+        if keep_out is not None and keep_out.clearance(goal.x, goal.y) < 0.0:
+            raise PlanError(f"goal ({goal.x:g}, {goal.y:g}) m is in a keep-out; choose a place outside")
+
+    def _sampled(self, before: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Commands around the plan before, (N, T, 3); the first are that plan, standing, and steady commands."""
+        limits = self.limits
+        sigma = SPREAD * np.minimum(limits.most - limits.least, 2.0 * limits.most) * 0.5
+        noise = rng.standard_normal((self.samples, self._between.shape[1], 3)) * sigma
+        wanted = before + np.einsum("tk,nkc->ntc", self._between, noise)
+        # A third explores around a steady command, so that a plan can be left for another.
+        steady = self.samples // 3
+        if steady:
+            random = rng.uniform(limits.least, limits.most, (steady, 1, 3))
+            random[: steady // 2, :, 0] = limits.speed
+            wanted[-steady:] = random + 0.3 * np.einsum("tk,nkc->ntc", self._between, noise[-steady:])
+        wanted[0], wanted[1] = before, 0.0
+        return np.ascontiguousarray(np.clip(wanted, limits.least, limits.most))
+
+    def _weighed(self, wanted: FloatArray, costs: FloatArray) -> FloatArray:
+        """Mean of the samples, weighed by exp(−cost/temperature)."""
+        best = costs.min()
+        count = max(2, int(SHARE * len(costs)))
+        temperature = max(float(np.partition(costs, count)[count] - best), 1e-9)
+        weight = np.exp(-np.minimum((costs - best) / temperature, 50.0) * 2.0)
+        weight[~np.isfinite(costs)] = 0.0
+        return np.asarray(np.einsum("n,ntc->tc", weight / weight.sum(), wanted))
+
+    def _roll(
+        self,
+        roller: Roller,
+        wanted: FloatArray,
+        q: FloatArray,
+        v: FloatArray | None,
+        *,
+        tight: bool = False,
+        **more: Any,
+    ) -> Trials:
+        bounds = self._bounds
+        if tight:
+            extra = self._tight * self._spread
+            bounds = replace(bounds, reach=self._base_reach + extra[0], tip_margin=bounds.tip_margin + extra[1])
+        roller.bounds = bounds
+        return roller.run(np.ascontiguousarray(wanted), q, velocities=v, past=self._past, moving=self._moving, **more)
+
+    def _tested(
+        self, mean: FloatArray, elites: FloatArray, q: FloatArray, v: FloatArray | None, rng: np.random.Generator
+    ) -> tuple[FloatArray, float, FloatArray, float, str]:
+        """The mean of the samples if it passes, else the best elite that does: plan, risk, states, cost, reason."""
+        single = self._roll(self._single, mean[None], q, v, record=True)
+        states, value = single.state[0], float(single.cost[0])
+        if self._tests is None:
+            if single.ok[0]:
+                return mean, 0.0, states, value, ""
+            for one in elites:
+                single = self._roll(self._single, one[None], q, v, record=True)
+                if single.ok[0]:
+                    return one, 0.0, single.state[0], float(single.cost[0]), ""
+            return mean, 1.0, states, value, _why(single, "no plan is feasible")
+        tests = self._test(self._tests, mean[None], states[None], q, v, rng)
+        risk = 1.0 - float(tests.ok.mean())
+        self._learn(tests, single)
+        if single.ok[0] and risk <= self.risk:
+            self._tight = max(self._tight - LOOSEN, 0.0) if risk < 0.5 * self.risk else self._tight
+            return mean, risk, states, value, ""
+        self._tight = min(self._tight + TIGHTEN, MOST_TIGHT)
+        assert self._elites is not None
+        nominal = self._roll(self._samples, _filled(elites, self.samples), q, v, record=True)
+        count = len(elites)
+        trials = self._test(self._elites, elites, nominal.state[:count], q, v, rng)
+        risks = 1.0 - trials.ok.reshape(self.draws, count).mean(axis=0)
+        costs = np.where((risks <= self.risk) & nominal.ok[:count], nominal.cost[:count], np.inf)
+        best = int(np.argmin(costs))
+        if np.isfinite(costs[best]):
+            return elites[best], float(risks[best]), nominal.state[best], float(nominal.cost[best]), ""
+        why = f"no plan has a chance of failure of at most {self.risk:.3g}; the least is {risks.min():.3g}"
+        return mean, risk, states, value, _why(trials, why)
+
+    def _test(
+        self, roller: Roller, plans: FloatArray, states: FloatArray, q: FloatArray, v: FloatArray | None, rng: Any
+    ) -> Trials:
+        """Drives of all drawn models under each of the plans (E, T, 3), each steered to its states; draws by plans."""
+        reference = np.stack([states[:, :-1, 4], states[:, :-1, 5], _yaws(states[:, :-1])], axis=-1)
+        wanted = np.tile(plans, (self.draws, 1, 1))
+        disturbance = self.uncertain.disturbance(self.draws, self.steps, self.dt, rng)
+        return self._roll(roller, wanted, q, v, reference=np.ascontiguousarray(reference), disturbance=disturbance)
+
+    def _learn(self, tests: Trials, single: Trials) -> None:
+        """Spread of clearance [m] and tip margin [rad] between drives, by which samples must keep their distance."""
+        for i, (values, own) in enumerate(
+            ((tests.clearance, single.clearance), (tests.least_tip_margin, single.least_tip_margin))
+        ):
+            known = values[np.isfinite(values)]
+            if len(known) > 1 and np.isfinite(own[0]):
+                sigma = float(np.sqrt(np.mean((known - own[0]) ** 2)))
+                self._spread[i] += 0.3 * (sigma - self._spread[i])
+
+    def _issued(self, wanted: FloatArray) -> FloatArray:
+        """The command within limits; it is remembered, as is what the powertrain makes of it."""
+        limits, last = self.limits, self._past[-1]
+        step = limits.change * self.dt
+        twist = np.clip(np.clip(wanted, limits.least, limits.most), last - step, last + step)
+        if np.isfinite(limits.curvature):
+            turn = limits.curvature * float(np.hypot(twist[0], twist[1]))
+            twist[2] = min(max(twist[2], -turn), turn)
+        self._past = np.concatenate([self._past[1:], twist[None]])
+        train = self.uncertain.powertrain
+        if train is None:
+            self._moving = twist.copy()
+        else:
+            keep = np.exp(-self.dt / train.time_constant) if train.time_constant > 0.0 else 0.0
+            late = train.delay / self.dt
+            share = late - int(late)  # the delay may be a part of a step, as in the engine
+            n = max(len(self._past) - 1 - int(late), 0)
+            target = train.gain * ((1.0 - share) * self._past[n] + share * self._past[max(n - 1, 0)])
+            self._moving = target + keep * (self._moving - target)
+        return twist
+
+    @property
+    def issued(self) -> tuple[FloatArray, FloatArray]:
+        """Recent commands [m/s, m/s, rad/s], the last one last, (m, 3), and the motion they now cause, (3,)."""
+        return self._past, self._moving
+
+    def fan(self, state: ArrayLike, velocity: ArrayLike | None = None, *, count: int = 60) -> FloatArray:
+        """Paths of some samples around the last plan: x, y, z [m], (count, T + 1, 3). Nothing is changed by it."""
+        q = start_state(self.model.vehicle, self.ground, state, self.model.penetration)
+        v = None if velocity is None else np.asarray(velocity, dtype=np.float64)
+        wanted = self._sampled(self.plan, np.random.default_rng([self.seed, 5, self._calls]))
+        chosen = np.linspace(0, len(wanted) - 1, min(count, len(wanted))).astype(np.int64)
+        repeated = _filled(wanted[chosen], len(wanted))
+        return self._roll(self._samples, repeated, q, v, record=True).state[: len(chosen), :, 4:7].copy()
+
+    def follow(self, points: ArrayLike) -> None:
+        """Follow another path (n, 2) [m] with the weights of the last; the plan stays."""
+        before = next((term for term in self.cost.terms if isinstance(term, Path)), None)
+        path = Path(points) if before is None else replace(before, points=points)
+        self.replace_cost(self.cost.replace(path))
+
+    def replace_cost(self, cost: Cost) -> None:
+        """Use another cost; the plan stays."""
+        cost = checked.instance(cost, Cost, "cost", "use gr.plan.Cost(gr.plan.Goal(x, y))")
+        self._check_goal(cost)
+        self.cost = cost
+        for roller in (self._samples, self._tests, self._elites, self._single):
+            if roller is not None:
+                roller.replace_cost(cost)
+
+
+def _filled(plans: FloatArray, count: int) -> FloatArray:
+    """Plans, and the first again up to that count."""
+    return np.concatenate([plans, np.repeat(plans[:1], count - len(plans), axis=0)])
+
+
+def _yaws(states: FloatArray) -> FloatArray:
+    """Yaw of states (…, nq) [rad]."""
+    w, x, y, z = np.moveaxis(states[..., :4], -1, 0)
+    return np.asarray(np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z)))
+
+
+def _why(trials: Trials, what: str) -> str:
+    """A sentence on why rollouts fail: what most of them did, and where the first of those was."""
+    status, n = Counter(trials.status[~trials.ok].tolist()).most_common(1)[0]
+    x, y = trials.end_place[int(np.argmax(trials.status == status))]
+    return f"{what}: of {len(trials.status)}, {n} ended because {MEANING[status]}, the first near ({x:.1f}, {y:.1f}) m"

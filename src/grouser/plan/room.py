@@ -1,0 +1,152 @@
+"""What the engine works on while it rolls out a batch of planned motions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser._kernels.plan import rollout as kernels
+from grouser._kernels.plan.cost import TALLY
+from grouser._kernels.plan.drive import Driving, DrivingScratch
+from grouser._kernels.scratch import make_scratch
+from grouser._kernels.simulation import drive as laws
+from grouser._kernels.simulation.rollout import Batch
+from grouser.checks import FloatArray
+from grouser.errors import PlanError
+from grouser.kinematics import Kinematics
+from grouser.kinematics.inverse import steering_plan
+from grouser.once import once_each
+from grouser.plan.cost import NO_RASTER
+from grouser.threads import in_slices
+from grouser.vehicles import Vehicle
+
+if TYPE_CHECKING:
+    from grouser.plan.trials import Roller
+
+SLICE = 16
+"""Rollouts that a thread takes at a time."""
+FEEDBACK = np.array([0.8, 1.0, 1.5])
+"""Gains of the feedback on a reference: distance ahead [1/s], to the side [1/m²], heading [1/s]."""
+
+
+class Room:
+    """All that the engine works on for a batch of a given size; kept from call to call."""
+
+    def __init__(self, roller: Roller, n: int, steps: int, past: int) -> None:
+        model, ground = roller.model, roller.ground
+        vehicle, effort, bounds = model.vehicle, roller.effort, roller.bounds
+        arrays = model.vehicle_arrays
+        nv, nw, na = 5 + len(arrays.parent), len(arrays.wheel), len(arrays.actuated)
+        if n % len(roller.models):
+            raise PlanError(f"{n} rollouts are not a whole number for each of {len(roller.models)} models")
+        self.n, self.each = n, n // len(roller.models)
+        self.batch: Any = Batch.zeros(
+            n=n, nq=nv + 1, nv=nv, nw=nw, na=na, rows=0, details=0, forced=0, disturbed=0, t0=0.0, dt=roller.dt,
+            steps=steps, order=1, every=1, closing=False,
+        )  # fmt: skip
+        self.trial: Any = kernels.Trial(
+            wanted=np.zeros((n, steps, 3)),
+            white=np.zeros((0, 0, 6)),
+            wander=np.zeros((0, 0, 6)),
+            together=self.each,
+            reference=np.zeros((0, 0, 3)),
+            feedback=FEEDBACK,
+            by_distance=False,
+            tally=np.zeros(n, dtype=TALLY),
+            corners=support_corners(vehicle),
+            mass=vehicle.mass,
+            gravity=model.gravity,
+            rolling=effort.rolling,
+            scrub=effort.scrub,
+            idle=effort.idle,
+            tip_limit=bounds.tip_margin,
+            reach=roller.reach,
+            bounds=np.array(ground.bounds),
+            stuck_slip=bounds.stuck_slip,
+            stuck_time=bounds.stuck_time,
+        )
+        self.dynamic = not isinstance(model, Kinematics)
+        keep = NO_RASTER if roller.keep_out is None else roller.keep_out.raster
+        driving = roller.driving(None, None)
+        self.jobs: list[list[Any]] = []
+        kind: Any = kernels.PlannedDynamics if self.dynamic else kernels.PlannedKinematics
+        for _ in range(min(roller.threads, n // SLICE + 1)):
+            w, s = _scratch(vehicle, steps + past), make_scratch(arrays)
+            scene: list[Any] = []
+            for one in roller.models:
+                made: Any = one.arrays(roller.dt, soils=ground.soils)
+                if self.dynamic:
+                    from grouser._kernels.dynamics.scratch import make_dynamic_scratch
+
+                    scene = scene or [make_dynamic_scratch(arrays, made)]
+                rest = (driving, self.trial, roller.cost.arrays, keep, roller.cost.field, w)
+                job = kind(one.vehicle_arrays, made, ground.kernel, self.batch, s, *scene, *rest)
+                job.keep = (one, roller.cost)
+                if not self.jobs or len(self.jobs[-1]) == len(roller.models):
+                    self.jobs.append([])
+                self.jobs[-1].append(job)
+        self.kernel: Any = kernels.planned_dynamics if self.dynamic else kernels.planned_kinematics
+        self.kernel(self.jobs[0][0], 0, 0)  # no rollout: compiles before there are threads
+
+    def prepare(
+        self, roller: Roller, driving: Driving, starts: FloatArray, velocities: FloatArray | None, record: bool
+    ) -> None:
+        """Set where a batch starts and how it is driven, and clear what the last one left."""
+        batch, trial = self.batch, self.trial
+        batch.ends[:] = 0
+        batch.q[:] = starts
+        batch.v[:] = 0.0 if velocities is None else velocities
+        rows = batch.steps + 1 if record else 0
+        batch.repoint(states=np.zeros((self.n, rows, batch.q.shape[1])))
+        trial.repoint(tally=np.zeros(self.n, dtype=TALLY))
+        for jobs in self.jobs:
+            for job in jobs:
+                job.repoint(driving=driving)
+
+    def run(self) -> None:
+        """Roll out the batch; a slice never reaches from one group into the next."""
+        size = min(SLICE, self.each)
+        parts = -(-self.each // size)
+
+        def work(worker: int, first: int, last: int) -> None:
+            for k in range(first, last):
+                group, part = divmod(k, parts)
+                low = group * self.each + part * size
+                high = min(low + size, (group + 1) * self.each)
+                self.kernel(self.jobs[worker][group], low, high)
+
+        slices = parts * (self.n // self.each)
+        in_slices(work, slices, threads=len(self.jobs), size=max(1, SLICE // size))
+
+
+@once_each
+def support_corners(vehicle: Vehicle) -> NDArray[np.int64]:
+    """Wheels at the corners of the support polygon at rest, counter-clockwise from above."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    points = vehicle.wheel_positions[:, :2]
+    try:
+        return np.asarray(ConvexHull(points).vertices, dtype=np.int64)
+    except (QhullError, ValueError):
+        raise PlanError(f"'{vehicle.name}': its wheels stand in a line, so it has no support polygon") from None
+
+
+@once_each
+def half_width(vehicle: Vehicle) -> float:
+    """Largest distance of a wheel from the middle line [m]: the room that a vehicle needs on each side of its path."""
+    return float(np.abs(vehicle.wheel_positions[:, 1]).max())
+
+
+def _scratch(vehicle: Vehicle, queue: int) -> kernels.TrialScratch:
+    """Work space of one thread."""
+    arrays, plan = vehicle.arrays, steering_plan(vehicle)
+    na = len(arrays.actuated)
+    driving = DrivingScratch.zeros(
+        table=3 + na, queue=queue, na=na, nj=vehicle.n_joints, nf=len(arrays.parent), ns=len(plan.joint)
+    )
+    driving.rates[:3] = 1.0, na, 1.0
+    address = driving.rates.ctypes.data
+    made: kernels.TrialScratch = kernels.TrialScratch.zeros(driving=driving, table=laws.table.address, rates=address)
+    return made

@@ -1,0 +1,321 @@
+"""Rollouts of body-velocity commands, each judged: cost, tip margin, slip, energy, clearance, and why it ended."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grouser._kernels.plan import rollout as kernels
+from grouser._kernels.plan.drive import Driving
+from grouser._kernels.simulation.rollout import STATUS, TAKEN
+from grouser.checks import Checker, FloatArray
+from grouser.errors import PlanError
+from grouser.kinematics import Kinematics
+from grouser.kinematics.inverse import steering_plan
+from grouser.plan.cost import Cost
+from grouser.plan.keep_out import KeepOut
+from grouser.plan.limits import Limits
+from grouser.plan.room import Room, half_width
+from grouser.simulation.settle import start_state
+from grouser.simulation.simulate import check_model
+from grouser.simulation.status import OF_CODE, Status
+from grouser.terrain import Terrain
+from grouser.threads import thread_count
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
+    from grouser.motion.powertrain import Powertrain
+    from grouser.plan.fidelity import Auto
+
+checked = Checker(PlanError)
+NAMES = {
+    **{code: str(status) for code, status in OF_CODE.items()},
+    kernels.TIPPED: "tipped",
+    kernels.KEPT_OUT: "keep_out",
+    kernels.STUCK: "stuck",
+}
+"""Status of each number the engine returns."""
+STATUSES = np.array([NAMES.get(code, "") for code in range(max(NAMES) + 1)])
+"""The same as an array."""
+MEANING = {
+    **{str(status): status.meaning for status in Status},
+    "tipped": "a wheel would lift: the tip margin fell below its limit",
+    "keep_out": "it came into a keep-out or over the edge of the map",
+    "stuck": "the wheels turned without moving the vehicle",
+}
+"""Each status in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """What motion costs a kinematic model in energy; of a dynamic one only `idle` counts."""
+
+    rolling: float = 0.05
+    """Rolling resistance per load, a ratio."""
+    scrub: float = 0.5
+    """Friction of wheels that slip sideways, force per load, a ratio."""
+    idle: float = 0.0
+    """Power at rest [W]."""
+
+    def __post_init__(self) -> None:
+        for one in dataclasses.fields(self):
+            checked.not_negative(getattr(self, one.name), f"effort {one.name}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """When a rollout ends early."""
+
+    tip_margin: float = 0.0
+    """Tip margin [rad] below which it ends."""
+    stuck_slip: float = 0.9
+    """Slip above which the wheels turn without moving the vehicle, a ratio."""
+    stuck_time: float = 1.0
+    """How long until it counts as stuck [s]."""
+    reach: float | None = None
+    """Distance from the body's origin to keep free of keep-outs and of the edge [m]; None: half the vehicle's width."""
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """Drawn disturbances of the body velocity (ω rad/s, v m/s), a row a step, one for each group of rollouts."""
+
+    white: FloatArray
+    """Independent from step to step [rad/s, m/s], (G, T, 6)."""
+    wander: FloatArray
+    """Changes slowly [rad/s, m/s], (G, T, 6)."""
+    by_distance: bool
+    """Whether white is per √(m/s) of speed and wander per m/s."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What N rollouts did."""
+
+    cost: FloatArray
+    """Of each, dimensionless, (N,)."""
+    status: NDArray[np.str_]
+    """Why each ended: ok, off_terrain, rolled_over, …, tipped, keep_out, stuck; (N,)."""
+    steps: NDArray[np.int64]
+    """Steps each completed, (N,)."""
+    final_state: FloatArray
+    """Last state, (N, nq)."""
+    final_velocity: FloatArray
+    """Last velocity of dynamics [ω rad/s, v m/s, joint rates], (N, nv)."""
+    least_tip_margin: FloatArray
+    """[rad], (N,)."""
+    largest_slip: FloatArray
+    """Along the wheels' headings, a share of the speed of their rims, mean over the wheels; (N,)."""
+    energy: FloatArray
+    """Of the motors [J], (N,)."""
+    distance: FloatArray
+    """Driven [m], (N,)."""
+    clearance: FloatArray
+    """Least free distance around the vehicle, from keep-outs and the edge [m], (N,)."""
+    duration: FloatArray
+    """Until each ended [s], (N,)."""
+    state: FloatArray
+    """Recorded states, (N, rows, nq); rows after an early end repeat the last good state."""
+
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Which reached their end, (N,)."""
+        result: NDArray[np.bool_] = self.status == "ok"
+        return result
+
+    @property
+    def end_place(self) -> FloatArray:
+        """Where each ended (x, y) [m], (N, 2)."""
+        return self.final_state[:, 4:6]
+
+
+class Roller:
+    """Models on a ground with a cost, for batch after batch: with M models, N/M of N rollouts are of each."""
+
+    def __init__(
+        self,
+        models: Kinematics | Dynamics | Sequence[Kinematics | Dynamics],
+        ground: Terrain,
+        cost: Cost | None = None,
+        *,
+        dt: float,
+        limits: Limits | None = None,
+        powertrain: Powertrain | None = None,
+        keep_out: KeepOut | None = None,
+        effort: Effort | None = None,
+        bounds: Bounds | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """For steps of dt [s]. limits: None applies none. powertrain: from commands to motion; None follows at once."""
+        self.models = list(models) if isinstance(models, Sequence) else [models]
+        for model in self.models:
+            check_model(model, ground)
+        self.model, self.ground, self.dt = self.models[0], ground, checked.positive(dt, "dt")
+        self.cost = Cost() if cost is None else checked.instance(cost, Cost, "cost", "use gr.plan.Cost(…)")
+        self.limits, self.powertrain, self.keep_out = limits, powertrain, keep_out
+        self.effort, self.bounds = effort or Effort(), bounds or Bounds()
+        self.threads = thread_count(threads)
+        self._rooms: dict[tuple[int, int, int], Room] = {}
+
+    def run(
+        self,
+        wanted: FloatArray,
+        starts: FloatArray,
+        *,
+        velocities: FloatArray | None = None,
+        past: FloatArray | None = None,
+        moving: FloatArray | None = None,
+        disturbance: Disturbance | None = None,
+        reference: FloatArray | None = None,
+        record: bool = False,
+    ) -> Trials:
+        """Roll out commands (N, T, 3) from states (nq,) or (N, nq), those of dynamics with velocities (N, nv).
+
+        past: commands issued before, the last one last, (m, 3); moving: what the powertrain makes of them now, (3,).
+        reference: x, y [m], yaw [rad] at each step, (M, T, 3), to which rollout n % M is steered by feedback.
+        """
+        n, steps = wanted.shape[:2]
+        driving = self.driving(past, moving)
+        key = n, steps, len(driving.past)
+        room = self._rooms.get(key)
+        if room is None:
+            self._rooms.clear()
+            room = self._rooms[key] = Room(self, *key)
+        room.prepare(self, driving, starts, velocities, record)
+        none = np.zeros((0, 0, 6))
+        room.trial.repoint(
+            wanted=wanted,
+            white=none if disturbance is None else disturbance.white,
+            wander=none if disturbance is None else disturbance.wander,
+            by_distance=disturbance is not None and disturbance.by_distance,
+            reference=np.zeros((0, 0, 3)) if reference is None else reference,
+            tip_limit=self.bounds.tip_margin,
+            reach=self.reach,
+        )
+        room.run()
+        return self._trials(room.batch, room.trial.tally, steps)
+
+    def replace_models(self, models: Sequence[Kinematics | Dynamics]) -> None:
+        """Use other models of the same vehicle, as many as before."""
+        if len(models) != len(self.models):
+            raise PlanError(f"models: are {len(models)}, were {len(self.models)}; give as many")
+        self.models, self.model = list(models), models[0]
+        self._rooms.clear()
+
+    def replace_cost(self, cost: Cost) -> None:
+        """Use another cost."""
+        self.cost = cost
+        self._rooms.clear()
+
+    @property
+    def reach(self) -> float:
+        """Distance from the body's origin that is kept free [m]."""
+        return half_width(self.model.vehicle) if self.bounds.reach is None else self.bounds.reach
+
+    def driving(self, past: FloatArray | None, moving: FloatArray | None) -> Driving:
+        limits, train = self.limits, self.powertrain
+        endless = np.full(3, math.inf)
+        if past is None:
+            past = np.zeros((1, 3)) if moving is None else np.reshape(moving, (1, 3))
+        lag = 0.0 if train is None else train.time_constant
+        left = math.exp(-self.dt / lag) if lag > 0.0 else 0.0
+        delay = 0.0 if train is None else train.delay / self.dt
+        missing = math.ceil(delay) + 1 - len(past)
+        if missing > 0:
+            past = np.concatenate([np.repeat(past[:1], missing, axis=0), past])
+        return Driving(
+            steering=steering_plan(self.model.vehicle),
+            least=-endless if limits is None else limits.least,
+            most=endless if limits is None else limits.most,
+            change=endless if limits is None else limits.change,
+            curvature=math.inf if limits is None else limits.curvature,
+            gain=1.0 if train is None else train.gain,
+            delay=delay,
+            left=left,
+            mean_left=lag / self.dt * (1.0 - left),
+            past=past,
+            moving=past[-1] if moving is None else moving,
+        )
+
+    def _trials(self, batch: Any, tally: Any, steps: int) -> Trials:
+        ends = batch.ends
+        done = ends[:, TAKEN]
+        failed = ends[:, STATUS] != 0
+        cost = tally.cost + np.where(failed, self.cost.failure * (2.0 - done / steps), 0.0)
+        states = batch.states
+        if states.shape[1]:
+            for i in np.flatnonzero(failed):
+                states[i, done[i] + 1 :] = batch.q[i]
+        return Trials(
+            cost=cost,
+            status=STATUSES[ends[:, STATUS]],
+            steps=done.copy(),
+            final_state=batch.q.copy(),
+            final_velocity=batch.v.copy(),
+            least_tip_margin=tally.tip_margin.copy(),
+            largest_slip=tally.slip.copy(),
+            energy=tally.energy.copy(),
+            distance=tally.distance.copy(),
+            clearance=tally.clearance.copy(),
+            duration=done * self.dt,
+            state=states,
+        )
+
+
+def roller_for(model: Any, ground: Terrain, cost: Cost | None, **options: Any) -> tuple[Any, Kinematics | Dynamics]:
+    """What rolls out a model, and the model that settles on the ground."""
+    from grouser.plan.fidelity import Auto, AutoRoller
+
+    if isinstance(model, Auto):
+        return AutoRoller(model, ground, cost, **options), model.cheap
+    return Roller(model, ground, cost, **options), model
+
+
+def roll_out(
+    model: Kinematics | Dynamics | Auto,
+    ground: Terrain,
+    twists: ArrayLike,
+    *,
+    start: ArrayLike | None = None,
+    dt: float = 0.08,
+    cost: Cost | None = None,
+    velocity: ArrayLike | None = None,
+    record: bool = False,
+    disturbance: Disturbance | None = None,
+    **options: Any,
+) -> Trials:
+    """Roll out commands (N, T, 3): forward, left [m/s] and turn [rad/s] of the drive point, each held for dt [s].
+
+    start: (x, y, yaw), a whole state, or one of these for each, (N, 3) or (N, nq). velocity: of dynamics, (nv,) or
+    (N, nv); None is at rest. record: every state is kept. options: limits, powertrain, keep_out, effort, bounds and
+    threads, as in `Roller`. Results are the same bytes for any number of threads.
+    """
+    roller, model = roller_for(model, ground, cost, dt=dt, **options)
+    wanted = checked.array(twists, "twists", (None, None, 3))
+    if wanted.shape[0] == 0 or wanted.shape[1] == 0:
+        raise PlanError(f"twists: have shape {wanted.shape}; at least one rollout of one step is needed")
+    starts = start_states(model, ground, start, len(wanted))
+    velocities = None
+    if velocity is not None:
+        given = checked.real(velocity, "velocity")
+        velocities = np.broadcast_to(given, (len(wanted), 6 + model.vehicle.n_joints))
+    found: Trials = roller.run(wanted, starts, velocities=velocities, record=record, disturbance=disturbance)
+    return found
+
+
+def start_states(model: Any, ground: Terrain, start: ArrayLike | None, n: int) -> FloatArray:
+    """States that n rollouts begin with, (n, nq)."""
+    if start is not None and np.ndim(start) == 2:
+        rows = checked.real(start, "start")
+        if len(rows) != n:
+            raise PlanError(f"start: has {len(rows)} rows for {n} rollouts; give one each, or one for all")
+        if rows.shape[1] == 7 + model.vehicle.n_joints:
+            return rows
+        return np.array([start_state(model.vehicle, ground, row, model.penetration) for row in rows])
+    return np.repeat(start_state(model.vehicle, ground, start, model.penetration)[None], n, axis=0)

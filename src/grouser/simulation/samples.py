@@ -1,0 +1,162 @@
+"""Samples of a run: the same drive with drawn parameters and noise, their spread, and a run's outcome in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grouser import rotation
+from grouser.checks import FloatArray
+from grouser.errors import SimulationError
+from grouser.terrain import Terrain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grouser.simulation.rollout import Rollouts
+    from grouser.simulation.run import Run
+
+SLOW = 0.05
+"""Rim speed below which wheels have no slip to speak of [m/s]."""
+
+
+@runtime_checkable
+class Uncertain(Protocol):
+    """What `simulate` and `rollout` take instead of a model: it knows its own uncertainty, as a fit does."""
+
+    def simulate_on(
+        self,
+        ground: Terrain,
+        drive: Any,
+        *,
+        duration: float,
+        dt: float,
+        start: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        every: int = 1,
+        samples: int | None = None,
+        seed: int = 0,
+    ) -> Run:
+        """A run with samples; arguments are those of `simulate`."""
+
+    def roll_out_on(
+        self,
+        ground: Terrain,
+        commands: ArrayLike,
+        *,
+        start: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        dt: float = 0.04,
+        every: int | None = None,
+        threads: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        samples: int | None = None,
+        seed: int = 0,
+    ) -> Rollouts:
+        """Samples of each row of commands; arguments are those of `rollout`."""
+
+
+def refuse_samples(samples: int | None) -> None:
+    """A model alone has none."""
+    if samples is not None:
+        raise SimulationError("samples: a model alone is certain; give a fit, or a grouser.MotionModel with noise")
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """N runs of one drive with parameters drawn from a fit and with process noise; rows are those of the run."""
+
+    state: FloatArray
+    """States, shape (N, rows, nq); rows after an early end repeat the last state."""
+    status: NDArray[np.str_]
+    """How each ended, as `Status`, shape (N,)."""
+    steps: NDArray[np.int64]
+    """Steps each completed, shape (N,)."""
+    every: int
+    """Steps from one row to the next."""
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @property
+    def position(self) -> FloatArray:
+        """Positions of the body frame, world [m], shape (N, rows, 3)."""
+        return self.state[:, :, 4:7]
+
+    @cached_property
+    def yaw(self) -> FloatArray:
+        """[rad], left positive, unwrapped along each, shape (N, rows)."""
+        n, rows, _ = self.state.shape
+        R = rotation.from_quaternion(self.state[:, :, :4].reshape(-1, 4))
+        return np.unwrap(rotation.to_rpy(R)[:, 2].reshape(n, rows), axis=1)
+
+    @cached_property
+    def reached(self) -> NDArray[np.bool_]:
+        """Which of them reached each row, shape (N, rows)."""
+        there: NDArray[np.bool_] = self.steps[:, None] >= self.every * np.arange(self.state.shape[1])
+        return there
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """Covariance of (x, y, z, yaw) [m, rad] about the samples' mean, shape (rows, 4, 4).
+
+        Of those that reached the row; NaN where fewer than two did. Each variance has itself a relative standard error
+        of √(2/(n − 1)): 10 % for 200 samples.
+        """
+        poses = np.concatenate([self.position, self.yaw[..., None]], axis=2)
+        return np.array([covariance_of(poses[self.reached[:, k], k]) for k in range(poses.shape[1])]).reshape(-1, 4, 4)
+
+    @cached_property
+    def distance(self) -> FloatArray:
+        """Length of the path of each [m], shape (N,)."""
+        length: FloatArray = np.linalg.norm(np.diff(self.position, axis=1), axis=2).sum(axis=1)
+        return length
+
+    def counts(self) -> dict[str, int]:
+        """How many ended in each way."""
+        found, numbers = np.unique(self.status, return_counts=True)
+        return dict(zip(found.tolist(), numbers.tolist(), strict=True))
+
+
+def covariance_of(poses: FloatArray) -> FloatArray:
+    """Sample covariance (4, 4) of rows (x, y, z, yaw); yaw may be wrapped. NaN of fewer than two."""
+    if len(poses) < 2:
+        return np.full((4, 4), np.nan)
+    off = poses - poses[0]
+    off[:, 3] = (off[:, 3] + np.pi) % (2.0 * np.pi) - np.pi
+    return np.asarray(np.cov(off.T), dtype=np.float64)
+
+
+def outcome(run: Run) -> dict[str, Any]:
+    """What a planner asks of a run: tip margin, slip, energy, why it ended; spread of its samples at its end.
+
+    Slip is the mean over the wheels of the speed of slip along them, over the rim speed. Energy is the work of the
+    actuators where they drive, none is won back; a kinematic model does not know it.
+    """
+    if not len(run.time):
+        return {"least_tip_margin_deg": None, "largest_slip": None, "energy": None, "ended": run.status.meaning}
+    rims = np.abs(run.velocity[:, 5 + run.vehicle.arrays.wheel] * run.vehicle.arrays.radius).mean(axis=1)
+    along = np.abs(run.contact.velocity[..., 0]).mean(axis=1)
+    every = run.time[1] - run.time[0] if len(run.time) > 1 else run.dt
+    power = None if run.power is None else np.maximum(run.power[: max(len(run.time) - 1, 1)], 0.0).sum()
+    found: dict[str, Any] = {
+        "least_tip_margin_deg": float(np.degrees(run.rollover_margin().angle.min())),
+        "largest_slip": float((along / np.maximum(rims, SLOW)).max()),
+        "energy": None if power is None else float(power * every),
+        "ended": run.status.meaning,
+    }
+    if run.samples is not None and run.covariance is not None and len(run.samples) > 1:
+        last = run.covariance[-1]
+        sigma = np.sqrt(np.diag(last)).tolist()
+        found |= {
+            "samples": len(run.samples),
+            "samples_ended": run.samples.counts(),
+            "final_covariance": last.tolist() if np.isfinite(last).all() else None,
+            "final_sigma": sigma[:3] if np.isfinite(last).all() else None,
+            "final_yaw_sigma_deg": float(np.degrees(sigma[3])) if np.isfinite(last).all() else None,
+        }
+    return found

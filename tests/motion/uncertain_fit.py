@@ -1,0 +1,29 @@
+"""A fit made by hand: slip surface of a husky with two uncertain numbers."""
+
+import numpy as np
+
+import grouser as gr
+from grouser.motion import Fit, MotionModel, Noise, Parameter, Perturbative, Training
+
+TRAINING = Training(
+    log="planted", samples=100, intervals=10, interval=2.0, distance=None, overlapping=False, rejected=0,
+    position_rms=0.01, yaw_rms=0.01, method="batch",
+)  # fmt: skip
+
+
+def fit_of(sigma=0.02, noise=None, powertrain=None, vehicle="husky"):
+    """A fit of slip.a1 and slip.a10, sigma each with correlation 0.5."""
+    slip = np.zeros(13)
+    slip[[0, 3, 9]] = -0.02, 0.01, -0.3
+    motion = MotionModel(
+        model=Perturbative(vehicle=gr.vehicle(vehicle), slip=slip), noise=noise or Noise(), powertrain=powertrain
+    )
+    names = ("slip.a1", "slip.a10")
+    parameters = tuple(
+        Parameter(name=n, value=v, sigma=0.5, lower=-1.0, upper=1.0) for n, v in zip(names, slip[[0, 9]], strict=True)
+    )
+    P = sigma**2 * np.array([[1.0, 0.5], [0.5, 1.0]])
+    return Fit(
+        model=motion, parameters=parameters, vector=slip[[0, 9]], covariance=P, noise_covariance=np.zeros((0, 0)),
+        training=TRAINING,
+    )  # fmt: skip
