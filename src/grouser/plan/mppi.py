@@ -236,15 +236,19 @@ class MPPI:
         limits = self.limits
         sigma = SPREAD * np.minimum(limits.most - limits.least, 2.0 * limits.most) * 0.5
         noise = rng.standard_normal((self.samples, self._between.shape[1], 3)) * sigma
-        wanted = before + np.einsum("tk,nkc->ntc", self._between, noise)
+        swing = np.matmul(self._between, noise)
+        wanted: FloatArray = before + swing
         # A third explores around a steady command, so that a plan can be left for another.
         steady = self.samples // 3
         if steady:
             random = rng.uniform(limits.least, limits.most, (steady, 1, 3))
             random[: steady // 2, :, 0] = limits.speed
-            wanted[-steady:] = random + 0.3 * np.einsum("tk,nkc->ntc", self._between, noise[-steady:])
+            wanted[-steady:] = random + 0.3 * swing[-steady:]
         wanted[0], wanted[1] = before, 0.0
-        return np.ascontiguousarray(np.clip(wanted, limits.least, limits.most))
+        # One row a sample: NumPy is slow along an axis of three.
+        rows = wanted.reshape(self.samples, -1)
+        np.clip(rows, np.tile(limits.least, self.steps), np.tile(limits.most, self.steps), out=rows)
+        return wanted
 
     def _weighed(self, wanted: FloatArray, costs: FloatArray) -> FloatArray:
         """Mean of the samples, weighed by exp(−cost/temperature)."""
@@ -253,7 +257,7 @@ class MPPI:
         temperature = max(float(np.partition(costs, count)[count] - best), 1e-9)
         weight = np.exp(-np.minimum((costs - best) / temperature, 50.0) * 2.0)
         weight[~np.isfinite(costs)] = 0.0
-        return np.asarray(np.einsum("n,ntc->tc", weight / weight.sum(), wanted))
+        return np.asarray((weight / weight.sum()) @ wanted.reshape(len(wanted), -1)).reshape(wanted.shape[1:])
 
     def _roll(
         self,
