@@ -13,7 +13,8 @@ from grouser.errors import GrouserError
 from grouser.pictures import SUFFIXES as PICTURES
 
 EXAMPLES = (
-    "zoe --terrain rough:rms=.2,length=2,seed=3 --from -12,-8 --to 12,10 --out plan.png",
+    "zoe --from -8,-6 --to 9,7 --out plan.png",
+    "zoe --terrain rough:rms=.2,length=2,seed=3 --from -12,-8 --to 12,10 --view plan.html",
     "husky --terrain dem.tif --from 0,0 --to 80,40 --fit fit.toml --risk .01 --view plan.html",
     "zoe --terrain rough:rms=.2,length=2,seed=3 --from -12,-8 --to 12,10 --keep-out 0,0,3 --minimise time --json",
 )
@@ -23,9 +24,11 @@ def plan(
     vehicle: values.Vehicle,
     begin: Annotated[str, option("Start x,y or x,y,yaw: m, m, degrees.", "--from")],
     goal: Annotated[str, option("Goal x,y or x,y,yaw: m, m, degrees.", "--to")],
-    terrain: Annotated[str, option("As for simulate; it must have an edge.")] = "rough:rms=.15,length=.8,seed=1",
+    terrain: Annotated[
+        str, option("Ground with an edge, as for simulate; rough (default).")
+    ] = "rough:rms=.15,length=.8,seed=1",
     minimise: Annotated[str, option("energy (default), time or risk.")] = "energy",
-    risk: Annotated[float, option("Largest chance that a plan fails within its horizon.")] = 0.05,
+    risk: Annotated[float, option("Largest chance of failure within the horizon.")] = 0.05,
     fit: Annotated[Path | None, option("Calibrated model with its uncertainty (.toml).")] = None,
     keep_out: Annotated[list[str] | None, option("Round keep-out x,y,radius, m. May be repeated.")] = None,
     max_speed: Annotated[float, option("Largest speed, m/s.")] = 1.0,
@@ -37,7 +40,7 @@ def plan(
     view: Annotated[Path | None, option("Page that plays the drive in 3D (.html).")] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Find a way across a map, drive it in prediction, and print its cost and chance of failure."""
+    """Find a way across a map; predict its cost and chance of failure."""
     values.one_of(minimise, ("energy", "time", "risk"), "--minimise")
     values.whole(samples, 8, 1_000_000, "--samples")
     values.whole(seed, 0, 10**9, "--seed")

@@ -67,7 +67,7 @@ class Route:
     path: FloatArray
     """x, y [m], yaw [rad] of the lattice's places on the way, (n, 3)."""
     driven: FloatArray
-    """States of the drive that checked it, (T, nq)."""
+    """States of the drive that checked it [1, m, rad], (T, nq)."""
     distance: float
     """[m]."""
     duration: float
@@ -75,7 +75,7 @@ class Route:
     energy: float
     """[J]."""
     risk: float
-    """Chance of failure on the way, by the hazard of its slopes."""
+    """Chance of failure on the way, by the hazard of its slopes, a ratio."""
     least_tip_margin: float
     """[rad]."""
     largest_slip: float

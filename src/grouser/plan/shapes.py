@@ -101,7 +101,7 @@ class Shape:
         return shape
 
     def slower(self, values: FloatArray, limits: Limits) -> Shape:
-        """The same way with other numbers, its time law fitted to limits anew."""
+        """The same way with other numbers, with a time law that fits the limits."""
         rows = iter(values.tolist())
         pieces = [piece.with_values(rows) for piece in self.pieces]
         return shape_of(pieces, limits, self.dt)
