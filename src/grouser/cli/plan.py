@@ -28,7 +28,7 @@ def plan(
         str, option("Ground with an edge, as for simulate; rough (default).")
     ] = "rough:rms=.15,length=.8,seed=1",
     minimise: Annotated[str, option("energy (default), time or risk.")] = "energy",
-    risk: Annotated[float, option("Largest chance of failure within the horizon.")] = 0.05,
+    risk: Annotated[float, option("Largest chance of failure.")] = 0.05,
     fit: Annotated[Path | None, option("Calibrated model with its uncertainty (.toml).")] = None,
     keep_out: Annotated[list[str] | None, option("Round keep-out x,y,radius, m. May be repeated.")] = None,
     max_speed: Annotated[float, option("Largest speed, m/s.")] = 1.0,
