@@ -24,7 +24,7 @@ from grouser.plan.trials import MEANING
 from grouser.robot.robot import Robot
 from grouser.simulation.settle import settle
 from grouser.simulation.status import Status
-from grouser.simulation.stepper import Stepper
+from grouser.simulation.stepping import Simulation
 from grouser.terrain import Terrain
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class _World:
     """The true vehicle and its sensors."""
 
     def __init__(self, truth: Any, ground: Terrain, start: ArrayLike, dt: float, sensors: Sensors, seed: int) -> None:
-        self.truth = Stepper(truth, ground, dt=dt, start=start)
+        self.truth = Simulation(truth, ground, dt=dt, start=start)
         self.sensors, self.dt, self.time = sensors, dt, 0.0
         self.rng = np.random.default_rng([seed, 7])
         self.angles: FloatArray = self.truth.state[7:]
@@ -236,7 +236,7 @@ class _World:
         """One step of the controller: status of the truth, and what calibration learned."""
         learnt: list[Any] = []
         for _ in range(SUBSTEPS):
-            status = self.truth.step(controller.rates(twist, self.truth.state))
+            status = self.truth.step(controller.rates(twist, self.truth.state)).status
             self.time += self.dt
             if status is not Status.OK:
                 return str(status), learnt
