@@ -186,7 +186,7 @@ class Simulation(Mover):
 
     @property
     def reason(self) -> str:
-        """Why it ended, in words; empty while it goes on."""
+        """Why it ended, in words; empty before that."""
         return "" if self._status is Status.OK else self._why or self._status.meaning
 
     @property
