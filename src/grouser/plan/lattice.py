@@ -135,7 +135,7 @@ class Lattice:
             open=self.everywhere,
             height=self.height,
             turn=table.turn(minimise) * steps,
-            arc=np.ascontiguousarray(can, dtype=np.int64),
+            bend=np.ascontiguousarray(np.where(can, table.bend(minimise) * turned, np.inf)),
             bound=_bound(cost[np.isfinite(self._used(cost))], self._slopes_of(cost)),
             goal=np.array(
                 [

@@ -269,9 +269,7 @@ class _Finder:
         lattice = self.lattice
         cells = np.ascontiguousarray((corners - [lattice.x[0], lattice.y[0]]) / lattice.cell)
         sharp = SHARP if self.driver.on_the_spot else 0.9 * min(lattice.spacing * lattice.limits.curvature, 1.5)
-        turn = np.array([self.table.turn(minimise), SHARP, math.pi if self.driver.on_the_spot else sharp])
-        if not self.driver.on_the_spot:
-            turn[0] = 0.0
+        turn = np.array([self.table.bend(minimise), sharp, self.table.turn(minimise)])
         ways = np.zeros((len(cells), 2))
         kernels.shorten(chart, cells, PIECES, turn, ways)
         if not math.isfinite(ways[-1, 0]):

@@ -52,10 +52,10 @@ class SlopeTable:
     """Of a metre [J/m]."""
     hazard: FloatArray
     """Chance of failure in a metre [1/m]."""
-    turn_time: float
-    """Of a radian on the spot [s/rad]; infinite for a vehicle that cannot."""
-    turn_energy: float
-    """Of a radian on the spot, on level ground of the model's own soil [J/rad]."""
+    spot: tuple[float, float]
+    """Time [s/rad] and energy [J/rad] of a turn on the spot, on level ground; infinite for a vehicle that cannot."""
+    arc: tuple[float, float]
+    """What a turn on the way costs more than going straight: time [s/rad], energy [J/rad], on level ground."""
 
     def cost(self, minimise: str) -> FloatArray:
         """Cost of a metre [J/m, s/m, or −log of the chance of success in a metre]."""
@@ -65,7 +65,11 @@ class SlopeTable:
 
     def turn(self, minimise: str) -> float:
         """Cost of a radian on the spot."""
-        return {"time": self.turn_time, "energy": self.turn_energy, "risk": UNHURRIED * self.turn_time}[minimise]
+        return _of_turn(self.spot, minimise)
+
+    def bend(self, minimise: str) -> float:
+        """Cost of a radian on the way."""
+        return _of_turn(self.arc, minimise)
 
 
 def as_risk(hazard: FloatArray, time: FloatArray) -> FloatArray:
@@ -91,7 +95,6 @@ def slope_table(
     spots = np.column_stack([middles[:, 0] - 0.25 * side, middles[:, 1], np.zeros(len(slopes))])
     soils = _single_soils(ground)
     time, energy, hazard = (np.full((len(soils), *ahead.shape), np.inf) for _ in range(3))
-    turned = (math.inf, math.inf)
     for s, soil in enumerate(soils):
         tiles = flat if soil is None else terrain.soils(flat, *soil)
         one = judge_straight(
@@ -100,12 +103,18 @@ def slope_table(
         )  # fmt: skip
         for values, out in ((one.time, time), (one.energy, energy), (one.hazard, hazard)):
             out[s][drivable] = values
-        if s == 0 and math.isinf(limits.curvature):
-            level = int(np.argmin(np.hypot(*slopes.T)))
-            turned = _on_the_spot(models[0], tiles, middles[level], limits, effort, bounds)
     if not np.isfinite(time).any():
         raise PlanError("the vehicle cannot drive on any slope of this ground, not even on a level one")
-    return SlopeTable(time, energy, hazard, *turned)
+    level = middles[int(np.argmin(np.hypot(*slopes.T)))]
+    roller = Roller(models[0], flat, dt=DT, effort=effort, bounds=bounds, threads=1)
+    spot = (math.inf, math.inf)
+    if math.isinf(limits.curvature):
+        spot = _turned(roller, level, 0.0, PACE * limits.turn)
+    # Nothing is gained by a turn; a little is added, so that of two ways of one length the straighter is taken.
+    bent = _turned(roller, level, speed, min(0.5 * limits.turn, 0.5 * limits.curvature * speed))
+    least = (0.01 / speed, 0.01 * float(energy[0, half, 0]))
+    arc = (max(bent[0], least[0]), max(bent[1], least[1])) if math.isfinite(bent[1]) else least
+    return SlopeTable(time, energy, hazard, spot, arc)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +131,7 @@ class Judged:
     """The rollouts, those of the first model first."""
 
 
-def judge_straight(
-    roller: Roller, places: FloatArray, *, speed: float, seconds: float, before: float = 0.0
-) -> Judged:
+def judge_straight(roller: Roller, places: FloatArray, *, speed: float, seconds: float, before: float = 0.0) -> Judged:
     """Drive straight ahead from places x, y [m], yaw [rad], (N, 3), with a speed [m/s], for some time [s].
 
     A metre is one on the map. before: time that is left out [s].
@@ -183,23 +190,29 @@ def _settled(roller: Roller, places: FloatArray) -> tuple[FloatArray, NDArray[np
     return states, stands
 
 
-def _on_the_spot(
-    model: Any, ground: Terrain, middle: FloatArray, limits: Limits, effort: Effort | None, bounds: Bounds | None
-) -> tuple[float, float]:
-    """Time [s/rad] and energy [J/rad] of turning on the spot."""
-    roller = Roller(model, ground, dt=DT, effort=effort, bounds=bounds, threads=1)
-    rate, steps = PACE * limits.turn, round(SECONDS / DT)
-    wanted = np.zeros((1, steps, 3))
-    wanted[..., 2] = rate
-    start = start_states(model, ground, (middle[0], middle[1], 0.0), 1)
-    trials = roller.run(wanted, start, moving=wanted[0, 0])
-    if not trials.ok[0]:
-        return math.inf, math.inf
-    q = trials.final_state[0]
+def _turned(roller: Roller, middle: FloatArray, speed: float, rate: float) -> tuple[float, float]:
+    """Time [s/rad] and energy [J/rad] that a turn at a rate [rad/s] costs more than driving on with a speed [m/s]."""
+    steps = round(SECONDS / DT)
+    wanted = np.zeros((2, steps, 3))
+    wanted[..., 0], wanted[1, :, 2] = speed, rate
+    start = start_states(roller.model, roller.ground, (middle[0], middle[1], 0.0), 2)
+    velocities = np.tile(rolling(roller.model, speed), (2, 1))
+    before, after = (
+        roller.run(
+            np.ascontiguousarray(wanted[n : n + 1]), start[n : n + 1], velocities=velocities[:1], moving=wanted[n, 0]
+        )
+        for n in range(2)
+    )
+    q = after.final_state[0]
     angle = abs(math.atan2(2.0 * (q[1] * q[2] + q[0] * q[3]), 1.0 - 2.0 * (q[2] ** 2 + q[3] ** 2)))
-    if angle < 0.1 * rate * SECONDS:
+    if not (before.ok[0] and after.ok[0] and angle > 0.1 * rate * SECONDS):
         return math.inf, math.inf
-    return SECONDS / angle, float(trials.energy[0]) / angle
+    late = max(float(before.distance[0] - after.distance[0]) / speed, 0.0) if speed > 0.0 else SECONDS
+    return late / angle, float(after.energy[0] - before.energy[0]) / angle
+
+
+def _of_turn(turn: tuple[float, float], minimise: str) -> float:
+    return {"time": turn[0], "energy": turn[1], "risk": UNHURRIED * turn[0]}[minimise]
 
 
 def _tiles(slopes: FloatArray, side: float) -> tuple[Terrain, FloatArray]:

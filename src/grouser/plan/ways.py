@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,7 @@ class Driver:
         poses: list[FloatArray] = []
         speeds: list[FloatArray] = []
         facing = float(self.start[2]) if self.on_the_spot else float(yaw[0])
-        for first, last in zip(ends[:-1], ends[1:], strict=True):
+        for first, last in pairwise(ends):
             chain = _followed(points[first : last + 1], pace[first:last])
             self._turn(poses, speeds, points[first], facing, float(chain[0, 2]))
             poses.append(chain)
@@ -167,7 +168,7 @@ def _yaws(points: FloatArray) -> FloatArray:
 def _divided(points: FloatArray, longest: float) -> FloatArray:
     """The same way with points at most a distance [m] apart."""
     rows = [points[:1]]
-    for a, b in zip(points[:-1], points[1:], strict=True):
+    for a, b in pairwise(points):
         count = max(1, math.ceil(float(np.hypot(*(b - a))) / longest - 1e-6))
         rows.append(a + (np.arange(count)[:, None] + 1.0) / count * (b - a))
     return np.concatenate(rows)

@@ -20,8 +20,6 @@ ANGLES = np.arctan2(MOVES[:, 1], MOVES[:, 0])
 LENGTHS = np.hypot(MOVES[:, 0], MOVES[:, 1])
 BLOCKED = 255
 """Kind of a cell that no vehicle may cross."""
-STRAIGHTER = 1e-3
-"""Share of an edge's cost that a turn along it adds: of two ways of one length the straighter is taken."""
 LEAST_EDGE = 1e-12
 """Least cost of an edge: 0 stands for one that nobody has looked at."""
 
@@ -56,9 +54,9 @@ class Task(NamedTuple):
     """Of the places [m], float32 (nx, ny)."""
     turn: Any
     """Cost of turning on the spot from a heading to the next, counter-clockwise; infinite if it cannot, (HEADINGS,)."""
-    arc: Any
-    """1 where a vehicle can turn to the next heading along an edge of that heading: clockwise, ahead, and
-    counter-clockwise, int64 (HEADINGS, 3)."""
+    bend: Any
+    """Cost of turning to the next heading along an edge of that heading: clockwise, not at all, and counter-clockwise;
+    infinite if it is too tight; (HEADINGS, 3)."""
     bound: Any
     """A way costs at least bound[0] times its length [m] plus bound[1] times its rise [m], and bound[2] times its
     length."""
@@ -267,12 +265,11 @@ def search(chart, task, work, start, budget, state):
             break
         for d in range(-1, 2):
             j = (k + d) % HEADINGS
-            if task.arc[k, d + 1] == 0:
+            bend = task.bend[k, d + 1]
+            if not bend < math.inf:
                 continue
-            step = edge_cost(chart, task, x, y, j)
+            step = edge_cost(chart, task, x, y, j) + bend
             if step < math.inf:
-                if d != 0:
-                    step *= 1.0 + STRAIGHTER
                 to = ((x + MOVES[j, 0]) * ny + y + MOVES[j, 1]) * HEADINGS + j
                 size = offer(chart, task, work, size, to, so_far + step, 2 - d)
         if task.turn[0] < math.inf:
@@ -303,8 +300,8 @@ def trace(parent, node, ny, nodes):
 def shorten(chart, points, pieces, turn, ways):
     """Least cost of polylines over some of the points (n, 2), in cells, that join points at most `pieces` apart.
 
-    turn = (cost of a radian, angle from which it counts, largest angle) at corners, as they are for the cheapest way
-    to the corner. ways (n, 2): the cost up to each point, and the point before it.
+    turn = (cost of a radian, angle above which it is on the spot, cost of a radian then) at corners, as they are for
+    the cheapest way to the corner. ways (n, 2): the cost up to each point, and the point before it.
     """
     n = points.shape[0]
     for j in range(1, n):
@@ -321,10 +318,7 @@ def shorten(chart, points, pieces, turn, ways):
                     points[i, 1] - points[before, 1], points[i, 0] - points[before, 0]
                 )
                 angle = abs(angle - 2.0 * math.pi * math.floor(angle / (2.0 * math.pi) + 0.5))
-                if angle > turn[2]:
-                    continue
-                if angle > turn[1]:
-                    total += turn[0] * angle
+                total += angle * (turn[2] if angle > turn[1] else turn[0])
             if total < ways[j, 0]:
                 total += line_cost(chart, points[i, 0], points[i, 1], dx, dy)
                 if total < ways[j, 0]:
