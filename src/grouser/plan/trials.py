@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from grouser.plan.fidelity import Auto
 
 checked = Checker(PlanError)
+ROOMS = 4
+"""Work spaces that are kept, for batches of different sizes."""
 NAMES = {
     **{code: str(status) for code, status in OF_CODE.items()},
     kernels.TIPPED: "tipped",
@@ -161,7 +163,7 @@ class Roller:
         self.limits, self.powertrain, self.keep_out = limits, powertrain, keep_out
         self.effort, self.bounds = effort or Effort(), bounds or Bounds()
         self.threads = thread_count(threads)
-        self._rooms: dict[tuple[int, int, int], Room] = {}
+        self._rooms: dict[tuple[int, int], Room] = {}
 
     def run(
         self,
@@ -182,11 +184,13 @@ class Roller:
         """
         n, steps = wanted.shape[:2]
         driving = self.driving(past, moving)
-        key = n, steps, len(driving.past)
+        key = n, len(driving.past)
         room = self._rooms.get(key)
-        if room is None:
-            self._rooms.clear()
-            room = self._rooms[key] = Room(self, *key)
+        if room is None or steps > room.most_steps:
+            if len(self._rooms) >= ROOMS:
+                self._rooms.clear()
+            room = self._rooms[key] = Room(self, n, steps, len(driving.past))
+        room.batch.repoint(steps=steps)
         room.prepare(self, driving, starts, velocities, record)
         none = np.zeros((0, 0, 6))
         room.trial.repoint(
