@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grouser.checks import FloatArray
+from grouser.kinematics import Kinematics
 from grouser.once import once_each
 from grouser.plan.limits import Limits
 from grouser.plan.shapes import ROOM, Shape, excess
@@ -29,6 +30,8 @@ REPEATS = 4
 """Times that a shape is solved, each time slower or less curved if its commands came out above their limits."""
 STILL = 5.0
 """Time constants of the powertrain until the vehicle stands."""
+SETTLE = 0.5
+"""Time until the body of a dynamic model stands still [s]."""
 SCALES = 0.3, 3.0
 """Range of the ratio of true to commanded way and turn."""
 UNCONVERGED = "Newton's method does not converge there"
@@ -99,7 +102,9 @@ class Solver:
         self.origin = at_point(planar_pose(state), self.point)[0]
         self.aim = at_point(pose[None], self.point)[0]
         train = roller.powertrain
-        self.rest = 0 if train is None else math.ceil((train.delay + STILL * train.time_constant) / roller.dt)
+        still = 0.0 if train is None else train.delay + STILL * train.time_constant
+        still += 0.0 if isinstance(roller.model, Kinematics) else SETTLE
+        self.rest = math.ceil(still / roller.dt - 1e-9)
         self.iterations = self.rollouts = 0
         self.best: Solution | None = None
         self.reached = False

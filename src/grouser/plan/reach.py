@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
+from grouser.once import once_each
 from grouser.plan.guesses import guesses
 from grouser.plan.limits import Limits
 from grouser.plan.newton import Solver, planar_pose
@@ -66,7 +67,7 @@ class Reach:
         return len(self.twists) * self.dt
 
     def drive(self) -> Drive:
-        """For `gr.simulate` with steps of dt, without a powertrain."""
+        """For `gr.simulate` with steps of dt, without a powertrain; of dynamics with velocity zero, as it starts at rest."""
         from grouser.simulation import drive
 
         # Rows begin half a step early, so that rounding of the time does not matter.
@@ -94,7 +95,7 @@ def reach(
     """
     vehicle = model.vehicle
     limits = (
-        Limits.of(vehicle) if limits is None else checked.instance(limits, Limits, "limits", "use gr.plan.Limits(…)")
+        own_limits(vehicle) if limits is None else checked.instance(limits, Limits, "limits", "use gr.plan.Limits(…)")
     )
     wanted = np.array(checked.numbers(pose, 3, "pose"))
     close = np.array([checked.positive(one, "tolerance") for one in checked.numbers(tolerance, 2, "tolerance")])
@@ -109,6 +110,12 @@ def reach(
         if solver.solve(shape):
             break
     return _result(solver)
+
+
+@once_each
+def own_limits(vehicle: Vehicle) -> Limits:
+    """Limits of a vehicle by its geometry."""
+    return Limits.of(vehicle)
 
 
 def _result(solver: Solver) -> Reach:
