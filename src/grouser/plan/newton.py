@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +14,12 @@ from grouser.kinematics import Kinematics
 from grouser.once import once_each
 from grouser.plan.limits import Limits
 from grouser.plan.shapes import ROOM, Shape, excess
-from grouser.plan.trials import MEANING, Roller, Trials
+from grouser.plan.trials import MEANING, Roller, Trials, start_states
+from grouser.terrain import plane
 from grouser.vehicles import Vehicle
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
 
 DIFFERENCE = 0.01
 """Change of a number [m, rad] by which slopes on rough ground are found: their kinks are smaller than its effect."""
@@ -34,6 +39,10 @@ SETTLE = 0.5
 """Time until the body of a dynamic model stands still [s]."""
 SCALES = 0.3, 3.0
 """Range of the ratio of true to commanded way and turn."""
+NEAR = 50.0
+"""Error relative to the tolerance at which jumps of the end, not its curvature, keep Newton's method from converging."""
+ASIDE = 0.01 * np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+"""Changes of the numbers [m, rad] that do not move the end to first order: a path a little aside has other jumps."""
 UNCONVERGED = "Newton's method does not converge there"
 
 
@@ -58,23 +67,25 @@ class Learned:
     makes turns smaller. The slopes are corrected by each further rollout (Broyden).
     """
 
-    def __init__(self, shape: Shape) -> None:
-        self.scale = np.ones(len(shape.values))
+    def __init__(self, shape: Shape, ratios: FloatArray) -> None:
+        """ratios: of true to commanded way and turn, to begin with."""
+        self.ratios = ratios
+        self.scale = np.where(shape.is_way, *ratios)
         self.more = np.zeros((3, len(shape.values)))
 
     def find_scales(self, shape: Shape, values: FloatArray, end: FloatArray) -> None:
         """Ratios of true to commanded way and turn that explain where a rollout ended, from the start, (3,)."""
         parts = np.stack([shape.is_way * values, ~shape.is_way * values])
-        ratio = np.ones(2)
+        ratio = self.ratios
         for _ in range(4):
             level, slopes = shape.planar_end(ratio @ parts)
             off = end - level
             off[2] = math.remainder(off[2], math.tau)
             J = slopes @ parts.T
-            # What a rollout does not tell, as the turn of a straight drive, stays at 1.
-            step = np.linalg.solve(J.T @ J + 1e-2 * np.eye(2), J.T @ off + 1e-2 * (1.0 - ratio))
+            # What a rollout does not tell, as the turn of a straight drive, stays.
+            step = np.linalg.solve(J.T @ J + 1e-2 * np.eye(2), J.T @ off + 1e-2 * (self.ratios - ratio))
             ratio = np.clip(ratio + step, *SCALES)
-        self.scale = np.where(shape.is_way, *ratio)
+        self.ratios, self.scale = ratio, np.where(shape.is_way, *ratio)
 
     def closed(self, shape: Shape, values: FloatArray, gap: FloatArray) -> FloatArray:
         """Numbers that close a gap (3,) of the end, on level ground of these scales."""
@@ -105,6 +116,7 @@ class Solver:
         still = 0.0 if train is None else train.delay + STILL * train.time_constant
         still += 0.0 if isinstance(roller.model, Kinematics) else SETTLE
         self.rest = math.ceil(still / roller.dt - 1e-9)
+        self.ratios = plane_ratios(roller.model)
         self.iterations = self.rollouts = 0
         self.best: Solution | None = None
         self.reached = False
@@ -128,15 +140,16 @@ class Solver:
     def solve(self, shape: Shape) -> bool:
         """Whether this shape comes to the pose within limits; slower, if its commands come out too large."""
         shape = level(shape, self.relative(self.pose))
-        learned = None
+        learned = Learned(shape, self.ratios)
+        shape = self._in_time(shape.with_values(shape.values / learned.scale))
         reason = ""
-        for _ in range(REPEATS):
-            found = self._newton(shape, learned)
+        for repeat in range(REPEATS):
+            found = self._newton(shape, learned, fresh=repeat == 0)
             if found is None:
                 ended = self._ended
                 self.reasons.append(reason or (UNCONVERGED if ended == "ok" else MEANING[ended]))
                 return False
-            shape, learned = found
+            shape = found
             over, curved = self._excess(shape)
             if max(over, curved) <= 1.0 + 1e-9:
                 self.reached = True
@@ -176,8 +189,8 @@ class Solver:
             self.best = Solution(float(size[k]), shape.with_values(values[k]), twists[k], one_of(trials, k))
         return gap, size
 
-    def _newton(self, shape: Shape, learned: Learned | None) -> tuple[Shape, Learned] | None:
-        """The shape with numbers that end at the pose, and what was learned of it; None if none are found.
+    def _newton(self, shape: Shape, learned: Learned, fresh: bool) -> Shape | None:
+        """The shape with numbers that end at the pose; None if none are found. fresh: nothing was learned of it yet.
 
         Slopes are first those of level ground with scales, corrected by what each step does; if a step gains little,
         they are found by differences on the ground itself.
@@ -187,25 +200,25 @@ class Solver:
         gap, size = gaps[0], float(sizes[0])
         if size == math.inf:
             return None
-        if learned is None:
-            learned = Learned(shape)
+        if fresh and size > 1.0:
             learned.find_scales(shape, values, np.array(self.relative(self.pose)) - gap)
-            if size > 1.0:
-                shape = self._in_time(shape.with_values(learned.closed(shape, values, gap)))
-                values = shape.values
-                self.iterations += 1
-                gaps, sizes = self._roll(shape, values[None])
-                gap, size = gaps[0], float(sizes[0])
-                if size == math.inf:
-                    return None
+            shape = self._in_time(shape.with_values(learned.closed(shape, values, gap)))
+            values = shape.values
+            self.iterations += 1
+            gaps, sizes = self._roll(shape, values[None])
+            gap, size = gaps[0], float(sizes[0])
+            if size == math.inf:
+                return None
         exact, poor = False, 0
         for _ in range(ITERATIONS):
             if size <= 1.0:
-                return shape.with_values(values), learned
+                return shape.with_values(values)
             self.iterations += 1
-            shares = SHARES if exact else SHARES[:1]
             slopes = learned.slopes(shape, values)
-            tried = values + shares[:, None] * shape.step(slopes, gap)
+            step = shape.step(slopes, gap)
+            tried = values + (SHARES[:, None] * step if exact else step[None])
+            if exact and size < NEAR:
+                tried = np.concatenate([tried, values + step + shape.aside(slopes, ASIDE)])
             gaps, sizes = self._roll(shape, tried)
             k = int(np.argmin(sizes))
             gained = sizes[k] < GAIN * size
@@ -221,7 +234,7 @@ class Solver:
                     break
                 learned.more = learned.more + found - learned.slopes(shape, values)
             exact = not gained
-        return (shape.with_values(values), learned) if size <= 1.0 else None
+        return shape.with_values(values) if size <= 1.0 else None
 
     def _in_time(self, shape: Shape) -> Shape:
         """The shape, slower where its commands are above their limits, before more rollouts are spent on it."""
@@ -232,6 +245,20 @@ class Solver:
         """Slopes of the end (3, n) by differences on the ground."""
         gaps, sizes = self._roll(shape, values + by * np.eye(len(values)))
         return np.asarray((gap - gaps).T / by) if np.isfinite(sizes).all() else None
+
+
+@once_each
+def plane_ratios(model: Kinematics | Dynamics) -> FloatArray:
+    """Ratios of true to commanded way and turn of a gentle arc on a plane, once wheels have steered to it, (2,)."""
+    arc = np.array([0.5, 0.0, 0.1])
+    roller = Roller(model, plane(), dt=0.05, threads=1)
+    trials = roller.run(np.tile(arc, (1, 120, 1)), start_states(model, roller.ground, None, 1), record=True)
+    if not trials.ok[0]:
+        return np.ones(2)
+    before, after = at_point(planar_pose(trials.state[0, [60, 120]]), drive_point(model.vehicle))
+    turned = float(after[2] - before[2])
+    way = math.hypot(*(after - before)[:2]) / np.sinc(0.5 * turned / math.pi)  # the arc over a chord
+    return np.clip(np.array([way / (3.0 * arc[0]), turned / (3.0 * arc[2])]), *SCALES)
 
 
 def level(shape: Shape, pose: tuple[float, float, float]) -> Shape:

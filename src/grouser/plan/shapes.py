@@ -142,6 +142,12 @@ class Shape:
         """The smallest change of the numbers (n,) that closes a gap (3,) by slopes (3, n)."""
         return np.asarray(self.metric @ nearest_step(slopes @ self.metric, gap))
 
+    def aside(self, slopes: FloatArray, amounts: FloatArray) -> FloatArray:
+        """Changes of the numbers (N, n) that keep the end by slopes (3, n): of the first free directions, (N, 2)."""
+        _, _, axes = np.linalg.svd(slopes @ self.metric, full_matrices=True)
+        free = axes[3:5]
+        return np.asarray(amounts[:, : len(free)] @ free @ self.metric.T)
+
     def within(self, values: FloatArray, curvature: float) -> Shape:
         """The same with numbers of at most a curvature [1/m] at the knots; those that had more are held there."""
         pieces = []
