@@ -18,6 +18,7 @@ from grouser.kinematics import Kinematics
 from grouser.logs.log import Sensor
 from grouser.model import Model
 from grouser.motion import Fit, MotionModel
+from grouser.motion.spread import default_spread
 from grouser.plan.cost import Cost, Path
 from grouser.plan.mppi import MPPI
 from grouser.plan.trials import MEANING
@@ -200,7 +201,7 @@ class _Board:
     def __init__(self, model: Any, truth: Any, sensors: Sensors, dt: float, interval: float | None) -> None:
         motion = model.model if isinstance(model, Fit) else model
         self.sensors, self.mount = sensors, motion.sensor if isinstance(motion, MotionModel) else Sensor()
-        self.settings = sensors.settings(dt, self.mount, truth.gravity)
+        self.settings = sensors.settings(truth, self.mount, dt)
         self.fit = model
         self._learner: StreamingCalibrator | None = None
         if isinstance(model, Fit) and interval is not None:
@@ -208,7 +209,9 @@ class _Board:
             known = replace(model, model=replace(model.model, sensor=sensors.stated(self.mount)))
             self._learner = StreamingCalibrator(known, interval=interval)
         rolls = isinstance(motion, Kinematics) or (isinstance(motion, MotionModel) and motion.velocity_driven)
-        self._rolls: Any = model if rolls else truth.vehicle
+        self._rolls: Any = truth.vehicle
+        if rolls:
+            self._rolls = _other_grounds(model) if isinstance(model, Fit) else model
         self._updates = False
         self.changes: tuple[dict[str, Any], ...] = ()
 
@@ -254,6 +257,11 @@ class _Board:
         if found is None:
             raise PlanError("the estimator has no pose after its time at rest; check the sensors")
         return found
+
+
+def _other_grounds(fit: Fit) -> Fit:
+    """The fit with the spread between grounds, the usual one where it knows none: the estimator learns slip, too."""
+    return fit if fit.spread is not None else replace(fit, spread=default_spread(fit.systematic))
 
 
 def _step(world: World, controller: MPPI, twist: FloatArray, board: _Board) -> str:

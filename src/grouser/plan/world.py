@@ -21,6 +21,8 @@ from grouser.simulation.stepping import Simulation
 from grouser.terrain import Terrain
 
 checked = Checker(PlanError)
+SOIL = 20.0
+"""Length along which the estimator takes soils to be alike [m]."""
 LEAST = 1e-4
 """Smallest sigma that an estimator is given, in any unit: one that is zero has no weight."""
 
@@ -50,8 +52,9 @@ class Sensors:
         for name, value in vars(self).items():
             (checked.positive if name == "pose_rate" else checked.not_negative)(value, f"sensors {name}")
 
-    def settings(self, dt: float, mount: Sensor, gravity: float) -> RobotSettings:
-        """Settings of an estimator that knows these sensors, sampled every dt [s], their place and gravity [m/s²]."""
+    def settings(self, model: Any, mount: Sensor, dt: float) -> RobotSettings:
+        """Settings of an estimator of a model that knows these sensors, sampled every dt [s], and their place."""
+        radius = max(frame.radius or 0.0 for frame in model.vehicle.frames)
         root = math.sqrt(dt)
         fusion = FusionSettings(
             gyro_noise=max(self.gyro, LEAST) * root,
@@ -59,7 +62,9 @@ class Sensors:
             rate=1.0 / dt,
             gap=max(0.05, 2.5 * dt),
             gps_position=(mount.x, mount.y, mount.z),
-            gravity=gravity,
+            gravity=model.gravity,
+            still_speed=max(0.005, 3.0 * self.wheel_rate * radius),
+            parameter_length=SOIL,
         )
         noise = EncoderNoise(
             rate=self.wheel_rate**2, angle=self.angle, attitude=self.attitude, gyro=self.gyro, period=dt
