@@ -13,7 +13,9 @@ from grouser.plan import MPPI, Bounds, Disturbance, KeepOut, Uncertain
 from grouser.plan.trials import Roller
 
 PATIENCE = 3.0
-"""Time without a feasible plan after which a drive ends [s]; the vehicle stands by then."""
+"""Time without a feasible plan, or without moving, after which a drive ends [s]."""
+STILL = 0.05
+"""It has not moved if it stays within this distance [m]."""
 STUCK_TIME, STUCK_SHARE = 2.0, 0.1
 """It is stuck if in this time [s] it moves less than this share of what it was commanded."""
 
@@ -93,9 +95,7 @@ def drive(
         waited = 0 if order.feasible else waited + 1
         if waited * dt > patience:
             return result(False)
-        one = world.run(
-            order.twist[None, None], q, velocities=v, past=past, moving=moving, disturbance=_step(noise, k)
-        )
+        one = world.run(order.twist[None, None], q, velocities=v, past=past, moving=moving, disturbance=_step(noise, k))
         margin = min(margin, float(one.least_tip_margin[0]))
         q = one.final_state[0]
         v = one.final_velocity if dynamic else None
@@ -105,6 +105,8 @@ def drive(
             return result(False, str(one.status[0]))
         if _stuck(path, asked, round(STUCK_TIME / dt)):
             return result(False, "stuck")
+        if k * dt > patience and np.linalg.norm(path[-1] - path[-1 - round(patience / dt)]) < STILL:
+            return result(False)
     return result(False)
 
 

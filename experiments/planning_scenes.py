@@ -77,8 +77,8 @@ def _axes(xmin: float, xmax: float, ymin: float, ymax: float) -> tuple[FloatArra
 
 
 def _gate(rng: np.random.Generator) -> Scene:
-    """A lane 1 m long and 0.1 to 0.4 m wider than the vehicle through a wall, on a slope to the side."""
-    room, middle = WIDTH + rng.uniform(0.1, 0.4), rng.uniform(-0.3, 0.3)
+    """A lane 1 m long and 0.1 to 0.5 m wider than the vehicle through a wall, on a slope to the side."""
+    room, middle = WIDTH + rng.uniform(0.1, 0.5), rng.uniform(-0.3, 0.3)
     x, y = _axes(-1.0, 6.0, -2.0, 2.0)
     slope = math.tan(math.radians(rng.uniform(-14.0, 14.0)))
     ground = _grid(np.broadcast_to(slope * y, (len(x), len(y))), x, y)
@@ -91,7 +91,7 @@ def _bank(rng: np.random.Generator) -> Scene:
     """A bank that steepens uphill; a keep-out below leaves a lane where the tip margin falls to some degrees."""
     x, y = _axes(-1.0, 6.0, -2.0, 2.0)
     # The slope to the side is s at y = 0 and grows by 1 in a metre.
-    steep = math.tan(rng.uniform(STEEPEST - math.radians(8.0), STEEPEST - math.radians(1.0)))
+    steep = math.tan(rng.uniform(STEEPEST - math.radians(12.0), STEEPEST - math.radians(1.0)))
     side = np.maximum(y + steep, 0.0)
     ground = _grid(np.broadcast_to(0.5 * side**2, (len(x), len(y))), x, y)
     keep_out = _keep_out(ground, lambda x, y: (x > FIRST) & (x < LAST) & (y < -0.5 * WIDTH - 0.1))
@@ -99,8 +99,8 @@ def _bank(rng: np.random.Generator) -> Scene:
 
 
 def _edge(rng: np.random.Generator) -> Scene:
-    """A lane 1 m long and 0.1 to 0.4 m wider than the vehicle between a keep-out and the edge, sloping to either."""
-    room, top = WIDTH + rng.uniform(0.1, 0.4), rng.uniform(0.6, 1.0)
+    """A lane 1 m long and 0.1 to 0.5 m wider than the vehicle between a keep-out and the edge, sloping to either."""
+    room, top = WIDTH + rng.uniform(0.1, 0.5), rng.uniform(0.6, 1.0)
     x, y = _axes(-1.0, 6.0, -2.0, round(top, 1))
     slope = math.tan(math.radians(rng.uniform(-14.0, 14.0)))
     ground = _grid(np.broadcast_to(slope * y, (len(x), len(y))), x, y)
