@@ -10,6 +10,7 @@ import numpy as np
 import grouser as gr
 from grouser.checks import FloatArray
 from grouser.plan import MPPI, Bounds, Disturbance, KeepOut, Uncertain
+from grouser.plan.follow import yaws
 from grouser.plan.trials import Roller
 
 PATIENCE = 3.0
@@ -60,12 +61,14 @@ def drive(
     bounds: Bounds | None = None,
     noise_from: Uncertain | None = None,
     ending: Any = None,
+    level: bool = False,
     patience: float = PATIENCE,
     seed: int = 0,
 ) -> Driven:
     """Drive until the goal is near [m], a judge ends it, or the time [s] is over; the truth has its own bounds.
 
-    ending: a cost that replaces that of the controller when the goal is within its horizon.
+    ending: a cost that replaces that of the controller when the goal is within its horizon. level: the controller sees
+    x, y and yaw only.
     """
     dt = controller.dt
     world = Roller(truth, ground, dt=dt, keep_out=keep_out, bounds=bounds, threads=1)
@@ -89,7 +92,7 @@ def drive(
             controller.replace_cost(ending)
             ending = None
         past, moving = (one.copy() for one in controller.issued)
-        order = controller.command(q)
+        order = controller.command((*q[4:6], yaws(q[None])[0]) if level else q)
         reason = order.reason
         braked += not order.feasible
         waited = 0 if order.feasible else waited + 1
