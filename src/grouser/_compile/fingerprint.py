@@ -21,7 +21,7 @@ from numba.core.types import BaseTuple
 from grouser._compile.struct import Struct
 from grouser._compile.struct_type import type_of
 
-_MACHINERY = ("fingerprint.py", "jit.py", "library.py", "struct.py", "struct_type.py")
+_MACHINERY = ("fingerprint.py", "jit.py", "lanes.py", "library.py", "struct.py", "struct_type.py")
 _SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USING_SVML")
 
 

@@ -17,14 +17,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-_KINDS = {"f": np.dtype(np.float64), "i": np.dtype(np.int64)}
+_KINDS = {"f": np.dtype(np.float64), "i": np.dtype(np.int64), "v": np.dtype(np.float64)}
+_LANE_BYTES = 64
 
 
 class Field(NamedTuple):
     """Type of a field and its shape, () for one.
 
-    "f" or "i" for 64-bit floats or whole numbers, the dtype of a record, or the class of a struct. An entry of the
-    shape is a number or the name of a size.
+    "f" or "i" for 64-bit floats or whole numbers, "v" for lanes, the dtype of a record, or the class of a struct. An
+    entry of the shape is a number or the name of a size.
     """
 
     kind: Any
@@ -38,6 +39,8 @@ def record(kind: Any, *shape: int | str) -> Any:
 
 array, indices = partial(record, "f"), partial(record, "i")
 """C-contiguous arrays of float64 and int64."""
+lanes = partial(record, "v")
+"""Arrays of lanes (`lanes.py`); NumPy sees one axis more, the lane."""
 number, integer = array, indices
 """A float64; an int64, or a bool as one: no axes."""
 struct = record
@@ -114,6 +117,10 @@ class Struct:
         return words
 
     def _array_words(self, name: str, value: Any, shape: tuple[int | str, ...]) -> tuple[int, ...]:
+        if self._fields[name].kind == "v":
+            if value.ndim != len(shape) + 1 or 8 * value.shape[-1] != _LANE_BYTES or value.ctypes.data % _LANE_BYTES:
+                raise TypeError(f"{type(self).__name__}.{name}: is not an array of `zero_lanes`")
+            return (value.ctypes.data, *value.shape[:-1])
         if value.ndim != len(shape):
             raise TypeError(f"{type(self).__name__}.{name}: has {value.ndim} dimensions, needs {len(shape)}")
         return (value.ctypes.data, *value.shape)

@@ -16,6 +16,7 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.extending import NativeValue, infer_getattr, typeof_impl, unbox
 from numba.np.numpy_support import from_dtype
 
+from grouser._compile.lanes import LanesType, lanes
 from grouser._compile.struct import Struct
 
 
@@ -34,7 +35,7 @@ class StructType(types.Type):
 def _type_of_kind(kind: Any) -> Any:
     if isinstance(kind, np.dtype):
         return from_dtype(kind)
-    return type_of(kind) if isinstance(kind, type) else {"f": types.float64, "i": types.int64}[kind]
+    return type_of(kind) if isinstance(kind, type) else {"f": types.float64, "i": types.int64, "v": lanes}[kind]
 
 
 @cache
@@ -78,7 +79,7 @@ def _field(context, builder, struct, base, name):
     if not isinstance(kind, types.Array):
         return _load(builder, base, word, context.get_value_type(kind))
     integer = ir.IntType(64)
-    item = ir.Constant(integer, kind.dtype.size if isinstance(kind.dtype, types.Record) else 8)
+    item = ir.Constant(integer, kind.dtype.size if isinstance(kind.dtype, (types.Record, LanesType)) else 8)
     made = context.make_array(kind)(context, builder)
     made.meminfo = made.parent = ir.Constant(ir.IntType(8).as_pointer(), None)
     made.itemsize = item

@@ -8,6 +8,19 @@ HALF_PI = 0.5 * math.pi
 
 
 @inlined
+def small_arctangent(t):
+    """atan(t) for |t| ≤ tan(π/8)."""
+    z = t * t
+    zz = z * z
+    z4 = zz * zz
+    # Estrin's order: half as long a chain of dependent products as Horner's.
+    low = (-0.3333333333333325 + 0.1999999999989897 * z) + (-0.1428571426613922 + 0.11111109638170463 * z) * zz
+    high = (-0.09090852593266646 + 0.0769105564244868 * z) + (-0.0664961770620091 + 0.057363522143896395 * z) * zz
+    p = low + (high + (-0.0448339002222803 + 0.022751176887184227 * z) * z4) * z4
+    return t + t * z * p
+
+
+@inlined
 def arctangent(x):
     """atan(x), for any x; NaN for NaN."""
     size = abs(x)
@@ -23,15 +36,7 @@ def arctangent(x):
         top = -1.0
         bottom = size
         base = HALF_PI
-    t = top / bottom
-    z = t * t
-    zz = z * z
-    z4 = zz * zz
-    # Estrin's order: half as long a chain of dependent products as Horner's.
-    low = (-0.3333333333333325 + 0.1999999999989897 * z) + (-0.1428571426613922 + 0.11111109638170463 * z) * zz
-    high = (-0.09090852593266646 + 0.0769105564244868 * z) + (-0.0664961770620091 + 0.057363522143896395 * z) * zz
-    p = low + (high + (-0.0448339002222803 + 0.022751176887184227 * z) * z4) * z4
-    return math.copysign(base + (t + t * z * p), x)
+    return math.copysign(base + small_arctangent(top / bottom), x)
 
 
 @inlined

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from grouser._compile.lanes import LANES
 from grouser._kernels.plan import rollout as kernels
 from grouser._kernels.plan.cost import TALLY
 from grouser._kernels.plan.drive import Driving, DrivingScratch
+from grouser._kernels.plan.lane_rollout import AGAIN, planned_lanes
+from grouser._kernels.plan.lane_scratch import make_lane_scratch
 from grouser._kernels.scratch import make_scratch
 from grouser._kernels.simulation import drive as laws
-from grouser._kernels.simulation.rollout import Batch
+from grouser._kernels.simulation.rollout import STATUS, Batch
 from grouser.checks import FloatArray
 from grouser.errors import PlanError
 from grouser.kinematics import Kinematics
@@ -74,6 +78,7 @@ class Room:
         kind: Any = kernels.PlannedDynamics if self.dynamic else kernels.PlannedKinematics
         for _ in range(min(roller.threads, n // SLICE + 1)):
             w, s = _scratch(vehicle, steps + past), make_scratch(arrays)
+            eight = () if self.dynamic else make_lane_scratch(arrays, driving.steering, steps + past)
             scene: list[Any] = []
             for one in roller.models:
                 made: Any = one.arrays(roller.dt, soils=ground.soils)
@@ -82,13 +87,30 @@ class Room:
 
                     scene = scene or [make_dynamic_scratch(arrays, made)]
                 rest = (driving, self.trial, roller.cost.arrays, keep, roller.cost.field, w)
-                job = kind(one.vehicle_arrays, made, ground.kernel, self.batch, s, *scene, *rest)
+                job = kind(one.vehicle_arrays, made, ground.kernel, self.batch, s, *scene, *rest, *eight)
                 job.keep = (one, roller.cost)
                 if not self.jobs or len(self.jobs[-1]) == len(roller.models):
                     self.jobs.append([])
                 self.jobs[-1].append(job)
-        self.kernel: Any = kernels.planned_dynamics if self.dynamic else kernels.planned_kinematics
+        alone = kernels.planned_dynamics if self.dynamic else kernels.planned_kinematics
+        self.kernel: Any = planned_lanes if self._fits_lanes(roller) else alone
         self.kernel(self.jobs[0][0], 0, 0)  # no rollout: compiles before there are threads
+
+    def _fits_lanes(self, roller: Roller) -> bool:
+        """Whether eight rollouts can be stepped at once: kinematics on thin wheels without springs or soils.
+
+        And eight of a model at least, unless there is one only: what others are in a batch changes no byte.
+        """
+        if self.dynamic or numba.config.DISABLE_JIT:
+            return False
+        if len(roller.models) > 1 and self.each % LANES:
+            return False
+        for job in self.jobs[0]:
+            if job.model.suspension.springs or job.vehicle.tyre.any():
+                return False
+            if job.model.slip_mode and len(job.model.soil_slip) > 1 and job.ground.soils.size:
+                return False
+        return True
 
     def prepare(
         self, roller: Roller, driving: Driving, starts: FloatArray, velocities: FloatArray | None, record: bool
@@ -119,6 +141,9 @@ class Room:
 
         slices = parts * (self.n // self.each)
         in_slices(work, slices, threads=len(self.jobs), size=max(1, SLICE // size))
+        for n in np.flatnonzero(self.batch.ends[:, STATUS] == AGAIN):
+            self.batch.ends[n], self.trial.tally[n] = 0, np.zeros((), dtype=TALLY)
+            kernels.planned_kinematics(self.jobs[0][n // self.each], int(n), int(n) + 1)
 
 
 @once_each

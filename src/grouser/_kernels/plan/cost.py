@@ -102,14 +102,24 @@ def path_left(cost, tally, x, y):
     return left + cost.path_weight[1] * math.sqrt(best)
 
 
+@inlined
+def goal_left(cost, x, y):
+    """Distance from (x, y) to the goal, weighed."""
+    dx = x - cost.goal[1]
+    dy = y - cost.goal[2]
+    return cost.goal[0] * max(math.sqrt(dx * dx + dy * dy) - cost.goal[3], 0.0)
+
+
 @kernel
 def to_go(cost, field, tally, x, y):
     """What is left to do from (x, y), weighed: distance to the goal, length of the path, value of the field."""
+    return goal_left(cost, x, y) + way_left(cost, field, tally, x, y)
+
+
+@kernel
+def way_left(cost, field, tally, x, y):
+    """The same of path and field alone."""
     total = 0.0
-    if cost.goal[0] != 0.0:
-        dx = x - cost.goal[1]
-        dy = y - cost.goal[2]
-        total += cost.goal[0] * max(math.sqrt(dx * dx + dy * dy) - cost.goal[3], 0.0)
     if cost.path.shape[0] > 1:
         total += cost.path_weight[0] * path_left(cost, tally, x, y)
     if field.values.shape[0] > 1:
@@ -118,19 +128,21 @@ def to_go(cost, field, tally, x, y):
 
 
 @kernel
-def step_cost(cost, tally, x, command, change):
-    """Cost in a second of the terms that depend on the motion alone; x as `OWN_INPUTS` lists it."""
+def step_cost(cost, free, x, change):
+    """Cost in a second of the terms that depend on the motion alone; x as `OWN_INPUTS` lists it, free: clearance."""
     w_x, w_y = x[7], x[8]
     total = cost.time + cost.energy * x[15]
     speed = math.sqrt(x[10] * x[10] + x[11] * x[11] + x[12] * x[12])
     ahead = math.copysign(speed, x[10])
-    total += cost.speed[0] * (ahead - cost.speed[1]) ** 2
-    total += cost.tip[0] * max(cost.tip[1] - x[13], 0.0) ** 2
+    off = ahead - cost.speed[1]
+    short = max(cost.tip[1] - x[13], 0.0)
+    total += cost.speed[0] * off * off
+    total += cost.tip[0] * short * short
     total += cost.slip[0] * max(x[14] - cost.slip[1], 0.0)
     total += cost.roughness * (w_x * w_x + w_y * w_y)
     for i in range(3):
         total += cost.command_rate[i] * change[i] * change[i]
-    total += cost.near[0] * max(cost.near[1] - tally.free, 0.0)
+    total += cost.near[0] * max(cost.near[1] - free, 0.0)
     return total
 
 

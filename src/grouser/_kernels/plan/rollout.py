@@ -12,6 +12,7 @@ from grouser._kernels.kinematics.velocity import KinematicModel, centre_of_mass,
 from grouser._kernels.plan.cost import OWN_INPUTS, TALLY, CostArrays, Raster, end_cost, own_cost, raster_at, step_cost
 from grouser._kernels.plan.cost import to_go as left_to_go
 from grouser._kernels.plan.drive import Driving, DrivingScratch, find_rates, follow_command, issue_command
+from grouser._kernels.plan.lane_scratch import LaneGround, LaneScratch
 from grouser._kernels.plan.tip import tip_margin
 from grouser._kernels.scratch import Scratch
 from grouser._kernels.simulation.dynamic_rollout import advance_dynamics, clear_dynamics, solve_dynamics
@@ -77,6 +78,8 @@ class PlannedKinematics(Struct):
     keep_out = struct(Raster)
     field = struct(Raster)
     w = struct(TrialScratch)
+    lanes = struct(LaneScratch)
+    look = struct(LaneGround)
 
 
 class PlannedDynamics(Struct):
@@ -162,10 +165,15 @@ def wheel_motion(vehicle, s):
 
 
 @inlined
+def edge_distance(bounds, x, y):
+    """Distance from (x, y) to the edge of the map [m]."""
+    return min(min(x - bounds[0], bounds[1] - x), min(y - bounds[2], bounds[3] - y))
+
+
+@inlined
 def clearance_at(job, x, y):
     """Distance that is free around (x, y), of keep-outs and the map's edge, beyond the vehicle's own reach [m]."""
-    bounds = job.trial.bounds
-    free = min(min(x - bounds[0], bounds[1] - x), min(y - bounds[2], bounds[3] - y))
+    free = edge_distance(job.trial.bounds, x, y)
     if job.keep_out.values.shape[0] > 1:
         free = min(free, raster_at(job.keep_out, x, y))
     return free - job.trial.reach
@@ -186,43 +194,59 @@ def measure(job, n, rim, along):
     tally.slip = max(tally.slip, slip)
     tally.free = clearance_at(job, tally.x, tally.y)
     tally.clearance = min(tally.clearance, tally.free)
-    speed = math.sqrt(job.s.v[3] ** 2 + job.s.v[4] ** 2 + job.s.v[5] ** 2)
+    speed = speed_of(job.s)
     stalled = rim > 0.05 and (slip > trial.stuck_slip or speed < (1.0 - trial.stuck_slip) * rim)
     turning = abs(job.s.v[2]) > 0.05
     tally.stalled = tally.stalled + job.batch.dt if stalled and not turning else 0.0
     return margin, slip
 
 
-@kernel
-def add_step(job, n, k, power, margin, slip):
-    """The cost of a step, whose velocity is s.v and power is given, and what it uses."""
-    s = job.s
-    w = job.w
-    dt = job.batch.dt
-    tally = job.trial.tally[n]
-    q = job.batch.q[n]
-    x = w.x
-    x[0] = k * dt
+@inlined
+def motion_inputs(job, s, q, queue, k, measured, x):
+    """What terms of cost take of step k into x, as `OWN_INPUTS` lists it, but for the attitude.
+
+    s has the velocity and `queue` the commands; measured: tip margin, slip and power.
+    """
+    x[0] = k * job.batch.dt
     for i in range(3):
         x[1 + i] = q[4 + i]
         x[7 + i] = s.v[i]
         x[10 + i] = s.v[3 + i]
-        x[16 + i] = w.driving.queue[job.driving.past.shape[0] + k, i]
-    R = s.R_world_body
+        x[13 + i] = measured[i]
+        x[16 + i] = queue[job.driving.past.shape[0] + k, i]
+    x[19] = job.batch.dt
+
+
+@kernel
+def own_rate(job, n, R, x):
+    """Cost in a second of the user's own terms in rollout n, attitude R; x has all other inputs."""
     x[4] = math.atan2(R[2, 1], R[2, 2])
     x[5] = -math.asin(min(max(R[2, 0], -1.0), 1.0))
-    x[6] = tally.yaw
-    x[13] = margin
-    x[14] = slip
-    x[15] = power
-    x[19] = dt
-    rate = step_cost(job.cost, tally, x, w.driving.queue, w.change)
+    x[6] = job.trial.tally[n].yaw
+    return own_cost(job.cost, x, job.w.out, job.w.unused)
+
+
+@kernel
+def add_step(job, n, k, power, margin, slip):
+    """The cost of a step, whose velocity is s.v and power is given, and what it uses."""
+    s = job.s
+    x = job.w.x
+    dt = job.batch.dt
+    tally = job.trial.tally[n]
+    motion_inputs(job, s, job.batch.q[n], job.w.driving.queue, k, (margin, slip, power), x)
+    rate = step_cost(job.cost, tally.free, x, job.w.change)
     if job.cost.own.shape[0] > 0:
-        rate += own_cost(job.cost, x, w.out, w.unused)
+        rate += own_rate(job, n, s.R_world_body, x)
     tally.cost += dt * rate
     tally.goal += dt * left_to_go(job.cost, job.field, tally, tally.x, tally.y)
     tally.energy += dt * power
-    tally.distance += dt * math.sqrt(s.v[3] ** 2 + s.v[4] ** 2 + s.v[5] ** 2)
+    tally.distance += dt * speed_of(s)
+
+
+@inlined
+def speed_of(s):
+    """Of the body's origin [m/s]."""
+    return math.sqrt(s.v[3] * s.v[3] + s.v[4] * s.v[4] + s.v[5] * s.v[5])
 
 
 @inlined
@@ -261,21 +285,23 @@ def solve_planned_kinematics(job, n, k, row):
     return solve_kinematics(job, n, k, row)
 
 
-@kernel
-def judge_kinematics(job, n, count, k):
-    """The step by its velocity. Power: resistance and climbing at the rims, no recuperation, and sideways scrubbing."""
-    trial = job.trial
-    s = job.s
-    rim, along, across = wheel_motion(job.vehicle, s)
-    margin, slip = measure(job, n, rim, along)
-    speed = math.sqrt(s.v[3] ** 2 + s.v[4] ** 2 + s.v[5] ** 2)
+@inlined
+def kinematic_power(trial, s, rim, across):
+    """Resistance and climbing at the rims, no recuperation, and sideways scrubbing [W]."""
     R = s.R_world_body
     rise = R[2, 0] * s.v[3] + R[2, 1] * s.v[4] + R[2, 2] * s.v[5]
     weight = trial.mass * trial.gravity
     # Force along the way times the speed of the rims, which slip: sin of the slope is rise per way.
-    climb = rise / max(speed, 0.05)
-    power = max(weight * (trial.rolling * R[2, 2] + climb) * rim, 0.0) + trial.scrub * weight * across + trial.idle
-    add_step(job, n, k, power, margin, slip)
+    climb = rise / max(speed_of(s), 0.05)
+    return max(weight * (trial.rolling * R[2, 2] + climb) * rim, 0.0) + trial.scrub * weight * across + trial.idle
+
+
+@kernel
+def judge_kinematics(job, n, count, k):
+    """The step by its velocity."""
+    rim, along, across = wheel_motion(job.vehicle, job.s)
+    margin, slip = measure(job, n, rim, along)
+    add_step(job, n, k, kinematic_power(job.trial, job.s, rim, across), margin, slip)
 
 
 @kernel
