@@ -157,13 +157,13 @@ def _kinematic_step() -> Timed:
     return Timed(run)
 
 
-def _stepper(law: str) -> Timed:
-    """`Stepper.step` along a drive; an older version has none."""
+def _stepped(law: str) -> Timed:
+    """`Simulation.step` along a drive; an older version has none."""
     import grouser as gr
 
     model, terrain = _model("zoe", law), gr.terrain.rough(**ROUGH)
     commands = list(gr.simulate(model, terrain, gr.drive.arc(1.0, 0.2), duration=CALLS * DT, dt=DT).command[:CALLS])
-    rover = gr.Stepper(model, terrain, dt=DT)
+    rover = gr.Simulation(model, terrain, dt=DT)
 
     def run() -> int:
         for command in commands:
@@ -270,8 +270,8 @@ CASES = {
     "Odometry.update": Case(_updated, unit="call"),
     "Dynamics.step": Case(_stepped, unit="call"),
     "Kinematics.step": Case(_kinematic_step, unit="call"),
-    "Stepper.step, kinematic": Case(lambda: _stepper("kinematic"), unit="call"),
-    "Stepper.step, piecewise-linear": Case(lambda: _stepper("piecewise-linear"), unit="call"),
+    "Simulation.step, kinematic": Case(lambda: _stepped("kinematic"), unit="call"),
+    "Simulation.step, piecewise-linear": Case(lambda: _stepped("piecewise-linear"), unit="call"),
     "Kinematics.velocity": Case(lambda: _asked("velocity"), unit="call"),
     "Kinematics.estimate": Case(lambda: _asked("estimate"), unit="call"),
     "frame_poses": Case(lambda: _asked("frame_poses"), unit="call"),

@@ -28,7 +28,7 @@ for name, drive in (("open loop", gr.drive.constant(4.0)), ("closed loop", hold_
     print(f"{name}: ended {run.position[-1, 1]:+.3f} m off the line after {run.distance:.2f} m")
     run.plot(out / f"{name.replace(' ', '_')}.png")
 
-rover = gr.Stepper(model, ground)  # the same from a loop of one's own
-while rover.steps < run.steps and rover.step(hold_the_line(rover.time, rover.state)) is gr.Status.OK:
+rover = gr.Simulation(model, ground)  # the same from a loop of one's own
+while rover.steps < run.steps and rover.step(hold_the_line(rover.time, rover.state)).status is gr.Status.OK:
     pass  # read sensors, send messages, draw
 print(f"stepped: {rover}, {'the same to the bit' if np.array_equal(rover.state, run.state[-1]) else 'another path'}")

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from grouser.simulation.settle import Settled, settle
     from grouser.simulation.simulate import simulate
     from grouser.simulation.status import Status
-    from grouser.simulation.stepper import Stepper
+    from grouser.simulation.stepping import Simulation
     from grouser.vehicles.catalog import vehicle
     from grouser.vehicles.vehicle import Vehicle
 
 __all__ = [
     "Dynamics", "ExternalForce", "Fit", "GrouserError", "Kinematics", "Log", "MotionModel", "Noise", "Odometry",
-    "Parameter", "Robot", "Rollouts", "Run", "Settled", "Status", "Stepper", "Vehicle", "__version__", "actuate",
+    "Parameter", "Robot", "Rollouts", "Run", "Settled", "Simulation", "Status", "Vehicle", "__version__", "actuate",
     "actuation", "calibrate", "calibration", "collision", "contact", "drive", "dynamics", "errors", "evaluate",
     "fusion", "gym", "joints", "kinematics", "law", "logs", "motion", "odometry", "param", "plan", "read_log", "robot",
     "rolling", "rollout", "rotation", "settle", "simulate", "slip", "terrain", "traction", "vehicle", "vehicles",

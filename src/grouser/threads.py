@@ -12,6 +12,8 @@ from functools import cache
 from numbers import Integral
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
 from grouser.errors import SimulationError
 
@@ -53,6 +55,24 @@ def in_slices(work: Callable[[int, int, int], None], items: int, *, threads: int
         errors = [error for one in others if not one.cancel() and (error := one.exception()) is not None]
         if errors:
             raise errors[0]
+
+
+def interruptible(work: Callable[[], None], halt: NDArray[np.int64]) -> None:
+    """Call work on another thread, while this one waits for Ctrl-C, which sets `halt`; work must then end soon."""
+    done = threading.Event()
+
+    def body() -> None:
+        try:
+            work()
+        finally:
+            done.set()
+
+    threading.Thread(target=body, name="grouser-run", daemon=True).start()
+    while not done.is_set():
+        try:
+            done.wait()  # not `join`: interrupted, it takes the thread for ended (Python 3.11)
+        except KeyboardInterrupt:
+            halt[0] = 1
 
 
 @cache

@@ -15,8 +15,8 @@ from grouser import __version__
 from grouser.cli import app, run
 
 COMMANDS = (
-    "demo", "vehicles", "simulate", "view", "rollout", "calibrate", "evaluate", "memory", "groundmap", "rolling",
-    "odometry", "fuse", "node", "report", "check", "bench", "warmup",
+    "demo", "vehicles", "simulate", "view", "rollout", "plan", "calibrate", "evaluate", "memory", "groundmap",
+    "rolling", "odometry", "fuse", "node", "report", "check", "bench", "warmup",
 )  # fmt: skip
 COLUMNS, LINES = 80, 24
 LOADED: dict[str, Any] = {name: app.load(name) for name in COMMANDS}

@@ -38,7 +38,7 @@ def test_simulating_and_viewing_loads_neither_forces_nor_logs_nor_other_grounds(
         modules, "_kernels.dynamics", "dynamics", "contact", "actuation", "joints", "slip", "logs", "motion"
     )
     assert not modules & {"grouser.terrain.mesh", "grouser.terrain.grid", "grouser.vehicles.urdf", "grouser.threads"}
-    assert len(modules) <= 86 + SPARE
+    assert len(modules) <= 88 + SPARE  # with samples of a fit
 
 
 def test_calibrating_and_odometry_load_no_forces_and_no_rollouts(tmp_path: Path) -> None:

@@ -159,13 +159,13 @@ def straight_fast(model, **options):
     return gr.simulate(model, gr.terrain.plane(), drive, dt=0.04, every=10, **options)
 
 
-def test_a_stepper_and_a_rollout_move_as_a_run_does(there_and_back):
+def test_a_simulation_and_a_rollout_move_as_a_run_does(there_and_back):
     commands = to_and_fro()
     model, ground = lru(), gr.terrain.plane()
     start, velocity = there_and_back.state[0], there_and_back.velocity[0]
     many = gr.rollout(model, ground, np.stack([0.7 * commands, commands]), start=start, velocity=velocity, dt=DT)
     assert many.final_state[1].tobytes() == there_and_back.state[-1].tobytes()
-    rover = gr.Stepper(model, ground, dt=DT, start=start, velocity=velocity)
+    rover = gr.Simulation(model, ground, dt=DT, start=start, velocity=velocity)
     for command in commands[:FORTH]:
         rover.step(command)
     twin = copy.deepcopy(rover)

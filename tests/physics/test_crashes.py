@@ -127,15 +127,15 @@ def test_work_of_outer_forces_is_work():
     assert run.solver.kinetic[-1] == pytest.approx(0.5 * HUSKY.mass * (0.5 * 9.81 * 4.0) ** 2, rel=0.02)
 
 
-def test_a_stepper_that_is_moved_by_hand_starts_a_new_account():
-    rover = gr.Stepper(gr.Dynamics(HUSKY), gr.terrain.plane(), dt=0.02)
+def test_a_simulation_that_is_moved_by_hand_starts_a_new_account():
+    rover = gr.Simulation(gr.Dynamics(HUSKY), gr.terrain.plane(), dt=0.02)
     for _ in range(5):
-        assert rover.step(np.zeros(4)) is gr.Status.OK
+        assert rover.step(np.zeros(4)).status is gr.Status.OK
     state = rover.state
     state[6] += 3.0
     rover.state = state
     for _ in range(100):
-        assert rover.step(np.zeros(4)) is gr.Status.OK
+        assert rover.step(np.zeros(4)).status is gr.Status.OK
 
 
 def test_torque_of_a_step_in_parts_is_the_mean_of_its_parts():

@@ -140,11 +140,11 @@ def test_rollouts_on_soils_are_the_same_for_any_number_of_threads(model, monkeyp
 
 
 @pytest.mark.parametrize("model", [gr.Kinematics(HUSKY), gr.Dynamics(HUSKY)], ids=["kinematic", "dynamic"])
-def test_a_stepper_and_single_steps_have_the_soils_too(model):
+def test_a_simulation_and_single_steps_have_the_soils_too(model):
     ground = ahead_of(0.0, laws=[(cone(1.0), None), (cone(0.02), gr.slip.BodySlip([0, -0.5, 0, 0, 0, 0]))])
     command = np.array([4.0, 4.0, 4.0, 4.0])
     run = gr.simulate(model, ground, command[None], duration=0.4, velocity=np.zeros(10) if model.dynamic else None)
-    rover = gr.Stepper(model, ground, dt=0.04)
+    rover = gr.Simulation(model, ground, dt=0.04)
     for _ in range(10):
         rover.step(command)
     np.testing.assert_array_equal(rover.state, run.state[-1])

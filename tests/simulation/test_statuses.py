@@ -117,7 +117,7 @@ def test_every_status_says_what_it_means():
     for status in gr.Status:
         assert status.meaning
     known = {"ok", "off_terrain", "rolled_over", "diverged", "unsolved", "too_sharp", "gained_energy", "buried"}
-    assert {str(s) for s in gr.Status} == known
+    assert {str(s) for s in gr.Status} == known | {"interrupted", "stopped"}
 
 
 def test_simulate_and_rollout_count_deficient_steps_alike():

@@ -16,7 +16,7 @@ from grouser._version import __version__
 from grouser.bench.rounds import Sample, Spread, Work, report_of
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
-from grouser.simulation import Stepper, drive, settle, simulate
+from grouser.simulation import Simulation, drive, settle, simulate
 from grouser.simulation.engine import Records, launch
 from grouser.simulation.simulate import start_velocity
 from grouser.terrain import Terrain
@@ -122,10 +122,10 @@ def batches(case: Case) -> list[Work]:
 
 
 def stepped(case: Case) -> Work:
-    """CPU time per step of a `Stepper` from Python."""
+    """CPU time per step of a `Simulation` from Python."""
     model, ground = case.model(), case.ground()
     run = simulate(model, ground, drive.arc(case.speed), duration=SECONDS, dt=0.04)
-    commands, rover = list(run.command[:-1]), Stepper(model, ground, dt=0.04)
+    commands, rover = list(run.command[:-1]), Simulation(model, ground, dt=0.04)
 
     def steps() -> int:
         rover.reset()

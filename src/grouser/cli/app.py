@@ -25,7 +25,7 @@ COMMANDS = {
     "simulate": "Drive one vehicle over one ground and print where it went.",
     "view": "Make one HTML file that shows runs in 3D.",
     "rollout": "Roll out random arcs from the origin; print where and how they end.",
-    "plan": "Find a way across a map, drive it in prediction, and print its cost and chance of failure.",
+    "plan": "Find a way across a map; predict its cost and chance of failure.",
     "calibrate": "Fit the parameters of a motion model to a driving log.",
     "evaluate": "Predict every moving interval of a log and compare its end.",
     "memory": "List the grounds of a memory; name, merge, remove or export them.",

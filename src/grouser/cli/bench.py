@@ -76,7 +76,7 @@ def _print(result: dict[str, Any]) -> None:
     said = f"\nstreaming odometry of {odometry['vehicle']} with {odometry['model']}: one update"
     typer.echo(f"{said} {took.format('', *_spread(odometry, 'us_per_update', 1))}")
     for one in result["stepper"]:
-        spread = took.format(" (Stepper)", *_spread(one, "us_per_step", 1))
+        spread = took.format(" (Simulation)", *_spread(one, "us_per_step", 1))
         typer.echo(f"one {one['model']} step of {one['vehicle']} {spread}")
 
 

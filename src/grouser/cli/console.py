@@ -104,7 +104,7 @@ def pair_lines(pairs: Sequence[tuple[str, str]]) -> list[str]:
 def progress(what: str) -> Iterator[Progress]:
     """A bar on stderr while something is done, gone afterwards; sparse lines where stderr is not a terminal."""
     with _bar(what, 0.0, "BarColumn", "TaskProgressColumn", "TimeElapsedColumn", "TimeRemainingColumn") as report:
-        yield report or _lines(what, lambda done, total, _: f"{done} of {total}")
+        yield report or _lines(what, lambda done, total, _: f"{done} of {total}" if total != 100 else f"{done} %")
 
 
 def read_log(paths: Sequence[Path], manifest: Any, *, strict: bool = True) -> gr.Log:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import grouser as gr
 from grouser.cli import console, fitted, soils, values
@@ -12,10 +12,17 @@ from grouser.cli.values import option
 from grouser.errors import GrouserError
 from grouser.pictures import SUFFIXES as PICTURES
 
+if TYPE_CHECKING:
+    from grouser.plan import KeepOut
+
+MODELS = ("kinematic", "dynamic", "auto")
+SHOWN = 4
+"""Refused ways that are printed; JSON has all."""
 EXAMPLES = (
-    "zoe --terrain rough:rms=.2,length=2,seed=3 --from -12,-8 --to 12,10 --out plan.png",
+    "zoe --from -8,-6 --to 9,7 --out plan.png",
+    "zoe --terrain rough:rms=.2,length=2,seed=3 --from -12,-8 --to 12,10 --view plan.html",
     "husky --terrain dem.tif --from 0,0 --to 80,40 --fit fit.toml --risk .01 --view plan.html",
-    "zoe --terrain rough:rms=.2,length=2,seed=3 --from -12,-8 --to 12,10 --keep-out 0,0,3 --minimise time --json",
+    "zoe --terrain rough:rms=.2,length=2,seed=3 --from -12,-8 --to 12,10,90 --keep-out 0,0,3 --minimise time --json",
 )
 
 
@@ -23,11 +30,19 @@ def plan(
     vehicle: values.Vehicle,
     begin: Annotated[str, option("Start x,y or x,y,yaw: m, m, degrees.", "--from")],
     goal: Annotated[str, option("Goal x,y or x,y,yaw: m, m, degrees.", "--to")],
-    terrain: Annotated[str, option("As for simulate; it must have an edge.")] = "rough:rms=.15,length=.8,seed=1",
+    terrain: Annotated[
+        str, option("Ground with an edge, as for simulate; rough (default).")
+    ] = "rough:rms=.15,length=.8,seed=1",
     minimise: Annotated[str, option("energy (default), time or risk.")] = "energy",
-    risk: Annotated[float, option("Largest chance that a plan fails within its horizon.")] = 0.05,
+    risk: Annotated[float, option("Largest chance of failure.")] = 0.05,
     fit: Annotated[Path | None, option("Calibrated model with its uncertainty (.toml).")] = None,
-    keep_out: Annotated[list[str] | None, option("Round keep-out x,y,radius, m. May be repeated.")] = None,
+    model: Annotated[
+        str | None,
+        option("kinematic (default), dynamic, or auto: dynamic where tip margin, slip or speed ask for it."),
+    ] = None,
+    keep_out: Annotated[
+        list[str] | None, option("x,y,radius in m, or a raster (.npz .tif .asc; not 0: keep out). May be repeated.")
+    ] = None,
     max_speed: Annotated[float, option("Largest speed, m/s.")] = 1.0,
     samples: Annotated[int, option("Samples of the controller in each step.")] = 300,
     seed: Annotated[int, option("Seed of all that is random. The same seed gives the same plan.")] = 1,
@@ -37,36 +52,41 @@ def plan(
     view: Annotated[Path | None, option("Page that plays the drive in 3D (.html).")] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Find a way across a map, drive it in prediction, and print its cost and chance of failure."""
+    """Find a way across a map; predict its cost and chance of failure."""
     values.one_of(minimise, ("energy", "time", "risk"), "--minimise")
+    values.one_of(model or "kinematic", MODELS, "--model")
     values.whole(samples, 8, 1_000_000, "--samples")
     values.whole(seed, 0, 10**9, "--seed")
     if not 0.0 < risk < 1.0:
-        raise GrouserError(f"--risk: {risk:g} is not a chance between 0 and 1")
-    for name, file, endings in (("--out", out, PICTURES), ("--view", view, (".html",))):
+        raise GrouserError(f"--risk: {risk:g} is not a chance between 0 and 1, such as 0.05")
+    for name, file, endings in (("--out", out, PICTURES), ("--view", view, (".html", ".htm"))):
         if file is not None and file.suffix.lower() not in endings:
             raise GrouserError(f"{name}: {file} must end in {' or '.join(endings)}")
     start, end = _place(begin, "--from"), _place(goal, "--to")
     rover, bare = gr.vehicle(vehicle), gr.terrain.parse(terrain)
-    model: Any = gr.Kinematics(rover) if fit is None else fitted.load_fit(fit, rover, bare)
-    ground = soils.with_soils(bare, soil_raster, soil, rover, dynamic=False, speed=max_speed)
-    circles = [values.numbers(one, 3, "--keep-out", "4,2,1.5") for one in keep_out or ()]
-    limits = gr.plan.Limits.of(rover)
-    limits = gr.plan.Limits(**{**vars(limits), "speed": values.positive(max_speed, "--max-speed")})
+    moving: Any = _model(rover, model or "kinematic")
+    dynamic = model == "dynamic"
+    if fit is not None:
+        if model is not None:
+            raise GrouserError("--model: the fit says how the vehicle moves; leave it out, or leave out --fit")
+        moving = fitted.load_fit(fit, rover, bare)
+        dynamic = bool(getattr(moving.model.model, "dynamic", False))
+    ground = soils.with_soils(bare, soil_raster, soil, rover, dynamic=dynamic, speed=max_speed)
+    limits = gr.plan.Limits.of(rover).replace(speed=values.positive(max_speed, "--max-speed"))
     with console.progress("planning") as report:
         found = gr.plan.plan(
-            model, ground, start, end, minimise=minimise, risk=risk, samples=samples, seed=seed, limits=limits,
-            keep_out=gr.plan.KeepOut.circles(circles, ground.bounds) if circles else None, progress=report,
+            moving, ground, start, end, minimise=minimise, risk=risk, samples=samples, seed=seed, limits=limits,
+            keep_out=_keep_out(keep_out or [], ground), progress=report,
         )  # fmt: skip
     files = [file for file in (out, view) if file is not None]
     for file in files:
         values.make_folder(file.parent)
+    title = f"{rover.name}: least {minimise}"
     if out is not None:
-        found.plot(out)
+        found.plot(out, title=title)
     if view is not None:
-        found.view(view, title=f"{rover.name}: plan")
-    result = {**found.summary(), "minimise": minimise, "files": files}
-    console.emit(result, as_json, _print, files)
+        found.view(view, title=title)
+    console.emit({**found.summary(), "files": files}, as_json, _print, files)
     if not found.reached:
         console.fail(f"the goal is not reached: {found.reason}")
 
@@ -78,16 +98,57 @@ def _place(text: str, name: str) -> tuple[float, ...]:
     return (x, y, *map(math.radians, yaw))
 
 
+def _model(rover: gr.Vehicle, name: str) -> Any:
+    """The model of --model, with the defaults of its parameters."""
+    if name == "kinematic":
+        return gr.Kinematics(rover)
+    dynamic = gr.Dynamics(rover)
+    return dynamic if name == "dynamic" else gr.plan.Auto(gr.Kinematics(rover), dynamic)
+
+
+def _keep_out(given: list[str], ground: gr.terrain.Terrain) -> KeepOut | None:
+    """All of --keep-out together; None where there is none."""
+    if not given or not all(map(math.isfinite, ground.bounds)):
+        return None
+    files = [one for one in given if Path(one).suffix.lower() in (".npz", ".tif", ".tiff", ".asc")]
+    circles = [values.numbers(one, 3, "--keep-out", "4,2,1.5, nor a raster") for one in given if one not in files]
+    found = [gr.plan.KeepOut.read(one, ground.bounds) for one in files]
+    if circles:
+        found.append(gr.plan.KeepOut.circles(circles, ground.bounds))
+    kept = found[0]
+    for one in found[1:]:
+        kept = kept | one
+    return kept
+
+
 def _print(result: dict[str, Any]) -> None:
+    sure = "not known: no --fit, the model is taken as exact"
+    failing = f"{100.0 * result['risk']:.2g} % of {result.get('drawn_models', 0)} drives with drawn models"
     pairs = [
         ("reached", "yes" if result["reached"] else "no"),
-        ("drives", f"{result['distance']:.2f} m in {result['duration']:.1f} s"),
-        ("energy", f"{result['energy']:.0f} J"),
-        ("chance of failure", f"{100.0 * result['risk']:.2g} %" if result["uncertain"] else "not known: no --fit"),
+        ("drives", _cost(result)),
+        ("chance of failure", failing if result["uncertain"] else sure),
         ("least tip margin", f"{result['least_tip_margin_deg']:.1f}°"),
-        ("largest slip", f"{100.0 * result['largest_slip']:.0f} %"),
+        ("largest slip", f"{100.0 * result['largest_slip']:.1f} %"),
     ]
-    pairs += [("refused", one["reason"]) for one in result["refused"]]
-    if result["reason"]:
+    if "ellipses" in result:
+        steered, blind = (_sigma(result[name][-1]) for name in ("ellipses", "ellipses_without_feedback"))
+        pairs.append(("sigma at the end", f"{steered:.2f} m, without feedback {blind:.2f} m"))
+    pairs += [("refused", f"{one['way']}: {one['reason']}") for one in result["refused"][:SHOWN]]
+    if len(result["refused"]) > SHOWN:
+        pairs.append(("", f"and {len(result['refused']) - SHOWN} more ways"))
+    pairs += [(f"least {one['minimise']}", f"would drive {_cost(one)}") for one in result["alternatives"]]
+    if result["reached"] and result["reason"]:
         pairs.append(("note", result["reason"]))
     console.print_pairs(f"{result['vehicle']}: least {result['minimise']}", pairs)
+
+
+def _cost(way: dict[str, Any]) -> str:
+    """What a way costs."""
+    return f"{way['distance']:.1f} m in {way['duration']:.0f} s with {way['energy']:.0f} J"
+
+
+def _sigma(ellipse: dict[str, Any]) -> float:
+    """Largest standard deviation of a place in any direction [m]."""
+    (a, b), (_, d) = ellipse["covariance"]
+    return math.sqrt(0.5 * (a + d) + math.hypot(0.5 * (a - d), b))

@@ -53,6 +53,9 @@ def kinematics() -> None:
     model = gr.Kinematics(zoe, slip=gr.slip.BodySlip(np.zeros(6)))
     gr.simulate(model, flat, gr.drive.arc(1.0, 0.1), duration=SHORT).rollover_margin()
     gr.simulate(gr.Kinematics(zoe, slip=gr.slip.DriveFrameSlip(np.zeros(7))), flat, np.zeros((1, 4)), duration=SHORT)
+    gr.simulate(
+        gr.Kinematics(zoe, slip=gr.slip.SurfaceSlip(coefficients=np.zeros(13))), flat, np.zeros((1, 4)), duration=SHORT
+    )
     gr.rollout(model, flat, np.zeros((2, 1, 4)))
     state = gr.settle(zoe, flat).state
     gr.collision.contacts(zoe, state, flat)
@@ -93,6 +96,15 @@ def dynamics() -> None:
     state, velocity = gr.settle(zoe, flat, penetration=models[0].penetration).state, np.zeros(6 + zoe.n_joints)
     models[0].inertia_and_bias(state, velocity)
     models[0].step(state, velocity, np.zeros(4), flat, dt=SHORT)
+
+
+def planning() -> None:
+    """Planned rollouts of both kinds with costs, and the search for a route."""
+    zoe, nodes = gr.vehicle("zoe"), np.linspace(-9.0, 9.0, 19)
+    ground, cost = gr.terrain.grid(np.zeros((19, 19)), nodes, nodes), gr.plan.Cost(gr.plan.Goal(1.0, 0.0))
+    for model in (gr.Kinematics(zoe), gr.Dynamics(zoe)):
+        gr.plan.roll_out(model, ground, np.zeros((2, 1, 3)), cost=cost)
+    gr.plan.route(gr.Kinematics(zoe), ground, (-3.0, 0.0), (3.0, 0.0), alternatives=False)
 
 
 def logs() -> None:
@@ -150,7 +162,7 @@ def gym() -> None:
 
 
 FAMILIES: tuple[tuple[Callable[[], None], ...], ...] = (
-    (dynamics, kinematics, odometry, calibration, gym),
+    (dynamics, planning, kinematics, odometry, calibration, gym),
     (fusion, robot, rolling, contacts, grounds, logs),
 )
 """Parts of one family share kernels, which one process compiles once; what takes longest stands first."""

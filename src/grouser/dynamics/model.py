@@ -321,6 +321,6 @@ class Dynamics(Model):
 
         They are those of the state itself, as with `integrator="euler"`. The step is by itself and as T prints it: c
         at the given velocity, springs at the end of the step, no bristles at rest, not halved where it does not
-        converge. `grouser.Stepper` moves as `grouser.simulate` does.
+        converge. `grouser.Simulation` moves as `grouser.simulate` does.
         """
         return take_step(self, state, velocity, command, ground, dt, angles)

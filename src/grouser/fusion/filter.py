@@ -76,6 +76,9 @@ class Fusion:
     IMU wait for it. A measurement older than the history is a fault.
     """
 
+    _quiet: frozenset[str] = frozenset()
+    """Faults that are counted, not logged."""
+
     def __init__(
         self,
         settings: FusionSettings | None = None,
@@ -320,6 +323,8 @@ class Fusion:
         for kind in self.faults:
             if kind not in self._said:
                 self._said.add(kind)
+                if kind in self._quiet:
+                    continue
                 text = FAULTS[kind]
                 logger.warning("fusion, t = %.12g s: %s (%s; further ones are only counted)", self.time, text, kind)
 

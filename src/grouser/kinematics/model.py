@@ -198,7 +198,7 @@ class Kinematics(Model):
     def step(self, state: ArrayLike, command: ArrayLike, ground: Terrain, *, dt: float) -> Step:
         """Move on by one step of dt [s] under commanded rates of the actuated joints, shape (na,).
 
-        As `grouser.simulate` moves; `grouser.Stepper` keeps the state between steps and is quicker.
+        As `grouser.simulate` moves; `grouser.Simulation` keeps the state between steps and is quicker.
         """
         return self._take_step(self, state, command, ground, dt)
 

@@ -49,6 +49,9 @@ SHARE = 0.2
 """Spread between grounds, one sigma, as a share of a ground parameter's prior sigma: 0.1 for most slip numbers."""
 SLOPES = {"a4": 0.04, "a8": 0.04, "a12": 0.02, "a13": 0.02, "a9": 0.03, "a3": 0.05, "a7": 0.05, "a11": 0.05}
 """Of slip numbers that are multiplied by more than about 1: by g of a slope (2.5 m/s² at 15°), by speed (2 m/s)."""
+BY_GRAVITY = {"p1": 0.3, "p3": 0.3}
+"""Of slip along a slope per share of the weight that pulls, T (2.48): it is some 0.1 on firm ground and up to 1 in
+loose sand, while 15° multiply it by 0.26."""
 OF_GROUND = ("slip", "contact")
 """Parts of a motion model that belong to the ground; the others belong to the vehicle."""
 
@@ -70,7 +73,9 @@ def default_spread(parameters: Sequence[Parameter]) -> FloatArray:
 
 
 def _sigma(parameter: Parameter) -> float:
-    """Never more than a share of what is known before any driving."""
+    """Most are never more than a share of what is known before any driving."""
     part, _, field = parameter.name.partition(".")
+    if part == "slip" and field in BY_GRAVITY:
+        return min(BY_GRAVITY[field], parameter.sigma)
     most = SHARE * parameter.sigma
     return min(SLOPES[field], most) if part == "slip" and field in SLOPES else most

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         TipMargin,
         cost,
     )
-    from grouser.plan.drive import Drive, Sensors, drive, noisy_map
+    from grouser.plan.drive import Drive, drive, noisy_map
     from grouser.plan.fidelity import Auto
     from grouser.plan.keep_out import KeepOut
     from grouser.plan.limits import Limits
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from grouser.plan.route import Refusal, Route, route
     from grouser.plan.trials import Bounds, Disturbance, Effort, Trials, roll_out
     from grouser.plan.uncertain import Uncertain
+    from grouser.plan.world import Sensors
 
 __all__ = [
     "MPPI",

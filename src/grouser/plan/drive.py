@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser import rotation, terrain
-from grouser._kernels.constants import GRAVITY
+from grouser import terrain
 from grouser.calibration.stream import StreamingCalibrator
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError, SimulationError
 from grouser.kinematics import Kinematics
+from grouser.logs.log import Sensor
 from grouser.model import Model
-from grouser.motion import Fit
+from grouser.motion import Fit, MotionModel
+from grouser.motion.spread import default_spread
 from grouser.plan.cost import Cost, Path
 from grouser.plan.mppi import MPPI
 from grouser.plan.trials import MEANING
+from grouser.plan.world import Reading, Sensors, World
+from grouser.robot.estimate import RobotEstimate
 from grouser.robot.robot import Robot
 from grouser.simulation.settle import settle
 from grouser.simulation.status import Status
-from grouser.simulation.stepper import Stepper
 from grouser.terrain import Terrain
 
 if TYPE_CHECKING:
@@ -35,32 +37,6 @@ SUBSTEPS = 4
 """Steps of the truth, and samples of wheels and IMU, in one step of the controller."""
 REST = 2.0
 """Time at rest before the drive, in which the IMU is aligned [s]."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sensors:
-    """Noise of the simulated sensors, one sigma each."""
-
-    wheel_rate: float = 0.02
-    """Of wheel rates [rad/s]."""
-    angle: float = 0.002
-    """Of joint angles [rad]."""
-    gyro: float = 0.002
-    """[rad/s]."""
-    accelerometer: float = 0.05
-    """[m/s²]."""
-    position: float = 0.02
-    """Of positions in the world [m], such as those of a GPS with corrections."""
-    yaw: float = 0.01
-    """Of yaws in the world [rad]."""
-    attitude: float = 0.005
-    """Of roll and pitch that go with the poses [rad]."""
-    pose_rate: float = 5.0
-    """Positions and yaws in a second [1/s], > 0."""
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            (checked.positive if name == "pose_rate" else checked.not_negative)(value, f"sensors {name}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +53,8 @@ class Drive:
     """True states, (T, nq)."""
     estimate: FloatArray
     """Estimated x, y [m], yaw [rad], (T, 3)."""
-    sigma: FloatArray
-    """One sigma of these [m, m, rad], (T, 3)."""
+    covariance: FloatArray
+    """Of these, (T, 3, 3)."""
     command: FloatArray
     """Forward, left [m/s], turn [rad/s], (T, 3)."""
     risk: FloatArray
@@ -92,16 +68,32 @@ class Drive:
     changes: tuple[dict[str, Any], ...]
     """Changes of ground that calibration noticed: time, since [s], …."""
 
+    @property
+    def error(self) -> FloatArray:
+        """Estimated less true x, y [m], yaw [rad], (T, 3)."""
+        w, x, y, z = self.state[:, :4].T
+        yaw = np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
+        error = self.estimate - np.column_stack([self.state[:, 4:6], yaw])
+        error[:, 2] = np.mod(error[:, 2] + math.pi, 2.0 * math.pi) - math.pi
+        return error
+
+    @property
+    def nees(self) -> FloatArray:
+        """Squared error by its covariance, over its three numbers, (T,): 1 on average for an honest estimate."""
+        error = self.error
+        return np.asarray(np.einsum("ti,ti->t", error, np.linalg.solve(self.covariance, error[..., None])[..., 0]) / 3.0)
+
     def summary(self) -> dict[str, Any]:
         """Plain numbers, as JSON takes them."""
         steps = np.diff(self.state[:, 4:7], axis=0)
-        error, aside = self.estimate[:, :2] - self.state[:, 4:6], self.cross_track
+        error, aside = self.error[:, :2], self.cross_track
         return {
             "reached": self.reached,
             "status": self.status,
             "duration": float(self.time[-1]) if len(self.time) else 0.0,
             "distance": float(np.linalg.norm(steps, axis=1).sum()),
             "position_error_rms": float(np.sqrt(np.mean(np.sum(error**2, axis=1)))) if len(error) else 0.0,
+            "nees": float(self.nees.mean()),
             "cross_track_rms": None if np.isnan(aside).any() else float(np.sqrt(np.mean(aside**2))),
             "braked": sum(map(bool, self.reason)),
             "changes": list(self.changes),
@@ -158,120 +150,137 @@ def drive(
     reached = checked.positive(reached, "reached")
     checked.positive(interval, "interval")
     checked.instance(truth, Model, "truth", "use gr.Kinematics(vehicle) or gr.Dynamics(…)")
+    checked.instance(ground, Terrain, "ground", "use gr.terrain.…")
     if sensors is not None:
         checked.instance(sensors, Sensors, "sensors", "use gr.plan.Sensors(…)")
     target = _target(checked.instance(cost, Cost, "cost", "use gr.plan.Cost(gr.plan.Goal(x, y))"))
     controller = MPPI(model, ground if known is None else known, cost, seed=seed, **planner)
     if truth.vehicle.joints != controller.model.vehicle.joints:
         raise PlanError(f"truth: is '{truth.vehicle.name}', the model is of '{controller.model.vehicle.name}'")
-    world = _World(truth, ground, start, controller.dt / SUBSTEPS, sensors or Sensors(), seed)
-    robot = Robot(model if isinstance(model, Fit) else truth.vehicle, position=world.position, yaw=world.yaw)
-    learner = StreamingCalibrator(model, interval=interval) if adapt and isinstance(model, Fit) else None
-    fit, changes = model, []
+    dt = controller.dt / SUBSTEPS
+    board = _Board(model, truth, sensors or Sensors(), dt, interval if adapt else None)
+    try:
+        world = World(
+            truth, ground, start=start, dt=dt, sensors=board.sensors, mount=board.mount, time=-REST, seed=seed
+        )
+    except SimulationError as error:
+        raise PlanError(f"start: {error}") from None
+    board.switch_on(world)
     rows: list[tuple[Any, ...]] = []
     status = "ok"
-    world.rest(robot, learner)
     for _ in range(max(1, round(seconds / controller.dt))):
-        estimate = robot.estimate
-        if estimate is None:
-            raise PlanError("the estimator has no pose after its time at rest; check the sensors")
+        estimate = board.estimate
         pose = np.array([*estimate.position[:2], estimate.yaw])
-        sigma = np.sqrt(np.diag(estimate.ros_pose_covariance().reshape(6, 6)))[[0, 1, 5]]
+        covariance = estimate.ros_pose_covariance().reshape(6, 6)[np.ix_([0, 1, 5], [0, 1, 5])]
         try:
-            x, y, yaw = pose.tolist()
-            planned = settle(truth.vehicle, controller.ground, x=x, y=y, yaw=yaw, joints=world.angles).state
+            planned = _placed(controller, pose, board.latest.angles)
         except SimulationError as error:
             if not rows:
-                raise PlanError(f"start: {error}") from None
+                raise PlanError(f"start on the map: {error}") from None
             status = "off_map"
             break
-        order = controller.command(planned, _velocity(controller, estimate, world))
-        rows.append((world.time, world.truth.state, pose, sigma, order.twist, order.risk, order.reason, _slip(fit)))
-        robot.command(world.time, float(order.twist[0]), float(order.twist[2]))
+        order = controller.command(planned, _velocity(controller, estimate, board.latest))
+        rows.append(
+            (world.time, world.state, pose, covariance, order.twist, order.risk, order.reason, _slip(board.fit))
+        )
         if np.hypot(*(world.position[:2] - target)) < reached:
             break
-        status, learnt = world.step(controller, order.twist, robot, learner)
-        if learner is not None and learnt:
-            changes += [c for c in learner.fit().changes if c not in changes]
-            fit = learner.fit()
-            controller.replace_model(fit)
+        status = _step(world, controller, order.twist, board)
+        if board.learned():
+            controller.replace_model(board.fit)
         if progress is not None:
             progress(world.time, seconds)
         if status != "ok":
             break
-    return _result(rows, status, cost, target, reached, tuple(changes))
+    return _result(rows, status, cost, target, reached, board.changes)
 
 
-class _World:
-    """The true vehicle and its sensors."""
+class _Board:
+    """What a robot has on board: an estimator, and a calibrator if it adapts."""
 
-    def __init__(self, truth: Any, ground: Terrain, start: ArrayLike, dt: float, sensors: Sensors, seed: int) -> None:
-        self.truth = Stepper(truth, ground, dt=dt, start=start)
-        self.sensors, self.dt, self.time = sensors, dt, 0.0
-        self.rng = np.random.default_rng([seed, 7])
-        self.angles: FloatArray = self.truth.state[7:]
-        self.rates: FloatArray = np.zeros(truth.vehicle.n_joints)
-        self._last = self.truth.velocity
-        self._next_pose = 0.0
+    def __init__(self, model: Any, truth: Any, sensors: Sensors, dt: float, interval: float | None) -> None:
+        motion = model.model if isinstance(model, Fit) else model
+        self.sensors, self.mount = sensors, motion.sensor if isinstance(motion, MotionModel) else Sensor()
+        self.settings = sensors.settings(truth, self.mount, dt)
+        self.fit = model
+        self._learner: StreamingCalibrator | None = None
+        if isinstance(model, Fit) and interval is not None:
+            # The noise of poses is that of the sensors on board, not of those with which the fit was made.
+            known = replace(model, model=replace(model.model, sensor=sensors.stated(self.mount)))
+            self._learner = StreamingCalibrator(known, interval=interval)
+        rolls = isinstance(motion, Kinematics) or (isinstance(motion, MotionModel) and motion.velocity_driven)
+        self._rolls: Any = truth.vehicle
+        if rolls:
+            self._rolls = _other_grounds(model) if isinstance(model, Fit) else model
+        self._updates = False
+        self.changes: tuple[dict[str, Any], ...] = ()
 
-    @property
-    def position(self) -> FloatArray:
-        """True position [m], (3,)."""
-        return self.truth.state[4:7]
-
-    @property
-    def yaw(self) -> float:
-        """True yaw [rad]."""
-        return float(rotation.to_rpy(rotation.from_quaternion(self.truth.state[:4]))[2])
-
-    def rest(self, robot: Robot, learner: StreamingCalibrator | None) -> None:
+    def switch_on(self, world: World) -> None:
         """Stand still until the IMU is aligned."""
-        self.time = -REST
-        while self.time < -1e-9:
-            self.measure(robot, learner, np.zeros_like(self._last))
-            self.time += self.dt
-        self.time = 0.0
+        self._robot = Robot(self._rolls, self.settings, position=world.position, yaw=world.yaw)
+        while world.time < -1e-9:
+            self.take(world.read())
+            world.wait()
+        world.time = 0.0
+        self.take(world.read())
 
-    def step(self, controller: MPPI, twist: FloatArray, robot: Robot, learner: Any) -> tuple[str, list[Any]]:
-        """One step of the controller: status of the truth, and what calibration learned."""
-        learnt: list[Any] = []
-        for _ in range(SUBSTEPS):
-            status = self.truth.step(controller.rates(twist, self.truth.state))
-            self.time += self.dt
-            if status is not Status.OK:
-                return str(status), learnt
-            learnt += self.measure(robot, learner, self.truth.velocity)
-        return "ok", learnt
-
-    def measure(self, robot: Robot, learner: StreamingCalibrator | None, velocity: FloatArray) -> list[Any]:
-        """Samples of wheels and IMU, and of the pose when it is due."""
-        s, rng, t = self.sensors, self.rng, self.time
-        vehicle, q = self.truth.model.vehicle, self.truth.state
-        R = rotation.from_quaternion(q[:4])
-        omega, v = velocity[:3], velocity[3:6]
-        acceleration = (v - self._last[3:6]) / self.dt + np.cross(omega, v)
-        self._last = velocity
-        force = acceleration + R.T @ np.array([0.0, 0.0, GRAVITY])
-        robot.imu(t, omega + s.gyro * rng.standard_normal(3), force + s.accelerometer * rng.standard_normal(3))
-        rates = self.rates = velocity[6:] + s.wheel_rate * rng.standard_normal(vehicle.n_joints)
-        self.angles = q[7:] + s.angle * rng.standard_normal(vehicle.n_joints)
-        robot.joints(t, rates, self.angles)
-        learnt: list[Any] = []
-        roll, pitch, yaw = rotation.to_rpy(R) + np.array([s.attitude, s.attitude, s.yaw]) * rng.standard_normal(3)
+    def take(self, sample: Reading) -> None:
+        """Signals of all sensors."""
+        self.latest = sample
+        t, robot, learner = sample.time, self._robot, self._learner
+        robot.imu(t, sample.gyro, sample.force)
+        robot.joints(t, sample.rates, sample.angles)
         if learner is not None:
-            names = vehicle.joints
-            learnt += learner.sample(
-                t, dict(zip(names, rates, strict=True)), angles=dict(zip(names, self.angles, strict=True)),
-                attitude=(roll, pitch),
-            )  # fmt: skip
-        if t >= self._next_pose - 1e-9:
-            self._next_pose = t + 1.0 / s.pose_rate if t >= 0.0 else 0.0
-            position = q[4:7] + s.position * rng.standard_normal(3)
-            robot.gps(t, position, np.eye(3) * s.position**2)
-            robot.heading(t, float(yaw), s.yaw)
-            if learner is not None and t >= 0.0:
-                learnt += learner.pose(t, position.tolist(), (float(roll), float(pitch), float(yaw)))
-        return learnt
+            names = learner.motion.vehicle.joints
+            rates, angles = (dict(zip(names, v.tolist(), strict=True)) for v in (sample.rates, sample.angles))
+            self._updates |= bool(learner.sample(t, rates, angles=angles, attitude=sample.attitude))
+        if sample.position is None:
+            return
+        robot.gps(t, sample.position, np.eye(3) * self.sensors.stated(self.mount).position_noise ** 2)
+        robot.heading(t, sample.yaw, self.sensors.stated(self.mount).yaw_noise)
+        if learner is not None:
+            pose = (*sample.attitude, sample.yaw + self.mount.yaw)
+            self._updates |= bool(learner.pose(t + self.mount.lag, sample.position.tolist(), pose))
+
+    def learned(self) -> bool:
+        """Whether the fit has changed since the last call."""
+        if self._learner is None or not self._updates:
+            return False
+        self.fit, self._updates = self._learner.fit(), False
+        self.changes = self.fit.changes
+        return True
+
+    @property
+    def estimate(self) -> RobotEstimate:
+        """Pose and velocity by the sensors."""
+        found = self._robot.estimate
+        if found is None:
+            raise PlanError("the estimator has no pose after its time at rest; check the sensors")
+        return found
+
+
+def _other_grounds(fit: Fit) -> Fit:
+    """The fit with the spread between grounds, the usual one where it knows none: the estimator learns slip, too."""
+    return fit if fit.spread is not None else replace(fit, spread=default_spread(fit.systematic))
+
+
+def _step(world: World, controller: MPPI, twist: FloatArray, board: _Board) -> str:
+    """One step of the controller; returns how it went."""
+    for _ in range(SUBSTEPS):
+        status = world.move(controller.rates(twist, world.state))
+        if status is not Status.OK:
+            return str(status)
+        board.take(world.read())
+    return "ok"
+
+
+def _placed(controller: MPPI, pose: FloatArray, angles: FloatArray) -> FloatArray:
+    """The state on the map at an estimated pose, with the measured angles of the joints, (nq,)."""
+    model, (x, y, yaw) = controller.model, pose.tolist()
+    found = settle(
+        model.vehicle, controller.ground, x=x, y=y, yaw=yaw, joints=angles, penetration=model.penetration
+    )  # fmt: skip
+    return found.state
 
 
 def _target(cost: Cost) -> FloatArray:
@@ -285,11 +294,11 @@ def _target(cost: Cost) -> FloatArray:
     raise PlanError("cost: has neither a Goal nor a Path, so the drive has no end; add one")
 
 
-def _velocity(controller: MPPI, estimate: Any, world: _World) -> FloatArray | None:
+def _velocity(controller: MPPI, estimate: RobotEstimate, sample: Reading) -> FloatArray | None:
     """What dynamics starts with: the estimated velocity of the body and the measured rates of the joints, (nv,)."""
     if isinstance(controller.model, Kinematics):
         return None
-    return np.concatenate([estimate.twist, world.rates])
+    return np.concatenate([estimate.twist, sample.rates])
 
 
 def _slip(fit: Any) -> dict[str, float]:
@@ -313,7 +322,7 @@ def cross_track(path: ArrayLike, xy: FloatArray) -> FloatArray:
 def _result(
     rows: list[tuple[Any, ...]], status: str, cost: Cost, target: FloatArray, reached: float, changes: tuple[Any, ...]
 ) -> Drive:
-    time, state, estimate, sigma, command, risk, reason, parameters = zip(*rows, strict=True)
+    time, state, estimate, covariance, command, risk, reason, parameters = zip(*rows, strict=True)
     states = np.array(state)
     path = next((term.points for term in cost.terms if isinstance(term, Path)), None)
     aside = np.full(len(states), np.nan) if path is None else cross_track(path, states[:, 4:6])
@@ -325,7 +334,7 @@ def _result(
         time=np.array(time),
         state=states,
         estimate=np.array(estimate),
-        sigma=np.array(sigma),
+        covariance=np.array(covariance),
         command=np.array(command),
         risk=np.array(risk),
         reason=reason,

@@ -28,6 +28,8 @@ HORIZON = 3.0
 """How far the drive is planned ahead [s]."""
 HEADROOM = 0.9
 """Share of the largest speed that the drive uses, so that a vehicle that slips more can keep up."""
+CLIMB = 0.2
+"""Cost of the energy that lifts the vehicle by a metre [1/m]; below 1, or it would rather stand than climb."""
 PATIENCE = 5.0
 """Time without a feasible plan after which the drive ends [s]."""
 FANS, FAN = 8, 60
@@ -117,7 +119,7 @@ class Follower:
         most = int((3.0 * left / speed + 20.0) / self.dt)
         fans_at = np.linspace(0.0, left, FANS, endpoint=False)
         waited, near, gone = 0, False, 0.0
-        for k in range(most):
+        for _ in range(most):
             away = float(np.hypot(*(q[4:6] - goal[:2])))
             if away <= reached:
                 return log.result(self.dt, begin, "")
@@ -141,7 +143,7 @@ class Follower:
             q = one.final_state[0]
             v = None if v is None else one.final_velocity[0]
             if progress is not None:
-                progress(min(k + 1, int(left / speed / self.dt) - 1), int(left / speed / self.dt))
+                progress(min(int(1000.0 * gone / left), 999), 1000)
         x, y = q[4:6]
         return log.result(self.dt, begin, f"it is still at ({x:.1f}, {y:.1f}) m after {most * self.dt:.0f} s")
 
@@ -153,7 +155,9 @@ class Follower:
         )  # fmt: skip
 
     def _cost(self, where: tuple[Any, ...]) -> Cost:
-        more = (Energy(),) if self.minimise == "energy" else ()
+        model = self.uncertain.model
+        weight = model.vehicle.mass * model.gravity
+        more = (Energy(CLIMB / weight),) if self.minimise == "energy" else ()
         return Cost(*where, TipMargin(), CommandRate(), *more)
 
     def _ending(self, goal: FloatArray) -> tuple[Any, ...]:
@@ -195,32 +199,6 @@ class _Log:
             energy=energy,
             fans=tuple(self.fans),
         )
-
-
-def straight_way(
-    model: Any, ground: Terrain, start: FloatArray, goal: FloatArray, *, limits: Limits, **options: Any
-) -> tuple[str, tuple[float, float], FloatArray] | None:
-    """Why the straight way does not pass, where it ends (x, y) [m], and the way up to there (n, 2); None if it does."""
-    across = goal[:2] - start[:2]
-    length = float(np.hypot(*across))
-    speed = HEADROOM * limits.speed
-    steps = int(length / speed / DT)
-    if steps < 1:
-        return None
-    yaw = math.atan2(across[1], across[0])
-    q = start_state(model.vehicle, ground, (start[0], start[1], yaw), model.penetration)
-    part = np.arange(steps)[:, None] * (speed * DT / length)
-    line = np.column_stack([start[:2] + part * across, np.full(steps, yaw)])
-    twists = np.zeros((1, steps, 3))
-    twists[..., 0] = speed
-    velocities = np.zeros((1, 6 + model.vehicle.n_joints))
-    roller = Roller(model, ground, dt=DT, limits=limits, **{**options, "threads": 1})
-    trial = roller.run(twists, q, velocities=velocities, moving=twists[0, 0], reference=line[None].copy(), record=True)
-    if trial.ok[0]:
-        return None
-    x, y = trial.end_place[0].tolist()
-    why = f"straight ahead, {MEANING[str(trial.status[0])]}"
-    return why, (x, y), trial.state[0, : trial.steps[0] + 1, 4:6].copy()
 
 
 def yaws(states: FloatArray) -> FloatArray:

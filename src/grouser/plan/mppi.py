@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,15 +29,18 @@ from grouser.terrain import Terrain
 checked = Checker(PlanError)
 KNOT = 0.4
 """Time between the places at which sampled commands are drawn [s]; between them they are interpolated."""
-ELITES = 24
-"""Samples that are tested one by one where the mean of all does not pass."""
+ELITES = 8
+"""Plans that are tested where the mean of the samples does not pass: half of them means of samples with more room."""
 SHARE = 0.02
 """Share of the samples that weigh most: the temperature follows from it."""
 SPREAD = np.array([0.35, 0.35, 0.4])
 """Sigma of the sampled commands, as a share of the range of forward, left and turn."""
-TIGHTEN, LOOSEN = 0.25, 0.02
+TIGHTEN, LOOSEN = 0.25, 0.05
 """How much the margins of samples change, in sigmas, after a plan that did not pass, and after one that did."""
-MOST_TIGHT = 4.0
+LEAST_TIGHT, MOST_TIGHT = -2.0, 3.0
+"""Bounds of that change [sigmas]."""
+ROOMY = 0.1
+"""Share of the samples that is kept where fewer have the margins wanted: those with the most room."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +52,7 @@ class Command:
     rates: FloatArray
     """Rates of the actuated joints [rad/s or m/s], (na,)."""
     risk: float
-    """Chance that the plan fails within the horizon, by drives of drawn models, a ratio."""
+    """Chance that the plan fails within the horizon, by drives of drawn models, a ratio; of braking, if it brakes."""
     feasible: bool
     """Whether a plan passed; else the vehicle brakes."""
     reason: str
@@ -70,10 +74,17 @@ class MPPI:
     >>> controller = gr.plan.MPPI(model, ground, gr.plan.Cost(gr.plan.Goal(8, 3)), risk=0.05)
     >>> command = controller.command(state)
 
-    The chance of failure within the horizon (tipping, leaving the map, entering a keep-out, getting stuck) is counted
-    over `draws` of the uncertain model, each steered back to the plan by feedback, as planning again would. A plan
-    passes if the share that fails is at most `risk`: a chance constraint. Samples must keep margins that grow until
-    plans pass. If neither the mean nor any of the best samples passes, the vehicle brakes and says why.
+    `risk` bounds the chance that a drive fails: that the vehicle tips, leaves the map, enters a keep-out or gets stuck
+    between the first command and `reset`. It is a chance constraint, not CVaR, and it is kept as a budget. Each plan is
+    tested by `draws` of the uncertain model, steered back to the plan by feedback, as planning again would. The share
+    that fails within the horizon is the risk of the plan, the share that fails in its first step is the risk of the
+    command. A plan passes if its risk is at most what is left: `risk` less the sum over the commands given so far.
+    The chance that a drive fails is the mean of that sum, for a drive of any length, and the sum cannot exceed `risk`:
+    what a step costs is part of what its plan was allowed. Counts of draws are estimates: at 2/risk draws or more the
+    error of one test is at most 0.7 of `risk`.
+
+    Samples must keep margins that grow until plans pass. If no plan passes, the vehicle brakes and says why; braking
+    may cost more than is left. Afterwards only plans pass of which no draw fails.
     """
 
     def __init__(
@@ -96,8 +107,8 @@ class MPPI:
     ) -> None:
         """For a model (`Kinematics`, `Dynamics`, `Uncertain`, a motion model or a fit) on a ground.
 
-        horizon, dt: how far it looks ahead and its step [s]; a command is for one step. risk: largest chance of
-        failure within the horizon. draws: drives that test a plan; at least 2/risk are made.
+        horizon, dt: how far it looks ahead and its step [s]; a command is for one step. risk: largest chance that the
+        drive fails, from the first command to `reset`. draws: drives that test a plan; at least 2/risk are made.
         """
         self.uncertain = Uncertain.of(model)
         self.model, self.ground = self.uncertain.model, ground
@@ -126,8 +137,7 @@ class MPPI:
         }  # fmt: skip
         self._samples = Roller(self.model, ground, cost, **options)
         self._single = Roller(self.model, ground, cost, **{**options, "threads": 1})
-        self._bounds = self._samples.bounds
-        self._base_reach = self._samples.reach
+        self._few = Roller(self.model, ground, cost, **{**options, "threads": 1})
         self.draws = 0
         self._tests: Roller | None = None
         self._elites: Roller | None = None
@@ -144,12 +154,13 @@ class MPPI:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the last plan and all commands."""
+        """Forget the last plan and all commands, and begin a new drive with the whole risk to spend."""
         self.plan: FloatArray = np.zeros((self.steps, 3))
         """Commands of the last plan, (T, 3)."""
         self._calls = 0
         self._tight = 0.0
         self._spread = np.zeros(2)
+        self._spent = 0.0
         delay = 0.0 if self.uncertain.powertrain is None else self.uncertain.powertrain.delay / self.dt
         self._past = np.zeros((int(np.ceil(delay)) + 1, 3))
         self._moving = np.zeros(3)
@@ -166,6 +177,7 @@ class MPPI:
         rollers = (
             (self._samples, [self.model]),
             (self._single, [self.model]),
+            (self._few, [self.model]),
             (self._tests, drawn),
             (self._elites, drawn),
         )
@@ -182,31 +194,32 @@ class MPPI:
         self._calls += 1
         before = np.concatenate([self.plan[1:], self.plan[-1:]])
         wanted = self._sampled(before, rng)
-        trials = self._roll(self._samples, wanted, q, v, tight=True)
+        trials = self._roll(self._samples, wanted, q, v)
         finite(trials.cost)
-        costs = np.where(np.isnan(trials.cost), np.inf, trials.cost)
-        plan, reason = before, ""
-        if trials.ok.any():
-            mean = self._weighed(wanted, costs)
-            plan, risk, states, value, reason = self._tested(mean, wanted[np.argsort(costs)[:ELITES]], q, v, rng)
-        else:
-            reason = _why(trials, "no sample is feasible")
-        if reason:
-            plan = np.zeros((self.steps, 3))
-            one = self._roll(self._single, plan[None], q, v, record=True)
-            risk, states, value = float(not one.ok[0]), one.state[0], float(one.cost[0])
-        self.plan = plan
+        reason = "" if trials.ok.any() else _why(trials, "no sample is feasible")
+        chosen = None
+        if not reason:
+            chosen, reason = self._passing(wanted, trials, q, v, rng)
+        if chosen is None:
+            chosen = self._judged(np.zeros((1, self.steps, 3)), q, v, rng).candidate(0)
+        self._spent += chosen.soon
+        plan = self.plan = chosen.plan
         twist = self._issued(plan[0])
         return Command(
             twist=twist,
             rates=self.rates(twist, q),
-            risk=risk,
+            risk=chosen.risk,
             feasible=not reason,
             reason=reason,
             plan=plan,
-            path=np.column_stack([states[:, 4:7], _yaws(states)]),
-            cost=value,
+            path=np.column_stack([chosen.states[:, 4:7], _yaws(chosen.states)]),
+            cost=chosen.cost,
         )
+
+    @property
+    def spent(self) -> float:
+        """Sum of the risks of all commands since the last `reset`, a ratio: what is spent of `risk`."""
+        return self._spent
 
     def rates(self, twist: ArrayLike, state: FloatArray) -> FloatArray:
         """Rates of the actuated joints (na,) [rad/s or m/s] for a velocity of the drive point at a state (nq,)."""
@@ -259,64 +272,74 @@ class MPPI:
         weight[~np.isfinite(costs)] = 0.0
         return np.asarray((weight / weight.sum()) @ wanted.reshape(len(wanted), -1)).reshape(wanted.shape[1:])
 
-    def _roll(
-        self,
-        roller: Roller,
-        wanted: FloatArray,
-        q: FloatArray,
-        v: FloatArray | None,
-        *,
-        tight: bool = False,
-        **more: Any,
-    ) -> Trials:
-        bounds = self._bounds
-        if tight:
-            extra = self._tight * self._spread
-            bounds = replace(bounds, reach=self._base_reach + extra[0], tip_margin=bounds.tip_margin + extra[1])
-        roller.bounds = bounds
+    def _roll(self, roller: Roller, wanted: FloatArray, q: FloatArray, v: FloatArray | None, **more: Any) -> Trials:
         return roller.run(np.ascontiguousarray(wanted), q, velocities=v, past=self._past, moving=self._moving, **more)
 
-    def _tested(
-        self, mean: FloatArray, elites: FloatArray, q: FloatArray, v: FloatArray | None, rng: np.random.Generator
-    ) -> tuple[FloatArray, float, FloatArray, float, str]:
-        """The mean of the samples if it passes, else the best elite that does: plan, risk, states, cost, reason."""
-        single = self._roll(self._single, mean[None], q, v, record=True)
-        states, value = single.state[0], float(single.cost[0])
-        if self._tests is None:
-            if single.ok[0]:
-                return mean, 0.0, states, value, ""
-            for one in elites:
-                single = self._roll(self._single, one[None], q, v, record=True)
-                if single.ok[0]:
-                    return one, 0.0, single.state[0], float(single.cost[0]), ""
-            return mean, 1.0, states, value, _why(single, "no plan is feasible")
-        tests = self._test(self._tests, mean[None], states[None], q, v, rng)
-        risk = 1.0 - float(tests.ok.mean())
-        self._learn(tests, single)
-        if single.ok[0] and risk <= self.risk:
-            self._tight = max(self._tight - LOOSEN, 0.0) if risk < 0.5 * self.risk else self._tight
-            return mean, risk, states, value, ""
+    def _passing(
+        self, wanted: FloatArray, trials: Trials, q: FloatArray, v: FloatArray | None, rng: np.random.Generator
+    ) -> tuple[_Candidate | None, str]:
+        """The mean of the samples if its risk is within what is left, else the cheapest of others; or why none is."""
+        left = max(self.risk - self._spent, 0.0)
+        # A count of draws cannot tell smaller risks than about one of them.
+        sigmas = -NormalDist().inv_cdf(min(max(left, 0.5 / max(self.draws, 1)), 0.5)) if self.draws else 0.0
+        costs = self._with_room(trials, sigmas + self._tight)
+        mean = self._judged(self._weighed(wanted, costs)[None], q, v, rng)
+        if mean.tests is not None:
+            self._learn(mean.tests, mean.nominal)
+        first = mean.candidate(0)
+        if mean.passes(left)[0]:
+            if first.risk < 0.5 * left:
+                self._tight = max(self._tight - LOOSEN, LEAST_TIGHT)
+            return first, ""
         self._tight = min(self._tight + TIGHTEN, MOST_TIGHT)
-        assert self._elites is not None
-        nominal = self._roll(self._samples, _filled(elites, self.samples), q, v, record=True)
-        count = len(elites)
-        trials = self._test(self._elites, elites, nominal.state[:count], q, v, rng)
-        risks = 1.0 - trials.ok.reshape(self.draws, count).mean(axis=0)
-        costs = np.where((risks <= self.risk) & nominal.ok[:count], nominal.cost[:count], np.inf)
-        best = int(np.argmin(costs))
-        if np.isfinite(costs[best]):
-            return elites[best], float(risks[best]), nominal.state[best], float(nominal.cost[best]), ""
-        why = f"no plan has a chance of failure of at most {self.risk:.3g}; the least is {risks.min():.3g}"
-        return mean, risk, states, value, _why(trials, why)
+        plans = []
+        for k in range(ELITES // 2):
+            costs = self._with_room(trials, sigmas + self._tight + 0.5 * k)
+            plans += [wanted[int(np.argmin(costs))], self._weighed(wanted, costs)]
+        others = self._judged(np.array(plans), q, v, rng)
+        cost = np.where(others.passes(left), others.nominal.cost, np.inf)
+        best = int(np.argmin(cost))
+        if np.isfinite(cost[best]):
+            return others.candidate(best), ""
+        if others.tests is None:
+            return None, _why(others.nominal, "no plan is feasible")
+        least = min(float(others.risk.min()), first.risk)
+        why = f"no plan has a chance of failure of at most {left:.3g}, what is left of {self.risk:.3g}; the least is "
+        return None, _why(others.tests if (others.risk > left).any() else others.nominal, f"{why}{least:.3g}")
 
-    def _test(
-        self, roller: Roller, plans: FloatArray, states: FloatArray, q: FloatArray, v: FloatArray | None, rng: Any
-    ) -> Trials:
-        """Drives of all drawn models under each of the plans (E, T, 3), each steered to its states; draws by plans."""
-        reference = np.stack([states[:, :-1, 4], states[:, :-1, 5], _yaws(states[:, :-1])], axis=-1)
-        wanted = np.tile(plans, (self.draws, 1, 1))
-        disturbance = self.uncertain.disturbance(self.draws, self.steps, self.dt, rng)
-        return self._roll(roller, wanted, q, v, reference=np.ascontiguousarray(reference), disturbance=disturbance)
+    def _with_room(self, trials: Trials, sigmas: float) -> FloatArray:
+        """Costs of the samples; one with less room than some sigmas costs as much as one that fails."""
+        costs = np.where(np.isnan(trials.cost), np.inf, trials.cost)
+        if self.draws == 0 or sigmas <= 0.0:
+            return costs
+        spread = np.maximum(self._spread, 1e-9)
+        room = np.minimum(
+            trials.clearance / spread[0], (trials.least_tip_margin - self._samples.bounds.tip_margin) / spread[1]
+        )
+        most = float(np.quantile(room[trials.ok], 1.0 - ROOMY))
+        return np.asarray(costs + np.where(room < min(sigmas, most), 2.0 * self.cost.failure, 0.0))
+
+    def _judged(self, plans: FloatArray, q: FloatArray, v: FloatArray | None, rng: np.random.Generator) -> _Judged:
+        """Drives of the best model and of all drawn ones under each of the plans (E, T, 3), E being 1 or `ELITES`."""
+        one = len(plans) == 1
+        nominal = self._roll(self._single if one else self._few, plans, q, v, record=True)
+        roller = self._tests if one else self._elites
+        if roller is None:
+            return _Judged(plans, nominal, None, (~nominal.ok).astype(np.float64), np.zeros(len(plans)))
+        states = nominal.state[:, :-1]
+        reference = np.stack([states[..., 4], states[..., 5], _yaws(states)], axis=-1)
+        tests = self._roll(
+            roller,
+            np.tile(plans, (self.draws, 1, 1)),
+            q,
+            v,
+            reference=np.ascontiguousarray(reference),
+            disturbance=self.uncertain.disturbance(self.draws, self.steps, self.dt, rng),
+        )
+        failed = ~tests.ok.reshape(self.draws, len(plans))
+        # A state is judged when the next step begins.
+        soon = failed & (tests.steps.reshape(failed.shape) <= 1)
+        return _Judged(plans, nominal, tests, failed.mean(axis=0), soon.mean(axis=0))
 
     def _learn(self, tests: Trials, single: Trials) -> None:
         """Spread of clearance [m] and tip margin [rad] between drives, by which samples must keep their distance."""
@@ -326,7 +349,7 @@ class MPPI:
             known = values[np.isfinite(values)]
             if len(known) > 1 and np.isfinite(own[0]):
                 sigma = float(np.sqrt(np.mean((known - own[0]) ** 2)))
-                self._spread[i] += 0.3 * (sigma - self._spread[i])
+                self._spread[i] += (0.3 if self._spread[i] > 0.0 else 1.0) * (sigma - self._spread[i])
 
     def _issued(self, wanted: FloatArray) -> FloatArray:
         """The command within limits; it is remembered, as is what the powertrain makes of it."""
@@ -374,9 +397,40 @@ class MPPI:
         cost = checked.instance(cost, Cost, "cost", "use gr.plan.Cost(gr.plan.Goal(x, y))")
         self._check_goal(cost)
         self.cost = cost
-        for roller in (self._samples, self._tests, self._elites, self._single):
+        for roller in (self._samples, self._tests, self._elites, self._single, self._few):
             if roller is not None:
                 roller.replace_cost(cost)
+
+
+class _Candidate(NamedTuple):
+    """A plan with what its drives say of it."""
+
+    plan: FloatArray
+    risk: float
+    soon: float
+    states: FloatArray
+    cost: float
+
+
+class _Judged(NamedTuple):
+    """Plans (E, T, 3) and their drives."""
+
+    plans: FloatArray
+    nominal: Trials
+    """Of the best model."""
+    tests: Trials | None
+    """Of the drawn models, draws by plans."""
+    risk: FloatArray
+    """Share that fails within the horizon, (E,)."""
+    soon: FloatArray
+    """Share that fails in the first step, (E,)."""
+
+    def passes(self, most: float) -> NDArray[np.bool_]:
+        return np.asarray(self.nominal.ok & (self.risk <= most))
+
+    def candidate(self, i: int) -> _Candidate:
+        states, cost = self.nominal.state[i], float(self.nominal.cost[i])
+        return _Candidate(self.plans[i], float(self.risk[i]), float(self.soon[i]), states, cost)
 
 
 def _filled(plans: FloatArray, count: int) -> FloatArray:

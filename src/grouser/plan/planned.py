@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.pictures import draw
-from grouser.plan.follow import Followed, Follower, straight_way, yaws
+from grouser.plan.follow import Followed, Follower, yaws
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
+from grouser.plan.places import check_ends, ends
 from grouser.plan.room import half_width
 from grouser.plan.trials import MEANING, Bounds, Effort, Roller
 from grouser.plan.uncertain import Uncertain
@@ -30,7 +31,7 @@ from grouser.terrain import Terrain
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from grouser.plan.route import Route
+    from grouser.plan.route import Refusal, Route
 
 checked = Checker(PlanError)
 MOST_DRAWS = 1000
@@ -39,23 +40,13 @@ SHOWN = 0.5
 """Distance between the places of a path in a summary [m]."""
 ELLIPSES = 24
 """Places with a covariance in a summary."""
-
-
-@dataclass(frozen=True, eq=False)
-class Refused:
-    """A way that does not pass."""
-
-    reason: str
-    """Why."""
-    place: tuple[float, float]
-    """Where it ends, x, y [m]."""
-    path: FloatArray
-    """The way up to there, x, y [m], (n, 2); empty where only the place is known."""
+SEARCHED, DRIVEN = 0.1, 0.97
+"""Share of the work that is done after the search of a route, and after the drive along it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Drives of drawn models that are steered along the plan."""
+    """Drives of drawn models under the commands of a plan."""
 
     status: tuple[str, ...]
     """How each ended."""
@@ -86,19 +77,26 @@ class Plan:
     run: Run
     """The same drive with its contacts."""
     spread: Spread | None
-    """Drives of drawn models; None if the model has no uncertainty."""
-    refused: tuple[Refused, ...]
-    """Ways that do not pass, the straight one first."""
+    """Drives of drawn models that are steered along the plan by feedback; None if the model has no uncertainty."""
+    blind: Spread | None
+    """The same without feedback: how far they drift."""
     allowed_risk: float
     """Largest probability of failure asked for."""
     start: FloatArray
     """x, y [m], yaw [rad]."""
     goal: FloatArray
     """x, y [m], yaw [rad]; yaw is NaN if any is right."""
+    goal_radius: float
+    """Distance at which the goal is reached [m]."""
     ground: Terrain
     """The map."""
     keep_out: KeepOut | None
     """Places it must not enter."""
+
+    @property
+    def refused(self) -> tuple[Refusal, ...]:
+        """Ways that do not pass, the straight one first."""
+        return self.route.refused
 
     @property
     def reached(self) -> bool:
@@ -143,28 +141,37 @@ class Plan:
             "uncertain": spread is not None,
             "least_tip_margin_deg": math.degrees(float(drive.tip_margin.min(initial=math.pi))),
             "largest_slip": float(drive.slip.max(initial=0.0)),
-            "refused": [{"reason": one.reason, "x": one.place[0], "y": one.place[1]} for one in self.refused],
+            "minimise": self.route.minimise,
+            "refused": [
+                {"way": one.what, "reason": one.reason, "x": one.place[0], "y": one.place[1]} for one in self.refused
+            ],
             "path": poses[rows].tolist(),
             "route": np.asarray(self.route.path, dtype=np.float64).tolist(),
+            "alternatives": [
+                {
+                    "minimise": one.minimise,
+                    **{name: getattr(one, name) for name in ("distance", "duration", "energy", "risk")},
+                    "least_tip_margin_deg": math.degrees(one.least_tip_margin),
+                    "path": np.asarray(one.path, dtype=np.float64).tolist(),
+                }
+                for one in self.route.alternatives
+            ],
         }
         if spread is not None:
-            at = np.unique(np.linspace(0, len(drive.time) - 1, ELLIPSES).astype(int))
             result["drawn_models"] = len(spread.status)
             result["failures"] = spread.failures
-            result["ellipses"] = [
-                {
-                    "time": float(drive.time[k]),
-                    "x": float(spread.mean[k, 0]),
-                    "y": float(spread.mean[k, 1]),
-                    "covariance": spread.covariance[k, :2, :2].tolist(),
-                }
-                for k in at
-            ]
+        for name, one in (("ellipses", spread), ("ellipses_without_feedback", self.blind)):
+            if one is not None:
+                result[name] = [
+                    {"time": float(drive.time[k]), "x": x, "y": y, "covariance": one.covariance[k, :2, :2].tolist()}
+                    for k in evenly(len(drive.time), ELLIPSES)
+                    for x, y in (one.mean[k, :2].tolist(),)
+                ]
         return result
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+    def plot(self, path: str | os.PathLike[str] | None = None, *, title: str = "") -> Figure:
         """Map with route, drive and ellipses, and tip margin, slip and speed along it; saved if a path is given."""
-        figure: Figure = draw("plan", self, path)
+        figure: Figure = draw("plan", self, path, title=title)
         return figure
 
     def view(self, path: str | os.PathLike[str], *, title: str = "") -> File:
@@ -194,10 +201,10 @@ def plan(
 ) -> Plan:
     """Find a route, drive it with MPPI in prediction, and test the drive with drawn models.
 
-    model: a fit, a motion model, `Uncertain`, `Kinematics` or `Dynamics`. start, goal: x, y [m] and maybe yaw [rad];
-    without a yaw the start looks to the goal and the goal is reached in any direction. minimise: energy, time or risk.
-    risk: largest chance of failure. samples: of MPPI, in each step. draws: models that test the drive; at least 2/risk
-    are drawn. reached: distance at which the goal is reached [m].
+    model: a fit, a motion model, `Uncertain`, `Kinematics`, `Dynamics` or `Auto`. start, goal: x, y [m] and maybe yaw
+    [rad]; without a yaw the start looks to the goal and the goal is reached in any direction. minimise: energy, time or
+    risk. risk: largest chance of failure. samples: of MPPI, in each step. draws: models that test the drive; at least
+    2/risk are drawn. reached: distance at which the goal is reached [m]. progress(done, all) is called on the way.
 
     >>> way = gr.plan.plan(gr.Fit.load("fit.toml"), ground, (0, 0), (80, 40))
     >>> way.summary(); way.plot("plan.png"); way.view("plan.html")
@@ -206,77 +213,55 @@ def plan(
 
     uncertain = Uncertain.of(model)
     nominal = uncertain.model
-    first, last = _places(start, goal)
+    checked.instance(ground, Terrain, "ground", "use gr.terrain.read(…) or another")
+    if not 0.0 <= checked.number(risk, "risk") < 1.0:
+        raise PlanError(f"risk: {risk:g} is not a chance from 0 to below 1")
+    checked.count(samples, "samples", least=8, most=1_000_000)
+    count = checked.count(draws, "draws", least=2, most=MOST_DRAWS)
+    count = min(max(count, math.ceil(2.0 / max(risk, 1e-9))), MOST_DRAWS)
+    first, last = ends(start, goal)
     limits = Limits.of(nominal.vehicle) if limits is None else limits
-    _check_places(first, last, ground, keep_out, half_width(nominal.vehicle))
-    options: dict[str, Any] = {"keep_out": keep_out, "bounds": bounds, "effort": effort, "threads": threads}
+    reached = checked.positive(reached, "reached")
+    check_ends(first, last, ground, keep_out, half_width(nominal.vehicle), reached)
+    of_way: dict[str, Any] = {"keep_out": keep_out, "bounds": bounds, "effort": effort}
     wanted = last if math.isfinite(last[2]) else last[:2]
-    way = route(model, ground, first, wanted, minimise=minimise, limits=limits, keep_out=keep_out)
-    straight = straight_way(nominal, ground, first, last, limits=limits, **options)
-    refused = [] if straight is None else [Refused(*straight)]
-    refused += [Refused(str(one), one.place, one.path) for one in way.refused if one.what != "straight way"]
+    way = route(
+        model, ground, first, wanted, minimise=minimise, limits=limits, seed=seed,
+        progress=_part(progress, 0.0, SEARCHED), **of_way,
+    )  # fmt: skip
+    options: dict[str, Any] = {**of_way, "threads": threads}
     follower = Follower(
         uncertain, ground, minimise=minimise, samples=samples, risk=risk, seed=seed, limits=limits, **options
     )
-    drive = follower.drive(way, first, last, reached=reached, progress=progress)
+    drive = follower.drive(way, first, last, reached=reached, progress=_part(progress, SEARCHED, DRIVEN))
     rates = drive.rates if len(drive.rates) else np.zeros((1, len(nominal.vehicle.actuated)))  # it does not begin
     seconds = len(rates) * follower.dt
     run = simulate(nominal, ground, rates, duration=seconds, dt=follower.dt, start=drive.state[0])
-    spread = None
+    spread = blind = None
     if not uncertain.certain and len(drive.twist):
-        least = math.ceil(2.0 / max(risk, 1e-9))
-        count = min(max(checked.count(draws, "draws", least=2, most=MOST_DRAWS), least), MOST_DRAWS)
-        spread = _spread(uncertain, ground, drive, follower.dt, limits, count, seed, options)
+        test = partial(_spread, uncertain, ground, drive, limits, count, seed, {**options, "dt": follower.dt})
+        spread, blind = test(steered=True), test(steered=False)
     return Plan(
-        route=way, drive=drive, run=run, spread=spread, refused=tuple(refused), allowed_risk=risk,
-        start=first, goal=last, ground=ground, keep_out=keep_out,
+        route=way, drive=drive, run=run, spread=spread, blind=blind, allowed_risk=risk, start=first, goal=last,
+        goal_radius=reached, ground=ground, keep_out=keep_out,
     )  # fmt: skip
 
 
-def _places(start: ArrayLike, goal: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Start and goal with yaws [rad], (3,) each; that of the goal is NaN where it has none."""
-    ends = []
-    for name, value in (("start", start), ("goal", goal)):
-        numbers = checked.array(value, name, (2 if np.shape(value) == (2,) else 3,))
-        ends.append(numbers if len(numbers) == 3 else np.append(numbers, math.nan))
-    first, last = ends
-    if math.isnan(first[2]):
-        first[2] = math.atan2(last[1] - first[1], last[0] - first[0])
-    return first, last
-
-
-def _check_places(first: FloatArray, last: FloatArray, ground: Terrain, keep_out: KeepOut | None, reach: float) -> None:
-    xmin, xmax, ymin, ymax = ground.bounds
-    for name, (x, y, _) in (("start", first), ("goal", last)):
-        if not bool(ground.contains(x, y)):
-            where = f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
-            raise PlanError(f"{name} ({x:g}, {y:g}) m is off the map, which lies within {where}")
-        room = min(x - xmin, xmax - x, y - ymin, ymax - y)
-        if room < reach:
-            raise PlanError(
-                f"{name} ({x:g}, {y:g}) m is {room:.2g} m from the edge of the map; the vehicle needs {reach:.2g} m"
-            )
-        if keep_out is not None and keep_out.clearance(x, y) < reach:
-            free = keep_out.clearance(x, y)
-            where = "in a keep-out" if free < 0.0 else f"{free:.2g} m from a keep-out; the vehicle needs {reach:.2g} m"
-            raise PlanError(f"{name} ({x:g}, {y:g}) m is {where}")
-
-
 def _spread(
-    uncertain: Uncertain, ground: Terrain, drive: Followed, dt: float, limits: Limits, count: int, seed: int,
-    options: dict[str, Any],
+    uncertain: Uncertain, ground: Terrain, drive: Followed, limits: Limits, count: int, seed: int,
+    options: dict[str, Any], *, steered: bool,
 ) -> Spread:  # fmt: skip
-    """Drives of drawn models under the commands of the plan, steered back to it by feedback."""
+    """Drives of drawn models under the commands of the plan, steered back to it by feedback or not."""
     models = uncertain.models(count, (seed, 3))
     steps = len(drive.twist)
-    roller = Roller(models, ground, dt=dt, limits=limits, powertrain=uncertain.powertrain, **options)
-    noise = uncertain.disturbance(count, steps, dt, np.random.default_rng([seed, 4]))
+    roller = Roller(models, ground, limits=limits, powertrain=uncertain.powertrain, **options)
+    noise = uncertain.disturbance(count, steps, options["dt"], np.random.default_rng([seed, 4]))
     poses = np.column_stack([drive.state[:-1, 4:6], yaws(drive.state[:-1])])
     start = drive.state[0]
     velocities = np.zeros((count, len(start) - 1)) if drive.velocity is None else np.tile(drive.velocity, (count, 1))
     trials = roller.run(
-        np.tile(drive.twist, (count, 1, 1)), start, velocities=velocities, reference=poses[None].copy(),
-        disturbance=noise, record=True,
+        np.tile(drive.twist, (count, 1, 1)), start, velocities=velocities, disturbance=noise, record=True,
+        reference=poses[None].copy() if steered else None,
     )  # fmt: skip
     xy, turned = trials.state[:, :, 4:6], yaws(trials.state)
     reference = yaws(drive.state)
@@ -291,8 +276,26 @@ def _spread(
     return Spread(tuple(trials.status.tolist()), mean, np.einsum("nt,ntj,ntk->tjk", weight, off, off))
 
 
-def _by_distance(distance: Sequence[float] | FloatArray, step: float) -> FloatArray:
+def evenly(count: int, most: int) -> NDArray[np.int64]:
+    """At most that many of `count` rows, evenly chosen, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, most).astype(np.int64))
+
+
+def _part(progress: Callable[[int, int], None] | None, low: float, high: float) -> Callable[[int, int], None] | None:
+    """Progress of a part of the work, as percents of all of it; it never falls."""
+    if progress is None:
+        return None
+    most = low
+
+    def report(done: int, total: int) -> None:
+        nonlocal most
+        most = max(most, low + (high - low) * min(done / max(total, 1), 1.0))
+        progress(int(100.0 * most), 100)
+
+    return report
+
+
+def _by_distance(distance: FloatArray, step: float) -> NDArray[np.int64]:
     """Rows that are about a step [m] apart, with the first and the last."""
-    s = np.asarray(distance)
-    rows = np.searchsorted(s, np.arange(0.0, float(s[-1]), step))
-    return np.unique(np.append(rows, len(s) - 1))
+    rows = np.searchsorted(distance, np.arange(0.0, float(distance[-1]), step))
+    return np.unique(np.append(rows, len(distance) - 1))

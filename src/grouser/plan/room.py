@@ -45,7 +45,7 @@ class Room:
         nv, nw, na = 5 + len(arrays.parent), len(arrays.wheel), len(arrays.actuated)
         if n % len(roller.models):
             raise PlanError(f"{n} rollouts are not a whole number for each of {len(roller.models)} models")
-        self.n, self.each = n, n // len(roller.models)
+        self.n, self.each, self.most_steps = n, n // len(roller.models), steps
         self.batch: Any = Batch.zeros(
             n=n, nq=nv + 1, nv=nv, nw=nw, na=na, rows=0, details=0, forced=0, disturbed=0, t0=0.0, dt=roller.dt,
             steps=steps, order=1, every=1, closing=False,

@@ -1,40 +1,47 @@
-"""A way across a map: searched on a lattice of places and headings, then driven on the real ground by the engine."""
+"""A way across a map: searched on a lattice whose edges the engine rolls out, then driven by the engine as a whole."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from grouser._kernels.plan import search as kernels
 from grouser.checks import Checker, FloatArray
-from grouser.errors import PlanError, SimulationError
+from grouser.errors import PlanError
 from grouser.plan.keep_out import KeepOut
+from grouser.plan.lattice import Lattice, heading_of
 from grouser.plan.limits import Limits
 from grouser.plan.room import half_width
-from grouser.plan.slopes import PER_SLOPE, SlopeTable, slope_table
-from grouser.plan.trials import Bounds, Effort, Roller, Trials
+from grouser.plan.slopes import CRITERIA, SlopeTable, slope_table
+from grouser.plan.trials import Bounds, Effort, Trials
 from grouser.plan.uncertain import Uncertain
-from grouser.simulation.settle import start_state
+from grouser.plan.ways import SHARP, Drive, Driver
 from grouser.terrain import Terrain
 
 checked = Checker(PlanError)
-CRITERIA = ("energy", "time", "risk")
-MOST_PLACES = 420
-"""Places of the lattice along the longer side of the map."""
-BUDGET = 200_000
-"""Nodes that are expanded between two reports of progress."""
-MOST_TRIES = 25
-"""Searches; after each that leads to a place where the drive fails, that place is refused."""
-DT = 0.1
-"""Step of the drives that check a way [s]."""
 DRAWS = 8
-"""Drawn models on planes, for the hazard of slopes."""
+"""Drawn models, for the hazard of slopes and edges."""
+MOST_TRIES = 25
+"""Ways that are driven; after each that fails, the place where it does is refused."""
+MOST_ROUNDS = 400
+"""Searches after which the best way so far is taken, each with the costs by the engine of the edges of those before."""
+TOLERANCE = 0.005
+"""How much cheaper than the best way that the engine has judged another may seem, a ratio."""
+SMALL = 600_000
+"""Nodes of a lattice that is searched as a whole each time; of a larger one only what is near the ways found so far."""
+MOST_GLOBAL = 4
+"""Searches of the whole of a larger lattice."""
+CORRIDOR = 12
+"""Half width of what is near, in places."""
+PIECES = 60
+"""Edges that one straight piece may replace."""
+SHOWN = 12
+"""Ways that fail that are kept, of each criterion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,23 +72,23 @@ class Route:
     reason: str
     """Why not; empty if there is."""
     path: FloatArray
-    """x, y [m], yaw [rad] of the lattice's places on the way, (n, 3)."""
+    """x, y [m], yaw [rad] of the corners of the way, (n, 3)."""
     driven: FloatArray
-    """States of the drive that checked it, (T, nq)."""
+    """States of the drive that checked it [quaternion, m, joints in rad or m], (T, nq)."""
     distance: float
-    """[m]."""
+    """Of that drive [m]."""
     duration: float
-    """[s]."""
+    """Of that drive [s]."""
     energy: float
-    """[J]."""
+    """Of that drive [J]."""
     risk: float
-    """Chance of failure on the way, by the hazard of its slopes."""
+    """Chance of failure on the way, a ratio: the engine's tip margins and slips of its pieces, with assumed spreads."""
     least_tip_margin: float
-    """[rad]."""
+    """Of that drive [rad]."""
     largest_slip: float
-    """Ratio."""
+    """Of that drive, a ratio."""
     cost: float
-    """Of the search, in units of what is minimised [J, s, or −log of the chance of success]."""
+    """Of the search: that of all edges by the engine and of turns [J, s, or −log of the chance of success]."""
     refused: tuple[Refusal, ...] = ()
     """Ways that fail."""
     alternatives: tuple[Route, ...] = ()
@@ -89,107 +96,15 @@ class Route:
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, as JSON takes them."""
-        names = ("minimise", "reached", "reason", "distance", "duration", "energy", "risk", "largest_slip", "cost")
+        names = ("minimise", "reached", "reason", "distance", "duration", "energy", "risk", "largest_slip")
         return {
             **{name: getattr(self, name) for name in names},
+            "cost": self.cost if math.isfinite(self.cost) else None,
             "least_tip_margin_deg": math.degrees(self.least_tip_margin),
             "refused": [str(one) for one in self.refused],
             "path": self.path.tolist(),
             "alternatives": [one.summary() for one in self.alternatives],
         }
-
-
-class Lattice:
-    """Slopes, soils and refused places of a map at the scale of a vehicle."""
-
-    def __init__(self, ground: Terrain, vehicle: Any, spacing: float | None, keep_out: KeepOut | None) -> None:
-        if not all(map(math.isfinite, ground.bounds)):
-            raise PlanError("ground: has no edge, so there is nothing to search; use a grid, a file or rough ground")
-        xmin, xmax, ymin, ymax = ground.bounds
-        x, y = vehicle.wheel_positions[:, 0], vehicle.wheel_positions[:, 1]
-        self.half = 0.5 * float(max(np.ptp(x), np.ptp(y)))
-        extent = max(xmax - xmin, ymax - ymin)
-        self.spacing = max(self.half, extent / MOST_PLACES) if spacing is None else checked.positive(spacing, "spacing")
-        if extent / self.spacing > 4000:
-            raise PlanError(f"spacing: {self.spacing:g} m gives over 4000 places a side; use a larger one")
-        self.x = np.arange(xmin + 0.5 * self.spacing, xmax, self.spacing)
-        self.y = np.arange(ymin + 0.5 * self.spacing, ymax, self.spacing)
-        X, Y = np.meshgrid(self.x, self.y, indexing="ij")
-        around = [
-            ground.sample(X + dx * self.half, Y + dy * self.half) for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1))
-        ]
-        inside = np.all([one.inside for one in around], axis=0)
-        e, w, n, s = (one.height for one in around)
-        self.slope_x, self.slope_y = (e - w) / (2.0 * self.half), (n - s) / (2.0 * self.half)
-        margin = half_width(vehicle)
-        edge = np.minimum.reduce([X - xmin, xmax - X, Y - ymin, ymax - Y])
-        blocked = ~inside | (edge < margin)
-        if keep_out is not None:
-            i = np.clip(np.rint((X - keep_out.x) / keep_out.cell).astype(int), 0, keep_out.mask.shape[0] - 1)
-            j = np.clip(np.rint((Y - keep_out.y) / keep_out.cell).astype(int), 0, keep_out.mask.shape[1] - 1)
-            blocked |= keep_out.distance[i, j] < margin
-        self.blocked = blocked.astype(np.int64)
-        self.soil = np.zeros(X.shape, dtype=np.int64)
-        if ground.soils is not None:
-            kinds = {one.kind: k + 1 for k, one in enumerate(ground.soils.soils)}
-            classes = ground.soil(X, Y)
-            for kind, row in kinds.items():
-                self.soil[classes == kind] = row
-        self.refused = np.zeros(X.shape, dtype=np.int64)
-
-    def cell(self, x: float, y: float) -> tuple[int, int]:
-        """The place nearest to a point [m]."""
-        i, j = round((x - self.x[0]) / self.spacing), round((y - self.y[0]) / self.spacing)
-        return min(max(i, 0), len(self.x) - 1), min(max(j, 0), len(self.y) - 1)
-
-    def arrays(self, cost: FloatArray, limits: Limits, goal: tuple[int, int], turn: float, near: float) -> Any:
-        """As the engine takes it, for a table of costs; turn: cost of a radian on the spot."""
-        finite = cost[np.isfinite(cost)]
-        if len(finite) == 0:
-            raise PlanError("the vehicle cannot drive on any slope of this ground, not even on a level one")
-        return kernels.Lattice(
-            slope_x=self.slope_x, slope_y=self.slope_y, soil=self.soil, blocked=self.blocked, refused=self.refused,
-            table=cost, spacing=self.spacing, least_slope=-(cost.shape[1] // 2) / PER_SLOPE, per_slope=PER_SLOPE,
-            turn=turn, curvature=1e9 if math.isinf(limits.curvature) else limits.curvature, least=float(finite.min()),
-            goal_x=goal[0], goal_y=goal[1], near=near,
-        )  # fmt: skip
-
-    def search(
-        self, arrays: Any, start: tuple[int, int], yaw: float, progress: Callable[[int, int], None] | None = None
-    ) -> tuple[list[int], float]:
-        """Nodes of the least-cost way, and its cost; no nodes where there is none."""
-        nx, ny = self.blocked.shape
-        n = nx * ny * kernels.HEADINGS
-        cost, parent = np.full(n, np.inf), np.full(n, -1, dtype=np.int64)
-        heap, keys = np.zeros(4 * n, dtype=np.int64), np.zeros(4 * n)
-        heading = int(np.argmin(np.abs(np.angle(np.exp(1j * (kernels.ANGLES - yaw))))))
-        node = (start[0] * ny + start[1]) * kernels.HEADINGS + heading
-        state = np.array([0, -1, 0, 0], dtype=np.int64)
-        while not state[2]:
-            kernels.search(arrays, node, cost, parent, heap, keys, BUDGET, state)
-            if progress is not None:
-                progress(min(int(state[3]), n), n)
-        if state[1] < 0:
-            return [], math.inf
-        nodes, at = [], int(state[1])
-        while at >= 0:
-            nodes.append(at)
-            at = int(parent[at])
-        return nodes[::-1], float(cost[state[1]])
-
-    def poses(self, nodes: list[int]) -> FloatArray:
-        """x, y [m], yaw [rad] of nodes, (n, 3)."""
-        ny = self.blocked.shape[1]
-        rows = [(self.x[k // kernels.HEADINGS // ny], self.y[k // kernels.HEADINGS % ny]) for k in nodes]
-        yaws = [kernels.ANGLES[k % kernels.HEADINGS] for k in nodes]
-        return np.column_stack([np.array(rows), yaws])
-
-    def refuse(self, x: float, y: float, yaw: float) -> None:
-        """No way may lead through the places around a point in about this heading."""
-        i, j = self.cell(x, y)
-        k = int(np.argmin(np.abs(np.angle(np.exp(1j * (kernels.ANGLES - yaw))))))
-        bits = sum(1 << ((k + d) % kernels.HEADINGS) for d in range(-2, 3))
-        self.refused[max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2] |= bits
 
 
 def route(
@@ -208,172 +123,263 @@ def route(
     seed: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Route:
-    """Find a way from start (x, y[, yaw]) to goal (x, y) [m, rad] that costs least energy, time or risk.
+    """Find a way from start (x, y[, yaw]) to goal (x, y[, yaw]) [m, rad] that costs least energy, time or risk.
 
     What a metre costs on a slope and a soil is found by rollouts of the engine on planes, for drawn models too where
-    the model is uncertain. A* searches places and 16 headings; the way is then driven on the real ground, steered by
-    feedback. Where that drive tips, sticks or leaves, the place is refused and the search is made again.
+    the model is uncertain. A* searches places and 16 headings; a first cost of an edge is that of all cells on its
+    line. The engine then rolls out the edges of the way found, in batches on the real ground, and the search is made
+    again with what it says, until the best way has only edges that the engine has judged. That way, and one with
+    straight pieces in place of its edges, are driven as a whole; the cheaper one is taken. Where both tip, stick or
+    leave, the place is refused and the search goes on.
 
-    spacing: of the places [m]; None: half the vehicle's length, or 1/420 of the map. alternatives: whether ways that
-    are best for the other two are looked for. progress(nodes, all) is called while searching.
+    A yaw of the goal is met within a lattice heading, and exactly by a vehicle that turns on the spot.
+    spacing: of the places [m]; None: half the vehicle's length, 1/1000 of the map, or what its curvature asks for.
+    alternatives: whether ways that are best for the other two are looked for. progress(done, all) is called now and
+    then, with a done that only grows.
     """
     unsure = Uncertain.of(model)
     checked.choice(minimise, "minimise", CRITERIA)
     vehicle = unsure.model.vehicle
     limits = Limits.of(vehicle) if limits is None else checked.instance(limits, Limits, "limits", "use Limits(…)")
     a, b = _place(start, "start"), _place(goal, "goal")
-    for name, (x, y, _) in (("start", a), ("goal", b)):
-        if not bool(ground.contains(x, y)):
-            xmin, xmax, ymin, ymax = ground.bounds
-            where = f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
-            raise PlanError(f"{name} ({x:g}, {y:g}) m is off the map, which lies within {where}")
-        if keep_out is not None and keep_out.clearance(x, y) < half_width(vehicle):
-            raise PlanError(f"{name} ({x:g}, {y:g}) m is in a keep-out, or nearer to one than half the vehicle's width")
-    lattice = Lattice(ground, vehicle, spacing, keep_out)
+    reach = half_width(vehicle) if bounds is None or bounds.reach is None else bounds.reach
+    for name, place in (("start", a), ("goal", b)):
+        _check_place(name, place, ground, keep_out, reach)
     if math.isnan(a[2]):
         a = (a[0], a[1], math.atan2(b[1] - a[1], b[0] - a[0]))
-    models = [unsure.model] if unsure.draw is None else unsure.models(DRAWS, (seed, 3))
+    meter = _Meter(progress, 1 + 2 * (3 if alternatives else 1))
+    lattice = Lattice(
+        ground, vehicle, np.array(a), spacing=spacing, limits=limits, keep_out=keep_out, reach=reach
+    )  # fmt: skip
+    lattice.free(a[0], a[1])
+    models = [unsure.model] if unsure.draw is None else [unsure.model, *unsure.models(DRAWS, (seed, 3))]
     table = slope_table(models, ground, limits=limits, effort=effort, bounds=bounds)
-    finder = _Finder(unsure, ground, lattice, table, limits, keep_out, effort, bounds, a, b, progress)
+    driver = Driver(
+        models, ground, lattice, limits=limits, start=a, goal=b, keep_out=keep_out, effort=effort, bounds=bounds
+    )
+    meter.next()
+    finder = _Finder(driver, table, meter)
     straight = finder.straight()
-    best = replace(finder.find(minimise, () if straight is None else (straight,)))
+    best = finder.find(minimise, () if straight is None else (straight,))
     if alternatives and best.reached:
         others = tuple(finder.find(one, ()) for one in CRITERIA if one != minimise)
         best = replace(best, alternatives=tuple(one for one in others if one.reached))
+    meter.end()
     return best
 
 
 class _Finder:
     """A search for ways between two places, by one criterion after another."""
 
-    def __init__(
-        self, unsure: Uncertain, ground: Terrain, lattice: Lattice, table: SlopeTable, limits: Limits,
-        keep_out: KeepOut | None, effort: Any, bounds: Any, start: Any, goal: Any, progress: Any,
-    ) -> None:  # fmt: skip
-        self.ground, self.lattice, self.table, self.limits = ground, lattice, table, limits
-        self.start, self.goal, self.progress = start, goal, progress
-        # Both ends lie between places; a drive may come as near to the edge as the vehicle is wide.
-        self.roller = Roller(
-            unsure.model, ground, dt=DT, limits=None, keep_out=keep_out, effort=effort, bounds=bounds, threads=1
-        )
-        self.vehicle = unsure.model.vehicle
+    def __init__(self, driver: Driver, table: SlopeTable, meter: _Meter) -> None:
+        self.driver, self.table, self.meter = driver, table, meter
+        self.lattice, self.start, self.goal = driver.lattice, driver.start, driver.goal
+        self.corridor = np.zeros(self.lattice.shape, dtype=np.uint8)
+        self.found: list[Refusal] = []
 
     def straight(self) -> Refusal | None:
         """Why the straight way is refused; None if it is not."""
-        (x1, y1, _), (x2, y2, _) = self.start, self.goal
-        path = np.array([[x1, y1], [x2, y2]])
-        trials = self.drive(path)
-        return None if trials.ok[0] else self.refusal("straight way", trials, path)
+        ends = np.array([self.start[:2], self.goal[:2]])
+        if np.hypot(*(ends[1] - ends[0])) < 1e-6:
+            return None
+        drive = self.driver.drive(ends)
+        return None if drive.arrived else _refusal("straight way", drive.trials, 0, drive.trials.state[0])
 
     def find(self, minimise: str, refused: tuple[Refusal, ...]) -> Route:
         """The best way that the engine drives to its end."""
-        cost = self.table.cost(minimise)
-        level = cost[0, cost.shape[1] // 2, 0]
-        spot = {"time": 1.0 / self.limits.turn, "energy": 0.3 * level, "risk": 1e-5}[minimise]
-        turn = spot if math.isinf(self.limits.curvature) else math.inf
-        goal, start = self.lattice.cell(*self.goal[:2]), self.lattice.cell(*self.start[:2])
-        # The vehicle stands at the start already: it may leave it.
-        self.lattice.blocked[start] = 0
-        arrays = self.lattice.arrays(cost, self.limits, goal, turn, near=0.9)
-        why = "the lattice has no way from start to goal"
-        for k in range(MOST_TRIES):
-            nodes, value = self.lattice.search(arrays, start, self.start[2], self.progress)
-            if not nodes:
+        chart = self.lattice.chart(self.table.cost(minimise))
+        task = self.lattice.task(self.table, minimise, self.goal)
+        self.found = list(refused)
+        why = "the map has no way from start to goal"
+        for _ in range(MOST_TRIES):
+            nodes, value = self.judged_way(chart, task, minimise)
+            if len(nodes) == 0:
                 break
-            poses = self.lattice.poses(nodes)
-            # The first and the last place lie within half a spacing of start and goal, and stand for them.
-            path = np.concatenate([[self.start[:2]], poses[1:-1, :2], [self.goal[:2]]])
-            trials = self.drive(path)
-            if trials.ok[0]:
-                return self.route(minimise, value, poses, nodes, trials, refused)
-            one = self.refusal(f"way {k + 1}", trials, path)
-            refused = (*refused, one)
-            why = f"the last of {k + 1} ways tried fails: {one.reason}"
-            q = trials.final_state[0]
-            yaw = math.atan2(2.0 * (q[1] * q[2] + q[0] * q[3]), 1.0 - 2.0 * (q[2] ** 2 + q[3] ** 2))
-            self.lattice.refuse(*one.place, yaw)
-        empty = np.zeros((0, 3))
-        nq = 7 + self.vehicle.n_joints
-        return Route(minimise, False, why, empty, np.zeros((0, nq)), 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, math.inf, refused)
+            corners = self.corners(nodes)
+            drives = [self.driver.drive(corners)]
+            short = self.shortened(chart, task, minimise, corners)
+            if len(short) < len(corners):
+                drives.append(self.driver.drive(short))
+            best = min(drives, key=lambda one: one.value(minimise))
+            if best.arrived:
+                self.meter.next(2)
+                return self.route(minimise, value, best)
+            one = self.refuse(drives[0].trials, 0, drives[0].trials.state[0])
+            why = f"the last way tried fails: {one.reason}"
+        self.meter.next(2)
+        nq = len(self.driver.model.vehicle.joints) + 7
+        empty, none = np.zeros((0, 3)), np.zeros((0, nq))
+        if self.found and why.startswith("the map"):
+            why += f"; {self.found[-1]}"
+        return Route(minimise, False, why, empty, none, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, math.inf, tuple(self.found))
 
-    def drive(self, path: FloatArray) -> Trials:
-        """Drive along a path (n, 2) on the real ground, steered by feedback; the engine judges it."""
-        speed = 0.8 * self.limits.speed
-        smooth = _rounded(path)
-        s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(smooth, axis=0), axis=1))])
-        # Ground that rises is longer than the map shows: the feedback catches up within the limits.
-        at = np.arange(0.0, s[-1], speed * DT)
-        x, y = np.interp(at, s, smooth[:, 0]), np.interp(at, s, smooth[:, 1])
-        yaw = np.unwrap(np.arctan2(np.gradient(y), np.gradient(x))) if len(at) > 1 else np.zeros(len(at))
-        turn = np.gradient(yaw, DT) if len(at) > 1 else np.zeros(len(at))
-        begin = yaw[0] if math.isinf(self.limits.curvature) else self.start[2]
-        wanted = np.column_stack([np.full(len(at), speed), np.zeros(len(at)), turn])[None]
-        reference = np.ascontiguousarray(np.column_stack([x, y, yaw])[None])
-        model = self.roller.model
-        try:
-            q = start_state(self.vehicle, self.ground, (*self.start[:2], begin), model.penetration)
-        except SimulationError as error:
-            raise PlanError(f"start: {error}") from None
-        moving = np.array([speed, 0.0, 0.0])
-        return self.roller.run(np.ascontiguousarray(wanted), q, moving=moving, reference=reference, record=True)
+    def judged_way(self, chart: Any, task: Any, minimise: str) -> tuple[NDArray[np.int64], float]:
+        """Nodes of the best way all of whose edges the engine has judged, and its cost; none where there is none.
 
-    def refusal(self, what: str, trials: Trials, path: FloatArray) -> Refusal:
-        """Why a drive along a way failed."""
-        q = trials.final_state[0]
-        tilt = math.degrees(math.acos(min(max(1.0 - 2.0 * (q[1] ** 2 + q[2] ** 2), -1.0), 1.0)))
-        x, y = float(q[4]), float(q[5])
-        words = {
-            "tipped": f"tips at {tilt:.0f}°", "rolled_over": f"rolls over at {tilt:.0f}°", "stuck": "gets stuck",
-            "keep_out": "enters a keep-out or passes the edge", "off_terrain": "leaves the map",
-        }  # fmt: skip
-        status = str(trials.status[0])
-        slip = f" at {100 * float(trials.largest_slip[0]):.0f} % slip" if status == "stuck" else ""
-        reason = f"{words.get(status, status)}{slip} near ({x:.0f}, {y:.0f})"
-        return Refusal(what, reason, (x, y), trials.state[0, : int(trials.steps[0]) + 1, 4:6])
+        An edge counts what the table says until it lies on the best way; then the engine rolls it out.
+        """
+        lattice, edges = self.lattice, self.lattice.edges[minimise]
+        small = lattice.everywhere.size * kernels.HEADINGS <= SMALL
+        spent = [0.0, 0.0]
+        best: tuple[NDArray[np.int64], float] = (np.zeros(0, dtype=np.int64), math.inf)
+        whole, searched = True, 0
+        for _ in range(MOST_ROUNDS):
+            searched += whole
+            task = task._replace(open=lattice.everywhere if whole else self.corridor)
+            nodes, value = lattice.search(chart, task, self.start, self.meter.part if whole else None)
+            if value >= (1.0 - TOLERANCE) * best[1] or len(nodes) == 0:
+                if whole or (len(best[0]) and searched >= MOST_GLOBAL):
+                    return best
+                whole = True
+                continue
+            moves = lattice.edges_of(nodes)
+            new = moves[edges[tuple(moves.T)] > 0.0]
+            if len(new):
+                at = tuple(new.T)
+                guess = edges[at].astype(float)
+                failed = self.driver.judge(new)
+                truth = -edges[at].astype(float)
+                value += float((truth - task.ratio * guess).sum())
+                fine = np.isfinite(truth)
+                spent[0] += float(truth[fine].sum())
+                spent[1] += float(guess[fine].sum())
+                if spent[1] > 0.0:
+                    task = task._replace(ratio=min(max(spent[0] / spent[1], 0.5), 2.0))
+                if failed is not None and len(self.found) < SHOWN:
+                    path = lattice_points(lattice, nodes)
+                    self.found.append(_refusal(f"way {len(self.found) + 1}", *failed, path))
+            if value < best[1]:
+                best = nodes, value
+            if not small:
+                self.corridor |= lattice.around(nodes, CORRIDOR)
+                whole = False
+        return best
 
-    def route(
-        self, minimise: str, value: float, poses: FloatArray, nodes: list[int], trials: Trials, refused: Any
-    ) -> Route:
-        table = self.lattice.arrays(self.table.hazard, self.limits, (0, 0), 0.0, 0.0)
-        ny = self.lattice.blocked.shape[1]
-        edges = np.array(
-            [
-                (a // kernels.HEADINGS // ny, a // kernels.HEADINGS % ny, a % kernels.HEADINGS, b % kernels.HEADINGS)
-                for a, b in pairwise(nodes)
-            ],
-            dtype=np.int64,
-        ).reshape(-1, 4)
-        hazard = np.zeros(len(edges))
-        kernels.edge_costs(table, edges, hazard)
-        survived = np.prod(1.0 - np.clip(hazard, 0.0, 1.0))
+    def corners(self, nodes: NDArray[np.int64]) -> FloatArray:
+        """Places of a way (n, 2) [m], from the start to the goal."""
+        points = lattice_points(self.lattice, nodes)
+        goal = np.array(self.goal[:2])
+        # The last place stands for the goal, which lies between places.
+        if len(points) > 1 and float(np.hypot(*(points[-1] - goal))) > 1e-9:
+            points[-1] = goal
+        return points if len(points) > 1 else np.array([self.start[:2], self.goal[:2]])
+
+    def shortened(self, chart: Any, task: Any, minimise: str, corners: FloatArray) -> FloatArray:
+        """The way with straight pieces in place of edges where the table says that they cost less."""
+        lattice = self.lattice
+        cells = np.ascontiguousarray((corners - [lattice.x[0], lattice.y[0]]) / lattice.cell)
+        sharp = SHARP if self.driver.on_the_spot else 0.9 * min(lattice.spacing * lattice.limits.curvature, 1.5)
+        turn = np.array([self.table.bend(minimise), sharp, self.table.turn(minimise)])
+        ways = np.zeros((len(cells), 2))
+        kernels.shorten(chart, cells, PIECES, turn, ways)
+        if not math.isfinite(ways[-1, 0]):
+            return corners
+        kept = [len(corners) - 1]
+        while kept[-1] > 0:
+            kept.append(int(ways[kept[-1], 1]))
+        return corners[kept[::-1]]
+
+    def refuse(self, trials: Trials, row: int, path: FloatArray) -> Refusal:
+        """Note why a way fails, and let no other lead through the places around in about this heading."""
+        one = _refusal(f"way {len(self.found) + 1}", trials, row, path)
+        self.found.append(one)
+        i, j = self.lattice.place(*one.place)
+        k = heading_of(_yaw(trials.final_state[row]))
+        headings = (k + np.arange(-2, 3)) % kernels.HEADINGS
+        for edges in self.lattice.edges.values():
+            edges[max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2, headings] = np.inf
+        return one
+
+    def route(self, minimise: str, value: float, drive: Drive) -> Route:
+        trials = drive.trials
         return Route(
             minimise=minimise,
             reached=True,
             reason="",
-            path=poses,
+            path=drive.path,
             driven=trials.state[0],
             distance=float(trials.distance[0]),
             duration=float(trials.duration[0]),
             energy=float(trials.energy[0]),
-            risk=float(1.0 - survived),
+            risk=drive.risk,
             least_tip_margin=float(trials.least_tip_margin[0]),
             largest_slip=float(trials.largest_slip[0]),
             cost=value,
-            refused=refused,
+            refused=tuple(self.found),
         )
 
 
-def _rounded(path: FloatArray) -> FloatArray:
-    """The path with its corners cut, twice (Chaikin), so that a vehicle can follow."""
-    for _ in range(2):
-        if len(path) < 3:
-            return path
-        a, b = path[:-1], path[1:]
-        cut = np.empty((2 * len(a), 2))
-        cut[0::2], cut[1::2] = 0.75 * a + 0.25 * b, 0.25 * a + 0.75 * b
-        cut[0], cut[-1] = path[0], path[-1]
-        path = cut
-    return path
+class _Meter:
+    """Reports progress in thousandths of steps; what is done only grows."""
+
+    def __init__(self, report: Callable[[int, int], None] | None, steps: int) -> None:
+        self.report, self.all, self.done, self.step = report, 1000 * steps, 0, 0
+
+    def part(self, share: float) -> None:
+        """A share of the present step is done."""
+        at = 1000 * self.step + int(999 * share)
+        if self.report is not None and at > self.done:
+            self.done = at
+            self.report(at, self.all)
+
+    def next(self, steps: int = 1) -> None:
+        """Steps are done."""
+        self.step += steps
+        self.part(0.0)
+
+    def end(self) -> None:
+        """All is done."""
+        if self.report is not None and self.done < self.all:
+            self.report(self.all, self.all)
+
+
+def lattice_points(lattice: Lattice, nodes: NDArray[np.int64]) -> FloatArray:
+    """Places of nodes (n, 2) [m], without those of turns on the spot."""
+    i, j, _ = lattice.split(nodes)
+    points = np.column_stack([lattice.x[i], lattice.y[j]])
+    moved = np.append(True, (np.diff(i) != 0) | (np.diff(j) != 0))
+    return points[moved]
+
+
+def _refusal(what: str, trials: Trials, row: int, path: FloatArray) -> Refusal:
+    """Why a drive failed."""
+    q = trials.final_state[row]
+    tilt = math.degrees(math.acos(min(max(1.0 - 2.0 * (q[1] ** 2 + q[2] ** 2), -1.0), 1.0)))
+    x, y = float(q[4]), float(q[5])
+    words = {
+        "ok": "does not keep up", "tipped": f"tips at {tilt:.0f}°", "rolled_over": f"rolls over at {tilt:.0f}°",
+        "stuck": "gets stuck", "keep_out": "enters a keep-out or passes the edge", "off_terrain": "leaves the map",
+    }  # fmt: skip
+    status = str(trials.status[row])
+    slips = status in ("stuck", "ok") and float(trials.largest_slip[row]) > 0.3
+    slip = f" at {100 * float(trials.largest_slip[row]):.0f} % slip" if slips else ""
+    if path.shape[1] > 2:  # states of the drive
+        path = path[: int(trials.steps[row]) + 1, 4:6]
+    return Refusal(what, f"{words.get(status, status)}{slip} near ({x:.0f}, {y:.0f})", (x, y), path)
+
+
+def _yaw(q: FloatArray) -> float:
+    return math.atan2(2.0 * (q[1] * q[2] + q[0] * q[3]), 1.0 - 2.0 * (q[2] ** 2 + q[3] ** 2))
+
+
+def _check_place(
+    name: str, place: tuple[float, float, float], ground: Terrain, keep_out: KeepOut | None, reach: float
+) -> None:
+    x, y, _ = place
+    xmin, xmax, ymin, ymax = ground.bounds
+    if not bool(ground.contains(x, y)):
+        inside = xmin <= x <= xmax and ymin <= y <= ymax
+        where = f"which lies within x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
+        raise PlanError(
+            f"{name} ({x:g}, {y:g}) m is {f'in a hole of the map, {where}' if inside else f'off the map, {where}'}"
+        )
+    room = min(x - xmin, xmax - x, y - ymin, ymax - y)
+    if room < reach:
+        raise PlanError(
+            f"{name} ({x:g}, {y:g}) m is {room:.2g} m from the edge of the map; the vehicle needs {reach:.2g} m"
+        )
+    if keep_out is not None and keep_out.clearance(x, y) < reach:
+        raise PlanError(f"{name} ({x:g}, {y:g}) m is in a keep-out, or nearer to one than half the vehicle's width")
 
 
 def _place(value: ArrayLike, name: str) -> tuple[float, float, float]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.plan.limits import Limits
@@ -50,6 +51,41 @@ class Piece:
         return Piece(forward, left, tuple(next(rows) for _ in self.turn))
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """One stretch of a commanded path from rest to rest, as polynomials."""
+
+    forward: float
+    """Way of the drive point [m], negative backwards; 0: it turns on the spot."""
+    left: float
+    """Way to the left [m], at a fixed ratio to that forward; 0 except for vehicles that move sideways."""
+    turn: tuple[float, ...]
+    """Turn per share σ of the stretch [rad], coefficients of a polynomial Σ cⱼ σʲ, constant term first."""
+    duration: float
+    """[s]."""
+    ramp: float
+    """Time in which the speed rises linearly, and at the end falls to zero [s]; constant between."""
+
+    @property
+    def curvature(self) -> tuple[float, ...]:
+        """Turn per way forward over the distance s driven in this stretch [1/m]: Σ cⱼ sʲ, constant term first, s in m.
+
+        Empty for a turn on the spot and for a slide.
+        """
+        if self.forward == 0.0 or self.left != 0.0:
+            return ()
+        return tuple(c / (self.forward * abs(self.forward) ** j) for j, c in enumerate(self.turn))
+
+    @property
+    def top_speed(self) -> float:
+        """Speed forward between the ramps [m/s], negative backwards."""
+        return self.forward / (self.duration - self.ramp)
+
+    def speed(self, time: float) -> float:
+        """Speed forward at a time from its start [m/s]."""
+        return self.top_speed * max(min(time / self.ramp, (self.duration - time) / self.ramp, 1.0), 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Shape:
     """A guess of a drive, and the commands that its numbers give."""
@@ -62,6 +98,28 @@ class Shape:
     """Step [s]."""
     pieces: tuple[Piece, ...]
     """What it was made of."""
+    times: tuple[tuple[float, float], ...]
+    """Duration and ramp of each piece [s]."""
+
+    @cached_property
+    def is_way(self) -> NDArray[np.bool_]:
+        """Which of its numbers are ways, not turns, (n,)."""
+        return np.concatenate([np.arange(len(one.values)) < len(one.values) - len(one.turn) for one in self.pieces])
+
+    def with_values(self, values: FloatArray) -> Shape:
+        """The same with other numbers; its time law and what it was made of stay."""
+        other = replace(self, values=values)
+        other.__dict__["metric"] = self.metric
+        return other
+
+    def stretches(self) -> tuple[Stretch, ...]:
+        """Its pieces as polynomials, with its numbers."""
+        rows, out = iter(self.values.tolist()), []
+        for piece, (duration, ramp) in zip(self.pieces, self.times, strict=True):
+            one = piece.with_values(rows)
+            turn = tuple((np.array(one.turn) @ KNOTS[len(one.turn)]).tolist())
+            out.append(Stretch(one.forward, one.left, turn, duration, ramp))
+        return tuple(out)
 
     @cached_property
     def metric(self) -> FloatArray:
@@ -84,6 +142,12 @@ class Shape:
         """The smallest change of the numbers (n,) that closes a gap (3,) by slopes (3, n)."""
         return np.asarray(self.metric @ nearest_step(slopes @ self.metric, gap))
 
+    def aside(self, slopes: FloatArray, amounts: FloatArray) -> FloatArray:
+        """Changes of the numbers (N, n) that keep the end by slopes (3, n): of the first free directions, (N, 2)."""
+        _, _, axes = np.linalg.svd(slopes @ self.metric, full_matrices=True)
+        free = axes[3:5]
+        return np.asarray(amounts[:, : len(free)] @ free @ self.metric.T)
+
     def within(self, values: FloatArray, curvature: float) -> Shape:
         """The same with numbers of at most a curvature [1/m] at the knots; those that had more are held there."""
         pieces = []
@@ -93,7 +157,7 @@ class Shape:
             most = curvature * math.hypot(new.forward, new.left)
             pieces.append(replace(new, turn=tuple(min(max(turn, -most), most) for turn in new.turn)))
         clipped = np.concatenate([piece.values for piece in pieces])
-        shape = Shape(clipped, self.basis, self.dt, tuple(pieces))
+        shape = Shape(clipped, self.basis, self.dt, tuple(pieces), self.times)
         held = np.abs(clipped - values) > 1e-12
         metric = shape.metric.copy()
         metric[held, held] = RELUCTANCE**2
@@ -101,7 +165,7 @@ class Shape:
         return shape
 
     def slower(self, values: FloatArray, limits: Limits) -> Shape:
-        """The same way with other numbers, its time law fitted to limits anew."""
+        """The same way with other numbers, its time law fitted to limits again."""
         rows = iter(values.tolist())
         pieces = [piece.with_values(rows) for piece in self.pieces]
         return shape_of(pieces, limits, self.dt)
@@ -148,7 +212,8 @@ def excess(twists: FloatArray, limits: Limits, dt: float) -> tuple[float, float,
 
 def shape_of(pieces: Sequence[Piece], limits: Limits, dt: float) -> Shape:
     """The shape of some pieces, one after another, each as fast as limits allow."""
-    parts = [_fitted(piece, limits, dt) for piece in pieces]
+    fitted = [_fitted(piece, limits, dt) for piece in pieces]
+    parts = [part for part, _ in fitted]
     values = np.concatenate([piece.values for piece in pieces])
     basis = np.zeros((len(values), sum(part.shape[1] for part in parts), 3))
     row = step = 0
@@ -156,21 +221,22 @@ def shape_of(pieces: Sequence[Piece], limits: Limits, dt: float) -> Shape:
         n, steps, _ = part.shape
         basis[row : row + n, step : step + steps] = part
         row, step = row + n, step + steps
-    return Shape(values, basis, dt, tuple(pieces))
+    return Shape(values, basis, dt, tuple(pieces), tuple((part.shape[1] * dt, ramp) for part, ramp in fitted))
 
 
-def _fitted(piece: Piece, limits: Limits, dt: float) -> FloatArray:
-    """Commands per unit of a piece's numbers (n, steps, 3), slowed down until they are within limits."""
+def _fitted(piece: Piece, limits: Limits, dt: float) -> tuple[FloatArray, float]:
+    """Commands per unit of a piece's numbers (n, steps, 3), slowed down until they are within limits; its ramp [s]."""
     cruise, rise = _fastest(piece, limits)
     slower = 1.0
     for _ in range(6):
-        part = _commands(piece, _trapezoid(cruise / slower, rise / slower**2, dt), dt)
+        shares, ramp = _trapezoid(cruise / slower, rise / slower**2, dt)
+        part = _commands(piece, shares, dt)
         speed, change, _ = excess(np.tensordot(piece.values, part, 1), limits, dt)
         over = max(speed, math.sqrt(change)) / ROOM
         if over <= 1.0:
             break
         slower *= 1.02 * over
-    return part
+    return part, ramp
 
 
 def _fastest(piece: Piece, limits: Limits) -> tuple[float, float]:
@@ -183,8 +249,8 @@ def _fastest(piece: Piece, limits: Limits) -> tuple[float, float]:
     return ROOM * float(min(cruise, 1e3)), ROOM * float(min(rise, 1e4))
 
 
-def _trapezoid(cruise: float, rise: float, dt: float) -> FloatArray:
-    """Shares of a piece done in each step: speed rises, stays and falls; they sum to 1."""
+def _trapezoid(cruise: float, rise: float, dt: float) -> tuple[FloatArray, float]:
+    """Shares of a piece done in each step: speed rises, stays and falls; they sum to 1. Time of the rise [s]."""
     cruise = min(cruise, math.sqrt(rise))
     steps = max(math.ceil((1.0 / cruise + cruise / rise) / dt - 1e-9), 3)
     duration = steps * dt
@@ -194,7 +260,7 @@ def _trapezoid(cruise: float, rise: float, dt: float) -> FloatArray:
     t = np.linspace(0.0, duration, steps + 1)
     late = np.maximum(t - (duration - ramp), 0.0)
     done = top * np.where(t < ramp, 0.5 * t**2 / ramp, t - 0.5 * ramp - 0.5 * late**2 / ramp)
-    return np.asarray(np.diff(done / done[-1]))
+    return np.asarray(np.diff(done / done[-1])), ramp
 
 
 def _commands(piece: Piece, shares: FloatArray, dt: float) -> FloatArray:

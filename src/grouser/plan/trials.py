@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from grouser.plan.fidelity import Auto
 
 checked = Checker(PlanError)
+ROOMS = 4
+"""Work spaces that are kept, for batches of different sizes."""
 NAMES = {
     **{code: str(status) for code, status in OF_CODE.items()},
     kernels.TIPPED: "tipped",
@@ -161,7 +163,7 @@ class Roller:
         self.limits, self.powertrain, self.keep_out = limits, powertrain, keep_out
         self.effort, self.bounds = effort or Effort(), bounds or Bounds()
         self.threads = thread_count(threads)
-        self._rooms: dict[tuple[int, int, int], Room] = {}
+        self._rooms: dict[tuple[int, int], Room] = {}
 
     def run(
         self,
@@ -182,11 +184,14 @@ class Roller:
         """
         n, steps = wanted.shape[:2]
         driving = self.driving(past, moving)
-        key = n, steps, len(driving.past)
+        key = n, len(driving.past)
         room = self._rooms.get(key)
-        if room is None:
-            self._rooms.clear()
-            room = self._rooms[key] = Room(self, *key)
+        if room is None or steps > room.most_steps:
+            if len(self._rooms) >= ROOMS:
+                self._rooms.clear()
+            # A quarter more: a planner often asks for a few steps more next.
+            room = self._rooms[key] = Room(self, n, steps + steps // 4, len(driving.past))
+        room.batch.repoint(steps=steps)
         room.prepare(self, driving, starts, velocities, record)
         none = np.zeros((0, 0, 6))
         room.trial.repoint(
@@ -223,9 +228,9 @@ class Roller:
         endless = np.full(3, math.inf)
         if past is None:
             past = np.zeros((1, 3)) if moving is None else np.reshape(moving, (1, 3))
-        lag = 0.0 if train is None else train.time_constant
-        left = math.exp(-self.dt / lag) if lag > 0.0 else 0.0
+        lag = 0.0 if train is None else train.time_constant / self.dt
         delay = 0.0 if train is None else train.delay / self.dt
+        part = delay - math.floor(delay)
         missing = math.ceil(delay) + 1 - len(past)
         if missing > 0:
             past = np.concatenate([np.repeat(past[:1], missing, axis=0), past])
@@ -237,8 +242,9 @@ class Roller:
             curvature=math.inf if limits is None else limits.curvature,
             gain=1.0 if train is None else train.gain,
             delay=delay,
-            left=left,
-            mean_left=lag / self.dt * (1.0 - left),
+            left_early=math.exp(-part / lag) if lag > 0.0 else float(part == 0.0),
+            left_late=math.exp((part - 1.0) / lag) if lag > 0.0 else 0.0,
+            lag=lag,
             past=past,
             moving=past[-1] if moving is None else moving,
         )

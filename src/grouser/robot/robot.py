@@ -45,6 +45,7 @@ class _Filter(Fusion):
     """The fusion filter as a part of the chain: its events go through the ring of the chain."""
 
     _chain: Chain | None = None
+    _quiet = frozenset({"poses_missing"})  # a robot without a camera has none
 
     def join(self, chain: Chain) -> None:
         """Send all events through a chain."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from grouser.simulation.settle import Settled, settle
     from grouser.simulation.simulate import simulate
     from grouser.simulation.status import Status
-    from grouser.simulation.stepper import Stepper
+    from grouser.simulation.stepping import Simulation, Step
 
 __all__ = [
     "ContactRecord",
@@ -20,9 +20,10 @@ __all__ = [
     "Run",
     "RutRecord",
     "Settled",
+    "Simulation",
     "SolverRecord",
     "Status",
-    "Stepper",
+    "Step",
     "drive",
     "rollout",
     "settle",

@@ -6,6 +6,7 @@ Commands are held over a step, as a digital controller holds them; feedback on j
 from __future__ import annotations
 
 import ctypes
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +26,11 @@ from grouser.law import BoundLaw, OwnLaw
 from grouser.vehicles import Vehicle
 
 __all__ = ["Drive", "arc", "as_drive", "constant", "function", "law", "schedule", "table", "twist"]
+
+
+def interrupted(bound: BoundLaw) -> bool:
+    """Whether Ctrl-C ended a run in a Python drive."""
+    return bool(getattr(bound.keep, "interrupted", False))
 
 
 def raise_error(bound: BoundLaw) -> None:
@@ -165,13 +171,14 @@ class OwnDrive(OwnLaw):
 class Callback:
     """A Python function of (time, state), or of (time, state, velocity), that the engine calls through ctypes.
 
-    What it raises is kept and raised after the run.
+    What it raises is kept and raised after the run; Ctrl-C ends the run.
     """
 
     def __init__(self, body: Callable[..., ArrayLike], vehicle: Vehicle, *, with_velocity: bool = False) -> None:
         pointer = ctypes.POINTER(ctypes.c_double)
         nq, nv, na = 7 + vehicle.n_joints, 6 + vehicle.n_joints, len(vehicle.actuated)
         self.error: Exception | None = None
+        self.interrupted = False
 
         def call(par: Any, x: Any, out: Any, jac: Any) -> None:
             command = np.ctypeslib.as_array(out, (na,))
@@ -180,12 +187,25 @@ class Callback:
                 moving = (values[1 + nq :].copy(),) if with_velocity else ()
                 rates = body(float(values[0]), values[1 : 1 + nq].copy(), *moving)
                 command[:] = checks.array(rates, "command of the drive", (na,))
+            except KeyboardInterrupt:
+                self.interrupted = True
+                command[:] = np.nan
             except Exception as error:
                 self.error = self.error or _explained(error, body)
                 command[:] = np.nan
 
         self.function = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer)(call)
         self.address = ctypes.cast(self.function, ctypes.c_void_p).value or 0
+
+
+def _takes_velocity(body: Callable[..., ArrayLike]) -> bool:
+    """Whether a function asks for a third argument."""
+    try:
+        parameters = inspect.signature(body).parameters.values()
+    except (TypeError, ValueError):  # a function written in C may have none
+        return False
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in kinds and one.default is one.empty for one in parameters) >= 3
 
 
 def _explained(error: Exception, body: object) -> Exception:
@@ -199,10 +219,10 @@ def _explained(error: Exception, body: object) -> Exception:
 
 @dataclass(frozen=True, eq=False)
 class _Function:
-    body: Callable[[float, FloatArray], ArrayLike]
+    body: Callable[..., ArrayLike]
 
     def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
-        callback = Callback(self.body, vehicle)
+        callback = Callback(self.body, vehicle, with_velocity=_takes_velocity(self.body))
         return BoundLaw(callback.address, np.zeros(1), callback)
 
 
@@ -247,8 +267,11 @@ def table(commands: ArrayLike, dt: float | None = None) -> Drive:
     return _Table(rows, None if dt is None else checks.positive(dt, "dt of the table"))
 
 
-def function(body: Callable[[float, FloatArray], ArrayLike]) -> Drive:
-    """A Python function of (time [s], state) that returns the commands (na,) [rad/s]; called once a step, a few µs."""
+def function(body: Callable[..., ArrayLike]) -> Drive:
+    """A Python function of (time [s], state) that returns the commands (na,) [rad/s]; called once a step, a few µs.
+
+    A function of (time, state, velocity) is given the velocity of the last step too, [ω rad/s, v m/s, joint rates].
+    """
     return _Function(body)
 
 

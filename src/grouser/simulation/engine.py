@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 FEW_STEPS = 100
 """Steps of a batch that one thread takes in less time than it takes to wake the others."""
+MANY_STEPS = 20_000
+"""Steps of a single run above which Ctrl-C ends it early: about a tenth of a second."""
 SLICE = 8
 """Rollouts that a thread takes at a time: few, as one may end early and another be halved often."""
 
@@ -146,14 +148,19 @@ def launch(
         from grouser.threads import thread_count
 
         workers = thread_count(threads)
-    pressed = _roll_out(scene, batch, n, workers)
+    # A drive in Python is interrupted by itself, and stays on the thread of its caller.
+    in_python = isinstance(drives, list) and hasattr(drives[0].keep, "interrupted")
+    watched = n == 1 and steps > MANY_STEPS and not in_python
+    pressed = _roll_out(scene, batch, n, workers, watched=watched)
     return records_of(batch, dynamic)._replace(pressed=pressed)
 
 
-def _roll_out(scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int) -> FloatArray | None:
+def _roll_out(
+    scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int, *, watched: bool = False
+) -> FloatArray | None:
     """Roll out the batch of a vehicle, a model and a ground on some threads, each with work space of its own.
 
-    Returns the pressed cells of a single rollout.
+    Returns the pressed cells of a single rollout. watched: Ctrl-C ends it, and what it has done is kept.
     """
     pressed = None
     vehicle, model, _ = scene
@@ -170,7 +177,12 @@ def _roll_out(scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int) -
         jobs = [DynamicJob(*scene, batch, s, DYNAMIC_SCRATCH.take(model, vehicle)) for s in scratch]
     else:
         jobs = [KinematicJob(*scene, batch, s) for s in scratch]
-    if len(jobs) == 1:
+    if watched:
+        from grouser.threads import interruptible
+
+        kernel(jobs[0], 0, 0)  # no rollout: compiles on this thread
+        interruptible(lambda: kernel(jobs[0], 0, n), batch.halt)
+    elif len(jobs) == 1:
         kernel(jobs[0], 0, n)
     else:
         from grouser.threads import in_slices

@@ -13,11 +13,12 @@ from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.model import Model
 from grouser.once import once_each
-from grouser.simulation.drive import as_drive, raise_error
+from grouser.simulation.drive import as_drive, interrupted, raise_error
 from grouser.simulation.engine import launch
 from grouser.simulation.run import Run
 from grouser.simulation.samples import Uncertain, refuse_samples
 from grouser.simulation.settle import start_state
+from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ def simulate(
 ) -> Run:
     """Drive a model over a ground for a duration [s] in steps of dt [s].
 
-    `drive` is from `grouser.drive`, an array of commands (T, na) or a callable (time, state) → commands. `start` is
-    (x, y, yaw), settled on the ground, or a whole state; None is the origin. Dynamics starts with a joint-space
-    `velocity` (nv,); None is rolling along as the kinematic model would. Every `every`-th step is recorded. A run can
-    continue from the last state and velocity of another; actuators lose their memory: a PI's integral starts at zero.
+    `drive` is from `grouser.drive`, an array of commands (T, na) or a callable (time, state[, velocity]) → commands.
+    `start` is (x, y, yaw), settled on the ground, or a whole state; None is the origin. Dynamics starts with a
+    joint-space `velocity` (nv,); None is rolling along as the kinematic model would. Every `every`-th step is recorded.
+    A run can continue from the last state and velocity of another; actuators lose their memory: a PI's integral starts
+    at zero (`Simulation` keeps it). Ctrl-C ends the run with the status `interrupted` and what was computed so far.
 
     `model` may be a fit or a `MotionModel`: commands then pass its powertrain, and `samples` further runs (None: 200)
     with parameters drawn from the fit and process noise give `Run.samples` and `Run.covariance`. They repeat the
@@ -76,6 +78,8 @@ def simulate(
     v = start_velocity(model, ground, [bound], state[None], velocity, step)
     records = launch(model, ground, [bound], state[None], dt=step, steps=steps, every=k, detailed=True, velocities=v)
     raise_error(bound)
+    if interrupted(bound):
+        records = records._replace(status=(Status.INTERRUPTED,))
     return Run.from_records(model, ground, records, dt=step, every=k)
 
 

@@ -18,6 +18,8 @@ class Status(StrEnum):
     TOO_SHARP = "too_sharp"
     GAINED_ENERGY = "gained_energy"
     BURIED = "buried"
+    INTERRUPTED = "interrupted"
+    STOPPED = "stopped"
 
     @property
     def meaning(self) -> str:
@@ -34,11 +36,13 @@ OF_CODE = {
     kernels.TOO_SHARP: Status.TOO_SHARP,
     kernels.GAINED_ENERGY: Status.GAINED_ENERGY,
     kernels.BURIED: Status.BURIED,
+    kernels.INTERRUPTED: Status.INTERRUPTED,
 }
 """Status of each number the engine returns."""
 
-OF_ROLLOUT = tuple(status for status in Status if status is not Status.TOO_SHARP)
-"""How a rollout can end; `too_sharp` is of rolling without slip."""
+_ELSEWHERE = {Status.TOO_SHARP, Status.INTERRUPTED, Status.STOPPED}
+OF_ROLLOUT = tuple(status for status in Status if status not in _ELSEWHERE)
+"""How a rollout can end; `too_sharp` is of rolling without slip, others are of runs that a person or program ends."""
 
 _MEANING = {
     Status.OK: "reached its full duration",
@@ -50,4 +54,6 @@ _MEANING = {
     Status.GAINED_ENERGY: "the vehicle had more energy than motors and gravity gave it: the step is too long for this "
     "ground, or the ground too steep for a height field",
     Status.BURIED: "a wheel was wholly in the ground for half a second: the ground is too steep, or the crash too hard",
+    Status.INTERRUPTED: "it was interrupted, by Ctrl-C",
+    Status.STOPPED: "its stop condition was met",
 }

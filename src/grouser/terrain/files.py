@@ -37,16 +37,13 @@ def read(path: str | os.PathLike[str], *, interpolation: str = "bilinear") -> Te
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise TerrainError(f"{file}: a terrain file ends in one of {', '.join(SUFFIXES)}")
-    check_file(file, TerrainError)
+    _check_size(file)
     try:
-        size = file.stat().st_size
-        if size > LARGEST_FILE:
-            raise TerrainError(f"{file}: {size} bytes; at most {LARGEST_FILE} are read")
         if suffix == ".npz":
             return load(file)
         try:
             if suffix == ".asc":
-                return _load_asc(file, interpolation)
+                return grid(*read_ascii(file), interpolation=interpolation, description=f"map {file.name}")
             if suffix in (".tif", ".tiff"):
                 return _load_geotiff(file, interpolation)
             vertices, faces = read_mesh(file, TerrainError, limit=LARGEST_FILE, most_triangles=MOST_TRIANGLES)
@@ -60,8 +57,9 @@ def read(path: str | os.PathLike[str], *, interpolation: str = "bilinear") -> Te
         raise TerrainError(f"{file}: does not fit in memory; cut out a smaller map") from None
 
 
-def _load_asc(path: Path, interpolation: str) -> Terrain:
-    """An ESRI ASCII grid; its values stand at the middles of its cells, its first row is the northernmost."""
+def read_ascii(path: Path) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Values (nx, ny) of an ESRI ASCII grid, NaN without data, and x, y [m] of the middles of its cells, rising."""
+    _check_size(path)
     try:
         text = path.read_bytes().decode("ascii")
     except UnicodeDecodeError as error:
@@ -84,24 +82,27 @@ def _load_asc(path: Path, interpolation: str) -> Terrain:
     x, y = (
         start + cell * np.arange(count, dtype=np.float64) for start, count in zip(first, (columns, rows), strict=True)
     )
-    return _north_up(values.reshape(rows, columns), x, y, interpolation, path)
+    return values.reshape(rows, columns)[::-1].T, x, y  # its first row is the northernmost
+
+
+def _check_size(path: Path) -> None:
+    check_file(path, TerrainError)
+    size = path.stat().st_size
+    if size > LARGEST_FILE:
+        raise TerrainError(f"{path}: {size} bytes; at most {LARGEST_FILE} are read")
 
 
 def _load_geotiff(path: Path, interpolation: str) -> Terrain:
     """The first band of a GeoTIFF in metres, north up; needs rasterio."""
     from grouser.terrain.geotiff import read_heights
 
-    return _north_up(*read_heights(path, MOST_NODES), interpolation, path)
+    rows, x, y = read_heights(path, MOST_NODES)
+    return grid(rows[::-1].T, x, y, interpolation=interpolation, description=f"map {path.name}")
 
 
 def _check_nodes(columns: int, rows: int, path: Path) -> None:
     if columns < 2 or rows < 2 or columns * rows > MOST_NODES:
         raise TerrainError(f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {MOST_NODES} nodes are read")
-
-
-def _north_up(rows: FloatArray, x: FloatArray, y: FloatArray, interpolation: str, path: Path) -> Terrain:
-    """A grid from rows of heights from north to south, each from west to east; x and y rising."""
-    return grid(rows[::-1].T, x, y, interpolation=interpolation, description=f"map {path.name}")
 
 
 def _asc_header(text: str, path: Path) -> tuple[dict[str, float], int]:

@@ -26,5 +26,7 @@ STATUS = {
     Status.UNSOLVED: "#666666",
     Status.GAINED_ENERGY: GREEN,
     Status.BURIED: SKY,
+    Status.INTERRUPTED: FAINT,
+    Status.STOPPED: FAINT,
 }
 """How a rollout ended."""

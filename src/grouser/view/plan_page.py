@@ -1,22 +1,56 @@
-"""Page of a plan: the drive in 3D with its route, samples of the controller and refused ways on the ground."""
+"""Page of a plan: the drive in 3D with its route, ellipses, samples of the controller and refused ways."""
 
 import os
 from pathlib import Path
 
+import numpy as np
+
 from grouser.plan.planned import Plan
+from grouser.view import colours
 from grouser.view.page import view_runs
-from grouser.view.scene import Lines
+from grouser.view.plan_ways import alternatives, borders, refused
+from grouser.view.scene import Lines, UncertainPoses
+from grouser.view.scene_ground import surroundings
+
+ELLIPSES = 400
+"""Poses with a covariance in a page."""
 
 
 def view_plan(plan: Plan, path: str | os.PathLike[str], *, title: str = "") -> Path:
     """Write the page; returns its path."""
-    lines = [Lines([plan.route.path[:, :2]], "route", "#3182bd", detail=f"least {plan.route.minimise}")]
+    lines = [_goal(plan)]
+    if len(plan.route.path) > 1:
+        lines.append(Lines([plan.route.path[:, :2]], "route", colours.SKY, detail=f"least {plan.route.minimise}"))
+    ways = [plan.drive.state[:, 4:6], *(way.path for way in (*alternatives(plan), *refused(plan)))]
+    for way in alternatives(plan):
+        lines.append(Lines([way.path], way.name, way.colour, detail=way.detail, width=2.0))
+    for way in refused(plan):
+        if len(way.path) > 1:
+            lines.append(Lines([way.path], f"refused: {way.name}", way.colour, detail=way.detail, dash=0.5))
     fans = [one for fan in plan.drive.fans for one in fan]
     if fans:
-        lines.append(Lines(fans, "samples", "#9ecae1", width=1.0, opacity=0.35))
-    for one in plan.refused:
-        if len(one.path) > 1:
-            lines.append(Lines([one.path], "refused", "#d62728", detail=one.reason, dash=0.5))
-    for other in plan.route.alternatives:
-        lines.append(Lines([other.path[:, :2]], f"least {other.minimise}", "#756bb1", width=2.0))
-    return view_runs(plan.run, path, lines=lines, title=title)
+        words = f"at {len(plan.drive.fans)} places, {len(fans)} in all"
+        lines.append(Lines(fans, "samples of the controller", colours.SLATE, detail=words, width=1.0, opacity=0.35))
+    kept = borders(plan, surroundings([way for way in ways if len(way)], margin=0.2))
+    if kept:
+        lines.append(Lines(kept, "keep-outs", colours.VERMILLION, width=2.5))
+    return view_runs(plan.run, path, lines=lines, poses=_poses(plan), title=title)
+
+
+def _poses(plan: Plan) -> list[UncertainPoses]:
+    """Where drives of drawn models are, at times of the drive."""
+    found = []
+    for spread, name in ((plan.spread, "steered along the plan"), (plan.blind, "without feedback")):
+        if spread is not None:
+            rows = np.unique(np.linspace(0, len(plan.drive.time) - 1, ELLIPSES).astype(int))
+            covariance = spread.covariance[rows, :2, :2]
+            covariance = 0.5 * (covariance + covariance.swapaxes(1, 2))
+            found.append(UncertainPoses(spread.mean[rows, :2], covariance, name, plan.drive.time[rows]))
+    return found
+
+
+def _goal(plan: Plan) -> Lines:
+    """Where the goal is reached."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 33)
+    ring = plan.goal[:2] + plan.goal_radius * np.column_stack([np.cos(angle), np.sin(angle)])
+    return Lines([ring], "goal", colours.GREEN, detail=f"reached at {plan.goal_radius:g} m")

@@ -136,7 +136,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: style
         axes.legend(handles=handles, loc="upper left", frameon=True, framealpha=0.85, edgecolor="none")
         shown = "" if len(chosen) == n else f", {len(chosen)} of them drawn"
         style.label(axes, x="x [m]", y="y [m]", title=f"{n} rollouts of {rollouts.time[-1]:g} s{shown}")
-        _height_bar(axes, image)
+        height_bar(axes, image)
     return figure
 
 
@@ -288,7 +288,7 @@ def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
         columnspacing=1.2,
         handlelength=1.6,
     )
-    _height_bar(axes, image)
+    height_bar(axes, image)
 
 
 def _draw_curves(
@@ -344,7 +344,7 @@ def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | 
         axes.annotate(style.plain(words), (1.0, 0.0), (-5, 5), **look)
 
 
-def _height_bar(axes: Axes, image: Any) -> None:
+def height_bar(axes: Axes, image: Any) -> None:
     if image is not None and np.ptp(image.get_clim()) > 2e-3:
         draw_bar(axes, image, "ground height [m]")
 

@@ -17,8 +17,9 @@ class Driving(Struct):
     curvature = number()  # |turn| ≤ curvature |forward, left|; infinite for vehicles that turn on the spot
     gain = number()  # of the powertrain: rate per command
     delay = number()  # of the powertrain, in steps
-    left = number()  # share of the difference from the command that is left after a step
-    mean_left = number()  # its mean over the step
+    left_early = number()  # share of the difference from a command left when that of a step begins to act, within it
+    left_late = number()  # share of the difference from that one left at the end of the step
+    lag = number()  # time constant, in steps
     past = array("past", 3)  # commands issued before the start, the last one last; at least one row
     moving = array(3)  # what the powertrain does at the start, as a command
 
@@ -73,17 +74,20 @@ def issue_command(driving, w, wanted, k, dt):
 def follow_command(driving, w, row):
     """Mean of what the powertrain does over the step into w.twist: delayed, then a first-order lag, P §5.
 
-    The delay may be a part of a step: then the mean of the two commands that act in it is taken.
+    The delay may be a part of a step: two commands act in it then, one after the other. Exact: of
+    acted′ = (target − acted)/lag the mean is mean target − lag Δacted.
     """
     whole = math.floor(driving.delay)
     part = driving.delay - whole
     late = max(row - whole, 0)
     later = max(row - whole - 1, 0)
     for i in range(3):
-        target = driving.gain * ((1.0 - part) * w.queue[late, i] + part * w.queue[later, i])
-        ahead = w.acted[i] - target
-        w.twist[i] = target + driving.mean_left * ahead
-        w.acted[i] = target + driving.left * ahead
+        early = driving.gain * w.queue[later, i]
+        target = driving.gain * w.queue[late, i]
+        between = early + driving.left_early * (w.acted[i] - early)
+        end = target + driving.left_late * (between - target)
+        w.twist[i] = (1.0 - part) * target + part * early - driving.lag * (end - w.acted[i])
+        w.acted[i] = end
 
 
 @kernel

@@ -1,110 +1,160 @@
-"""Least-cost way over a lattice of places and headings (A*), each edge judged by the slopes under it."""
+"""Least-cost way over a lattice of places and headings (A*), each edge judged by all cells of the map on its line.
+
+Arrays are as narrow as their values allow: a lattice of 1000 × 1000 places and 16 headings takes 80 MB and its heap.
+"""
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from grouser._compile.jit import entry, inlined, kernel
-from grouser._compile.struct import Struct, array, indices, integer, number
 
 HEADINGS = 16
 MOVES = np.array(
     [(1, 0), (2, 1), (1, 1), (1, 2), (0, 1), (-1, 2), (-1, 1), (-2, 1),
      (-1, 0), (-2, -1), (-1, -1), (-1, -2), (0, -1), (1, -2), (1, -1), (2, -1)], dtype=np.int64,
 )  # fmt: skip
-"""Cells ahead of each heading, counter-clockwise from x."""
+"""Places ahead of each heading, counter-clockwise from x."""
 ANGLES = np.arctan2(MOVES[:, 1], MOVES[:, 0])
 LENGTHS = np.hypot(MOVES[:, 0], MOVES[:, 1])
+BLOCKED = 255
+"""Kind of a cell that no vehicle may cross."""
+LEAST_EDGE = 1e-12
+"""Least cost of an edge: 0 stands for one that nobody has looked at."""
 
 
-class Lattice(Struct):
-    """Places in rows along x, columns along y, and what a metre costs on a slope."""
+class Chart(NamedTuple):
+    """The cells of a map, finer than the lattice by a whole number, and what a metre costs on them."""
 
-    slope_x = array("nx", "ny")  # of the ground at the scale of the vehicle
-    slope_y = array("nx", "ny")
-    soil = indices("nx", "ny")  # row of the table
-    blocked = indices("nx", "ny")  # 1: no vehicle may be here
-    refused = indices("nx", "ny")  # bits of the headings in which a drive has failed here
-    table = array("soils", "ahead", "across")  # cost of a metre by slope ahead and across; infinite where it fails
-    spacing = number()  # of the places [m]
-    least_slope = number()  # of the table, ahead; the largest is −least_slope
-    per_slope = number()  # entries of the table in a unit of slope
-    turn = number()  # cost of a radian of turning on the spot; infinite if it cannot
-    curvature = number()  # largest [1/m]
-    least = number()  # least cost of a metre anywhere
-    goal_x = integer()
-    goal_y = integer()
-    near = number()  # distance in places at which the goal is reached
+    slope_x: Any
+    """Slopes at the scale of the vehicle, float32 (cells x, cells y)."""
+    slope_y: Any
+    kind: Any
+    """Soil, a row of the table, or BLOCKED; uint8 (cells x, cells y)."""
+    table: Any
+    """Cost of a metre by soil, slope ahead and slope across; infinite where it fails; float64 (soils, n, m)."""
+    per_slope: float
+    """Entries of the table in a unit of slope; slope 0 ahead is its middle row."""
+    cell: float
+    """Side of a cell [m]."""
+    cells: int
+    """From one place of the lattice to the next."""
+
+
+class Task(NamedTuple):
+    """What a search is made with, besides the chart."""
+
+    edges: Any
+    """Cost of leaving a place in a heading, float32 (nx, ny, HEADINGS). 0: not looked at; above 0: by the table;
+    below 0: less what the engine says; infinite: refused."""
+    open: Any
+    """1 where the search may go, uint8 (nx, ny)."""
+    height: Any
+    """Of the places [m], float32 (nx, ny)."""
+    turn: Any
+    """Cost of turning on the spot from a heading to the next, counter-clockwise; infinite if it cannot, (HEADINGS,)."""
+    bend: Any
+    """Cost of turning to the next heading along an edge of that heading: clockwise, not at all, and counter-clockwise;
+    infinite if it is too tight; (HEADINGS, 3)."""
+    bound: Any
+    """A way costs at least bound[0] times its length [m] plus bound[1] times its rise [m], and bound[2] times its
+    length."""
+    goal: Any
+    """Place of the goal x, y (not whole), its heading or −1, distance at which it is reached, in places; height [m]."""
+    ratio: float
+    """Of costs by the engine to those of the table, where known."""
+
+
+class Work(NamedTuple):
+    """What a search fills."""
+
+    cost: Any
+    """So far, by node; infinite at first; float32 (nodes,). A node is (x · ny + y) · HEADINGS + heading."""
+    parent: Any
+    """How a node was reached, int8 (nodes,): see `parent_of`."""
+    heap: Any
+    """Nodes, int32."""
+    keys: Any
+    """Their lowest cost of a whole way, float64."""
 
 
 @inlined
-def table_at(lattice, soil, ahead, across):
-    """Cost of a metre on a slope, interpolated; infinite if a neighbour is, or beyond the table."""
-    table = lattice.table
-    u = (ahead - lattice.least_slope) * lattice.per_slope
-    v = abs(across) * lattice.per_slope
+def table_at(chart, soil, ahead, across):
+    """Cost of a metre on a slope, interpolated; infinite where most of the entries around are, or beyond the table."""
+    table = chart.table
+    u = ahead * chart.per_slope + 0.5 * (table.shape[1] - 1)
+    v = abs(across) * chart.per_slope
     if not (u >= 0.0 and u <= table.shape[1] - 1.0 and v <= table.shape[2] - 1.0):
         return math.inf
     i = min(math.floor(u), table.shape[1] - 2)
     j = min(math.floor(v), table.shape[2] - 2)
     a = u - i
     b = v - j
-    low = table[soil, i, j] * (1.0 - b)
-    high = table[soil, i + 1, j] * (1.0 - b)
-    if b > 0.0:
-        low += table[soil, i, j + 1] * b
-        high += table[soil, i + 1, j + 1] * b
-    return low * (1.0 - a) + high * a if a > 0.0 else low
+    total = weight = 0.0
+    for di in range(2):
+        for dj in range(2):
+            one = table[soil, i + di, j + dj]
+            if one < math.inf:
+                w = (a if di == 1 else 1.0 - a) * (b if dj == 1 else 1.0 - b)
+                total += w * one
+                weight += w
+    return total / weight if weight >= 0.5 else math.inf
 
 
 @kernel
-def place_cost(lattice, x, y, k):
-    """Cost of a metre at a place in the direction of heading k."""
-    if lattice.blocked[x, y] != 0 or (lattice.refused[x, y] >> k) & 1:
-        return math.inf
-    c = MOVES[k, 0] / LENGTHS[k]
-    s = MOVES[k, 1] / LENGTHS[k]
-    ahead = c * lattice.slope_x[x, y] + s * lattice.slope_y[x, y]
-    across = c * lattice.slope_y[x, y] - s * lattice.slope_x[x, y]
-    return table_at(lattice, lattice.soil[x, y], ahead, across)
-
-
-@kernel
-def turn_cost(lattice, k, j, length):
-    """Cost of turning from heading k to j along an edge of a length [m]: on the arc if it is wide, else on the spot."""
-    steps = (j - k) % HEADINGS
-    angle = ANGLES[j] - ANGLES[k]
-    angle = abs(angle - 2.0 * math.pi * math.floor(angle / (2.0 * math.pi) + 0.5))
-    if steps == 0:
+def line_cost(chart, x, y, dx, dy):
+    """Cost of a straight line from (x, y) by (dx, dy), all in cells; infinite where a cell on it is refused."""
+    far = math.sqrt(dx * dx + dy * dy)
+    if far == 0.0:
         return 0.0
-    if (steps == 1 or steps == HEADINGS - 1) and angle <= lattice.curvature * length:
-        return 1e-3 * lattice.least * length  # of two ways of one length the straighter is taken
-    return lattice.turn * angle
+    c = dx / far
+    s = dy / far
+    count = int(math.ceil(far))
+    total = 0.0
+    for n in range(count):
+        t = (n + 0.5) / count
+        i = int(math.floor(x + t * dx + 0.5))
+        j = int(math.floor(y + t * dy + 0.5))
+        if i < 0 or j < 0 or i >= chart.kind.shape[0] or j >= chart.kind.shape[1]:
+            return math.inf
+        kind = chart.kind[i, j]
+        if kind == BLOCKED:
+            return math.inf
+        gx = float(chart.slope_x[i, j])
+        gy = float(chart.slope_y[i, j])
+        one = table_at(chart, kind, c * gx + s * gy, c * gy - s * gx)
+        if not one < math.inf:
+            return math.inf
+        total += one
+    return total / count * far * chart.cell
 
 
 @kernel
-def edge_cost(lattice, x, y, k, j):
-    """Cost of turning to heading j and moving on along it; infinite where that fails. Places on the way count, too."""
+def edge_cost(chart, task, x, y, j):
+    """Cost of moving on from a place along heading j; infinite where that fails."""
     x2 = x + MOVES[j, 0]
     y2 = y + MOVES[j, 1]
-    nx, ny = lattice.slope_x.shape
-    if x2 < 0 or y2 < 0 or x2 >= nx or y2 >= ny:
+    nx, ny = task.open.shape
+    if x2 < 0 or y2 < 0 or x2 >= nx or y2 >= ny or task.open[x2, y2] == 0:
         return math.inf
-    length = LENGTHS[j] * lattice.spacing
-    turn = turn_cost(lattice, k, j, length)
-    if not turn < math.inf:
-        return math.inf
-    metre = 0.5 * (place_cost(lattice, x, y, j) + place_cost(lattice, x2, y2, j))
-    if LENGTHS[j] > 1.5:  # between the two places of a long move
-        if abs(MOVES[j, 0]) == 2:
-            ax, ay = x + MOVES[j, 0] // 2, y
-            bx, by = ax, y2
-        else:
-            ax, ay = x, y + MOVES[j, 1] // 2
-            bx, by = x2, ay
-        middle = 0.5 * (place_cost(lattice, ax, ay, j) + place_cost(lattice, bx, by, j))
-        metre = 0.5 * (metre + middle)
-    return turn + metre * length
+    known = float(task.edges[x, y, j])
+    if known == 0.0:
+        n = float(chart.cells)
+        known = max(line_cost(chart, x * n, y * n, MOVES[j, 0] * n, MOVES[j, 1] * n), LEAST_EDGE)
+        task.edges[x, y, j] = known
+    return known * task.ratio if known > 0.0 else -known
+
+
+@inlined
+def left(chart, task, x, y):
+    """Least cost from a place to the goal."""
+    dx = x - task.goal[0]
+    dy = y - task.goal[1]
+    spacing = chart.cell * chart.cells
+    away = max(math.sqrt(dx * dx + dy * dy) - task.goal[3], 0.0) * spacing
+    rise = task.goal[4] - float(task.height[x, y])
+    return max(task.bound[0] * away + task.bound[1] * rise, task.bound[2] * away)
 
 
 @inlined
@@ -149,61 +199,128 @@ def take(heap, keys, size):
     heap[size] = node
 
 
-@entry
-def search(lattice, start, cost, parent, heap, keys, budget, state):
-    """Expand up to `budget` nodes; state = (size of the heap, goal node or −1, whether it is over, nodes so far).
+@inlined
+def offer(chart, task, work, size, there, total, how):
+    """A way to a node of a total cost: kept if it is cheaper than what is known. Returns the size of the heap."""
+    if total < float(work.cost[there]) * (1.0 - 1e-7):
+        work.cost[there] = total
+        work.parent[there] = how
+        place = there // HEADINGS
+        ny = task.open.shape[1]
+        key = float(work.cost[there]) + left(chart, task, place // ny, place % ny)
+        size = put(work.heap, work.keys, size, key, there)
+    return size
 
-    A node is (x · ny + y) · HEADINGS + heading. cost: so far, infinite at first. Call again until it is over.
+
+@inlined
+def parent_of(how, node, ny):
+    """The node before: how is 1 to 3 after a move in the node's heading, from a heading before, the same or after it;
+    4 and 5 after a turn on the spot from the heading before or after; −1 at the start."""
+    k = node % HEADINGS
+    if how == 0:
+        return -1
+    if how >= 4:
+        return node - k + (k + (-1 if how == 4 else 1)) % HEADINGS
+    x = node // HEADINGS // ny - MOVES[k, 0]
+    y = node // HEADINGS % ny - MOVES[k, 1]
+    return (x * ny + y) * HEADINGS + (k + how - 2) % HEADINGS
+
+
+@entry
+def search(chart, task, work, start, budget, state):
+    """Expand up to `budget` nodes; state = (size of the heap, goal node or −1, how it ended, nodes so far).
+
+    It ended with 0: call it again; 1: over; 2: call it again with a larger heap.
     """
-    ny = lattice.slope_x.shape[1]
-    if state[3] == 0:
-        cost[start] = 0.0
-        state[0] = put(heap, keys, 0, 0.0, start)
+    nx, ny = task.open.shape
+    state[2] = 0
+    if state[3] == 0 and state[0] == 0:
+        work.cost[start] = 0.0
+        x = start // HEADINGS // ny
+        y = start // HEADINGS % ny
+        state[0] = put(work.heap, work.keys, 0, left(chart, task, x, y), start)
+    size = state[0]
     done = 0
-    while state[0] > 0 and done < budget:
-        take(heap, keys, state[0])
-        state[0] -= 1
-        node = heap[state[0]]
-        key = keys[state[0]]
+    while size > 0 and done < budget:
+        if size + 8 > work.heap.size:
+            state[2] = 2
+            break
+        take(work.heap, work.keys, size)
+        size -= 1
+        node = int(work.heap[size])
         k = node % HEADINGS
         place = node // HEADINGS
         x = place // ny
         y = place % ny
-        dx = float(x - lattice.goal_x)
-        dy = float(y - lattice.goal_y)
-        away = math.sqrt(dx * dx + dy * dy)
-        if key > cost[node] + lattice.least * lattice.spacing * max(away - lattice.near, 0.0) + 1e-9:
+        so_far = float(work.cost[node])
+        if work.keys[size] > (so_far + left(chart, task, x, y)) * (1.0 + 1e-9) + 1e-12:
             continue  # reached more cheaply since
         done += 1
-        state[3] += 1
-        if away <= lattice.near:
+        dx = x - task.goal[0]
+        dy = y - task.goal[1]
+        there = dx * dx + dy * dy <= task.goal[3] * task.goal[3]
+        if there and (task.goal[2] < 0.0 or k == int(task.goal[2])):
             state[1] = node
             state[2] = 1
-            return
-        for j in range(HEADINGS):
-            step = edge_cost(lattice, x, y, k, j)
-            if not step < math.inf:
+            break
+        for d in range(-1, 2):
+            j = (k + d) % HEADINGS
+            bend = task.bend[k, d + 1]
+            if not bend < math.inf:
                 continue
-            x2 = x + MOVES[j, 0]
-            y2 = y + MOVES[j, 1]
-            there = (x2 * ny + y2) * HEADINGS + j
-            total = cost[node] + step
-            if total < cost[there] - 1e-12:
-                cost[there] = total
-                parent[there] = node
-                dx = float(x2 - lattice.goal_x)
-                dy = float(y2 - lattice.goal_y)
-                left = max(math.sqrt(dx * dx + dy * dy) - lattice.near, 0.0)
-                if state[0] >= heap.size:
-                    state[2] = 2
-                    return
-                state[0] = put(heap, keys, state[0], total + lattice.least * lattice.spacing * left, there)
-    if state[0] == 0:
+            step = edge_cost(chart, task, x, y, j) + bend
+            if step < math.inf:
+                to = ((x + MOVES[j, 0]) * ny + y + MOVES[j, 1]) * HEADINGS + j
+                size = offer(chart, task, work, size, to, so_far + step, 2 - d)
+        if task.turn[0] < math.inf:
+            up = (k + 1) % HEADINGS
+            down = (k - 1) % HEADINGS
+            size = offer(chart, task, work, size, place * HEADINGS + up, so_far + task.turn[k], 4)
+            size = offer(chart, task, work, size, place * HEADINGS + down, so_far + task.turn[down], 5)
+    if size == 0 and state[2] == 0:
         state[2] = 1
+    state[0] = size
+    state[3] += done
 
 
 @entry
-def edge_costs(lattice, edges, out):
-    """Costs of edges (n, 4): x, y, heading before, heading of the move."""
-    for i in range(edges.shape[0]):
-        out[i] = edge_cost(lattice, edges[i, 0], edges[i, 1], edges[i, 2], edges[i, 3])
+def trace(parent, node, ny, nodes):
+    """Nodes from a node back to the start, the start last; returns how many, −1 if they do not fit."""
+    count = 0
+    while node >= 0:
+        if count == nodes.size:
+            return -1
+        nodes[count] = node
+        count += 1
+        node = parent_of(int(parent[node]), node, ny)
+    return count
+
+
+@entry
+def shorten(chart, points, pieces, turn, ways):
+    """Least cost of polylines over some of the points (n, 2), in cells, that join points at most `pieces` apart.
+
+    turn = (cost of a radian, angle above which it is on the spot, cost of a radian then) at corners, as they are for
+    the cheapest way to the corner. ways (n, 2): the cost up to each point, and the point before it.
+    """
+    n = points.shape[0]
+    for j in range(1, n):
+        ways[j, 0] = math.inf
+        for i in range(max(0, j - pieces), j):
+            if not ways[i, 0] < math.inf:
+                continue
+            dx = points[j, 0] - points[i, 0]
+            dy = points[j, 1] - points[i, 1]
+            total = ways[i, 0]
+            if i > 0:
+                before = int(ways[i, 1])
+                angle = math.atan2(dy, dx) - math.atan2(
+                    points[i, 1] - points[before, 1], points[i, 0] - points[before, 0]
+                )
+                angle = abs(angle - 2.0 * math.pi * math.floor(angle / (2.0 * math.pi) + 0.5))
+                total += angle * (turn[2] if angle > turn[1] else turn[0])
+            if total < ways[j, 0]:
+                total += line_cost(chart, points[i, 0], points[i, 1], dx, dy)
+                if total < ways[j, 0]:
+                    ways[j, 0] = total
+                    ways[j, 1] = i

@@ -11,7 +11,7 @@ def tip_margin(corners, s, centre, force):
     """Angle [rad] that the force may still turn about an edge of the support polygon before a wheel lifts.
 
     corners: wheels at the polygon's corners, counter-clockwise from above. centre, force: of the whole vehicle, body
-    coordinates. The same angle as `rollover_margin` of `kinematics`, whose corners are found anew for each state.
+    coordinates. The same angle as `rollover_margin` of `kinematics`, which finds the corners of each state.
     """
     least = math.pi
     n = corners.size

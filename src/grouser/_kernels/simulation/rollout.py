@@ -8,6 +8,7 @@ from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.simulation.step import (
     DIVERGED,
+    INTERRUPTED,
     OK,
     UNSOLVED,
     Function,
@@ -49,6 +50,7 @@ class Batch(Struct):
     torques = array("n", "forced", "na", 2)  # torque and power of each actuator
     diagnostics = array("n", "forced", DIAGNOSTICS)
     disturbances = array("n", "disturbed", 6)  # twist of the body added in each step; no rows: none
+    halt = indices(1)  # not zero: every rollout ends before its next step; set by another thread
     ends = indices("n", END_COLUMNS)  # how each ended, in the columns STATUS to HALVED
     t0 = number()  # [s]
     dt = number()  # [s]
@@ -118,6 +120,8 @@ def rollouts_of(name, clear, solve, record, advance):
         disturbances = batch.disturbances[n]
         row = total = halved = 0
         for k in range(batch.steps + 1):
+            if batch.halt[0] != 0:
+                return INTERRUPTED, k, row, total, halved
             if k == batch.steps and not batch.closing:
                 copy_row(q, states, row)
                 return OK, k, row + 1, total, halved

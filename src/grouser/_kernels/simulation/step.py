@@ -24,6 +24,8 @@ GAINED_ENERGY = 6
 """A rollout of dynamics has more energy than it was given (`energy.py`)."""
 BURIED = 7
 """A wheel stays wholly in the ground (`contact/face.py`)."""
+INTERRUPTED = 8
+"""Another thread set `Batch.halt`."""
 
 
 class Function(NamedTuple):

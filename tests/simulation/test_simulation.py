@@ -1,4 +1,4 @@
-"""A stepper moves to the bit as `simulate` does, stops where that ends, and says so."""
+"""A simulation moves to the bit as `simulate` does, stops where that ends, and says so."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
+from grouser.errors import SimulationError
 
 ZOE = gr.vehicle("zoe")
 GROUND = gr.terrain.rough(rms=0.1, length=0.8, seed=2)
@@ -39,11 +40,11 @@ def flat_map(half):
 def test_a_kinematic_stepper_moves_as_simulate_does(name):
     model = KINEMATIC[name]
     run = gr.simulate(model, GROUND, COMMANDS, duration=STEPS * DT, dt=DT)
-    rover = gr.Stepper(model, GROUND, dt=DT)
+    rover = gr.Simulation(model, GROUND, dt=DT)
     for i, command in enumerate(COMMANDS):
         np.testing.assert_array_equal(rover.state, run.state[i])
         assert rover.time == run.time[i]
-        assert rover.step(command) is gr.Status.OK
+        assert rover.step(command).status is gr.Status.OK
         np.testing.assert_array_equal(rover.velocity, run.velocity[i])
         np.testing.assert_array_equal(rover.contact_velocity, run.contact.velocity[i])
     np.testing.assert_array_equal(rover.state, run.state[-1])
@@ -55,7 +56,7 @@ def test_a_dynamic_stepper_moves_as_simulate_does(name):
     """Actuators remember, Newton's method starts from the step before, a fixed inertia stays that of the start."""
     model = DYNAMIC[name]
     run = gr.simulate(model, GROUND, COMMANDS, duration=STEPS * DT, dt=DT)
-    rover = gr.Stepper(model, GROUND, dt=DT, velocity=run.velocity[0])
+    rover = gr.Simulation(model, GROUND, dt=DT, velocity=run.velocity[0])
     for i, command in enumerate(COMMANDS):
         np.testing.assert_array_equal(rover.state, run.state[i])
         np.testing.assert_array_equal(rover.velocity, run.velocity[i])
@@ -67,7 +68,7 @@ def test_a_dynamic_stepper_moves_as_simulate_does(name):
 
 @pytest.mark.parametrize("model", [KINEMATIC["rk4"], DYNAMIC["PI"]], ids=["kinematic", "dynamic"])
 def test_a_copied_stepper_goes_on_alike_after_its_original_is_gone(model):
-    rover = gr.Stepper(model, GROUND, dt=DT)
+    rover = gr.Simulation(model, GROUND, dt=DT)
     for command in COMMANDS[:10]:
         rover.step(command)
     copies = [copy.deepcopy(rover), pickle.loads(pickle.dumps(rover))]
@@ -86,7 +87,7 @@ def test_a_copied_stepper_goes_on_alike_after_its_original_is_gone(model):
 
 
 def test_a_reset_begins_anew_with_nothing_remembered():
-    rover = gr.Stepper(DYNAMIC["PI"], GROUND, dt=DT, start=(0.5, 0.2, 1.0))
+    rover = gr.Simulation(DYNAMIC["PI"], GROUND, dt=DT, start=(0.5, 0.2, 1.0))
     first = rover.state
     ends = []
     for _ in range(2):
@@ -102,7 +103,7 @@ def test_a_reset_begins_anew_with_nothing_remembered():
     speed = np.full(6 + ZOE.n_joints, 0.1)
     rover.reset(start=(1.0, 0.0, 0.0), velocity=speed)
     np.testing.assert_array_equal(rover.velocity, speed)
-    np.testing.assert_array_equal(rover.state, gr.Stepper(DYNAMIC["PI"], GROUND, dt=DT, start=(1.0, 0.0, 0.0)).state)
+    np.testing.assert_array_equal(rover.state, gr.Simulation(DYNAMIC["PI"], GROUND, dt=DT, start=(1.0, 0.0, 0.0)).state)
     rover.reset()
     np.testing.assert_array_equal(rover.state, first)
 
@@ -114,8 +115,8 @@ def test_beyond_the_map_it_stops_with_the_last_good_state(kind):
     run = gr.simulate(kind(husky), ground, np.tile(command, (100, 1)), duration=4.0, dt=DT)
     assert run.status == "off_terrain"
     velocity = {} if kind is gr.Kinematics else {"velocity": run.velocity[0]}
-    rover = gr.Stepper(kind(husky), ground, dt=DT, **velocity)
-    while rover.step(command) is gr.Status.OK:
+    rover = gr.Simulation(kind(husky), ground, dt=DT, **velocity)
+    while rover.step(command).status is gr.Status.OK:
         before = rover.state
     assert rover.status is gr.Status.OFF_TERRAIN
     assert rover.steps == run.steps
@@ -124,7 +125,7 @@ def test_beyond_the_map_it_stops_with_the_last_good_state(kind):
         rover.step(command)
     rover.state = gr.settle(husky, ground).state
     assert rover.status is gr.Status.OK
-    assert rover.step(command) is gr.Status.OK
+    assert rover.step(command).status is gr.Status.OK
     assert rover.steps == run.steps + 1
 
 
@@ -133,8 +134,8 @@ def test_tilted_beyond_the_tip_angle_is_said():
     lying[:4] = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
     lying[6] += 1.0
     for model in (gr.Kinematics(ZOE, tip_angle=1.0), gr.Dynamics(ZOE, tip_angle=1.0)):
-        rover = gr.Stepper(model, gr.terrain.plane(), start=lying)
-        assert rover.step(COMMANDS[0]) is gr.Status.ROLLED_OVER
+        rover = gr.Simulation(model, gr.terrain.plane(), start=lying)
+        assert rover.step(COMMANDS[0]).status is gr.Status.ROLLED_OVER
         np.testing.assert_allclose(rover.state, lying, atol=1e-15)
 
 
@@ -145,17 +146,17 @@ def test_where_the_forces_are_no_numbers_the_last_good_state_stays():
         return -c * v[0], -c * v[1], (f_z if r_omega < 2.0 else math.nan)
 
     model = gr.Dynamics(ZOE, contact=brittle)
-    rover = gr.Stepper(model, gr.terrain.plane())
+    rover = gr.Simulation(model, gr.terrain.plane())
     for _ in range(5):
-        assert rover.step(np.ones(4)) is gr.Status.OK
+        assert rover.step(np.ones(4)).status is gr.Status.OK
     before = rover.state
-    assert rover.step(np.full(4, 9.0)) in (gr.Status.DIVERGED, gr.Status.UNSOLVED)
+    assert rover.step(np.full(4, 9.0)).status in (gr.Status.DIVERGED, gr.Status.UNSOLVED)
     np.testing.assert_array_equal(rover.state, before)
     assert rover.steps == 5
 
 
 def test_what_is_no_command_is_refused_and_changes_nothing():
-    rover = gr.Stepper(KINEMATIC["euler"], GROUND, dt=DT)
+    rover = gr.Simulation(KINEMATIC["euler"], GROUND, dt=DT)
     before = rover.state
     for bad, words in (
         ([1.0, 2.0, np.nan, 1.0], "entry .* is nan"),
@@ -184,16 +185,16 @@ def test_what_is_no_command_is_refused_and_changes_nothing():
 
 def test_what_is_no_start_is_refused():
     with pytest.raises(gr.GrouserError, match="is not a model"):
-        gr.Stepper(ZOE, GROUND)
+        gr.Simulation(ZOE, GROUND)
     with pytest.raises(gr.GrouserError, match="is not a Terrain"):
-        gr.Stepper(KINEMATIC["euler"], 3)
+        gr.Simulation(KINEMATIC["euler"], 3)
     with pytest.raises(gr.GrouserError, match="dt: 0 is not positive"):
-        gr.Stepper(KINEMATIC["euler"], GROUND, dt=0.0)
+        gr.Simulation(KINEMATIC["euler"], GROUND, dt=0.0)
     with pytest.raises(gr.GrouserError, match="time_constant"):
-        gr.Stepper(gr.Kinematics(ZOE, time_constant=0.05), GROUND, dt=0.1)
+        gr.Simulation(gr.Kinematics(ZOE, time_constant=0.05), GROUND, dt=0.1)
     with pytest.raises(gr.GrouserError, match="a kinematic model has none of its own"):
-        gr.Stepper(KINEMATIC["euler"], GROUND, velocity=np.zeros(6 + ZOE.n_joints))
-    rover = gr.Stepper(KINEMATIC["euler"], GROUND)
+        gr.Simulation(KINEMATIC["euler"], GROUND, velocity=np.zeros(6 + ZOE.n_joints))
+    rover = gr.Simulation(KINEMATIC["euler"], GROUND)
     with pytest.raises(gr.GrouserError, match="a kinematic model has none of its own"):
         rover.velocity = np.zeros(6 + ZOE.n_joints)
     with pytest.raises(gr.GrouserError, match="quaternion"):
@@ -201,7 +202,7 @@ def test_what_is_no_start_is_refused():
 
 
 def test_what_it_gives_is_the_callers():
-    rover = gr.Stepper(DYNAMIC["ideal"], GROUND, dt=DT)
+    rover = gr.Simulation(DYNAMIC["ideal"], GROUND, dt=DT)
     rover.step(COMMANDS[0])
     for name in ("state", "velocity", "force", "torque", "contact_velocity"):
         kept = getattr(rover, name)
@@ -218,7 +219,7 @@ def test_threads_that_step_one_model_do_not_meet():
     def drive(start):
         made = []
         for model in models:
-            rover = gr.Stepper(model, GROUND, dt=DT, start=start)
+            rover = gr.Simulation(model, GROUND, dt=DT, start=start)
             for command in COMMANDS:
                 rover.step(command)
                 made.append(rover.state)
@@ -239,3 +240,60 @@ def test_threads_that_step_one_model_do_not_meet():
         thread.join()
     for i, one in enumerate(wanted):
         np.testing.assert_array_equal(found[i], one)
+
+
+@pytest.mark.parametrize("model", [KINEMATIC["euler"], DYNAMIC["PI"]], ids=["kinematic", "dynamic"])
+def test_a_step_gives_state_velocity_and_contacts_as_copies(model):
+    run = gr.simulate(model, GROUND, COMMANDS, duration=STEPS * DT, dt=DT)
+    sim = gr.Simulation(model, GROUND, dt=DT, **({} if model is KINEMATIC["euler"] else {"velocity": run.velocity[0]}))
+    steps = [sim.step(command) for command in COMMANDS[:5]]
+    for i, step in enumerate(steps):
+        np.testing.assert_array_equal(step.state, run.state[i + 1])
+        np.testing.assert_array_equal(step.contact.point, run.contact.point[i])
+        np.testing.assert_array_equal(step.contact.velocity, run.contact.velocity[i])
+        if run.contact.force is not None:
+            np.testing.assert_array_equal(step.velocity, run.velocity[i + 1])
+            np.testing.assert_array_equal(step.contact.force, run.contact.force[i])
+
+
+@pytest.mark.parametrize("model", [KINEMATIC["rk4"], DYNAMIC["PI"]], ids=["kinematic", "dynamic"])
+def test_copies_and_files_continue_to_the_bit(model, tmp_path):
+    sim = gr.Simulation(model, GROUND, dt=DT)
+    for command in COMMANDS[:10]:
+        sim.step(command)
+    sim.save(tmp_path / "sim.npz")
+    other, third = sim.copy(), gr.Simulation(model, GROUND, dt=DT)
+    third.restore(tmp_path / "sim.npz")
+    for command in COMMANDS[10:20]:
+        states = [one.step(command).state for one in (sim, other, third)]
+        np.testing.assert_array_equal(states[0], states[1])
+        np.testing.assert_array_equal(states[0], states[2])
+    assert third.steps == sim.steps == 20
+
+
+def test_a_file_of_another_model_or_step_is_refused(tmp_path):
+    gr.Simulation(KINEMATIC["euler"], GROUND, dt=DT).save(tmp_path / "sim.npz")
+    for other in (gr.Simulation(KINEMATIC["rk4"], GROUND, dt=DT), gr.Simulation(KINEMATIC["euler"], GROUND, dt=0.02)):
+        with pytest.raises(SimulationError, match="is of another vehicle, model or step"):
+            other.restore(tmp_path / "sim.npz")
+    np.savez(tmp_path / "empty.npz", a=1)
+    with pytest.raises(SimulationError, match="schema"):
+        other.restore(tmp_path / "empty.npz")
+    with pytest.raises(SimulationError, match=r"\.npz"):
+        other.save(tmp_path / "sim.txt")
+
+
+def test_a_stop_condition_ends_it_with_its_reason():
+    sim = gr.Simulation(
+        gr.Kinematics(ZOE),
+        gr.terrain.plane(),
+        dt=DT,
+        stop=lambda sim: "came to x = 0.2 m" if sim.state[4] > 0.2 else None,
+    )
+    while (step := sim.step(np.full(4, 3.0))).status is gr.Status.OK:
+        assert step.state[4] <= 0.2
+    assert (step.status, sim.reason) == (gr.Status.STOPPED, "came to x = 0.2 m")
+    with pytest.raises(SimulationError, match=r"came to x = 0\.2 m; call reset"):
+        sim.step(np.full(4, 3.0))
+    sim.reset()
+    assert sim.reason == ""

@@ -1,8 +1,11 @@
-"""A run that the caller steps: a controller, a simulator of sensors or a game in the loop."""
+"""A simulation that the caller steps: a controller, simulated sensors or a game in the loop."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +15,10 @@ from grouser.checks import FloatArray
 from grouser.collision.frames import checked_state
 from grouser.contact.ruts import pressed_cells
 from grouser.errors import SimulationError
+from grouser.files import as_path, check_schema, read_npz, write_whole
 from grouser.kinematics import Kinematics
 from grouser.kinematics.workspace import Mover, Workspace
-from grouser.simulation.run import RutRecord
+from grouser.simulation.run import ContactRecord, RutRecord
 from grouser.simulation.settle import start_state
 from grouser.simulation.simulate import check_model, given_velocity
 from grouser.simulation.status import OF_CODE, Status
@@ -23,21 +27,34 @@ from grouser.terrain import Terrain
 if TYPE_CHECKING:
     from grouser.dynamics import Dynamics
 
-if TYPE_CHECKING:
-    from grouser.dynamics import Dynamics
+SCHEMA = "grouser/simulation@1"
 
 
-class Stepper(Mover):
+class Step(NamedTuple):
+    """What a step of a `Simulation` leaves; all arrays are copies."""
+
+    status: Status
+    """How it went."""
+    state: FloatArray
+    """[quaternion w x y z, position x y z, joints], shape (nq,)."""
+    velocity: FloatArray
+    """[ω rad/s, v m/s, joint rates], body coordinates, shape (nv,), as `Simulation.velocity`."""
+    contact: ContactRecord
+    """Contacts at the beginning of the step, and of dynamics the forces over it; without an axis of time."""
+
+
+class Simulation(Mover):
     """A model on a ground, moved on by one step a call; to the bit as `grouser.simulate` moves it.
 
-    >>> rover = gr.Stepper(model, ground, dt=0.04)
-    >>> while rover.time < 10.0 and rover.step(controller(rover.state)) is gr.Status.OK:
-    ...     print(rover.state[4:7])
+    >>> sim = gr.Simulation(model, ground, dt=0.04)
+    >>> while sim.time < 10.0 and sim.step(controller(sim.state)).status is gr.Status.OK:
+    ...     print(sim.state[4:7])
 
-    State and work space are made once, so a step costs the engine's own time and about 2 µs.
+    State and work space are made once, so a step costs the engine's own time and a few µs. Actuators keep their memory
+    from step to step. `copy` gives a second simulation that continues alike; `save` and `restore` keep it in a file.
     """
 
-    _remade = ("_room", "_command", "_velocity", "_contacts")
+    _remade = ("_room", "_command", "_velocity", "_contacts", "_forces")
 
     def __init__(
         self,
@@ -47,11 +64,13 @@ class Stepper(Mover):
         dt: float = 0.04,
         start: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
+        stop: Callable[[Simulation], str | None] | None = None,
     ) -> None:
         """Put a model on a ground, to be moved in steps of dt [s].
 
         `start` is (x, y, yaw), settled on the ground, or a whole state; None is the origin. Dynamics starts with a
-        joint-space `velocity` (nv,); None is at rest.
+        joint-space `velocity` (nv,); None is at rest. `stop(simulation)` is called after each step; if it returns a
+        text, the simulation ends with the status `stopped`, and the text is its `reason`.
         """
         check_model(model, ground)
         self.model = model
@@ -60,25 +79,30 @@ class Stepper(Mover):
         """The ground it moves on."""
         self.dt = checks.positive(dt, "dt")
         """Step [s]."""
+        self._stop = stop
         self._make()
-        self._status = Status.OK
+        self._status, self._why = Status.OK, ""
         self._begin = self._started(start, velocity)
         self.reset()
 
-    def step(self, command: ArrayLike) -> Status:
+    def step(self, command: ArrayLike) -> Step:
         """Move on by dt under commanded rates of the actuated joints (na,) [rad/s or m/s], held over the step.
 
-        Returns how it went. After a bad end the state is the last good one and there is no further step, until a state
-        is set or `reset` is called.
+        Returns how it went, and where it is. After an end the state is the last good one and there is no further step,
+        until a state is set or `reset` is called.
         """
         if self._status is not Status.OK:
             raise SimulationError(
-                f"'{self.model.vehicle.name}' is stopped after {self.time:g} s, {self._status.meaning}; "
+                f"'{self.model.vehicle.name}' is stopped after {self.time:g} s, {self.reason}; "
                 "call reset or set a state"
             )
         checks.fill(self._command, command, "command")
         self._status = OF_CODE[self._room.run()]
-        return self._status
+        if self._stop is not None and self._status is Status.OK:
+            self._why = self._stop(self) or ""
+            if self._why:
+                self._status = Status.STOPPED
+        return Step(self._status, self._room.q.copy(), self._velocity.copy(), self.contact)
 
     def reset(self, start: ArrayLike | None = None, velocity: ArrayLike | None = None) -> None:
         """Restart at time 0 from `start` with `velocity`, as given to the constructor; None: from where it began."""
@@ -87,7 +111,35 @@ class Stepper(Mover):
             q, v = self._started(q if start is None else start, velocity)
         self._room.clear()
         self._room.q[:], self._velocity[:] = q, v
-        self._status = Status.OK
+        self._status, self._why = Status.OK, ""
+
+    def copy(self) -> Simulation:
+        """A second simulation that continues as this one would, with the memory of its actuators and contacts."""
+        return copy.deepcopy(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write where it is, with the memory of actuators and contacts, to a .npz file for `restore`."""
+        if as_path(path, SimulationError).suffix.lower() != ".npz":
+            raise SimulationError(f"{path}: a simulation is saved as .npz; give the file that ending")
+        arrays = {f"memory_{i}": one for i, one in enumerate(self._room.memory())}
+        about = {"schema": SCHEMA, "of": self._of(), "status": str(self._status), "reason": self._why}
+        write_whole(path, lambda file: np.savez(file, **arrays, **about), SimulationError)  # type: ignore[arg-type]
+
+    def restore(self, path: str | os.PathLike[str]) -> None:
+        """Continue from a file of `save`, to the bit; it must be of the same vehicle, model and step."""
+        values = read_npz(path, SimulationError)
+        check_schema(str(values.get("schema")), str(path), SCHEMA, SimulationError)
+        if str(values.get("of")) != self._of():
+            raise SimulationError(f"{path}: is of another vehicle, model or step ({str(values.get('of'))[:80]} …)")
+        memory = self._room.memory()
+        kept = [values.get(f"memory_{i}", np.zeros(0)) for i in range(len(memory))]
+        if any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(kept, memory, strict=True)):
+            raise SimulationError(f"{path}: is damaged, or of another version of Grouser; save the simulation again")
+        self._room.recall(kept)
+        self._status, self._why = Status(str(values["status"])), str(values["reason"])
+
+    def _of(self) -> str:
+        return f"{self.model.vehicle.name}, {self.model.describe()}, dt {self.dt!r} s"
 
     @property
     def state(self) -> FloatArray:
@@ -101,7 +153,7 @@ class Stepper(Mover):
     def state(self, state: ArrayLike) -> None:
         self._room.q[:] = checked_state(self.model.vehicle, state)
         self._room.release()
-        self._status = Status.OK
+        self._status, self._why = Status.OK, ""
 
     @property
     def velocity(self) -> FloatArray:
@@ -131,6 +183,20 @@ class Stepper(Mover):
     def status(self) -> Status:
         """How the last step went."""
         return self._status
+
+    @property
+    def reason(self) -> str:
+        """Why it ended, in words; empty before that."""
+        return "" if self._status is Status.OK else self._why or self._status.meaning
+
+    @property
+    def contact(self) -> ContactRecord:
+        """Contacts at the beginning of the last step, and of dynamics the forces over it; without an axis of time."""
+        columns = self._room.batch.contacts[0, 0].copy()
+        if self._forces is None:
+            return ContactRecord.from_columns(columns)
+        f = self._forces.copy()
+        return ContactRecord.from_columns(columns, f[:, :3], f[:, 3], f[:, 4], f[:, 5:8], f[:, 8:11])
 
     @property
     def contact_velocity(self) -> FloatArray:
@@ -171,6 +237,7 @@ class Stepper(Mover):
         self._room, self._command = room, room.command
         self._velocity: FloatArray = room.velocity if dynamic else room.batch.velocities[0, 0]
         self._contacts: FloatArray | None = None if dynamic else room.batch.contacts[0, 0]
+        self._forces: FloatArray | None = room.batch.forces[0, 0] if dynamic else None
 
     def _started(self, start: ArrayLike | None, velocity: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
         model = self.model
@@ -180,4 +247,4 @@ class Stepper(Mover):
     def __repr__(self) -> str:
         x, y, z = self._room.q[4:7]
         name = self.model.vehicle.name
-        return f"<Stepper of '{name}': {self.time:g} s, ({x:.4g}, {y:.4g}, {z:.4g}) m, {self._status}>"
+        return f"<Simulation of '{name}': {self.time:g} s, ({x:.4g}, {y:.4g}, {z:.4g}) m, {self._status}>"
