@@ -139,3 +139,66 @@ def test_a_term_that_is_no_number_is_refused(value):
     controller = gr.plan.MPPI(HUSKY, PLANE, Cost(Goal(3, 0), term), samples=50)
     with pytest.raises(PlanError, match="for every rollout; a term of your own divides by zero"):
         controller.command((0, 0, 0))
+
+
+def test_every_running_term_is_what_plain_numpy_makes_of_the_recorded_motion():
+    """On rough ground, in lanes (Zoë) and alone (RecBot has springs), from a run of the plain engine."""
+    ground = gr.terrain.rough(rms=0.1, length=0.8, seed=7)
+    command = (0.7, 0.0, 0.15)
+    for name in ("zoe", "recbot"):
+        model = gr.Kinematics(gr.vehicle(name))
+        run = gr.simulate(model, ground, gr.drive.twist(*command), duration=STEPS * DT, dt=DT)
+        state, v = run.state[:-1], run.velocity[:-1]
+        radius = np.array([frame.radius for frame in model.vehicle.frames if frame.is_wheel])
+        spin = v[:, [6 + model.vehicle.joint_index(wheel) for wheel in model.vehicle.wheels]]
+        rim = np.abs(radius * spin).mean(axis=1)
+        sliding = np.abs(run.contact.velocity[:-1]).mean(axis=1)
+        speed = np.linalg.norm(v[:, 3:6], axis=1)
+        w, i, j, k = state[:, :4].T
+        up = np.stack([2.0 * (i * k - w * j), 2.0 * (j * k + w * i), 1.0 - 2.0 * (i * i + j * j)], axis=1)
+        climb = (up * v[:, 3:6]).sum(axis=1) / np.maximum(speed, 0.05)
+        weight = model.vehicle.mass * model.gravity
+        power = np.maximum(weight * (0.05 * up[:, 2] + climb) * rim, 0.0) + 0.5 * weight * sliding[:, 1]
+        slip = sliding[:, 0] / np.maximum(rim, 0.05)
+        margin = run.rollover_margin().angle[:-1]
+        xmin, xmax, ymin, ymax = ground.bounds
+        x, y = state[:, 4], state[:, 5]
+        free = np.min([x - xmin, xmax - x, y - ymin, ymax - y], axis=0) - 0.6
+        expected = {
+            gr.plan.Energy(0.01): 0.01 * power,
+            gr.plan.TipMargin(margin=1.2, weight=3.0): 3.0 * np.maximum(1.2 - margin, 0.0) ** 2,
+            gr.plan.Slip(limit=0.01, weight=2.0): 2.0 * np.maximum(slip - 0.01, 0.0),
+            gr.plan.Roughness(0.7): 0.7 * (v[:, 0] ** 2 + v[:, 1] ** 2),
+            gr.plan.Speed(0.5, weight=2.0): 2.0 * (np.copysign(speed, v[:, 3]) - 0.5) ** 2,
+            gr.plan.Clearance(distance=100.0, weight=0.3): 0.3 * np.maximum(100.0 - free, 0.0),
+        }
+        wanted = np.tile(np.array(command), (1, STEPS, 1))
+        for term, rate in expected.items():
+            trials = gr.plan.roll_out(
+                model, ground, wanted, start=(0, 0, 0), dt=DT, cost=Cost(term), bounds=gr.plan.Bounds(reach=0.6)
+            )
+            assert rate.sum() > 0.0
+            assert trials.cost[0] == pytest.approx(DT * rate.sum(), rel=1e-4), (name, term)
+            assert trials.energy[0] == pytest.approx(DT * power.sum(), rel=1e-4)
+            assert trials.largest_slip[0] == pytest.approx(slip.max(), rel=1e-4)
+            assert trials.distance[0] == pytest.approx(DT * speed.sum(), rel=1e-6)
+
+
+def test_one_sees_the_motion_that_simulate_gives():
+    """All inputs of a term of one's own, against a run of the plain engine."""
+    ground = gr.terrain.rough(rms=0.1, length=0.8, seed=7)
+    model = gr.Kinematics(gr.vehicle("zoe"))
+    run = gr.simulate(model, ground, gr.drive.twist(0.6, 0.0, 0.2), duration=STEPS * DT, dt=DT)
+
+    @gr.plan.cost
+    def look(motion, *, which=gr.param(0.0)):
+        """One of the inputs."""
+        return motion[int(which)]
+
+    wanted = np.tile(np.array((0.6, 0.0, 0.2)), (1, STEPS, 1))
+    roll, pitch, yaw = run.rpy[:-1].T
+    place, velocity, margin = run.position[:-1], run.velocity[:-1, :6], run.rollover_margin().angle[:-1]
+    inputs = [run.time[:-1], *place.T, roll, pitch, yaw, *velocity.T, margin]
+    for i, values in enumerate(inputs):
+        trials = gr.plan.roll_out(model, ground, wanted, start=(0, 0, 0), dt=DT, cost=Cost(look.replace(which=i)))
+        assert trials.cost[0] == pytest.approx(DT * values.sum(), abs=1e-5), i
