@@ -27,8 +27,19 @@ THREADS = (1, 2)
 MISSING = "pytorch-mppi is not installed there (pip install torch pytorch-mppi): not compared"
 
 
+def clocks() -> tuple[float, float]:
+    """Wall time and CPU time of this process [s]."""
+    return time.perf_counter(), time.process_time()
+
+
+def since(began: tuple[float, float]) -> tuple[float, float]:
+    """Wall and CPU time [s] that has passed."""
+    wall, cpu = clocks()
+    return wall - began[0], cpu - began[1]
+
+
 def torch_worker() -> None:
-    """Answer lines `samples steps threads` with the seconds of one command of pytorch-mppi; the first warms up."""
+    """Answer lines `samples steps threads` with wall and CPU time of one pytorch-mppi command; the first warms up."""
     try:
         import torch
         from pytorch_mppi import MPPI
@@ -61,9 +72,9 @@ def torch_worker() -> None:
                     unicycle, cost, 3, sigma, num_samples=samples, horizon=steps, lambda_=0.1, u_min=-most, u_max=most
                 )
                 made[samples, steps].command(start)
-            began = time.perf_counter()
+            began = clocks()
             made[samples, steps].command(start)
-            print(time.perf_counter() - began, flush=True)
+            print(*since(began), flush=True)
 
 
 class Torch:
@@ -78,10 +89,11 @@ class Torch:
         self.asks, self.answers = self.process.stdin, self.process.stdout
         self.versions: dict[str, Any] = json.loads(self.answers.readline() or '{"missing": true}')
 
-    def seconds(self, samples: int, steps: int, threads: int) -> float:
-        """Wall time of one command."""
+    def seconds(self, samples: int, steps: int, threads: int) -> tuple[float, float]:
+        """Wall and CPU time of one command."""
         print(samples, steps, threads, file=self.asks, flush=True)
-        return float(self.answers.readline())
+        wall, cpu = map(float, self.answers.readline().split())
+        return wall, cpu
 
     def close(self) -> None:
         """End the process."""
@@ -102,30 +114,32 @@ def measure(python: str, *, rounds: int = 11, sizes: tuple[tuple[int, int], ...]
         for case in BATCHES:
             works = commands(case, samples=samples, steps=steps, dt=DT, threads=THREADS)
             cases += [(case.about()["model"], samples, steps, work.threads, work.run) for work in works]
-    ours: list[list[float]] = [[] for _ in cases]
-    theirs: list[list[float]] = [[] for _ in cases]
+    ours: list[list[tuple[float, float]]] = [[] for _ in cases]
+    theirs: list[list[tuple[float, float]]] = [[] for _ in cases]
     before = os.getloadavg()[0]
     for _ in range(rounds):
         for i, (_, samples, steps, threads, run) in enumerate(cases):
             if compared:
                 theirs[i].append(torch.seconds(samples, steps, threads))
-            began = time.perf_counter()
+            began = clocks()
             run()
-            ours[i].append(time.perf_counter() - began)
+            ours[i].append(since(began))
     after = os.getloadavg()[0]
     torch.close()
     rows = []
     for (model, samples, steps, threads, _), own, other in zip(cases, ours, theirs, strict=True):
-        seconds = statistics.median(own)
+        seconds, cpu = (statistics.median(one) for one in zip(*own, strict=True))
         row: dict[str, Any] = {
             "model": model, "samples": samples, "steps": steps, "dt": DT, "threads": threads,
-            "seconds": round(seconds, 5), "hertz": round(1.0 / seconds, 2),
+            "seconds": round(seconds, 5), "cpu_seconds": round(cpu, 5), "hertz": round(1.0 / seconds, 2),
             "steps_per_second": round(samples * steps / seconds),
         }  # fmt: skip
         if compared:
-            row["pytorch_mppi_seconds"] = round(statistics.median(other), 5)
-            row["pytorch_mppi_steps_per_second"] = round(samples * steps / statistics.median(other))
-            row["ratio"] = round(statistics.median(b / a for a, b in zip(own, other, strict=True)), 3)
+            wall, cpu = (statistics.median(one) for one in zip(*other, strict=True))
+            row["pytorch_mppi_seconds"], row["pytorch_mppi_cpu_seconds"] = round(wall, 5), round(cpu, 5)
+            row["pytorch_mppi_steps_per_second"] = round(samples * steps / wall)
+            for k, name in enumerate(("ratio", "cpu_ratio")):
+                row[name] = round(statistics.median(b[k] / a[k] for a, b in zip(own, other, strict=True)), 3)
         rows.append(row)
     said = {} if compared else {"not_compared": MISSING}
     versions = torch.versions if compared else {}
@@ -136,7 +150,8 @@ def measure(python: str, *, rounds: int = 11, sizes: tuple[tuple[int, int], ...]
         **said,
         "planning": rows,
         "notes": "ratio: time of pytorch-mppi's planar unicycle with a distance as cost over that of Grouser's vehicle "
-        "in 3D on rough ground with tip margin and command rate as costs; above 1 Grouser is faster",
+        "in 3D on rough ground with tip margin and command rate as costs; above 1 Grouser is faster. On a machine that "
+        "does other work, cpu_ratio on one thread is what can be compared: with two, torch waits by spinning",
     }
 
 
