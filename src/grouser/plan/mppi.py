@@ -258,10 +258,8 @@ class MPPI:
             random[: steady // 2, :, 0] = limits.speed
             wanted[-steady:] = random + 0.3 * swing[-steady:]
         wanted[0], wanted[1] = before, 0.0
-        # One row a sample: NumPy is slow along an axis of three.
-        rows = wanted.reshape(self.samples, -1)
-        np.clip(rows, np.tile(limits.least, self.steps), np.tile(limits.most, self.steps), out=rows)
-        return wanted
+        least, most = (np.tile(one, self.steps) for one in (limits.least, limits.most))  # NumPy: slow along three
+        return np.asarray(np.clip(wanted.reshape(self.samples, -1), least, most)).reshape(wanted.shape)
 
     def _weighed(self, wanted: FloatArray, costs: FloatArray) -> FloatArray:
         """Mean of the samples, weighed by exp(−cost/temperature)."""
