@@ -32,6 +32,9 @@ MOST_ROUNDS = 400
 """Searches after which the best way so far is taken, each with the costs by the engine of the edges of those before."""
 TOLERANCE = 0.005
 """How much cheaper than the best way that the engine has judged another may seem, a ratio."""
+OPTIMISM = 0.8
+"""Share of its cost by the table that an edge counts before the engine has judged it, on a small lattice, a ratio: an
+edge that the table takes for dear is then looked at, too."""
 SMALL = 600_000
 """Nodes of a lattice that is searched as a whole each time; of a larger one only what is near the ways found so far."""
 MOST_GLOBAL = 4
@@ -223,6 +226,8 @@ class _Finder:
         spent = [0.0, 0.0]
         best: tuple[NDArray[np.int64], float] = (np.zeros(0, dtype=np.int64), math.inf)
         whole, searched = True, 0
+        hope = OPTIMISM if small else 1.0
+        task = task._replace(ratio=hope)
         for _ in range(MOST_ROUNDS):
             searched += whole
             task = task._replace(open=lattice.everywhere if whole else self.corridor)
@@ -243,8 +248,8 @@ class _Finder:
                 fine = np.isfinite(truth)
                 spent[0] += float(truth[fine].sum())
                 spent[1] += float(guess[fine].sum())
-                if spent[1] > 0.0:
-                    task = task._replace(ratio=min(max(spent[0] / spent[1], 0.5), 2.0))
+                if spent[1] > 0.0 and minimise != "risk":  # risk is that of a few edges
+                    task = task._replace(ratio=hope * min(max(spent[0] / spent[1], 0.5), 2.0))
                 if failed is not None and len(self.found) < SHOWN:
                     path = lattice_points(lattice, nodes)
                     self.found.append(_refusal(f"way {len(self.found) + 1}", *failed, path))

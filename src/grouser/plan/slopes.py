@@ -19,10 +19,13 @@ from grouser.plan.trials import Bounds, Effort, Roller, Trials, start_states
 from grouser.simulation.settle import start_state
 from grouser.terrain import SoilRaster, Terrain
 
-LARGEST = 0.9
-"""Largest slope of the table, rise per way: 42°."""
-PER_SLOPE = 20.0
-"""Entries in a unit of slope: about 2.9° apart."""
+LARGEST = 1.2
+"""Largest slope of the table, rise per way: 50°."""
+PER_SLOPE = 17.5
+"""Entries in a unit of slope: about 3.3° apart."""
+DOUBTFUL = 2
+"""Entries beyond the last slope that a vehicle climbs on a plane that it may climb on real ground, where slopes change
+and soils are mixed; the engine judges edges before they are used."""
 PACE = 0.8
 """Share of the largest speed that ways are driven with, so that a vehicle that slips can keep up."""
 DT = 0.1
@@ -39,6 +42,8 @@ LARGEST_SLIP = 0.8
 """Slip at which a vehicle is as good as stuck."""
 UNHURRIED = 1e-5
 """Chance of failure that a second of driving counts as, where risk is least: of two safe ways the faster is taken."""
+LOW_HAZARD = 0.3
+"""Share of the hazard that an edge counts before the engine has judged it."""
 CRITERIA = ("energy", "time", "risk")
 
 
@@ -58,10 +63,13 @@ class SlopeTable:
     """What a turn on the way costs more than going straight: time [s/rad], energy [J/rad], on level ground."""
 
     def cost(self, minimise: str) -> FloatArray:
-        """Cost of a metre [J/m, s/m, or −log of the chance of success in a metre]."""
+        """Cost of a metre [J/m, s/m, or −log of the chance of success in a metre], with what is doubtful filled in.
+
+        Hazard, which grows tenfold in a few degrees, is taken low: the engine raises it where it is higher.
+        """
         if minimise == "risk":
-            return as_risk(self.hazard, self.time)
-        return self.time if minimise == "time" else self.energy
+            return _with_doubtful(as_risk(LOW_HAZARD * self.hazard, self.time))
+        return _with_doubtful(self.time if minimise == "time" else self.energy)
 
     def turn(self, minimise: str) -> float:
         """Cost of a radian on the spot."""
@@ -209,6 +217,17 @@ def _turned(roller: Roller, middle: FloatArray, speed: float, rate: float) -> tu
         return math.inf, math.inf
     late = max(float(before.distance[0] - after.distance[0]) / speed, 0.0) if speed > 0.0 else SECONDS
     return late / angle, float(after.energy[0] - before.energy[0]) / angle
+
+
+def _with_doubtful(cost: FloatArray) -> FloatArray:
+    """Entries that fail, next to such that do not, as costly as the costliest of these."""
+    from scipy.ndimage import maximum_filter
+
+    for _ in range(DOUBTFUL):
+        known = np.where(np.isfinite(cost), cost, -np.inf)
+        near = maximum_filter(known, size=(1, 3, 3), mode="nearest")
+        cost = np.where(np.isfinite(cost), cost, np.where(np.isfinite(near), near, np.inf))
+    return cost
 
 
 def _of_turn(turn: tuple[float, float], minimise: str) -> float:

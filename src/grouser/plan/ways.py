@@ -110,8 +110,9 @@ class Driver:
             wanted[None], q, moving=wanted[0].copy(), reference=reference[None], record=True, **self._moving(wanted[0])
         )
         away = float(np.hypot(*(trials.final_state[0, 4:6] - points[-1])))
+        near = max(self.lattice.half, 0.5 * self.lattice.spacing)
         path = np.column_stack([corners, np.append(_yaws(corners), self._last_yaw(yaw[-1]))])
-        return Drive(path, trials, bool(trials.ok[0]) and away <= self.lattice.half, float(1.0 - np.prod(survives)))
+        return Drive(path, trials, bool(trials.ok[0]) and away <= near, float(1.0 - np.prod(survives)))
 
     def _moving(self, first: FloatArray) -> dict[str, Any]:
         from grouser.plan.slopes import rolling
