@@ -16,7 +16,7 @@ from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
-from grouser.plan.slopes import CRITERIA, LARGEST, PER_SLOPE, SlopeTable
+from grouser.plan.slopes import CRITERIA, PER_SLOPE, SlopeTable
 from grouser.terrain import Terrain
 
 checked = Checker(PlanError)
@@ -24,6 +24,8 @@ MOST_PLACES = 1000
 """Places of the lattice along the longer side of the map, unless a spacing is given."""
 MOST_CELLS = 25_000_000
 """Cells of the map that are looked at."""
+WALL = 1.7
+"""Slope of a face, 60°, that no vehicle passes if it is higher than a wheel's radius, rise per way."""
 BUDGET = 400_000
 """Nodes that are expanded between two reports of progress."""
 STEP = float(np.diff(np.unwrap(kernels.ANGLES)).max())
@@ -81,9 +83,8 @@ class Lattice:
         level = float(np.nanmedian(height[::n, ::n])) if np.isfinite(height[::n, ::n]).any() else 0.0
         height -= np.float32(level)
         blocked = ~np.isfinite(height)
-        # A face that is steeper than any slope of the table and higher than a wheel.
         q = max(1, math.ceil(radius / self.cell - 1e-6))
-        face = max(radius, LARGEST * q * self.cell)
+        face = max(radius, WALL * q * self.cell)
         for axis in (0, 1):
             h = height if axis == 0 else height.T
             marked = blocked if axis == 0 else blocked.T
