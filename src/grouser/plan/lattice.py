@@ -213,6 +213,17 @@ class Lattice:
         _widen(near, radius)
         return near
 
+    def first_blocked(self, ends: FloatArray) -> tuple[float, float] | None:
+        """The first cell on a line (2, 2) [m] that no vehicle may cross, x, y [m]; None if there is none."""
+        count = math.ceil(2.0 * float(np.hypot(*(ends[1] - ends[0]))) / self.cell) + 1
+        points = np.linspace(*ends, count)
+        i, j = np.rint((points - [self.x[0], self.y[0]]) / self.cell).astype(int).T
+        i, j = np.clip(i, 0, self.kind.shape[0] - 1), np.clip(j, 0, self.kind.shape[1] - 1)
+        rows = np.flatnonzero(self.kind[i, j] == kernels.BLOCKED)
+        # Both ends may lie nearer to the rim of the lattice than the vehicle is long.
+        rows = rows[np.hypot(*(points[rows] - ends[1]).T) > self.spacing]
+        return None if len(rows) == 0 else (float(points[rows[0], 0]), float(points[rows[0], 1]))
+
     def free(self, x: float, y: float) -> None:
         """A vehicle stands here: cells under it are no reason against leaving."""
         i, j = self.place(x, y)
