@@ -50,7 +50,9 @@ def run(cells: int, seed: int, minimise: str, vehicle: str, alternatives: bool) 
     circles = [one for one in circles if min(abs(one[0] - one[1]) + one[0], 2 * side - one[0] - one[1]) > 0.15 * side]
     keep_out = gr.plan.KeepOut.circles(circles, (0.0, side, 0.0, side), cell=2.0)
     model = gr.Kinematics(gr.vehicle(vehicle))
-    gr.plan.route(model, gr.terrain.rough(rms=0.1, length=2.0, seed=1), (-5, -5), (5, 5), alternatives=False)  # compiles
+    gr.plan.route(
+        model, gr.terrain.rough(rms=0.1, length=2.0, seed=1), (-5, -5), (5, 5), alternatives=False
+    )  # compiles
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
     made: list[Any] = []
     own = lattice.Lattice.__init__

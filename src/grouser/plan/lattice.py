@@ -203,7 +203,7 @@ class Lattice:
         """Moves of a way: places i, j and headings, (n, 3)."""
         i, j, k = self.split(nodes)
         moved = (np.diff(i) != 0) | (np.diff(j) != 0)
-        return np.column_stack([i[:-1], j[:-1], k[1:]])[moved]
+        return np.asarray(np.column_stack([i[:-1], j[:-1], k[1:]])[moved])
 
     def around(self, nodes: NDArray[np.int64], radius: int) -> NDArray[np.uint8]:
         """1 at the places at most a radius from a way, along x and along y, (nx, ny)."""
@@ -216,7 +216,7 @@ class Lattice:
     def first_blocked(self, ends: FloatArray) -> tuple[float, float] | None:
         """The first cell on a line (2, 2) [m] that no vehicle may cross, x, y [m]; None if there is none."""
         count = math.ceil(2.0 * float(np.hypot(*(ends[1] - ends[0]))) / self.cell) + 1
-        points = np.linspace(*ends, count)
+        points = np.linspace(ends[0], ends[1], count)
         i, j = np.rint((points - [self.x[0], self.y[0]]) / self.cell).astype(int).T
         i, j = np.clip(i, 0, self.kind.shape[0] - 1), np.clip(j, 0, self.kind.shape[1] - 1)
         rows = np.flatnonzero(self.kind[i, j] == kernels.BLOCKED)
@@ -239,9 +239,8 @@ def heading_of(yaw: float) -> int:
 
 def _places(start: float, low: float, high: float, spacing: float) -> FloatArray:
     """Coordinates from low to high [m], of which the start is one."""
-    return start + spacing * np.arange(
-        -math.floor((start - low) / spacing + 1e-9), math.floor((high - start) / spacing + 1e-9) + 1
-    )
+    first, last = math.floor((start - low) / spacing + 1e-9), math.floor((high - start) / spacing + 1e-9)
+    return np.asarray(start + spacing * np.arange(-first, last + 1), dtype=np.float64)
 
 
 def _cell(ground: Terrain) -> float | None:

@@ -37,7 +37,7 @@ LEAST_HOPE = 0.75
 It is 1 less the mean error of the table so far: an edge that the table may take for too dear is looked at, too."""
 SMALL = 600_000
 """Nodes of a lattice that is searched as a whole each time; of a larger one only what is near the ways found so far."""
-MOST_GLOBAL = 4
+MOST_GLOBAL = 2
 """Searches of the whole of a larger lattice."""
 CORRIDOR = 12
 """Half width of what is near, in places."""
@@ -360,7 +360,7 @@ def lattice_points(lattice: Lattice, nodes: NDArray[np.int64]) -> FloatArray:
     i, j, _ = lattice.split(nodes)
     points = np.column_stack([lattice.x[i], lattice.y[j]])
     moved = np.append(True, (np.diff(i) != 0) | (np.diff(j) != 0))
-    return points[moved]
+    return np.asarray(points[moved])
 
 
 def _refusal(what: str, trials: Trials, row: int, path: FloatArray) -> Refusal:
