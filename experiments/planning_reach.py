@@ -42,7 +42,7 @@ class Case:
 
 def cases(quick: bool) -> list[Case]:
     """All rows; `quick`: few poses of each."""
-    many, fewer, few = (10, 5, 3) if quick else (200, 100, 30)
+    many, fewer, few = (5, 3, 2) if quick else (50, 25, 10)
     found = [Case(name, "kinematic", rms, many) for name in VEHICLES for rms in (0.05, 0.1, 0.2)]
     found += [Case(name, "powertrain", 0.1, fewer) for name in VEHICLES]
     return found + [Case(name, "dynamic", 0.1, few) for name in ("rocky7", "husky")]
