@@ -256,6 +256,14 @@ class MPPI:
             random = rng.uniform(limits.least, limits.most, (steady, 1, 3))
             random[: steady // 2, :, 0] = limits.speed
             wanted[-steady:] = random + 0.3 * np.einsum("tk,nkc->ntc", self._between, noise[-steady:])
+        if np.isinf(limits.curvature):
+            # Some turn on the spot and then go straight: noise hardly finds that, and a sharp corner needs it.
+            turns = self.samples // 8
+            early = np.arange(self.steps) < rng.uniform(0.0, 0.8 * self.steps, (turns, 1))
+            spin = rng.uniform(0.5 * limits.turn, limits.turn, (turns, 1)) * rng.choice([-1.0, 1.0], (turns, 1))
+            wanted[2 : 2 + turns, :, 0] = np.where(early, 0.0, limits.speed)
+            wanted[2 : 2 + turns, :, 1] = 0.0
+            wanted[2 : 2 + turns, :, 2] = np.where(early, spin, 0.0)
         wanted[0], wanted[1] = before, 0.0
         return np.ascontiguousarray(np.clip(wanted, limits.least, limits.most))
 
