@@ -13,6 +13,7 @@ from experiments.lru_oscillations import LRU_OSCILLATIONS
 from experiments.lru_slip import LRU_SLIP
 from experiments.lru_traction import LRU_TRACTION
 from experiments.on_board import ON_BOARD
+from experiments.planning import PLANNING
 from experiments.pvc import PVC_PLATEAU, PVC_RANDOM
 from experiments.rollover import ROLLOVER
 from experiments.single_wheel import SINGLE_WHEEL
@@ -63,6 +64,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         PVC_RANDOM,
         CRASHES,
         ON_BOARD,
+        PLANNING,
     )
 }
 """By the name they have on the command line."""
