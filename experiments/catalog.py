@@ -13,6 +13,7 @@ from experiments.lru_oscillations import LRU_OSCILLATIONS
 from experiments.lru_slip import LRU_SLIP
 from experiments.lru_traction import LRU_TRACTION
 from experiments.on_board import ON_BOARD
+from experiments.planning import PLANNING
 from experiments.planning_reach import PLANNING_REACH
 from experiments.pvc import PVC_PLATEAU, PVC_RANDOM
 from experiments.rollover import ROLLOVER
@@ -65,6 +66,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         CRASHES,
         ON_BOARD,
         PLANNING_REACH,
+        PLANNING,
     )
 }
 """By the name they have on the command line."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.plan.cost import Cost, Path, finite
+from grouser.plan.judged import Candidate, Judged
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
 from grouser.plan.trials import MEANING, Bounds, Effort, Roller, Trials
@@ -39,6 +40,8 @@ TIGHTEN, LOOSEN = 0.25, 0.05
 """How much the margins of samples change, in sigmas, after a plan that did not pass, and after one that did."""
 LEAST_TIGHT, MOST_TIGHT = -2.0, 3.0
 """Bounds of that change [sigmas]."""
+STANDS = 0.1
+"""Share of the way at full speed below which a plan is said to wait."""
 ROOMY = 0.1
 """Share of the samples that is kept where fewer have the margins wanted: those with the most room."""
 
@@ -56,7 +59,7 @@ class Command:
     feasible: bool
     """Whether a plan passed; else the vehicle brakes."""
     reason: str
-    """Why it brakes; empty if a plan passed."""
+    """Why it brakes, or why it waits: that plans that move on do not pass; else empty."""
     plan: FloatArray
     """Commands of the plan: forward, left [m/s], turn [rad/s], (T, 3)."""
     path: FloatArray
@@ -200,6 +203,7 @@ class MPPI:
         chosen = None
         if not reason:
             chosen, reason = self._passing(wanted, trials, q, v, rng)
+        passed = chosen is not None
         if chosen is None:
             chosen = self._judged(np.zeros((1, self.steps, 3)), q, v, rng).candidate(0)
         self._spent += chosen.soon
@@ -209,7 +213,7 @@ class MPPI:
             twist=twist,
             rates=self.rates(twist, q),
             risk=chosen.risk,
-            feasible=not reason,
+            feasible=passed,
             reason=reason,
             plan=plan,
             path=np.column_stack([chosen.states[:, 4:7], _yaws(chosen.states)]),
@@ -257,6 +261,14 @@ class MPPI:
             random = rng.uniform(limits.least, limits.most, (steady, 1, 3))
             random[: steady // 2, :, 0] = limits.speed
             wanted[-steady:] = random + 0.3 * swing[-steady:]
+        if np.isinf(limits.curvature):
+            # Some turn on the spot and then go straight: noise hardly finds that, and a sharp corner needs it.
+            turns = self.samples // 8
+            early = np.arange(self.steps) < rng.uniform(0.0, 0.8 * self.steps, (turns, 1))
+            spin = rng.uniform(0.5 * limits.turn, limits.turn, (turns, 1)) * rng.choice([-1.0, 1.0], (turns, 1))
+            wanted[2 : 2 + turns, :, 0] = np.where(early, 0.0, limits.speed)
+            wanted[2 : 2 + turns, :, 1] = 0.0
+            wanted[2 : 2 + turns, :, 2] = np.where(early, spin, 0.0)
         wanted[0], wanted[1] = before, 0.0
         # One row a sample: NumPy is slow along an axis of three.
         rows = wanted.reshape(self.samples, -1)
@@ -277,7 +289,7 @@ class MPPI:
 
     def _passing(
         self, wanted: FloatArray, trials: Trials, q: FloatArray, v: FloatArray | None, rng: np.random.Generator
-    ) -> tuple[_Candidate | None, str]:
+    ) -> tuple[Candidate | None, str]:
         """The mean of the samples if its risk is within what is left, else the cheapest of others; or why none is."""
         left = max(self.risk - self._spent, 0.0)
         # A count of draws cannot tell smaller risks than about one of them.
@@ -300,7 +312,13 @@ class MPPI:
         cost = np.where(others.passes(left), others.nominal.cost, np.inf)
         best = int(np.argmin(cost))
         if np.isfinite(cost[best]):
-            return others.candidate(best), ""
+            waits = others.nominal.distance[best] < STANDS * self.limits.speed * self.steps * self.dt
+            if not waits or mean.tests is None or first.risk <= left:
+                return others.candidate(best), ""
+            why = (
+                f"no plan that moves on has a chance of failure of at most {left:.3g}, what is left of {self.risk:.3g}"
+            )
+            return others.candidate(best), _why(mean.tests, why)
         if others.tests is None:
             return None, _why(others.nominal, "no plan is feasible")
         least = min(float(others.risk.min()), first.risk)
@@ -319,13 +337,13 @@ class MPPI:
         most = float(np.quantile(room[trials.ok], 1.0 - ROOMY))
         return np.asarray(costs + np.where(room < min(sigmas, most), 2.0 * self.cost.failure, 0.0))
 
-    def _judged(self, plans: FloatArray, q: FloatArray, v: FloatArray | None, rng: np.random.Generator) -> _Judged:
+    def _judged(self, plans: FloatArray, q: FloatArray, v: FloatArray | None, rng: np.random.Generator) -> Judged:
         """Drives of the best model and of all drawn ones under each of the plans (E, T, 3), E being 1 or `ELITES`."""
         one = len(plans) == 1
         nominal = self._roll(self._single if one else self._few, plans, q, v, record=True)
         roller = self._tests if one else self._elites
         if roller is None:
-            return _Judged(plans, nominal, None, (~nominal.ok).astype(np.float64), np.zeros(len(plans)))
+            return Judged(plans, nominal, None, (~nominal.ok).astype(np.float64), np.zeros(len(plans)))
         states = nominal.state[:, :-1]
         reference = np.stack([states[..., 4], states[..., 5], _yaws(states)], axis=-1)
         tests = self._roll(
@@ -339,7 +357,7 @@ class MPPI:
         failed = ~tests.ok.reshape(self.draws, len(plans))
         # A state is judged when the next step begins.
         soon = failed & (tests.steps.reshape(failed.shape) <= 1)
-        return _Judged(plans, nominal, tests, failed.mean(axis=0), soon.mean(axis=0))
+        return Judged(plans, nominal, tests, failed.mean(axis=0), soon.mean(axis=0))
 
     def _learn(self, tests: Trials, single: Trials) -> None:
         """Spread of clearance [m] and tip margin [rad] between drives, by which samples must keep their distance."""
@@ -400,37 +418,6 @@ class MPPI:
         for roller in (self._samples, self._tests, self._elites, self._single, self._few):
             if roller is not None:
                 roller.replace_cost(cost)
-
-
-class _Candidate(NamedTuple):
-    """A plan with what its drives say of it."""
-
-    plan: FloatArray
-    risk: float
-    soon: float
-    states: FloatArray
-    cost: float
-
-
-class _Judged(NamedTuple):
-    """Plans (E, T, 3) and their drives."""
-
-    plans: FloatArray
-    nominal: Trials
-    """Of the best model."""
-    tests: Trials | None
-    """Of the drawn models, draws by plans."""
-    risk: FloatArray
-    """Share that fails within the horizon, (E,)."""
-    soon: FloatArray
-    """Share that fails in the first step, (E,)."""
-
-    def passes(self, most: float) -> NDArray[np.bool_]:
-        return np.asarray(self.nominal.ok & (self.risk <= most))
-
-    def candidate(self, i: int) -> _Candidate:
-        states, cost = self.nominal.state[i], float(self.nominal.cost[i])
-        return _Candidate(self.plans[i], float(self.risk[i]), float(self.soon[i]), states, cost)
 
 
 def _filled(plans: FloatArray, count: int) -> FloatArray:
