@@ -21,11 +21,11 @@ from grouser.plan.trials import Trials, roller_for, start_states
 
 SEEDS, QUICK = range(1, 7), range(1, 2)
 """Judged; thresholds were chosen on seeds from 501 on."""
-ROUGHNESS = (0.05, 0.1, 0.2, 0.3)  # m rms
+ROUGHNESS = (0.1, 0.2, 0.3, 0.4)  # m rms
 SPEEDS = (0.5, 1.0, 2.0)  # m/s
-LENGTH, DT, STEPS = 1.2, 0.05, 56  # m, s: correlation length; 2.8 s
+LENGTH, DT, STEPS = 1.0, 0.05, 56  # m, s: correlation length; 2.8 s
 EACH, QUICK_EACH = 96, 32  # commands of each ground and speed
-FRICTION = 0.7
+FRICTION = 0.6
 SIZE = 30.0  # m
 
 
