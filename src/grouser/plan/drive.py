@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 checked = Checker(PlanError)
 SUBSTEPS = 4
 """Steps of the truth, and samples of wheels and IMU, in one step of the controller."""
-QUICKLY = 1.0
+QUICKLY = 0.5
 """Time in which the difference between predicted and estimated motion becomes a bias of the planner's model [s]."""
 SLOWEST = 0.3
 """Speed [m/s] below which that difference, per way, is taken as if at this one."""
@@ -147,7 +147,7 @@ def drive(
 
     model: what is known of the vehicle: a fit, or a model. truth: how it moves. known: the map that the planner has;
     None: the true ground. adapt: the planner's model follows what is seen on the way. A fit is calibrated by intervals
-    [s]; the difference of the last second between predicted and estimated motion is a bias of kinematic models.
+    [s]; the difference of the last half second between predicted and estimated motion is a bias of kinematic models.
     reached: distance to the goal, or to the end of the path, at which the drive ends [m]. planner: options of `MPPI`.
     The world is noisy by a seed; the same seed gives the same drive.
     """

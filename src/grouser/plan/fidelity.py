@@ -144,7 +144,7 @@ class AutoRoller:
             one.replace_cost(cost)
 
     def run(self, wanted: FloatArray, starts: FloatArray, *, velocities: Any = None, **more: Any) -> Trials:
-        """As `Roller.run`. velocities: of dynamics; None: as the cheap model rolls along under the last command."""
+        """As `Roller.run`. velocities: of dynamics; None: as the first would roll under the last command."""
         cheap = self._cheap.run(wanted, starts, **more)
         asked = np.flatnonzero(self.auto.asks(cheap))
         n = len(wanted)
@@ -173,10 +173,12 @@ class AutoRoller:
         found.bounds, found.powertrain = self.bounds, self.powertrain
         return found
 
-    def _rolling(self, state: FloatArray, moving: FloatArray | None) -> FloatArray:
+    def _rolling(self, state: FloatArray, moving: FloatArray | None) -> FloatArray | None:
         """Velocity of a vehicle that rolls along under a command (forward, left [m/s], turn [rad/s]), (1, nv)."""
+        if moving is None or not moving.any():
+            return None
         full, dt = self.auto.full, self._cheap.dt
-        bound = twist(*(np.zeros(3) if moving is None else moving)).bind(full.vehicle, dt)
+        bound = twist(*moving).bind(full.vehicle, dt)
         return np.asarray(start_velocity(full, self._cheap.ground, [bound], state[None], None, dt))
 
 
