@@ -21,7 +21,7 @@ from grouser.plan.cost import Cost, Path, finite
 from grouser.plan.judged import Candidate, Judged
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
-from grouser.plan.trials import MEANING, Bounds, Effort, Roller, Trials
+from grouser.plan.trials import MEANING, Bounds, Disturbance, Effort, Roller, Trials, roller_for
 from grouser.plan.uncertain import Uncertain
 from grouser.simulation.drive import write_level_motion
 from grouser.simulation.settle import start_state
@@ -108,7 +108,7 @@ class MPPI:
         effort: Effort | None = None,
         threads: int | None = None,
     ) -> None:
-        """For a model (`Kinematics`, `Dynamics`, `Uncertain`, a motion model or a fit) on a ground.
+        """For a model (`Kinematics`, `Dynamics`, `Auto`, `Uncertain`, a motion model or a fit) on a ground.
 
         horizon, dt: how far it looks ahead and its step [s]; a command is for one step. risk: largest chance that the
         drive fails, from the first command to `reset`. draws: drives that test a plan; at least 2/risk are made.
@@ -138,9 +138,10 @@ class MPPI:
             "dt": self.dt, "limits": self.limits, "powertrain": self.uncertain.powertrain, "keep_out": keep_out,
             "effort": effort, "bounds": bounds, "threads": threads,
         }  # fmt: skip
-        self._samples = Roller(self.model, ground, cost, **options)
-        self._single = Roller(self.model, ground, cost, **{**options, "threads": 1})
-        self._few = Roller(self.model, ground, cost, **{**options, "threads": 1})
+        rolled = self.uncertain.rolled
+        self._samples, _ = roller_for(rolled, ground, cost, **options)
+        self._single, _ = roller_for(rolled, ground, cost, **{**options, "threads": 1})
+        self._few, _ = roller_for(rolled, ground, cost, **{**options, "threads": 1})
         self.draws = 0
         self._tests: Roller | None = None
         self._elites: Roller | None = None
@@ -167,6 +168,11 @@ class MPPI:
         delay = 0.0 if self.uncertain.powertrain is None else self.uncertain.powertrain.delay / self.dt
         self._past = np.zeros((int(np.ceil(delay)) + 1, 3))
         self._moving = np.zeros(3)
+        self.bias: FloatArray = np.zeros(6)
+        """What it now moves more than the model says, per way that the wheels roll [ω rad/m, v a ratio], body axes, (6,).
+
+        Of kinematic models; zero unless it is set, as `drive` does.
+        """
 
     def replace_model(self, model: Any) -> None:
         """Use another model of the same vehicle, such as a fit that has adapted; the plan stays."""
@@ -285,6 +291,8 @@ class MPPI:
         return np.asarray((weight / weight.sum()) @ wanted.reshape(len(wanted), -1)).reshape(wanted.shape[1:])
 
     def _roll(self, roller: Roller, wanted: FloatArray, q: FloatArray, v: FloatArray | None, **more: Any) -> Trials:
+        if self.bias.any():
+            more["disturbance"] = _biased(more.get("disturbance"), self.bias, self.steps, abs(self._moving[0]))
         return roller.run(np.ascontiguousarray(wanted), q, velocities=v, past=self._past, moving=self._moving, **more)
 
     def _passing(
@@ -418,6 +426,15 @@ class MPPI:
         for roller in (self._samples, self._tests, self._elites, self._single, self._few):
             if roller is not None:
                 roller.replace_cost(cost)
+
+
+def _biased(given: Disturbance | None, bias: FloatArray, steps: int, speed: float) -> Disturbance:
+    """A disturbance with a bias per way (6,); where noise grows with time, it is that of the present speed [m/s]."""
+    if given is None:
+        return Disturbance(np.zeros((1, steps, 6)), np.tile(bias, (1, steps, 1)), True)
+    if given.by_distance:
+        return replace(given, wander=given.wander + bias)
+    return replace(given, white=given.white + speed * bias)
 
 
 def _filled(plans: FloatArray, count: int) -> FloatArray:
