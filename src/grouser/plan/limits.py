@@ -71,6 +71,8 @@ class Limits:
     @classmethod
     def of(cls, vehicle: Vehicle) -> Limits:
         """Those of a vehicle by its geometry: how tightly it turns, whether it moves sideways; speeds are defaults."""
+        if not np.isin(vehicle.arrays.wheel - 1, vehicle.arrays.actuated).any():
+            raise PlanError(f"'{vehicle.name}': no wheel has a motor, so it has no limits; set actuated = true")
         crab = bool(vehicle.arrays.rollers.all())
         if not vehicle.steering:
             return cls(lateral=0.5 if crab else 0.0)
