@@ -41,7 +41,7 @@ def drawings() -> dict[str, Drawing]:
         "run": Drawing("one run: top view, slip, attitude, height errors", _run),
         "forces": Drawing("one dynamic run: loads, grip, power, energy", _forces),
         "rollouts": Drawing("a fan of rollouts over rough ground, coloured by how each ended", _rollouts),
-        "plan": Drawing("a plan with keep-outs: route, alternatives, refused way, ellipses of an uncertain model", _plan),
+        "plan": Drawing("a plan round keep-outs: route, alternatives, refused way, ellipses", _plan),
     }
     out |= {name: Drawing(words, draw) for name, words, draw in _explaining()}
     seen = set()

@@ -132,7 +132,10 @@ def test_dynamics_drives_too(folder: Path, capsys: pytest.CaptureFixture[str]) -
 MISTAKES = {
     "no goal": (["--from", "3,3"], "Missing option '--to'"),
     "goal in words": (["--from", "3,3", "--to", "there"], "--to: 'there' is not 2 numbers"),
-    "goal off the map": (["--from", "3,3", "--to", "80,40"], "goal (80, 40) m is off the map, which lies within x 0 to"),
+    "goal off the map": (
+        ["--from", "3,3", "--to", "80,40"],
+        "goal (80, 40) m is off the map, which lies within x 0 to",
+    ),
     "start off the map": (["--from", "-3,3", "--to", "8,4"], "start (-3, 3) m is off the map"),
     "goal too near to the edge": (["--from", "3,3", "--to", "19.9,4"], "goal (19.9, 4) m is 0.1 m from the edge"),
     "start in a keep-out": (["--from", "3,3", "--to", "8,4", "--keep-out", "3,3,1"], "start (3, 3) m is in a keep-out"),

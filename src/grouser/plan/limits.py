@@ -64,10 +64,6 @@ class Limits:
         """Largest change of a command in a second [m/s², m/s², rad/s²], (3,)."""
         return np.array([self.acceleration, self.acceleration, self.turn_acceleration])
 
-    def replace(self, **values: float) -> Limits:
-        """The same with other values."""
-        return dataclasses.replace(self, **values)
-
     @classmethod
     def of(cls, vehicle: Vehicle) -> Limits:
         """Those of a vehicle by its geometry: how tightly it turns, whether it moves sideways; speeds are defaults."""
