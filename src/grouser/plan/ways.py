@@ -110,8 +110,11 @@ class Driver:
             wanted[None], q, moving=wanted[0].copy(), reference=reference[None], record=True, **self._moving(wanted[0])
         )
         away = float(np.hypot(*(trials.final_state[0, 4:6] - points[-1])))
+        # After a stop it lags by what it takes to accelerate, and feedback has not always caught up at the end.
+        late = self.speed**2 / (2.0 * self.limits.acceleration)
+        arrived = bool(trials.ok[0]) and away <= self.lattice.half + late
         path = np.column_stack([corners, np.append(_yaws(corners), self._last_yaw(yaw[-1]))])
-        return Drive(path, trials, bool(trials.ok[0]) and away <= self.lattice.half, float(1.0 - np.prod(survives)))
+        return Drive(path, trials, arrived, float(1.0 - np.prod(survives)))
 
     def _moving(self, first: FloatArray) -> dict[str, Any]:
         from grouser.plan.slopes import rolling
