@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
 from itertools import islice
-from typing import BinaryIO
+from typing import IO
 
 from grouser.errors import StudyError
 from grouser.study.executor import Failure, Results, Work, attempt, named
@@ -47,9 +47,10 @@ class Child:
             found = self._try(index, threads)
             if not isinstance(found, int):
                 return found
+            code = found
             if self._closed:
                 break
-        return Failure(f"chunk {index} ended its process twice: {_why(found)}")
+        return Failure(f"chunk {index} ended its process twice: {_why(code)}")
 
     def _try(self, index: int, threads: int) -> bytes | Failure | int:
         """Its bytes or a reason, or the exit code of the process that died of it."""
@@ -147,14 +148,14 @@ def _why(code: int) -> str:
     return f"it was ended by {name}" + (", as when memory runs out" if name == "SIGKILL" else "")
 
 
-def _read(stream: BinaryIO, count: int) -> bytes:
+def _read(stream: IO[bytes], count: int) -> bytes:
     data = stream.read(count)
     if len(data) < count:
         raise EOFError
     return data
 
 
-def _read_answer(stream: BinaryIO) -> tuple[bytes, bytes]:
+def _read_answer(stream: IO[bytes]) -> tuple[bytes, bytes]:
     kind, length = _ANSWER.unpack(_read(stream, _ANSWER.size))
     return kind, _read(stream, length)
 
@@ -194,7 +195,7 @@ def main(memory: int) -> None:
             answer(_BYTES, found)
 
 
-def _listen(stdin: BinaryIO, requests: queue.Queue[tuple[int, int]]) -> None:
+def _listen(stdin: IO[bytes], requests: queue.Queue[tuple[int, int]]) -> None:
     """Hand on requests; whoever sent them is gone when their stream ends, and a chunk under way is of no use."""
     while True:
         try:
