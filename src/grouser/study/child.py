@@ -35,16 +35,17 @@ _BYTES, _REASON, _READY = b"b", b"r", b"o"
 class Child:
     """A process that runs chunks of one work, started when first used and again after it ended."""
 
-    def __init__(self, work: Work, memory: int | None = None) -> None:
-        """`memory` is what a chunk may take [bytes]; default: most of the machine's."""
+    def __init__(self, work: Work, *, threads: int = 1, memory: int | None = None) -> None:
+        """On so many threads; `memory` is what a chunk may take [bytes]; default: most of the machine's."""
+        self._threads = threads
         self._text, self._memory = work.text.encode(), machine_memory() if memory is None else int(memory)
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
 
-    def run(self, index: int, threads: int) -> bytes | Failure:
+    def run(self, index: int) -> bytes | Failure:
         """Run a chunk; one that kills the process is tried once more, as it may not have been its own fault."""
         for _ in range(2):
-            found = self._try(index, threads)
+            found = self._try(index)
             if not isinstance(found, int):
                 return found
             code = found
@@ -52,13 +53,13 @@ class Child:
                 break
         return Failure(f"chunk {index} ended its process twice: {_why(code)}")
 
-    def _try(self, index: int, threads: int) -> bytes | Failure | int:
+    def _try(self, index: int) -> bytes | Failure | int:
         """Its bytes or a reason, or the exit code of the process that died of it."""
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(_REQUEST.pack(index, threads))
+            process.stdin.write(_REQUEST.pack(index, self._threads))
             process.stdin.flush()
             kind, data = _read_answer(process.stdout)
         except (OSError, EOFError):
@@ -75,6 +76,8 @@ class Child:
             return self._process
         self._end()
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        # Also where a function of the engine is not asked for a number of threads: others have the other cores.
+        environment |= {"NUMBA_NUM_THREADS": str(self._threads)}
         command = [sys.executable, "-m", "grouser.study.child", str(self._memory)]
         self._process = process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
@@ -109,7 +112,7 @@ class Child:
 
 def run_isolated(work: Work, todo: Sequence[int], *, threads: int, memory: int | None, jobs: int = 1) -> Results:
     """Run chunks in processes next to this one, so many at a time."""
-    children = [Child(work, memory) for _ in range(min(jobs, len(todo)))]
+    children = [Child(work, threads=threads, memory=memory) for _ in range(min(jobs, len(todo)))]
     free, waiting = queue.SimpleQueue[Child](), iter(todo)
     for child in children:
         free.put(child)
@@ -117,7 +120,7 @@ def run_isolated(work: Work, todo: Sequence[int], *, threads: int, memory: int |
     def run(index: int) -> tuple[int, bytes | Failure]:
         child = free.get()
         try:
-            return index, child.run(index, threads)
+            return index, child.run(index)
         finally:
             free.put(child)
 

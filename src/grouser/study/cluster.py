@@ -241,15 +241,16 @@ _free_lock = threading.Lock()
 
 def run_remote(text: str, index: int, threads: int) -> bytes | str:
     """On a worker: the bytes of a chunk, run in a process next to it, or why there are none."""
+    wanted = f"{threads} {text}"
     with _free_lock:
-        for other in [key for key in _free if key != text]:
+        for other in [key for key in _free if key != wanted]:
             for child in _free.pop(other):
                 child.close()
-        idle = _free.setdefault(text, [])
-        child = idle.pop() if idle else Child(Work.read(text), _share())
-    found = child.run(index, threads)
+        idle = _free.setdefault(wanted, [])
+        child = idle.pop() if idle else Child(Work.read(text), threads=threads, memory=_share())
+    found = child.run(index)
     with _free_lock:
-        _free.setdefault(text, []).append(child)
+        _free.setdefault(wanted, []).append(child)
     return found.reason if isinstance(found, Failure) else found
 
 
