@@ -48,4 +48,4 @@ class PlanError(GrouserError):
 
 
 class StudyError(GrouserError):
-    """A study, its file, or the machines it runs on cannot be used."""
+    """A study, its file, its folder or the machines it runs on cannot be used."""

@@ -9,13 +9,14 @@ worker is lost is run again by another. Nothing but this module imports Dask, an
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import queue
 import re
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -135,13 +136,24 @@ def _warm_up(client: Any, work: Work) -> None:
     nodes: dict[str, str] = {}
     for address, worker in client.scheduler_info(n_workers=-1)["workers"].items():
         nodes.setdefault(worker.get("host", address), address)
-    # A node that cannot says why with its first chunk.
+    # A node that cannot is silent here, and says why with its first chunk.
     client.run(_warm, work.text, workers=sorted(nodes.values()), on_error="return")
 
 
-def _warm(text: str) -> None:
-    work = Work.read(text)
+async def _warm(text: str) -> None:
+    work = Work({"text": text}, "grouser.study.cluster:warm")
+    child = Child(work)
+    try:
+        await asyncio.to_thread(child.run, 0)  # the worker goes on to answer its scheduler
+    finally:
+        child.close()
+
+
+def warm(manifest: Mapping[str, Any], index: int, threads: int) -> bytes:
+    """In a process next to a worker: compile what chunks need, by the function that the work names for that."""
+    work = Work.read(manifest["text"])
     named(work.warm_up)(work.manifest)
+    return b""
 
 
 class _Window:
