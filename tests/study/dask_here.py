@@ -53,6 +53,7 @@ class Cluster:
             self.port = one.getsockname()[1]
         self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
+        self._started = 0
 
     @property
     def address(self) -> str:
@@ -71,6 +72,20 @@ class Cluster:
         while len(self.workers) < workers:
             more = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "1GiB", "--host", "127.0.0.1")
             self.workers.append(self._start("worker", self.address, *more, "--local-directory", str(self.folder)))
+            self._started += 1
+        end = time.monotonic() + 120.0  # starting takes long where a machine is busy with others
+        while not self._is_ready():
+            assert time.monotonic() < end, "the scheduler or a worker has not started"
+            time.sleep(0.1)
+
+    def _is_ready(self) -> bool:
+        log = self.folder / "worker.log"
+        if log.exists() or not self._started:
+            if self._started and log.read_text().count("Registered to:") < self._started:
+                return False
+            with socket.socket() as one:
+                return one.connect_ex(("127.0.0.1", self.port)) == 0
+        return False
 
     def kill_worker(self) -> None:
         _kill(self.workers.pop(0))
