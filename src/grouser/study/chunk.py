@@ -79,6 +79,12 @@ def table(study: Variants, inputs: Inputs, outcome: Outcome) -> Any:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
+def read_table(source: Any, columns: list[str] | None = None) -> Any:
+    """The rows of a Parquet file, on this thread alone."""
+    with arrow().parquet.ParquetFile(source) as file:
+        return file.read(columns=columns, use_threads=False)
+
+
 def written(rows: Any) -> bytes:
     """A table as the bytes of a Parquet file."""
     stream = io.BytesIO()

@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from socket import gethostname
 from typing import Any
 
 from grouser.errors import StudyError
@@ -134,8 +135,8 @@ def _installation() -> dict[str, str]:
 def _warm_up(client: Any, work: Work) -> None:
     """Compile on one worker of each node; the others of a node find the code in its files."""
     nodes: dict[str, str] = {}
-    for address, worker in client.scheduler_info(n_workers=-1)["workers"].items():
-        nodes.setdefault(worker.get("host", address), address)
+    for address, node in client.run(gethostname, on_error="ignore").items():
+        nodes.setdefault(node, address)
     # A node that cannot is silent here, and says why with its first chunk.
     client.run(_warm, work.text, workers=sorted(nodes.values()), on_error="return")
 

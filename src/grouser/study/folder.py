@@ -11,7 +11,7 @@ from typing import Any
 from grouser.checks import shown
 from grouser.errors import StudyError
 from grouser.files import read_limited, write_whole
-from grouser.study.chunk import METADATA, arrow
+from grouser.study.chunk import METADATA, arrow, read_table
 from grouser.study.spec import Spec
 from grouser.study.variants import Variants
 
@@ -102,4 +102,4 @@ class Folder:
         """The rows of the chunks that are there, in order."""
         for index in range(self.chunks):
             if self._is_there(index):
-                yield arrow().parquet.read_table(self.file(index), columns=columns)
+                yield read_table(self.file(index), columns)

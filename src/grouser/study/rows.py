@@ -63,7 +63,7 @@ def run_rows(study: Variants, inputs: Inputs, threads: int) -> Outcome:
 def _groups(study: Variants, inputs: Inputs) -> list[np.ndarray]:
     """Numbers of rows that share vehicle, laws and ground, in the order of their first."""
     varied = [k for k in (*study.of_model, *study.of_ground) if len(inputs.values) and np.ptp(inputs.values[:, k])]
-    key = np.column_stack([inputs.ground, inputs.soil, inputs.values[:, varied].view(np.int64).reshape(-1, len(varied))])
+    key = np.column_stack([inputs.ground, inputs.soil, inputs.values[:, varied]])
     if study.spec.fields["plan"]:
         return [np.array([k]) for k in range(len(inputs.row))]
     _, first, group = np.unique(key, axis=0, return_index=True, return_inverse=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grouser.errors import StudyError
-from grouser.study.chunk import arrow, crashed, run_chunk, written
+from grouser.study.chunk import arrow, crashed, read_table, run_chunk, written
 from grouser.study.executor import Failure, Work, run_chunks
 from grouser.study.folder import Folder
 from grouser.study.functions import HERE, give
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Progress = Callable[[int, int], None]
-SPLIT = 16
-"""Parts into which a chunk that failed is cut, until the row that fails is found."""
 WARM_UP = "grouser.study.run:warm_up"
 
 
@@ -85,8 +83,8 @@ def run_study(
 ) -> Results:
     """Run what is missing of a study in a folder; `memory` is what a chunk may take [bytes] where it may crash."""
     began = time.perf_counter()
-    prepared_study = Variants(spec)
-    folder = Folder.begin(out, prepared_study)
+    prepared = Variants(spec)
+    folder = Folder.begin(out, prepared)
     own = [name for name in _functions(spec) if name.startswith(HERE)]
     if own and scheduler is not None:
         raise StudyError("scheduler: workers cannot import a function of this program; put it into a module")
@@ -99,7 +97,7 @@ def run_study(
         progress(done, folder.rows)
     options: dict[str, Any] = {"threads": threads, "scheduler": scheduler, "isolate": isolate, "memory": memory}
     for index, found in run_chunks(work, missing, progress=None, **options):
-        data = found if isinstance(found, bytes) else _rescued(work, index, found, options)
+        data = found if isinstance(found, bytes) else _rescued(work, index, prepared, options)
         folder.write(index, data)
         done += folder.size(index)
         if progress is not None:
@@ -113,31 +111,28 @@ def _functions(spec: Spec) -> list[str]:
     return [str(m["function"]) for m in tables if "function" in m]
 
 
-def _rescued(work: Work, index: int, failure: Failure, options: Mapping[str, Any]) -> bytes:
-    """A chunk that failed, in smaller parts: rows that fail alone are recorded as crashed, with the reason."""
-    pa = arrow()
-    manifest = dict(work.manifest)
-    size = int(manifest["study"]["sampling"]["chunk"])
-    study = Variants(Spec.from_manifest(manifest))
-    if size == 1:
-        return written(crashed(study, index, failure.reason))
-    part = max(1, size // SPLIT)
-    smaller = {**manifest, "study": {**manifest["study"], "sampling": {**manifest["study"]["sampling"], "chunk": part}}}
-    last = min((index + 1) * size, study.rows)
-    todo = range(index * size // part, -(-last // part))
-    again = {**options, "isolate": options["scheduler"] is None and not any(HERE in n for n in _functions(study.spec))}
-    pieces: dict[int, bytes] = {}
-    small = Work(smaller, warm_up=work.warm_up)
-    for k, found in run_chunks(small, todo, progress=None, **again):
-        pieces[k] = found if isinstance(found, bytes) else _rescued(small, k, found, again)
-    tables = [pa.parquet.read_table(io.BytesIO(pieces[k])) for k in todo]
-    return written(pa.concat_tables(tables).combine_chunks())
+def _rescued(work: Work, index: int, study: Variants, options: Mapping[str, Any]) -> bytes:
+    """A chunk that failed, row by row: those that fail alone are recorded as crashed, with the reason."""
+    pa, size = arrow(), int(work.manifest["chunk"])
+    own = any(name.startswith(HERE) for name in _functions(study.spec))
+    again = {**options, "isolate": options["scheduler"] is None and not own}
+    todo = range(index * size, min((index + 1) * size, study.rows))
+    rows: dict[int, Any] = {}
+    for row, found in run_chunks(Work(_with_chunk(work.manifest, 1)), todo, progress=None, **again):
+        failed = isinstance(found, Failure)
+        rows[row] = crashed(study, row, found.reason) if failed else read_table(io.BytesIO(found))
+    return written(pa.concat_tables([rows[row] for row in todo]).combine_chunks())
+
+
+def _with_chunk(manifest: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """The same study in chunks of another size; rows do not depend on it."""
+    sampling = {**manifest["study"]["sampling"], "chunk": size}
+    return {**manifest, "study": {**manifest["study"], "sampling": sampling}}
 
 
 def warm_up(manifest: Mapping[str, Any]) -> None:
     """Compile what chunks of a study need, by running its first row."""
-    sampling = {**manifest["study"]["sampling"], "chunk": 1}
-    run_chunk({**manifest, "study": {**manifest["study"], "sampling": sampling}}, 0, 1)
+    run_chunk(_with_chunk(manifest, 1), 0, 1)
 
 
 def read_study(path: str | os.PathLike[str]) -> Results:
