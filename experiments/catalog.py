@@ -13,6 +13,10 @@ from experiments.lru_oscillations import LRU_OSCILLATIONS
 from experiments.lru_slip import LRU_SLIP
 from experiments.lru_traction import LRU_TRACTION
 from experiments.on_board import ON_BOARD
+from experiments.planning import PLANNING
+from experiments.planning_fidelity import PLANNING_FIDELITY
+from experiments.planning_reach import PLANNING_REACH
+from experiments.planning_soil_change import PLANNING_SOIL_CHANGE
 from experiments.pvc import PVC_PLATEAU, PVC_RANDOM
 from experiments.rollover import ROLLOVER
 from experiments.single_wheel import SINGLE_WHEEL
@@ -63,6 +67,10 @@ EXPERIMENTS: dict[str, Experiment] = {
         PVC_RANDOM,
         CRASHES,
         ON_BOARD,
+        PLANNING_REACH,
+        PLANNING,
+        PLANNING_SOIL_CHANGE,
+        PLANNING_FIDELITY,
     )
 }
 """By the name they have on the command line."""

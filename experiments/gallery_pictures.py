@@ -41,6 +41,7 @@ def drawings() -> dict[str, Drawing]:
         "run": Drawing("one run: top view, slip, attitude, height errors", _run),
         "forces": Drawing("one dynamic run: loads, grip, power, energy", _forces),
         "rollouts": Drawing("a fan of rollouts over rough ground, coloured by how each ended", _rollouts),
+        "plan": Drawing("a plan round keep-outs: route, alternatives, refused way, ellipses", _plan),
     }
     out |= {name: Drawing(words, draw) for name, words, draw in _explaining()}
     seen = set()
@@ -124,6 +125,23 @@ def _rollouts(path: Path, quick: bool, progress: Progress) -> None:
     commands = np.repeat(rates[:, None, :], steps, axis=1)
     ground = gr.terrain.rough(rms=0.15, length=0.8, seed=3, size=18.0)
     plot_rollouts(gr.rollout(model, ground, commands, every=5, progress=progress), ground, path)
+
+
+def _plan(path: Path, quick: bool, progress: Progress) -> None:
+    import numpy as np
+
+    import grouser as gr
+
+    best = np.array([-0.1, -0.02, -0.1, 0.02, 0.0, -0.05])
+    zoe = gr.Kinematics(gr.vehicle("zoe"), slip=gr.slip.BodySlip(best))
+    model = gr.plan.Uncertain(
+        model=zoe, draw=lambda rng: zoe.replace(slip=gr.slip.BodySlip(rng.normal(best, 0.01))), noise=gr.motion.Noise()
+    )
+    ground = gr.terrain.rough(rms=0.2, length=2.0, seed=3)
+    keep_out = gr.plan.KeepOut.circles([(0.0, 0.0, 3.0), (6.0, 8.0, 2.0)], ground.bounds)
+    goal, samples = ((-4.0, -6.0), 32) if quick else ((12.0, 10.0), 300)
+    way = gr.plan.plan(model, ground, (-12.0, -8.0), goal, keep_out=keep_out, samples=samples, progress=progress)
+    way.plot(path)
 
 
 def _reproduced(name: str) -> Callable[[Path, bool, Progress], str]:

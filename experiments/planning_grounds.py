@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,20 @@ import grouser as gr
 from experiments.planning_loop import Driven, drive
 from grouser.checks import FloatArray
 from grouser.errors import PlanError, SimulationError
-from grouser.plan import MPPI, Bounds, CommandRate, Cost, Goal, KeepOut, Limits, Path, TipMargin, Uncertain, route
+from grouser.plan import (
+    MPPI,
+    Bounds,
+    Clearance,
+    CommandRate,
+    Cost,
+    Goal,
+    KeepOut,
+    Limits,
+    Path,
+    TipMargin,
+    Uncertain,
+    route,
+)
 
 VEHICLE = gr.vehicle("husky").replace_frame("body", com=(0.0, 0.0, 0.3))
 """With a load on top: it tips at 30° to the side."""
@@ -25,8 +38,14 @@ SOILS = ((-0.1, -0.05, -0.3, 0.0, 0.0, -0.1), (-0.4, -0.25, -0.8, 0.0, 0.0, -0.3
 """True slip on firm ground, sand and wet clay."""
 MARGINS = (math.radians(6.0), math.radians(3.0), 0.0)
 """Tip margins that a route is asked to keep, one after another until there is one [rad]."""
-LIMITS = Limits(speed=0.8, reverse=0.3, turn=1.0)
-DT, HORIZON, SAMPLES, RISK = 0.2, 3.0, 150, 0.05
+LIMITS = Limits(speed=0.8, reverse=0.3, turn=1.5, turn_acceleration=4.0)
+DT, HORIZON, SAMPLES, RISK = 0.2, 4.0, 150, 0.05
+TIP = TipMargin(margin=math.radians(10.0))
+"""Cost of a small tip margin."""
+EDGE = Clearance(distance=0.2)
+"""Cost of little room."""
+REACH = 0.4
+"""Room that a route keeps around the body's origin [m], where it keeps a tip margin, too: the wheels' corners."""
 NEAR = 0.4
 """Distance at which the goal is reached [m]."""
 
@@ -107,26 +126,32 @@ def way(ground: gr.Terrain, where: Place, margin: float) -> FloatArray | None:
     try:
         found = route(
             model(), ground, where.start, where.goal, minimise="risk", limits=LIMITS, keep_out=where.keep_out,
-            bounds=Bounds(tip_margin=margin), alternatives=False,
+            bounds=Bounds(tip_margin=margin, reach=REACH if margin > 0.0 else None), alternatives=False,
         )  # fmt: skip
     except (PlanError, SimulationError):  # it tips where it starts
         return None
     if not found.reached:
         return None
-    points = found.path[:, :2].copy()
-    points[0], points[-1] = where.start[:2], where.goal
+    # The drive that checked the route is smoother than the lattice.
+    driven = found.driven[:, 4:6]
+    distance = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(driven, axis=0), axis=1))])
+    rows = np.unique(np.searchsorted(distance, np.arange(0.0, distance[-1], 0.25)))
+    points = np.concatenate([driven[rows], [where.goal]])
     return points[np.append(True, np.linalg.norm(np.diff(points, axis=0), axis=1) > 1e-6)]
 
 
 def cross(where: Place, seed: int, *, planar: bool = False, truth: Any = None) -> Driven | None:
-    """Route, then MPPI along it, on the true ground; None: no route. planar: the planner knows no heights."""
+    """Route, then MPPI along it, on the true ground; None: no route. planar: the planner knows no heights.
+
+    It starts with the heading of its route, as the route does: a vehicle that turns on the spot.
+    """
     ground = where.flat if planar else where.known
     points = next((one for one in (way(ground, where, margin) for margin in MARGINS) if one is not None), None)
     if points is None:
         return None
     noise = gr.motion.Noise(components=("vx", "vy", "wz"), density=np.diag([2e-4, 2e-4, 5e-4]))
     unsure = Uncertain(model=model(), draw=lambda rng: model(SLIP + SIGMA * rng.standard_normal(6)), noise=noise)
-    along = Cost(Path(points), TipMargin(), CommandRate())
+    along = Cost(Path(points, aside=3.0), TIP, EDGE, CommandRate())
     controller = MPPI(
         unsure, ground, along, horizon=HORIZON, dt=DT, samples=SAMPLES, risk=RISK, draws=40, seed=seed, threads=1,
         limits=LIMITS, keep_out=where.keep_out,
@@ -134,8 +159,10 @@ def cross(where: Place, seed: int, *, planar: bool = False, truth: Any = None) -
     rng = np.random.default_rng([seed, 32])
     body = model(SLIP + SIGMA * rng.standard_normal(6)) if truth is None else truth
     length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+    ahead = points[min(2, len(points) - 1)] - points[0]
+    start = (*where.start[:2], math.atan2(ahead[1], ahead[0]))
     return drive(
-        controller, body, where.true, start=where.start, goal=where.goal, duration=15.0 + 3.0 * length / LIMITS.speed,
+        controller, body, where.true, start=start, goal=where.goal, duration=15.0 + 3.0 * length / LIMITS.speed,
         near=NEAR, keep_out=where.keep_out, noise_from=unsure if truth is None else None,
-        ending=Cost(Goal(*where.goal, weight=2.0), TipMargin(), CommandRate()), level=planar, patience=5.0, seed=seed,
+        ending=Cost(Goal(*where.goal, weight=2.0), TIP, EDGE, CommandRate()), level=planar, patience=5.0, seed=seed,
     )  # fmt: skip

@@ -25,7 +25,7 @@ LAYERS = [
     {"fusion"},
     {"traction", "robot"},
     {"plan"},
-    {"bench", "gym"},
+    {"bench", "gym", "study"},
     {"cli", "view", "node"},
 ]
 LEVEL = {name: i for i, names in enumerate(LAYERS) for name in names}

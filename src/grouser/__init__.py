@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from grouser.simulation.simulate import simulate
     from grouser.simulation.status import Status
     from grouser.simulation.stepping import Simulation
+    from grouser.study.run import study
     from grouser.vehicles.catalog import vehicle
     from grouser.vehicles.vehicle import Vehicle
 
@@ -44,7 +45,7 @@ __all__ = [
     "Parameter", "Robot", "Rollouts", "Run", "Settled", "Simulation", "Status", "Vehicle", "__version__", "actuate",
     "actuation", "calibrate", "calibration", "collision", "contact", "drive", "dynamics", "errors", "evaluate",
     "fusion", "gym", "joints", "kinematics", "law", "logs", "motion", "odometry", "param", "plan", "read_log", "robot",
-    "rolling", "rollout", "rotation", "settle", "simulate", "slip", "terrain", "traction", "vehicle", "vehicles",
+    "rolling", "rollout", "rotation", "settle", "simulate", "slip", "study", "terrain", "traction", "vehicle", "vehicles",
 ]  # fmt: skip
 
 _pictures.PAINTERS |= {
@@ -58,5 +59,7 @@ _pictures.PAINTERS |= {
     "run": "grouser.view.plot:plot_run",
     "run as page": "grouser.view.page:view_runs",
     "run as mcap": "grouser.view.mcap:write_mcap",
+    "study": "grouser.view.study:plot_study",
+    "study report": "grouser.view.report_study:report_study",
 }
 _lazy(__name__)

@@ -45,3 +45,7 @@ class RobotError(GrouserError):
 
 class PlanError(GrouserError):
     """A planner, its cost or limits, or the place it is to reach cannot be used."""
+
+
+class StudyError(GrouserError):
+    """A study, its file, its folder or the machines it runs on cannot be used."""

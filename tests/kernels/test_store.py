@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -43,11 +44,30 @@ def test_a_whole_file_that_does_not_hold_a_kernel_is_compiled_again(warm: Tiny) 
 
 
 @compiled_only
-def test_two_processes_that_start_with_a_cold_cache_both_work(tiny: Tiny) -> None:
-    said = [tiny.finish(process) for process in [tiny.start(), tiny.start()]]
-    assert [one["value"] for one in said] == [VALUE, VALUE]
+def test_processes_that_start_at_once_with_a_cold_cache_compile_once(tiny: Tiny) -> None:
+    said = [tiny.finish(process) for process in [tiny.start() for _ in range(3)]]
+    assert [one["value"] for one in said] == [VALUE] * 3
+    assert sum(one["compiled"] for one in said) == KEPT
+    assert sum(one["loaded"] for one in said) == 2 * KEPT
     assert sorted(tiny.files) == ["square", "total"]  # nothing half written is left
     assert tiny.use()["compiled"] == 0
+
+
+@compiled_only
+def test_a_process_killed_while_it_compiles_stops_no_other(tiny: Tiny) -> None:
+    stuck = "def stuck(*_): print('stuck', flush=True); import time; time.sleep(600)\n"
+    killed = tiny.start(before=f"from grouser._compile import store\n{stuck}store._write = stuck\n")
+    assert killed.stdout is not None
+    try:
+        assert killed.stdout.readline() == "stuck\n"  # compiled, not yet kept: it has the lock
+        other = tiny.start()
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(timeout=5.0)
+    finally:
+        killed.kill()
+        killed.communicate()
+    said = tiny.finish(other)
+    assert (said["value"], said["compiled"]) == (VALUE, KEPT)
 
 
 @compiled_only

@@ -12,7 +12,7 @@ from numba.core.ccallback import CFunc
 from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
 
-from grouser._compile import watch
+from grouser._compile import alone, watch
 from grouser._compile.library import InnerCompiler, OuterCompiler
 from grouser._compile.store import ContentCache
 
@@ -35,7 +35,7 @@ class EntryKernel(CPUDispatcher):
     """A function that only Python calls: kernels must not, as its code may come from a file, without the IR to link."""
 
     def compile(self, sig):
-        with watch.until_compiled():
+        with watch.until_compiled(), alone.until_done():
             return super().compile(sig)
 
     def get_call_template(self, args, kws):
@@ -78,6 +78,6 @@ def compile_law(function, signature, *, cached: bool):
     """Compile a C function with the signature of a law (see `law.py`)."""
     made = CFunc(function, sigutils.normalize_signature(signature), {}, dict(FLAGS), pipeline_class=OuterCompiler)
     made._cache = ContentCache(function, FLAGS, kept=cached)
-    with watch.until_compiled():
+    with watch.until_compiled(), alone.until_done():
         made.compile()
     return made

@@ -12,7 +12,7 @@ import platform
 import re
 import time
 import uuid
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from llvmlite import binding as llvm
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from grouser._compile import watch
+from grouser._compile import alone, watch
 from grouser._compile.fingerprint import CallTree, name_of, target, versions
 
 SHIPPED = Path(__file__).parent / "compiled"
@@ -197,10 +197,14 @@ class ContentCache:
                 return found
         path = folder() / self._name(signature, target())
         found = _rebuild(path, context)
-        if found is None:
-            watch.begin(self._function.__qualname__, self.tree.kernels)
-        else:
+        if found is not None:
             _mark_used(path)
+            return found
+        began = partial(watch.begin, self._function.__qualname__, self.tree.kernels)
+        if alone.take(path, began):
+            return _rebuild(path, context)  # made by another process meanwhile, or nothing if that failed
+        if (found := _rebuild(path, context) if path.exists() else None) is None:
+            began()
         return found
 
     def save_overload(self, signature: Any, result: CompileResult) -> None:

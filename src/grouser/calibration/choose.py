@@ -139,6 +139,7 @@ def choose(
     loss: str = "mixture",
     split: float | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    attempts: Callable[[Sequence[Candidate]], Sequence[Tried | str]] | None = None,
 ) -> Choice:
     """The model with the highest held-out likelihood, fitted to all of a log, or of several logs read as one.
 
@@ -146,7 +147,8 @@ def choose(
     others, `linear.left_out`. `split` judges only what comes after that share of the intervals. The length of
     predictions is `INTERVAL`, unless it is given in s or m. Several short runs of a steered vehicle are predicted
     whole: errors of geometry grow with the distance, those of noise with its root; noise is then fitted to intervals of
-    `INTERVAL`. `progress` gets a name, the parts done and the parts in all.
+    `INTERVAL`. `progress` gets a name, the parts done and the parts in all. `attempts` gives what `attempt` gives for
+    each candidate, where that is done elsewhere.
     """
     checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
     given = vehicle if vehicle is not None else log.vehicle
@@ -156,45 +158,79 @@ def choose(
     wanted = candidates(shape, log) if tried is None and shape is not None else list(tried or ())
     if not wanted:
         raise CalibrationError("there are no candidates to choose from; leave them out for the usual ones")
-    runs = interval is None and distance is None and stride is None and are_runs(log, wanted[0].motion.vehicle)
-    length = None if runs or distance is not None else INTERVAL if interval is None else interval
-    options: dict[str, Any] = {"interval": length, "distance": distance, "loss": loss}
-    cut = cut_log(log, wanted[0].motion, interval=length, distance=distance, stride=stride)
-    fold, by = folds(log, cut)
-    judged = np.arange(len(cut))
-    if split is not None:
-        fold, by = (judged >= split * len(cut)).astype(np.int64), "rest"
-        judged = np.flatnonzero(fold)
-        if not 0 < len(judged) < len(cut):
-            raise CalibrationError(f"split {split:g}: leaves nothing to fit or to judge of {len(cut)} intervals")
-    results, refused, fits = dict[str, Tried](), dict[str, str](), dict[str, Fit]()
-    for one in wanted:
-        part = None if progress is None else _named(progress, one.name)
-        try:
-            fit = _fit(one, log, cut, fits.get(PERTURBATIVE), {**options, "progress": part})
-        except CalibrationError as error:
-            refused[one.name] = str(error)
-            continue
-        if fit is None:
-            refused[one.name] = "the log supports no correction"
-            continue
-        fits[one.name] = fit
-        error_of, covariance = left_out(fit, log, cut, fold)
-        errors = Errors(error=error_of[judged], covariance=covariance[judged], times=cut.times[judged])
-        results[one.name] = Tried(fit=fit, errors=errors)
+    compared = _Compared(log, wanted[0].motion, interval, distance, stride, loss, split)
+    if attempts is not None:
+        outcomes = dict(zip((one.name for one in wanted), attempts(wanted), strict=True))
+    else:
+        outcomes = {}
+        for one in wanted:
+            part = None if progress is None else _named(progress, one.name)
+            first = outcomes.get(PERTURBATIVE)
+            outcomes[one.name] = compared.attempt(one, first.fit if isinstance(first, Tried) else None, part)
+    results = {name: one for name, one in outcomes.items() if isinstance(one, Tried)}
+    refused = {name: one for name, one in outcomes.items() if isinstance(one, str)}
     if not results:
         raise CalibrationError(f"{log.name}: no model could be fitted: {'; '.join(refused.values())}")
     name = max(results, key=lambda key: results[key].log_likelihood)
     chosen = results[name].fit
     return Choice(
         name=name,
-        fit=_with_short_noise(chosen, log) if runs else chosen,
+        fit=_with_short_noise(chosen, log) if compared.runs else chosen,
         tried=results,
-        baseline=errors_of(plain_odometry(chosen.model, log), log, cut.only(judged)),
-        folds=len(np.unique(fold[judged])),
-        by=by,
+        baseline=errors_of(plain_odometry(chosen.model, log), log, compared.cut.only(compared.judged)),
+        folds=len(np.unique(compared.fold[compared.judged])),
+        by=compared.by,
         refused=refused,
     )
+
+
+def attempt(
+    log: Log,
+    tried: Sequence[Candidate],
+    k: int,
+    *,
+    interval: float | None = None,
+    distance: float | None = None,
+    stride: float | None = None,
+    loss: str = "mixture",
+    split: float | None = None,
+) -> Tried | str:
+    """One of the candidates as `choose` fits and judges it among all, or why it cannot; options as there [s, m]."""
+    return _Compared(log, tried[0].motion, interval, distance, stride, loss, split).attempt(tried[k], None, None)
+
+
+class _Compared:
+    """The intervals on which candidates are compared."""
+
+    def __init__(
+        self, log: Log, motion: MotionModel, interval: float | None, distance: float | None, stride: float | None,
+        loss: str, split: float | None,
+    ) -> None:  # fmt: skip
+        self.log = log
+        self.runs = interval is None and distance is None and stride is None and are_runs(log, motion.vehicle)
+        length = None if self.runs or distance is not None else INTERVAL if interval is None else interval
+        self.options: dict[str, Any] = {"interval": length, "distance": distance, "loss": loss}
+        self.cut = cut = cut_log(log, motion, interval=length, distance=distance, stride=stride)
+        self.fold, self.by = folds(log, cut)
+        self.judged = np.arange(len(cut))
+        if split is not None:
+            self.fold, self.by = (self.judged >= split * len(cut)).astype(np.int64), "rest"
+            self.judged = np.flatnonzero(self.fold)
+            if not 0 < len(self.judged) < len(cut):
+                raise CalibrationError(f"split {split:g}: leaves nothing to fit or to judge of {len(cut)} intervals")
+
+    def attempt(self, one: Candidate, surface: Fit | None, progress: Callable[[int, int], None] | None) -> Tried | str:
+        """A candidate fitted and judged, or why it cannot be; `surface` is the fit that a correction starts from."""
+        try:
+            fit = _fit(one, self.log, self.cut, surface, {**self.options, "progress": progress})
+        except CalibrationError as error:
+            return str(error)
+        if fit is None:
+            return "the log supports no correction"
+        error_of, covariance = left_out(fit, self.log, self.cut, self.fold)
+        some = self.judged
+        errors = Errors(error=error_of[some], covariance=covariance[some], times=self.cut.times[some])
+        return Tried(fit=fit, errors=errors)
 
 
 def _fit(one: Candidate, log: Log, cut: Intervals, surface: Fit | None, options: dict[str, Any]) -> Fit | None:

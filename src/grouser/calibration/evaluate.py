@@ -143,10 +143,14 @@ class Evaluation:
     ground: str = ""
     """The ground of the last interval, as the memory calls it."""
 
+    @property
+    def best(self) -> Errors:
+        """Errors of predictions that adapt, or with the log's own lag, or else of the fit."""
+        return self.errors if self.relagged is None or self.fixed is not None else self.relagged
+
     def summary(self) -> dict[str, Any]:
-        """As one JSON object: numbers of predictions that adapt, or with the log's own lag, or else of the fit."""
-        best = self.errors if self.relagged is None or self.fixed is not None else self.relagged
-        out = best.summary() | {"changes": [change.summary() for change in self.changes]}
+        """As one JSON object: the numbers of `best`, and the others below their names."""
+        out = self.best.summary() | {"changes": [change.summary() for change in self.changes]}
         if self.fixed is not None:
             out |= {"fixed": self.fixed.summary(), "ground": self.ground}
         out["baseline"] = self.baseline.summary(consistency=False)

@@ -26,6 +26,7 @@ COMMANDS = {
     "view": "Make one HTML file that shows runs in 3D.",
     "rollout": "Roll out random arcs from the origin; print where and how they end.",
     "plan": "Find a way across a map; predict its cost and chance of failure.",
+    "study": "Run many variants from one file; continue where it was interrupted.",
     "calibrate": "Fit the parameters of a motion model to a driving log.",
     "evaluate": "Predict every moving interval of a log and compare its end.",
     "memory": "List the grounds of a memory; name, merge, remove or export them.",

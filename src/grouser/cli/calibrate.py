@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 import grouser as gr
-from grouser.cli import console, values
+from grouser.cli import console, many_logs, values
 from grouser.cli.carried import Carried, said_of_change
 from grouser.cli.values import option
 from grouser.cli.wanted import MODELS, Wanted
@@ -26,6 +26,7 @@ EXAMPLES = (
     "--list-parameters --manifest log.toml",
     "a.csv b.csv c.csv --manifest log.toml --share --out fit.toml",
     "next.csv --manifest log.toml --online --from fit.toml --memory grounds.toml",
+    "logs/*.csv --manifest log.toml --jobs 4 --out fleet.toml",
 )
 LEARNED = ("slip.c", "slip.beyond_")
 """How names of a learned correction begin."""
@@ -70,6 +71,8 @@ def calibrate(
     split: Annotated[float | None, fitting("Judge on what follows this share of the log; 1: hold nothing out.")] = None,
     shared: Annotated[bool, together("Fit one vehicle and a ground to each log.", "--share")] = False,
     label: Annotated[str | None, together("With --share: a label of the manifest that names the ground.")] = None,
+    jobs: many_logs.Jobs = 1,
+    scheduler: many_logs.Scheduler = None,
     out: Annotated[Path | None, option("File for the fit (.toml).")] = None,
     plot: Annotated[Path | None, option("Parameters over time, into a .png, .svg or .pdf file.")] = None,
     list_parameters: Annotated[
@@ -124,6 +127,10 @@ def calibrate(
             raise GrouserError(f"{path}: its folder does not exist")
     if plot is not None:
         picture_suffix(plot)
+    machines = many_logs.Machines(jobs, scheduler)
+    if machines.several and (following or shared or start is not None or split == 1.0 or model != "best"):
+        name = "--scheduler" if jobs == 1 else "--jobs"
+        raise GrouserError(f"{name}: processes share the models of --model best, each one; leave this out")
     if following:
         if interval == "whole":
             raise GrouserError("--interval: whole runs are known only once they ended; --follow needs seconds")
@@ -156,9 +163,9 @@ def calibrate(
     if interval is None:
         cut["interval"] = None  # the length that suits the logs
     carried = Carried(start, memory, steady, terrain)
-    fit, choice = _best(
-        given, log, split, {**cut, "online": online, "loss": loss, "whole": interval == "whole"}, carried
-    )
+    elsewhere = partial(many_logs.attempts_on, machines, logs, manifest, given) if machines.several else None
+    more = {"online": online, "loss": loss, "whole": interval == "whole", "elsewhere": elsewhere}
+    fit, choice = _best(given, log, split, {**cut, **more}, carried)
     if out is not None:
         fit.save(out)
     if plot is not None:
@@ -213,7 +220,9 @@ def _best(
             if report is not None:
                 report(round(100 * sum(done.values()) / len(wanted)), 100)
 
-        choice = gr.calibration.choose(log, wanted, split=split, loss=options["loss"], progress=part, **cut)
+        judged = {"split": split, "loss": options["loss"], **cut}
+        elsewhere = options["elsewhere"] and options["elsewhere"](judged, report)
+        choice = gr.calibration.choose(log, wanted, progress=part, attempts=elsewhere, **judged)
     if not options["online"]:
         return choice.fit, choice
     with console.progress(f"filtering, {choice.name} model") as report:

@@ -8,9 +8,11 @@ from typing import Annotated, Any
 import typer
 
 import grouser as gr
-from grouser.cli import console, values
+from grouser.cli import console, many_logs, values
 from grouser.cli.carried import said_of_change
 from grouser.cli.values import option
+from grouser.errors import GrouserError
+from grouser.logs.manifest import load_manifest
 from grouser.pictures import picture_suffix
 from grouser.view.words import HELD_OUT, better_than, consistency
 
@@ -20,6 +22,7 @@ EXAMPLES = (
     "another.csv --manifest log.toml --fit fit.toml --horizons 1,2,5,10",
     "another.csv --manifest log.toml --fit fit.toml --adapt",
     "another.csv --manifest log.toml --fit fit.toml --distance 5 --plot errors.png",
+    "logs/*.csv --manifest log.toml --fit fit.toml --each --jobs 4",
 )
 
 
@@ -44,6 +47,9 @@ def evaluate(
     memory: Annotated[Path | None, option("With --adapt: grounds to recall (.toml); it is not changed.")] = None,
     terrain: Annotated[str | None, option("Ground of the calibration, if other than flat.")] = None,
     plot: Annotated[Path | None, option("Errors with ellipses, into a .png, .svg or .pdf file.")] = None,
+    each_log: Annotated[bool, many_logs.option("Judge each log alone; a table, and all together.", "--each")] = False,
+    jobs: many_logs.Jobs = 1,
+    scheduler: many_logs.Scheduler = None,
     as_json: console.Json = False,
 ) -> None:
     """Predict every moving interval of a log and compare its end.
@@ -58,12 +64,30 @@ def evaluate(
         values.refuse({"--memory": memory}, "is for --adapt; add it, or leave this out")
     grounds = None if memory is None else gr.calibration.Memory.load(memory)
     found = gr.Fit.load(fit, ground=values.ground(terrain))
-    log = console.read_log(logs, manifest)
-    judged = gr.evaluate(
-        found, log, interval=length, distance=far, horizons=lengths, own_lag=own_lag, same_drive=same_ground,
-        adapt=adapt, memory=grounds,
-    )  # fmt: skip
     each = f"{far:g} m" if far is not None else "whole runs" if length is None else f"{length:g} s"
+    machines = many_logs.Machines(jobs, scheduler)
+    options: dict[str, Any] = {
+        "interval": length, "distance": far, "horizons": lengths, "own_lag": own_lag, "same_drive": same_ground,
+        "adapt": adapt,
+    }  # fmt: skip
+    if each_log:
+        values.refuse({"--plot": plot}, "is of one log; leave it or --each out")
+        load_manifest(manifest)
+        more = {
+            "fit": str(fit.absolute()), "terrain": terrain, "options": options,
+            "memory": None if memory is None else str(memory.absolute()),
+        }  # fmt: skip
+        rows, pooled = many_logs.evaluate_each(logs, manifest, machines, more)
+        both = {"logs": rows, "pooled": pooled, "fit": fit}
+        console.emit(both, as_json, lambda _: many_logs.print_each(rows, pooled, each))
+        if pooled is None:
+            console.fail("none of the logs could be judged")
+        return
+    if machines.several:
+        name = "--scheduler" if jobs == 1 else "--jobs"
+        raise GrouserError(f"{name}: several files are one log here; add --each to judge each by itself")
+    log = console.read_log(logs, manifest)
+    judged = gr.evaluate(found, log, **options, memory=grounds)
     if plot is not None:
         from grouser.view.calibration import plot_evaluation
 

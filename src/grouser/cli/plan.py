@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -72,7 +73,7 @@ def plan(
         moving = fitted.load_fit(fit, rover, bare)
         dynamic = bool(getattr(moving.model.model, "dynamic", False))
     ground = soils.with_soils(bare, soil_raster, soil, rover, dynamic=dynamic, speed=max_speed)
-    limits = gr.plan.Limits.of(rover).replace(speed=values.positive(max_speed, "--max-speed"))
+    limits = dataclasses.replace(gr.plan.Limits.of(rover), speed=values.positive(max_speed, "--max-speed"))
     with console.progress("planning") as report:
         found = gr.plan.plan(
             moving, ground, start, end, minimise=minimise, risk=risk, samples=samples, seed=seed, limits=limits,

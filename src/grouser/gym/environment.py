@@ -210,6 +210,13 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self._over = terminated or truncated
         return self._observe(episode), float(reward), terminated, truncated, self._info(episode)
 
+    @property
+    def state(self) -> FloatArray:
+        """State [quaternion w x y z, position x y z [m], joints] of the vehicle, as a controller takes it, (nq,)."""
+        if self._episode is None:
+            raise SimulationError("no episode has begun; call reset first")
+        return np.array(self._episode.state)
+
     def run(self) -> Run:
         """What was driven in this episode, as `gr.simulate` returns it: `env.unwrapped.run().view("episode.html")`."""
         if self._episode is None:

@@ -13,6 +13,9 @@ from grouser.checks import FloatArray
 from grouser.collision.frames import with_scratch
 from grouser.vehicles import Vehicle
 
+AT_ONCE = 4096
+"""States whose margins are found together, so that memory does not grow with their number."""
+
 
 @dataclass(frozen=True)
 class RolloverMargin:
@@ -44,60 +47,39 @@ def rollover_margin(
     centre, force = np.zeros((len(states), 3)), np.zeros((len(states), 3))
     g = checks.number(gravity, "gravity")
     with_scratch(centre_forces, vehicle.arrays, g, states, velocities, centre, force)
-    angles = np.empty(len(states))
-    wheels = []
-    for k in range(len(states)):
-        angles[k], wheel = _margin(contact_points[k], centre[k], force[k])
-        wheels.append(vehicle.wheels[wheel])
+    angles, wheels = np.empty(len(states)), []
+    for low in range(0, len(states), AT_ONCE):
+        some = slice(low, low + AT_ONCE)
+        angles[some], lifting = _margins(contact_points[some], centre[some], force[some])
+        wheels += [vehicle.wheels[k] for k in lifting]
     return RolloverMargin(angles, tuple(wheels))
 
 
-def _margin(points: FloatArray, centre: FloatArray, force: FloatArray) -> tuple[float, int]:
-    middle = points.mean(axis=0)
-    _, _, axes = np.linalg.svd(points - middle, full_matrices=True)
-    up = axes[2] if axes[2] @ (centre - middle) >= 0.0 else -axes[2]
-    ahead = axes[0]
-    left = np.cross(up, ahead)
-    flat = np.column_stack([(points - middle) @ ahead, (points - middle) @ left])
-    hull = _convex_hull(flat)
-    smallest, lifting = np.inf, 0
-    for i, a in enumerate(hull):
-        b = hull[(i + 1) % len(hull)]
-        edge = points[b] - points[a]
-        length = float(np.linalg.norm(edge))
-        if length < 1e-9:
-            continue
-        edge = edge / length
+def _margins(points: FloatArray, centre: FloatArray, force: FloatArray) -> tuple[FloatArray, list[int]]:
+    """Least angle [rad] over the edges of the polygon of points (T, nw, 3), and the point that lifts, of each state.
+
+    An edge is a pair of points with all others on its left, seen from above; several on one line are as good as one.
+    """
+    middle = points.mean(axis=1)
+    _, _, axes = np.linalg.svd(points - middle[:, None], full_matrices=True)
+    side = np.einsum("ti,ti->t", axes[:, 2], centre - middle)
+    up = np.where(side[:, None] >= 0.0, axes[:, 2], -axes[:, 2])
+    edge = points[:, None] - points[:, :, None]  # from a to b, (T, a, b, 3)
+    length = np.linalg.norm(edge, axis=-1)
+    inward = np.cross(up[:, None, None], edge)
+    off = np.einsum("tabi,tabci->tabc", inward, points[:, None, None] - points[:, :, None, None])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        along = edge / length[..., None]
         # Seen along the edge: where the centre stands, and which way the force points.
-        arm = centre - points[a]
-        arm = arm - (arm @ edge) * edge
-        pull = force - (force @ edge) * edge
-        size = float(np.linalg.norm(arm) * np.linalg.norm(pull))
-        if size < 1e-12:
-            continue
+        arm = centre[:, None, None] - points[:, :, None]
+        arm = arm - (arm * along).sum(axis=-1, keepdims=True) * along
+        pull = force[:, None, None] - (force[:, None, None] * along).sum(axis=-1, keepdims=True) * along
         # The moment about the edge is negative while the force presses the vehicle onto the polygon.
-        moment = float(np.cross(arm, pull) @ edge)
-        angle = float(np.arctan2(-moment, -(arm @ pull)))
-        if angle < smallest:
-            smallest = angle
-            inward = np.cross(up, edge)
-            lifting = int(np.argmax((points - points[a]) @ inward))
-    return smallest, lifting
-
-
-def _convex_hull(points: FloatArray) -> list[int]:
-    """Indices of the hull's corners, counter-clockwise (Andrew's monotone chain)."""
-    order = sorted(range(len(points)), key=lambda i: (points[i, 0], points[i, 1]))
-
-    def half(indices: list[int]) -> list[int]:
-        chain: list[int] = []
-        for i in indices:
-            while len(chain) > 1:
-                (ax, ay), (bx, by) = points[chain[-2]], points[chain[-1]]
-                if (bx - ax) * (points[i, 1] - ay) - (by - ay) * (points[i, 0] - ax) > 1e-12:
-                    break
-                chain.pop()
-            chain.append(i)
-        return chain[:-1]
-
-    return half(order) + half(order[::-1])
+        angle = np.arctan2(-(np.cross(arm, pull) * along).sum(axis=-1), -(arm * pull).sum(axis=-1))
+        size = np.linalg.norm(arm, axis=-1) * np.linalg.norm(pull, axis=-1)
+    is_edge = (length >= 1e-9) & (size >= 1e-12) & (off >= -1e-12).all(axis=-1)
+    angle = np.where(is_edge, angle, np.inf).reshape(len(points), -1)
+    best = angle.argmin(axis=1)
+    every = np.arange(len(points))
+    farthest = off.reshape(len(points), -1, points.shape[1])[every, best].argmax(axis=1)
+    return angle[every, best], farthest.tolist()

@@ -16,7 +16,7 @@ from grouser import actuation, contact, dynamics, joints, kinematics, slip, terr
 from grouser import motion as models
 from grouser._version import __version__
 from grouser.errors import CalibrationError, GrouserError
-from grouser.files import check_schema, read_toml, toml_value, write_whole
+from grouser.files import check_schema, parse_toml, read_toml, toml_value, write_whole
 from grouser.logs.log import Sensor
 from grouser.motion.fit import Direction, Fit, Training
 from grouser.motion.model import MotionModel
@@ -84,7 +84,15 @@ def read_fit(path: str | os.PathLike[str], *, ground: terrain.Terrain | None = N
     where = Path(path)
     if not where.exists():
         raise CalibrationError(f"{where}: there is no such file; `grouser calibrate … --out fit.toml` makes one")
-    tables = read_toml(where, SCHEMA, CalibrationError, limit=MAX_BYTES)
+    return _checked(read_toml(where, SCHEMA, CalibrationError, limit=MAX_BYTES), where, ground)
+
+
+def fit_of_text(text: str, file: str, *, ground: terrain.Terrain | None = None) -> Fit:
+    """The fit that `fit_text` wrote; `file` stands for it in messages."""
+    return _checked(parse_toml(text, file, SCHEMA, CalibrationError), Path(file), ground)
+
+
+def _checked(tables: dict[str, Any], where: Path, ground: terrain.Terrain | None) -> Fit:
     with whole(where, "fit file"):
         try:
             return _fit(tables, where.name, ground)

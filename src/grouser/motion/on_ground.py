@@ -161,7 +161,8 @@ def draws(motion: Fit | MotionModel, count: int, seed: int = 0, *, other_ground:
     """Motion models with parameters drawn from the covariance of a fit, kept within their bounds.
 
     The first of more draws are those of fewer. other_ground: the ground is not that of the log, so the spread between
-    grounds is added where the fit knows it. A motion model has no covariance: it is returned `count` times.
+    grounds is added, that of the fit or a default (`ground_spread`). A motion model has no covariance: it is returned
+    `count` times.
     """
     n = checks.count(count, "count")
     rng = np.random.default_rng((0, checks.count(seed, "seed", least=0, most=2**63 - 1)))
@@ -169,7 +170,11 @@ def draws(motion: Fit | MotionModel, count: int, seed: int = 0, *, other_ground:
         return [motion] * n
     if not len(motion.covariance):
         return [motion.model] * n
-    P = motion.covariance if motion.spread is None or not other_ground else motion.covariance + motion.spread
+    P = motion.covariance
+    if other_ground:
+        from grouser.motion.ground_draws import ground_spread  # which drives a few arcs
+
+        P = P + ground_spread(motion)
     vector = ParameterVector(motion.model, [p.name for p in motion.systematic])
     values, vectors = np.linalg.eigh(0.5 * (P + P.T))
     root = vectors * np.sqrt(np.maximum(values, 0.0))

@@ -20,7 +20,7 @@ from grouser.model import Model
 from grouser.motion import Fit, MotionModel
 from grouser.motion.spread import default_spread
 from grouser.plan.cost import Cost, Path
-from grouser.plan.mppi import MPPI
+from grouser.plan.mppi import MPPI, Command
 from grouser.plan.trials import MEANING
 from grouser.plan.world import Reading, Sensors, World
 from grouser.robot.estimate import RobotEstimate
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 checked = Checker(PlanError)
 SUBSTEPS = 4
 """Steps of the truth, and samples of wheels and IMU, in one step of the controller."""
+QUICKLY = 0.5
+"""Time in which the difference between predicted and estimated motion becomes a bias of the planner's model [s]."""
+SLOWEST = 0.3
+"""Speed [m/s] below which that difference, per way, is taken as if at this one."""
 REST = 2.0
 """Time at rest before the drive, in which the IMU is aligned [s]."""
 
@@ -142,7 +146,8 @@ def drive(
     """Drive a true vehicle over a true ground with what a robot has: sensors, an estimator, calibration and MPPI.
 
     model: what is known of the vehicle: a fit, or a model. truth: how it moves. known: the map that the planner has;
-    None: the true ground. adapt: a fit is calibrated while driving, by intervals [s], and the planner uses it.
+    None: the true ground. adapt: the planner's model follows what is seen on the way. A fit is calibrated by intervals
+    [s]; the difference of the last half second between predicted and estimated motion is a bias of kinematic models.
     reached: distance to the goal, or to the end of the path, at which the drive ends [m]. planner: options of `MPPI`.
     The world is noisy by a seed; the same seed gives the same drive.
     """
@@ -168,6 +173,7 @@ def drive(
     board.switch_on(world)
     rows: list[tuple[Any, ...]] = []
     status = "ok"
+    order: Command
     for _ in range(max(1, round(seconds / controller.dt))):
         estimate = board.estimate
         pose = np.array([*estimate.position[:2], estimate.yaw])
@@ -179,6 +185,8 @@ def drive(
                 raise PlanError(f"start on the map: {error}") from None
             status = "off_map"
             break
+        if adapt and rows:
+            controller.bias = controller.bias + _more(order, pose, controller.dt)
         order = controller.command(planned, _velocity(controller, estimate, board.latest))
         rows.append(
             (world.time, world.state, pose, covariance, order.twist, order.risk, order.reason, _slip(board.fit))
@@ -292,6 +300,15 @@ def _target(cost: Cost) -> FloatArray:
             end: FloatArray = np.asarray(term.points, dtype=np.float64)[-1]
             return end
     raise PlanError("cost: has neither a Goal nor a Path, so the drive has no end; add one")
+
+
+def _more(order: Command, pose: FloatArray, dt: float) -> FloatArray:
+    """Change of the planner's bias by a step that ended at an estimated pose: x, y [m], yaw [rad]."""
+    x, y, _, yaw = order.path[1]
+    c, s = math.cos(yaw), math.sin(yaw)
+    dx, dy, turned = pose[0] - x, pose[1] - y, math.remainder(pose[2] - yaw, 2.0 * math.pi)
+    way = dt * max(float(np.hypot(order.twist[0], order.twist[1])), SLOWEST)
+    return np.array([0.0, 0.0, turned, c * dx + s * dy, c * dy - s * dx, 0.0]) * (dt / QUICKLY / way)
 
 
 def _velocity(controller: MPPI, estimate: RobotEstimate, sample: Reading) -> FloatArray | None:

@@ -100,7 +100,7 @@ class Follower:
         progress: Callable[[int, int], None] | None = None,
     ) -> Followed:
         """Drive from start to goal, x, y [m] and yaw [rad], along a route."""
-        model = self.uncertain.model
+        model = self.uncertain.driven
         q = start_state(model.vehicle, self.ground, start, model.penetration)
         v = None if not hasattr(model, "contact") else np.zeros(6 + model.vehicle.n_joints)
         begin = v

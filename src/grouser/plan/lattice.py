@@ -16,7 +16,7 @@ from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
-from grouser.plan.slopes import CRITERIA, LARGEST, PER_SLOPE, SlopeTable
+from grouser.plan.slopes import CRITERIA, PER_SLOPE, SlopeTable
 from grouser.terrain import Terrain
 
 checked = Checker(PlanError)
@@ -24,6 +24,8 @@ MOST_PLACES = 1000
 """Places of the lattice along the longer side of the map, unless a spacing is given."""
 MOST_CELLS = 25_000_000
 """Cells of the map that are looked at."""
+WALL = 1.7
+"""Slope of a face, 60°, that no vehicle passes if it is higher than a wheel's radius, rise per way."""
 BUDGET = 400_000
 """Nodes that are expanded between two reports of progress."""
 STEP = float(np.diff(np.unwrap(kernels.ANGLES)).max())
@@ -81,9 +83,8 @@ class Lattice:
         level = float(np.nanmedian(height[::n, ::n])) if np.isfinite(height[::n, ::n]).any() else 0.0
         height -= np.float32(level)
         blocked = ~np.isfinite(height)
-        # A face that is steeper than any slope of the table and higher than a wheel.
         q = max(1, math.ceil(radius / self.cell - 1e-6))
-        face = max(radius, LARGEST * q * self.cell)
+        face = max(radius, WALL * q * self.cell)
         for axis in (0, 1):
             h = height if axis == 0 else height.T
             marked = blocked if axis == 0 else blocked.T
@@ -202,7 +203,7 @@ class Lattice:
         """Moves of a way: places i, j and headings, (n, 3)."""
         i, j, k = self.split(nodes)
         moved = (np.diff(i) != 0) | (np.diff(j) != 0)
-        return np.column_stack([i[:-1], j[:-1], k[1:]])[moved]
+        return np.asarray(np.column_stack([i[:-1], j[:-1], k[1:]])[moved])
 
     def around(self, nodes: NDArray[np.int64], radius: int) -> NDArray[np.uint8]:
         """1 at the places at most a radius from a way, along x and along y, (nx, ny)."""
@@ -211,6 +212,17 @@ class Lattice:
         near[i, j] = 1
         _widen(near, radius)
         return near
+
+    def first_blocked(self, ends: FloatArray) -> tuple[float, float] | None:
+        """The first cell on a line (2, 2) [m] that no vehicle may cross, x, y [m]; None if there is none."""
+        count = math.ceil(2.0 * float(np.hypot(*(ends[1] - ends[0]))) / self.cell) + 1
+        points = np.linspace(ends[0], ends[1], count)
+        i, j = np.rint((points - [self.x[0], self.y[0]]) / self.cell).astype(int).T
+        i, j = np.clip(i, 0, self.kind.shape[0] - 1), np.clip(j, 0, self.kind.shape[1] - 1)
+        rows = np.flatnonzero(self.kind[i, j] == kernels.BLOCKED)
+        # Both ends may lie nearer to the rim of the lattice than the vehicle is long.
+        rows = rows[np.hypot(*(points[rows] - ends[1]).T) > self.spacing]
+        return None if len(rows) == 0 else (float(points[rows[0], 0]), float(points[rows[0], 1]))
 
     def free(self, x: float, y: float) -> None:
         """A vehicle stands here: cells under it are no reason against leaving."""
@@ -227,9 +239,8 @@ def heading_of(yaw: float) -> int:
 
 def _places(start: float, low: float, high: float, spacing: float) -> FloatArray:
     """Coordinates from low to high [m], of which the start is one."""
-    return start + spacing * np.arange(
-        -math.floor((start - low) / spacing + 1e-9), math.floor((high - start) / spacing + 1e-9) + 1
-    )
+    first, last = math.floor((start - low) / spacing + 1e-9), math.floor((high - start) / spacing + 1e-9)
+    return np.asarray(start + spacing * np.arange(-first, last + 1), dtype=np.float64)
 
 
 def _cell(ground: Terrain) -> float | None:

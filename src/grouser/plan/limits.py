@@ -64,13 +64,11 @@ class Limits:
         """Largest change of a command in a second [m/s², m/s², rad/s²], (3,)."""
         return np.array([self.acceleration, self.acceleration, self.turn_acceleration])
 
-    def replace(self, **values: float) -> Limits:
-        """The same with other values."""
-        return dataclasses.replace(self, **values)
-
     @classmethod
     def of(cls, vehicle: Vehicle) -> Limits:
         """Those of a vehicle by its geometry: how tightly it turns, whether it moves sideways; speeds are defaults."""
+        if not np.isin(vehicle.arrays.wheel - 1, vehicle.arrays.actuated).any():
+            raise PlanError(f"'{vehicle.name}': no wheel has a motor, so it has no limits; set actuated = true")
         crab = bool(vehicle.arrays.rollers.all())
         if not vehicle.steering:
             return cls(lateral=0.5 if crab else 0.0)

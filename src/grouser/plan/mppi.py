@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.plan.cost import Cost, Path, finite
+from grouser.plan.judged import Candidate, Judged
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
-from grouser.plan.trials import MEANING, Bounds, Effort, Roller, Trials
+from grouser.plan.trials import MEANING, Bounds, Disturbance, Effort, Roller, Trials, roller_for
 from grouser.plan.uncertain import Uncertain
 from grouser.simulation.drive import write_level_motion
 from grouser.simulation.settle import start_state
@@ -39,6 +40,8 @@ TIGHTEN, LOOSEN = 0.25, 0.05
 """How much the margins of samples change, in sigmas, after a plan that did not pass, and after one that did."""
 LEAST_TIGHT, MOST_TIGHT = -2.0, 3.0
 """Bounds of that change [sigmas]."""
+STANDS = 0.1
+"""Share of the way at full speed below which a plan is said to wait."""
 ROOMY = 0.1
 """Share of the samples that is kept where fewer have the margins wanted: those with the most room."""
 
@@ -56,7 +59,7 @@ class Command:
     feasible: bool
     """Whether a plan passed; else the vehicle brakes."""
     reason: str
-    """Why it brakes; empty if a plan passed."""
+    """Why it brakes, or why it waits: that plans that move on do not pass; else empty."""
     plan: FloatArray
     """Commands of the plan: forward, left [m/s], turn [rad/s], (T, 3)."""
     path: FloatArray
@@ -105,7 +108,7 @@ class MPPI:
         effort: Effort | None = None,
         threads: int | None = None,
     ) -> None:
-        """For a model (`Kinematics`, `Dynamics`, `Uncertain`, a motion model or a fit) on a ground.
+        """For a model (`Kinematics`, `Dynamics`, `Auto`, `Uncertain`, a motion model or a fit) on a ground.
 
         horizon, dt: how far it looks ahead and its step [s]; a command is for one step. risk: largest chance that the
         drive fails, from the first command to `reset`. draws: drives that test a plan; at least 2/risk are made.
@@ -135,9 +138,10 @@ class MPPI:
             "dt": self.dt, "limits": self.limits, "powertrain": self.uncertain.powertrain, "keep_out": keep_out,
             "effort": effort, "bounds": bounds, "threads": threads,
         }  # fmt: skip
-        self._samples = Roller(self.model, ground, cost, **options)
-        self._single = Roller(self.model, ground, cost, **{**options, "threads": 1})
-        self._few = Roller(self.model, ground, cost, **{**options, "threads": 1})
+        rolled = self.uncertain.rolled
+        self._samples, _ = roller_for(rolled, ground, cost, **options)
+        self._single, _ = roller_for(rolled, ground, cost, **{**options, "threads": 1})
+        self._few, _ = roller_for(rolled, ground, cost, **{**options, "threads": 1})
         self.draws = 0
         self._tests: Roller | None = None
         self._elites: Roller | None = None
@@ -164,6 +168,11 @@ class MPPI:
         delay = 0.0 if self.uncertain.powertrain is None else self.uncertain.powertrain.delay / self.dt
         self._past = np.zeros((int(np.ceil(delay)) + 1, 3))
         self._moving = np.zeros(3)
+        self.bias: FloatArray = np.zeros(6)
+        """What it now moves more than the model says, per way that the wheels roll [ω rad/m, v a ratio], body axes, (6,).
+
+        Of kinematic models; zero unless it is set, as `drive` does.
+        """
 
     def replace_model(self, model: Any) -> None:
         """Use another model of the same vehicle, such as a fit that has adapted; the plan stays."""
@@ -200,6 +209,7 @@ class MPPI:
         chosen = None
         if not reason:
             chosen, reason = self._passing(wanted, trials, q, v, rng)
+        passed = chosen is not None
         if chosen is None:
             chosen = self._judged(np.zeros((1, self.steps, 3)), q, v, rng).candidate(0)
         self._spent += chosen.soon
@@ -209,7 +219,7 @@ class MPPI:
             twist=twist,
             rates=self.rates(twist, q),
             risk=chosen.risk,
-            feasible=not reason,
+            feasible=passed,
             reason=reason,
             plan=plan,
             path=np.column_stack([chosen.states[:, 4:7], _yaws(chosen.states)]),
@@ -257,6 +267,14 @@ class MPPI:
             random = rng.uniform(limits.least, limits.most, (steady, 1, 3))
             random[: steady // 2, :, 0] = limits.speed
             wanted[-steady:] = random + 0.3 * swing[-steady:]
+        if np.isinf(limits.curvature):
+            # Some turn on the spot and then go straight: noise hardly finds that, and a sharp corner needs it.
+            turns = self.samples // 8
+            early = np.arange(self.steps) < rng.uniform(0.0, 0.8 * self.steps, (turns, 1))
+            spin = rng.uniform(0.5 * limits.turn, limits.turn, (turns, 1)) * rng.choice([-1.0, 1.0], (turns, 1))
+            wanted[2 : 2 + turns, :, 0] = np.where(early, 0.0, limits.speed)
+            wanted[2 : 2 + turns, :, 1] = 0.0
+            wanted[2 : 2 + turns, :, 2] = np.where(early, spin, 0.0)
         wanted[0], wanted[1] = before, 0.0
         least, most = (np.tile(one, self.steps) for one in (limits.least, limits.most))  # NumPy: slow along three
         return np.asarray(np.clip(wanted.reshape(self.samples, -1), least, most)).reshape(wanted.shape)
@@ -271,11 +289,13 @@ class MPPI:
         return np.asarray((weight / weight.sum()) @ wanted.reshape(len(wanted), -1)).reshape(wanted.shape[1:])
 
     def _roll(self, roller: Roller, wanted: FloatArray, q: FloatArray, v: FloatArray | None, **more: Any) -> Trials:
+        if self.bias.any():
+            more["disturbance"] = _biased(more.get("disturbance"), self.bias, self.steps, abs(self._moving[0]))
         return roller.run(np.ascontiguousarray(wanted), q, velocities=v, past=self._past, moving=self._moving, **more)
 
     def _passing(
         self, wanted: FloatArray, trials: Trials, q: FloatArray, v: FloatArray | None, rng: np.random.Generator
-    ) -> tuple[_Candidate | None, str]:
+    ) -> tuple[Candidate | None, str]:
         """The mean of the samples if its risk is within what is left, else the cheapest of others; or why none is."""
         left = max(self.risk - self._spent, 0.0)
         # A count of draws cannot tell smaller risks than about one of them.
@@ -298,7 +318,13 @@ class MPPI:
         cost = np.where(others.passes(left), others.nominal.cost, np.inf)
         best = int(np.argmin(cost))
         if np.isfinite(cost[best]):
-            return others.candidate(best), ""
+            waits = others.nominal.distance[best] < STANDS * self.limits.speed * self.steps * self.dt
+            if not waits or mean.tests is None or first.risk <= left:
+                return others.candidate(best), ""
+            why = (
+                f"no plan that moves on has a chance of failure of at most {left:.3g}, what is left of {self.risk:.3g}"
+            )
+            return others.candidate(best), _why(mean.tests, why)
         if others.tests is None:
             return None, _why(others.nominal, "no plan is feasible")
         least = min(float(others.risk.min()), first.risk)
@@ -317,13 +343,13 @@ class MPPI:
         most = float(np.quantile(room[trials.ok], 1.0 - ROOMY))
         return np.asarray(costs + np.where(room < min(sigmas, most), 2.0 * self.cost.failure, 0.0))
 
-    def _judged(self, plans: FloatArray, q: FloatArray, v: FloatArray | None, rng: np.random.Generator) -> _Judged:
+    def _judged(self, plans: FloatArray, q: FloatArray, v: FloatArray | None, rng: np.random.Generator) -> Judged:
         """Drives of the best model and of all drawn ones under each of the plans (E, T, 3), E being 1 or `ELITES`."""
         one = len(plans) == 1
         nominal = self._roll(self._single if one else self._few, plans, q, v, record=True)
         roller = self._tests if one else self._elites
         if roller is None:
-            return _Judged(plans, nominal, None, (~nominal.ok).astype(np.float64), np.zeros(len(plans)))
+            return Judged(plans, nominal, None, (~nominal.ok).astype(np.float64), np.zeros(len(plans)))
         states = nominal.state[:, :-1]
         reference = np.stack([states[..., 4], states[..., 5], _yaws(states)], axis=-1)
         tests = self._roll(
@@ -337,7 +363,7 @@ class MPPI:
         failed = ~tests.ok.reshape(self.draws, len(plans))
         # A state is judged when the next step begins.
         soon = failed & (tests.steps.reshape(failed.shape) <= 1)
-        return _Judged(plans, nominal, tests, failed.mean(axis=0), soon.mean(axis=0))
+        return Judged(plans, nominal, tests, failed.mean(axis=0), soon.mean(axis=0))
 
     def _learn(self, tests: Trials, single: Trials) -> None:
         """Spread of clearance [m] and tip margin [rad] between drives, by which samples must keep their distance."""
@@ -400,35 +426,13 @@ class MPPI:
                 roller.replace_cost(cost)
 
 
-class _Candidate(NamedTuple):
-    """A plan with what its drives say of it."""
-
-    plan: FloatArray
-    risk: float
-    soon: float
-    states: FloatArray
-    cost: float
-
-
-class _Judged(NamedTuple):
-    """Plans (E, T, 3) and their drives."""
-
-    plans: FloatArray
-    nominal: Trials
-    """Of the best model."""
-    tests: Trials | None
-    """Of the drawn models, draws by plans."""
-    risk: FloatArray
-    """Share that fails within the horizon, (E,)."""
-    soon: FloatArray
-    """Share that fails in the first step, (E,)."""
-
-    def passes(self, most: float) -> NDArray[np.bool_]:
-        return np.asarray(self.nominal.ok & (self.risk <= most))
-
-    def candidate(self, i: int) -> _Candidate:
-        states, cost = self.nominal.state[i], float(self.nominal.cost[i])
-        return _Candidate(self.plans[i], float(self.risk[i]), float(self.soon[i]), states, cost)
+def _biased(given: Disturbance | None, bias: FloatArray, steps: int, speed: float) -> Disturbance:
+    """A disturbance with a bias per way (6,); where noise grows with time, it is that of the present speed [m/s]."""
+    if given is None:
+        return Disturbance(np.zeros((1, steps, 6)), np.tile(bias, (1, steps, 1)), True)
+    if given.by_distance:
+        return replace(given, wander=given.wander + bias)
+    return replace(given, white=given.white + speed * bias)
 
 
 def _filled(plans: FloatArray, count: int) -> FloatArray:

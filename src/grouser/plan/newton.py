@@ -40,7 +40,7 @@ SETTLE = 0.5
 SCALES = 0.3, 3.0
 """Range of the ratio of true to commanded way and turn."""
 NEAR = 50.0
-"""Error relative to the tolerance at which jumps of the end, not its curvature, keep Newton's method from converging."""
+"""Error relative to the tolerance below which jumps of the end keep Newton's method from converging."""
 ASIDE = 0.01 * np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 """Changes of the numbers [m, rad] that do not move the end to first order: a path a little aside has other jumps."""
 UNCONVERGED = "Newton's method does not converge there"

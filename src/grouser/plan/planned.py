@@ -241,6 +241,8 @@ def plan(
     if not uncertain.certain and len(drive.twist):
         test = partial(_spread, uncertain, ground, drive, limits, count, seed, {**options, "dt": follower.dt})
         spread, blind = test(steered=True), test(steered=False)
+    if progress is not None:
+        progress(100, 100)
     return Plan(
         route=way, drive=drive, run=run, spread=spread, blind=blind, allowed_risk=risk, start=first, goal=last,
         goal_radius=reached, ground=ground, keep_out=keep_out,

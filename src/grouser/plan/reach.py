@@ -67,7 +67,7 @@ class Reach:
         return len(self.twists) * self.dt
 
     def drive(self) -> Drive:
-        """For `gr.simulate` with steps of dt, without a powertrain; of dynamics with velocity zero, as it starts at rest."""
+        """For `gr.simulate` with steps of dt, without a powertrain; dynamics starts at rest, with velocity zero."""
         from grouser.simulation import drive
 
         # Rows begin half a step early, so that rounding of the time does not matter.
@@ -139,5 +139,3 @@ def _result(solver: Solver) -> Reach:
         energy=0.0 if best is None else float(best.trials.energy[0]),
         vehicle=solver.roller.model.vehicle,
     )
-
-

@@ -32,12 +32,17 @@ MOST_ROUNDS = 400
 """Searches after which the best way so far is taken, each with the costs by the engine of the edges of those before."""
 TOLERANCE = 0.005
 """How much cheaper than the best way that the engine has judged another may seem, a ratio."""
+LEAST_HOPE = 0.75
+"""Least share of its cost by the table that an edge of a small lattice counts before the engine has judged it, a ratio.
+It is 1 less the mean error of the table so far: an edge that the table may take for too dear is looked at, too."""
 SMALL = 600_000
 """Nodes of a lattice that is searched as a whole each time; of a larger one only what is near the ways found so far."""
-MOST_GLOBAL = 4
+MOST_GLOBAL = 2
 """Searches of the whole of a larger lattice."""
 CORRIDOR = 12
 """Half width of what is near, in places."""
+DEARER = 1.05
+"""How much more than a way that fails the straight one may cost to be taken in its place, a ratio."""
 PIECES = 60
 """Edges that one straight piece may replace."""
 SHOWN = 12
@@ -155,8 +160,9 @@ def route(
     models = [unsure.model] if unsure.draw is None else [unsure.model, *unsure.models(DRAWS, (seed, 3))]
     table = slope_table(models, ground, limits=limits, effort=effort, bounds=bounds)
     driver = Driver(
-        models, ground, lattice, limits=limits, start=a, goal=b, keep_out=keep_out, effort=effort, bounds=bounds
-    )
+        models, ground, lattice, limits=limits, start=a, goal=b, table=table, keep_out=keep_out,
+        effort=effort, bounds=bounds,
+    )  # fmt: skip
     meter.next()
     finder = _Finder(driver, table, meter)
     straight = finder.straight()
@@ -176,6 +182,7 @@ class _Finder:
         self.lattice, self.start, self.goal = driver.lattice, driver.start, driver.goal
         self.corridor = np.zeros(self.lattice.shape, dtype=np.uint8)
         self.found: list[Refusal] = []
+        self.direct: list[Drive] = []
 
     def straight(self) -> Refusal | None:
         """Why the straight way is refused; None if it is not."""
@@ -183,7 +190,15 @@ class _Finder:
         if np.hypot(*(ends[1] - ends[0])) < 1e-6:
             return None
         drive = self.driver.drive(ends)
-        return None if drive.arrived else _refusal("straight way", drive.trials, 0, drive.trials.state[0])
+        if not drive.arrived:
+            return _refusal("straight way", drive.trials, 0, drive.trials.state[0])
+        wall = self.lattice.first_blocked(ends)
+        if wall is not None:
+            reason = f"meets a wall, a hole or a keep-out near ({wall[0]:.0f}, {wall[1]:.0f})"
+            return Refusal("straight way", reason, wall, np.array([ends[0], wall]))
+        if math.isnan(self.goal[2]) or self.driver.on_the_spot:
+            self.direct = [drive]
+        return None
 
     def find(self, minimise: str, refused: tuple[Refusal, ...]) -> Route:
         """The best way that the engine drives to its end."""
@@ -191,21 +206,25 @@ class _Finder:
         task = self.lattice.task(self.table, minimise, self.goal)
         self.found = list(refused)
         why = "the map has no way from start to goal"
+        spare = self.direct
         for _ in range(MOST_TRIES):
             nodes, value = self.judged_way(chart, task, minimise)
             if len(nodes) == 0:
                 break
             corners = self.corners(nodes)
             drives = [self.driver.drive(corners)]
-            short = self.shortened(chart, task, minimise, corners)
+            short = self.shortened(chart, minimise, corners)
             if len(short) < len(corners):
                 drives.append(self.driver.drive(short))
-            best = min(drives, key=lambda one: one.value(minimise))
-            if best.arrived:
+            best = min([*drives, *spare], key=lambda one: one.value(minimise))
+            if best.arrived and (best in drives or best.value(minimise) <= DEARER * value):
                 self.meter.next(2)
                 return self.route(minimise, value, best)
             one = self.refuse(drives[0].trials, 0, drives[0].trials.state[0])
             why = f"the last way tried fails: {one.reason}"
+        if spare:
+            self.meter.next(2)
+            return self.route(minimise, spare[0].value(minimise), spare[0])
         self.meter.next(2)
         nq = len(self.driver.model.vehicle.joints) + 7
         empty, none = np.zeros((0, 3)), np.zeros((0, nq))
@@ -220,7 +239,7 @@ class _Finder:
         """
         lattice, edges = self.lattice, self.lattice.edges[minimise]
         small = lattice.everywhere.size * kernels.HEADINGS <= SMALL
-        spent = [0.0, 0.0]
+        spent = np.zeros(3)  # truth, guess and error of the edges judged
         best: tuple[NDArray[np.int64], float] = (np.zeros(0, dtype=np.int64), math.inf)
         whole, searched = True, 0
         for _ in range(MOST_ROUNDS):
@@ -241,10 +260,13 @@ class _Finder:
                 truth = -edges[at].astype(float)
                 value += float((truth - task.ratio * guess).sum())
                 fine = np.isfinite(truth)
-                spent[0] += float(truth[fine].sum())
-                spent[1] += float(guess[fine].sum())
+                truth, guess = truth[fine], guess[fine]
+                spent += truth.sum(), guess.sum(), np.abs(truth - guess).sum()
                 if spent[1] > 0.0:
-                    task = task._replace(ratio=min(max(spent[0] / spent[1], 0.5), 2.0))
+                    # Risk is that of a few edges, which say little about the others.
+                    bias = 1.0 if minimise == "risk" else min(max(spent[0] / spent[1], 0.5), 2.0)
+                    hope = max(1.0 - spent[2] / spent[0], LEAST_HOPE) if small else 1.0
+                    task = task._replace(ratio=bias * hope)
                 if failed is not None and len(self.found) < SHOWN:
                     path = lattice_points(lattice, nodes)
                     self.found.append(_refusal(f"way {len(self.found) + 1}", *failed, path))
@@ -264,7 +286,7 @@ class _Finder:
             points[-1] = goal
         return points if len(points) > 1 else np.array([self.start[:2], self.goal[:2]])
 
-    def shortened(self, chart: Any, task: Any, minimise: str, corners: FloatArray) -> FloatArray:
+    def shortened(self, chart: Any, minimise: str, corners: FloatArray) -> FloatArray:
         """The way with straight pieces in place of edges where the table says that they cost less."""
         lattice = self.lattice
         cells = np.ascontiguousarray((corners - [lattice.x[0], lattice.y[0]]) / lattice.cell)
@@ -338,7 +360,7 @@ def lattice_points(lattice: Lattice, nodes: NDArray[np.int64]) -> FloatArray:
     i, j, _ = lattice.split(nodes)
     points = np.column_stack([lattice.x[i], lattice.y[j]])
     moved = np.append(True, (np.diff(i) != 0) | (np.diff(j) != 0))
-    return points[moved]
+    return np.asarray(points[moved])
 
 
 def _refusal(what: str, trials: Trials, row: int, path: FloatArray) -> Refusal:

@@ -19,10 +19,13 @@ from grouser.plan.trials import Bounds, Effort, Roller, Trials, start_states
 from grouser.simulation.settle import start_state
 from grouser.terrain import SoilRaster, Terrain
 
-LARGEST = 0.9
-"""Largest slope of the table, rise per way: 42°."""
-PER_SLOPE = 20.0
-"""Entries in a unit of slope: about 2.9° apart."""
+LARGEST = 1.2
+"""Largest slope of the table, rise per way: 50°."""
+PER_SLOPE = 17.5
+"""Entries in a unit of slope: about 3.3° apart."""
+DOUBTFUL = 2
+"""Entries beyond the last slope that a vehicle climbs on a plane that it may climb on real ground, where slopes change
+and soils are mixed; the engine judges edges before they are used."""
 PACE = 0.8
 """Share of the largest speed that ways are driven with, so that a vehicle that slips can keep up."""
 DT = 0.1
@@ -39,6 +42,8 @@ LARGEST_SLIP = 0.8
 """Slip at which a vehicle is as good as stuck."""
 UNHURRIED = 1e-5
 """Chance of failure that a second of driving counts as, where risk is least: of two safe ways the faster is taken."""
+LOW_HAZARD = 0.3
+"""Share of the hazard that an edge counts before the engine has judged it."""
 CRITERIA = ("energy", "time", "risk")
 
 
@@ -56,12 +61,17 @@ class SlopeTable:
     """Time [s/rad] and energy [J/rad] of a turn on the spot, on level ground; infinite for a vehicle that cannot."""
     arc: tuple[float, float]
     """What a turn on the way costs more than going straight: time [s/rad], energy [J/rad], on level ground."""
+    gain: float = 1.0
+    """Turn that must be commanded on the way for a turn of 1, a ratio: wheels that skid turn less."""
 
     def cost(self, minimise: str) -> FloatArray:
-        """Cost of a metre [J/m, s/m, or −log of the chance of success in a metre]."""
+        """Cost of a metre [J/m, s/m, or −log of the chance of success in a metre], with what is doubtful filled in.
+
+        Hazard, which grows tenfold in a few degrees, is taken low: the engine raises it where it is higher.
+        """
         if minimise == "risk":
-            return as_risk(self.hazard, self.time)
-        return self.time if minimise == "time" else self.energy
+            return _with_doubtful(as_risk(LOW_HAZARD * self.hazard, self.time))
+        return _with_doubtful(self.time if minimise == "time" else self.energy)
 
     def turn(self, minimise: str) -> float:
         """Cost of a radian on the spot."""
@@ -107,14 +117,14 @@ def slope_table(
         raise PlanError("the vehicle cannot drive on any slope of this ground, not even on a level one")
     level = middles[int(np.argmin(np.hypot(*slopes.T)))]
     roller = Roller(models[0], flat, dt=DT, effort=effort, bounds=bounds, threads=1)
-    spot = (math.inf, math.inf)
+    spot = (math.inf, math.inf, 1.0)
     if math.isinf(limits.curvature):
         spot = _turned(roller, level, 0.0, PACE * limits.turn)
     # Nothing is gained by a turn; a little is added, so that of two ways of one length the straighter is taken.
     bent = _turned(roller, level, speed, min(0.5 * limits.turn, 0.5 * limits.curvature * speed))
     least = (0.01 / speed, 0.01 * float(energy[0, half, 0]))
     arc = (max(bent[0], least[0]), max(bent[1], least[1])) if math.isfinite(bent[1]) else least
-    return SlopeTable(time, energy, hazard, spot, arc)
+    return SlopeTable(time, energy, hazard, spot[:2], arc, min(max(bent[2], 1.0), 4.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +200,11 @@ def _settled(roller: Roller, places: FloatArray) -> tuple[FloatArray, NDArray[np
     return states, stands
 
 
-def _turned(roller: Roller, middle: FloatArray, speed: float, rate: float) -> tuple[float, float]:
-    """Time [s/rad] and energy [J/rad] that a turn at a rate [rad/s] costs more than driving on with a speed [m/s]."""
+def _turned(roller: Roller, middle: FloatArray, speed: float, rate: float) -> tuple[float, float, float]:
+    """Time [s/rad] and energy [J/rad] that a turn at a rate [rad/s] costs more than driving on with a speed [m/s].
+
+    The third is the turn commanded by that made, a ratio.
+    """
     steps = round(SECONDS / DT)
     wanted = np.zeros((2, steps, 3))
     wanted[..., 0], wanted[1, :, 2] = speed, rate
@@ -206,9 +219,20 @@ def _turned(roller: Roller, middle: FloatArray, speed: float, rate: float) -> tu
     q = after.final_state[0]
     angle = abs(math.atan2(2.0 * (q[1] * q[2] + q[0] * q[3]), 1.0 - 2.0 * (q[2] ** 2 + q[3] ** 2)))
     if not (before.ok[0] and after.ok[0] and angle > 0.1 * rate * SECONDS):
-        return math.inf, math.inf
+        return math.inf, math.inf, 1.0
     late = max(float(before.distance[0] - after.distance[0]) / speed, 0.0) if speed > 0.0 else SECONDS
-    return late / angle, float(after.energy[0] - before.energy[0]) / angle
+    return late / angle, float(after.energy[0] - before.energy[0]) / angle, rate * SECONDS / angle
+
+
+def _with_doubtful(cost: FloatArray) -> FloatArray:
+    """Entries that fail, next to such that do not, as costly as the costliest of these."""
+    from scipy.ndimage import maximum_filter
+
+    for _ in range(DOUBTFUL):
+        known = np.where(np.isfinite(cost), cost, -np.inf)
+        near = maximum_filter(known, size=(1, 3, 3), mode="nearest")
+        cost = np.where(np.isfinite(cost), cost, np.where(np.isfinite(near), near, np.inf))
+    return cost
 
 
 def _of_turn(turn: tuple[float, float], minimise: str) -> float:

@@ -279,7 +279,7 @@ def roller_for(model: Any, ground: Terrain, cost: Cost | None, **options: Any) -
     from grouser.plan.fidelity import Auto, AutoRoller
 
     if isinstance(model, Auto):
-        return AutoRoller(model, ground, cost, **options), model.cheap
+        return AutoRoller(model, ground, cost, **options), model.model
     return Roller(model, ground, cost, **options), model
 
 

@@ -18,6 +18,7 @@ from grouser.plan.trials import Disturbance
 
 if TYPE_CHECKING:
     from grouser.dynamics import Dynamics
+    from grouser.plan.fidelity import Auto
 
 checked = Checker(PlanError)
 Draw = Callable[[np.random.Generator], "Kinematics | Dynamics"]
@@ -38,6 +39,8 @@ class Uncertain:
     """Process noise; None: there is none. Dynamics has none."""
     powertrain: Powertrain | None = None
     """From commands to motion; None: it follows at once."""
+    auto: Auto | None = None
+    """Rolls out motions near the limits of the model by dynamics; None: the model rolls out all."""
 
     def __post_init__(self) -> None:
         checked.instance(self.model, Model, "model of Uncertain", "use gr.Kinematics(vehicle) or gr.Dynamics(…)")
@@ -51,9 +54,13 @@ class Uncertain:
     @classmethod
     def of(cls, value: Any) -> Uncertain:
         """What a planner makes of a model, a motion model, a fit, or one of these already."""
+        from grouser.plan.fidelity import Auto
+
         match value:
             case Uncertain():
                 return value
+            case Auto():
+                return replace(cls.of(value.cheap), auto=value)
             case Model():
                 return cls(model=value)  # type: ignore[arg-type]
             case Fit() | MotionModel():
@@ -76,6 +83,16 @@ class Uncertain:
             noise=motion.noise,
             powertrain=motion.powertrain,
         )
+
+    @property
+    def rolled(self) -> Kinematics | Dynamics | Auto:
+        """What samples are rolled out by."""
+        return self.model if self.auto is None else self.auto
+
+    @property
+    def driven(self) -> Kinematics | Dynamics:
+        """What a predicted drive is driven by: the model, or the dynamics of an `Auto`."""
+        return self.model if self.auto is None else self.auto.full
 
     @property
     def certain(self) -> bool:

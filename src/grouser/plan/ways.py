@@ -16,7 +16,7 @@ from grouser.checks import FloatArray
 from grouser.errors import PlanError, SimulationError
 from grouser.plan.lattice import STEP, Lattice
 from grouser.plan.limits import Limits
-from grouser.plan.slopes import DT, PACE, Judged, as_risk, judge_straight, paced
+from grouser.plan.slopes import DT, PACE, Judged, SlopeTable, as_risk, judge_straight, paced, rolling
 from grouser.plan.trials import Roller, Trials
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain
@@ -55,13 +55,13 @@ class Driver:
 
     def __init__(
         self, models: Sequence[Any], ground: Terrain, lattice: Lattice, *, limits: Limits, start: Any, goal: Any,
-        **options: Any,
+        table: SlopeTable, **options: Any,
     ) -> None:  # fmt: skip
         """models: the first has the best values, others are drawn. options: keep_out, effort and bounds."""
         self.lattice, self.limits, self.ground = lattice, limits, ground
-        self.start, self.goal = start, goal
+        self.start, self.goal, self.spot, self.gain = start, goal, table.spot[0], table.gain
         self.speed = PACE * limits.speed
-        self.on_the_spot = math.isinf(limits.curvature)
+        self.on_the_spot = math.isfinite(self.spot)
         self.model = models[0]
         self.pieces = Roller(list(models), ground, dt=DT, limits=paced(limits), **options)
         self.whole = Roller(models[0], ground, dt=DT, limits=limits, **options, threads=1)
@@ -101,22 +101,20 @@ class Driver:
         survives = 1.0 - np.clip(np.where(np.isfinite(judged.hazard), judged.hazard * metres, 1.0), 0.0, 1.0)
         pace = np.where(np.isfinite(judged.time), judged.time, 1.0 / self.speed)
         reference, wanted = self._reference(points, yaw, pace)
-        begin = self.start[2] if not self.on_the_spot or len(reference) < 2 else reference[0, 2]
         try:
-            q = start_state(self.model.vehicle, self.ground, (*self.start[:2], begin), self.model.penetration)
+            q = start_state(self.model.vehicle, self.ground, self.start, self.model.penetration)
         except SimulationError as error:
             raise PlanError(f"start: {error}") from None
         trials = self.whole.run(
-            wanted[None], q, moving=wanted[0].copy(), reference=reference[None], record=True, **self._moving(wanted[0])
-        )
+            wanted[None], q, velocities=rolling(self.model, float(wanted[0, 0]))[None], moving=wanted[0].copy(),
+            reference=reference[None], record=True,
+        )  # fmt: skip
         away = float(np.hypot(*(trials.final_state[0, 4:6] - points[-1])))
+        # After a stop it lags by what it takes to accelerate, and feedback has not always caught up at the end.
+        late = self.speed**2 / (2.0 * self.limits.acceleration)
+        arrived = bool(trials.ok[0]) and away <= max(self.lattice.half, 0.5 * self.lattice.spacing) + late
         path = np.column_stack([corners, np.append(_yaws(corners), self._last_yaw(yaw[-1]))])
-        return Drive(path, trials, bool(trials.ok[0]) and away <= self.lattice.half, float(1.0 - np.prod(survives)))
-
-    def _moving(self, first: FloatArray) -> dict[str, Any]:
-        from grouser.plan.slopes import rolling
-
-        return {"velocities": rolling(self.model, float(first[0]))[None]}
+        return Drive(path, trials, arrived, float(1.0 - np.prod(survives)))
 
     def _last_yaw(self, yaw: float) -> float:
         asked = float(self.goal[2])
@@ -128,30 +126,31 @@ class Driver:
         stops = np.flatnonzero(turns > SHARP) + 1 if self.on_the_spot else np.zeros(0, dtype=int)
         ends = [0, *stops.tolist(), len(points) - 1]
         poses: list[FloatArray] = []
-        speeds: list[FloatArray] = []
+        speeds: list[FloatArray] = []  # forward, and what turning takes more than the reference does
         facing = float(self.start[2]) if self.on_the_spot else float(yaw[0])
         for first, last in pairwise(ends):
             chain = _followed(points[first : last + 1], pace[first:last])
             self._turn(poses, speeds, points[first], facing, float(chain[0, 2]))
             poses.append(chain)
-            speeds.append(np.full(len(chain), self.speed))
+            speeds.append(np.tile([self.speed, self.gain], (len(chain), 1)))
             facing = float(chain[-1, 2])
         self._turn(poses, speeds, points[-1], facing, self._last_yaw(facing))
         reference = np.concatenate(poses)
         reference[:, 2] = np.unwrap(reference[:, 2])
         rate = np.gradient(reference[:, 2], DT) if len(reference) > 1 else np.zeros(len(reference))
-        wanted = np.column_stack([np.concatenate(speeds), np.zeros(len(reference)), rate])
+        forward, more = np.concatenate(speeds).T
+        wanted = np.column_stack([forward, np.zeros(len(reference)), more * rate])
         return np.ascontiguousarray(reference), np.ascontiguousarray(wanted)
 
     def _turn(self, poses: list[FloatArray], speeds: list[FloatArray], at: FloatArray, old: float, new: float) -> None:
         """Add a turn on the spot, of a vehicle that can."""
         angle = math.remainder(new - old, 2.0 * math.pi)
-        steps = math.ceil(abs(angle) / (PACE * self.limits.turn * DT))
         if not self.on_the_spot or abs(angle) < 0.02:
             return
+        steps = math.ceil(abs(angle) * self.spot / DT)
         part = (np.arange(steps) + 1.0) / steps
         poses.append(np.column_stack([np.tile(at, (steps, 1)), old + part * angle]))
-        speeds.append(np.zeros(steps))
+        speeds.append(np.tile([0.0, self.spot * PACE * self.limits.turn], (steps, 1)))
 
 
 def costs(one: Judged, metres: float | FloatArray) -> dict[str, FloatArray]:

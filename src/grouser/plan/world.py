@@ -164,7 +164,7 @@ class World:
         rpy = rotation.to_rpy(R) + np.array([s.attitude, s.attitude, s.yaw]) * drawn[6:9]
         due = self.time >= self._due - 1e-9
         if due:
-            self._due += 1.0 / s.pose_rate
+            self._due = (math.floor(self.time * s.pose_rate + 1e-6) + 1.0) / s.pose_rate
         return Reading(
             time=self.time,
             gyro=omega + s.gyro * drawn[:3],

@@ -8,7 +8,7 @@ import numpy as np
 from grouser.plan.planned import Plan
 from grouser.view import colours
 from grouser.view.page import view_runs
-from grouser.view.plan_ways import alternatives, borders, refused
+from grouser.view.plan_ways import alternatives, borders, costs, refused
 from grouser.view.scene import Lines, UncertainPoses
 from grouser.view.scene_ground import surroundings
 
@@ -34,7 +34,13 @@ def view_plan(plan: Plan, path: str | os.PathLike[str], *, title: str = "") -> P
     kept = borders(plan, surroundings([way for way in ways if len(way)], margin=0.2))
     if kept:
         lines.append(Lines(kept, "keep-outs", colours.VERMILLION, width=2.5))
-    return view_runs(plan.run, path, lines=lines, poses=_poses(plan), title=title)
+    words = [title] if title else [plan.run.vehicle.name]
+    words.append(costs(plan.distance, float(plan.drive.time[-1]), float(plan.drive.energy.sum())))
+    if plan.spread is not None:
+        words.append(f"chance of failure {100.0 * plan.risk:.2g} %")
+    if not plan.reached:
+        words.append("goal not reached")
+    return view_runs(plan.run, path, lines=lines, poses=_poses(plan), title=" · ".join(words))
 
 
 def _poses(plan: Plan) -> list[UncertainPoses]:

@@ -110,12 +110,12 @@ def line_cost(chart, x, y, dx, dy):
         return 0.0
     c = dx / far
     s = dy / far
-    count = int(math.ceil(far))
+    count = math.ceil(far)
     total = 0.0
     for n in range(count):
         t = (n + 0.5) / count
-        i = int(math.floor(x + t * dx + 0.5))
-        j = int(math.floor(y + t * dy + 0.5))
+        i = math.floor(x + t * dx + 0.5)
+        j = math.floor(y + t * dy + 0.5)
         if i < 0 or j < 0 or i >= chart.kind.shape[0] or j >= chart.kind.shape[1]:
             return math.inf
         kind = chart.kind[i, j]
@@ -232,7 +232,7 @@ def search(chart, task, work, start, budget, state):
 
     It ended with 0: call it again; 1: over; 2: call it again with a larger heap.
     """
-    nx, ny = task.open.shape
+    ny = task.open.shape[1]
     state[2] = 0
     if state[3] == 0 and state[0] == 0:
         work.cost[start] = 0.0

@@ -1,0 +1,182 @@
+"""Many logs on several processes or a cluster: `grouser calibrate` and `grouser evaluate` with --jobs or --scheduler.
+
+What a process gets is the paths of the files and the options. On a cluster the workers read the same paths, as from a
+file system that all share. Serial and parallel results are the same bits: one function does the work either way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import grouser as gr
+from grouser.calibration.choose import Tried, attempt
+from grouser.calibration.evaluate import Errors
+from grouser.cli import console, values
+from grouser.cli.wanted import Wanted
+from grouser.errors import GrouserError, LogError
+from grouser.motion.fit_file import fit_of_text, fit_text
+from grouser.study.executor import Failure, Progress, Work, run_chunks
+
+option = partial(values.option, panel="Several logs")
+Jobs = Annotated[int, option("Processes of this machine that share the work.")]
+Scheduler = Annotated[str | None, option("A Dask scheduler that shares the work, such as tcp://host:8786.")]
+MOST_JOBS = 1024
+COLUMNS = ("error", "covariance", "times")
+"""Fields of errors of predictions."""
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Where work is done."""
+
+    jobs: int = 1
+    scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot be."""
+        values.whole(self.jobs, 1, MOST_JOBS, "--jobs")
+        if self.scheduler is not None and self.jobs != 1:
+            raise GrouserError("--jobs: a scheduler has its own workers; leave --jobs or --scheduler out")
+
+    @property
+    def several(self) -> bool:
+        """Whether other processes do it."""
+        return self.jobs > 1 or self.scheduler is not None
+
+    def run(self, work: Work, count: int, progress: Progress | None) -> list[bytes | Failure]:
+        """What all chunks gave, in their order."""
+        threads = 1 if self.several else None
+        # The last candidates take longest: a correction starts from a fit of the model before.
+        found = run_chunks(
+            work, range(count)[::-1], threads=threads, scheduler=self.scheduler, progress=progress,
+            isolate=self.jobs > 1, jobs=self.jobs,
+        )  # fmt: skip
+        results = dict(found)
+        return [results[k] for k in range(count)]
+
+
+def sent(logs: Sequence[Path], manifest: Path, **more: Any) -> dict[str, Any]:
+    """Files by their whole paths, and options."""
+    return {"logs": [str(path.absolute()) for path in logs], "manifest": str(manifest.absolute()), **more}
+
+
+def _packed(words: Mapping[str, Any], **errors: Errors) -> bytes:
+    """JSON and errors of predictions as one .npz file."""
+    arrays = {f"{name}.{column}": getattr(one, column) for name, one in errors.items() for column in COLUMNS}
+    stream = io.BytesIO()
+    text = np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)
+    np.savez(stream, allow_pickle=False, words=text, **arrays)
+    return stream.getvalue()
+
+
+def _unpacked(data: bytes) -> tuple[dict[str, Any], dict[str, Errors]]:
+    from grouser.files import read_npz
+
+    arrays = read_npz("a result", LogError, data=data)
+    words = json.loads(arrays.pop("words").tobytes())
+    names = dict.fromkeys(key.partition(".")[0] for key in arrays)
+    return words, {name: Errors(**{column: arrays[f"{name}.{column}"] for column in COLUMNS}) for name in names}
+
+
+def attempt_candidate(manifest: Mapping[str, Any], index: int, threads: int) -> bytes:
+    """Fit and judge one candidate; threads are those of the process."""
+    log = gr.read_log(manifest["logs"], manifest=manifest["manifest"])
+    given = Wanted(**{**manifest["wanted"], "priors": tuple(manifest["wanted"]["priors"])})
+    found = attempt(log, given.candidates(log), index, **manifest["options"])
+    if isinstance(found, str):
+        return _packed({"refused": found})
+    return _packed({"fit": fit_text(found.fit)}, errors=found.errors)
+
+
+def attempts_on(
+    machines: Machines, logs: Sequence[Path], manifest: Path, given: Wanted, options: dict[str, Any],
+    progress: Progress | None,
+) -> Any:  # fmt: skip
+    """For `gr.calibration.choose`: candidates, each tried by another process."""
+
+    def attempts(wanted: Sequence[gr.calibration.Candidate]) -> list[Tried | str]:
+        asked = dataclasses.asdict(given)
+        if given.vehicle is not None and Path(given.vehicle).is_file():
+            asked["vehicle"] = str(Path(given.vehicle).absolute())
+        what = sent(logs, manifest, wanted=asked, options=options)
+        work = Work(what, "grouser.cli.many_logs:attempt_candidate")
+        out: list[Tried | str] = []
+        for one, data in zip(wanted, machines.run(work, len(wanted), progress), strict=True):
+            if isinstance(data, Failure):
+                raise GrouserError(f"{one.name} model: {data.reason}")
+            words, errors = _unpacked(data)
+            if "refused" in words:
+                out.append(words["refused"])
+            else:
+                fit = fit_of_text(words["fit"], f"fit of the {one.name} model", ground=one.motion.ground)
+                out.append(Tried(fit=fit, errors=errors["errors"]))
+        return out
+
+    return attempts
+
+
+def evaluate_one(manifest: Mapping[str, Any], index: int, threads: int) -> bytes:
+    """Errors of a fit on one of the logs; threads are those of the process."""
+    found = gr.Fit.load(manifest["fit"], ground=values.ground(manifest["terrain"]))
+    memory = manifest["memory"]
+    log = gr.read_log([manifest["logs"][index]], manifest=manifest["manifest"])
+    judged = gr.evaluate(
+        found, log, **manifest["options"], memory=None if memory is None else gr.calibration.Memory.load(memory)
+    )
+    return _packed(judged.summary(), errors=judged.best, baseline=judged.baseline)
+
+
+def evaluate_each(
+    logs: Sequence[Path], manifest: Path, machines: Machines, more: dict[str, Any]
+) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """A row for each log, with what went wrong where it could not be judged, and a row of all predictions together."""
+    work = Work(sent(logs, manifest, **more), "grouser.cli.many_logs:evaluate_one")
+    rows: list[dict[str, Any]] = []
+    errors: list[Errors] = []
+    plain: list[Errors] = []
+    with console.progress(f"evaluating {len(logs)} logs") as report:
+        found = machines.run(work, len(logs), report)
+    for path, data in zip(logs, found, strict=True):
+        if isinstance(data, Failure):
+            rows.append({"log": path, "failed": data.reason})
+            continue
+        words, both = _unpacked(data)
+        rows.append({"log": path, **words})
+        errors.append(both["errors"])
+        plain.append(both["baseline"])
+    if not errors:
+        return rows, None
+    return rows, {**_pooled(errors).summary(), "baseline": _pooled(plain).summary(consistency=False)}
+
+
+def _pooled(parts: Sequence[Errors]) -> Errors:
+    return Errors(**{column: np.concatenate([getattr(one, column) for one in parts]) for column in COLUMNS})
+
+
+def print_each(rows: Sequence[dict[str, Any]], pooled: dict[str, Any] | None, each: str) -> None:
+    """A table of logs, and one line for all."""
+    judged = [row for row in rows if "failed" not in row]
+    everything = [] if pooled is None else [{"log": "all together", **pooled}]
+    typer.echo(f"errors of predictions of {each}, {len(judged)} of {len(rows)} logs")
+    cells = [
+        (str(getattr(row["log"], "name", row["log"])), str(row["n"]), f"{row['baseline']['position_rms']:.3f} m",
+         f"{row['position_rms']:.3f} m", f"{row['yaw_rms_deg']:.2f}°", f"{100 * row['inside_95']:.0f} %",
+         f"{row['nees']:.2f}")
+        if "failed" not in row else (row["log"].name, "–", "–", "–", "–", "–", "–")
+        for row in [*rows, *everything]
+    ]  # fmt: skip
+    names = ("log", "n", "plain odometry", "position rms", "yaw rms", "in 95 % ellipse", "NEES")
+    console.print_table("", names, cells, right=tuple(range(1, len(names))))
+    for row in rows:
+        if "failed" in row:
+            typer.echo(f"{row['log'].name}: not judged: {row['failed']}")

@@ -1,0 +1,108 @@
+"""The predicted drive along a route."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import grouser as gr
+from grouser.plan.drive import cross_track
+from grouser.plan.follow import Followed, Follower, straight_way, yaws
+from grouser.plan.limits import Limits
+from grouser.plan.uncertain import Uncertain
+
+CORNER = [(0.0, 0.0), (4.0, 0.0), (4.0, 4.0)]
+FIELD = gr.terrain.grid(np.zeros((26, 26)), x=np.arange(-5.0, 21.0), y=np.arange(-10.0, 16.0))
+
+
+def followed(
+    model: Any, path: Any, *, yaw: float = math.nan, ground: gr.Terrain = FIELD, reached: float = 0.25, **options: Any
+) -> Followed:
+    unsure = Uncertain.of(model)
+    limits = options.pop("limits", Limits.of(unsure.model.vehicle))
+    one = Follower(
+        unsure, ground, minimise="time", samples=96, risk=0.5, seed=1, limits=limits, threads=1, **options
+    )  # fmt: skip
+    route: Any = SimpleNamespace(path=np.array(path), reached=True, reason="")
+    return one.drive(route, np.array([*path[0], 0.0]), np.array([*path[-1], yaw]), reached=reached)
+
+
+def wall_at(x: float) -> gr.plan.KeepOut:
+    """A wall 1 m wide across the whole field."""
+    return gr.plan.KeepOut.circles([(x, y, 0.5) for y in np.arange(-10.0, 15.5, 0.25)], FIELD.bounds)
+
+
+MODELS = {
+    "skid": gr.Kinematics(gr.vehicle("husky")),
+    "dynamics": gr.Dynamics(gr.vehicle("husky")),
+    "axles": gr.Kinematics(gr.vehicle("zoe")),
+    "ackermann": gr.Kinematics(gr.vehicle("recbot")),
+    "crab": gr.Kinematics(gr.vehicle("lru1")),
+    "auto": gr.plan.Auto.of(gr.vehicle("husky")),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_kind_of_vehicle_follows_a_corner_on_flat_ground(kind: str) -> None:
+    model = MODELS[kind]
+    turning = Limits.of(Uncertain.of(model).model.vehicle).curvature
+    drive = followed(model, CORNER)
+    assert drive.reached, drive.reason
+    assert np.hypot(*(drive.state[-1, 4:6] - CORNER[-1])) <= 0.25
+    # A vehicle of turning radius r cuts a right angle by at least (√2 − 1) r or runs out of it by r.
+    most = 0.6 + (1.0 / turning if math.isfinite(turning) else 0.0)
+    assert np.abs(cross_track(CORNER, drive.state[:, 4:6])).max() < most
+    assert 6.0 < drive.distance[-1] < 10.0
+    n = len(drive.twist)
+    assert drive.state.shape[0] == n + 1 == len(drive.time) and drive.rates.shape[0] == n
+    assert (drive.tip_margin > 0.3).all() and (drive.energy >= 0.0).all()
+    assert (drive.velocity is not None) == (kind in ("dynamics", "auto"))
+
+
+def test_it_ends_at_the_goal_with_its_yaw() -> None:
+    drive = followed(MODELS["skid"], [(0.0, 0.0), (5.0, 0.0)], yaw=0.5, reached=0.15)
+    assert drive.reached, drive.reason
+    free = followed(MODELS["skid"], [(0.0, 0.0), (5.0, 0.0)], reached=0.15)
+    asked, other = (abs(float(yaws(one.state[-1])) - 0.5) for one in (drive, free))
+    assert asked < 0.25 < other
+
+
+def test_a_mirrored_route_gives_about_the_mirrored_drive() -> None:
+    left = followed(MODELS["skid"], CORNER)
+    right = followed(MODELS["skid"], [(x, -y) for x, y in CORNER])
+    assert left.reached and right.reached
+    assert left.time[-1] == pytest.approx(right.time[-1], rel=0.2)
+    assert right.state[-1, 5] == pytest.approx(-left.state[-1, 5], abs=0.5)
+
+
+def test_it_gives_up_with_a_reason_where_it_is_blocked() -> None:
+    wall = wall_at(2.5)
+    drive = followed(MODELS["skid"], [(0.0, 0.0), (6.0, 0.0)], keep_out=wall)
+    assert not drive.reached and drive.reason
+    assert drive.state[:, 4].max() < 2.0
+    assert "\n" not in drive.reason
+
+
+def test_no_route_is_no_drive_and_says_why() -> None:
+    unsure = Uncertain.of(MODELS["skid"])
+    one = Follower(unsure, FIELD, minimise="time", samples=32, risk=0.5, seed=1, limits=Limits())
+    nothing: Any = SimpleNamespace(path=np.zeros((0, 3)), reached=False, reason="a pit lies across")
+    drive = one.drive(nothing, np.zeros(3), np.array([5.0, 0.0, 0.0]), reached=0.2)
+    assert not drive.reached and drive.reason == "a pit lies across"
+    assert len(drive.twist) == 0 and drive.state.shape[0] == 1
+
+
+def test_the_straight_way_passes_on_flat_ground_and_not_through_a_keep_out() -> None:
+    start, goal = np.zeros(3), np.array([6.0, 0.0, 0.0])
+    model, limits = MODELS["skid"], Limits()
+    assert straight_way(model, FIELD, start, goal, limits=limits) is None
+    wall = wall_at(3.5)
+    found = straight_way(model, FIELD, start, goal, limits=limits, keep_out=wall)
+    assert found is not None
+    why, (x, y), way = found
+    assert "keep-out" in why and 2.0 < x < 3.0 and abs(y) < 0.2
+    assert way[0] == pytest.approx([0.0, 0.0], abs=1e-9) and way[-1, 0] <= x + 0.2
