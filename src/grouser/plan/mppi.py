@@ -407,7 +407,7 @@ class MPPI:
         v = None if velocity is None else np.asarray(velocity, dtype=np.float64)
         wanted = self._sampled(self.plan, np.random.default_rng([self.seed, 5, self._calls]))
         chosen = np.linspace(0, len(wanted) - 1, min(count, len(wanted))).astype(np.int64)
-        repeated = _filled(wanted[chosen], len(wanted))
+        repeated = wanted[np.resize(chosen, len(wanted))]
         return self._roll(self._samples, repeated, q, v, record=True).state[: len(chosen), :, 4:7].copy()
 
     def follow(self, points: ArrayLike) -> None:
@@ -433,11 +433,6 @@ def _biased(given: Disturbance | None, bias: FloatArray, steps: int, speed: floa
     if given.by_distance:
         return replace(given, wander=given.wander + bias)
     return replace(given, white=given.white + speed * bias)
-
-
-def _filled(plans: FloatArray, count: int) -> FloatArray:
-    """Plans, and the first again up to that count."""
-    return np.concatenate([plans, np.repeat(plans[:1], count - len(plans), axis=0)])
 
 
 def _yaws(states: FloatArray) -> FloatArray:
