@@ -54,9 +54,9 @@ NEAR = 0.4
 class Place:
     """A ground to cross."""
 
-    known: gr.Terrain
+    known: gr.terrain.Terrain
     """Heights, as the planner knows them."""
-    true: gr.Terrain
+    true: gr.terrain.Terrain
     """The same with soils."""
     keep_out: KeepOut
     start: tuple[float, float, float]
@@ -69,7 +69,7 @@ class Place:
     """Of its correlation [m]."""
 
     @property
-    def flat(self) -> gr.Terrain:
+    def flat(self) -> gr.terrain.Terrain:
         """A map of the same size without heights."""
         x = np.array([-HALF, 0.0, HALF])
         return gr.terrain.grid(np.zeros((3, 3)), x=x, y=x)
@@ -121,7 +121,7 @@ def model(slip: FloatArray = SLIP) -> gr.Kinematics:
     return gr.Kinematics(VEHICLE, slip=gr.slip.BodySlip(slip))
 
 
-def way(ground: gr.Terrain, where: Place, margin: float) -> FloatArray | None:
+def way(ground: gr.terrain.Terrain, where: Place, margin: float) -> FloatArray | None:
     """A route x, y [m], (n, 2), that the engine drives to its end with that tip margin [rad]; None if there is none."""
     try:
         found = route(
@@ -137,7 +137,7 @@ def way(ground: gr.Terrain, where: Place, margin: float) -> FloatArray | None:
     distance = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(driven, axis=0), axis=1))])
     rows = np.unique(np.searchsorted(distance, np.arange(0.0, distance[-1], 0.25)))
     points = np.concatenate([driven[rows], [where.goal]])
-    return points[np.append(True, np.linalg.norm(np.diff(points, axis=0), axis=1) > 1e-6)]
+    return np.asarray(points[np.append(True, np.linalg.norm(np.diff(points, axis=0), axis=1) > 1e-6)])
 
 
 def cross(where: Place, seed: int, *, planar: bool = False, truth: Any = None) -> Driven | None:

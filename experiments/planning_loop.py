@@ -51,7 +51,7 @@ class Driven:
 def drive(
     controller: MPPI,
     truth: Any,
-    ground: gr.Terrain,
+    ground: gr.terrain.Terrain,
     *,
     start: tuple[float, float, float],
     goal: tuple[float, float],

@@ -42,7 +42,7 @@ class Scene:
 
     kind: str
     """One of `KINDS`."""
-    ground: gr.Terrain
+    ground: gr.terrain.Terrain
     keep_out: KeepOut | None
     start: tuple[float, float, float]
     """x, y [m], yaw [rad]."""
@@ -67,7 +67,7 @@ def scene(seed: int) -> Scene:
     return (_gate, _bank, _edge)[seed % 3](rng)
 
 
-def _grid(heights: FloatArray, x: FloatArray, y: FloatArray) -> gr.Terrain:
+def _grid(heights: FloatArray, x: FloatArray, y: FloatArray) -> gr.terrain.Terrain:
     return gr.terrain.grid(heights, x=x, y=y)
 
 
@@ -109,7 +109,7 @@ def _edge(rng: np.random.Generator) -> Scene:
     return Scene("edge", ground, keep_out, (0.0, 0.0, 0.0), (high - room + WIDTH, high))
 
 
-def _keep_out(ground: gr.Terrain, inside: Callable[[FloatArray, FloatArray], NDArray[np.bool_]]) -> KeepOut:
+def _keep_out(ground: gr.terrain.Terrain, inside: Callable[[FloatArray, FloatArray], NDArray[np.bool_]]) -> KeepOut:
     cell = 0.02
     xmin, xmax, ymin, ymax = ground.bounds
     x, y = np.arange(xmin, xmax, cell), np.arange(ymin, ymax + cell, cell)

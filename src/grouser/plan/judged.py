@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
-from grouser.plan.trials import Trials
+from grouser.plan.trials import MEANING, Trials
 
 
 class Candidate(NamedTuple):
@@ -48,3 +49,10 @@ class Judged(NamedTuple):
         """One of the plans."""
         states, cost = self.nominal.state[i], float(self.nominal.cost[i])
         return Candidate(self.plans[i], float(self.risk[i]), float(self.soon[i]), states, cost)
+
+
+def why_failed(trials: Trials, what: str) -> str:
+    """A sentence on why rollouts fail: what most of them did, and where the first of those was."""
+    status, n = Counter(trials.status[~trials.ok].tolist()).most_common(1)[0]
+    x, y = trials.end_place[int(np.argmax(trials.status == status))]
+    return f"{what}: of {len(trials.status)}, {n} ended because {MEANING[status]}, the first near ({x:.1f}, {y:.1f}) m"

@@ -7,7 +7,6 @@ given.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
@@ -18,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.plan.cost import Cost, Path, finite
-from grouser.plan.judged import Candidate, Judged
+from grouser.plan.judged import Candidate, Judged, why_failed
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
-from grouser.plan.trials import MEANING, Bounds, Disturbance, Effort, Roller, Trials, roller_for
+from grouser.plan.trials import Bounds, Disturbance, Effort, Roller, Trials, roller_for
 from grouser.plan.uncertain import Uncertain
 from grouser.simulation.drive import write_level_motion
 from grouser.simulation.settle import start_state
@@ -169,7 +168,7 @@ class MPPI:
         self._past = np.zeros((int(np.ceil(delay)) + 1, 3))
         self._moving = np.zeros(3)
         self.bias: FloatArray = np.zeros(6)
-        """What it now moves more than the model says, per way that the wheels roll [ω rad/m, v a ratio], body axes, (6,).
+        """What it moves more than the model says, per way that the wheels roll [ω rad/m, v a ratio], body axes, (6,).
 
         Of kinematic models; zero unless it is set, as `drive` does.
         """
@@ -205,7 +204,7 @@ class MPPI:
         wanted = self._sampled(before, rng)
         trials = self._roll(self._samples, wanted, q, v)
         finite(trials.cost)
-        reason = "" if trials.ok.any() else _why(trials, "no sample is feasible")
+        reason = "" if trials.ok.any() else why_failed(trials, "no sample is feasible")
         chosen = None
         if not reason:
             chosen, reason = self._passing(wanted, trials, q, v, rng)
@@ -324,12 +323,12 @@ class MPPI:
             why = (
                 f"no plan that moves on has a chance of failure of at most {left:.3g}, what is left of {self.risk:.3g}"
             )
-            return others.candidate(best), _why(mean.tests, why)
+            return others.candidate(best), why_failed(mean.tests, why)
         if others.tests is None:
-            return None, _why(others.nominal, "no plan is feasible")
+            return None, why_failed(others.nominal, "no plan is feasible")
         least = min(float(others.risk.min()), first.risk)
         why = f"no plan has a chance of failure of at most {left:.3g}, what is left of {self.risk:.3g}; the least is "
-        return None, _why(others.tests if (others.risk > left).any() else others.nominal, f"{why}{least:.3g}")
+        return None, why_failed(others.tests if (others.risk > left).any() else others.nominal, f"{why}{least:.3g}")
 
     def _with_room(self, trials: Trials, sigmas: float) -> FloatArray:
         """Costs of the samples; one with less room than some sigmas costs as much as one that fails."""
@@ -439,10 +438,3 @@ def _yaws(states: FloatArray) -> FloatArray:
     """Yaw of states (…, nq) [rad]."""
     w, x, y, z = np.moveaxis(states[..., :4], -1, 0)
     return np.asarray(np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z)))
-
-
-def _why(trials: Trials, what: str) -> str:
-    """A sentence on why rollouts fail: what most of them did, and where the first of those was."""
-    status, n = Counter(trials.status[~trials.ok].tolist()).most_common(1)[0]
-    x, y = trials.end_place[int(np.argmax(trials.status == status))]
-    return f"{what}: of {len(trials.status)}, {n} ended because {MEANING[status]}, the first near ({x:.1f}, {y:.1f}) m"
