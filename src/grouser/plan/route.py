@@ -34,7 +34,7 @@ TOLERANCE = 0.005
 """How much cheaper than the best way that the engine has judged another may seem, a ratio."""
 LEAST_HOPE = 0.75
 """Least share of its cost by the table that an edge of a small lattice counts before the engine has judged it, a ratio.
-It is 1 less the mean error of the table so far: an edge that the table may take for too dear is looked at, too."""
+It is 1 less 1.5 times the mean error of the table so far: edges that it may take for too dear are looked at, too."""
 SMALL = 600_000
 """Nodes of a lattice that is searched as a whole each time; of a larger one only what is near the ways found so far."""
 MOST_GLOBAL = 2
@@ -265,7 +265,7 @@ class _Finder:
                 if spent[1] > 0.0:
                     # Risk is that of a few edges, which say little about the others.
                     bias = 1.0 if minimise == "risk" else min(max(spent[0] / spent[1], 0.5), 2.0)
-                    hope = max(1.0 - spent[2] / spent[0], LEAST_HOPE) if small else 1.0
+                    hope = max(1.0 - 1.5 * spent[2] / spent[0], LEAST_HOPE) if small else 1.0
                     task = task._replace(ratio=bias * hope)
                 if failed is not None and len(self.found) < SHOWN:
                     path = lattice_points(lattice, nodes)
