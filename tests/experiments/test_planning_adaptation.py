@@ -22,7 +22,8 @@ def test_soil_change_tells_drives_that_come_back_from_others(tmp_path: Path) -> 
     result = soil.judged([1, 2], drives, True)
     assert result.summary["ratio_from_10_s"] == pytest.approx(1.2)
     assert result.summary["ratio_from_10_s_without"] == pytest.approx(5.0)
-    assert 6.0 <= result.summary["time_back"] <= 8.5 and result.summary["time_back_without"] is None
+    assert 6.0 <= result.summary["time_back"] <= 8.5
+    assert result.summary["time_back_without"] is None
     assert (result.summary["drives_back"], result.summary["drives_back_without"]) == (2, 0)
     result.plot(tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size > 10_000
