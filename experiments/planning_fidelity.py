@@ -19,7 +19,7 @@ from experiments.experiment import Experiment, Progress, Result, Row
 from grouser.checks import FloatArray
 from grouser.plan.trials import Trials, roller_for, start_states
 
-SEEDS, QUICK = range(1, 7), range(1, 2)
+SEEDS, QUICK = range(1, 5), range(1, 2)
 """Judged; thresholds were chosen on seeds from 501 on."""
 ROUGHNESS = (0.1, 0.2, 0.3, 0.4)  # m rms
 SPEEDS = (0.5, 1.0, 2.0)  # m/s
@@ -88,7 +88,9 @@ def measured(auto: Any, rms: float, speed: float, n: int, seed: int) -> dict[str
         begin = states.copy()
         begin[:, 6] -= auto.full.penetration if name == "full" else 0.0
         more = {} if name == "cheap" else {"velocities": velocities}
-        found[name], found[f"{name}_time"] = timed(lambda r=roller, b=begin, m=more: r.run(wanted, b, moving=first, **m))
+        found[name], found[f"{name}_time"] = timed(
+            lambda r=roller, b=begin, m=more: r.run(wanted, b, moving=first, **m)
+        )
         if name == "auto":
             found["share"] = roller.share
     return found

@@ -213,7 +213,8 @@ def scene(seed: int, before: float, after: float) -> Scene:
     )  # fmt: skip
     rover = gr.vehicle("zoe")
     wheel = next(frame for frame in rover.frames if frame.is_wheel)
-    assert wheel.radius is not None and wheel.width is not None
+    assert wheel.radius is not None
+    assert wheel.width is not None
     loose = Table(sand, radius=wheel.radius, width=wheel.width, speed=1.0)
     base = hill(seed, degrees, (before + after + 16.0, 24.0))
     cells = np.zeros((2, 1), dtype=np.uint8)

@@ -49,10 +49,12 @@ def test_it_reaches_the_end_of_a_path_with_dynamics_as_truth_and_a_noisy_map() -
     dynamic = gr.Dynamics(HUSKY, contact=gr.contact.Pacejka())
     known = gr.plan.noisy_map(ground(), sigma=0.01, seed=5)
     run = gr.plan.drive(fit(), dynamic, ground(), straight(), known=known, duration=14.0, seed=2, **FEW)
-    assert run.reached and run.status == "ok"
+    assert run.reached
+    assert run.status == "ok"
     assert np.abs(run.cross_track).max() < 0.3
     summary = run.summary()
-    assert summary["position_error_rms"] < 0.05 and summary["distance"] == pytest.approx(6.0, abs=0.6)
+    assert summary["position_error_rms"] < 0.05
+    assert summary["distance"] == pytest.approx(6.0, abs=0.6)
     assert 0.2 < summary["nees"] < 4.0, "errors are of the size that the estimator says"
     assert np.sqrt(run.covariance[:, 0, 0]).max() < 0.1
 

@@ -44,7 +44,8 @@ def test_each_motion_is_that_of_the_model_that_was_asked() -> None:
     found, roller = rolled(auto)
     cheap = Roller(CHEAP, GROUND, dt=DT, threads=1).run(wanted, starts)
     asked = cheap.least_tip_margin < margin
-    assert roller.share == pytest.approx(0.5, abs=0.05) and asked.sum() == round(roller.share * N)
+    assert roller.share == pytest.approx(0.5, abs=0.05)
+    assert asked.sum() == round(roller.share * N)
     assert np.array_equal(found.final_state[~asked], cheap.final_state[~asked])
     for i in np.flatnonzero(asked)[:3]:
         begin = starts[i : i + 1].copy()
@@ -84,12 +85,17 @@ def test_all_by_dynamics_is_dynamics_and_differences_are_counted() -> None:
 def test_it_is_taken_where_a_model_is() -> None:
     flat = gr.terrain.plane()
     auto = gr.plan.Auto.of(FULL, speed=0.5)
-    assert auto.full is FULL and isinstance(auto.model, gr.Kinematics) and auto.speed == 0.5
-    assert Uncertain.of(auto).driven is FULL and Uncertain.of(auto).model.vehicle is ROVER
+    assert auto.full is FULL
+    assert isinstance(auto.model, gr.Kinematics)
+    assert auto.speed == 0.5
+    assert Uncertain.of(auto).driven is FULL
+    assert Uncertain.of(auto).model.vehicle is ROVER
     controller = gr.plan.MPPI(auto, flat, gr.plan.Cost(gr.plan.Goal(5, 0)), samples=32, horizon=1.0, threads=1)
     order = controller.command((0, 0, 0))
-    assert order.feasible and order.twist[0] > 0.0
-    assert isinstance(controller._samples, AutoRoller) and controller._samples.share > 0.0
+    assert order.feasible
+    assert order.twist[0] > 0.0
+    assert isinstance(controller._samples, AutoRoller)
+    assert controller._samples.share > 0.0
     controller.replace_cost(gr.plan.Cost(gr.plan.Goal(-5, 0)))
     assert controller.command((0, 0, 0)).feasible
     trials = gr.plan.roll_out(auto, flat, np.tile([0.8, 0.0, 0.0], (3, 10, 1)))

@@ -85,7 +85,9 @@ class Drive:
     def nees(self) -> FloatArray:
         """Squared error by its covariance, over its three numbers, (T,): 1 on average for an honest estimate."""
         error = self.error
-        return np.asarray(np.einsum("ti,ti->t", error, np.linalg.solve(self.covariance, error[..., None])[..., 0]) / 3.0)
+        return np.asarray(
+            np.einsum("ti,ti->t", error, np.linalg.solve(self.covariance, error[..., None])[..., 0]) / 3.0
+        )
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, as JSON takes them."""
