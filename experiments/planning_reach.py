@@ -91,7 +91,7 @@ def measure(case: Case) -> Row:
     """One row."""
     vehicle = gr.vehicle(case.vehicle)
     model: Any = gr.Dynamics(vehicle) if case.model == "dynamic" else gr.Kinematics(vehicle)
-    options = {"powertrain": TRAIN} if case.model == "powertrain" else {}
+    options: dict[str, Any] = {"powertrain": TRAIN} if case.model == "powertrain" else {}
     rng = np.random.default_rng([17, *case.vehicle.encode(), round(1000 * case.rms)])
     spent, rollouts, errors, reasons, refused = [], [], [], Counter[str](), 0
     for k in range(case.poses):
@@ -131,7 +131,7 @@ def measure(case: Case) -> Row:
     }
 
 
-def stands(vehicle: gr.Vehicle, ground: gr.Terrain, pose: tuple[float, float, float]) -> bool:
+def stands(vehicle: gr.Vehicle, ground: gr.terrain.Terrain, pose: tuple[float, float, float]) -> bool:
     """Whether the vehicle can be put there at all, with all wheels loaded."""
     try:
         still = gr.plan.roll_out(gr.Kinematics(vehicle), ground, np.zeros((1, 1, 3)), start=pose)
@@ -140,7 +140,9 @@ def stands(vehicle: gr.Vehicle, ground: gr.Terrain, pose: tuple[float, float, fl
     return bool(still.ok[0])
 
 
-def error_again(way: gr.plan.Reach, model: Any, ground: gr.Terrain, train: Powertrain | None) -> tuple[float, float]:
+def error_again(
+    way: gr.plan.Reach, model: Any, ground: gr.terrain.Terrain, train: Powertrain | None
+) -> tuple[float, float]:
     """Error of the end [m, rad] when a plain simulation drives the commands."""
     twists = way.twists
     if train is not None:

@@ -11,19 +11,19 @@ TRAINING = Training(
 )  # fmt: skip
 
 
-def fit_of(sigma=0.02, noise=None, powertrain=None, vehicle="husky"):
-    """A fit of slip.a1 and slip.a10, sigma each with correlation 0.5."""
+def fit_of(sigma=0.02, noise=None, powertrain=None, vehicle="husky", names=("slip.a1", "slip.a10")):
+    """A fit of two or more of its slip numbers, sigma each with correlation 0.5; grounds are all alike."""
     slip = np.zeros(13)
     slip[[0, 3, 9]] = -0.02, 0.01, -0.3
     motion = MotionModel(
         model=Perturbative(vehicle=gr.vehicle(vehicle), slip=slip), noise=noise or Noise(), powertrain=powertrain
     )
-    names = ("slip.a1", "slip.a10")
+    rows = [int(name.removeprefix("slip.a")) - 1 for name in names]
     parameters = tuple(
-        Parameter(name=n, value=v, sigma=0.5, lower=-1.0, upper=1.0) for n, v in zip(names, slip[[0, 9]], strict=True)
+        Parameter(name=n, value=v, sigma=0.5, lower=-1.0, upper=1.0) for n, v in zip(names, slip[rows], strict=True)
     )
-    P = sigma**2 * np.array([[1.0, 0.5], [0.5, 1.0]])
+    P = sigma**2 * 0.5 * (np.eye(len(rows)) + 1.0)
     return Fit(
-        model=motion, parameters=parameters, vector=slip[[0, 9]], covariance=P, noise_covariance=np.zeros((0, 0)),
-        training=TRAINING,
+        model=motion, parameters=parameters, vector=slip[rows], covariance=P, noise_covariance=np.zeros((0, 0)),
+        training=TRAINING, spread=np.zeros_like(P),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Windows of a log driven again by `gr.rollout` of a fit on level ground: ends of the samples, and the measured ones."""
+"""Windows of a log driven again by `gr.rollout` of a fit on level ground: ends of samples, and the measured ones."""
 
 from __future__ import annotations
 

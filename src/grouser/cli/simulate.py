@@ -115,7 +115,9 @@ def simulate(
         for file in pictures:
             plot_run(run, file, commanded=commanded if len(commanded.time) else None)
     written = [file for file in targets if file not in pictures or len(run.time) > 0]
-    result: dict[str, Any] = {**run.summary(), "model": model, **_forces(run), "files": written}
+    from grouser.simulation.samples import outcome  # not for --help
+
+    result: dict[str, Any] = {**run.summary(), **outcome(run), "model": model, **_forces(run), "files": written}
     console.emit(result, as_json, lambda one: _print(one, terrain), written)
     console.check_status(run)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.kinematics import Kinematics
+from grouser.logs.log import IntArray
 from grouser.motion.fit import Fit
 from grouser.motion.parameters import ParameterVector
 from grouser.motion.spread import GroundSpread, default_spread, of_ground
@@ -42,13 +45,18 @@ def ground_spread(fit: Fit) -> FloatArray:
     inputs, last = _arcs(fit.model.vehicle)
     vector = ParameterVector(fit.model, [p.name for p in fit.systematic])
     x = fit.vector[:n]
-    present = twists(vector.model(x).model, inputs)[last]
+
+    def velocities(values: FloatArray) -> FloatArray:
+        model: Any = vector.model(values).model  # no dynamics: that stands on a ground
+        return twists(model, inputs)[last]
+
+    present = velocities(x)
     sigma = np.array([fit.systematic[k].sigma for k in free])
     slopes = []
     for k, size in zip(free, sigma, strict=True):
         other = x.copy()
         other[k] += 1e-3 * size
-        slopes.append((twists(vector.model(other).model, inputs)[last] - present) / 1e-3)
+        slopes.append((velocities(other) - present) / 1e-3)
     seen = [2, 3]  # turn rate and speed
     J = np.array(slopes)[:, :, seen].reshape(len(free), -1).T
     spread = GroundSpread()
@@ -61,7 +69,7 @@ def ground_spread(fit: Fit) -> FloatArray:
 
 
 @once_each
-def _arcs(vehicle: Vehicle) -> tuple[Inputs, FloatArray]:
+def _arcs(vehicle: Vehicle) -> tuple[Inputs, IntArray]:
     """Steady drives one after another on a plane, and where each ends."""
     rolling, level = Kinematics(vehicle), plane()
     rates, angles = [], []

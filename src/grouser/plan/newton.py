@@ -70,7 +70,7 @@ class Learned:
     def __init__(self, shape: Shape, ratios: FloatArray) -> None:
         """ratios: of true to commanded way and turn, to begin with."""
         self.ratios = ratios
-        self.scale = np.where(shape.is_way, *ratios)
+        self.scale: FloatArray = np.where(shape.is_way, ratios[0], ratios[1])
         self.more = np.zeros((3, len(shape.values)))
 
     def find_scales(self, shape: Shape, values: FloatArray, end: FloatArray) -> None:
@@ -85,7 +85,7 @@ class Learned:
             # What a rollout does not tell, as the turn of a straight drive, stays.
             step = np.linalg.solve(J.T @ J + 1e-2 * np.eye(2), J.T @ off + 1e-2 * (self.ratios - ratio))
             ratio = np.clip(ratio + step, *SCALES)
-        self.ratios, self.scale = ratio, np.where(shape.is_way, *ratio)
+        self.ratios, self.scale = ratio, np.where(shape.is_way, ratio[0], ratio[1])
 
     def closed(self, shape: Shape, values: FloatArray, gap: FloatArray) -> FloatArray:
         """Numbers that close a gap (3,) of the end, on level ground of these scales."""
@@ -258,7 +258,7 @@ def plane_ratios(model: Kinematics | Dynamics) -> FloatArray:
     before, after = at_point(planar_pose(trials.state[0, [60, 120]]), drive_point(model.vehicle))
     turned = float(after[2] - before[2])
     way = math.hypot(*(after - before)[:2]) / np.sinc(0.5 * turned / math.pi)  # the arc over a chord
-    return np.clip(np.array([way / (3.0 * arc[0]), turned / (3.0 * arc[2])]), *SCALES)
+    return np.asarray(np.clip([way / (3.0 * arc[0]), turned / (3.0 * arc[2])], *SCALES))
 
 
 def level(shape: Shape, pose: tuple[float, float, float]) -> Shape:
