@@ -106,11 +106,7 @@ def plot_pairs(results: Results, path: style.File = None, *, measure: str) -> Fi
                 a, b = results.column(names[j])[::step], results.column(names[i + 1])[::step]
                 one.scatter(a[~good], b[~good], s=4, color="#BBBBBB", rasterized=True)
                 shown = one.scatter(a[good], b[good], c=y[good], s=4, cmap="viridis", rasterized=True)
-                style.label(
-                    one,
-                    x=label(results, names[j]) if i == n - 1 else "",
-                    y=label(results, names[i + 1]) if j == 0 else "",
-                )
+                style.label(one, x=label(results, names[j]) if i == n - 1 else "", y=label(results, names[i + 1]) if j == 0 else "")
         if shown is not None:
             figure.colorbar(shown, ax=axes, shrink=0.7)
     return figure
