@@ -34,13 +34,13 @@ def view_plan(plan: Plan, path: str | os.PathLike[str], *, title: str = "") -> P
     kept = borders(plan, surroundings([way for way in ways if len(way)], margin=0.2))
     if kept:
         lines.append(Lines(kept, "keep-outs", colours.VERMILLION, width=2.5))
-    words = [title] if title else [plan.run.vehicle.name]
-    words.append(costs(plan.distance, float(plan.drive.time[-1]), float(plan.drive.energy.sum())))
+    said = [title] if title else [plan.run.vehicle.name]
+    said.append(costs(plan.distance, float(plan.drive.time[-1]), float(plan.drive.energy.sum())))
     if plan.spread is not None:
-        words.append(f"chance of failure {100.0 * plan.risk:.2g} %")
+        said.append(f"chance of failure {100.0 * plan.risk:.2g} %")
     if not plan.reached:
-        words.append("goal not reached")
-    return view_runs(plan.run, path, lines=lines, poses=_poses(plan), title=" · ".join(words))
+        said.append("goal not reached")
+    return view_runs(plan.run, path, lines=lines, poses=_poses(plan), title=" · ".join(said))
 
 
 def _poses(plan: Plan) -> list[UncertainPoses]:
