@@ -27,7 +27,9 @@ def arrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise StudyError("results of a study are Parquet files, which need pyarrow; run: pip install grouser[cluster]") from None
+        raise StudyError(
+            "results of a study are Parquet files, which need pyarrow; run: pip install grouser[cluster]"
+        ) from None
     return pyarrow
 
 

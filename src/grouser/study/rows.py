@@ -155,7 +155,7 @@ def _starts(
 ) -> tuple[FloatArray, dict[int, str]]:
     """States to begin with (n, nq), and why some cannot."""
     given = study.spec.fields["start"]
-    x, y, yaw = (changes.get(f"start.{name}", None) for name in ("x", "y", "yaw"))
+    x, y, yaw = (changes.get(f"start.{name}") for name in ("x", "y", "yaw"))
     base = given[0], given[1], np.radians(given[2])
     if x is None and y is None and yaw is None:
         return np.tile(start_state(model.vehicle, ground, base, model.penetration), (n, 1)), {}

@@ -124,7 +124,10 @@ class Variants:
         """A seed of its own for each row, 0 … 2⁶³ − 1: SplitMix64 of the study's seed and the number of the row."""
         with np.errstate(over="ignore"):
             golden = np.uint64(0x9E3779B97F4A7C15)
-            z = np.uint64(self.spec.fields["seed"]) * np.uint64(0xD1342543DE82EF95) + (row.astype(np.uint64) + 1) * golden
+            z = (
+                np.uint64(self.spec.fields["seed"]) * np.uint64(0xD1342543DE82EF95)
+                + (row.astype(np.uint64) + 1) * golden
+            )
             z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
             z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
@@ -190,7 +193,9 @@ class Variants:
             found[name] = Quantity.of(name, given, unit)
         fit = None
         if fields["fit"]:
-            fit = FitDraws.of(Fit.load(self.spec.path(fields["fit"]), ground=terrain.plane()), list(found), fields["fit"])
+            fit = FitDraws.of(
+                Fit.load(self.spec.path(fields["fit"]), ground=terrain.plane()), list(found), fields["fit"]
+            )
             try:
                 ParameterVector(base, fit.names)
             except GrouserError as error:
