@@ -49,10 +49,8 @@ def main() -> None:
     after = _memory()
     plain, direct = _direct(study, chosen.threads)
     worst = max(float(np.abs(found[name] - plain[:, 4 + k]).max()) for k, name in enumerate("xy"))
-    steps = chosen.rows * study.steps
-    print(
-        f"study: {through:.2f} s CPU ({wall:.2f} s), gr.rollout: {direct:.2f} s CPU, {1e6 * direct / steps:.2f} µs a step"
-    )
+    each = 1e6 * direct / (chosen.rows * study.steps)
+    print(f"study: {through:.2f} s CPU ({wall:.2f} s), gr.rollout: {direct:.2f} s CPU, {each:.2f} µs a step")
     print(f"speed of the study over that of gr.rollout: {100.0 * direct / through:.1f} %")
     print(f"overhead of the study: {1e6 * (through - direct) / chosen.rows:.2f} µs a row")
     print(f"largest memory: {begin:.0f} MB before, {after:.0f} MB after the study, {_memory():.0f} MB after gr.rollout")

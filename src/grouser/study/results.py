@@ -84,9 +84,8 @@ class Results:
         if name is None:
             return self.measures[0]
         if name not in self.measures:
-            raise StudyError(
-                f"measure: none is called '{name:.40}'; {nearest(name, self.measures)}there are {', '.join(self.measures)}"
-            )
+            hint = nearest(name, self.measures)
+            raise StudyError(f"measure: none is called '{name:.40}'; {hint}there are {', '.join(self.measures)}")
         return name
 
     def indices(self, measure: str | None = None) -> dict[str, Indices] | None:

@@ -90,7 +90,7 @@ class Variants:
             if given & (given - 1):
                 raise StudyError(f"sampling, chunk: {given} is not a power of two, such as 64 or 256")
             return int(given)
-        soil = self.dynamic and any("Ishigami" in repr(m.model.contact)[:20] for m in self.models.values())
+        soil = any("Ishigami" in repr(getattr(m.model, "contact", None))[:20] for m in self.models.values())
         step = SOIL_COST if soil else COST["dynamic" if self.dynamic else "kinematic"]
         tries = max([1, *(m.tries for m in self.measures.values())])
         plan = 2e6 if self.spec.fields["plan"] else 0.0
@@ -103,7 +103,7 @@ class Variants:
         variant, rest = np.divmod(row, self.combinations)
         ground, rest = np.divmod(rest, len(self.soils) * len(self.drives))
         soil, drive = np.divmod(rest, len(self.drives))
-        used, where = np.unique(variant, return_inverse=True)
+        used, where = (variant, slice(None)) if self.combinations == 1 else np.unique(variant, return_inverse=True)
         u = self.design.levels(used)
         columns, k = [], 0
         for q in self.quantities.values():
