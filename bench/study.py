@@ -49,8 +49,8 @@ def main() -> None:
     after = _memory()
     plain, direct = _direct(study, chosen.threads)
     worst = max(float(np.abs(found[name] - plain[:, 4 + k]).max()) for k, name in enumerate("xy"))
-    steps = chosen.rows * study.steps
-    print(f"study: {through:.2f} s CPU ({wall:.2f} s), gr.rollout: {direct:.2f} s CPU, {1e6 * direct / steps:.2f} µs a step")
+    each = 1e6 * direct / (chosen.rows * study.steps)
+    print(f"study: {through:.2f} s CPU ({wall:.2f} s), gr.rollout: {direct:.2f} s CPU, {each:.2f} µs a step")
     print(f"speed of the study over that of gr.rollout: {100.0 * direct / through:.1f} %")
     print(f"overhead of the study: {1e6 * (through - direct) / chosen.rows:.2f} µs a row")
     print(f"largest memory: {begin:.0f} MB before, {after:.0f} MB after the study, {_memory():.0f} MB after gr.rollout")
@@ -70,7 +70,9 @@ def _direct(study: Variants, threads: int | None) -> tuple[np.ndarray, float]:
     inputs = study.inputs(0, study.rows)
     model, ground = study.model(0, inputs.values[0]), study.ground(0, inputs.values[0])
     speed, curvature = inputs.values.T
-    rates = [level_motion(model.vehicle, v, 0.0, v * c).rate for v, c in zip(speed.tolist(), curvature.tolist(), strict=True)]
+    rates = [
+        level_motion(model.vehicle, v, 0.0, v * c).rate for v, c in zip(speed.tolist(), curvature.tolist(), strict=True)
+    ]
     commands = np.broadcast_to(np.array(rates)[:, None], (len(rates), study.steps, len(rates[0])))
     began = time.process_time()
     many = gr.rollout(model, ground, commands, dt=study.dt, start=(0.0, 0.0, 0.0), threads=threads)

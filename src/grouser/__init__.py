@@ -45,7 +45,8 @@ __all__ = [
     "Parameter", "Robot", "Rollouts", "Run", "Settled", "Simulation", "Status", "Vehicle", "__version__", "actuate",
     "actuation", "calibrate", "calibration", "collision", "contact", "drive", "dynamics", "errors", "evaluate",
     "fusion", "gym", "joints", "kinematics", "law", "logs", "motion", "odometry", "param", "plan", "read_log", "robot",
-    "rolling", "rollout", "rotation", "settle", "simulate", "slip", "study", "terrain", "traction", "vehicle", "vehicles",
+    "rolling", "rollout", "rotation", "settle", "simulate", "slip", "study", "terrain", "traction", "vehicle",
+    "vehicles",
 ]  # fmt: skip
 
 _pictures.PAINTERS |= {

@@ -15,7 +15,7 @@ from grouser import __version__
 from grouser.cli import app, run
 
 COMMANDS = (
-    "demo", "vehicles", "simulate", "view", "rollout", "plan", "calibrate", "evaluate", "memory", "groundmap",
+    "demo", "vehicles", "simulate", "view", "rollout", "plan", "study", "calibrate", "evaluate", "memory", "groundmap",
     "rolling", "odometry", "fuse", "node", "report", "check", "bench", "warmup",
 )  # fmt: skip
 COLUMNS, LINES = 80, 24

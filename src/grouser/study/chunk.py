@@ -27,7 +27,9 @@ def arrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise StudyError("results of a study are Parquet files, which need pyarrow; run: pip install grouser[cluster]") from None
+        raise StudyError(
+            "results of a study are Parquet files, which need pyarrow; run: pip install grouser[cluster]"
+        ) from None
     return pyarrow
 
 
@@ -88,5 +90,7 @@ def read_table(source: Any, columns: list[str] | None = None) -> Any:
 def written(rows: Any) -> bytes:
     """A table as the bytes of a Parquet file."""
     stream = io.BytesIO()
-    arrow().parquet.write_table(rows, stream, compression="zstd", compression_level=1)
+    pa = arrow()
+    repeated = [field.name for field in rows.schema if pa.types.is_string(field.type)]
+    pa.parquet.write_table(rows, stream, compression="zstd", compression_level=1, use_dictionary=repeated)
     return stream.getvalue()

@@ -77,7 +77,8 @@ def _random(first: int, last: int, dims: int, seed: int) -> FloatArray:
     blocks = -(-dims // 4)
     bits = np.random.Philox(key=seed)
     bits.advance(first * blocks)
-    return np.random.Generator(bits).random((last - first, 4 * blocks))[:, :dims]
+    found: FloatArray = np.random.Generator(bits).random((last - first, 4 * blocks))[:, :dims]
+    return found
 
 
 @lru_cache(maxsize=2)
@@ -96,7 +97,7 @@ def _sobol(first: int, last: int, dims: int, seed: int) -> FloatArray:
         sequence.fast_forward(first)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that a number of points is no power of two
-        return np.asarray(sequence.random(last - first))
+        return np.asarray(sequence.random(last - first), dtype=np.float64)
 
 
 def _saltelli(which: np.ndarray, dims: int, seed: int) -> FloatArray:

@@ -32,7 +32,7 @@ class Driven:
 
     @classmethod
     def of(cls, given: Any, where: str) -> Driven:
-        """From { speed = 1.0, curvature = 0.1 }, or { parts = [[0, 1.0, 0.0], [5, 1.0, 0.3]] }: start, speed, curvature."""
+        """From { speed = 1.0, curvature = 0.1 }, or { parts = [[0, 1.0, 0.0], …] }: start, speed, curvature each."""
         if not isinstance(given, Mapping):
             raise StudyError(f"{where}: {shown(given)} is not a table, such as {{ speed = 1.0, curvature = 0.1 }}")
         if "parts" in given:

@@ -35,7 +35,11 @@ class Folder:
             found = cls.open(where)
             if found.digest != spec.digest:
                 other = found.manifest.get("version")
-                why = f"was begun with Grouser {other}" if other != spec.version else "holds another study, or this one before it was changed"
+                why = (
+                    f"was begun with Grouser {other}"
+                    if other != spec.version
+                    else "holds another study, or this one before it was changed"
+                )
                 raise StudyError(f"{where}: {why}; give another --out, or remove the folder")
             return found
         if where.exists() and (not where.is_dir() or any(where.iterdir())):
@@ -58,13 +62,17 @@ class Folder:
         """The folder of a study that was begun."""
         where = Path(path)
         if not (where / MANIFEST).is_file():
-            raise StudyError(f"{where}: has no {MANIFEST}, so it is not the folder of a study; run one with --out {where}")
+            raise StudyError(
+                f"{where}: has no {MANIFEST}, so it is not the folder of a study; run one with --out {where}"
+            )
         try:
             manifest = json.loads(read_limited(where / MANIFEST, LARGEST_MANIFEST, StudyError))
             Spec.from_manifest(manifest)
             return cls(where, manifest)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise StudyError(f"{where / MANIFEST}: is damaged ({shown(str(error))}); remove the folder and run it again") from None
+            raise StudyError(
+                f"{where / MANIFEST}: is damaged ({shown(str(error))}); remove the folder and run it again"
+            ) from None
 
     @property
     def chunks(self) -> int:

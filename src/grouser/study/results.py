@@ -43,7 +43,9 @@ class Results:
     def table(self) -> Any:
         """All rows as a pyarrow table."""
         if self.folder.rows * (len(self.parameters) + len(self.measures) + 9) > MOST_VALUES:
-            raise StudyError(f"{self.folder.path}: {self.folder.rows} rows do not fit in memory; read its chunks one by one")
+            raise StudyError(
+                f"{self.folder.path}: {self.folder.rows} rows do not fit in memory; read its chunks one by one"
+            )
         parts = list(self.folder.tables())
         if not parts:
             raise StudyError(f"{self.folder.path}: no chunk of the study has been run yet; run it first")
@@ -82,7 +84,8 @@ class Results:
         if name is None:
             return self.measures[0]
         if name not in self.measures:
-            raise StudyError(f"measure: none is called '{name:.40}'; {nearest(name, self.measures)}there are {', '.join(self.measures)}")
+            hint = nearest(name, self.measures)
+            raise StudyError(f"measure: none is called '{name:.40}'; {hint}there are {', '.join(self.measures)}")
         return name
 
     def indices(self, measure: str | None = None) -> dict[str, Indices] | None:
@@ -145,4 +148,11 @@ def _spread(y: FloatArray) -> dict[str, Any]:
     if len(good) == 0:
         return {"rows": 0}
     q = np.quantile(good, (0.05, 0.5, 0.95)).tolist()
-    return {"rows": len(good), "mean": float(good.mean()), "std": float(good.std()), "p05": q[0], "median": q[1], "p95": q[2]}
+    return {
+        "rows": len(good),
+        "mean": float(good.mean()),
+        "std": float(good.std()),
+        "p05": q[0],
+        "median": q[1],
+        "p95": q[2],
+    }

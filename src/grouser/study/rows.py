@@ -16,7 +16,7 @@ from grouser.simulation.simulate import start_velocity
 from grouser.simulation.status import Status
 from grouser.study.climb import climb_angle
 from grouser.study.functions import call
-from grouser.study.measures import CLIMB, DETAILS, FUNCTION, KINDS, OF_PLAN, STATES, Batch
+from grouser.study.measures import CLIMB, DETAILS, KINDS, OF_PLAN, STATES, Batch
 from grouser.study.variants import Inputs, Variants
 from grouser.threads import in_slices
 
@@ -66,6 +66,8 @@ def _groups(study: Variants, inputs: Inputs) -> list[np.ndarray]:
     key = np.column_stack([inputs.ground, inputs.soil, inputs.values[:, varied]])
     if study.spec.fields["plan"]:
         return [np.array([k]) for k in range(len(inputs.row))]
+    if not np.ptp(key, axis=0).any():
+        return [np.arange(len(key))]
     _, first, group = np.unique(key, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(group.ravel(), kind="stable")
     found = np.split(order, np.cumsum(np.bincount(group.ravel()))[:-1])
@@ -138,10 +140,10 @@ def _run_block(
     )  # fmt: skip
     batch = Batch(model, ground, records, starts, study.dt)
     early = np.array([one is not Status.OK for one in records.status])
-    for i in np.flatnonzero(early):
+    for i in np.flatnonzero(early).tolist():
         out.refuse(rows[i : i + 1], records.status[i].meaning, str(records.status[i]))
     for name, measure in measures.items():
-        if measure.kind == FUNCTION:
+        if measure.function is not None:
             for i, row in enumerate(rows.tolist()):
                 out.measures[name][row], reason = call(measure.function, batch.run(i), described(study, inputs, row))
                 if reason:
@@ -155,7 +157,7 @@ def _starts(
 ) -> tuple[FloatArray, dict[int, str]]:
     """States to begin with (n, nq), and why some cannot."""
     given = study.spec.fields["start"]
-    x, y, yaw = (changes.get(f"start.{name}", None) for name in ("x", "y", "yaw"))
+    x, y, yaw = (changes.get(f"start.{name}") for name in ("x", "y", "yaw"))
     base = given[0], given[1], np.radians(given[2])
     if x is None and y is None and yaw is None:
         return np.tile(start_state(model.vehicle, ground, base, model.penetration), (n, 1)), {}

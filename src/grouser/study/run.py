@@ -119,8 +119,7 @@ def _rescued(work: Work, index: int, study: Variants, options: Mapping[str, Any]
     todo = range(index * size, min((index + 1) * size, study.rows))
     rows: dict[int, Any] = {}
     for row, found in run_chunks(Work(_with_chunk(work.manifest, 1)), todo, progress=None, **again):
-        failed = isinstance(found, Failure)
-        rows[row] = crashed(study, row, found.reason) if failed else read_table(io.BytesIO(found))
+        rows[row] = crashed(study, row, found.reason) if isinstance(found, Failure) else read_table(io.BytesIO(found))
     return written(pa.concat_tables([rows[row] for row in todo]).combine_chunks())
 
 

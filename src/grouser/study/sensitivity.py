@@ -31,19 +31,21 @@ class Indices(NamedTuple):
 
 
 def sobol_indices(f_a: FloatArray, f_b: FloatArray, f_ab: FloatArray, *, draws: int = DRAWS, seed: int = 0) -> Indices:
-    """Indices from runs at A and B (n,), and at A with each column in turn from B (n, d); samples with NaN are left out.
+    """Indices from runs at A and B (n,), and at A with each column in turn from B (n, d); those with NaN are left out.
 
     First order by Saltelli et al. (2010), total by Jansen (1999); intervals by bootstrap over the base samples.
     """
     good = np.isfinite(f_a) & np.isfinite(f_b) & np.isfinite(f_ab).all(axis=1)
     a, b, ab = f_a[good], f_b[good], f_ab[good]
     if len(a) < 2:
-        raise StudyError(f"Sobol indices need at least two base samples whose runs all gave numbers; there are {len(a)}")
+        raise StudyError(
+            f"Sobol indices need at least two base samples whose runs all gave numbers; there are {len(a)}"
+        )
     first, total = _indices(a, b, ab)
     rng = np.random.default_rng(seed)
     drawn = [_indices(a[k], b[k], ab[k]) for k in (rng.integers(0, len(a), len(a)) for _ in range(draws))]
-    low_high = [np.nanquantile([one[i] for one in drawn], (0.025, 0.975), axis=0) for i in (0, 1)]
-    return Indices(first, total, *low_high, len(a))
+    of_first, of_total = (np.nanquantile([one[i] for one in drawn], (0.025, 0.975), axis=0) for i in (0, 1))
+    return Indices(first, total, of_first, of_total, len(a))
 
 
 def _indices(a: FloatArray, b: FloatArray, ab: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -74,7 +76,8 @@ def response(x: FloatArray, y: FloatArray, bins: int | None = None) -> Response:
     x, y = x[good], y[good]
     n = len(y)
     if n == 0:
-        return Response(*(np.empty(0) for _ in range(4)), 0.0)
+        none = np.empty(0)
+        return Response(none, none, none, none, 0.0)
     levels, which = np.unique(x, return_inverse=True)
     count = max(2, min(20, int(np.sqrt(n) / 2))) if bins is None else bins
     if len(levels) > count:

@@ -18,7 +18,7 @@ from grouser.files import read_limited, read_toml
 
 checks = Checker(StudyError)
 SCHEMA = "grouser/study@1"
-FIELDS = {
+FIELDS: dict[str, Any] = {
     "title": "", "vehicle": None, "model": "kinematic", "options": {}, "contact": {}, "slip": {}, "actuator": {},
     "soils": {}, "grounds": {"flat": "flat"}, "drives": {"drive": {"speed": 1.0}}, "plan": {}, "start": [0.0, 0.0, 0.0],
     "duration": 10.0, "dt": 0.04, "seed": 0, "fit": "", "parameters": {}, "sampling": {}, "measures": {},

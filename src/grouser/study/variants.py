@@ -90,7 +90,7 @@ class Variants:
             if given & (given - 1):
                 raise StudyError(f"sampling, chunk: {given} is not a power of two, such as 64 or 256")
             return int(given)
-        soil = self.dynamic and any("Ishigami" in repr(m.model.contact)[:20] for m in self.models.values())
+        soil = any("Ishigami" in repr(getattr(m.model, "contact", None))[:20] for m in self.models.values())
         step = SOIL_COST if soil else COST["dynamic" if self.dynamic else "kinematic"]
         tries = max([1, *(m.tries for m in self.measures.values())])
         plan = 2e6 if self.spec.fields["plan"] else 0.0
@@ -103,7 +103,7 @@ class Variants:
         variant, rest = np.divmod(row, self.combinations)
         ground, rest = np.divmod(rest, len(self.soils) * len(self.drives))
         soil, drive = np.divmod(rest, len(self.drives))
-        used, where = np.unique(variant, return_inverse=True)
+        used, where = (variant, slice(None)) if self.combinations == 1 else np.unique(variant, return_inverse=True)
         u = self.design.levels(used)
         columns, k = [], 0
         for q in self.quantities.values():
@@ -124,7 +124,10 @@ class Variants:
         """A seed of its own for each row, 0 … 2⁶³ − 1: SplitMix64 of the study's seed and the number of the row."""
         with np.errstate(over="ignore"):
             golden = np.uint64(0x9E3779B97F4A7C15)
-            z = np.uint64(self.spec.fields["seed"]) * np.uint64(0xD1342543DE82EF95) + (row.astype(np.uint64) + 1) * golden
+            z = (
+                np.uint64(self.spec.fields["seed"]) * np.uint64(0xD1342543DE82EF95)
+                + (row.astype(np.uint64) + 1) * golden
+            )
             z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
             z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
@@ -190,7 +193,9 @@ class Variants:
             found[name] = Quantity.of(name, given, unit)
         fit = None
         if fields["fit"]:
-            fit = FitDraws.of(Fit.load(self.spec.path(fields["fit"]), ground=terrain.plane()), list(found), fields["fit"])
+            fit = FitDraws.of(
+                Fit.load(self.spec.path(fields["fit"]), ground=terrain.plane()), list(found), fields["fit"]
+            )
             try:
                 ParameterVector(base, fit.names)
             except GrouserError as error:

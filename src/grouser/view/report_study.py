@@ -10,7 +10,9 @@ from grouser.study.sensitivity import response
 from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_sections
 from grouser.view.study import label, plot_pairs, plot_study
 
-CURVES = "Mean of the runs in bins of the parameter; the band is its 95 % confidence interval. Bars: share of the variance."
+CURVES = (
+    "Mean of the runs in bins of the parameter; the band is its 95 % confidence interval. Bars: share of the variance."
+)
 
 
 def report_study(results: Results, *, command: str = "") -> Report:
@@ -68,7 +70,9 @@ def _ended(summary: dict[str, Any]) -> Table:
     rows = []
     for name, k in summary["status"].items():
         low, high = wilson(k, n)
-        rows.append((name.replace("_", " "), str(k), f"{100.0 * k / n:.3g} %", f"{100.0 * low:.3g} to {100.0 * high:.3g} %"))
+        rows.append(
+            (name.replace("_", " "), str(k), f"{100.0 * k / n:.3g} %", f"{100.0 * low:.3g} to {100.0 * high:.3g} %")
+        )
     return Table("How the runs ended", ("status", "runs", "share", "95 % interval"), tuple(rows), numeric=(1, 2, 3))
 
 
@@ -112,6 +116,8 @@ def _depends(results: Results) -> list[Table]:
                     found = [f"{response(results.column(one)[where], results.column(name)[where]).share:.3f}"]
                 rows.append((group, one, *found))
         heads = ("first order (95 %)", "total (95 %)") if indices is not None else ("share of variance, alone",)
-        caption = f"{name}: " + ("Sobol indices" if indices is not None else "share of variance that a parameter explains")
+        caption = f"{name}: " + (
+            "Sobol indices" if indices is not None else "share of variance that a parameter explains"
+        )
         made.append(Table(caption, ("of", "parameter", *heads), tuple(rows), numeric=tuple(range(2, 2 + len(heads)))))
     return made

@@ -23,9 +23,10 @@ def plot_study(results: Results, path: style.File = None, *, measure: str) -> Fi
     """A response curve for each varied parameter, a colour for each ground, soil and drive, and shares of variance."""
     names = results.varied
     panels = len(names) + 1
-    rows = math.ceil(panels / COLUMNS)
-    with style.picture(path, 3.6 * min(panels, COLUMNS), 2.9 * rows + 0.3, title=_title(results)) as figure:
-        axes = figure.subplots(rows, min(panels, COLUMNS), squeeze=False).ravel()
+    columns = 2 if panels == 4 else min(panels, COLUMNS)
+    rows = math.ceil(panels / columns)
+    with style.picture(path, 3.6 * columns, 2.9 * rows + 0.3, title=_title(results)) as figure:
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
         for name, one in zip(names, axes, strict=False):
             _response(one, results, measure, name)
         _shares(axes[len(names)], results, measure)
@@ -106,7 +107,11 @@ def plot_pairs(results: Results, path: style.File = None, *, measure: str) -> Fi
                 a, b = results.column(names[j])[::step], results.column(names[i + 1])[::step]
                 one.scatter(a[~good], b[~good], s=4, color="#BBBBBB", rasterized=True)
                 shown = one.scatter(a[good], b[good], c=y[good], s=4, cmap="viridis", rasterized=True)
-                style.label(one, x=label(results, names[j]) if i == n - 1 else "", y=label(results, names[i + 1]) if j == 0 else "")
+                style.label(
+                    one,
+                    x=label(results, names[j]) if i == n - 1 else "",
+                    y=label(results, names[i + 1]) if j == 0 else "",
+                )
         if shown is not None:
             figure.colorbar(shown, ax=axes, shrink=0.7)
     return figure

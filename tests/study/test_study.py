@@ -1,0 +1,217 @@
+"""Studies: the same rows however they are cut, resumed or threaded; physics of their measures; poison rows; errors."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+
+import grouser as gr
+from grouser.cli import run
+from grouser.errors import GrouserError, StudyError
+from grouser.study.chunk import read_table, run_chunk
+from grouser.study.folder import Folder
+from grouser.study.run import run_study
+from grouser.study.spec import Spec
+from grouser.study.variants import Variants
+
+SMALL: dict[str, Any] = {
+    "vehicle": "husky", "drive": {"speed": 0.5}, "duration": 0.8, "seed": 5,
+    "grounds": ["flat", "rough:rms=.05,length=1,seed=2"],
+    "parameters": {
+        "vehicle.track": {"range": [0.5, 0.6]}, "drive.curvature": {"normal": [0.0, 0.2]}, "drive.speed": [0.2, 0.4],
+    },
+    "sampling": {"method": "latin", "runs": 12}, "measures": ["distance", "x", "slip", "tip_margin_deg"],
+}  # fmt: skip
+
+
+def rows_of(spec: Spec, out: Path, **options: Any) -> Any:
+    return run_study(spec, out, **options).table
+
+
+def test_rows_are_the_same_for_any_chunks_threads_and_restarts(tmp_path: Path) -> None:
+    plain = rows_of(Spec.of(SMALL), tmp_path / "a", threads=1)
+    cut = Spec.of({**SMALL, "sampling": {**SMALL["sampling"], "chunk": 4}})
+    assert rows_of(cut, tmp_path / "b", threads=2).equals(plain)
+    folder = Folder.open(tmp_path / "b")
+    lost = folder.file(2)
+    before = {k: folder.file(k).stat().st_mtime_ns for k in range(folder.chunks)}
+    lost.unlink()
+    folder.file(3).write_bytes(b"half a file")
+    again = run_study(cut, tmp_path / "b")
+    assert again.table.equals(plain)
+    assert again.run_rows == 8
+    after = {k: folder.file(k).stat().st_mtime_ns for k in range(folder.chunks)}
+    assert {k for k in before if after[k] != before[k]} == {2, 3}
+    assert run_study(cut, tmp_path / "b").run_rows == 0
+
+
+def test_a_row_is_what_one_run_of_it_gives() -> None:
+    found = gr.study(SMALL)
+    assert list(found["ground"].unique()) == SMALL["grounds"]
+    assert found.attrs["units"]["distance"] == "m"
+    row = found.iloc[13]
+    chosen = gr.vehicle("husky")
+    from grouser.motion.vehicle_fields import changed
+
+    model = gr.Kinematics(changed(chosen, {"track": row["vehicle.track"]}))
+    drive = gr.drive.arc(row["drive.speed"], row["drive.curvature"])
+    one = gr.simulate(model, gr.terrain.parse(row["ground"]), drive, duration=0.8)
+    assert row["distance"] == pytest.approx(one.distance, rel=1e-12)
+    assert row["x"] == one.position[-1, 0]
+    assert row["tip_margin_deg"] == pytest.approx(math.degrees(one.rollover_margin().angle.min()), abs=1e-9)
+
+
+def test_alike_rows_share_a_call_and_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drives vary, the vehicle does not: one call of the engine for each ground."""
+    from grouser.study import rows
+
+    calls = []
+    real = rows.launch
+    monkeypatch.setattr(rows, "launch", lambda *a, **k: calls.append(len(a[2])) or real(*a, **k))
+    varied = {name: v for name, v in SMALL["parameters"].items() if name.startswith("drive")}
+    gr.study({**SMALL, "parameters": varied})
+    assert calls == [12, 12]
+
+
+def test_the_climb_angle_of_coulomb_friction_is_its_arctangent() -> None:
+    """A vehicle with all wheels driven climbs while tan θ < μ, wherever its load lies."""
+    found = gr.study(
+        vehicle="husky", model="dynamic", contact={"law": "piecewise-linear", "cone": True}, drive={"speed": 0.3},
+        duration=4.0, dt=0.04, sampling={"method": "grid"}, parameters={"contact.friction": [0.2, 0.4, 0.6]},
+        measures={"climb": {"kind": "climb_angle_deg", "tolerance": 0.1}},
+    )  # fmt: skip
+    np.testing.assert_allclose(found["climb"], np.degrees(np.arctan(found["contact.friction"])), atol=0.35)
+
+
+def test_energy_uphill_is_at_least_that_of_height(tmp_path: Path) -> None:
+    found = gr.study(
+        vehicle="husky", model="dynamic", ground="slope:deg=5", drive={"speed": 0.5}, duration=2.0,
+        parameters={"ground.deg": [0.0, 5.0, 10.0]}, sampling={"method": "grid"}, measures=["energy", "z", "distance"],
+    )  # fmt: skip
+    rise = found["z"] - found["z"].iloc[0]
+    weight = gr.vehicle("husky").mass * 9.81
+    assert (found["energy"].diff().dropna() > 0.8 * weight * rise.diff().dropna()).all()
+    assert found["energy"].iloc[0] < 0.1 * found["energy"].iloc[1]
+
+
+def breaks(run: gr.Run, row: dict[str, Any]) -> float:
+    """A measure that fails for some rows."""
+    if row["row"] % 5 == 2:
+        raise ValueError("no such thing")
+    return run.distance if row["row"] % 5 else math.nan
+
+
+def test_poison_rows_are_recorded_with_their_reason(tmp_path: Path) -> None:
+    found = gr.study(SMALL, measures={"mine": lambda run, row: breaks(run, row), "distance": "distance"})
+    bad, odd = found[found["row"] % 5 == 2], found[found["row"] % 5 == 0]
+    assert set(bad["status"]) == set(odd["status"]) == {"failed"}
+    assert bad["reason"].str.contains("ValueError: no such thing").all()
+    assert odd["reason"].str.contains("not a finite number").all()
+    good = found[found["status"] == "ok"]
+    assert len(good) == len(found) - len(bad) - len(odd)
+    assert (good["mine"] == good["distance"]).all()
+    wrong = gr.study({**SMALL, "parameters": {"vehicle.radius": {"range": [-0.1, 0.2]}}})
+    refused = wrong[wrong["status"] == "refused"]
+    assert (refused["vehicle.radius"] <= 0.0).all()
+    assert refused["reason"].str.contains("is not positive").all()
+    assert (wrong[wrong["vehicle.radius"] > 0.0]["status"] == "ok").all()
+
+
+def test_a_chunk_that_fails_is_run_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from grouser.study import executor
+    from grouser.study import run as running
+
+    spec = Spec.of({**SMALL, "sampling": {"method": "latin", "runs": 4, "chunk": 4}})
+    good = rows_of(spec, tmp_path / "good")
+
+    def failing(work: Any, todo: Any, **_: Any) -> Any:
+        for k in todo:
+            size = work.manifest["study"]["sampling"]["chunk"]
+            dies = k * size <= 2 < (k + 1) * size
+            yield k, executor.Failure("memory ran out") if dies else run_chunk(work.manifest, k, 1)
+
+    monkeypatch.setattr(running, "run_chunks", failing)
+    found = rows_of(spec, tmp_path / "bad")
+    assert found.num_rows == good.num_rows
+    assert found.column("status")[2].as_py() == "crashed"
+    assert found.column("reason")[2].as_py() == "memory ran out"
+    rest = [k for k in range(8) if k != 2]
+    assert found.take(rest).equals(good.take(rest))
+
+
+def test_a_changed_study_is_refused_its_old_folder(tmp_path: Path) -> None:
+    run_study(Spec.of(SMALL), tmp_path / "a")
+    with pytest.raises(StudyError, match="another study, or this one before it was changed"):
+        run_study(Spec.of({**SMALL, "seed": 6}), tmp_path / "a")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "mine.txt").write_text("x")
+    with pytest.raises(StudyError, match="is not an empty folder"):
+        run_study(Spec.of(SMALL), tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"parameters": {"vehicle.radus": [1.0]}}, "none is called 'vehicle.radus'; did you mean 'vehicle.radius'"),
+        ({"parameters": {"vehicle.track": {"range": [50, 60], "unit": "kg"}}}, "'kg' is not a unit"),
+        ({"parameters": {"vehicle.track": {"range": [0.6, 0.5]}}}, "is empty"),
+        ({"measures": []}, "measures nothing"),
+        ({"measures": ["energy"]}, 'set model = "dynamic"'),
+        ({"measures": ["speeed"]}, "is not one of"),
+        ({"vehicle": "mars"}, "there is no vehicle 'mars'"),
+        ({"grounds": ["hilly"]}, "no terrain 'hilly'"),
+        ({"grounds": {}}, "the study is empty"),
+        ({"grounds": ["dem.tif"]}, "dem.tif: no such file"),
+        ({"samplng": {}}, "has no field 'samplng'; did you mean 'sampling'"),
+        ({"sampling": {"method": "halton"}}, "is not one of grid, random, latin, sobol, saltelli"),
+        ({"sampling": {"runs": 0}}, "is not a whole number between 1"),
+        ({"sampling": {"method": "grid"}}, "a grid needs values, or a range with steps"),
+        ({"drive": {"sped": 1.0}}, "has no 'sped'"),
+        ({"duration": 0.81}, "not a whole number of steps"),
+        ({"measures": {"m": {"function": "no_such_module:f"}}}, "cannot be imported"),
+    ],
+)
+def test_mistakes_are_one_sentence(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(GrouserError, match=words) as said:
+        run_study(Spec.of({**SMALL, **change}), tmp_path / "out")
+    assert "\n" not in str(said.value)
+
+
+def test_the_command_runs_resumes_shows_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(
+        'schema = "grouser/study@1"\nvehicle = "husky"\nduration = 0.4\nmeasures = ["x", "y"]\n'
+        '[parameters]\n"drive.speed" = { range = [0.2, 0.4] }\n"drive.curvature" = { range = [-0.3, 0.3] }\n'
+        '[sampling]\nmethod = "saltelli"\nruns = 16\n'
+    )
+    out, plot, page = tmp_path / "out", tmp_path / "p.png", tmp_path / "r.html"
+    assert run(["study", str(file), "--out", str(out), "--plot", str(plot), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["rows"] == said["rows_run_now"] == 64
+    assert run(["study", str(file), "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows_run_now"] == 0
+    assert run(["study", str(out), "--report", str(page), "--measure", "y"]) == 0
+    assert "Sobol indices" in page.read_text()
+    assert plot.stat().st_size > 10_000
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["study"]["parameters"]["drive.speed"] == {"range": [0.2, 0.4]}
+    assert read_table(out / "chunks" / "000000.parquet").num_rows == 64
+    capsys.readouterr()
+    for arguments in (["study", str(file)], ["study", str(out), "--measure", "w"], ["study", str(tmp_path)]):
+        assert run(arguments) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_example_is_a_study_of_1500_rows() -> None:
+    example = Path(__file__).parents[2] / "examples" / "climb.toml"
+    assert len(example.read_text().splitlines()) <= 30
+    study = Variants(Spec.read(example))
+    assert study.rows == 1500
+    assert len(study.soils) == 3
