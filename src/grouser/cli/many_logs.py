@@ -13,19 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 import grouser as gr
-from grouser.calibration.choose import Tried, attempt
-from grouser.calibration.evaluate import Errors
 from grouser.cli import console, values
 from grouser.cli.wanted import Wanted
 from grouser.errors import GrouserError, LogError
-from grouser.motion.fit_file import fit_of_text, fit_text
 from grouser.study.executor import Failure, Progress, Work, run_chunks
+
+if TYPE_CHECKING:
+    from grouser.calibration.choose import Tried
+    from grouser.calibration.evaluate import Errors
 
 option = partial(values.option, panel="Several logs")
 Jobs = Annotated[int, option("Processes of this machine that share the work.")]
@@ -72,6 +72,8 @@ def sent(logs: Sequence[Path], manifest: Path, **more: Any) -> dict[str, Any]:
 
 def _packed(words: Mapping[str, Any], **errors: Errors) -> bytes:
     """JSON and errors of predictions as one .npz file."""
+    import numpy as np
+
     arrays = {f"{name}.{column}": getattr(one, column) for name, one in errors.items() for column in COLUMNS}
     stream = io.BytesIO()
     text = np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)
@@ -80,6 +82,7 @@ def _packed(words: Mapping[str, Any], **errors: Errors) -> bytes:
 
 
 def _unpacked(data: bytes) -> tuple[dict[str, Any], dict[str, Errors]]:
+    from grouser.calibration.evaluate import Errors
     from grouser.files import read_npz
 
     arrays = read_npz("a result", LogError, data=data)
@@ -90,6 +93,9 @@ def _unpacked(data: bytes) -> tuple[dict[str, Any], dict[str, Errors]]:
 
 def attempt_candidate(manifest: Mapping[str, Any], index: int, threads: int) -> bytes:
     """Fit and judge one candidate; threads are those of the process."""
+    from grouser.calibration.choose import attempt
+    from grouser.motion.fit_file import fit_text
+
     log = gr.read_log(manifest["logs"], manifest=manifest["manifest"])
     given = Wanted(**{**manifest["wanted"], "priors": tuple(manifest["wanted"]["priors"])})
     found = attempt(log, given.candidates(log), index, **manifest["options"])
@@ -103,6 +109,9 @@ def attempts_on(
     progress: Progress | None,
 ) -> Any:  # fmt: skip
     """For `gr.calibration.choose`: candidates, each tried by another process."""
+
+    from grouser.calibration.choose import Tried
+    from grouser.motion.fit_file import fit_of_text
 
     def attempts(wanted: Sequence[gr.calibration.Candidate]) -> list[Tried | str]:
         asked = dataclasses.asdict(given)
@@ -160,6 +169,10 @@ def evaluate_each(
 
 
 def _pooled(parts: Sequence[Errors]) -> Errors:
+    import numpy as np
+
+    from grouser.calibration.evaluate import Errors
+
     return Errors(**{column: np.concatenate([getattr(one, column) for one in parts]) for column in COLUMNS})
 
 
