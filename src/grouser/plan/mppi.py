@@ -81,9 +81,9 @@ class MPPI:
     tested by `draws` of the uncertain model, steered back to the plan by feedback, as planning again would. The share
     that fails within the horizon is the risk of the plan, the share that fails in its first step is the risk of the
     command. A plan passes if its risk is at most what is left: `risk` less the sum over the commands given so far.
-    The chance that a drive fails is the mean of that sum, for a drive of any length, and the sum cannot exceed `risk`:
-    what a step costs is part of what its plan was allowed. Counts of draws are estimates: at 2/risk draws or more the
-    error of one test is at most 0.7 of `risk`.
+    If the draws were exact, the chance that a drive fails would be the mean of that sum, for a drive of any length. They
+    are estimates: parameters are drawn as little known as at the start, the plan that passes is one that was lucky in
+    them, and at 2/risk draws the error of one test is up to 0.7 of `risk`. `python -m experiments planning` measures it.
 
     Samples must keep margins that grow until plans pass. If no plan passes, the vehicle brakes and says why; braking
     may cost more than is left. Afterwards only plans pass of which no draw fails.
