@@ -175,7 +175,7 @@ def drive(
     board.switch_on(world)
     rows: list[tuple[Any, ...]] = []
     status = "ok"
-    order: Command
+    order: Command | None = None
     for _ in range(max(1, round(seconds / controller.dt))):
         estimate = board.estimate
         pose = np.array([*estimate.position[:2], estimate.yaw])
@@ -187,7 +187,7 @@ def drive(
                 raise PlanError(f"start on the map: {error}") from None
             status = "off_map"
             break
-        if adapt and rows:
+        if adapt and order is not None:
             controller.bias = controller.bias + _more(order, pose, controller.dt)
         order = controller.command(planned, _velocity(controller, estimate, board.latest))
         rows.append(
