@@ -39,11 +39,9 @@ def plan(
     fit: Annotated[Path | None, option("Calibrated model with its uncertainty (.toml).")] = None,
     model: Annotated[
         str | None,
-        option("kinematic (default), dynamic, or auto: dynamic where tip margin, slip or speed ask for it."),
+        option("kinematic (default), dynamic, or auto: dynamic where it matters.", panel="Model"),
     ] = None,
-    keep_out: Annotated[
-        list[str] | None, option("x,y,radius in m, or a raster (.npz .tif .asc; not 0: keep out). May be repeated.")
-    ] = None,
+    keep_out: Annotated[list[str] | None, option("x,y,radius [m], or a raster file. May be repeated.")] = None,
     max_speed: Annotated[float, option("Largest speed, m/s.")] = 1.0,
     samples: Annotated[int, option("Samples of the controller in each step.")] = 300,
     seed: Annotated[int, option("Seed of all that is random. The same seed gives the same plan.")] = 1,
