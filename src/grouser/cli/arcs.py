@@ -115,6 +115,8 @@ class RandomArcs:
             "final_state": many.final_state, "status": many.status, "steps": many.steps,
             "samples": np.array(many.samples),
         }  # fmt: skip
+        if many.outcome is not None:
+            arrays |= {name: one for name, one in vars(many.outcome).items() if one is not None}
         if len(many.time):
             arrays |= {"state": many.state, "time": many.time}
         write_whole(out, lambda stream: np.savez_compressed(stream, **arrays), SimulationError)

@@ -51,8 +51,10 @@ def roll_out_arcs(
 
     many = gr.rollout(
         fit, arcs.ground, arc_commands(arcs), start=arcs.start, dt=arcs.dt, every=every or None, threads=threads,
-        progress=progress, samples=samples, seed=seed,
+        progress=progress, samples=samples, seed=seed, outcome=True,
     )  # fmt: skip
+    assert many.outcome is not None
+    energy = many.outcome.energy
     position, spread = many.final_position, many.final_covariance
     known = np.isfinite(spread).all(axis=(1, 2))
     mean = np.sqrt(np.diagonal(spread[known], axis1=1, axis2=2).mean(axis=0)).tolist() if known.any() else None
@@ -63,6 +65,10 @@ def roll_out_arcs(
         "final_position_std": position.std(axis=0).tolist(),
         "final_yaw_std": float(np.sqrt(-2.0 * np.log(direction))),
         "samples": many.samples,
+        "distance_mean": float(many.outcome.distance.mean()),
+        "least_tip_margin_deg": float(np.degrees(np.nanmin(many.outcome.least_tip_margin))),
+        "largest_slip": float(many.outcome.largest_slip.max()),
+        "energy_mean": None if energy is None else float(energy.mean()),
         "mean_sigma": None if mean is None else mean[:3],
         "mean_yaw_sigma_deg": None if mean is None else float(np.degrees(mean[3])),
         "underdetermined_steps": int(many.deficient.sum()),

@@ -16,7 +16,7 @@ from grouser.errors import SimulationError
 from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
 from grouser.motion.on_ground import draws, driven_rates, driven_speed, engine_model, left_out, scaled_noise
-from grouser.simulation.rollout import Rollouts, roll_out
+from grouser.simulation.rollout import Rollouts, joined_outcomes, roll_out
 from grouser.simulation.run import Run
 from grouser.simulation.samples import Samples
 from grouser.simulation.simulate import MOST_VALUES, check_model, simulate, step_count
@@ -79,6 +79,7 @@ def roll_out_uncertain(
     progress: Callable[[int, int], None] | None = None,
     samples: int | None = None,
     seed: int = 0,
+    outcome: bool = False,
 ) -> Rollouts:
     """`grouser.rollout` of a fit: each row of commands by `samples` draws of the parameters, each with its own noise.
 
@@ -92,6 +93,7 @@ def roll_out_uncertain(
     number = checks.count(seed, "seed", least=0, most=2**63 - 1)
     wanted = checks.array(commands, "commands", (None, None, len(nominal.vehicle.actuated)))
     options: dict[str, Any] = {"start": start, "velocity": velocity, "dt": step, "every": every, "threads": threads}
+    options["outcome"] = outcome
     if count == 0:
         return roll_out(nominal, ground, driven_rates(motion.powertrain, wanted, step), **options)
     rows = 0 if every is None else wanted.shape[1] // every + 1
@@ -135,7 +137,13 @@ def _interleaved(parts: list[Rollouts]) -> Rollouts:
     names = ["final_state", "state", "status", "steps", "deficient"]
     if parts[0].final_velocity is not None:
         names.append("final_velocity")
-    return Rollouts(time=parts[0].time, samples=len(parts), **{name: joined(name) for name in names})
+    outcomes = [part.outcome for part in parts if part.outcome is not None]
+    return Rollouts(
+        time=parts[0].time,
+        samples=len(parts),
+        outcome=joined_outcomes(outcomes, axis=1) if outcomes else None,
+        **{name: joined(name) for name in names},
+    )
 
 
 def _held(commands: FloatArray, steps: int, actuators: int) -> FloatArray:

@@ -14,6 +14,7 @@ from grouser.checks import FloatArray
 from grouser.plan.cost import CommandRate, Cost, Energy, Goal, Heading, Path, TipMargin
 from grouser.plan.limits import Limits
 from grouser.plan.mppi import MPPI
+from grouser.plan.reach import reach
 from grouser.plan.trials import MEANING, Roller, Trials
 from grouser.plan.uncertain import Uncertain
 from grouser.simulation.settle import start_state
@@ -30,6 +31,10 @@ HEADROOM = 0.9
 """Share of the largest speed that the drive uses, so that a vehicle that slips more can keep up."""
 CLIMB = 0.2
 """Cost of the energy that lifts the vehicle by a metre [1/m]; below 1, or it would rather stand than climb."""
+YAW = 0.05
+"""Error of the yaw at a goal that has one [rad]."""
+STOP, STILL = 5.0, 1e-3
+"""Longest time to stop before turning to that yaw [s]; commands and motion [m/s, rad/s] of a vehicle that stands."""
 PATIENCE = 5.0
 """Time without a feasible plan after which the drive ends [s]."""
 FANS, FAN = 8, 60
@@ -104,7 +109,7 @@ class Follower:
         q = start_state(model.vehicle, self.ground, start, model.penetration)
         v = None if not hasattr(model, "contact") else np.zeros(6 + model.vehicle.n_joints)
         begin = v
-        log = _Log(q)
+        log = _Log(q, v)
         if not route.reached or len(route.path) < 2:
             return log.result(self.dt, begin, route.reason or "no route leads to the goal")
         points = np.ascontiguousarray(np.asarray(route.path, dtype=np.float64)[:, :2])
@@ -122,30 +127,62 @@ class Follower:
         for _ in range(most):
             away = float(np.hypot(*(q[4:6] - goal[:2])))
             if away <= reached:
-                return log.result(self.dt, begin, "")
+                why = "" if math.isnan(goal[2]) else self._turn_in(log, controller, truth, goal, reached)
+                return log.result(self.dt, begin, why)
             if not near and away < 0.8 * HORIZON * speed and left - gone < 1.5 * HORIZON * speed:
                 near = True
                 controller.replace_cost(self._cost(self._ending(goal)))
-            past, moving = controller.issued
+            before = controller.issued
             order = controller.command(q, v)
             waited = 0 if order.feasible else waited + 1
             if waited * self.dt > PATIENCE:
                 return log.result(self.dt, begin, order.reason)
             if len(log.fans) < FANS and gone >= fans_at[len(log.fans)]:
                 log.fans.append(controller.fan(q, v, count=FAN))
-            vs = None if v is None else v[None]
-            one = truth.run(order.twist[None, None], q, velocities=vs, past=past, moving=moving)
-            log.add(order.twist, controller.rates(controller.issued[1], q), one)
-            if one.status[0] != "ok":
-                x, y = one.end_place[0]
-                return log.result(self.dt, begin, f"near ({x:.1f}, {y:.1f}) m {MEANING[str(one.status[0])]}")
-            gone += float(np.linalg.norm(one.final_state[0, 4:7] - q[4:7]))
-            q = one.final_state[0]
-            v = None if v is None else one.final_velocity[0]
+            why = self._move(log, controller, truth, order.twist, before)
+            if why:
+                return log.result(self.dt, begin, why)
+            gone += float(np.linalg.norm(log.state[-1][4:7] - q[4:7]))
+            q, v = log.state[-1], log.velocity
             if progress is not None:
                 progress(min(int(1000.0 * gone / left), 999), 1000)
         x, y = q[4:6]
         return log.result(self.dt, begin, f"it is still at ({x:.1f}, {y:.1f}) m after {most * self.dt:.0f} s")
+
+    def _move(self, log: _Log, controller: MPPI, truth: Roller, twist: FloatArray, before: Any) -> str:
+        """One step under a command that the controller has issued; what it had issued before it; why it failed."""
+        q, vs = log.state[-1], None if log.velocity is None else log.velocity[None]
+        one = truth.run(twist[None, None], q, velocities=vs, past=before[0], moving=before[1])
+        log.add(twist, controller.rates(controller.issued[1], q), one)
+        if one.status[0] == "ok":
+            return ""
+        x, y = one.end_place[0]
+        return f"near ({x:.1f}, {y:.1f}) m {MEANING[str(one.status[0])]}"
+
+    def _turn_in(self, log: _Log, controller: MPPI, truth: Roller, goal: FloatArray, reached: float) -> str:
+        """Stop near the goal and drive to its pose by `reach`; why that fails, or nothing."""
+        for _ in range(round(STOP / self.dt)):
+            if np.abs(controller.issued[1]).max() < STILL and np.abs(controller.issued[0]).max() < STILL:
+                break
+            before = controller.issued
+            if why := self._move(log, controller, truth, controller.issue(np.zeros(3)), before):
+                return why
+        off = abs(math.remainder(float(yaws(log.state[-1])) - goal[2], math.tau))
+        if off <= YAW and np.hypot(*(log.state[-1][4:6] - goal[:2])) <= reached:
+            return ""
+        options = {name: one for name, one in self.options.items() if name != "threads"}
+        found = reach(
+            self.uncertain.driven, self.ground, log.state[-1], goal, dt=self.dt, limits=controller.limits,
+            tolerance=(0.3 * reached, 0.5 * YAW), powertrain=self.uncertain.powertrain, **options,
+        )  # fmt: skip
+        if not found.reached:
+            return f"it came to the goal, but not to its yaw: {found.reason}"
+        for twist in found.twists:
+            before = controller.issued
+            if why := self._move(log, controller, truth, controller.issue(twist), before):
+                return why
+        off = abs(math.remainder(float(yaws(log.state[-1])) - goal[2], math.tau))
+        return "" if off <= YAW else f"its yaw at the goal is {math.degrees(off):.0f}° off"
 
     def _controller(self, points: FloatArray, goal: FloatArray) -> MPPI:
         slower = replace(self.limits, speed=HEADROOM * self.limits.speed)
@@ -169,8 +206,8 @@ class Follower:
 class _Log:
     """Steps of a drive as they are made."""
 
-    def __init__(self, q: FloatArray) -> None:
-        self.state = [q]
+    def __init__(self, q: FloatArray, velocity: FloatArray | None) -> None:
+        self.state, self.velocity = [q], velocity
         self.twist: list[FloatArray] = []
         self.rates: list[FloatArray] = []
         self.judged: list[tuple[float, float, float]] = []
@@ -179,6 +216,7 @@ class _Log:
     def add(self, twist: FloatArray, rates: FloatArray, one: Trials) -> None:
         """A step: command, rates, and what the engine says of it."""
         self.state.append(one.final_state[0])
+        self.velocity = None if self.velocity is None else one.final_velocity[0]
         self.twist.append(twist)
         self.rates.append(rates)
         self.judged.append((float(one.least_tip_margin[0]), float(one.largest_slip[0]), float(one.energy[0])))

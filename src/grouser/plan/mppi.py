@@ -81,9 +81,9 @@ class MPPI:
     tested by `draws` of the uncertain model, steered back to the plan by feedback, as planning again would. The share
     that fails within the horizon is the risk of the plan, the share that fails in its first step is the risk of the
     command. A plan passes if its risk is at most what is left: `risk` less the sum over the commands given so far.
-    If the draws were exact, the chance that a drive fails would be the mean of that sum, for a drive of any length. They
-    are estimates: parameters are drawn as little known as at the start, the plan that passes is one that was lucky in
-    them, and at 2/risk draws the error of one test is up to 0.7 of `risk`. `python -m experiments planning` measures it.
+    With exact draws the chance that a drive fails would be the mean of that sum, for a drive of any length. They are
+    estimates: parameters are drawn as little known as at the start, the plan that passes is one that was lucky, and at
+    2/risk draws the error of one test is up to 0.7 of `risk`. `python -m experiments planning` measures the rate.
 
     Samples must keep margins that grow until plans pass. If no plan passes, the vehicle brakes and says why; braking
     may cost more than is left. Afterwards only plans pass of which no draw fails.
@@ -213,7 +213,7 @@ class MPPI:
             chosen = self._judged(np.zeros((1, self.steps, 3)), q, v, rng).candidate(0)
         self._spent += chosen.soon
         plan = self.plan = chosen.plan
-        twist = self._issued(plan[0])
+        twist = self.issue(plan[0])
         return Command(
             twist=twist,
             rates=self.rates(twist, q),
@@ -374,8 +374,8 @@ class MPPI:
                 sigma = float(np.sqrt(np.mean((known - own[0]) ** 2)))
                 self._spread[i] += (0.3 if self._spread[i] > 0.0 else 1.0) * (sigma - self._spread[i])
 
-    def _issued(self, wanted: FloatArray) -> FloatArray:
-        """The command within limits; it is remembered, as is what the powertrain makes of it."""
+    def issue(self, wanted: FloatArray) -> FloatArray:
+        """A command (3,) [m/s, m/s, rad/s] within limits; it is remembered, as is what the powertrain makes of it."""
         limits, last = self.limits, self._past[-1]
         step = limits.change * self.dt
         twist = np.clip(np.clip(wanted, limits.least, limits.most), last - step, last + step)
@@ -387,12 +387,15 @@ class MPPI:
         if train is None:
             self._moving = twist.copy()
         else:
-            keep = np.exp(-self.dt / train.time_constant) if train.time_constant > 0.0 else 0.0
             late = train.delay / self.dt
-            share = late - int(late)  # the delay may be a part of a step, as in the engine
+            share = late - int(late)  # the delay may be a part of a step: two commands act in it, as in the engine
             n = max(len(self._past) - 1 - int(late), 0)
-            target = train.gain * ((1.0 - share) * self._past[n] + share * self._past[max(n - 1, 0)])
-            self._moving = target + keep * (self._moving - target)
+            for row, part in ((max(n - 1, 0), share), (n, 1.0 - share)):
+                target = train.gain * self._past[row]
+                keep = (
+                    np.exp(-part * self.dt / train.time_constant) if train.time_constant > 0.0 else float(part == 0.0)
+                )
+                self._moving = target + keep * (self._moving - target)
         return twist
 
     @property

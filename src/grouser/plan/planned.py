@@ -212,7 +212,7 @@ def plan(
     from grouser.plan.route import route
 
     uncertain = Uncertain.of(model)
-    nominal = uncertain.model
+    nominal = uncertain.driven
     checked.instance(ground, Terrain, "ground", "use gr.terrain.read(…) or another")
     if not 0.0 <= checked.number(risk, "risk") < 1.0:
         raise PlanError(f"risk: {risk:g} is not a chance from 0 to below 1")

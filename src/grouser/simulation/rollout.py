@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from grouser.dynamics import Dynamics
+    from grouser.simulation.outcome import Outcome
 
 STEPS_AT_ONCE = 500_000
 """Steps handed to the engine in one call: about a second, so that progress can be shown."""
@@ -55,6 +56,8 @@ class Rollouts:
     actuators: a PI's integral starts from zero."""
     samples: int = 1
     """Rollouts of each row of commands, one after another: with drawn parameters and noise, of a fit."""
+    outcome: Outcome | None = None
+    """Distance, least tip margin, largest slip and energy of each; None unless asked for."""
 
     @property
     def final_covariance(self) -> FloatArray:
@@ -129,17 +132,20 @@ def rollout(
     progress: Callable[[int, int], None] | None = None,
     samples: int | None = None,
     seed: int = 0,
+    outcome: bool = False,
 ) -> Rollouts:
     """Roll out commands (N, T, na) [rad/s or m/s], each row held for dt [s], from one start or N of them.
 
     `start` and `velocity` are as in `simulate`; they may also be one each, (N, nq) and (N, nv). Only last states are
     kept, or every `every`-th state. Results are the same bytes for any number of threads and any N.
-    `progress(done, total)` is called about once a second.
+    `progress(done, total)` is called about once a second. `outcome` adds distance, least tip margin, largest slip and
+    energy of each, which takes about three times as long.
 
     `model` may be a fit or a `MotionModel`: commands then pass its powertrain, and `samples` draws (None: 20) of its
     parameters drive each row of commands with process noise. Sample k of row i is rollout i · samples + k.
     """
     options: dict[str, Any] = {"start": start, "velocity": velocity, "dt": dt, "every": every, "threads": threads}
+    options["outcome"] = outcome
     if isinstance(model, Uncertain):
         return model.roll_out_on(ground, commands, **options, progress=progress, samples=samples, seed=seed)
     refuse_samples(samples)
@@ -156,6 +162,7 @@ def roll_out(
     dt: float,
     every: int | None,
     threads: int | None,
+    outcome: bool = False,
     progress: Callable[[int, int], None] | None = None,
     disturb: Callable[[int, FloatArray], FloatArray | None] = lambda first, commands: None,
 ) -> Rollouts:
@@ -189,8 +196,8 @@ def roll_out(
         velocities = checks.array(velocity, "velocity", (n, 6 + vehicle.n_joints))
     thread_count(threads)
     model.arrays(step)  # refuses a step that is too long for it
-    parts = []
-    chunk = max(1, STEPS_AT_ONCE // steps)
+    parts, outcomes = [], []
+    chunk = max(1, (STEPS_AT_ONCE // 10 if outcome else STEPS_AT_ONCE) // steps)
     for low in range(0, n, chunk):
         some = slice(low, low + chunk)
         block = checks.array(commands[some], "commands", (None, steps, na))
@@ -203,9 +210,15 @@ def roll_out(
         here = starts[some] if len(starts) > 1 else np.repeat(starts, len(block), axis=0)
         v = start_velocity(model, ground, drives, here, velocity, step) if velocities is None else velocities[some]
         records = launch(
-            model, ground, drives, here, dt=step, steps=steps, every=k, detailed=False, velocities=v,
-            disturbances=disturb(low, block), threads=threads,
+            model, ground, drives, here, dt=step, steps=steps, every=1 if outcome else k, detailed=outcome,
+            velocities=v, disturbances=disturb(low, block), threads=threads,
         )  # fmt: skip
+        if outcome:
+            from grouser.simulation.outcome import outcome_of
+
+            outcomes.append(outcome_of(model, records, step))
+            kept = records.state[:, ::k].copy() if k else records.state[:, :0].copy()
+            records = records._replace(state=kept, rows=-(-records.rows // k) if k else 0 * records.rows)
         for i in np.flatnonzero(records.steps < steps) if k else ():
             records.state[i, records.rows[i] :] = records.final[i]
         parts.append(records)
@@ -220,7 +233,17 @@ def roll_out(
         steps=_joined([p.steps for p in parts]),
         deficient=_joined([p.deficient for p in parts]),
         final_velocity=_joined([f.final_velocity for f in forces]) if forces else None,
+        outcome=joined_outcomes(outcomes) if outcomes else None,
     )
+
+
+def joined_outcomes(parts: list[Outcome], axis: int = 0) -> Outcome:
+    """Those of several batches as one: one after another, or (axis 1) in turn."""
+    found: dict[str, Any] = {}
+    for name, first in vars(parts[0]).items():
+        each = [getattr(part, name) for part in parts]
+        found[name] = None if first is None else np.concatenate(each) if axis == 0 else np.stack(each, 1).ravel()
+    return type(parts[0])(**found)
 
 
 def _joined(parts: list[Any]) -> Any:

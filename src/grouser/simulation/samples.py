@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from grouser.simulation.rollout import Rollouts
     from grouser.simulation.run import Run
 
-SLOW = 0.05
-"""Rim speed below which wheels have no slip to speak of [m/s]."""
-
 
 @runtime_checkable
 class Uncertain(Protocol):
@@ -56,6 +53,7 @@ class Uncertain(Protocol):
         progress: Callable[[int, int], None] | None = None,
         samples: int | None = None,
         seed: int = 0,
+        outcome: bool = False,
     ) -> Rollouts:
         """Samples of each row of commands; arguments are those of `rollout`."""
 
@@ -139,13 +137,13 @@ def outcome(run: Run) -> dict[str, Any]:
     """
     if not len(run.time):
         return {"least_tip_margin_deg": None, "largest_slip": None, "energy": None, "ended": run.status.meaning}
-    rims = np.abs(run.velocity[:, 5 + run.vehicle.arrays.wheel] * run.vehicle.arrays.radius).mean(axis=1)
-    along = np.abs(run.contact.velocity[..., 0]).mean(axis=1)
+    from grouser.simulation.outcome import slip_ratio
+
     every = run.time[1] - run.time[0] if len(run.time) > 1 else run.dt
     power = None if run.power is None else np.maximum(run.power[: max(len(run.time) - 1, 1)], 0.0).sum()
     found: dict[str, Any] = {
         "least_tip_margin_deg": float(np.degrees(run.rollover_margin().angle.min())),
-        "largest_slip": float((along / np.maximum(rims, SLOW)).max()),
+        "largest_slip": float(slip_ratio(run.vehicle, run.velocity, run.contact.velocity[..., 0]).max()),
         "energy": None if power is None else float(power * every),
         "ended": run.status.meaning,
     }

@@ -13,10 +13,9 @@ import numpy as np
 from grouser import rotation
 from grouser.checks import Checker, FloatArray, shown
 from grouser.errors import StudyError
-from grouser.kinematics import rollover_margin
+from grouser.simulation import outcome
 from grouser.simulation.engine import Forces, Records
 from grouser.simulation.run import Run
-from grouser.simulation.samples import SLOW
 from grouser.simulation.status import Status
 from grouser.study.functions import named
 
@@ -47,18 +46,9 @@ class Batch:
     """Step [s]."""
 
     @cached_property
-    def until(self) -> np.ndarray:
-        """Which of the recorded rows were reached, (n, rows)."""
-        rows: np.ndarray = np.arange(self.records.state.shape[1]) < self.records.rows[:, None]
-        return rows
-
-    @cached_property
     def slips(self) -> FloatArray:
         """Mean over the wheels of the slip speed along them over the rim speed, (n, rows); 0 after an end."""
-        vehicle = self.model.vehicle
-        rims = np.abs(self.records.velocity[:, :, 5 + vehicle.arrays.wheel] * vehicle.arrays.radius).mean(axis=2)
-        along = np.abs(self.records.contact[..., 6]).mean(axis=2)
-        return np.where(self.until, along / np.maximum(rims, SLOW), 0.0)
+        return outcome.slips(self.model.vehicle, self.records)
 
     def run(self, i: int) -> Run:
         """One of them alone."""
@@ -72,35 +62,18 @@ class Batch:
         return Run.from_records(self.model, self.ground, one, dt=self.dt, every=1)
 
 
-def _distance(b: Batch) -> FloatArray:
-    steps = np.linalg.norm(np.diff(b.records.state[:, :, 4:7], axis=1), axis=2)
-    return np.asarray(np.where(b.until[:, 1:], steps, 0.0).sum(axis=1))
-
-
-def _energy(b: Batch) -> FloatArray:
-    assert b.records.forces is not None
-    power = np.maximum(b.records.forces.torque[..., 1], 0.0).sum(axis=2)
-    return np.asarray(np.where(b.until[:, 1:], power[:, :-1], 0.0).sum(axis=1) * b.dt)
-
-
 def _mean_slip(b: Batch) -> FloatArray:
     return np.asarray(b.slips.sum(axis=1) / np.maximum(b.records.rows, 1))
 
 
 def _tilt(b: Batch) -> FloatArray:
     w, x, y, z = np.moveaxis(b.records.state[:, :, :4], -1, 0)
-    up = np.where(b.until, w * w - x * x - y * y + z * z, 1.0)
+    up = np.where(outcome.until(b.records), w * w - x * x - y * y + z * z, 1.0)
     return np.degrees(np.arccos(np.clip(up.min(axis=1, initial=1.0), -1.0, 1.0)))
 
 
 def _tip_margin(b: Batch) -> FloatArray:
-    out, r, model = np.full(len(b.starts), np.nan), b.records, b.model
-    for i, rows in enumerate(r.rows.tolist()):
-        if rows:
-            k = np.unique(np.linspace(0, rows - 1, min(rows, MOST_TIP_STATES)).astype(int))
-            parts = r.state[i, k], r.velocity[i, k], r.contact[i, k][..., :3]
-            out[i] = math.degrees(rollover_margin(model.vehicle, *parts, gravity=model.gravity).angle.min())
-    return out
+    return np.degrees(outcome.tip_margins(b.model, b.records, MOST_TIP_STATES))
 
 
 def _yaw(b: Batch) -> FloatArray:
@@ -115,12 +88,12 @@ KINDS: dict[str, tuple[str, int, Callable[[Batch], FloatArray]]] = {
     "z": ("m", FINAL, lambda b: b.records.final[:, 6]),
     "yaw_deg": ("deg", FINAL, _yaw),
     "fails": ("1", FINAL, lambda b: np.array([float(one is not Status.OK) for one in b.records.status])),
-    "distance": ("m", STATES, _distance),
+    "distance": ("m", STATES, lambda b: outcome.distances(b.records)),
     "tilt_deg": ("deg", STATES, _tilt),
     "slip": ("1", DETAILS, _mean_slip),
     "largest_slip": ("1", DETAILS, lambda b: b.slips.max(axis=1, initial=0.0)),
     "tip_margin_deg": ("deg", DETAILS, _tip_margin),
-    "energy": ("J", DETAILS, _energy),
+    "energy": ("J", DETAILS, lambda b: outcome.energies(b.records, b.dt)),
 }
 """Measures by name: unit, what must be recorded, and the function of a batch."""
 OF_PLAN = {"distance": "distance", "duration": "duration", "energy": "energy", "risk": "risk",

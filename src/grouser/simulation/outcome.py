@@ -1,0 +1,87 @@
+"""What a planner asks of each of many rollouts: distance, tip margin, slip, energy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser.checks import FloatArray
+from grouser.kinematics.rollover import rollover_margin
+from grouser.simulation.engine import Records
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
+    from grouser.kinematics import Kinematics
+    from grouser.vehicles import Vehicle
+
+SLOW = 0.05
+"""Rim speed [m/s] below which slip is a share of this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Of N rollouts, until each ended; NaN of one that ended in its first step."""
+
+    distance: FloatArray
+    """Length of the path of the body frame [m], shape (N,)."""
+    least_tip_margin: FloatArray
+    """Angle that the force at the centre of mass may turn before a wheel lifts [rad], shape (N,)."""
+    largest_slip: FloatArray
+    """Speed of slip along the wheels over their rim speed, mean over the wheels, a ratio, shape (N,)."""
+    energy: FloatArray | None
+    """Work of the actuators where they drive [J], none is won back, shape (N,); None for kinematics."""
+
+
+def outcome_of(model: Kinematics | Dynamics, records: Records, dt: float) -> Outcome:
+    """The outcome of rollouts recorded in every step of dt [s], with contacts."""
+    return Outcome(
+        distance=distances(records),
+        least_tip_margin=tip_margins(model, records),
+        largest_slip=slips(model.vehicle, records).max(axis=1, initial=0.0),
+        energy=None if records.forces is None else energies(records, dt),
+    )
+
+
+def until(records: Records) -> NDArray[np.bool_]:
+    """Which of the recorded rows were reached, (N, rows)."""
+    reached: NDArray[np.bool_] = np.arange(records.state.shape[1]) < records.rows[:, None]
+    return reached
+
+
+def distances(records: Records) -> FloatArray:
+    """Lengths of the paths [m], (N,)."""
+    steps = np.linalg.norm(np.diff(records.state[:, :, 4:7], axis=1), axis=2)
+    return np.asarray(np.where(until(records)[:, 1:], steps, 0.0).sum(axis=1))
+
+
+def slips(vehicle: Vehicle, records: Records) -> FloatArray:
+    """Mean over the wheels of the slip speed along them over the rim speed, (N, rows); 0 after an end."""
+    return np.where(until(records), slip_ratio(vehicle, records.velocity, records.contact[..., 6]), 0.0)
+
+
+def slip_ratio(vehicle: Vehicle, velocity: FloatArray, along: FloatArray) -> FloatArray:
+    """The same of velocities (…, nv) [rad/s, m/s] and slip speeds along the wheels (…, nw) [m/s]."""
+    rims = np.abs(velocity[..., 5 + vehicle.arrays.wheel] * vehicle.arrays.radius).mean(axis=-1)
+    return np.asarray(np.abs(along).mean(axis=-1) / np.maximum(rims, SLOW))
+
+
+def energies(records: Records, dt: float) -> FloatArray:
+    """Work of the actuators where they drive [J], (N,); dynamics only."""
+    assert records.forces is not None
+    power = np.maximum(records.forces.torque[..., 1], 0.0).sum(axis=2)
+    return np.asarray(np.where(until(records)[:, 1:], power[:, :-1], 0.0).sum(axis=1) * dt)
+
+
+def tip_margins(model: Kinematics | Dynamics, records: Records, most: int | None = None) -> FloatArray:
+    """Least tip margin of each [rad], (N,), at all recorded states or at `most` of them."""
+    out = np.full(len(records.rows), np.nan)
+    for i, rows in enumerate(records.rows.tolist()):
+        if rows:
+            count = rows if most is None else min(rows, most)
+            k = np.unique(np.linspace(0, rows - 1, count).astype(int))
+            parts = records.state[i, k], records.velocity[i, k], records.contact[i, k][..., :3]
+            out[i] = rollover_margin(model.vehicle, *parts, gravity=float(model.gravity)).angle.min()
+    return out
