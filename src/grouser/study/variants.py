@@ -58,7 +58,7 @@ class Variants:
         fields = spec.fields
         self.models = base_models(spec)
         self.soils, self.grounds = tuple(self.models), tuple(fields["grounds"])
-        self.dynamic = bool(next(iter(self.models.values())).model.dynamic)
+        self.dynamic = bool(getattr(next(iter(self.models.values())).model, "dynamic", False))
         self.drives = {name: Driven.of(drive, f"drives.{name}") for name, drive in fields["drives"].items()}
         self.measures: dict[str, Measure] = measures_of(spec, self.dynamic)
         self.steps, self.dt = step_count(fields["duration"], fields["dt"]), float(fields["dt"])
