@@ -10,6 +10,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,10 +88,8 @@ def measured(auto: Any, rms: float, speed: float, n: int, seed: int) -> dict[str
         roller, _ = roller_for(model, ground, None, dt=DT, threads=1)
         begin = states.copy()
         begin[:, 6] -= auto.full.penetration if name == "full" else 0.0
-        more = {} if name == "cheap" else {"velocities": velocities}
-        found[name], found[f"{name}_time"] = timed(
-            lambda r=roller, b=begin, m=more: r.run(wanted, b, moving=first, **m)
-        )
+        more: dict[str, Any] = {} if name == "cheap" else {"velocities": velocities}
+        found[name], found[f"{name}_time"] = timed(partial(roller.run, wanted, begin, moving=first, **more))
         if name == "auto":
             found["share"] = roller.share
     return found
@@ -104,6 +103,7 @@ def rolling(full: Any, states: FloatArray, command: FloatArray) -> FloatArray:
     bound = twist(*command).bind(full.vehicle, DT)
     flat = gr.terrain.plane()
     one = start_velocity(full, flat, [bound], gr.settle(full.vehicle, flat).state[None], None, DT)
+    assert one is not None
     return np.repeat(np.atleast_2d(one), len(states), axis=0)
 
 

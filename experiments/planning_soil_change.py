@@ -33,7 +33,7 @@ SLOPE, ANGLE, SHEAR = (8.0, 11.0), (29.0, 33.0), (0.025, 0.04)  # deg of the hil
 ROUGH, LENGTH = 0.05, 1.0  # m: rms and correlation length of the ground
 SENSORS = gr.plan.Sensors(position=0.01, yaw=0.005, pose_rate=10.0)
 INTERVAL = 0.6  # s, of online calibration
-PLANNER = {"samples": 150, "dt": 0.1, "horizon": 2.5, "draws": 20, "risk": 0.1}
+PLANNER: dict[str, Any] = {"samples": 150, "dt": 0.1, "horizon": 2.5, "draws": 20, "risk": 0.1}
 WAVE = 25.0  # m, of the path
 CELL = 0.15  # m
 ASIDE = 4.0  # cost of a metre off the path by that of a metre ahead
@@ -43,8 +43,8 @@ ASIDE = 4.0  # cost of a metre off the path by that of a metre ahead
 class Scene:
     """What a seed decides."""
 
-    ground: gr.Terrain
-    known: gr.Terrain
+    ground: gr.terrain.Terrain
+    known: gr.terrain.Terrain
     path: FloatArray
     yaw: float
     change: float
@@ -176,7 +176,7 @@ def time_back(drives: list[Driven], former: float) -> float | None:
     return None if above[-1] == len(rms) - 1 else float(middles[above[-1] + 1])
 
 
-def hill(seed: int, degrees: float, size: tuple[float, float]) -> gr.Terrain:
+def hill(seed: int, degrees: float, size: tuple[float, float]) -> gr.terrain.Terrain:
     """A rough slope that rises to the left of x, from x = −6 m on."""
     (w, h), middle = size, (0.5 * size[0] - 6.0, 0.0)
     x = np.linspace(middle[0] - 0.5 * w, middle[0] + 0.5 * w, round(w / CELL) + 1)

@@ -19,7 +19,7 @@ import grouser
 MODULES = (
     "law", "vehicles", "terrain", "simulation", "simulation.drive", "kinematics", "slip", "dynamics", "contact",
     "actuation", "joints", "collision", "logs", "motion", "calibration", "odometry", "fusion", "robot", "node",
-    "traction", "rolling", "plan", "view", "gym",
+    "traction", "rolling", "plan", "study", "view", "gym",
     "rotation", "errors",
 )  # fmt: skip
 """Public parts in the order of the reference. A test compares them with `grouser.__all__`."""

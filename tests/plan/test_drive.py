@@ -18,7 +18,7 @@ FEW: dict[str, Any] = {"samples": 48, "dt": 0.1, "horizon": 1.5, "draws": 4, "ri
 
 
 @functools.cache
-def ground() -> gr.Terrain:
+def ground() -> gr.terrain.Terrain:
     """A gentle ground of 24 × 16 m."""
     return gr.terrain.rough(0.02, 1.5, 3, size=(24.0, 16.0), center=(6.0, 0.0), spacing=0.2)
 

@@ -20,7 +20,13 @@ FIELD = gr.terrain.grid(np.zeros((26, 26)), x=np.arange(-5.0, 21.0), y=np.arange
 
 
 def followed(
-    model: Any, path: Any, *, yaw: float = math.nan, ground: gr.Terrain = FIELD, reached: float = 0.25, **options: Any
+    model: Any,
+    path: Any,
+    *,
+    yaw: float = math.nan,
+    ground: gr.terrain.Terrain = FIELD,
+    reached: float = 0.25,
+    **options: Any,
 ) -> Followed:
     unsure = Uncertain.of(model)
     limits = options.pop("limits", Limits.of(unsure.model.vehicle))

@@ -23,7 +23,7 @@ EXAMPLES = (
 
 def study(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A study (.toml), or the folder of one to show.")],
-    out: Annotated[Path | None, option("Folder for the rows; started again, only what is missing runs.")] = None,
+    out: Annotated[Path | None, option("Folder for the rows; run again, it continues.")] = None,
     threads: Annotated[int | None, option("Threads; default: all cores. Results do not change.")] = None,
     scheduler: Annotated[str | None, option("Dask scheduler, such as tcp://host:8786.")] = None,
     plot: Annotated[Path | None, option("Picture of response curves: .png .svg or .pdf.")] = None,

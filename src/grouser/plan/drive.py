@@ -77,7 +77,7 @@ class Drive:
         """Estimated less true x, y [m], yaw [rad], (T, 3)."""
         w, x, y, z = self.state[:, :4].T
         yaw = np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
-        error = self.estimate - np.column_stack([self.state[:, 4:6], yaw])
+        error: FloatArray = self.estimate - np.column_stack([self.state[:, 4:6], yaw])
         error[:, 2] = np.mod(error[:, 2] + math.pi, 2.0 * math.pi) - math.pi
         return error
 

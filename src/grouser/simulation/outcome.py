@@ -54,7 +54,11 @@ def until(records: Records) -> NDArray[np.bool_]:
 def distances(records: Records) -> FloatArray:
     """Lengths of the paths [m], (N,)."""
     steps = np.linalg.norm(np.diff(records.state[:, :, 4:7], axis=1), axis=2)
-    return np.asarray(np.where(until(records)[:, 1:], steps, 0.0).sum(axis=1))
+    length = np.where(until(records)[:, 1:], steps, 0.0).sum(axis=1)
+    # One that ended early has a last state after the last recorded row.
+    last = records.state[np.arange(len(length)), np.maximum(records.rows - 1, 0), 4:7]
+    rest = np.linalg.norm(records.final[:, 4:7] - last, axis=1)
+    return np.asarray(length + np.where(records.rows > 0, rest, 0.0))
 
 
 def slips(vehicle: Vehicle, records: Records) -> FloatArray:

@@ -107,4 +107,4 @@ def _saltelli(which: np.ndarray, dims: int, seed: int) -> FloatArray:
     both = np.clip(_sobol(low, int(base[-1]) + 1, 2 * dims, seed), EDGE, 1.0 - EDGE)[base - low]
     a, b = both[:, :dims], both[:, dims:]
     from_b = (part[:, None] == 1) | (part[:, None] - 2 == np.arange(dims))
-    return np.where(from_b, b, a)
+    return np.asarray(np.where(from_b, b, a), dtype=np.float64)

@@ -42,7 +42,7 @@ class Driven:
             parts = [(*checks.numbers(row, 3, f"{where}, part {k + 1}"), 0.0, 0.0) for k, row in enumerate(rows)]
             if not parts or parts[0][0] != 0.0 or any(b[0] <= a[0] for a, b in pairwise(parts)):
                 raise StudyError(f"{where}, parts: must begin at 0 s and follow one another in time")
-            return cls(tuple(parts))
+            return cls(tuple(parts))  # type: ignore[arg-type]  # five numbers each
         for name in given:
             if name not in FIELDS:
                 raise StudyError(f"{where}: has no '{name:.40}'; it has {', '.join(FIELDS)} or parts")

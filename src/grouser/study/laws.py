@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from grouser.checks import listed, nearest, shown
 from grouser.errors import GrouserError, StudyError
 from grouser.law import Recipe
+from grouser.model import Model
 from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
 from grouser.terrain import plane
@@ -48,6 +49,8 @@ def _motion(spec: Spec, soil: Mapping[str, Any]) -> MotionModel:
         if not str(kind).endswith(".toml"):
             raise StudyError(f"model: {shown(kind)} is not {', '.join(KINDS)} or the file of a fit (.toml)")
         fitted = Fit.load(spec.path(kind), ground=plane()).model
+        if not isinstance(fitted.model, Model):
+            raise StudyError(f"model: {kind} is a fit of a planar model, which drives on no ground")
         return fitted.replace(model=fitted.model.replace(**options), ground=plane())
     own = vehicle(spec.path(fields["vehicle"]) if fields["vehicle"] in spec.files else fields["vehicle"])
     model: Any

@@ -58,8 +58,12 @@ class Batch:
             return part[i : i + 1]
 
         forces = None if r.forces is None else Forces(*map(cut, r.forces))
-        one = Records(*map(cut, r[:9]), forces)
+        one = Records(*map(cut, r[:9]))._replace(forces=forces)
         return Run.from_records(self.model, self.ground, one, dt=self.dt, every=1)
+
+
+def _advance(b: Batch) -> FloatArray:
+    return np.asarray(np.linalg.norm(b.records.final[:, 4:7] - b.starts[:, 4:7], axis=1), dtype=np.float64)
 
 
 def _mean_slip(b: Batch) -> FloatArray:
@@ -69,7 +73,7 @@ def _mean_slip(b: Batch) -> FloatArray:
 def _tilt(b: Batch) -> FloatArray:
     w, x, y, z = np.moveaxis(b.records.state[:, :, :4], -1, 0)
     up = np.where(outcome.until(b.records), w * w - x * x - y * y + z * z, 1.0)
-    return np.degrees(np.arccos(np.clip(up.min(axis=1, initial=1.0), -1.0, 1.0)))
+    return np.asarray(np.degrees(np.arccos(np.clip(up.min(axis=1, initial=1.0), -1.0, 1.0))), dtype=np.float64)
 
 
 def _tip_margin(b: Batch) -> FloatArray:
@@ -81,8 +85,8 @@ def _yaw(b: Batch) -> FloatArray:
 
 
 KINDS: dict[str, tuple[str, int, Callable[[Batch], FloatArray]]] = {
-    "duration": ("s", FINAL, lambda b: b.records.steps * b.dt),
-    "advance": ("m", FINAL, lambda b: np.linalg.norm(b.records.final[:, 4:7] - b.starts[:, 4:7], axis=1)),
+    "duration": ("s", FINAL, lambda b: np.asarray(b.records.steps * b.dt, dtype=np.float64)),
+    "advance": ("m", FINAL, _advance),
     "x": ("m", FINAL, lambda b: b.records.final[:, 4]),
     "y": ("m", FINAL, lambda b: b.records.final[:, 5]),
     "z": ("m", FINAL, lambda b: b.records.final[:, 6]),

@@ -58,7 +58,7 @@ class Variants:
         fields = spec.fields
         self.models = base_models(spec)
         self.soils, self.grounds = tuple(self.models), tuple(fields["grounds"])
-        self.dynamic = bool(next(iter(self.models.values())).model.dynamic)
+        self.dynamic = bool(getattr(next(iter(self.models.values())).model, "dynamic", False))
         self.drives = {name: Driven.of(drive, f"drives.{name}") for name, drive in fields["drives"].items()}
         self.measures: dict[str, Measure] = measures_of(spec, self.dynamic)
         self.steps, self.dt = step_count(fields["duration"], fields["dt"]), float(fields["dt"])
@@ -171,6 +171,8 @@ class Variants:
         for name, text in self.spec.fields["grounds"].items():
             if not isinstance(text, str):
                 raise StudyError(f"grounds.{name}: {shown(text)} is not a ground, such as rough:rms=.1,length=1,seed=1")
+            if text not in self.spec.files:
+                _ground(text)  # one that is written wrong is refused now, not in every row
         if not self.grounds or not self.drives:
             raise StudyError("the study is empty: it has no ground or no drive; give at least one of each")
 
