@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import grouser as gr
 from grouser.cli import values
 from grouser.cli.values import option
-from grouser.errors import CalibrationError, GrouserError, SimulationError
+from grouser.errors import GrouserError, SimulationError
 
 if TYPE_CHECKING:
     from grouser.checks import FloatArray
@@ -26,10 +26,7 @@ Samples = Annotated[int | None, of_fit("Drives with drawn parameters and noise; 
 
 def load_fit(path: Path, rover: gr.Vehicle, ground: gr.terrain.Terrain) -> gr.Fit:
     """The fit of --fit, which must be of the vehicle that is to drive."""
-    try:
-        fit = gr.Fit.load(path)
-    except CalibrationError:  # of a model that stood on a ground, which the file does not hold; or of no use at all
-        fit = gr.Fit.load(path, ground=ground)
+    fit = gr.Fit.load_for(path, ground)
     if fit.model.vehicle.name != rover.name:
         raise GrouserError(f"--fit: {path} is of '{fit.model.vehicle.name}', not of '{rover.name}'; name that vehicle")
     return fit

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grouser.checks import FloatArray
+from grouser.errors import CalibrationError
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter
 from grouser.pictures import draw
@@ -168,6 +169,14 @@ class Fit:
         from grouser.motion.fit_file import read_fit
 
         return read_fit(path, ground=ground)
+
+    @staticmethod
+    def load_for(path: str | os.PathLike[str], ground: Terrain) -> Fit:
+        """Read a fit to drive its model on a ground, whether the model stood on one when it was calibrated or not."""
+        try:
+            return Fit.load(path)
+        except CalibrationError:  # it stood on a ground, which the file does not hold; or it is of no use at all
+            return Fit.load(path, ground=ground)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Parameters over intervals with their sigmas (T Fig. 3.5), saved to a path."""

@@ -48,9 +48,11 @@ def _motion(spec: Spec, soil: Mapping[str, Any]) -> MotionModel:
     if kind not in KINDS:
         if not str(kind).endswith(".toml"):
             raise StudyError(f"model: {shown(kind)} is not {', '.join(KINDS)} or the file of a fit (.toml)")
-        fitted = Fit.load(spec.path(kind), ground=plane()).model
+        fitted = Fit.load_for(spec.path(kind), plane()).model
         if not isinstance(fitted.model, Model):
-            raise StudyError(f"model: {kind} is a fit of a planar model, which drives on no ground")
+            if options:
+                raise StudyError("options: are of kinematic and dynamic models, not of that fit; leave them out")
+            return fitted
         return fitted.replace(model=fitted.model.replace(**options), ground=plane())
     own = vehicle(spec.path(fields["vehicle"]) if fields["vehicle"] in spec.files else fields["vehicle"])
     model: Any

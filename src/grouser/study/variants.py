@@ -11,6 +11,7 @@ from grouser import terrain
 from grouser.checks import Checker, FloatArray, shown
 from grouser.errors import GrouserError, StudyError
 from grouser.motion.fit import Fit
+from grouser.motion.on_ground import engine_model
 from grouser.motion.parameters import ParameterVector, available, unit_of
 from grouser.simulation.simulate import step_count
 from grouser.study.design import METHODS, Design
@@ -151,8 +152,8 @@ class Variants:
     def model(self, soil: int, values: FloatArray) -> Any:
         """The model on a soil with a row's values (all parameters)."""
         if not self.of_model:
-            return list(self.models.values())[soil].model
-        return self.vectors[soil].model(values[self.of_model]).model
+            return engine_model(list(self.models.values())[soil])
+        return engine_model(self.vectors[soil].model(values[self.of_model]))
 
     def ground(self, ground: int, values: FloatArray) -> Terrain:
         """A ground with a row's values (all parameters)."""
@@ -195,9 +196,7 @@ class Variants:
             found[name] = Quantity.of(name, given, unit)
         fit = None
         if fields["fit"]:
-            fit = FitDraws.of(
-                Fit.load(self.spec.path(fields["fit"]), ground=terrain.plane()), list(found), fields["fit"]
-            )
+            fit = FitDraws.of(Fit.load_for(self.spec.path(fields["fit"]), terrain.plane()), list(found), fields["fit"])
             try:
                 ParameterVector(base, fit.names)
             except GrouserError as error:
