@@ -157,7 +157,7 @@ def _kinematic_step() -> Timed:
     return Timed(run)
 
 
-def _stepped(law: str) -> Timed:
+def _steps_of(law: str) -> Timed:
     """`Simulation.step` along a drive; an older version has none."""
     import grouser as gr
 
@@ -270,8 +270,8 @@ CASES = {
     "Odometry.update": Case(_updated, unit="call"),
     "Dynamics.step": Case(_stepped, unit="call"),
     "Kinematics.step": Case(_kinematic_step, unit="call"),
-    "Simulation.step, kinematic": Case(lambda: _stepped("kinematic"), unit="call"),
-    "Simulation.step, piecewise-linear": Case(lambda: _stepped("piecewise-linear"), unit="call"),
+    "Simulation.step, kinematic": Case(lambda: _steps_of("kinematic"), unit="call"),
+    "Simulation.step, piecewise-linear": Case(lambda: _steps_of("piecewise-linear"), unit="call"),
     "Kinematics.velocity": Case(lambda: _asked("velocity"), unit="call"),
     "Kinematics.estimate": Case(lambda: _asked("estimate"), unit="call"),
     "frame_poses": Case(lambda: _asked("frame_poses"), unit="call"),

@@ -13,6 +13,18 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 import drive_files
 
 SECONDS, DT = 24.0, 0.05
+STUDY = """
+schema = "grouser/study@1"
+vehicle = "husky"
+drive = { speed = 0.5, curvature = 0.2 }
+duration = 1.0
+measures = ["yaw_deg"]
+[parameters]
+"vehicle.track" = { range = [50, 60], unit = "cm" }
+[sampling]
+method = "latin"
+runs = 8
+"""
 
 
 def make(folder: Path) -> None:
@@ -28,6 +40,7 @@ def make(folder: Path) -> None:
         gr.simulate(warthog, ground, gr.drive.arc(1.0), duration=1.0).save(folder / name)
     write_bag(folder / "drive_bag", folder / "drive.csv")
     write_map(folder / "survey.tif")
+    (folder / "turn.toml").write_text(STUDY)
 
 
 def write_map(path: Path) -> None:

@@ -17,8 +17,9 @@ def made_up(after: float) -> soil.Driven:
     return soil.Driven(time, np.where(time < 0.0, 0.01, np.where(time < 6.0, 0.1, after)), 1.0, 3.0, "ok")
 
 
-def test_soil_change_tells_drives_that_come_back_from_others(tmp_path: Path) -> None:
+def test_soil_change_separates_drives_that_come_back_from_others(tmp_path: Path) -> None:
     drives = {True: [made_up(0.012)] * 2, False: [made_up(0.05)] * 2}
+    assert soil.PLANNING_SOIL_CHANGE.name == "planning-soil-change"
     result = soil.judged([1, 2], drives, True)
     assert result.summary["ratio_from_10_s"] == pytest.approx(1.2)
     assert result.summary["ratio_from_10_s_without"] == pytest.approx(5.0)

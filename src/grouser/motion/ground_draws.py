@@ -61,7 +61,7 @@ def ground_spread(fit: Fit) -> FloatArray:
     J = np.array(slopes)[:, :, seen].reshape(len(free), -1).T
     spread = GroundSpread()
     wanted = spread.slopes(present)[:, seen].reshape(-1, 3)
-    # In units of prior sigmas, and of these the smallest change: what arcs do not tell apart is shared.
+    # In units of prior sigmas, and of these the smallest change: what arcs do not separate is shared.
     change = sigma[:, None] * np.linalg.solve(J.T @ J + 1e-6 * np.eye(len(free)), J.T @ wanted)
     out = np.zeros((n, n))
     out[np.ix_(free, free)] = change @ spread.covariance @ change.T

@@ -58,7 +58,7 @@ class Drive:
     estimate: FloatArray
     """Estimated x, y [m], yaw [rad], (T, 3)."""
     covariance: FloatArray
-    """Of these, (T, 3, 3)."""
+    """Covariance of these [m², m rad, rad²], (T, 3, 3)."""
     command: FloatArray
     """Forward, left [m/s], turn [rad/s], (T, 3)."""
     risk: FloatArray
@@ -83,7 +83,7 @@ class Drive:
 
     @property
     def nees(self) -> FloatArray:
-        """Squared error by its covariance, over its three numbers, (T,): 1 on average for an honest estimate."""
+        """Squared error by its covariance, over its three numbers, a ratio, (T,): 1 on average if it is consistent."""
         error = self.error
         return np.asarray(
             np.einsum("ti,ti->t", error, np.linalg.solve(self.covariance, error[..., None])[..., 0]) / 3.0

@@ -278,7 +278,7 @@ def _corners(height: NDArray[np.float32], m: int) -> list[NDArray[np.float32]]:
 
 
 def _widen(marked: NDArray[Any], cells: int) -> None:
-    """Mark also what is at most so many cells away along x and along y, in place."""
+    """Mark also what is within a number of cells along x and along y, in place."""
     from scipy.ndimage import maximum_filter1d
 
     if cells < 1 or not marked.any():

@@ -297,7 +297,7 @@ class MPPI:
     ) -> tuple[Candidate | None, str]:
         """The mean of the samples if its risk is within what is left, else the cheapest of others; or why none is."""
         left = max(self.risk - self._spent, 0.0)
-        # A count of draws cannot tell smaller risks than about one of them.
+        # Risks below about one draw cannot be counted.
         sigmas = -NormalDist().inv_cdf(min(max(left, 0.5 / max(self.draws, 1)), 0.5)) if self.draws else 0.0
         costs = self._with_room(trials, sigmas + self._tight)
         mean = self._judged(self._weighed(wanted, costs)[None], q, v, rng)

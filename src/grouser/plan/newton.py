@@ -82,7 +82,7 @@ class Learned:
             off = end - level
             off[2] = math.remainder(off[2], math.tau)
             J = slopes @ parts.T
-            # What a rollout does not tell, as the turn of a straight drive, stays.
+            # What a rollout does not show, as the turn of a straight drive, stays.
             step = np.linalg.solve(J.T @ J + 1e-2 * np.eye(2), J.T @ off + 1e-2 * (self.ratios - ratio))
             ratio = np.clip(ratio + step, *SCALES)
         self.ratios, self.scale = ratio, np.where(shape.is_way, ratio[0], ratio[1])

@@ -83,7 +83,7 @@ def connected(scheduler: str) -> Iterator[Any]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Dask's log and its warnings of versions: what matters of them is said in one sentence."""
+    """Dask's log and its warnings of versions: errors have what matters of them."""
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

@@ -1,4 +1,4 @@
-"""What a study measures of each run: where it ended, distance, energy, slip, tip margin, a function of yours."""
+"""What a study measures of each run: where it ended, distance, energy, slip, tip margin, your own function."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ class Indices(NamedTuple):
     total: FloatArray
     """Share that is gone once it is known, with all its interactions, (d,)."""
     first_interval: FloatArray
-    """Lower and upper bound, (2, d)."""
+    """Lower and upper bound, a ratio, (2, d)."""
     total_interval: FloatArray
-    """Likewise, (2, d)."""
+    """Likewise, a ratio, (2, d)."""
     samples: int
     """Base samples of which every run gave a number."""
 

@@ -72,7 +72,7 @@ def _shares(axes: Axes, results: Results, measure: str) -> None:
             shares = [response(results.column(name)[rows], y[rows]).share for name in names]
             height = 0.8 / len(groups(results))
             axes.barh(place + (k + 0.5) * height - 0.4, shares, height, color=colour, label=style.plain(group))
-        style.label(axes, x="share of variance, alone", title="")
+        style.label(axes, x="share of variance, alone [1]", title="")
     else:
         found = next(iter(indices.values()))
         for k, (values, bounds, colour, said) in enumerate(
@@ -82,7 +82,7 @@ def _shares(axes: Axes, results: Results, measure: str) -> None:
             error = np.abs(np.asarray(bounds) - values)
             axes.barh(place + 0.4 * k - 0.2, values, 0.38, xerr=error, color=colour, label=said, error_kw={"lw": 1.0})
         axes.legend(fontsize=8)
-        style.label(axes, x="Sobol index" + (f" ({next(iter(indices))})" if len(indices) > 1 else ""))
+        style.label(axes, x="Sobol index [1]" + (f" ({next(iter(indices))})" if len(indices) > 1 else ""))
     axes.set_yticks(place, [style.plain(name) for name in names], fontsize=8)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0.0, max(1.0, axes.get_xlim()[1]))

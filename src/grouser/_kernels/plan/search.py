@@ -21,7 +21,7 @@ LENGTHS = np.hypot(MOVES[:, 0], MOVES[:, 1])
 BLOCKED = 255
 """Kind of a cell that no vehicle may cross."""
 LEAST_EDGE = 1e-12
-"""Least cost of an edge: 0 stands for one that nobody has looked at."""
+"""Least cost of an edge: 0 stands for one that is not judged yet."""
 
 
 class Chart(NamedTuple):
