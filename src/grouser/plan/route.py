@@ -168,7 +168,7 @@ def route(
     straight = finder.straight()
     best = finder.find(minimise, () if straight is None else (straight,))
     if alternatives and best.reached:
-        others = tuple(finder.find(one, ()) for one in CRITERIA if one != minimise)
+        others = tuple(finder.find(one, (), searches=1) for one in CRITERIA if one != minimise)
         best = replace(best, alternatives=tuple(one for one in others if one.reached))
     meter.end()
     return best
@@ -200,15 +200,15 @@ class _Finder:
             self.direct = [drive]
         return None
 
-    def find(self, minimise: str, refused: tuple[Refusal, ...]) -> Route:
-        """The best way that the engine drives to its end."""
+    def find(self, minimise: str, refused: tuple[Refusal, ...], *, searches: int = MOST_GLOBAL) -> Route:
+        """The best way that the engine drives to its end; searches: of the whole of a large lattice."""
         chart = self.lattice.chart(self.table.cost(minimise))
         task = self.lattice.task(self.table, minimise, self.goal)
         self.found = list(refused)
         why = "the map has no way from start to goal"
         spare = self.direct
         for _ in range(MOST_TRIES):
-            nodes, value = self.judged_way(chart, task, minimise)
+            nodes, value = self.judged_way(chart, task, minimise, searches)
             if len(nodes) == 0:
                 break
             corners = self.corners(nodes)
@@ -232,10 +232,11 @@ class _Finder:
             why += f"; {self.found[-1]}"
         return Route(minimise, False, why, empty, none, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, math.inf, tuple(self.found))
 
-    def judged_way(self, chart: Any, task: Any, minimise: str) -> tuple[NDArray[np.int64], float]:
+    def judged_way(self, chart: Any, task: Any, minimise: str, searches: int) -> tuple[NDArray[np.int64], float]:
         """Nodes of the best way all of whose edges the engine has judged, and its cost; none where there is none.
 
-        An edge counts what the table says until it lies on the best way; then the engine rolls it out.
+        An edge counts what the table says until it lies on the best way; then the engine rolls it out. A large lattice
+        is searched as a whole some times, and in between along the ways found.
         """
         lattice, edges = self.lattice, self.lattice.edges[minimise]
         small = lattice.everywhere.size * kernels.HEADINGS <= SMALL
@@ -247,7 +248,7 @@ class _Finder:
             task = task._replace(open=lattice.everywhere if whole else self.corridor)
             nodes, value = lattice.search(chart, task, self.start, self.meter.part if whole else None)
             if value >= (1.0 - TOLERANCE) * best[1] or len(nodes) == 0:
-                if whole or (len(best[0]) and searched >= MOST_GLOBAL):
+                if whole or (len(best[0]) and searched >= searches):
                     return best
                 whole = True
                 continue
