@@ -244,3 +244,16 @@ def test_the_start_is_a_place_of_the_lattice() -> None:
     )  # fmt: skip
     i, j = made.place(1.37, -2.2)
     assert (made.x[i], made.y[j]) == pytest.approx((1.37, -2.2), abs=1e-9)
+
+
+def test_no_alternative_is_driven_more_cheaply_than_the_best() -> None:
+    """On ground rougher than an edge is long, drives cost more than the sum of their edges, and not all alike."""
+    ground = gr.terrain.rough(rms=0.15, length=0.8, seed=1, size=20.0)
+    keep_out = gr.plan.KeepOut.circles([(0.0, 0.0, 2.0)], ground.bounds)
+    best = gr.plan.route(gr.Kinematics(gr.vehicle("zoe")), ground, (-6, -4), (6, 5), keep_out=keep_out)
+    assert best.reached
+    routes = (best, *best.alternatives)
+    assert [one.minimise for one in routes] == ["energy", "time", "risk"]
+    for one in routes:
+        least = min(other.driven_cost(one.minimise) for other in routes)
+        assert one.driven_cost(one.minimise) <= 1.01 * least + 1e-4

@@ -30,6 +30,8 @@ MOST_TRIES = 25
 """Ways that are driven; after each that fails, the place where it does is refused."""
 MOST_ROUNDS = 400
 """Searches after which the best way so far is taken, each with the costs by the engine of the edges of those before."""
+LEAST_RISK = 1e-4
+"""Chances of failure that differ by less count as equal."""
 TOLERANCE = 0.005
 """How much cheaper than the best way that the engine has judged another may seem, a ratio."""
 LEAST_HOPE = 0.75
@@ -93,11 +95,16 @@ class Route:
     largest_slip: float
     """Of that drive, a ratio."""
     cost: float
-    """Of the search: that of all edges by the engine and of turns [J, s, or −log of the chance of success]."""
+    """Of the search: that of all edges by the engine and of turns [J, s, or −log of the chance of success]; that of its
+    drive, if a way found for something else turned out better."""
     refused: tuple[Refusal, ...] = ()
     """Ways that fail."""
     alternatives: tuple[Route, ...] = ()
     """Ways that are best for something else."""
+
+    def driven_cost(self, minimise: str) -> float:
+        """What its drive takes of energy [J], time [s] or risk (a ratio)."""
+        return {"energy": self.energy, "time": self.duration, "risk": self.risk}[minimise]
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, as JSON takes them."""
@@ -169,8 +176,25 @@ def route(
     best = finder.find(minimise, () if straight is None else (straight,))
     if alternatives and best.reached:
         others = tuple(finder.find(one, (), searches=1) for one in CRITERIA if one != minimise)
-        best = replace(best, alternatives=tuple(one for one in others if one.reached))
+        best, *rest = _best_for_each([best, *(one for one in others if one.reached)])
+        best = replace(best, alternatives=tuple(rest))
     meter.end()
+    return best
+
+
+def _best_for_each(routes: list[Route]) -> list[Route]:
+    """For what each is to be best for, the one whose drive is, if another's drive is better than its own.
+
+    The lattice adds up edges that are driven one by one; on ground rougher than an edge is long, a whole drive costs
+    more than their sum, and not alike for all ways.
+    """
+    best = []
+    for own in routes:
+        other = min(routes, key=lambda one: one.driven_cost(own.minimise))
+        better = other.driven_cost(own.minimise) < (1.0 - TOLERANCE) * own.driven_cost(own.minimise) - LEAST_RISK
+        if better:
+            other = replace(other, minimise=own.minimise, cost=other.driven_cost(own.minimise), refused=own.refused)
+        best.append(other if better else own)
     return best
 
 
