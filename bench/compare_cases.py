@@ -102,7 +102,7 @@ def _rolled_out(law: str, threads: int) -> Timed:
     commands = np.repeat((1.0 + turn) / radius, round(SECONDS / DT), axis=1)
 
     def run() -> int:
-        return int(gr.rollout(model, terrain, commands, start=start, dt=DT, threads=threads).steps.sum())
+        return int(gr.rollout(model, terrain, commands, start=start, dt=DT, threads=threads, outcome=False).steps.sum())
 
     return Timed(run)
 

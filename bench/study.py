@@ -75,7 +75,7 @@ def _direct(study: Variants, threads: int | None) -> tuple[np.ndarray, float]:
     ]
     commands = np.broadcast_to(np.array(rates)[:, None], (len(rates), study.steps, len(rates[0])))
     began = time.process_time()
-    many = gr.rollout(model, ground, commands, dt=study.dt, start=(0.0, 0.0, 0.0), threads=threads)
+    many = gr.rollout(model, ground, commands, dt=study.dt, start=(0.0, 0.0, 0.0), threads=threads, outcome=False)
     return many.final_state, time.process_time() - began
 
 

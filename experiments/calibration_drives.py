@@ -23,7 +23,7 @@ from grouser.errors import SimulationError
 from grouser.logs import Log
 from grouser.logs.log import Sensor
 from grouser.simulation import Run, Status, drive, simulate
-from grouser.simulation.run import ContactRecord
+from grouser.simulation.records import ContactRecord
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle, vehicle
 

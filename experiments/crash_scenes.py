@@ -72,6 +72,7 @@ def scene(seed: int) -> Scene:
         actuator=actuator,
         integrator="midpoint" if rng.random() < 0.2 else "euler",
         newton="single" if rng.random() < 0.1 else "full",
+        tip_angle=math.pi,
     )
     away = 1.0 if speed > 0.0 else -1.0
     reach = away * (1.5 + 6.0 * size)

@@ -60,7 +60,7 @@ def gallery(
     entries: list[Entry] = []
     for i, name in enumerate(chosen):
         began = time.monotonic()
-        path = out / f"{name}.{kind}"
+        path = out / f"{name}{there[name].suffix or f'.{kind}'}"
         console.remark(f"{i + 1} of {len(chosen)}: {name}")
         try:
             with console.progress(name) as report:

@@ -30,14 +30,26 @@ class Drawing:
     """What it shows."""
     draw: Callable[[Path, bool, Progress], str | None]
     """Draws it into a .png, .svg or .pdf file, quick or in full, reports progress; returns the numbers."""
+    suffix: str = ""
+    """Kind of its file where it is always the same, such as .webp."""
+    largest: int = LARGEST
+    """Bytes of its file at most."""
 
 
 def drawings() -> dict[str, Drawing]:
     """All pictures by name; a name is also that of the file, without its suffix."""
     from experiments.catalog import EXPERIMENTS
+    from experiments.viewer_animation import LARGEST as LARGEST_ANIMATION
+    from experiments.viewer_animation import draw_animation
 
     out = {
         "demo": Drawing("two rovers commanded straight over rough ground (README)", _demo),
+        "viewer": Drawing(
+            "Rocky 7 over rough ground in the 3D page, played at twice its speed (README)",
+            draw_animation,
+            suffix=".webp",
+            largest=LARGEST_ANIMATION,
+        ),
         "run": Drawing("one run: top view, slip, attitude, height errors", _run),
         "forces": Drawing("one dynamic run: loads, grip, power, energy", _forces),
         "rollouts": Drawing("a fan of rollouts over rough ground, coloured by how each ended", _rollouts),

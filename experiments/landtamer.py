@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from grouser.actuation import PI
 from grouser.contact import Pacejka
@@ -21,7 +22,8 @@ def landtamer(*, friction: float = 1.0, com_height: float | None = None, damping
     if com_height is not None:
         body, *wheels = car.frames
         car = dataclasses.replace(car, frames=(dataclasses.replace(body, com=(0.0, 0.0, com_height)), *wheels))
-    model = Dynamics(car, contact=Pacejka(friction=friction), actuator=PI(gain=GAIN))
+    # A run continues when it rolls over.
+    model = Dynamics(car, contact=Pacejka(friction=friction), actuator=PI(gain=GAIN), tip_angle=math.pi)
     if damping_time is None:
         return model
     stiffness = model.wheel_load / 0.02

@@ -40,8 +40,8 @@ MARGINS = (math.radians(6.0), math.radians(3.0), 0.0)
 """Tip margins that a route is asked to keep, one after another until there is one [rad]."""
 LIMITS = Limits(speed=0.8, reverse=0.3, turn=1.5, turn_acceleration=4.0)
 DT, HORIZON, SAMPLES, RISK = 0.2, 4.0, 150, 0.05
-TIP = TipMargin(margin=math.radians(10.0))
-"""Cost of a small tip margin."""
+TIP = TipMargin(margin=math.radians(10.0), weight=25.0)
+"""Cost of a small tip margin; with a larger weight the vehicle would stop where all ways on have a small one."""
 EDGE = Clearance(distance=0.2)
 """Cost of little room."""
 REACH = 0.4

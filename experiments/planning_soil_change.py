@@ -116,8 +116,9 @@ def judged(seeds: list[int], drives: dict[bool, list[Driven]], quick: bool) -> R
         rows=rows,
         paper=[],
         notes=[
-            "Root mean square distance from the path [m] over all drives, with online calibration and without it, and "
-            "by its value in the 20 s before the change; windows are seconds after the change.",
+            "Root mean square distance from the path [m] over all drives, with adaptation (a bias of the planner's "
+            "model and online calibration) and without it, and by its value in the 20 s before the change; windows are "
+            "seconds after the change.",
             f"Back within {BACK:g} times for good, by a sliding rms of {SLIDING:g} s over all drives: with "
             f"{_seconds(back[True])}, without {_seconds(back[False])}.",
             f"Drives whose rms from {FROM:g} s on is within {BACK:g} times its own former value: with {within[True]} of"

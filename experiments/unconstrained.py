@@ -17,7 +17,8 @@ from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.kinematics.suspension import suspension_of
-from grouser.simulation.run import ContactRecord, Run
+from grouser.simulation.records import ContactRecord
+from grouser.simulation.run import Run
 from grouser.simulation.settle import settle, start_state
 from grouser.simulation.simulate import check_model, simulate, step_count
 from grouser.simulation.status import OF_CODE, Status

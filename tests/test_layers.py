@@ -26,7 +26,7 @@ LAYERS = [
     {"traction", "robot"},
     {"plan"},
     {"bench", "gym", "study"},
-    {"cli", "view", "node"},
+    {"cli", "view", "node", "live"},
 ]
 LEVEL = {name: i for i, names in enumerate(LAYERS) for name in names}
 SIDEWAYS = {2, len(LAYERS) - 1}

@@ -61,6 +61,7 @@ _pictures.PAINTERS |= {
     "run as page": "grouser.view.page:view_runs",
     "run as mcap": "grouser.view.mcap:write_mcap",
     "study": "grouser.view.study:plot_study",
+    "terrain": "grouser.view.terrain:plot_terrain",
     "study report": "grouser.view.report_study:report_study",
 }
 _lazy(__name__)

@@ -34,8 +34,8 @@ def in_slices(work: Callable[[int, int, int], None], items: int, *, threads: int
     slices = -(-items // size)
     workers = min(threads, slices)
     if workers <= 1:
-        if items:
-            work(0, 0, items)
+        for k in range(slices):  # not all at once: Ctrl-C is raised between two
+            work(0, k * size, min((k + 1) * size, items))
         return
     next_slice, stopped = itertools.count(), threading.Event()
 

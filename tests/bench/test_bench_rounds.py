@@ -108,10 +108,8 @@ def test_reports_hold_median_quartiles_and_minimum(monkeypatch):
     for one in result["calibration"]:
         assert (one["ms_per_update"], one["quartiles"], one["minimum"]) == (2e3, [1.5e3, 2.5e3], 1e3)
         assert one["ms_fastest"] == one["minimum"]
-    assert [(one["model"], one["us_per_step"], one["minimum"]) for one in result["stepper"]] == [
-        ("kinematic", 2e6, 1e6),
-        ("dynamic", 2e6, 1e6),
-    ]
+    stepping = [(one["model"], one["us_per_step"], one["us_kernel"], one["us_overhead"]) for one in result["stepping"]]
+    assert stepping == [("kinematic", 2e6, 2e6, 0.0), ("dynamic", 2e6, 2e6, 0.0)]
     odometry = result["odometry"]
     assert (odometry["us_per_update"], odometry["us_wall"], odometry["us_fastest"]) == (2e6, 4e6, 1e6)
     assert odometry["quartiles"] == [1.5e6, 2.5e6]

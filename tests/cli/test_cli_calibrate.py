@@ -159,7 +159,7 @@ def test_priors_are_where_the_fit_starts(drive: tuple[str, str], capsys: pytest.
         (["LOG", "--manifest", "M", "--follow", "--model", "corrected"], "learned from a whole log"),
         (["LOG", "--manifest", "M", "--split", "1", "--model", "corrected"], "chosen by what was held out"),
         (["LOG", "--manifest", "M", "--idle-exit", "1"], "--idle-exit: is for --follow"),
-        (["LOG", "--manifest", "M", "--loss", "quartic"], "loss 'quartic' is not one of"),
+        (["LOG", "--manifest", "M", "--loss", "quartic"], "--loss: 'quartic' is not one of"),
         (["LOG", "LOG", "--manifest", "M", "--follow"], "one log is followed at a time"),
     ],
 )

@@ -20,7 +20,7 @@ MISTAKES = {
     "negative duration": ["simulate", "zoe", "--duration", "-1"],
     "duration not a multiple of dt": ["simulate", "zoe", "--duration", "1", "--dt", "0.3"],
     "NaN speed": ["simulate", "zoe", "--speed", "nan"],
-    "start of two numbers": ["simulate", "zoe", "--start", "1,2"],
+    "start of one number": ["simulate", "zoe", "--start", "1"],
     "start in words": ["simulate", "zoe", "--start", "a,b,c"],
     "start off the map": ["simulate", "zoe", "--terrain", "rough:rms=.1,length=1,seed=1", "--start", "500,0,0"],
     "five slip parameters": ["simulate", "zoe", "--slip", "1,2,3,4,5"],
@@ -88,10 +88,10 @@ def test_check_names_what_is_wrong_with_a_damaged_file(
     assert len(error.splitlines()) == 1
 
 
-def test_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("grouser.vehicles.names", interrupted)
     assert run(["vehicles"]) == 130
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == "grouser: interrupted, by Ctrl-C\n"

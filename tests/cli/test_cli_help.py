@@ -15,8 +15,8 @@ from grouser import __version__
 from grouser.cli import app, run
 
 COMMANDS = (
-    "demo", "vehicles", "simulate", "view", "rollout", "plan", "study", "calibrate", "evaluate", "memory", "groundmap",
-    "rolling", "odometry", "fuse", "node", "report", "check", "bench", "warmup",
+    "demo", "vehicles", "soils", "simulate", "drive", "view", "rollout", "plan", "study", "calibrate", "evaluate",
+    "memory", "groundmap", "odometry", "fuse", "node", "report", "check", "rolling", "bench", "warmup",
 )  # fmt: skip
 COLUMNS, LINES = 80, 24
 LOADED: dict[str, Any] = {name: app.load(name) for name in COMMANDS}

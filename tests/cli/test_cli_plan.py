@@ -149,10 +149,9 @@ MISTAKES = {
         ["--terrain", "FOLDER/hole.npz", "--from", "3,3", "--to", "13.3,15"],
         "goal (13.3, 15) m is too near to a hole",
     ),
-    "no edge": (["--terrain", "flat", "--from", "0,0", "--to", "8,4"], "ground: has no edge"),
-    "no edge, with a keep-out": (
-        ["--terrain", "flat", "--from", "0,0", "--to", "8,4", "--keep-out", "4,2,1"],
-        "ground: has no edge",
+    "no edge, start in a keep-out": (
+        ["--terrain", "flat", "--from", "0,0", "--to", "8,4", "--keep-out", "0,0,1"],
+        "start (0, 0) m is in a keep-out",
     ),
     "no map file": (["--terrain", "none.tif", "--from", "0,0", "--to", "8,4"], "none.tif"),
     "risk of 0": (["--from", "3,3", "--to", "8,4", "--risk", "0"], "--risk: 0 is not a chance between 0 and 1"),

@@ -94,7 +94,7 @@ def test_a_run_that_ends_early_says_why_and_exits_with_1(capsys: pytest.CaptureF
         (["pvc", "--out", "run.txt"], "must end in one of"),
         (["pvc", "--view", "run.png"], "--view: run.png does not end in .html"),
         (["pvc", "--plot", "a.png"], "add --compare"),
-        (["pvc", "--terrain", HILLS, "--start", "50,0,0"], "no ground at"),
+        (["pvc", "--terrain", HILLS, "--start", "50,0,0"], "is not on the map, which covers x"),
         (["pvc", "--duration", "1", "--dt", "0.3"], "not a whole number of steps"),
     ],
 )

@@ -133,6 +133,7 @@ def test_vehicles_lists_all_shipped(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["vehicles"]) == 0
     table = capsys.readouterr().out
     assert "mass [kg]" in table
+    assert max(map(len, table.splitlines())) <= 100
     assert run(["vehicles", "--json"]) == 0
     listed = printed_json(capsys)["vehicles"]
     assert {"zoe", "rocky7", "landtamer"} <= {one["name"] for one in listed}
@@ -167,6 +168,8 @@ def test_bench_reports_machine_cases_and_batches(capsys: pytest.CaptureFixture[s
     keys = {"vehicle", "model", "contact", "dt", "us_per_step", "realtime_factor", "repeats"}
     assert {(case["vehicle"], case["dt"]) for case in result["cases"]} >= {("zoe", 0.04), ("rocky7", 0.01)}
     assert all(keys <= set(case) and 0.0 < case["us_per_step"] < 1000.0 for case in result["cases"])
+    for one in result["stepping"]:  # within 10 µs on an idle machine
+        assert 0.0 < one["us_kernel"] < one["us_per_step"] < one["us_kernel"] + 60.0
     assert {"model", "rollouts", "seconds_simulated", "seconds", "threads"} <= set(result["batch"][0])
     dynamic = {(case["contact"], case["dt"]) for case in result["cases"] if case["model"] == "dynamic"}
     assert dynamic == {(c, dt) for c in ("piecewise-linear", "pacejka", "terramechanics") for dt in (0.04, 0.01)}

@@ -81,3 +81,70 @@ def test_mistakes_are_told_in_a_sentence(
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+def test_soils_and_tyres_are_listed_with_their_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["soils"]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert max(map(len, lines)) <= 100
+    for name in gr.contact.names():
+        assert any(line.startswith(f"{name} ") for line in lines), name
+    assert any(line.startswith("wong: J. Y. Wong, Theory of Ground Vehicles") for line in lines)
+    found = answer(capsys, "soils")
+    assert [one["name"] for one in found["soils"]] == list(gr.contact.names("soil"))  # type: ignore[union-attr,attr-defined]
+    assert [one["name"] for one in found["tyres"]] == list(gr.contact.names("tyre"))  # type: ignore[union-attr,attr-defined]
+
+
+@pytest.mark.parametrize("name", gr.contact.names())
+def test_one_is_shown_with_all_numbers(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["soils", name]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.split("\n"))) <= 100
+    one = answer(capsys, "soils", name)
+    for field, number in one["numbers"].items():  # type: ignore[attr-defined]
+        assert field in text
+        assert number["source"] == "assumed" or len(number["source"]) > 20
+    if name == "dry_sand":
+        k_phi = one["numbers"]["k_phi"]  # type: ignore[index]
+        assert (k_phi["value"], k_phi["unit"]) == (1528430.0, "N/m^(n+2)")
+        assert k_phi["source"] == "J. Y. Wong, Theory of Ground Vehicles, 4th ed., Wiley 2008, Table 2.3"
+
+
+def test_a_wrong_name_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["soils", "dry_snad"]) == 2
+    said = capsys.readouterr().err
+    assert "did you mean 'dry_sand'?" in said
+    assert said.count("\n") == 1
+
+
+def test_a_soil_of_the_library_carries_a_run_everywhere_or_by_place(
+    raster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = ("simulate", "husky", "--model", "dynamic", "--duration", "2", "--speed", "0.4", "--actuator-gain", "200")
+    firm = answer(capsys, *common, "--contact", "lete_sand")
+    loose = answer(capsys, *common, "--contact", "dry_sand")
+    radius = gr.vehicle("husky").frames[1].radius or 0.0
+    depth = [radius - one["final_position"][2] for one in (firm, loose)]  # type: ignore[index]
+    assert 0.001 < depth[0] < 0.01 < depth[1] < 0.04
+    assert loose["distance"] < firm["distance"]  # type: ignore[operator]
+    assert loose["mean_power"] > 2.0 * firm["mean_power"]  # type: ignore[operator]
+    # Loose sand on the left, asphalt on the right: it sinks in on the left and turns there.
+    out = tmp_path / "both.npz"
+    halves = ("--soils", raster, "--soil", "0=asphalt_dry", "--soil", "1=dry_sand")
+    answer(capsys, *common, *halves, "--out", str(out))
+    both = gr.Run.load(out)
+    assert both.roll[-1] < -0.005
+    assert both.yaw[-1] > 0.02
+
+
+def test_a_study_takes_soils_by_name(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    from grouser.study.laws import base_models
+    from grouser.study.spec import Spec
+
+    soils = {"sand": {"law": "dry_sand"}, "sticky": {"law": "dry_sand", "cohesion": 3000.0}, "road": {"law": "gravel"}}
+    tables = {"vehicle": "husky", "model": "dynamic", "measures": ["distance"], "soils": soils}
+    models = {name: made.model.contact for name, made in base_models(Spec.of(tables)).items()}
+    assert models["sand"] == gr.contact.soil("dry_sand")
+    assert models["sticky"] == gr.contact.soil("dry_sand").replace(cohesion=3000.0)
+    assert models["road"] == gr.contact.tyre("gravel")

@@ -12,6 +12,9 @@ import grouser as gr
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 import drive_files
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "vehicles"))
+import urdf_families
+
 SECONDS, DT = 24.0, 0.05
 STUDY = """
 schema = "grouser/study@1"
@@ -41,6 +44,7 @@ def make(folder: Path) -> None:
     write_bag(folder / "drive_bag", folder / "drive.csv")
     write_map(folder / "survey.tif")
     (folder / "turn.toml").write_text(STUDY)
+    (folder / "rover.urdf").write_text(urdf_families.leo())
 
 
 def write_map(path: Path) -> None:

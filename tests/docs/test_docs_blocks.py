@@ -33,6 +33,7 @@ LONG = {
     "demo": "tests/cli runs it",
     "bench": "tests/cli runs it",
     "warmup": "it compiles the engine",
+    "drive": "it waits for a driver; tests/cli and tests/live run it",
     "node": "it waits for a robot; tests/node runs it",
 }
 """Commands of which only the arguments are checked, and why."""
@@ -54,7 +55,7 @@ dynamics, ground = gr.Dynamics(slipping.vehicle), gr.terrain.plane()
 """,
 }
 """What a page takes as known: names of the reader's own program."""
-MOST_NOT_RUN = 2
+MOST_NOT_RUN = 3
 """Blocks that may be marked `<!-- not run: reason -->`; more would need a reason here."""
 
 

@@ -22,7 +22,7 @@ def exact(vehicle):
 def flight(vehicle, dt, seconds=2.0, seed=3):
     """Thrown tumbling, all joints free, far above the ground."""
     rng = np.random.default_rng(seed)
-    model = gr.Dynamics(vehicle, actuator=FREE, tolerance=exact(vehicle))
+    model = gr.Dynamics(vehicle, tip_angle=np.pi, actuator=FREE, tolerance=exact(vehicle))
     quaternion = rng.normal(size=4)
     state = np.concatenate([quaternion / np.linalg.norm(quaternion), [1.0, -2.0, 500.0], np.zeros(vehicle.n_joints)])
     state[7:] = rng.uniform(-0.3, 0.3, vehicle.n_joints)
@@ -91,7 +91,7 @@ def test_flight_keeps_momentum_and_energy_to_the_order_of_the_step(name):
 def test_a_box_without_joints_turning_about_its_axis_keeps_everything():
     """Rotation about a principal axis is no approximation, nor is a parabola but for the step's g dt t/2."""
     vehicle = gr.vehicle("husky")
-    model = gr.Dynamics(vehicle, tolerance=exact(vehicle))  # wheels held: one rigid body
+    model = gr.Dynamics(vehicle, tip_angle=np.pi, tolerance=exact(vehicle))  # wheels held: one rigid body
     state = np.concatenate([[1.0, 0, 0, 0], [0.0, 0.0, 100.0], np.zeros(4)])
     com = centre_of_mass(vehicle, state) - state[4:7]
     v = np.zeros(10)
@@ -128,7 +128,9 @@ def rates(vehicle, sign=None):
 
 
 def driven(vehicle, ground, start, u, contact, velocity, external=()):
-    model = gr.Dynamics(vehicle, contact=CONTACTS[contact], external=external, tolerance=exact(vehicle))
+    model = gr.Dynamics(
+        vehicle, tip_angle=np.pi, contact=CONTACTS[contact], external=external, tolerance=exact(vehicle)
+    )
     run = gr.simulate(model, ground, u, duration=2.0, dt=0.04, start=start, velocity=velocity)
     assert run.status == "ok"
     return run
@@ -213,7 +215,7 @@ def passive(name, dt, *, sprung=True, seconds=60.0):
     """
     vehicle, axles = gr.vehicle(name), ("s1", "s2") if name == "zoe" and sprung else ()
     joints = tuple(Spring(joints=j, stiffness=AXLE, damping=60.0) for j in axles)
-    model = gr.Dynamics(vehicle, actuator=FREE, joints=joints, tolerance=exact(vehicle))
+    model = gr.Dynamics(vehicle, tip_angle=np.pi, actuator=FREE, joints=joints, tolerance=exact(vehicle))
     start = gr.settle(vehicle, BOWL, x=3.0, y=1.0, yaw=0.3, penetration=0.02).state
     still = np.zeros(6 + vehicle.n_joints)
     run = gr.simulate(model, BOWL, gr.drive.constant(0.0), duration=seconds, dt=dt, start=start, velocity=still)
@@ -289,7 +291,7 @@ def steps_own_contact_energy(run):
 def test_rolling_over_on_free_axles_ends_well_from_anywhere_at_large_steps(dt, integrator):
     """Taken whole, steps in which an axle turns by a radian feed on themselves: 1e17 J and more from some starts."""
     vehicle, rng = gr.vehicle("zoe"), np.random.default_rng(1)
-    model = gr.Dynamics(vehicle, actuator=FREE, integrator=integrator)
+    model = gr.Dynamics(vehicle, tip_angle=np.pi, actuator=FREE, integrator=integrator)
     worst, over = 0.0, 0
     for _ in range(20):
         x, y, yaw = rng.uniform(2.0, 3.5), rng.uniform(0.0, 1.5), rng.uniform(-1.0, 1.0)
@@ -309,7 +311,7 @@ def test_power_is_accounted_for():
     vehicle, ground = gr.vehicle("zoe"), gr.terrain.rough(0.1, 1.0, 7, size=40.0)
     missing = []
     for dt in (0.01, 0.005, 0.0025):
-        model = gr.Dynamics(vehicle, actuator=gr.actuation.PI(gain=200.0), tolerance=exact(vehicle))
+        model = gr.Dynamics(vehicle, tip_angle=np.pi, actuator=gr.actuation.PI(gain=200.0), tolerance=exact(vehicle))
         run = gr.simulate(model, ground, gr.drive.arc(0.6), duration=4.0, dt=dt)
         assert run.status == "ok"
         # forces and torques of a row act over the step to the next, at the velocities of its end
@@ -332,7 +334,9 @@ def test_drive_work_is_change_of_energy_and_what_the_wheels_lose(integrator):
     """Energy grows by the work of the motors and of each wheel's contact, to the order of the step."""
     vehicle, ground = gr.vehicle("zoe"), gr.terrain.rough(0.1, 1.0, 7, size=40.0)
     actuator, contact = gr.actuation.PI(gain=200.0), PiecewiseLinear(rolling_resistance=30.0)
-    model = gr.Dynamics(vehicle, contact=contact, actuator=actuator, tolerance=exact(vehicle), integrator=integrator)
+    model = gr.Dynamics(
+        vehicle, tip_angle=np.pi, contact=contact, actuator=actuator, tolerance=exact(vehicle), integrator=integrator
+    )
     missing = []
     for dt in (0.01, 0.005, 0.0025):
         run = gr.simulate(model, ground, gr.drive.arc(0.6), duration=4.0, dt=dt)
@@ -352,7 +356,7 @@ def test_drive_work_is_change_of_energy_and_what_the_wheels_lose(integrator):
 def test_rolling_resistance_lets_a_vehicle_coast_to_a_stop(kind):
     vehicle = gr.vehicle("husky")
     resistance = 20.0  # 4 wheels: 80 N s/m against 60 kg, so it slows with a time constant of a second or so
-    model = gr.Dynamics(vehicle, contact=kind(rolling_resistance=resistance), actuator=FREE)
+    model = gr.Dynamics(vehicle, tip_angle=np.pi, contact=kind(rolling_resistance=resistance), actuator=FREE)
     run = gr.simulate(model, PLANE, gr.drive.arc(1.0), duration=10.0, dt=0.02)
     assert run.velocity[0, 3] == pytest.approx(1.0, rel=1e-6)
     energy = run.solver.kinetic
@@ -362,7 +366,7 @@ def test_rolling_resistance_lets_a_vehicle_coast_to_a_stop(kind):
 @pytest.mark.parametrize("kind", [PiecewiseLinear, gr.contact.Pacejka])
 def test_driving_against_rolling_resistance_takes_torque(kind):
     vehicle, resistance = gr.vehicle("husky"), 20.0
-    model = gr.Dynamics(vehicle, contact=kind(rolling_resistance=resistance))
+    model = gr.Dynamics(vehicle, tip_angle=np.pi, contact=kind(rolling_resistance=resistance))
     run = gr.simulate(model, PLANE, gr.drive.arc(1.0), duration=5.0, dt=0.02)
     radius = vehicle.arrays.radius[0]
     np.testing.assert_allclose(run.torque[-1].mean(), resistance * 1.0 * radius, rtol=1e-3)

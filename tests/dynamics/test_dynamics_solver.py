@@ -248,7 +248,7 @@ def test_a_vehicle_that_lies_on_its_back_is_simulated_on(contact, actuator):
     start = gr.settle(HUSKY, PLANE).state
     start[:4] = gr.rotation.to_quaternion(gr.rotation.from_rpy(math.pi, 0.05, 0.0))
     start[6] = 0.5
-    model = gr.Dynamics(HUSKY, contact=CONTACTS[contact], actuator=actuator)
+    model = gr.Dynamics(HUSKY, contact=CONTACTS[contact], actuator=actuator, tip_angle=math.pi)
     run = gr.simulate(model, PLANE, gr.drive.arc(0.5), duration=5.0, dt=0.02, start=start, velocity=np.zeros(10))
     assert run.status == "ok"
     assert run.rolled_over
@@ -262,10 +262,11 @@ def test_a_vehicle_that_lies_on_its_back_is_simulated_on(contact, actuator):
 @pytest.mark.parametrize(("height", "over"), [(0.414, False), (1.8, True)])
 def test_a_high_centre_of_mass_rolls_over_on_a_side_slope_and_goes_on(height, over):
     vehicle = gr.vehicle("landtamer").replace_frame("body", com=(0.0, 0.0, height))
-    run = gr.simulate(
-        gr.Dynamics(vehicle), gr.terrain.slope(30.0, heading_deg=90.0), gr.drive.arc(0.5), duration=8.0, dt=0.02
-    )
+    ground = gr.terrain.slope(30.0, heading_deg=90.0)
+    run = gr.simulate(gr.Dynamics(vehicle, tip_angle=math.pi), ground, gr.drive.arc(0.5), duration=8.0, dt=0.02)
     assert run.status == "ok"
+    ended = gr.simulate(gr.Dynamics(vehicle), ground, gr.drive.arc(0.5), duration=8.0, dt=0.02)
+    assert (ended.status, ended.rolled_over) == ("rolled_over" if over else "ok", over)
     assert run.rolled_over == over
     assert np.isfinite(run.state).all()
     assert np.isfinite(run.contact.force).all()

@@ -134,10 +134,8 @@ def test_an_episode_is_the_run_that_simulate_gives(kind):
         env.model, ground, gr.drive.constant(rate), duration=0.8, start=(0.3, 0.1, 0.5), velocity=rest, every=4
     )
     np.testing.assert_allclose(run.time, whole.time, atol=1e-12)
-    # An action starts from state and velocity alone; a run also knows the last acceleration, which foretells c.
-    close = 1e-12 if kind == "kinematic" else 1e-6
-    np.testing.assert_allclose(run.state, whole.state, atol=close)
-    np.testing.assert_allclose(run.velocity, whole.velocity, atol=20 * close)
+    np.testing.assert_allclose(run.state, whole.state, atol=1e-12)
+    np.testing.assert_allclose(run.velocity, whole.velocity, atol=2e-11)
     np.testing.assert_allclose(run.command, whole.command, atol=1e-12)
     assert run.steps == whole.steps == 20
     assert (run.contact.force is None) == (kind == "kinematic")

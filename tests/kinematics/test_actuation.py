@@ -119,7 +119,7 @@ def test_what_actuation_asks_for_prediction_delivers(name):
         atol = 1e-6 if name == "recbot" else 1e-7
         np.testing.assert_allclose(moving.value[[2, 3, 4]], [0.1, 0.4, 0.0], atol=atol)
     else:  # skid-steer and half-steered vehicles turn less than asked, in the asked direction
-        assert name in ("husky", "warthog", "landtamer", "crusher", "rocky7")
+        assert name in ("husky", "warthog", "landtamer", "crusher", "rocky7", "tracked")
         assert 0.0 < moving.value[2] <= 0.1 + EXACT
 
 

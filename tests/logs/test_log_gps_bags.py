@@ -13,8 +13,8 @@ from test_log_gps import DATUM, fixes
 
 import grouser as gr
 from grouser.errors import LogError
+from grouser.logs.bag_draft import bag_skeleton
 from grouser.logs.bags import topics
-from grouser.logs.skeleton import bag_skeleton
 
 pytest.importorskip("rosbags", reason="rosbags is not installed; it is in the extra [ros]")
 
@@ -70,7 +70,7 @@ def test_bag_of_fixes_gives_the_drive_that_was_written(tmp_path: Path) -> None:
     columns = write_bag(tmp_path / "drive")
     draft = bag_skeleton(tmp_path / "drive", topics(tmp_path / "drive"))
     tables = tomllib.loads(draft.replace('vehicle = "FILL IN"', 'vehicle = "warthog"'))
-    assert tables["pose"].pop("heading")["unit"] == "deg"
+    assert tables["pose"].pop("yaw_from") == "motion"
     tables["pose"] |= {f"q{a}": {"topic": "/imu", "field": f"orientation.{a}"} for a in "wxyz"}
     log = gr.read_log(tmp_path / "drive", manifest=tables)
     used = [k for k in range(5, 800, 5) if k % 50]  # at the first fix there is no heading yet

@@ -42,7 +42,10 @@ def test_a_ramp_of_80_degrees_stops_a_vehicle_at_any_step(dt):
     """At 4 m/s its energy lifts it by v²/2g = 0.82 m; it was 480 m at dt 0.1 s, from a penetration of 1.46 m."""
     ground = gr.terrain.ramp(height=1.5, deg=80.0, x=2.0, top=3.0)
     model = gr.Dynamics(
-        HUSKY, contact=gr.contact.PiecewiseLinear(friction=0.8), actuator=gr.actuation.PI(gain=200.0, limit=60.0)
+        HUSKY,
+        contact=gr.contact.PiecewiseLinear(friction=0.8),
+        actuator=gr.actuation.PI(gain=200.0, limit=60.0),
+        tip_angle=math.pi,  # it falls over backwards from the ramp
     )
     run = gr.simulate(model, ground, gr.drive.arc(4.0), duration=4.0, dt=dt)
     assert run.status == "ok"

@@ -59,12 +59,17 @@ def test_a_wheel_jacobian_is_the_velocity_of_the_material_point_in_contact(name,
     # The point of the (spinning) wheel that touches now, carried along by the wheel.
     fixed = [R[f].T @ (found.point[w] - p[f]) for w, f in enumerate(wheels)]
 
+    own, leader = 6 + wheels, 6 + vehicle.arrays.leader
+    follows = own != leader
+
     def world(state):
+        state[own] = np.where(follows, q[own] + state[leader] - q[leader], state[own])  # they turn alike
         R, p = frame_poses(vehicle, state)
         return np.array([p[f] + R[f] @ fixed[w] for w, f in enumerate(wheels)])
 
     for k in range(6 + vehicle.n_joints):
         rate = (world(moved(q, k, STEP)) - world(moved(q, k, -STEP))) / (2 * STEP)
+        assert k + 1 not in own[follows] or not rate.any()
         expected = np.einsum("wji,wj->wi", found.rotation, rate)  # into the contact's own axes
         expected[vehicle.arrays.rollers == 1, 1] = 0.0  # rollers turn with what they free
         # Truncation STEP²/6 · |third derivative| ≈ 2e-11 m, rounding 1e-16/STEP = 1e-11; entries are up to metres.

@@ -40,7 +40,7 @@ def kept(model, run, every=1):
 
 def flight(vehicle, rng, dt, seconds=10.0, spin=3.0, **options):
     """A free flight without gravity, all joints at zero, wheels spinning, body turning and moving at random."""
-    model = gr.Dynamics(vehicle, actuator=FREE, gravity=0.0, **options)
+    model = gr.Dynamics(vehicle, actuator=FREE, gravity=0.0, tip_angle=math.pi, **options)
     v = np.zeros(6 + vehicle.n_joints)
     v[:6] = rng.normal(size=6) * np.repeat([1.0, 2.0], 3)
     v[5 + vehicle.arrays.wheel] = rng.normal(size=vehicle.n_wheels) * spin
@@ -120,7 +120,7 @@ def test_swinging_joints_keep_energy_to_the_order_of_the_method_and_without_a_tr
         for dt, found in ripple.items():
             rng = np.random.default_rng(100 + seed)
             n = vehicle.n_joints
-            model = gr.Dynamics(vehicle, gravity=0.0, integrator=integrator)
+            model = gr.Dynamics(vehicle, gravity=0.0, integrator=integrator, tip_angle=math.pi)
             start = np.r_[1.0, np.zeros(5), HIGH, rng.uniform(-1, 1, n)]
             run = gr.simulate(
                 model, PLANE, gr.drive.constant(0.0), duration=10.0, dt=dt, start=start, velocity=rng.normal(size=6 + n)
@@ -152,7 +152,7 @@ def body(moments=MOMENTS):
 
 def tumble(omega, dt, seconds, integrator="euler"):
     vehicle = body()
-    model = gr.Dynamics(vehicle, gravity=0.0, integrator=integrator)
+    model = gr.Dynamics(vehicle, gravity=0.0, integrator=integrator, tip_angle=math.pi)
     q = np.r_[1.0, np.zeros(5), HIGH, np.zeros(4)]
     v = np.r_[omega, np.zeros(7)]
     return gr.simulate(model, PLANE, gr.drive.constant(0.0), duration=seconds, dt=dt, start=q, velocity=v)

@@ -43,7 +43,7 @@ def test_cost_is_within_3_percent_of_brute_force(name: str, seed: int) -> None:
     start, goal = (-26.0, -8.0), (26.0, 14.0)
     way = gr.plan.route(model, ground, start, goal, keep_out=keep_out, spacing=1.0)
     lattice = Lattice(
-        ground, model.vehicle, np.array(start), spacing=1.0, limits=limits, keep_out=keep_out,
+        ground, model.vehicle, np.array(start), ground.bounds, spacing=1.0, limits=limits, keep_out=keep_out,
         reach=half_width(model.vehicle),
     )  # fmt: skip
     assert min(lattice.shape) >= PLACES

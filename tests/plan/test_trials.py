@@ -8,7 +8,7 @@ import pytest
 import grouser as gr
 from grouser.kinematics import rollover_margin
 from grouser.motion.powertrain import Powertrain
-from grouser.plan import Bounds, Cost, Effort, Goal, Limits, TipMargin, roll_out
+from grouser.plan import Bounds, Cost, Effort, Goal, Limits, Path, TipMargin, roll_out
 from grouser.plan.room import Room
 from grouser.plan.trials import Roller
 
@@ -109,6 +109,29 @@ def test_the_same_bytes_for_any_number_of_threads_and_any_batch():
         alone = roll_out(model, ROUGH, wanted[k : k + 1], start=(0, 0, 0), dt=DT, cost=cost)
         assert alone.final_state.tobytes() == one.final_state[k : k + 1].tobytes()
         assert alone.cost[0] == one.cost[k]
+
+
+def test_a_rollout_that_is_steered_back_is_the_same_alone_and_among_others():
+    """Alone, seven lanes are left over: what they do must not reach the feedback, or the cost of a path."""
+    model = gr.Kinematics(gr.vehicle("zoe"))
+    steps = 200
+    reference = np.zeros((1, steps, 3))
+    reference[0, :, 0] = 0.05 * np.arange(steps) - 5.0
+    wanted = np.zeros((1, steps, 3))
+    wanted[..., 0] = 0.05 / DT
+    cost = Cost(Path([(-5.0, 0.0), (0.0, 0.0), (5.0, 2.0)]))
+    q = gr.settle(model.vehicle, ROUGH, x=-5.0, y=0.8, yaw=0.3).state
+    found = []
+    for count in (1, 3, 8):
+        roller = Roller(model, ROUGH, cost, dt=DT, threads=1)
+        assert fits_lanes(model)
+        found.append(roller.run(np.repeat(wanted, count, axis=0), q, reference=reference))
+    alone, three, eight = found
+    np.testing.assert_allclose(alone.final_state[0, 5], 0.0, atol=0.05)  # on the reference again
+    for many in (three, eight):
+        for k in range(len(many.cost)):
+            assert many.final_state[k].tobytes() == alone.final_state[0].tobytes()
+            assert many.cost[k] == alone.cost[0]
 
 
 def test_mirrored_ground_and_goal_give_mirrored_rollouts_and_the_same_cost():

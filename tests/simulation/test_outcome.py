@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.simulation.samples import outcome
+from grouser.simulation.happened import happened
 
 ZOE = gr.vehicle("zoe")
 ROUGH = gr.terrain.rough(rms=0.1, length=0.8, seed=3)
@@ -20,17 +20,20 @@ DT = 0.04
     ids=["kinematic", "dynamic"],
 )
 def test_they_are_those_of_single_runs(model):
-    many = gr.rollout(model, ROUGH, COMMANDS, dt=DT, outcome=True, every=10)
-    plain = gr.rollout(model, ROUGH, COMMANDS, dt=DT, every=10)
+    many = gr.rollout(model, ROUGH, COMMANDS, dt=DT, every=10)
+    plain = gr.rollout(model, ROUGH, COMMANDS, dt=DT, every=10, outcome=False)
     np.testing.assert_array_equal(many.state, plain.state)
     np.testing.assert_array_equal(many.final_state, plain.final_state)
     np.testing.assert_array_equal(many.time, plain.time)
     assert plain.outcome is None
     for i, commands in enumerate(COMMANDS):
         run = gr.simulate(model, ROUGH, commands, duration=30 * DT, dt=DT)
-        said = outcome(run)
+        said = happened(run)
         assert many.outcome.distance[i] == pytest.approx(run.distance, rel=1e-12)
         assert np.degrees(many.outcome.least_tip_margin[i]) == pytest.approx(said["least_tip_margin_deg"], rel=1e-12)
+        assert np.degrees(many.outcome.largest_tilt[i]) == pytest.approx(said["largest_tilt_deg"], rel=1e-12)
+        assert many.outcome.slid[i] == pytest.approx(said["slid"], rel=1e-12)
+        assert many.outcome.sliding_time[i] == pytest.approx(said["sliding_time"], rel=1e-12)
         assert many.outcome.largest_slip[i] == pytest.approx(said["largest_slip"], rel=1e-12)
         if said["energy"] is None:
             assert many.outcome.energy is None

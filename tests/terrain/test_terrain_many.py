@@ -17,6 +17,7 @@ GROUNDS = {
     "slope": gr.terrain.slope(12.0, heading_deg=30.0),
     "grid": gr.terrain.grid(HEIGHTS, NODES_X, NODES_Y),
     "grid with a hole": gr.terrain.grid(HOLED, NODES_X, NODES_Y),
+    "single precision": gr.terrain.grid(HOLED.astype(np.float32), NODES_X, NODES_Y),
 }
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import grouser.terrain as terrain
 from grouser.errors import TerrainError
+from grouser.terrain.spec import file_of
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,43 @@ def test_a_line_that_says_nothing_usable_is_answered_with_what_would(text, says)
         terrain.parse(text)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_part_of_a_file_is_written_after_it(tmp_path):
+    x, y = np.arange(40.0), np.arange(30.0)
+    whole = terrain.grid(np.random.default_rng(3).normal(size=(40, 30)), x, y)
+    path = tmp_path / "a.map: b.npz"
+    whole.save(path)
+    part = terrain.parse(f"{path}:crop=20,25,10,5")  # any two opposite corners
+    assert part.bounds == (9.0, 21.0, 4.0, 26.0)
+    assert part.source.whole == whole.bounds
+    assert terrain.parse(f" {path} ").bounds == whole.bounds
+    coarse = terrain.parse(f"{path}: crop = 10, 5, 20, 25, step = 2")
+    np.testing.assert_allclose(np.diff(coarse.settings["x"]), 2.0)
+    assert file_of(f"{path}:crop=1,2,3,4") == str(path)
+    assert file_of("rough:rms=.1,length=1,seed=1") is None
+    assert file_of("flat") is None
+
+
+@pytest.mark.parametrize(
+    ("rest", "says"),
+    [
+        ("crop=1,2,3", "x0,y0,x1,y1"),
+        ("crop=a,b,c,d", "x0,y0,x1,y1"),
+        ("crop=1,2,3,4,5", "x0,y0,x1,y1"),
+        ("crop=1,2,1,4", r"\(xmin, xmax, ymin, ymax\)"),
+        ("crop=900,900,950,950", "it covers x 0 to 39 m, y 0 to 29 m"),
+        ("step=two", "a whole number"),
+        ("step=0", "a whole number between 1"),
+        ("step=30", "at least 2 × 2"),
+        ("step=2,step=2", "twice"),
+        ("size=2", "keys crop, step, nodata, interpolation"),
+        ("5", "keys crop, step, nodata, interpolation"),
+        ("nodata=no", "a number"),
+        ("interpolation=cubic", "bilinear, bicubic"),
+    ],
+)
+def test_a_part_that_is_none_is_refused(rest, says, tmp_path):
+    terrain.grid(np.zeros((40, 30)), np.arange(40.0), np.arange(30.0)).save(tmp_path / "a.npz")
+    with pytest.raises(TerrainError, match=says):
+        terrain.parse(f"{tmp_path / 'a.npz'}:{rest}")

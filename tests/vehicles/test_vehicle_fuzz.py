@@ -2,6 +2,7 @@
 
 import contextlib
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,10 @@ URDF = """<?xml version="1.0"?><robot name="r">
 <joint name="w2" type="continuous"><parent link="b"/><child link="t2"/><axis xyz="0 -1 0"/>
 <mimic joint="w1" multiplier="2" offset="1"/></joint></robot>
 """
+SHAPE = '<collision><geometry><cylinder radius=".2" length=".1"/></geometry><origin rpy="1.5708 0 0"/></collision>'
+DRAFTED = URDF.replace('<link name="t1">', f'<link name="t1">{SHAPE}').replace(
+    '<link name="t2">', f'<link name="t2">{SHAPE}'
+)
 PIECES = [
     "nan", "inf", "-1", "0", "1e308", "1e-320", "9" * 400, "true", '""', "[]", "{}", "[[]]", "body", "RY", "A1",
     "=",
@@ -101,6 +106,14 @@ def test_mutated_toml(content):
 @given(mutated(URDF))
 def test_mutated_urdf(content):
     check(read_urdf, urdf=content, grouser_toml=SIDE.encode())
+
+
+@FUZZ
+@given(mutated(DRAFTED))
+def test_mutated_urdf_without_side_file(content):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that a draft is used
+        check(read_urdf, urdf=content)
 
 
 @FUZZ

@@ -16,7 +16,7 @@ from grouser.vehicles.tree import forward_kinematics
 
 SHIPPED = (
     "crusher", "husky", "landtamer", "lru1", "lru2", "mecanum", "pvc", "pvc_axle", "pvc_four", "pvc_locked",
-    "pvc_rocker", "recbot", "recbot_rigid", "robotino", "rocky7", "warthog", "zoe",
+    "pvc_rocker", "recbot", "recbot_rigid", "robotino", "rocky7", "tracked", "warthog", "zoe",
 )  # fmt: skip
 JOINT_CODE = {"free6": -1, "RX": 0, "RY": 1, "RZ": 2, "PX": 3, "PY": 4, "PZ": 5}
 
@@ -56,11 +56,23 @@ def test_arrays_are_what_a_kernel_compiles_for(name):
     shapes = {
         "parent": (nf,), "joint": (nf,), "rotation": (nf, 3, 3), "offset": (nf, 3), "mass": (nf,),
         "com": (nf, 3), "inertia": (nf, 3, 3), "wheel": (nw,), "radius": (nw,), "tyre": (nw,), "wheel_of_frame": (nf,),
-        "rollers": (nw,), "held": (nw, 2),
+        "rollers": (nw,), "held": (nw, 2), "friction": (0,), "leader": (nw,), "still": (nf - 1,),
+        "follower": (len(shipped.wheels) - len(shipped.rolling_wheels),),
         "actuated": (len(shipped.actuated),), "coupling": (len(shipped.couplings), nf - 1),
         "coupling_value": (len(shipped.couplings),), "hull_frame": (0,), "hull_point": (0, 3), "hull_radius": (0,),
     }  # fmt: skip
-    integers = {"parent", "joint", "wheel", "wheel_of_frame", "actuated", "hull_frame", "rollers"}
+    integers = {
+        "parent",
+        "joint",
+        "wheel",
+        "wheel_of_frame",
+        "actuated",
+        "hull_frame",
+        "rollers",
+        "leader",
+        "still",
+        "follower",
+    }
     assert set(shapes) == set(arrays._fields)
     for field, array in zip(arrays._fields, arrays, strict=True):
         assert array.shape == shapes[field], field
@@ -99,7 +111,7 @@ def test_every_shipped_vehicle_stands_level_at_rest(name):
     ("name", "mass"),
     [("landtamer", 3225 * 0.45359237), ("zoe", 198), ("rocky7", 14), ("crusher", 13200 * 0.45359237),
      ("recbot", 667), ("recbot_rigid", 667), ("lru1", 40), ("lru2", 40), ("warthog", 280), ("husky", 50),
-     ("pvc", 84), ("pvc_axle", 84), ("pvc_locked", 84), ("pvc_four", 92), ("pvc_rocker", 92)],
+     ("pvc", 84), ("pvc_axle", 84), ("pvc_locked", 84), ("pvc_four", 92), ("pvc_rocker", 92), ("tracked", 60)],
 )  # fmt: skip
 def test_total_masses_are_as_published(name, mass):
     assert vehicle(name).mass == pytest.approx(mass, rel=1e-12)

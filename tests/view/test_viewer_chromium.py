@@ -66,14 +66,14 @@ def opened(browser: Any) -> Iterator[Open]:
             route.abort()
 
     @contextmanager
-    def open_page(path: Path, *, width: int = 900, height: int = 420, **options: Any) -> Iterator[Any]:
+    def open_page(path: Path | str, *, width: int = 900, height: int = 420, **options: Any) -> Iterator[Any]:
         context = browser.new_context(viewport={"width": width, "height": height}, offline=True, **options)
         context.set_default_timeout(PATIENCE)
         context.route("**/*", answer)
         page = context.new_page()
         page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(path.as_uri())
+        page.goto(path.as_uri() if isinstance(path, Path) else path)
         page.wait_for_selector("html[data-ready=true]", state="attached")
         yield page
         context.close()

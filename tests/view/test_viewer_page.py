@@ -17,6 +17,7 @@ import pytest
 import grouser as gr
 from grouser.kinematics import frame_poses
 from grouser.rotation import from_quaternion
+from grouser.simulation.samples import Samples
 from grouser.view import UncertainPoses, scene, scene_run, view_runs
 from grouser.view.page import VIEWER, make_page
 from grouser.view.scene import make_scene
@@ -93,7 +94,7 @@ def test_built_viewer_is_that_of_its_sources() -> None:
     if not folder.is_dir():
         pytest.skip("the sources of the viewer are not here")
     total = hashlib.sha256()
-    sources = sorted((folder / "src").iterdir(), key=lambda file: file.name)
+    sources = sorted((one for one in (folder / "src").rglob("*") if one.is_file()), key=lambda file: file.as_posix())
     for file in [*sources, folder / "build.mjs", folder / "package-lock.json"]:
         total.update(f"{file.relative_to(folder).as_posix()}\n".encode())
         total.update(file.read_bytes())
@@ -247,7 +248,8 @@ def test_run_without_states_is_a_name_and_a_reason(run: gr.Run, tmp_path: Path) 
 
 def test_curves_are_those_of_the_run(run: gr.Run, forced: gr.Run) -> None:
     plots = {plot["key"]: plot for plot in make_scene([forced])["runs"][0]["plots"]}
-    assert list(plots) == ["slip", "force", "energy", "attitude"]
+    body = ["attitude", "margin", "speed", "height", "heading"]
+    assert list(plots) == ["slip", "force", "energy", *body, "torque", "power", "rates", "joints"]
     assert forced.contact.force is not None
     assert forced.solver is not None
     np.testing.assert_allclose(decoded(plots["force"]["curves"]), forced.contact.force[..., 2].T, rtol=1e-6)
@@ -257,7 +259,44 @@ def test_curves_are_those_of_the_run(run: gr.Run, forced: gr.Run) -> None:
     kinetic, potential, motors, soil = decoded(plots["energy"]["curves"])
     drift = kinetic + potential - (kinetic + potential)[0] - motors - soil
     assert np.abs(drift).max() < 0.03 * np.ptp(motors)
-    assert [plot["key"] for plot in make_scene([run])["runs"][0]["plots"]] == ["slip", "attitude"]
+    assert [plot["key"] for plot in make_scene([run])["runs"][0]["plots"]] == ["slip", *body, "rates", "joints"]
+
+
+def test_samples_of_a_run_are_ellipses_while_two_are_on_their_way(run: gr.Run) -> None:
+    rng = np.random.default_rng(5)
+    state = np.tile(run.state, (6, 1, 1))
+    walk = np.cumsum(rng.normal(0.0, [0.01, 0.03], (6, len(run.time), 2)), axis=1)
+    state[:, :, 4:6] += walk
+    steps = np.array([100, 100, 60, 60, 60, 100])  # of 100
+    status = np.where(steps < 100, "off_terrain", "ok")
+    made = make_scene([dataclasses.replace(run, samples=Samples(state, status, steps, 1))], names=["r"])
+    (one,) = made["poses"]
+    assert one["name"] == "6 samples of r"
+    np.testing.assert_array_equal(decoded(one["time"]), run.time)
+    half = np.stack([decoded(one["major"]), decoded(one["minor"])], axis=2) / np.sqrt(scene.CHI_SQUARE_95)
+    for row, who in ((40, slice(None)), (80, [0, 1, 5])):
+        there = state[who, row, 4:6]
+        np.testing.assert_allclose(half[row] @ half[row].T, np.cov(there.T), rtol=1e-6, atol=1e-12)
+        centre = decoded(one["centre"])[row] + made["origin"][:2]
+        np.testing.assert_allclose(centre, there.mean(axis=0), atol=1e-9)
+    alone = Samples(state, np.where(steps < 100, "off_terrain", "ok"), np.array([100, 60, 60, 60, 60, 60]), 1)
+    (one,) = make_scene([dataclasses.replace(run, samples=alone)])["poses"]
+    np.testing.assert_array_equal(decoded(one["time"]), run.time[:61])
+    assert make_scene([run])["poses"] == []
+
+
+def test_the_ground_of_a_page_knows_its_soils() -> None:
+    raster = gr.terrain.polygons([(7, [(0, -9), (9, -9), (9, 9), (0, 9), (0, -9)])], cell=0.5)
+    ground = gr.terrain.soils(gr.terrain.plane(), raster, {7: gr.contact.Pacejka(friction=0.3)}, names=["ice"])
+    run = gr.simulate(gr.Dynamics(gr.vehicle("husky")), ground, gr.drive.arc(0.5), duration=0.4)
+    made = make_scene([run])
+    (drawn,) = made["grounds"]
+    at = decoded(drawn["soil"]["at"])
+    assert drawn["soil"]["names"] == ["the model's own", "ice"]
+    assert at.shape == tuple(drawn["height"]["shape"])
+    x = np.linspace(*drawn["x"], at.shape[1]) + made["origin"][0]
+    np.testing.assert_array_equal(at, np.broadcast_to(x >= 0.0, at.shape))
+    assert make_scene([dataclasses.replace(run, ground=gr.terrain.plane())])["grounds"][0]["soil"] is None
 
 
 def test_fan_is_thinned_evenly_and_says_so(ground: gr.terrain.Terrain, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,10 +354,13 @@ def test_meshes_are_drawn_for_frames_that_exist(run: gr.Run, tmp_path: Path) -> 
     for suffix in (".stl", ".obj"):
         file = tmp_path / f"hull{suffix}"
         trimesh.creation.box((0.4, 0.3, 0.2)).export(file)
-        shape = make_scene([run], meshes={"body": file})["runs"][0]["vehicle"]["frames"][0]["shapes"]
+        vehicle = make_scene([run], meshes={"body": file})["runs"][0]["vehicle"]
+        shape = vehicle["frames"][0]["shapes"]
         assert [one["kind"] for one in shape] == ["mesh"]
-        corners = decoded(shape[0]["vertices"])[decoded(shape[0]["faces"])]
-        np.testing.assert_allclose(np.abs(corners).max(axis=(0, 1)), [0.2, 0.15, 0.1], atol=1e-6)
+        (part,) = vehicle["meshes"][shape[0]["mesh"]]["parts"]
+        steps = decoded(part["vertices"])[decoded(part["faces"])]
+        corners = np.array(part["low"]) + np.array(part["step"]) * steps
+        np.testing.assert_allclose(np.abs(corners).max(axis=(0, 1)), [0.2, 0.15, 0.1], atol=1e-5)
     (tmp_path / "bad.stl").write_bytes(b"solid nothing")
     for meshes, said in (
         ({"hull": file}, "no vehicle has a frame 'hull'"),

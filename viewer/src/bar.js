@@ -25,6 +25,7 @@ export class Bar {
     element.append(
       this.play, this.now, this.slider, this.speed, this.follow,
       button("whole", "All", "see everything (A)", actions.whole),
+      ...(actions.tools ?? []),
       button("theme", "◐", "dark or light (D)", actions.theme),
       button("keys", "?", "keys (?)", actions.help));
     clock.listen(() => this.show());

@@ -87,15 +87,45 @@ export class Ground {
 
   /** Height [m] at a place, relative to the scene's origin; the nearest known where the map ends. */
   heightAt(x, y) {
+    const { at, a, b } = this.cell(x, y);
+    const near = (1 - a) * this.z[at] + a * this.z[at + 1];
+    const far = (1 - a) * this.z[at + this.nx] + a * this.z[at + this.nx + 1];
+    return (1 - b) * near + b * far;
+  }
+
+  /** Gradient of the height there, along x and y. */
+  gradientAt(x, y) {
+    const { at, a, b } = this.cell(x, y);
+    const { z, nx, ny, data: { x: [x0, x1], y: [y0, y1] } } = this;
+    const u = (1 - b) * (z[at + 1] - z[at]) + b * (z[at + nx + 1] - z[at + nx]);
+    const v = (1 - a) * (z[at + nx] - z[at]) + a * (z[at + nx + 1] - z[at + 1]);
+    return [(u * (nx - 1)) / (x1 - x0), (v * (ny - 1)) / (y1 - y0)];
+  }
+
+  /** Name of the soil there; null where the ground has none. */
+  soilAt(x, y) {
+    const { soil } = this.data;
+    if (!soil) return null;
+    this.soils ??= decode(soil.at);
+    const { at, a, b } = this.cell(x, y);
+    return soil.names[this.soils[at + (a > 0.5 ? 1 : 0) + (b > 0.5 ? this.nx : 0)]];
+  }
+
+  /** Whether the map has heights around a place. */
+  covers(x, y) {
+    const { inside, nx, data: { x: [x0, x1], y: [y0, y1] } } = this;
+    if (!(x >= x0 && x <= x1 && y >= y0 && y <= y1)) return false;
+    const { at } = this.cell(x, y);
+    return !inside || Boolean(inside[at] && inside[at + 1] && inside[at + nx] && inside[at + nx + 1]);
+  }
+
+  /** First height of the cell that a place is in, and how far it is across, 0 to 1 each way. */
+  cell(x, y) {
     const { x: [x0, x1], y: [y0, y1] } = this.data;
     const u = clamp(((x - x0) / (x1 - x0)) * (this.nx - 1), this.nx);
     const v = clamp(((y - y0) / (y1 - y0)) * (this.ny - 1), this.ny);
     const [i, j] = [Math.min(Math.floor(u), this.nx - 2), Math.min(Math.floor(v), this.ny - 2)];
-    const [a, b] = [u - i, v - j];
-    const at = j * this.nx + i;
-    const near = (1 - a) * this.z[at] + a * this.z[at + 1];
-    const far = (1 - a) * this.z[at + this.nx] + a * this.z[at + this.nx + 1];
-    return (1 - b) * near + b * far;
+    return { at: j * this.nx + i, a: u - i, b: v - j };
   }
 
   material() {

@@ -10,11 +10,14 @@ export class Keys {
     const list = make("dl", {});
     for (const { keys, text, act } of rows) {
       for (const key of keys) this.actions.set(key, act);
-      list.append(make("dt", {}, ...keys.map((key) => make("kbd", { text: shown(key) }))), make("dd", { text }));
+      const range = /[19]$/.test(keys[0]) && keys.length === 2; // from the first to the last
+      const caps = keys.map((key) => make("kbd", { text: shown(key) }));
+      list.append(make("dt", {}, caps[0], ...(range ? ["to ", caps[1]] : caps.slice(1))), make("dd", { text }));
     }
+    dialog.setAttribute("aria-label", "Keys");
     dialog.append(
       make("h2", { text: "Keys" }), list,
-      make("p", { className: "note", text: "Drag turns the view, two fingers or the right button move it, the wheel comes nearer. Drag on a curve seeks." }),
+      make("p", { className: "note", text: "Drag turns the view, two fingers or the right button move it, the wheel comes nearer. Click a wheel, a part or the ground for its values. Point at a chart for the values there; drag on it seeks." }),
       make("p", { className: "note", text: made }),
       make("button", { type: "button", text: "Close", on: { click: () => dialog.close() } }));
     window.addEventListener("keydown", (event) => this.press(event));
@@ -22,24 +25,29 @@ export class Keys {
 
   toggle() {
     if (this.dialog.open) this.dialog.close();
-    else this.dialog.showModal();
+    else {
+      this.dialog.showModal();
+      this.dialog.scrollTop = 0; // the button below has the focus
+    }
   }
 
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const typing = event.target instanceof HTMLSelectElement;
+    const typing = event.target instanceof HTMLSelectElement || event.target.type === "number";
     const onButton = event.target instanceof HTMLButtonElement || event.target.type === "checkbox";
     if (typing || (onButton && [" ", "Enter"].includes(event.key))) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    const act = this.actions.get(event.shiftKey && event.key.length > 1 ? `Shift ${key}` : key);
-    if (!act || (this.dialog.open && key !== "?")) return;
+    const digit = event.shiftKey ? /^Digit([1-9])$/.exec(event.code)?.[1] : undefined; // with shift it writes another sign
+    const act = this.actions.get(digit ? `Shift ${digit}` : event.shiftKey && event.key.length > 1 ? `Shift ${key}` : key);
+    const asking = document.querySelector("dialog[open]");
+    if (!act || (asking && !(asking === this.dialog && key === "?"))) return;
     event.preventDefault();
     act();
   }
 }
 
 function shown(key) {
-  const names = { " ": "space", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
+  const names = { " ": "space", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "esc" };
   const [last, shift] = key.startsWith("Shift ") ? [key.slice(6), "shift "] : [key, ""];
   return shift + (names[last] ?? (last.length === 1 ? last.toUpperCase() : last));
 }

@@ -15,6 +15,7 @@ import { Plots } from "./plots.js";
 import { Run, commonScales } from "./run.js";
 import { Stage } from "./stage.js";
 import { Theme } from "./theme.js";
+import { Tools } from "./tools.js";
 import { View } from "./view.js";
 
 const byId = (id) => document.getElementById(id);
@@ -88,6 +89,13 @@ class Viewer {
   wantGround(i, on) {
     this.wanted.set(i, on);
     this.showGrounds();
+  }
+
+  /** Grounds that are drawn, the main one first. */
+  groundsByRank() {
+    const shown = this.grounds.filter((ground, i) => ground && this.groundShown(i));
+    const main = this.grounds[this.mainGround()];
+    return shown.includes(main) ? [main, ...shown.filter((ground) => ground !== main)] : shown;
   }
 
   showGrounds() {
@@ -197,6 +205,8 @@ class Viewer {
       if (view.following) view.near("corner", this.focus.vehicle.heading);
     };
     const seconds = (by) => () => clock.seek(clock.time + by);
+    const tools = new Tools(this);
+    this.tools = tools;
     this.keys = new Keys(byId("help"), [
       { keys: [" "], text: "play or pause", act: () => clock.toggle() },
       { keys: ["ArrowLeft", "ArrowRight"], text: "half a second back or forward; with shift five", act: () => {} },
@@ -205,10 +215,10 @@ class Viewer {
       { keys: ["-", "+"], text: "slower or faster", act: () => {} },
       { keys: ["f"], text: "follow the vehicle, or keep the view", act: toggleFollow },
       { keys: ["a"], text: "see everything", act: () => this.seeAll() },
-      { keys: ["1", "2", "3", "4"], text: "view from the corner, above, the side, behind", act: () => {} },
+      ...tools.keys.rows,
       { keys: ["n"], text: "follow the next run", act: () => this.next() },
       { keys: ["l"], text: "legend on or off", act: () => this.legend.toggle() },
-      { keys: ["p"], text: "curves on or off", act: () => this.togglePlots() },
+      { keys: ["p"], text: "charts on or off", act: () => this.togglePlots() },
       { keys: ["d"], text: "dark or light", act: () => theme.toggle() },
       { keys: ["?"], text: "this list", act: () => this.keys.toggle() },
     ], `Made by Grouser ${this.data.version} with three.js ${THREE.REVISION}. This page uses no network.`);
@@ -216,11 +226,12 @@ class Viewer {
       ArrowLeft: seconds(-0.5), ArrowRight: seconds(0.5), "Shift ArrowLeft": seconds(-5), "Shift ArrowRight": seconds(5),
       ",": () => this.step(-1), ".": () => this.step(1), Home: () => clock.seek(0), End: () => clock.seek(clock.duration),
       "-": () => this.faster(-1), "+": () => this.faster(1), "=": () => this.faster(1),
-      1: () => this.near("corner"), 2: () => this.near("top"), 3: () => this.near("side"), 4: () => this.near("behind"),
+      ...tools.keys.pairs,
     };
     for (const [key, act] of Object.entries(pairs)) this.keys.actions.set(key, act);
     this.bar = new Bar(byId("bar"), clock, {
       follow: toggleFollow, whole: () => this.seeAll(), theme: () => theme.toggle(), help: () => this.keys.toggle(),
+      tools: tools.elements,
     });
     view.listen(() => this.bar.showFollow(view.following));
     this.bar.showFollow(view.following);
@@ -298,6 +309,8 @@ try {
     state: () => viewer.state(),
     wheelPose: (run, wheel) => viewer.runs[run].vehicle.wheelPose(wheel),
     ellipse: (set) => viewer.poses[set].drawn(viewer.data.origin),
+    chart: (key) => viewer.plots.cards.find((card) => card.plot.key === key)?.said() ?? null,
+    ...viewer.tools.api,
   };
   Object.assign(document.documentElement.dataset, { ready: "true", readyAfter: Math.round(window.grouser.readyAfter) });
   requestAnimationFrame(() => setTimeout(() => viewer.plots.begin())); // the curves, when the picture is there

@@ -4,6 +4,7 @@
 
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { Still } from "./still.js";
 
 const COARSE = [0.6, 0.45, 0.3]; // pixels drawn per pixel of the screen, each way, while things move slowly
 const SMOOTHED = 1.5; // at rest, where nothing else smooths edges
@@ -33,6 +34,8 @@ export class Stage {
     this.moving = false; // while the clock runs
     this.onFine = () => {};
     this.kept = null;
+    this.still = this.slow ? new Still(this.canvas) : null;
+    this.held = false; // while somebody else decides what is drawn, and how large
     this.covered = 0;
     this.addLights();
     theme.listen(() => this.paint(theme));
@@ -73,7 +76,7 @@ export class Stage {
 
   fit() {
     const { clientWidth: width, clientHeight: height } = this.canvas.parentElement;
-    if (!width || !height) return;
+    if (!width || !height || this.held) return;
     this.resize();
     this.camera.aspect = width / height;
     // What is watched stands in the middle of what the legend leaves free.
@@ -118,6 +121,7 @@ export class Stage {
 
   draw() {
     this.asked += 1;
+    if (this.held) return;
     if (this.slow) {
       this.setFine(false);
       clearTimeout(this.resting);
@@ -126,18 +130,24 @@ export class Stage {
     if (this.waiting) return;
     this.waiting = true;
     requestAnimationFrame((now) => {
+      const drawn = !this.waiting; // by somebody who could not wait
+      this.waiting = false;
+      if (drawn || this.held) return;
       this.watch(now);
       this.drawNow();
     });
   }
 
   async drawFinely() {
-    if (this.moving) return;
+    clearTimeout(this.resting);
+    if (this.moving || this.held) return;
     const { asked } = this;
     await this.prepare();
-    if (this.moving || asked !== this.asked) return; // somebody moved meanwhile, and rest comes later
+    if (this.moving || this.held || asked !== this.asked) return; // somebody moved meanwhile, and rest comes later
+    this.still?.hold();
     this.setFine(true);
     this.drawNow();
+    this.still?.hold();
   }
 
   /** Compile, aside, what only a fine picture needs. */
@@ -154,6 +164,7 @@ export class Stage {
     this.waiting = false;
     this.drawn += 1;
     if (!this.renderer) return;
+    if (!this.fine) this.still?.release();
     this.drawSky();
     this.renderer.render(this.scene, this.camera);
     if (this.over.children.length === 0) return;
@@ -173,6 +184,7 @@ export class Stage {
       this.overWaiting = false;
       if (this.waiting) return; // all is drawn in this very moment
       this.drawn += 1;
+      this.still?.release();
       this.renderer.clear(); // else a browser empties the canvas at the first drawing after the copy
       this.copy(this.kept.buffer, null);
       this.renderer.render(this.over, this.camera);
@@ -257,7 +269,7 @@ function isSlow(context) {
 /** A renderer, with smooth edges where there is a graphics card; null where the browser cannot draw in 3D. */
 function newRenderer(canvas) {
   const options = { alpha: false, antialias: false, powerPreference: "low-power", premultipliedAlpha: true };
-  let context = canvas.getContext("webgl2", options);
+  let context = canvas.getContext("webgl2", { ...options, preserveDrawingBuffer: true }); // for Still
   if (!context) return { canvas, renderer: null, slow: false, smooth: true };
   const slow = isSlow(context);
   if (!slow) {
@@ -269,7 +281,7 @@ function newRenderer(canvas) {
     canvas = fresh;
   }
   try {
-    const renderer = new THREE.WebGLRenderer({ canvas, context, ...options, antialias: !slow });
+    const renderer = new THREE.WebGLRenderer({ canvas, context, ...options, antialias: !slow, preserveDrawingBuffer: slow });
     renderer.debug.checkShaderErrors = false; // the check waits for each program; ours are known to compile
     renderer.autoClear = false; // the sky is drawn instead
     renderer.shadowMap.enabled = true;

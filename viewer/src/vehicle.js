@@ -18,6 +18,7 @@ export class Vehicle {
     this.place = new THREE.Vector3();
     this.heading = 0;
     this.materials = newMaterials();
+    this.meshes = (run.vehicle.meshes ?? []).map(({ parts }) => parts.map((part) => ({ ...part, geometry: meshGeometry(part) })));
     this.groups = [];
     for (const frame of this.frames) this.groups.push(this.newFrame(frame));
     this.object.visible = this.time.length > 0;
@@ -25,9 +26,38 @@ export class Vehicle {
 
   newFrame(frame) {
     const group = new THREE.Group();
-    for (const shape of frame.shapes) group.add(...meshes(shape, this.materials));
+    const wheel = this.wheels.includes(this.groups.length);
+    for (const shape of frame.shapes) group.add(...this.drawn(shape, wheel));
     (this.groups[frame.parent] ?? this.object).add(group);
     return group;
+  }
+
+  /** The objects of a shape. Visuals without a colour have that of the body or of a tyre. */
+  drawn(shape, wheel) {
+    const own = wheel ? this.materials.tyre : this.materials.body;
+    if (shape.kind === "solid") {
+      return [placed(solid(shape), shape, this.coloured(shape.color) ?? own)];
+    }
+    if (shape.kind === "mesh") {
+      return this.meshes[shape.mesh].map(({ geometry, color }) => {
+        return posed(new THREE.Mesh(geometry, this.coloured(color) ?? this.coloured(shape.color) ?? own), shape);
+      });
+    }
+    return meshes(shape, this.materials);
+  }
+
+  /** The material of a colour [red, green, blue, opacity], one for each; null for none. */
+  coloured(color) {
+    if (!color) return null;
+    const name = `visual ${color}`;
+    if (!this.materials[name]) {
+      const [red, green, blue, opacity] = color;
+      const material = new THREE.MeshPhongMaterial({ shininess: 30, specular: "#333333" });
+      material.color.setRGB(red, green, blue, THREE.SRGBColorSpace);
+      material.userData.opacity = opacity;
+      this.materials[name] = material;
+    }
+    return this.materials[name];
   }
 
   /** Ghosts stand for the runs that are not followed. */
@@ -40,8 +70,10 @@ export class Vehicle {
     spokes.color = theme.colour("--spokes");
     mark.color = colour.clone().lerp(new THREE.Color("#ffffff"), 0.15);
     for (const material of Object.values(this.materials)) {
-      if (material.transparent !== ghost) material.needsUpdate = true;
-      Object.assign(material, { opacity: 1, transparent: ghost, depthWrite: !ghost });
+      const opacity = material.userData.opacity ?? 1;
+      const transparent = ghost || opacity < 1;
+      if (material.transparent !== transparent) material.needsUpdate = true;
+      Object.assign(material, { opacity, transparent, depthWrite: !transparent });
     }
     this.object.traverse((one) => {
       one.castShadow = !ghost && one.isMesh === true;
@@ -51,7 +83,9 @@ export class Vehicle {
   /** A ghost that stands in the followed vehicle hardly shows; away from it, it does. */
   fade(followed, size) {
     const apart = Math.min(this.place.distanceTo(followed) / size, 1);
-    for (const material of Object.values(this.materials)) material.opacity = 0.12 + 0.38 * apart;
+    for (const material of Object.values(this.materials)) {
+      material.opacity = (0.12 + 0.38 * apart) * (material.userData.opacity ?? 1);
+    }
   }
 
   /** Stand as at a time; returns the row and the way to the next. */
@@ -105,8 +139,6 @@ function meshes(shape, materials) {
         new THREE.Mesh(tyre, materials.tyre), new THREE.Mesh(spokes, materials.spokes), new THREE.Mesh(mark, materials.mark),
       ];
     }
-    case "mesh":
-      return [meshFile(shape, materials.body)];
     default:
       return [];
   }
@@ -128,11 +160,28 @@ function body(shape, materials) {
   ];
 }
 
-function placed(geometry, { centre, axes }, material) {
+function placed(geometry, shape, material) {
+  return new THREE.Mesh(geometry.applyMatrix4(pose(shape)), material);
+}
+
+/** An object whose geometry others share, set where it belongs. */
+function posed(object, shape) {
+  pose(shape).decompose(object.position, object.quaternion, object.scale);
+  return object;
+}
+
+/** Rotation by rows and centre as one matrix. */
+function pose({ centre, axes }) {
   const [a, b, c, d, e, f, g, h, i] = axes;
   const [x, y, z] = centre;
-  geometry.applyMatrix4(new THREE.Matrix4().set(a, b, c, x, d, e, f, y, g, h, i, z, 0, 0, 0, 1));
-  return new THREE.Mesh(geometry, material);
+  return new THREE.Matrix4().set(a, b, c, x, d, e, f, y, g, h, i, z, 0, 0, 0, 1);
+}
+
+/** A box, a sphere, or a cylinder along z, about its middle. */
+function solid({ form, size, radius, length }) {
+  if (form === "box") return new THREE.BoxGeometry(...size);
+  if (form === "sphere") return new THREE.SphereGeometry(radius, 32, 20);
+  return new THREE.CylinderGeometry(radius, radius, length, 40).rotateX(Math.PI / 2);
 }
 
 function beam({ from, to, thickness }, material) {
@@ -144,11 +193,13 @@ function beam({ from, to, thickness }, material) {
   return new THREE.Mesh(geometry, material);
 }
 
-function meshFile({ vertices, faces }, material) {
+/** Triangles of a mesh; its corners are steps from their least coordinates. Every triangle is flat. */
+function meshGeometry({ vertices, faces, low, step }) {
+  const steps = decode(vertices);
   const geometry = new THREE.BufferGeometry();
-  geometry.setAttribute("position", new THREE.BufferAttribute(decode(vertices), 3));
+  geometry.setAttribute("position", new THREE.BufferAttribute(Float32Array.from(steps, (k, i) => low[i % 3] + k * step[i % 3]), 3));
   geometry.setIndex(new THREE.BufferAttribute(decode(faces), 1));
   const flat = geometry.toNonIndexed();
   flat.computeVertexNormals();
-  return new THREE.Mesh(flat, material);
+  return flat;
 }

@@ -64,8 +64,13 @@ export class View {
   }
 
   from(target, way, distance) {
+    this.stand(target.clone().addScaledVector(way, distance), target);
+  }
+
+  /** Look from a place at another. */
+  stand(camera, target) {
     this.stage.controls.target.copy(target);
-    this.stage.camera.position.copy(target).addScaledVector(way, distance);
+    this.stage.camera.position.copy(camera);
     this.look();
   }
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from grouser.bench.engine import BATCHES, CASES, ROLLOUTS, batches, machine, stepped, steps
+from grouser.bench.maps import maps, with_ratio
 from grouser.bench.planning import planning
 from grouser.bench.rounds import Spread, Work, interleave, report_of
 from grouser.calibration import OnlineFilter, PerturbativeFilter, cut_log, log_of_motion
@@ -32,13 +33,23 @@ def measure(*, quick: bool = False, progress: Callable[[int, int], None] | None 
         "batch": [work for case in BATCHES for work in batches(case)],
         "calibration": [_kinematic(), _perturbative()],
         "odometry": [odometry_update()],
-        "stepper": [stepped(case) for case in BATCHES],
+        "stepping": [work for case in BATCHES for work in stepped(case)],
         "planning": planning(),
+        "maps": maps(),
     }
     works = [work for group in groups.values() for work in group]
     samples = iter(interleave(works, QUICK_ROUNDS if quick else ROUNDS, progress=progress))
     reports = {name: [work.report(next(samples)) for work in group] for name, group in groups.items()}
-    return {"machine": machine(), **reports, "odometry": reports["odometry"][0]}
+    one, pairs = reports["odometry"][0], with_ratio(reports["maps"])
+    twins = zip(reports["stepping"][::2], reports["stepping"][1::2], strict=True)
+    stepping = [_overhead(step, kernel) for step, kernel in twins]
+    return {"machine": machine(), **reports, "odometry": one, "stepping": stepping, "maps": pairs}
+
+
+def _overhead(step: dict[str, Any], kernel: dict[str, Any]) -> dict[str, Any]:
+    """A step from Python, the same in the kernel alone, and what Python adds: medians [µs]."""
+    us = kernel["us_kernel"]
+    return {**step, "us_kernel": us, "us_overhead": round(step["us_per_step"] - us, 2)}
 
 
 def _problem(motion: MotionModel) -> LogProblem:

@@ -121,11 +121,13 @@ def batches(case: Case) -> list[Work]:
     return [work(n) for n in threads]
 
 
-def stepped(case: Case) -> Work:
-    """CPU time per step of a `Simulation` from Python."""
+def stepped(case: Case) -> list[Work]:
+    """CPU time per step of a `Simulation` from Python, and of the kernel that takes the same steps in one call."""
     model, ground = case.model(), case.ground()
-    run = simulate(model, ground, drive.arc(case.speed), duration=SECONDS, dt=0.04)
+    run = simulate(model, ground, drive.arc(case.speed), duration=SECONDS, dt=0.04, velocity=_rest(model))
     commands, rover = list(run.command[:-1]), Simulation(model, ground, dt=0.04)
+    start = rover.state[None]
+    held = drive.table(run.command[:-1]).bind(model.vehicle, 0.04)
 
     def steps() -> int:
         rover.reset()
@@ -133,8 +135,22 @@ def stepped(case: Case) -> Work:
             rover.step(command)
         return len(commands)
 
-    steps()
-    return Work(steps, report_of({**case.about(), "dt": 0.04}, "us_per_step", 2, scale=1e6))
+    def kernel() -> int:
+        options: dict[str, Any] = {"dt": 0.04, "steps": len(commands), "every": 0, "detailed": False}
+        return int(launch(model, ground, [held], start, **options).steps[0])
+
+    if steps() != kernel():
+        raise RuntimeError("the steps of the stepping benchmark end early; its ground is too small")
+    about = {**case.about(), "dt": 0.04}
+    return [
+        Work(steps, report_of(about, "us_per_step", 2, scale=1e6)),
+        Work(kernel, report_of(about, "us_kernel", 2, scale=1e6)),
+    ]
+
+
+def _rest(model: Kinematics | Dynamics) -> Any:
+    """The velocity of a vehicle at rest; kinematics has none."""
+    return None if isinstance(model, Kinematics) else np.zeros(6 + model.vehicle.n_joints)
 
 
 def _batch(case: Case, *, rollouts: int, seconds: float, dt: float) -> Callable[[int], Records]:

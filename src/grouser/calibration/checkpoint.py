@@ -63,7 +63,7 @@ def _made_for(follower: LogFollower) -> dict[str, Any]:
     return {
         "log": follower.name,
         "manifest": _digest(follower.manifest.model_dump_json(exclude={"file"}, exclude_unset=True)),
-        "model": _digest("\n".join([*model, to_toml(motion.vehicle)])),
+        "model": _digest("\n".join([*model, to_toml(motion.vehicle.replace(visuals=()))])),
         "parameters": [p.name for p in c.parameters],
         "priors": _digest(toml_value([dataclasses.asdict(p) for p in c.parameters])),
         "interval": c.length,

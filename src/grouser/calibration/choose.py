@@ -105,12 +105,12 @@ def candidates(vehicle: Vehicle, log: Log, *, noise: Noise | None = None) -> lis
 
     kinematic with body slip: always. perturbative, the slip surface, sliding, the same with downhill slip by time and
     not by distance, where attitude is logged, and corrected, with a correction learned on top of the first: unless all
-    wheels steer. bicycle, with gain, steering offset and wheelbase: where some wheels steer and their
+    wheels steer or have rollers. bicycle, with gain, steering offset and wheelbase: where some wheels steer and their
     angles are logged. A dynamic model is tried only where asked for: it needs masses, a ground and minutes.
     """
     start: dict[str, Any] = {"sensor": log.sensor, "noise": Noise() if noise is None else noise}
     found = [Candidate(name=KINEMATIC, motion=MotionModel(model=kinematics.Kinematics(vehicle), **start))]
-    if all(vehicle.steered):
+    if all(vehicle.steered) or vehicle.drives_any_way:
         return found
     # Logs hold stops, and slow and fast driving: gravity slides a vehicle only as its wheels roll.
     surface = MotionModel(model=Perturbative(vehicle=vehicle, gravity_grows="distance"), **start)

@@ -24,7 +24,7 @@ from grouser.logs.manifest import Manifest
 from grouser.logs.plausible import check_joints, check_units, travelled
 from grouser.logs.raw import Raw, raw_csv
 from grouser.logs.read import log_of
-from grouser.logs.report import Tally
+from grouser.logs.report import Tally, key_place
 from grouser.logs.rows import STRAY, judge
 from grouser.logs.signals import default_gap
 from grouser.logs.table import LONGEST_LINE, is_row
@@ -93,6 +93,16 @@ class LogFollower:
         self.calibrator = calibrator
         calibrator.longest_gap = math.inf  # the follower ends stretches
         check_joints(manifest, calibrator.motion.vehicle)
+        if wrapped := [key for key, one in manifest.signals().items() if one.wraps is not None]:
+            raise LogError(
+                f"{manifest.file}, {key_place(*wrapped[:1])}: wraps is for a log that is read at once; leave it out, or"
+                " wait for the end of the log"
+            )
+        if manifest.pose is not None and manifest.pose.yaw_from is not None:
+            raise LogError(
+                f"{manifest.file}, table [pose], yaw_from: a heading from motion needs the drive before and after it;"
+                " a log that is still being written needs yaw or heading"
+            )
         if not self.path.is_file():
             raise LogError(f"{self.path}: {'is not a file' if self.path.exists() else 'there is no such file'}")
         self.place = Place()
@@ -270,15 +280,16 @@ class LogFollower:
 
     def _heading(self) -> tuple[bytes, int]:
         """The text down to the heading, and how many lines that is."""
-        return self._first_row() if self.manifest.csv.header else (b"", 0)
+        return self._first_row() if self.manifest.csv.lines else (b"", 0)
 
     def _first_row(self) -> tuple[bytes, int]:
-        """The text down to the first line that is neither blank nor a remark, and how many lines that is."""
-        text, n = b"", 0
+        """The text down to the end of the heading, or the first row without one, and how many lines that is."""
+        text, n, rows = b"", 0, 0
         with self.path.open("rb") as stream:
             for line in itertools.islice(stream, 1000):
                 text, n = text + line, n + 1
-                if is_row(line):
+                rows += is_row(line)
+                if rows == max(1, self.manifest.csv.lines):
                     break
         return text, n
 

@@ -230,8 +230,8 @@ class StreamingCalibrator:
             if joint not in vehicle.joints:
                 known = ", ".join(vehicle.joints)
                 raise CalibrationError(f"vehicle '{vehicle.name}' has no joint {joint!r:.60}; joints are {known}")
-        if not any(joint in vehicle.wheels for joint in joints[0]):
-            known = ", ".join(vehicle.wheels)
+        if not any(joint in vehicle.rolling_wheels for joint in joints[0]):
+            known = ", ".join(vehicle.rolling_wheels)
             raise CalibrationError(f"samples measure no wheel of '{vehicle.name}'; wheels are {known}")
         return joints
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from grouser import checks, rotation
+from grouser._kernels.simulation.rollout import CONTACT_COLUMNS
 from grouser.checks import FloatArray
+from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.files import read_npz, write_whole
 from grouser.kinematics import Kinematics
 from grouser.law import BoundLaw
 from grouser.simulation import Rollouts, drive, settle
 from grouser.simulation.engine import Records, launch
-from grouser.simulation.status import OF_ROLLOUT
+from grouser.simulation.outcome import Outcome, nothing, outcome_of
+from grouser.simulation.rollout import counts_of, joined_outcomes, kept_going, raise_late
+from grouser.simulation.simulate import start_velocity
+from grouser.simulation.status import OF_ROLLOUT, Status
 from grouser.terrain import Terrain, plane
 from grouser.threads import thread_count
 
@@ -33,22 +39,24 @@ class RandomArcs:
     """N arcs from one start: speeds uniform in 0 … max_speed [m/s], curvatures in ± max_curvature [1/m]."""
 
     def __init__(
-        self, model: Kinematics, ground: Terrain, *, rollouts: int, steps: int, dt: float, seed: int,
-        max_speed: float, max_curvature: float,
+        self, model: Kinematics | Dynamics, ground: Terrain, *, rollouts: int, steps: int, dt: float, seed: int,
+        max_speed: float, max_curvature: float, start: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> None:  # fmt: skip
+        """From a start x, y [m], yaw [rad]."""
         self.model, self.ground, self.steps, self.dt = model, ground, steps, checks.positive(dt, "dt")
-        model.gain(self.dt)
+        model.arrays(self.dt)  # refuses a step that is too long for it
         draws = np.random.default_rng(seed).random((rollouts, 2))
         self.speed: FloatArray = checks.positive(max_speed, "max-speed") * draws[:, 0]
         grid = checks.number(max_curvature, "max-curvature") * np.linspace(-1.0, 1.0, CURVATURES)
         self._which = np.minimum((CURVATURES * draws[:, 1]).astype(np.int64), CURVATURES - 1)
         self.curvature: FloatArray = grid[self._which]
         self._unit: dict[int, BoundLaw] = {}
-        self.start = settle(model.vehicle, ground, penetration=model.penetration).state
+        x, y, yaw = start
+        self.start = settle(model.vehicle, ground, x=x, y=y, yaw=yaw, penetration=model.penetration).state
 
     def compile(self) -> None:
         """Take one step, so that the notice of compiling comes before any progress bar."""
-        self._launch(0, 1, steps=1, every=0, threads=None)
+        outcome_of(self.model, self._launch(0, 1, steps=1, threads=None), self.dt)
 
     def run(
         self, *, threads: int | None, every: int, out: Path | None, progress: Callable[[int, int], None]
@@ -57,20 +65,41 @@ class RandomArcs:
         thread_count(threads)
         n, nq = len(self.speed), len(self.start)
         rows = self.steps // every + 1 if every else 1
-        block = max(1, min(STEPS_AT_ONCE // self.steps, VALUES_AT_ONCE // (nq * rows)))
-        final, status = np.empty((n, nq)), np.empty(n, dtype="<U11")
+        each = (self.steps + 1) * (2 * nq + CONTACT_COLUMNS * self.model.vehicle.n_wheels)
+        block = max(1, min(STEPS_AT_ONCE // self.steps, VALUES_AT_ONCE // each))
+        outcomes: list[Outcome] = []
+        final, status = np.empty((n, nq)), np.empty(n, dtype="<U13")
         done, deficient = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
 
         def blocks(keep: Callable[[FloatArray], object] = lambda _: None) -> None:
+            halted = False
             for low in range(0, n, block):
                 high = min(low + block, n)
-                records = self._launch(low, high, steps=self.steps, every=every, threads=threads)
+                if halted:  # the rest at once: they stay where they start
+                    final[low:], status[low:], done[low:], deficient[low:] = self.start, Status.INTERRUPTED, 0, 0
+                    outcomes.append(nothing(n - low, forces=isinstance(self.model, Dynamics)))
+                    for k in range(low, n, block) if every else ():
+                        keep(np.tile(self.start, (min(block, n - k), rows, 1)))
+                    break
+
+                def rolled(low: int, halted: bool, high: int = high) -> tuple[Records, Outcome]:
+                    found = self._launch(low, high, steps=self.steps, threads=threads, halted=halted)
+                    if halted:
+                        return found, nothing(high - low, forces=isinstance(self.model, Dynamics))
+                    return found, outcome_of(self.model, found, self.dt)
+
+                (records, happened), halted = kept_going(rolled, low, halted, partial(progress, high, n))
+                assert happened is not None
+                outcomes.append(happened)
+                if every:
+                    kept = np.zeros((high - low, rows, nq))
+                    kept[:, : -(-records.state.shape[1] // every)] = records.state[:, ::every]
+                    for state, recorded, last in zip(kept, records.rows.tolist(), records.final, strict=True):
+                        state[-(-recorded // every) :] = last  # after an early end
+                    keep(kept)
                 final[low:high], status[low:high] = records.final, [str(s) for s in records.status]
                 done[low:high], deficient[low:high] = records.steps, records.deficient
-                for state, rows, last in zip(records.state, records.rows, records.final, strict=True):
-                    state[rows:] = last  # after an early end
-                keep(records.state)
-                progress(high, n)
+            raise_late(halted, [Status(s) for s in status])
 
         def write(stream: IO[bytes]) -> None:
             with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -84,6 +113,7 @@ class RandomArcs:
                     arrays["time"] = self.dt * every * np.arange(rows)
                 else:
                     blocks()
+                arrays |= self._happened(outcomes)
                 for name, array in arrays.items():
                     with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                         np.lib.format.write_array(file, array, allow_pickle=False)
@@ -95,7 +125,8 @@ class RandomArcs:
         yaw = rotation.to_rpy(rotation.from_quaternion(final[:, :4]))[:, 2]
         length = np.clip(np.abs(np.exp(1j * yaw).mean()), 1e-12, 1.0)  # of the mean direction
         return {
-            "status": {str(s): int(np.count_nonzero(status == str(s))) for s in OF_ROLLOUT},
+            "status": counts_of(status),
+            **summary_of(joined_outcomes(outcomes)),
             "final_position_mean": final[:, 4:7].mean(axis=0).tolist(),
             "final_position_std": final[:, 4:7].std(axis=0).tolist(),
             "final_yaw_std": float(np.sqrt(-2.0 * np.log(length))),
@@ -103,10 +134,15 @@ class RandomArcs:
             "steps": int(done.sum()),
         }
 
-    def _launch(self, low: int, high: int, *, steps: int, every: int, threads: int | None) -> Records:
+    def _launch(self, low: int, high: int, *, steps: int, threads: int | None, halted: bool = False) -> Records:
         drives, start = [self._bound(i) for i in range(low, high)], np.tile(self.start, (high - low, 1))
-        options: dict[str, Any] = {"dt": self.dt, "steps": steps, "every": every, "threads": threads}
-        return launch(self.model, self.ground, drives, start, detailed=False, **options)
+        options: dict[str, Any] = {"dt": self.dt, "steps": steps, "threads": threads, "halted": halted}
+        options["velocities"] = start_velocity(self.model, self.ground, drives, start, None, self.dt)
+        return launch(self.model, self.ground, drives, start, every=int(not halted), detailed=not halted, **options)
+
+    @staticmethod
+    def _happened(outcomes: list[Outcome]) -> dict[str, FloatArray]:
+        return {name: one for name, one in vars(joined_outcomes(outcomes)).items() if one is not None}
 
     def write(self, many: Rollouts, out: Path) -> None:
         """The same file for samples of the arcs, one row each; speeds and curvatures are repeated."""
@@ -124,13 +160,14 @@ class RandomArcs:
     def commands(self, block: int) -> FloatArray:
         """Commands of all steps on level ground, (N, T, na) [rad/s or m/s], recorded `block` arcs at a time."""
         flat, n = plane(), len(self.speed)
-        start = settle(self.model.vehicle, flat, penetration=self.model.penetration).state
+        model = Kinematics(self.model.vehicle)
+        start = settle(model.vehicle, flat).state
         parts = []
         for low in range(0, n, block):
             drives = [self._bound(i) for i in range(low, min(low + block, n))]
             starts = np.tile(start, (len(drives), 1))
             steps = self.steps - 1
-            records = launch(self.model, flat, drives, starts, dt=self.dt, steps=steps, every=1, detailed=True)
+            records = launch(model, flat, drives, starts, dt=self.dt, steps=steps, every=1, detailed=True)
             parts.append(records.command)
         return np.concatenate(parts)
 
@@ -145,6 +182,26 @@ class RandomArcs:
         return BoundLaw(unit.address, par)
 
 
+def summary_of(outcome: Outcome) -> dict[str, Any]:
+    """What happened in all of them, for JSON: the worst tilt, tip margin, slip and slide, and the means."""
+
+    def worst(values: FloatArray, of: Callable[[FloatArray], Any] = np.max) -> float | None:
+        known = values[np.isfinite(values)]
+        return float(of(known)) if len(known) else None
+
+    tilt, margin = worst(outcome.largest_tilt), worst(outcome.least_tip_margin, np.min)
+    return {
+        "distance_mean": float(outcome.distance.mean()),
+        "largest_tilt_deg": None if tilt is None else float(np.degrees(tilt)),
+        "least_tip_margin_deg": None if margin is None else float(np.degrees(margin)),
+        "tipping": int(np.count_nonzero(outcome.least_tip_margin < 0.0)),
+        "largest_slip": worst(outcome.largest_slip),
+        "sliding": int(np.count_nonzero(outcome.slid > 0.0)),
+        "largest_slide": worst(outcome.slid),
+        "energy_mean": None if outcome.energy is None else float(outcome.energy.mean()),
+    }
+
+
 def read_fan(path: Path) -> Rollouts:
     """Rollouts with the states they passed; SimulationError where the file holds none."""
     wanted = ("state", "time", "status", "steps", "final_state")
@@ -157,7 +214,7 @@ def read_fan(path: Path) -> Rollouts:
     right = {"state": (n, rows, nq), "time": (rows,), "status": (n,), "steps": (n,), "final_state": (n, nq)}
     if shapes != right or nq < 7 or n == 0 or values["state"].dtype != np.float64:
         raise SimulationError(f"{path}: is not what grouser rollout --every K --out FILE writes; make it again")
-    known = {str(status) for status in OF_ROLLOUT}
+    known = {str(status) for status in (*OF_ROLLOUT, Status.INTERRUPTED)}
     if not np.isfinite(values["state"]).all() or not np.isfinite(values["time"]).all() or set(values["status"]) - known:
         raise SimulationError(f"{path}: has states that are not finite, or endings that are not known; make it again")
     return Rollouts(**values, deficient=np.zeros(n, dtype=np.int64))

@@ -71,13 +71,24 @@ def _print(result: dict[str, Any]) -> None:
         ],
         right=(2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
     )  # fmt: skip
+    console.print_table(
+        "Husky on maps with the same hills, CPU time per step in µs",
+        ("model", "nodes", *SPREAD, "× small map"),
+        [
+            (m["model"], "{} × {}".format(*m["nodes"]), *_spread(m, "us_per_step", 2),
+             f"{m['ratio']:.2f}" if "ratio" in m else "")
+            for m in result["maps"]
+        ],
+        right=(1, 2, 3, 4, 5),
+    )  # fmt: skip
     took = "from Python{} takes {} µs (quartiles {}, minimum {})"
     odometry = result["odometry"]
     said = f"\nstreaming odometry of {odometry['vehicle']} with {odometry['model']}: one update"
     typer.echo(f"{said} {took.format('', *_spread(odometry, 'us_per_update', 1))}")
-    for one in result["stepper"]:
+    for one in result["stepping"]:
         spread = took.format(" (Simulation)", *_spread(one, "us_per_step", 1))
-        typer.echo(f"one {one['model']} step of {one['vehicle']} {spread}")
+        alone = f"{one['us_kernel']:.1f} µs in the kernel, {one['us_overhead']:.1f} µs more"
+        typer.echo(f"one {one['model']} step of {one['vehicle']} {spread}: {alone}")
 
 
 def _spread(row: dict[str, Any], median: str, digits: int) -> tuple[str, str, str]:

@@ -101,6 +101,9 @@ def calibrate(
     if not logs:
         raise GrouserError("LOG: is missing; name a driving log, or give --list-parameters")
     length, far = values.prediction(interval, distance)
+    values.one_of(loss, ("mixture", "huber", "cauchy", "none"), "--loss")
+    if out is not None and out.suffix.lower() != ".toml":
+        raise GrouserError(f"--out: {out} must end in .toml; a fit is a file of that kind")
     if not gate > 0.0:
         raise GrouserError(f"--gate: {gate:g} is not a positive number; inf rejects nothing")
     online_only = {"--memory": memory, "--steady": steady or None}

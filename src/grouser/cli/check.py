@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 from collections.abc import Sequence
@@ -17,14 +16,21 @@ import grouser as gr
 from grouser.cli import console
 from grouser.cli.values import option
 from grouser.errors import GrouserError
-from grouser.files import read_limited
+from grouser.files import read_limited, write_whole
 from grouser.logs.log import JOINTS
 from grouser.logs.report import counted
+from grouser.pictures import SUFFIXES as PICTURES
 
 if TYPE_CHECKING:
     from grouser.logs.assess import Assessment
 
-EXAMPLES = ("my-rover.toml", "run.npz --json", "drive.csv --manifest log.toml", "--installation")
+EXAMPLES = (
+    "my-rover.toml",
+    "run.npz --json",
+    "dem.tif --out map.png",
+    "drive.csv --manifest log.toml",
+    "husky.urdf --write husky.grouser.toml",
+)
 Found = tuple[str, str, dict[str, Any]]
 """Kind, description for people, and numbers."""
 
@@ -34,11 +40,14 @@ def check(
         list[Path] | None,
         typer.Argument(
             metavar="FILE...",
-            help="A vehicle, a terrain, a run, a log or its manifest. A vehicle is .toml or .urdf, a terrain .npz .asc "
-            ".tif .stl .obj or .ply, a run .npz, a log .csv .bag .db3 or .mcap, a manifest .toml.",
+            help="A vehicle, a terrain, a run, a log or its manifest. A vehicle is .toml, .urdf or .xacro, a terrain "
+            ".npz .asc .tif .stl .obj or .ply, a run .npz, a log .csv .bag .db3 or .mcap, a manifest .toml.",
         ),
     ] = None,
     manifest: Annotated[Path | None, option("Meaning of the columns or topics of a log (.toml).")] = None,
+    write: Annotated[Path | None, option("Write the draft of a side file or manifest (.toml).")] = None,
+    vehicle: Annotated[str | None, option("Of a log without a manifest: whose joints the draft names.")] = None,
+    out: Annotated[Path | None, option("Picture of a terrain: .png .svg or .pdf.")] = None,
     installation: Annotated[
         bool, option("Print versions, processor and origin of compiled kernels.", "--installation")
     ] = False,
@@ -49,59 +58,100 @@ def check(
     Several files are the parts of one log.
     """
     if installation:
-        if files or manifest is not None:
-            raise GrouserError("--installation: takes no file; leave FILE and --manifest out")
+        if files or manifest is not None or write is not None:
+            raise GrouserError("--installation: takes no file; leave FILE, --manifest and --write out")
         words, facts = _installation()
         console.emit(facts, as_json, lambda _: typer.echo(words))
         return
     if not files:
         raise GrouserError("FILE: is missing; name one, or give --installation; see: grouser check --help")
-    file = files[0]
-    if manifest is not None:
+    file, drawn = files[0], list[Path]()
+    is_urdf = file.suffix.lower() in (".urdf", ".xacro")
+    if write is not None:
+        check_draft(write)
+    if out is not None and (manifest is not None or out.suffix.lower() not in PICTURES):
+        raise GrouserError(f"--out: {out} must end in {' or '.join(PICTURES)}; it is a picture of a terrain")
+    if is_urdf and len(files) == 1 and manifest is None and out is None:
+        from grouser.cli.check_urdf import look_at_urdf
+
+        kind, words, numbers = look_at_urdf(file, write)
+    elif manifest is not None:
         kind, words, numbers = _log(files, manifest)
     elif len(files) > 1:
         raise GrouserError(f"{len(files)} files are given; several files must be parts of one log, with --manifest")
+    elif _is_terrain(file):
+        from grouser.cli.check_terrain import look
+
+        words, numbers, drawn = look(str(file), out)
+        kind = "terrain"
+    elif out is not None:
+        raise GrouserError(f"--out: draws a terrain, and {file} is none; leave it out")
     else:
-        kind, words, numbers = _look(file)
-    result = {"file": file, "kind": kind, **numbers}
+        kind, words, numbers = _look(file, vehicle)
+    if write is not None and not is_urdf:
+        if "manifest" not in numbers:
+            raise GrouserError(
+                f"--write: {file} is a {kind}; a draft is made of a URDF, or of a log without --manifest; leave it out"
+            )
+        write_whole(write, lambda stream: stream.write(numbers["manifest"].encode()), GrouserError)
+    result = {"file": file, "kind": kind, **numbers, "files": drawn}
     errors = sum(one["severity"] == "error" for one in numbers.get("problems", ()))
     found = counted(errors, "error") if errors else "no errors"
-    console.emit(result, as_json, lambda _: typer.echo(f"{file}: a {kind}, {found}\n{words}"))
+    warned = sum(one["severity"] == "warning" for one in numbers.get("problems", ())) if kind == "vehicle" else 0
+    found += f", {counted(warned, 'warning')}" if warned else ""
+    console.emit(result, as_json, lambda _: typer.echo(f"{file}: a {kind}, {found}\n{words}"), drawn)
     if errors:
         raise typer.Exit(2)
 
 
-def _look(file: Path) -> Found:
-    """Any file but a log with its manifest."""
+def check_draft(file: Path) -> None:
+    """Refuse a file that a draft must not be written to."""
+    if file.suffix.lower() != ".toml":
+        raise GrouserError(f"--write: {file} does not end in .toml; a draft does")
+    if file.exists():
+        raise GrouserError(f"--write: {file} exists and is not overwritten; remove it, or give another name")
+
+
+def _is_terrain(file: Path) -> bool:
+    """Whether it names a terrain, maybe a part of it."""
+    from grouser.terrain.spec import file_of
+
+    named = file_of(str(file))
+    return named is not None and (Path(named).suffix.lower() != ".npz" or not file.is_file() or _holds_terrain(file))
+
+
+def _look(file: Path, vehicle: str | None = None) -> Found:
+    """Any file but a terrain or a log with its manifest."""
     from grouser.logs.raw import is_bag
     from grouser.terrain.files import SUFFIXES
 
     suffix = file.suffix.lower()
-    if (suffix in (".csv", ".tsv") or is_bag(file)) and file.exists():
-        return _unread(file)
+    empty = file.is_dir() and not (file / "metadata.yaml").exists()  # a bag of ROS 2 is a folder with this file
+    if (suffix in (".csv", ".tsv") or is_bag(file)) and file.exists() and not empty:
+        return _unread(file, vehicle)
     if not file.is_file():
         raise GrouserError(f"{file}: {'is a folder, not a file' if file.is_dir() else 'no such file'}")
     if suffix == ".toml" and b"grouser/log@" in read_limited(file, 1_000_000, GrouserError):
         return _manifest(file)
-    if suffix in (".toml", ".urdf"):
-        from grouser.cli.vehicles import summary
+    if suffix == ".toml":
+        from grouser.cli.vehicles import vehicle_found
 
-        vehicle = gr.vehicle(file)
-        return "vehicle", vehicle.summary(), summary(vehicle)
-    if suffix == ".npz" and not _holds_terrain(file):
+        return vehicle_found(gr.vehicle(file))
+    if suffix == ".npz":
         run = gr.Run.load(file)
-        return "run", repr(run)[1:-1], run.summary()
-    if suffix in SUFFIXES:
-        ground = gr.terrain.read(file)
-        box = [None if math.isinf(value) else float(value) for value in ground.bounds]
-        names = ("xmin", "xmax", "ymin", "ymax")
-        edges = " ".join("endless" if v is None else f"{name} {v:g} m" for name, v in zip(names, box, strict=True))
-        warning, steepest = gr.terrain.steep_warning(ground), gr.terrain.steepest(ground)._asdict()
-        numbers = {"terrain": ground.kind, "description": ground.description, "bounds": box}
-        words = f"{ground.description}; {edges}" + (f"\nwarning: {warning}" if warning else "")
-        return "terrain", words, {**numbers, "steepest": steepest, "warning": warning}
-    known = ", ".join(dict.fromkeys((".toml", ".urdf", *SUFFIXES, ".csv", ".bag", ".db3", ".mcap")))
+        return "run", "\n".join([repr(run)[1:-1], *_ground_kept(run)]), run.summary()
+    known = ", ".join(dict.fromkeys((".toml", ".urdf", ".xacro", *SUFFIXES, ".csv", ".bag", ".db3", ".mcap")))
     raise GrouserError(f"{file}: is of no known kind; files that can be checked end in {known}")
+
+
+def _ground_kept(run: gr.Run) -> list[str]:
+    """Which part of a large map the file of a run holds."""
+    source = None if run.ground is None else run.ground.source
+    if run.ground is None or source is None or source.whole is None:
+        return []
+    from grouser.terrain.source import covers
+
+    return [f"ground near the run: {run.ground.description}, {covers(run.ground.bounds)} of {covers(source.whole)}"]
 
 
 def _holds_terrain(file: Path) -> bool:
@@ -142,18 +192,20 @@ def _log(files: Sequence[Path], manifest: Path) -> Found:
     return "log", "\n".join(words), {**asdict(found), "vehicle": log.vehicle, "problems": problems, "report": report}
 
 
-def _unread(file: Path) -> Found:
+def _unread(file: Path, vehicle: str | None) -> Found:
     """A log without a manifest: what it holds, and a manifest to start from."""
-    from grouser.logs import bags, raw, skeleton
+    from grouser.logs import bag_draft, bags, raw, skeleton
 
     hint = "give them a meaning in a manifest, passed with --manifest; a draft:"
     if raw.is_bag(file):
-        topics = bags.topics(file)
-        lines = [f"  {topic}  {kind}" for topic, kind in sorted(topics.items())]
-        text = skeleton.bag_skeleton(file, topics)
-        return "bag", "\n".join(["topics:", *lines, hint, "", text]), {"topics": topics, "manifest": text}
+        topics, remarks = bags.contents(file)
+        lines = [*remarks, "topics:", *(f"  {topic}  {kind}" for topic, kind in sorted(topics.items()))]
+        draft = bag_draft.bag_draft(file, topics, None if vehicle is None else gr.vehicle(vehicle), vehicle or "")
+        noted = [*remarks, *draft.found]
+        lines += [*(f"found: {one}" for one in draft.found), hint, "", draft.text]
+        return "bag", "\n".join(lines), {"topics": topics, "remarks": noted, "manifest": draft.text}
     found = skeleton.layout(file)
-    text = skeleton.skeleton(found)
+    text = skeleton.skeleton(found, None if vehicle is None else gr.vehicle(vehicle), vehicle or "")
     said = ", ".join(found.names) if found.header else f"{len(found.names)} without a heading"
     return "table", f"columns: {said}\n{hint}\n\n{text}", {
         "columns": list(found.names), "header": found.header, "delimiter": found.delimiter, "manifest": text

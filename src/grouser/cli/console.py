@@ -18,6 +18,8 @@ import grouser as gr
 
 Progress = Callable[[int, int], None]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 WIDE = 100
 """Columns of a terminal that has room for descriptions."""
 SLOW = 1.0
@@ -45,9 +47,32 @@ def emit(
 
 
 def check_status(run: gr.Run) -> None:
-    """Exit with 1 and a sentence where a run ended early."""
+    """Exit with a sentence where a run ended early: 1, or 130 where it was interrupted."""
     if run.status != "ok":
-        fail(f"the run ended after {run.steps * run.dt:g} s: {run.status.meaning}")
+        remark(f"grouser: the run ended after {run.steps * run.dt:g} s: {run.status.meaning}")
+        raise typer.Exit(INTERRUPTED if run.status == "interrupted" else 1)
+
+
+def happened_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Tilt, tip margin, slip, slide and energy of a run's summary, for people; what is not known has no line."""
+    known = {
+        "largest_tilt_deg": ("largest tilt", "{:.1f}°"),
+        "least_tip_margin_deg": ("least tip margin", "{:.1f}°"),
+        "largest_slip": ("largest slip", "{} %"),
+        "energy": ("energy", "{:.0f} J"),
+    }
+    values = {key: result[key] for key in known if result.get(key) is not None}
+    if "largest_slip" in values:
+        values["largest_slip"] = f"{100.0 * values['largest_slip']:.1f}"
+    pairs = [(known[key][0], known[key][1].format(value)) for key, value in values.items()]
+    slid = f"{result['slid']:.2f} m in {result['sliding_time']:.2f} s" if result["slid"] else "no"
+    return [*pairs, ("slid", slid), ("ended", result["ended"])]
+
+
+def say_remarks(result: dict[str, Any]) -> None:
+    """What a reader of the distance alone would miss, one sentence a line."""
+    for sentence in result["remarks"]:
+        typer.echo(f"  note: {sentence}")
 
 
 def fail(message: str) -> NoReturn:
@@ -105,6 +130,13 @@ def progress(what: str) -> Iterator[Progress]:
     """A bar on stderr while something is done, gone afterwards; sparse lines where stderr is not a terminal."""
     with _bar(what, 0.0, "BarColumn", "TaskProgressColumn", "TimeElapsedColumn", "TimeRemainingColumn") as report:
         yield report or _lines(what, lambda done, total, _: f"{done} of {total}" if total != 100 else f"{done} %")
+
+
+@contextmanager
+def slowly(what: str) -> Iterator[Progress]:
+    """A bar on stderr if something takes longer than a second; sparse lines where stderr is not a terminal."""
+    with _bar(what, SLOW, "BarColumn", "TaskProgressColumn", "TimeRemainingColumn") as report:
+        yield report or _lines(what, lambda done, total, _: f"{100 * done // max(total, 1)} %")
 
 
 def read_log(paths: Sequence[Path], manifest: Any, *, strict: bool = True) -> gr.Log:

@@ -44,9 +44,9 @@ def demo(
     They are Zoë and Rocky 7; the command also prints why they leave the commanded path.
     """
     began = time.monotonic()
-    values.make_folder(out)
     if seed is not None:
         values.whole(seed, 0, 2**63 - 1, "--seed")
+    values.make_folder(out)
 
     from grouser.bench import prepare
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import grouser as gr
-from grouser.cli import console, many_logs, values
+from grouser.cli import console, fitted, many_logs, values
 from grouser.cli.carried import said_of_change
 from grouser.cli.values import option
 from grouser.errors import GrouserError
@@ -87,6 +87,7 @@ def evaluate(
         name = "--scheduler" if jobs == 1 else "--jobs"
         raise GrouserError(f"{name}: several files are one log here; add --each to judge each by itself")
     log = console.read_log(logs, manifest)
+    fitted.remark_other_vehicle(found, log)
     judged = gr.evaluate(found, log, **options, memory=grounds)
     if plot is not None:
         from grouser.view.calibration import plot_evaluation

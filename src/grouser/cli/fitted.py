@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import grouser as gr
-from grouser.cli import values
+from grouser.cli import console, values
 from grouser.cli.values import option
 from grouser.errors import GrouserError, SimulationError
 
@@ -32,6 +33,15 @@ def load_fit(path: Path, rover: gr.Vehicle, ground: gr.terrain.Terrain) -> gr.Fi
     return fit
 
 
+def remark_other_vehicle(fit: gr.Fit, log: gr.Log) -> None:
+    """A remark where the fit is of another vehicle than the manifest names: the fit's is used."""
+    named, used = log.vehicle, fit.model.vehicle.name
+    with suppress(GrouserError):  # of a vehicle that only its fit holds
+        named = named and gr.vehicle(named).name
+    if named not in (None, used):
+        console.remark(f"grouser: the fit is of vehicle '{used}', which is used; the manifest names '{named}'")
+
+
 def check_samples(samples: int | None, fit: Path | None) -> None:
     """Samples are of a fit, 0 or more of them."""
     if samples is not None and fit is None:
@@ -46,12 +56,13 @@ def roll_out_arcs(
     """Samples of random arcs by a fit: numbers for JSON, and the rollouts."""
     import numpy as np  # not for --help
 
+    from grouser.cli.arcs import summary_of
+
     many = gr.rollout(
         fit, arcs.ground, arc_commands(arcs), start=arcs.start, dt=arcs.dt, every=every or None, threads=threads,
-        progress=progress, samples=samples, seed=seed, outcome=True,
+        progress=progress, samples=samples, seed=seed,
     )  # fmt: skip
     assert many.outcome is not None
-    energy = many.outcome.energy
     position, spread = many.final_position, many.final_covariance
     known = np.isfinite(spread).all(axis=(1, 2))
     mean = np.sqrt(np.diagonal(spread[known], axis1=1, axis2=2).mean(axis=0)).tolist() if known.any() else None
@@ -62,10 +73,7 @@ def roll_out_arcs(
         "final_position_std": position.std(axis=0).tolist(),
         "final_yaw_std": float(np.sqrt(-2.0 * np.log(direction))),
         "samples": many.samples,
-        "distance_mean": float(many.outcome.distance.mean()),
-        "least_tip_margin_deg": float(np.degrees(np.nanmin(many.outcome.least_tip_margin))),
-        "largest_slip": float(many.outcome.largest_slip.max()),
-        "energy_mean": None if energy is None else float(energy.mean()),
+        **summary_of(many.outcome),
         "mean_sigma": None if mean is None else mean[:3],
         "mean_yaw_sigma_deg": None if mean is None else float(np.degrees(mean[3])),
         "underdetermined_steps": int(many.deficient.sum()),

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 import grouser as gr
-from grouser.cli import console, values
-from grouser.cli.odometry import ERRORS, NEES, OUTPUTS, print_nees, remark_other_vehicle, table_row, write_poses
+from grouser.cli import console, fitted, values
+from grouser.cli.odometry import ERRORS, NEES, OUTPUTS, print_nees, table_row, write_poses
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 from grouser.logs.clocks import TopicClock
@@ -59,7 +59,7 @@ def fuse(
     with console.progress("fusing, events") as report:
         fused = fuse_log(log, manifest=given, fit=found, log=table, progress=report)
     if found is not None:
-        remark_other_vehicle(found, table)
+        fitted.remark_other_vehicle(found, table)
     if plot is not None and fused.judged is None:
         raise GrouserError(f"{table.name}: {_not_judged(fused)}, so there is no picture; leave --plot out")
     if out is not None:

@@ -99,6 +99,12 @@ def help_text(command: Any, ctx: Any, width: int, *, full: bool = False) -> str:
         lines += [other] if len(lines) < LINES and len(other) <= width else []
     while len(lines) > LINES and "" in lines:
         lines.remove("")  # a blank line is missed less than the first line, which would roll off the screen
+    if below and len(lines) > LINES + 1:  # so are two lines for --version and --help
+        said = [line for line in lines if line.lstrip().startswith("--version ")]
+        lines = [f"{line}; --version the version" if "--help-all" in line else line for line in lines]
+        lines = [line for line in lines if line not in said]
+    if below and len(lines) > LINES + 1:  # and what all commands are for
+        del lines[1]
     return "\n".join([*lines, ""])
 
 

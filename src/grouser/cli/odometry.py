@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import grouser as gr
-from grouser.cli import console, values
+from grouser.cli import console, fitted, values
 from grouser.cli.carried import said_of_change
 from grouser.cli.values import option
 from grouser.errors import GrouserError
@@ -88,7 +87,7 @@ def odometry(
     run, judged, baseline = both.run, both.judged, both.baseline
     name = odometry_name(found is not None, gyro, adapts=adapt)
     if found is not None:
-        remark_other_vehicle(found, log)
+        fitted.remark_other_vehicle(found, log)
     result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, "nees", "baseline"))  # without poses
     not_judged = None if len(log.poses) > 1 else f"has {len(log.poses) or 'no'} poses, and errors need two"
     if judged is not None and baseline is not None:
@@ -122,15 +121,6 @@ def odometry(
         result |= {"fixed": {key: still.get(key) for key in (*ERRORS, *NEES)}}
         result |= {"ground": learned.ground, "learned_intervals": learned.intervals}
     console.emit(result, as_json, lambda one: _print(one, name, odometry_name(True, gyro)), (out, plot, view))
-
-
-def remark_other_vehicle(fit: gr.Fit, log: gr.Log) -> None:
-    """A remark where the fit is of another vehicle than the manifest names: the fit's is used."""
-    named, used = log.vehicle, fit.model.vehicle.name
-    with suppress(GrouserError):  # of a vehicle that only its fit holds
-        named = named and gr.vehicle(named).name
-    if named not in (None, used):
-        console.remark(f"grouser: the fit is of vehicle '{used}', which is used; the manifest names '{named}'")
 
 
 def write_poses(run: gr.odometry.LogOdometry, out: Path) -> None:

@@ -31,9 +31,7 @@ def plan(
     vehicle: values.Vehicle,
     begin: Annotated[str, option("Start x,y or x,y,yaw: m, m, degrees.", "--from")],
     goal: Annotated[str, option("Goal x,y or x,y,yaw: m, m, degrees.", "--to")],
-    terrain: Annotated[
-        str, option("Ground with an edge, as for simulate; rough (default).")
-    ] = "rough:rms=.15,length=.8,seed=1",
+    terrain: Annotated[str, option("Ground, as for simulate; rough (default).")] = "rough:rms=.15,length=.8,seed=1",
     minimise: Annotated[str, option("energy (default), time or risk.")] = "energy",
     risk: Annotated[float, option("Largest chance of failure.")] = 0.05,
     fit: Annotated[Path | None, option("Calibrated model with its uncertainty (.toml).")] = None,
@@ -62,7 +60,9 @@ def plan(
         if file is not None and file.suffix.lower() not in endings:
             raise GrouserError(f"{name}: {file} must end in {' or '.join(endings)}")
     start, end = _place(begin, "--from"), _place(goal, "--to")
-    rover, bare = gr.vehicle(vehicle), gr.terrain.parse(terrain)
+    rover, bare = gr.vehicle(vehicle), values.terrain(terrain)
+    from grouser.plan.places import window  # not for --help
+
     moving: Any = _model(rover, model or "kinematic")
     dynamic = model == "dynamic"
     if fit is not None:
@@ -75,7 +75,7 @@ def plan(
     with console.progress("planning") as report:
         found = gr.plan.plan(
             moving, ground, start, end, minimise=minimise, risk=risk, samples=samples, seed=seed, limits=limits,
-            keep_out=_keep_out(keep_out or [], ground), progress=report,
+            keep_out=_keep_out(keep_out or [], window(ground, start, end)), progress=report,
         )  # fmt: skip
     files = [file for file in (out, view) if file is not None]
     for file in files:
@@ -105,15 +105,15 @@ def _model(rover: gr.Vehicle, name: str) -> Any:
     return dynamic if name == "dynamic" else gr.plan.Auto(gr.Kinematics(rover), dynamic)
 
 
-def _keep_out(given: list[str], ground: gr.terrain.Terrain) -> KeepOut | None:
-    """All of --keep-out together; None where there is none."""
-    if not given or not all(map(math.isfinite, ground.bounds)):
+def _keep_out(given: list[str], box: tuple[float, float, float, float]) -> KeepOut | None:
+    """All of --keep-out within xmin, xmax, ymin, ymax [m] together; None where there is none."""
+    if not given:
         return None
     files = [one for one in given if Path(one).suffix.lower() in (".npz", ".tif", ".tiff", ".asc")]
     circles = [values.numbers(one, 3, "--keep-out", "4,2,1.5, nor a raster") for one in given if one not in files]
-    found = [gr.plan.KeepOut.read(one, ground.bounds) for one in files]
+    found = [gr.plan.KeepOut.read(one, box) for one in files]
     if circles:
-        found.append(gr.plan.KeepOut.circles(circles, ground.bounds))
+        found.append(gr.plan.KeepOut.circles(circles, box))
     kept = found[0]
     for one in found[1:]:
         kept = kept | one

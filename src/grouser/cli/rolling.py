@@ -44,7 +44,8 @@ def rolling(
     duration: Annotated[float, option("How long to roll, s.")] = 30.0,
     dt: Annotated[float, steps("Step, s.")] = 0.01,
     sigma: Annotated[float, steps("How fast a violated contact is closed, 1/s.")] = 5.0,
-    start: values.Start = "0,0,0",
+    start: values.Start = None,
+    heading: values.Heading = None,
     compare: Annotated[
         list[str] | None,
         option("Another design led along the same straight path. Its slip is compared; may be repeated."),
@@ -61,7 +62,7 @@ def rolling(
 
     It also says how well contact and rolling hold.
     """
-    place = values.start_pose(start)
+    values.pose(start, heading)
     files = values.run_files(out, view)
     values.positive(friction, "--friction", or_zero=True)
     if plot is not None and not compare:
@@ -69,7 +70,8 @@ def rolling(
     if terrain.startswith("rough:") and "interpolation" not in terrain:
         raise GrouserError("--terrain: rough ground has edges; add interpolation=spline to it")
 
-    ground = gr.terrain.parse(terrain)
+    ground = values.terrain(terrain)
+    place = values.start_pose(start, heading, ground)
     model = gr.rolling.RollingModel(gr.vehicle(vehicle), ground, sigma=values.positive(sigma, "--sigma"))
     rates = {**dict.fromkeys(model.vehicle.wheels, drive), **_pairs(rate, "--rate")}
     begin = model.start(*place, joints=_pairs(joint, "--joint"))
@@ -93,8 +95,11 @@ def rolling(
 
         plot_designs(designs, plot, title=f"Kinematic slip on {terrain}")
         files.append(plot)
+    from grouser.simulation.happened import happened  # not for --help
+
     found = model.mobility(begin.state, begin.contact)
     result = {
+        **happened(run),
         **gr.rolling.measure(run).summary(),
         "singular_values": found.singular_values.tolist(),
         "rank_gap": found.gap,
@@ -135,8 +140,10 @@ def _print(result: dict[str, Any]) -> None:
         ("slip measured from poses", "rolling_residual_max", " m/s"),
     )
     pairs += [(n, f"at most {result[key]:.1e}{unit}") for n, key, unit in bounds if result.get(key) is not None]
+    pairs += [pair for pair in console.happened_pairs(result) if pair[0] in ("largest tilt", "least tip margin")]
     pairs.append(("took", f"{result['seconds']:.3f} s"))
     console.print_pairs(f"{result['vehicle']} rolls on {result['terrain']}", pairs)
+    console.say_remarks(result)
     if result["designs"]:
         typer.echo("")
         rows = [

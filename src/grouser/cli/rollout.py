@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
 import grouser as gr
 from grouser.cli import console, fitted, soils, values
 from grouser.cli.values import option
@@ -16,12 +18,16 @@ EXAMPLES = (
     "zoe --terrain rough:rms=.15,length=.8,seed=1 --seed 7",
     "husky --fit fit.toml --rollouts 100 --samples 20 --terrain slope:deg=10",
     "husky --rollouts 100000 --every 25 --out fan.npz --json",
+    "husky --terrain dem.tif:crop=441000,5310000,441500,5310500 --start 441200,5310200,90 --model dynamic",
 )
 
 
 def rollout(
     vehicle: values.Vehicle,
     terrain: Annotated[str, option("As for simulate.")] = "flat",
+    start: values.Start = None,
+    heading: values.Heading = None,
+    model: values.Model = "kinematic",
     rollouts: Annotated[int, option("Number of rollouts.")] = 1000,
     duration: Annotated[float, option("Duration of each, s.")] = 10.0,
     dt: Annotated[float, option("Step, s.")] = 0.04,
@@ -31,13 +37,15 @@ def rollout(
     threads: Annotated[int | None, option("Threads; default: all cores. Results do not change.")] = None,
     every: Annotated[int | None, option("Keep every K-th state in the file, not only the last.")] = None,
     out: Annotated[Path | None, option("File for arcs, statuses and states (.npz).")] = None,
+    contact: values.Contact = None,
+    friction: values.Friction = None,
     fit: fitted.FitFile = None,
     samples: fitted.Samples = None,
     soil_raster: soils.SoilFile = None,
     soil: soils.SoilLaws = None,
     as_json: console.Json = False,
 ) -> None:
-    """Roll out random arcs from the origin; print where and how they end.
+    """Roll out random arcs from one start; print where and how they end.
 
     It also prints how fast this was.
     """
@@ -53,21 +61,33 @@ def rollout(
     from grouser.cli.arcs import RandomArcs
     from grouser.simulation.simulate import step_count
 
-    model, ground = gr.Kinematics(gr.vehicle(vehicle)), gr.terrain.parse(terrain)
+    values.pose(start, heading)
+    values.one_of(model, values.MODELS, "--model")
+    if model == "kinematic":
+        given = {"--contact": contact, "--friction": friction}
+        values.refuse(given, "is for the dynamic model; add --model dynamic, or leave it out")
+    rover, ground = gr.vehicle(vehicle), values.terrain(terrain)
+    place = values.start_pose(start, heading, ground)
     fitted.check_samples(samples, fit)
-    calibrated = None if fit is None else fitted.load_fit(fit, model.vehicle, ground)
+    if fit is not None and model != "kinematic":
+        raise GrouserError("--model: the fit says how the vehicle moves; leave it out, or leave out --fit")
+    calibrated = None if fit is None else fitted.load_fit(fit, rover, ground)
+    driven: Any = gr.Kinematics(rover)
+    if model == "dynamic":
+        driven = values.dynamics(rover, contact, friction, None, None, max_speed)
     steps = step_count(values.positive(duration, "--duration"), values.positive(dt, "--dt"))
     if every is not None:
         values.whole(every, 1, steps, "--every")
     arcs = RandomArcs(
-        model,
-        soils.with_soils(ground, soil_raster, soil, model.vehicle, dynamic=False, speed=max_speed),
+        driven,
+        soils.with_soils(ground, soil_raster, soil, rover, dynamic=model == "dynamic", speed=max_speed),
         rollouts=rollouts,
         steps=steps,
         dt=dt,
         seed=seed,
         max_speed=max_speed,
         max_curvature=max_curvature,
+        start=place,
     )
     if out is not None:
         values.make_folder(out.parent)
@@ -84,13 +104,17 @@ def rollout(
                 arcs.write(many, out)
     seconds = time.perf_counter() - began
     result = {
-        "vehicle": model.vehicle.name, "rollouts": rollouts, "seconds_simulated": duration, "dt": dt, "seed": seed,
+        "vehicle": rover.name, "model": model, "start": list(place),
+        "rollouts": rollouts, "seconds_simulated": duration, "dt": dt, "seed": seed,
         "steps_per_second": round(numbers.pop("steps") / seconds, 1),
         **numbers,
         "seconds": round(seconds, 4),
         "file": out,
     }  # fmt: skip
     console.emit(result, as_json, _print, [out])
+    if result["status"].get("interrupted"):
+        console.remark(f"grouser: {result['status']['interrupted']} rollouts were interrupted, by Ctrl-C")
+        raise typer.Exit(console.INTERRUPTED)
     if result["status"]["ok"] == 0:
         console.fail("no rollout reached its full duration")
 
@@ -102,10 +126,22 @@ def _print(result: dict[str, Any]) -> None:
         ("ended", ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in result["status"].items() if n)),
         ("final positions", ", ".join(f"{a} {m:+.2f} ± {s:.2f} m" for a, m, s in zip("xyz", mean, std, strict=True))),
         ("final yaw", f"± {result['final_yaw_std']:.2f} rad"),
+        ("largest tilt", _degrees(result["largest_tilt_deg"])),
+        ("least tip margin", _degrees(result["least_tip_margin_deg"])),
+        ("largest slip", f"{100.0 * (result['largest_slip'] or 0.0):.1f} %"),
+        ("slid", f"{result['sliding']} rollouts, at most {result['largest_slide'] or 0.0:.2f} m"),
         ("took", f"{result['seconds']:.2f} s: {result['steps_per_second']:,.0f} steps/s, {simulated:,.0f} × real time"),
     ]
     if result.get("mean_sigma") is not None:
         each = ", ".join(f"{a} {s:.3f} m" for a, s in zip("xyz", result["mean_sigma"], strict=True))
         pairs.append((f"sigma of {result['samples']} samples", f"{each}, yaw {result['mean_yaw_sigma_deg']:.2f}°"))
     title = f"{result['rollouts']} rollouts of {result['seconds_simulated']:g} s, {result['vehicle']}"
+    if result["energy_mean"] is not None:
+        pairs.insert(-1, ("energy", f"{result['energy_mean']:.0f} J on average"))
     console.print_pairs(title, pairs)
+    if result["tipping"]:
+        typer.echo(f"  note: in {result['tipping']} rollouts the tip margin is negative: a real vehicle would tip")
+
+
+def _degrees(value: float | None) -> str:
+    return "not known" if value is None else f"{value:.1f}°"

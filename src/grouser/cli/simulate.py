@@ -20,43 +20,32 @@ EXAMPLES = (
     "landtamer --model dynamic --contact pacejka --friction 0.6 --actuator-gain 2000",
     "husky --fit fit.toml --terrain slope:deg=10 --samples 500 --seed 1",
     "robotino --speed 0.1 --left 0.2 --turn 0.3",
+    "husky --model dynamic --contact dry_sand --actuator-gain 200",
     "husky --model dynamic --soils ice.tif --soil 0=pacejka:friction=.8 --soil 1=pacejka:friction=.1",
 )
 kinematic = partial(option, panel="Kinematic model")
-dynamic = partial(option, panel="Dynamic model")
 
 
 def simulate(
     vehicle: values.Vehicle,
-    terrain: Annotated[
-        str,
-        option(
-            "flat (default), slope:deg=10, ramp:…, rough:…, or a file. In full ramp:height=1.5,deg=20 and "
-            "rough:rms=.15,length=.8,seed=1; a file is .npz .asc .tif .stl .obj or .ply."
-        ),
-    ] = "flat",
+    terrain: values.Ground = "flat",
     speed: Annotated[float, option("Commanded speed, m/s; negative is backwards.")] = 1.0,
     curvature: Annotated[float, option("Commanded curvature, 1/m, left positive.")] = 0.0,
     duration: Annotated[float, option("Duration of the drive, s.")] = 10.0,
     left: Annotated[float, steps("Commanded speed to the left, m/s, of vehicles that can move sideways.")] = 0.0,
     turn: Annotated[float | None, steps("Commanded turn rate, rad/s; instead of --curvature.")] = None,
     dt: Annotated[float, steps("Step, s.")] = 0.04,
-    start: values.Start = "0,0,0",
-    model: Annotated[
-        str,
-        option(
-            "kinematic (default): wheels roll; dynamic: masses, forces. The kinematic model has no forces; the "
-            "dynamic one has masses, contact forces and actuators."
-        ),
-    ] = "kinematic",
+    start: values.Start = None,
+    heading: values.Heading = None,
+    model: values.Model = "kinematic",
     integrator: Annotated[
         str | None, steps("euler (default); rk4 for the kinematic, midpoint for the dynamic model.")
     ] = None,
     slip: Annotated[str | None, kinematic("Body slip p1,…,p6 (thesis section 2.3); others: in Python.")] = None,
-    contact: Annotated[str | None, dynamic("piecewise-linear (default), pacejka or terramechanics.")] = None,
-    friction: Annotated[float | None, dynamic("Coefficient of friction; default 1; not for terramechanics.")] = None,
-    actuator_gain: Annotated[float | None, dynamic("Torque per rate error, N m/(rad/s); default: exact rates.")] = None,
-    torque_limit: Annotated[float | None, dynamic("Largest torque, N m; needs a gain.")] = None,
+    contact: values.Contact = None,
+    friction: values.Friction = None,
+    actuator_gain: values.Gain = None,
+    torque_limit: values.Limit = None,
     fit: fitted.FitFile = None,
     samples: fitted.Samples = None,
     seed: Annotated[int, fitted.of_fit("Seed of the samples.")] = 0,
@@ -70,8 +59,12 @@ def simulate(
 ) -> None:
     """Drive one vehicle over one ground and print where it went."""
     targets = values.run_files(out, view)
-    place = values.start_pose(start)
-    values.one_of(model, ("kinematic", "dynamic"), "--model")
+    values.pose(start, heading)
+    for name, value in (("--speed", speed), ("--curvature", curvature), ("--left", left), ("--turn", turn or 0.0)):
+        values.finite(value, name)
+    values.positive(duration, "--duration")
+    values.positive(dt, "--dt")
+    values.one_of(model, values.MODELS, "--model")
     others: dict[str, Any] = {"--slip": slip} if model == "dynamic" else {
         "--contact": contact, "--friction": friction, "--actuator-gain": actuator_gain, "--torque-limit": torque_limit
     }  # fmt: skip
@@ -81,7 +74,8 @@ def simulate(
     if turn is not None and curvature != 0.0:
         raise GrouserError("--turn and --curvature say the same in two ways; give one")
     drive = gr.drive.twist(speed, left, speed * curvature if turn is None else turn)
-    rover, bare = gr.vehicle(vehicle), gr.terrain.parse(terrain)
+    rover, bare = values.moved(vehicle, speed, left, turn or 0.0), values.terrain(terrain)
+    place = values.start_pose(start, heading, bare)
     fitted.check_samples(samples, fit)
     values.whole(seed, 0, 2**63 - 1, "--seed")
     calibrated = None
@@ -95,15 +89,15 @@ def simulate(
     if warning:
         console.remark(f"grouser: {warning}")
     flat = gr.Kinematics(rover, integrator=(integrator or "euler") if model == "kinematic" else "euler")
-    moving: Any = flat
+    driven: Any = flat
     if calibrated is not None:
-        moving = calibrated
+        driven = calibrated
     elif model == "dynamic":
-        moving = _dynamics(rover, contact or "piecewise-linear", friction, actuator_gain, torque_limit, speed)
-        moving = moving.replace(integrator=integrator or "euler")
+        driven = values.dynamics(rover, contact, friction, actuator_gain, torque_limit, speed)
+        driven = driven.replace(integrator=integrator or "euler")
     elif slip is not None:
-        moving = flat.replace(slip=gr.slip.BodySlip(values.numbers(slip, 6, "--slip", "-0.1,0,-0.1,0,0,-0.1")))
-    run = gr.simulate(moving, ground, drive, duration=duration, dt=dt, start=place, samples=samples, seed=seed)
+        driven = flat.replace(slip=gr.slip.BodySlip(values.numbers(slip, 6, "--slip", "-0.1,0,-0.1,0,0,-0.1")))
+    run = gr.simulate(driven, ground, drive, duration=duration, dt=dt, start=place, samples=samples, seed=seed)
     pictures = [file for file in targets if file.suffix.lower() in PICTURES]
     for file in targets:
         if file not in pictures:
@@ -115,27 +109,9 @@ def simulate(
         for file in pictures:
             plot_run(run, file, commanded=commanded if len(commanded.time) else None)
     written = [file for file in targets if file not in pictures or len(run.time) > 0]
-    from grouser.simulation.samples import outcome  # not for --help
-
-    result: dict[str, Any] = {**run.summary(), **outcome(run), "model": model, **_forces(run), "files": written}
+    result: dict[str, Any] = {**run.summary(), "model": model, **_forces(run), "files": written}
     console.emit(result, as_json, lambda one: _print(one, terrain), written)
     console.check_status(run)
-
-
-def _dynamics(
-    rover: gr.Vehicle, contact: str, friction: float | None, gain: float | None, limit: float | None, speed: float
-) -> gr.Dynamics:
-    from grouser.contact.named import contact_named
-
-    if limit is not None and gain is None:
-        raise GrouserError("--torque-limit: exact rates have no torque limit; add --actuator-gain")
-    actuator = None
-    if gain is not None:
-        values.positive(gain, "--actuator-gain", or_zero=True)
-        most = math.inf if limit is None else values.positive(limit, "--torque-limit")
-        actuator = gr.actuation.PI(gain=gain, limit=most)
-    named = contact_named(contact, rover, friction=friction, speed=max(abs(speed), 0.1))
-    return gr.Dynamics(rover, contact=named, actuator=actuator)
 
 
 def _forces(run: gr.Run) -> dict[str, Any]:
@@ -167,13 +143,7 @@ def _print(result: dict[str, Any], terrain: str) -> None:
             ("power on the wheels", " ".join(f"{p:.2f}" for p in result["mean_contact_power"]) + " W"),
             ("Newton iterations", f"{result['newton_iterations']:.2f} per step"),
         ]
-    if result.get("least_tip_margin_deg") is not None:
-        pairs += [
-            ("least tip margin", f"{result['least_tip_margin_deg']:.1f}°"),
-            ("largest slip", f"{100.0 * result['largest_slip']:.1f} %"),
-        ]
-    if result.get("energy") is not None:
-        pairs.append(("energy", f"{result['energy']:.0f} J"))
+    pairs += console.happened_pairs(result)
     if result.get("final_sigma") is not None:
         x, y, z = result["final_sigma"]
         pairs.append(
@@ -186,3 +156,4 @@ def _print(result: dict[str, Any], terrain: str) -> None:
     if result["deficient_steps"]:
         pairs.append(("underdetermined steps", str(result["deficient_steps"])))
     console.print_pairs(f"{result['vehicle']} on {terrain}", pairs)
+    console.say_remarks(result)

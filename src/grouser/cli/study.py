@@ -51,8 +51,12 @@ def study(
         raise GrouserError(f"--out: is needed to keep the rows, such as --out {file.stem}")
     else:
         spec = Spec.read(file)
-        with console.progress(f"study {file.stem}") as progress:
-            found = run_study(spec, out, threads=threads, scheduler=scheduler, progress=progress)
+        try:
+            with console.progress(f"study {file.stem}") as progress:
+                found = run_study(spec, out, threads=threads, scheduler=scheduler, progress=progress)
+        except KeyboardInterrupt:
+            console.remark(f"grouser: interrupted, by Ctrl-C; the rows so far are in {out}, run it again to continue")
+            raise typer.Exit(console.INTERRUPTED) from None
     found.measure(measure)
     result = found.summary()
     files = [path for path in (plot, report) if path is not None]

@@ -28,7 +28,7 @@ def view(
     fan: Annotated[Path | None, option("File of `grouser rollout --every K --out`. Runs are then optional.")] = None,
     terrain: Annotated[str | None, option("Ground of a fan, or of runs without one. Given as for simulate.")] = None,
     mesh: Annotated[
-        list[str] | None, option("Draw a frame as a mesh in m (.stl .obj); may be repeated.", metavar="FRAME=FILE")
+        list[str] | None, option("Draw a frame as a mesh (.stl .obj .dae); may be repeated.", metavar="FRAME=FILE")
     ] = None,
     title: Annotated[str, option("Title of the page; default: names of the runs.")] = "",
     as_json: console.Json = False,

@@ -10,7 +10,8 @@ from grouser.cli import values
 from grouser.errors import GrouserError
 
 MODELS = (
-    "best", "kinematic", "perturbative", "sliding", "corrected", "diff-drive", "four-number", "bicycle", "dynamic",
+    "best", "kinematic", "perturbative", "sliding", "corrected", "diff-drive", "four-number", "bicycle", "omni",
+    "dynamic",
 )  # fmt: skip
 CONTACTS = ("piecewise-linear", "pacejka")
 FORMS = ("diagonal", "full", "cholesky")
@@ -119,6 +120,8 @@ class Wanted:
             return gr.motion.Perturbative(vehicle=vehicle)
         if self.model == "diff-drive":
             return gr.motion.DifferentialDrive(vehicle=vehicle)
+        if self.model == "omni":
+            return gr.motion.Holonomic(vehicle=vehicle)
         if self.model == "four-number":
             return gr.motion.FourNumbers(vehicle=vehicle)
         if all(vehicle.steered) or not any(vehicle.steered):

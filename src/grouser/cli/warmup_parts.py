@@ -33,6 +33,7 @@ def grounds() -> None:
     ]
     others = [
         gr.terrain.grid(level, nodes, nodes),
+        gr.terrain.grid(level.astype(np.float32), nodes, nodes),
         gr.terrain.mesh(corners, [[0, 1, 2], [0, 2, 3]]),
         gr.terrain.ramp(height=0.5, deg=20.0),
         gr.terrain.stack(*smooth[:2]),
@@ -57,6 +58,7 @@ def kinematics() -> None:
         gr.Kinematics(zoe, slip=gr.slip.SurfaceSlip(coefficients=np.zeros(13))), flat, np.zeros((1, 4)), duration=SHORT
     )
     gr.rollout(model, flat, np.zeros((2, 1, 4)))
+    gr.simulate(model, flat, lambda time, state, velocity, contact: np.zeros(4), duration=SHORT)
     state = gr.settle(zoe, flat).state
     gr.collision.contacts(zoe, state, flat)
     gr.kinematics.frame_poses(zoe, state)
@@ -119,10 +121,12 @@ def calibration() -> None:
     """Predictions along logs, and a powertrain."""
     t = np.arange(0.0, 12.0, 0.1)
     motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("husky"), slip=gr.slip.BodySlip(np.zeros(6))))
-    log = gr.calibration.log_of_motion(motion, t, dict.fromkeys(motion.vehicle.wheels, 1.0 + 0.0 * t))
+    log = gr.calibration.log_of_motion(motion, t, dict.fromkeys(motion.vehicle.rolling_wheels, 1.0 + 0.0 * t))
     gr.evaluate(motion, log, interval=1.0)
     gr.calibrate(motion, log, interval=0.4, online=True)  # long enough for a test of changes to run
     gr.motion.correction.features(np.ones((1, 4)))
+    surface = gr.MotionModel(model=gr.motion.Perturbative(vehicle=gr.vehicle("husky")))
+    gr.simulate(surface, gr.terrain.plane(), np.zeros((1, 4)), duration=SHORT, samples=0)
     gr.motion.LogProblem(log, motion, gr.calibration.cut_log(log, motion, interval=1.0)).poses([motion])
     gr.motion.Powertrain(delay=0.1).rates(t, np.ones((len(t), 1)))
 

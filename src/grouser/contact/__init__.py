@@ -7,6 +7,7 @@ from grouser.lazy import lazy
 if TYPE_CHECKING:
     from grouser.contact.base import Contact, law
     from grouser.contact.ishigami import Ishigami, ShearModulus
+    from grouser.contact.library import Entry, entry, names, soil, tyre
     from grouser.contact.pacejka import MagicFormula, Pacejka
     from grouser.contact.piecewise import ErpCfm, PiecewiseLinear
     from grouser.contact.ruts import Ruts
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Contact",
+    "Entry",
     "ErpCfm",
     "Ishigami",
     "MagicFormula",
@@ -23,7 +25,11 @@ __all__ = [
     "ShearModulus",
     "Table",
     "TableError",
+    "entry",
     "law",
+    "names",
+    "soil",
+    "tyre",
 ]
 
 lazy(__name__)

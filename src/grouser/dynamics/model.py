@@ -22,8 +22,10 @@ from grouser.actuation import Actuator
 from grouser.checks import FloatArray
 from grouser.collision.frames import SCRATCH, checked_state
 from grouser.contact import Contact, PiecewiseLinear, Ruts
+from grouser.contact.named import contact_named
 from grouser.dynamics.contacts import contact_slots
 from grouser.dynamics.external import ExternalForce
+from grouser.dynamics.loads import wheel_loads
 from grouser.dynamics.soils import on_soils
 from grouser.dynamics.step import Step, take_step
 from grouser.errors import SimulationError
@@ -43,6 +45,7 @@ DYNAMIC_SCRATCH: Pool[DynamicScratch] = Pool(lambda model, vehicle: make_dynamic
 """Work space of the kernels for a model, by its arrays; entries clear it."""
 
 
+DEFAULT_CONTACT = PiecewiseLinear()
 HULL_CONTACT = PiecewiseLinear(friction=0.5, cone=True, static_penetration=0.005)
 """Hull on ground: the weight on a wheel sinks a point of it in by 5 mm; friction is limited as a vector."""
 
@@ -53,9 +56,10 @@ class Dynamics(Model):
 
     vehicle: Vehicle
     """The vehicle it moves."""
-    contact: Contact | Mapping[str, Contact] = dataclasses.field(default_factory=PiecewiseLinear)
+    contact: Contact | Mapping[str, Contact] = dataclasses.field(default_factory=lambda: DEFAULT_CONTACT)
     """Wheel-ground model, one for all wheels or by wheel name; on a ground with soils that of the soil under the wheel,
-    where it has one (`grouser.terrain.soils`)."""
+    where it has one (`grouser.terrain.soils`). None given: `PiecewiseLinear()`, harder for a vehicle with balls that
+    slide (`grouser.contact.named`)."""
     hull: Contact = HULL_CONTACT
     """Contact model of each point of the vehicle's hull; what follows from a load is that of a wheel's."""
     second_contacts: bool | None = None
@@ -100,12 +104,15 @@ class Dynamics(Model):
     ruts: Ruts | None = None
     """How soil keeps the sinkage of wheels; None: every wheel meets untouched ground. Needs a contact law for soil."""
     tip_angle: float | None = None
-    """Tilt of the body's z axis from the vertical [rad] at which a run ends as rolled over; None: it continues."""
+    """Tilt of the body's z axis from the vertical [rad] beyond which a run ends as rolled over. None: π/2, or π of a
+    vehicle with a hull, which can lie on it; π: it continues."""
     coupling_time_constant: float = 0.05
     """Time in which errors of rigid couplings decay [s], at least one step."""
 
     def __post_init__(self) -> None:
         vehicle = checks.instance(self.vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
+        if self.contact is DEFAULT_CONTACT:
+            object.__setattr__(self, "contact", contact_named("piecewise-linear", vehicle))
         for wheel, model in self._contacts().items():
             checks.instance(model, Contact, f"contact of '{wheel}'", "use grouser.contact.Pacejka() or another")
         checks.instance(self.hull, Contact, "hull", "use grouser.contact.PiecewiseLinear() or another")
@@ -125,7 +132,8 @@ class Dynamics(Model):
             checks.positive(self.tip_angle, "tip_angle")
         checks.positive(self.coupling_time_constant, "coupling_time_constant")
         self._check_ruts()
-        inert = [f.name for f in vehicle.frames if f.is_wheel and f.mass > 0.0 and not np.any(f.inertia_matrix)]
+        turning = (vehicle.frames[vehicle.frame_index(wheel)] for wheel in vehicle.rolling_wheels)
+        inert = [f.name for f in turning if f.mass > 0.0 and not np.any(f.inertia_matrix)]
         if inert and self.actuator is not None:
             raise SimulationError(f"wheel '{inert[0]}' has mass but no inertia: a torque would spin it at once; add it")
         _ = self._base, self.vehicle_arrays  # refuses bad parameters now, not in the middle of a run
@@ -164,7 +172,7 @@ class Dynamics(Model):
 
     @property
     def wheel_load(self) -> float:
-        """Weight per wheel [N], from which contact models take their defaults."""
+        """Weight per wheel [N], from which contact models take their defaults where nothing slides."""
         return self.vehicle.mass * GRAVITY / self.vehicle.n_wheels
 
     @cached_property
@@ -172,15 +180,16 @@ class Dynamics(Model):
         """How deep the wheels settle at the start [m]: where a wheel that rolls without slip carries its load."""
         frame = next(f for f in self.vehicle.frames if f.is_wheel)
         contact = next(iter(self._contacts().values()))
-        load = self.wheel_load * max(self.gravity, 0.0) / GRAVITY
+        given = wheel_loads(self.vehicle)[frame.name]
+        load = given * max(self.gravity, 0.0) / GRAVITY
         depth = np.linspace(0.0, 0.5 * (frame.radius or 0.0), 2001)
         carried = contact.force(
             np.zeros((len(depth), 3)),
             np.ones(len(depth)),
             -depth,
             radius=frame.radius,
-            width=frame.width,
-            load=self.wheel_load,
+            width=frame.contact_width,
+            load=given,
         )[:, 2]
         enough = int(np.argmax(carried >= load)) or len(depth) - 1
         return float(np.interp(load, carried[: enough + 1], depth[: enough + 1]))
@@ -205,7 +214,7 @@ class Dynamics(Model):
         vehicle = self.vehicle
         frames = {f.name: f for f in vehicle.frames}
         contact = 2 * [
-            model.bind(frames[name].radius, frames[name].width, self.wheel_load)
+            model.bind(frames[name].radius, frames[name].contact_width, wheel_loads(vehicle)[name])
             for name, model in self._contacts().items()
         ]
         if self.ruts is not None:
@@ -244,7 +253,7 @@ class Dynamics(Model):
         """
         made: DynamicModel | None = self._kept.get((dt, soils))
         if made is None:
-            base = self._base if soils is None else on_soils(self._base, self.vehicle, self.wheel_load, soils)
+            base = self._base if soils is None else on_soils(self._base, self.vehicle, soils)
             made = base.replace(rigid_gain=1.0 / max(self.coupling_time_constant, dt or 0.0))
             self._keep((dt, soils), made)
         return made
@@ -259,9 +268,11 @@ class Dynamics(Model):
         nv = 6 + vehicle.n_joints
         ideal = self.actuator is None
         everything = np.arange(nv)
-        free = np.setdiff1d(everything, 6 + vehicle.arrays.actuated) if ideal else everything
-        couples = [r * c.axle_couple for r, c in zip(vehicle.arrays.radius, contacts, strict=True)]
-        shares = vehicle.arrays.held[:, 0]
+        free = np.setdiff1d(everything, 6 + np.flatnonzero(vehicle.arrays.still))
+        free = np.setdiff1d(free, 6 + vehicle.arrays.actuated) if ideal else free
+        rolls = np.arange(vehicle.n_wheels) < vehicle.n_wheels - len(vehicle.sliding)
+        couples = [r * c.axle_couple for r, c in zip(vehicle.arrays.radius * rolls, contacts, strict=True)]
+        shares = vehicle.arrays.held[:, 0] * rolls
         weight = vehicle.mass * GRAVITY
         return DynamicModel(
             free=free,
@@ -288,12 +299,19 @@ class Dynamics(Model):
             energy_check=bool(self.energy_check),
             fixed_inertia=bool(self.fixed_inertia),
             single_body=bool(self.single_body_bias),
-            tip_cosine=-2.0 if self.tip_angle is None else math.cos(min(self.tip_angle, math.pi)),
+            tip_cosine=self._tip_cosine,
             rut_side=0 if self.ruts is None else self.ruts.side,
             rut_cell=0.0 if self.ruts is None else self.ruts.cell,
-            rut_width=np.array([f.width or 0.0 for f in vehicle.frames if f.is_wheel]),
+            rut_width=np.array([f.contact_width or 0.0 for f in vehicle.frames if f.is_wheel]),
             rebound=0.0 if self.ruts is None else self.ruts.rebound,
         )
+
+    @property
+    def _tip_cosine(self) -> float:
+        """Cosine of the tilt at which a run ends; −2: at none."""
+        default = math.pi if self.vehicle.hull else 0.5 * math.pi
+        angle = default if self.tip_angle is None else self.tip_angle
+        return math.cos(angle) if angle < math.pi else -2.0
 
     def inertia_and_bias(self, state: ArrayLike, velocity: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """M (nv, nv) and c (nv,) of M q̈′ + c = forces, T Algorithms 3 and 4; c holds gravity, less external forces."""

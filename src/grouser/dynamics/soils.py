@@ -10,6 +10,7 @@ import numpy as np
 from grouser import checks
 from grouser._kernels.dynamics.scratch import DynamicModel
 from grouser.contact import Contact
+from grouser.dynamics.loads import wheel_loads
 from grouser.errors import SimulationError
 from grouser.law import BoundLaw, Recipe
 from grouser.once import once_each
@@ -42,11 +43,8 @@ def _one(given: Any, soil: Soil) -> Contact:
     return law
 
 
-def on_soils(model: DynamicModel, vehicle: Vehicle, load: float, soils: Soils) -> DynamicModel:
-    """The model as the engine takes it, with the laws of soils after its own; contacts that are no wheels keep theirs.
-
-    load: weight per wheel [N], from which laws take their defaults.
-    """
+def on_soils(model: DynamicModel, vehicle: Vehicle, soils: Soils) -> DynamicModel:
+    """The model as the engine takes it, with laws of soils after its own; contacts that are no wheels keep theirs."""
     models = soil_contacts(soils)
     if all(one is None for one in models):
         return model
@@ -63,10 +61,10 @@ def on_soils(model: DynamicModel, vehicle: Vehicle, load: float, soils: Soils) -
             law = _of_wheel(given, frame.name, soils.soils[i])
             key = i, frame.name
             if key not in bound:
-                bound[key] = law.bind(frame.radius, frame.width, load)
+                bound[key] = law.bind(frame.radius, frame.contact_width, wheel_loads(vehicle)[frame.name])
             contact[k, 1 + i] = bound[key].pair
             # A law without a couple gives zero for it, so one that has a couple decides for all soils.
-            couple[k] = max(couple[k], (frame.radius or 0.0) * law.axle_couple)
+            couple[k] = max(couple[k], (frame.radius or 0.0) * law.axle_couple * (frame.slides is None))
     made: DynamicModel = model.replace(contact=contact, couple=couple)
     made.keep = bound
     return made

@@ -80,7 +80,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         vehicle: a name, a file or a Vehicle; that of `model` where it is a whole model.
         terrain: a Terrain, one line as `grouser.terrain.parse` takes it, or a function of a NumPy generator that makes
             one for each episode; None is such a function, with bumps by the size of the wheels.
-        model: "kinematic", "dynamic", or a model; the integral of an actuator starts from zero with each action.
+        model: "kinematic", "dynamic", or a model; actuators keep their memory from action to action.
         start: x, y [m], yaw [rad]; None is the middle of the map with any heading. The vehicle starts at rest.
         goal: x, y [m]; None draws one between the distances of goal_range [m].
         dt: step [s]; `hold` steps are taken with each action. horizon: longest episode [s].
@@ -160,7 +160,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             start = np.array([*(x if math.isfinite(x) else 0.0 for x in middle), heading])
         goal = self._goal if goal is None else goal
         self._look.goal[:] = self._drawn_goal(ground, start) if goal is None else goal
-        self._episode = Episode(self.model, ground, start, dt=self.dt, steps=self.hold, steers=self._steers)
+        self._episode = Episode(self.model, ground, start, dt=self.dt, hold=self.hold, steers=self._steers)
         self._distance, self._taken, self._over = self._to_goal(self._episode), 0, False
         return self._observe(self._episode), self._info(self._episode)
 
@@ -232,7 +232,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         return [min(max(x, -1.0), 1.0) for x in values.tolist()]
 
     def _to_goal(self, episode: Episode) -> float:
-        state, goal = episode.state, self._look.goal
+        state, goal = episode.q, self._look.goal
         return math.hypot(goal.item(0) - state.item(4), goal.item(1) - state.item(5))
 
     def _info(self, episode: Episode) -> dict[str, Any]:
@@ -242,7 +242,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
     def _observe(self, episode: Episode) -> Observation:
         seen = Seen(*[np.empty(size, np.float32) for size in self._sizes])
-        observe(episode.law, episode.state, episode.velocity, self._look, seen)
+        observe(episode.law, episode.q, episode.velocity, self._look, seen)
         goal, attitude, velocity, joints, heights = seen
         shown = {"goal": goal, "attitude": attitude, "velocity": velocity, "heights": heights.reshape(self._square)}
         if len(joints):

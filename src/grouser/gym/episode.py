@@ -1,63 +1,59 @@
-"""One episode: the engine stepped under commands from outside, and what it leaves behind as a run."""
+"""One episode: a simulation that holds each command, and what it leaves behind as a run."""
 
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 
 from grouser._kernels.simulation import drive as laws
-from grouser._kernels.simulation.rollout import RECORDED, STATUS
+from grouser._kernels.simulation.rollout import RECORDED
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
-from grouser.kinematics.workspace import Mover, Workspace
-from grouser.simulation import Run, Status
+from grouser.kinematics.workspace import Workspace
+from grouser.simulation import Run, Simulation
 from grouser.simulation.drive import write_level_motion
 from grouser.simulation.engine import records_of
-from grouser.simulation.settle import start_state
 from grouser.simulation.status import OF_CODE
 from grouser.terrain import Terrain
 
 
-class Episode(Mover):
-    """A model on a ground, moved on some steps at a time."""
+class Episode(Simulation):
+    """A simulation that holds each command, of rates or of speed and turn rate, for some steps; it keeps a run."""
 
-    _remade = ("_room", "_segment", "_seen", "law", "state")
+    _remade: ClassVar[tuple[str, ...]] = (*Simulation._remade, "_segment", "_seen", "law", "q")
 
     def __init__(
-        self, model: Kinematics | Dynamics, ground: Terrain, start: FloatArray, *, dt: float, steps: int, steers: bool
+        self, model: Kinematics | Dynamics, ground: Terrain, start: FloatArray, *, dt: float, hold: int, steers: bool
     ) -> None:
         """`steers`: it is driven by speed and turn rate, else by the rates of the actuated joints."""
-        self.model = model
-        self.ground = ground
-        self.dt = dt
-        """Step [s]."""
-        self.steps = steps
-        """Steps a call of `drive` or `steer` takes."""
         self.steers = steers
-        self.status = Status.OK
         self._parts: list[FloatArray] = []
         self._rows = 0
-        self._make()
-        self.state[:] = start_state(model.vehicle, ground, start, model.penetration)
+        super().__init__(model, ground, dt=dt, start=start, hold=hold)
+
+    def _workspace(self) -> Workspace:
+        # The first state of a command is recorded, and the last with its velocity.
+        return Workspace(self.model, self.ground.kernel, dt=self.dt, steps=self.hold, rows=2, closing=True)
 
     def _make(self) -> None:
-        model = self.model
+        super()._make()
+        room = self._room
         self.law = self.ground.kernel
         """The ground as kernels take it."""
-        self._room = room = Workspace(model, self.law, dt=self.dt, steps=self.steps, rows=2, closing=True)
         if self.steers:
             na = len(room.command)
             par = np.zeros(3 + 5 * na)
             par[:2] = 1.0, na
             room.drive(laws.schedule.address, par)
             self._segment = par[3:].reshape(-1, 5)
-        self.state = room.q
-        """[quaternion w x y z, position x y z, joints], shape (nq,)."""
-        dynamic = isinstance(model, Dynamics)
+        self.q = room.q
+        """The state itself, not a copy: [quaternion w x y z, position x y z, joints], shape (nq,)."""
+        dynamic = isinstance(self.model, Dynamics)
         self._seen: list[FloatArray] = [room.velocity] * 2 if dynamic else list(room.batch.velocities[0])
 
-    @property
+    @property  # type: ignore[misc]  # it is looked at, not set
     def velocity(self) -> FloatArray:
         """[ω rad/s, v m/s, joint rates], body coordinates, shape (nv,); it begins at rest."""
         return self._seen[self._rows - 1]
@@ -74,8 +70,7 @@ class Episode(Mover):
 
     def _move(self) -> None:
         room = self._room
-        room.forget()
-        self.status = OF_CODE[room.run()]
+        self._status = OF_CODE[room.run()]
         self._rows = room.rows or self._rows
         self._parts.append(room.batch.memory_block.copy())
 
@@ -96,8 +91,8 @@ class Episode(Mover):
         dynamic = isinstance(self.model, Dynamics)
         forced = ("forces", "hull", "torques", "diagnostics")
         names = ("states", "velocities", "contacts", "commands") + forced * dynamic
-        total = ends.sum(axis=0)
-        total[STATUS], total[RECORDED] = ends[-1, STATUS], len(blocks) - 1 + last
+        total = ends[-1].copy()
+        total[RECORDED] = len(blocks) - 1 + last
         q, v = (batch.view_in(name, blocks)[-1] for name in ("q", "v"))
         whole = SimpleNamespace(q=q, v=v, ends=total[None], **{name: rows(name) for name in names})
-        return Run.from_records(self.model, self.ground, records_of(whole, dynamic), dt=self.dt, every=self.steps)
+        return Run.from_records(self.model, self.ground, records_of(whole, dynamic), dt=self.dt, every=self.hold)

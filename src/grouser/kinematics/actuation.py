@@ -67,7 +67,7 @@ def actuate(
     held = np.concatenate([np.ones(3 * vehicle.n_wheels), arrays.suspension.weight])
     following = arrays.replace(weight=np.where(arrays.gain > 0.0, held, 0.0))
     downstream = [wheels_beyond(vehicle, s.joint) for s in vehicle.steering]
-    spin = 5 + vehicle.arrays.wheel
+    spin = 5 + vehicle.arrays.leader
     converged = False
     solution = v
     for _ in range(MOST_ITERATIONS):

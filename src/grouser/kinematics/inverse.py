@@ -94,6 +94,7 @@ class InverseKinematics:
         self._sideways = all(
             steered or vehicle.frames[int(frame)].rollers is not None
             for steered, frame in zip(vehicle.steered, vehicle.arrays.wheel, strict=True)
+            if vehicle.frames[int(frame)].slides is None
         )
         self.arm = float(np.linalg.norm(plan.p[plan.driven[self._wheels], :2] - plan.reference, axis=1).max())
         """Distance of the farthest driven wheel from the drive point [m]."""

@@ -109,7 +109,8 @@ class Kinematics(Model):
         if self.time_constant is not None:
             object.__setattr__(self, "time_constant", checks.positive(self.time_constant, "time_constant"))
         penetration = checks.number(self.penetration, "penetration")
-        if not 0.0 <= penetration < min(f.radius or math.inf for f in self.vehicle.frames):
+        rolling = (f.radius for f in self.vehicle.frames if f.slides is None)
+        if not 0.0 <= penetration < min(radius or math.inf for radius in rolling):
             raise SimulationError(f"penetration: {penetration:g} m must be at least 0 and less than a wheel's radius")
         object.__setattr__(self, "penetration", penetration)
         checks.instance(self.weights, Weights, "weights", "use grouser.kinematics.Weights(normal=…)")
@@ -170,7 +171,7 @@ class Kinematics(Model):
             weight[first:] = self.weights.coupling
             changes["gain"][first:][suspension.give > 0.0] = 0.0
         if known is not None:
-            changes |= _choice(np.array(sorted(set(known)), dtype=np.int64), 6 + self.vehicle.n_joints)
+            changes |= _choice(np.array(sorted(set(known)), dtype=np.int64), self.vehicle)
         made: KinematicModel = self._base.replace(**changes)
         return made
 
@@ -178,11 +179,11 @@ class Kinematics(Model):
     def _base(self) -> KinematicModel:
         """The model for the engine with the actuated entries known and a Baumgarte gain of 1/s."""
         vehicle = self.vehicle
-        nv, nw, nc = 6 + vehicle.n_joints, vehicle.n_wheels, len(vehicle.couplings)
+        nw, nc = vehicle.n_wheels, len(vehicle.couplings)
         given = 6 + vehicle.arrays.actuated
         w, suspension = self.weights, make_suspension(vehicle, self.gravity)
         return KinematicModel(
-            **_choice(given, nv),
+            **_choice(given, vehicle),
             weight=np.concatenate([np.tile([w.longitudinal, w.lateral, w.normal], nw), w.coupling * suspension.weight]),
             gain=np.concatenate([np.tile([0.0, 0.0, 1.0], nw), np.ones(nc)]),
             suspension=suspension,
@@ -260,8 +261,10 @@ class Kinematics(Model):
         return Velocity(value, contacts.jacobian @ value, contacts, rank, int(arrays.counts[1]))
 
 
-def _choice(known: NDArray[np.int64], nv: int) -> dict[str, Any]:
-    """Which of nv velocities are given, as a KinematicModel says it."""
+def _choice(known: NDArray[np.int64], vehicle: Vehicle) -> dict[str, Any]:
+    """Which velocities of a vehicle are given, as a KinematicModel says it; those of `still` joints are."""
+    nv = 6 + vehicle.n_joints
+    known = np.union1d(known, 6 + np.flatnonzero(vehicle.arrays.still)).astype(np.int64)
     unknown = np.setdiff1d(np.arange(nv), known)
     filled = [np.concatenate([some, np.zeros(nv - len(some), dtype=np.int64)]) for some in (known, unknown)]
     return {"known": filled[0], "unknown": filled[1], "counts": np.array([len(known), len(unknown)])}

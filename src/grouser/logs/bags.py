@@ -7,12 +7,10 @@ the position; a heading from another topic is taken at these.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -21,18 +19,15 @@ import numpy as np
 
 from grouser.checks import FloatArray, listed, nearest
 from grouser.errors import LogError
-from grouser.files import check_file
+from grouser.logs.bag_files import Message, open_bag
 from grouser.logs.frames import part
 from grouser.logs.log import IntArray
-from grouser.logs.manifest import Manifest, Signal
-from grouser.logs.raw import LATEST, Raw, bounded
+from grouser.logs.manifest import Manifest
+from grouser.logs.raw import LATEST, Raw, bounded, unwrapped
 from grouser.logs.report import Tally, key_place
+from grouser.logs.signal_table import Signal
 from grouser.logs.signals import default_gap
 
-Message = tuple[str, float, Any]
-"""Topic, time of recording [s], and the message: an object or a dictionary."""
-Bag = tuple[dict[str, tuple[str, int]], Callable[[Collection[str]], Iterator[Message]]]
-"""Type and number of the messages of each topic, and a function that gives those of some topics."""
 LATE = 1.0
 """A message with a stamp that much earlier [s] than one before it is not late: the clock jumped."""
 SELDOM = 1000
@@ -47,16 +42,27 @@ _NONE = object()
 
 def topics(path: Path) -> dict[str, str]:
     """The topics of a bag and the type of their messages."""
-    with _opened(path) as (there, _):
-        return {topic: kind for topic, (kind, _) in there.items()}
+    return contents(path)[0]
 
 
-def messages(path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None) -> Iterator[Message]:
+def contents(path: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The topics of a bag and the type of their messages, and what is to be said of the file."""
+    with open_bag(path) as bag:
+        return {topic: kind for topic, (kind, _) in bag.topics.items()}, bag.remarks
+
+
+def messages(
+    path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None, said: list[str] | None = None
+) -> Iterator[Message]:
     """The messages of some topics in the order they were recorded, one at a time; a damaged file is a `LogError`.
 
-    `topics` may be a mapping to what asks for each, for messages. `progress` gets about the bytes read so far.
+    `topics` may be a mapping to what asks for each, for messages. `progress` gets about the bytes read so far,
+    and `said` what is to be said of the file.
     """
-    with _opened(path) as (there, read):
+    with open_bag(path) as bag:
+        there = bag.topics
+        if said is not None:
+            said += bag.remarks
         for topic in topics:
             if topic not in there:
                 hint, known = nearest(topic, list(there)), listed(sorted(there), most=40)
@@ -64,83 +70,10 @@ def messages(path: Path, topics: Collection[str], progress: Callable[[int], None
                 raise LogError(f"{path.name}: has no topic {topic!r:.80}{asked}; {hint}its topics are {known}")
         size = sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
         total = sum(there[topic][1] for topic in topics)
-        for done, message in enumerate(read(topics)):
+        for done, message in enumerate(bag.messages(topics)):
             if progress is not None and done % SELDOM == 0 and total:
                 progress(size * min(done, total) // total)
             yield message
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Bag]:
-    """A bag; whatever is wrong with it is a `LogError`."""
-    if not (path / "metadata.yaml").is_file():  # a folder is a bag only if rosbag2 wrote it
-        check_file(path, LogError)
-    try:
-        with _json_bag(path) if _is_json(path) else _ros_bag(path) as bag:
-            yield bag
-    except (LogError, MemoryError):
-        raise
-    except Exception as error:  # the libraries raise dozens of kinds on damaged files, struct.error to AssertionError
-        said = " ".join(str(error).split())[:200]
-        raise LogError(f"{path}: cannot be read as a bag ({type(error).__name__}: {said})") from None
-
-
-@contextmanager
-def _ros_bag(path: Path) -> Iterator[Bag]:
-    try:
-        from rosbags.highlevel import AnyReader
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError:
-        needs = "a ROS bag needs rosbags; run: pip install 'grouser[ros]'"
-        if path.suffix.lower() == ".mcap":
-            needs = "MCAP needs mcap (JSON messages) or rosbags (ROS 2 messages); run: pip install 'grouser[mcap,ros]'"
-        raise LogError(f"{path.name}: reading {needs}") from None
-
-    def messages(topics: Collection[str]) -> Iterator[Message]:
-        wanted = [one for one in reader.connections if one.topic in topics]
-        for connection, time, data in reader.messages(connections=wanted):
-            yield connection.topic, time * 1e-9, reader.deserialize(data, connection.msgtype)
-
-    # Old ROS 2 bags say only the names of their message types; those of Humble are then taken.
-    with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as reader:
-        found: dict[str, tuple[str, int]] = {}
-        for one in reader.connections:
-            found[one.topic] = str(one.msgtype), found.get(one.topic, ("", 0))[1] + int(one.msgcount)
-        yield found, messages
-
-
-@contextmanager
-def _json_bag(path: Path) -> Iterator[Bag]:
-    from mcap.reader import make_reader
-
-    def messages(topics: Collection[str]) -> Iterator[Message]:
-        for _, channel, message in reader.iter_messages(topics=list(topics)):
-            if channel.message_encoding != "json":
-                raise LogError(
-                    f"{path.name}, topic {channel.topic}: is {channel.message_encoding!r:.40} where others are JSON;"
-                    " JSON and ROS 2 messages are read, but not mixed"
-                )
-            yield channel.topic, message.log_time * 1e-9, json.loads(message.data)
-
-    with path.open("rb") as stream:
-        reader = make_reader(stream)
-        summary = reader.get_summary()
-        channels = {} if summary is None else summary.channels
-        counts = {} if summary is None or summary.statistics is None else summary.statistics.channel_message_counts
-        yield {c.topic: (str(c.message_encoding), counts.get(k, 0)) for k, c in channels.items()}, messages
-
-
-def _is_json(path: Path) -> bool:
-    """Whether this is an MCAP file that holds JSON messages; without the library it is taken for a ROS 2 bag."""
-    if path.suffix.lower() != ".mcap" or not path.is_file():
-        return False
-    try:
-        from mcap.reader import make_reader
-    except ImportError:
-        return False
-    with path.open("rb") as stream:
-        summary = make_reader(stream).get_summary()
-    return summary is not None and any(c.message_encoding == "json" for c in summary.channels.values())
 
 
 def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | None = None) -> Raw:
@@ -159,7 +92,8 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     times = {topic: array("d") for topic in by_topic}
     pose_row = array("q")
     asked_by = {topic: key_place(some[0].key) for topic, some in by_topic.items()}
-    for topic, recorded, message in messages(path, asked_by, progress):
+    said: list[str] = []
+    for topic, recorded, message in messages(path, asked_by, progress, said):
         times[topic].append(stamp_of(message, recorded) if manifest.time.stamp == "header" else recorded)
         for reader in by_topic[topic]:
             reader.values.append(reader.number(message))
@@ -169,7 +103,9 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     time = bounded(np.array(times[base]), LATEST)
     if len(time) == 0:
         raise LogError(f"{path.name}: topic {base} has no messages")
-    columns = {key: bounded(np.array(r.values)) * r.signal.factor(key) for key, r in readers.items()}
+    columns = {
+        key: unwrapped(bounded(np.array(r.values)), r.signal.wraps) * r.signal.factor(key) for key, r in readers.items()
+    }
     line = np.arange(1, len(time) + 1, dtype=np.int64)
     if (order := _by_stamp(time)) is not None:
         time, line = time[order], line[order]
@@ -193,7 +129,7 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
         rows=len(time), line=line, time=time,
         signals={key: columns[key] for key in signals}, tally=Tally(path.name, "message"),
         pose_row=came_after, pose={key: columns[key] for key in poses},
-        pose_time=pose_time,
+        pose_time=pose_time, remarks=tuple(said),
     )  # fmt: skip
 
 

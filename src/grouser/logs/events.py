@@ -18,10 +18,11 @@ from grouser.logs.fixes import fix_covariance, is_fix
 from grouser.logs.frames import part, wxyz
 from grouser.logs.geodesy import Datum, enu
 from grouser.logs.joint_events import joint_takers
-from grouser.logs.manifest import Manifest, Signal
+from grouser.logs.manifest import Manifest
 from grouser.logs.mounts import Mounts
 from grouser.logs.posing import ATTITUDE, attitude_of, body_pose, ros_pose, sensed_pose, step_covariance
 from grouser.logs.report import key_place
+from grouser.logs.signal_table import Signal
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
 
 
@@ -181,6 +182,11 @@ class EventReader:
             return
         keys = manifest.pose_signals()
         turned = {key: one for key, one in keys.items() if key.split(".")[1] in ATTITUDE}
+        if manifest.pose.frame is not None:
+            said = "frame is a pose by tf, which is a reference; it cannot be used as an odometry"
+            raise LogError(f"{manifest.file}, table [pose]: {said}")
+        if use == "gps" and not turned:
+            return
         if use == "gps" and manifest.robot.heading is None:
             topic = str(next(iter(turned.values())).topic)
             self._add(topic, _PoseHeading(manifest, turned), "[pose] heading")

@@ -82,6 +82,19 @@ class Frames:
 
     def mount(self, frame: str, base: str) -> Mount:
         """A frame in another one; `LogError` with the frames that are known where there is no chain."""
+        up, down = self.chain(frame, base)
+        frame, base = plain(frame), plain(base)
+        common = self.links[up[-1]].parent if up else frame
+        (R_a, p_a), (R_b, p_b) = (self._in(start, common) for start in (frame, base))
+        names = [*up, common, *reversed(down)]
+        moving = sorted(name for name in (*up, *down) if not self.links[name].static)
+        said = f"tf {' → '.join(names)}" if len(names) > 1 else "it is the body's frame"
+        if moving:
+            said += f" ({', '.join(moving)} from /tf, taken as fixed)"
+        return Mount(R_b.T @ R_a, R_b.T @ (p_a - p_b), said)
+
+    def chain(self, frame: str, base: str) -> tuple[list[str], list[str]]:
+        """Frames from one, and from the other, up to below the frame that both hang on; `LogError` if there is none."""
         frame, base = plain(frame), plain(base)
         up, down = self._ancestors(frame), self._ancestors(base)
         common = next((name for name in up if name in down), None)
@@ -93,14 +106,7 @@ class Frames:
                     raise LogError(f"tf has no frame {name!r:.60}; {hint}frames are {known}")
             tops = f"{frame!r:.60} hangs on {up[-1]!r:.60} and {base!r:.60} on {down[-1]!r:.60}"
             raise LogError(f"tf does not join {frame!r:.60} to {base!r:.60}: {tops}; a link between them is missing")
-        (R_a, p_a), (R_b, p_b) = (self._in(start, common) for start in (frame, base))
-        chain = [*up[: up.index(common) + 1], *reversed(down[: down.index(common)])]
-        steps = {*up[: up.index(common)], *down[: down.index(common)]}
-        moving = sorted(name for name in steps if not self.links[name].static)
-        said = f"tf {' → '.join(chain)}" if len(chain) > 1 else "it is the body's frame"
-        if moving:
-            said += f" ({', '.join(moving)} from /tf, taken as fixed)"
-        return Mount(R_b.T @ R_a, R_b.T @ (p_a - p_b), said)
+        return up[: up.index(common)], down[: down.index(common)]
 
     def _ancestors(self, frame: str) -> list[str]:
         """The frame and those above it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs.bags import FieldReader
-from grouser.logs.manifest import Manifest, Signal
+from grouser.logs.manifest import Manifest
 from grouser.logs.report import key_place
+from grouser.logs.signal_table import Signal
 from grouser.logs.signals import default_gap
 
 TABLES = ("rates", "angles", "currents")
@@ -73,6 +75,7 @@ class _Value:
     def __init__(self, key: str, signal: Signal, place: tuple[FloatArray, int], file: str) -> None:
         self._reader = FieldReader(key, signal, file)
         self._factor, self._kind = signal.factor(key), signal.kind
+        self._round = None if signal.wraps is None else abs(signal.wraps * self._factor)
         self._values, self._at = place
         self._last: tuple[float, float] | None = None
         self._counted = 0.0
@@ -93,6 +96,8 @@ class _Value:
             self._counted += value if self._kind == "increment" else 0.0  # late: it counts with the next
             return
         moved = value + self._counted if self._kind == "increment" else value - (last[1] if last is not None else value)
+        if self._round is not None:  # a counter that wrapped: the shorter way round
+            moved = math.remainder(moved, self._round)
         self._counted, self._last = 0.0, (t, value)
         self._values[self._at] = np.nan if last is None else moved / (t - last[0])
 

@@ -86,8 +86,6 @@ def _in_order(axes: Axes | None) -> bool:
     if axes is None:
         return True
     given = {name: signal for name, signal in axes if signal is not None}
-    if len(given) < 3:
-        return False
     return all(
         signal.topic is not None and str(signal.field).endswith(f".{name}") and signal.sign * signal.scale > 0.0
         for name, signal in given.items()

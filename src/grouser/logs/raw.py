@@ -12,8 +12,9 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs.log import IntArray
-from grouser.logs.manifest import Manifest, Signal
+from grouser.logs.manifest import Manifest
 from grouser.logs.report import Tally, key_place
+from grouser.logs.signal_table import Signal
 from grouser.logs.table import read_table
 
 BAGS = (".bag", ".db3", ".mcap")
@@ -28,7 +29,11 @@ LATEST = 1e12
 
 def is_bag(path: Path) -> bool:
     """Whether a path looks like a bag: by the end of its name, or a folder that rosbag2 wrote."""
-    return path.suffix.lower() in BAGS or (path / "metadata.yaml").is_file()
+    if path.is_dir():
+        from grouser.logs.bag_files import is_bag_folder
+
+        return is_bag_folder(path)
+    return path.suffix.lower() in BAGS
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,6 +56,10 @@ class Raw:
     """Key of the manifest ("pose.x") → numbers, shape (m,)."""
     tally: Tally
     """What was rejected so far, and the name of the file."""
+    remarks: tuple[str, ...] = ()
+    """What was found and done, a sentence each."""
+    imu_by: str = ""
+    """How the mounting of the IMU was given; empty where it was not."""
 
 
 def bounded(values: FloatArray, largest: float = LARGEST) -> FloatArray:
@@ -74,15 +83,38 @@ def raw_csv(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     places[manifest.time.column] = f"[time] column of {manifest.file}"
     read = read_table(path, wanted, **dict(manifest.csv), tally=tally, progress=progress, asked_by=places)
     columns = {name: bounded(column) for name, column in read.columns.items()}
-    time = bounded(_times(columns[manifest.time.column], TIME[manifest.time.unit]), LATEST)
+    said = None
+    if read.units:
+        from grouser.logs.unit_line import Units
+
+        said = Units(read.units, manifest, path.name)
+    clock = manifest.time.unit if said is None else said.of_time()
+    time = bounded(_times(columns[manifest.time.column], TIME[clock]), LATEST)
 
     def scaled(some: Mapping[str, Signal]) -> dict[str, FloatArray]:
-        return {key: _times(columns[found[key]], signal.factor(key)) for key, signal in some.items()}
+        return {
+            key: _times(
+                unwrapped(columns[found[key]], signal.wraps),
+                signal.factor(key, None if said is None else said.of(key, signal)),
+            )
+            for key, signal in some.items()
+        }
 
     return Raw(
         rows=read.rows, line=read.line, time=time, signals=scaled(manifest.signals()), tally=tally,
         pose_row=np.arange(len(time), dtype=np.int64), pose_time=time, pose=scaled(manifest.pose_signals()),
+        remarks=() if said is None else said.remarks,
     )  # fmt: skip
+
+
+def unwrapped(column: FloatArray, wraps: float | None) -> FloatArray:
+    """Counts of a counter that wraps, made continuous; a step is the shorter way round."""
+    if wraps is None:
+        return column
+    result = column.copy()
+    known = np.flatnonzero(np.isfinite(column))
+    result[known] = np.unwrap(column[known], period=wraps)
+    return result
 
 
 def _times(column: FloatArray, factor: float) -> FloatArray:

@@ -51,12 +51,17 @@ def read_log(
     try:
         for path, size in zip(files, sizes, strict=True):
             raw = _raw(path, given, within)
+            if is_bag(path) or given.robot.R_body_imu is not None or (given.pose is not None and given.pose.frame):
+                from grouser.logs.mounted import placed
+
+                raw, given = placed(raw, path, given)
             if given.pose is not None and given.pose.is_gps:
                 from grouser.logs.fixes import with_datum
 
                 given = with_datum(given, raw)  # the first file's, for all
             parts.append(judge(raw, given))
             before += size
+        imu_by = parts[0].imu_by
         log = log_of(parts, given)
     except MemoryError:
         name = files[0].name if len(files) == 1 else f"{len(files)} files"
@@ -66,6 +71,7 @@ def read_log(
     if len(log) == 0:
         why = "; ".join(f"{one.count} rows: {reason}" for reason, one in log.report.rejected.items())
         raise LogError(f"{log.name}: none of its {log.report.rows} rows can be used ({why})")
+    from grouser.logs.decoy import decoy_problems
     from grouser.logs.plausible import check_joints, find_problems, refuse
     from grouser.logs.stuck import without_dead_encoders
 
@@ -76,11 +82,25 @@ def read_log(
         known = vehicle(given.vehicle)
         check_joints(given, known)
         log = without_dead_encoders(log, given, known) if given.limits.check_units else log
+    if given.limits.check_units and log.gyro is not None and log.acceleration is not None:
+        from grouser.logs.alignment import aligned
+
+        no_yaw = given.pose is not None and given.pose.yaw_from is not None
+        bare = replace(log, gyro=None, acceleration=None)
+        # Wheels with wrong signs would turn the IMU round.
+        if no_yaw or not any(one.severity == "error" for one in find_problems(bare, given, known)):
+            log = aligned(log, given, known, imu_by)
+    if given.pose is not None and given.pose.yaw_from is not None:
+        from grouser.logs.course import with_heading
+
+        log = with_heading(log, given, known)
     problems = find_problems(log, given, known)
+    if not any(one.severity == "error" for one in problems):
+        problems += decoy_problems(log, given, known, files[0])
     if not given.limits.check_units:
         problems = [replace(one, severity="warning") for one in problems]
     elif strict:
-        refuse(log, given, problems)
+        refuse(log, given, [*log.report.problems, *problems])
     return replace(log, report=replace(log.report, problems=(*problems, *log.report.problems)))
 
 
@@ -114,7 +134,7 @@ def _raw(path: Path, manifest: Manifest, progress: Callable[[int], None]) -> Raw
 
         return raw_bag(path, manifest, progress)
     if path.is_dir():
-        raise LogError(f"{path}: is a folder but no ROS 2 bag, which would hold a metadata.yaml")
+        raise LogError(f"{path}: is a folder but no ROS 2 bag, which would hold a metadata.yaml, .db3 or .mcap")
     if not path.is_file():
         raise LogError(f"{path}: is not a regular file")
     return raw_csv(path, manifest, progress)
@@ -166,6 +186,7 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
         cells=merged((part.tally for part in parts), cells=True),
         gaps=tuple(gaps[:MOST_GAPS]),
         n_gaps=len(gaps),
+        remarks=tuple(dict.fromkeys(said for part in parts for said in part.remarks)),
     )
     return Log(
         name=report.files[0], vehicle=manifest.vehicle, sensor=manifest.mounting(), report=report,

@@ -91,6 +91,8 @@ class Report:
     """Their total number."""
     problems: tuple[Problem, ...] = ()
     """Wrong units, signs and the like, errors first."""
+    remarks: tuple[str, ...] = ()
+    """What reading found out and did, a sentence each: frames by tf, a file that was cut short."""
 
     @property
     def n_rejected(self) -> int:
@@ -100,6 +102,7 @@ class Report:
     def lines(self) -> list[str]:
         """The findings for people, one a line."""
         lines = [f"{self.rows} rows read, {self.samples} samples in {counted(self.segments, 'segment')}"]
+        lines += self.remarks
         groups = {"cell": self.cells, "sample": self.rejected, "pose": self.rejected_poses}
         for what, group in groups.items():
             word = "unreadable" if what == "cell" else "rejected"

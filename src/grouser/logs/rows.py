@@ -39,6 +39,8 @@ class Judged:
     signals: dict[str, FloatArray]
     poses: Poses
     gaps: list[Gap]
+    remarks: tuple[str, ...] = ()
+    imu_by: str = ""
 
     @property
     def n_segments(self) -> int:
@@ -57,6 +59,7 @@ def judge(raw: Raw, manifest: Manifest) -> Judged:
     return Judged(
         rows=raw.rows, tally=raw.tally, pose_tally=fresh.tally, time=rows.time, segment=rows.segment,
         signals=rows.values, poses=placed(fresh, rows), gaps=_gaps(rows),
+        remarks=raw.remarks, imu_by=raw.imu_by,
     )  # fmt: skip
 
 
@@ -202,7 +205,8 @@ def _take_out_lags(rows: Rows) -> None:
 
 
 def _name(rows: Rows, key: str) -> str:
-    return f"{key} ({rows.manifest.signals()[key].source})"
+    signal = rows.manifest.signals().get(key)
+    return key if signal is None else f"{key} ({signal.source})"
 
 
 def _in_order(time: FloatArray, begins: BoolArray) -> tuple[BoolArray, BoolArray, BoolArray]:

@@ -1,25 +1,33 @@
-"""A manifest to start from: the columns of a CSV put where their names seem to belong, the topics of a bag where their
-types do."""
+"""A manifest to start from: the columns of a CSV put where their names seem to belong."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+
+import numpy as np
 
 from grouser.files import toml_key, toml_value
-from grouser.logs.bags import messages
-from grouser.logs.table import column_names, is_number
+from grouser.logs.joint_names import matched
+from grouser.logs.layout import Layout, layout
+from grouser.logs.raw import TIME as TIMES
+from grouser.logs.unit_words import is_counts, unit_in, unit_word
+from grouser.vehicles.vehicle import Vehicle
+
+__all__ = ["HEADING", "SENSOR", "head", "layout", "skeleton"]
 
 SCHEMA = "grouser/log@1"
-HEAD = [f'schema = "{SCHEMA}"', 'vehicle = "FILL IN"  # a name from `grouser vehicles`, or a file', ""]
 
 TIME = re.compile(r"t|time|stamp|timestamp|secs?|(time|stamp)[ _.\[(]?\w*[\])]?|\w*[ _.](time|stamp)\w*", re.IGNORECASE)
 WHEEL = re.compile(
-    r"w[lr]|w_?[fbr][lr]|omega_?\w*|\w*wheel\w*|(left|right)\w*(vel|rate|speed|ticks?|rpm)\w*|enc\w*|v_?(left|right)",
+    r"w[lr]|w_?[fbr][lr]|omega_?\w*|\w*wheel\w*|(left|right)\w*(vel|rate|speed|ticks?|rpm)\w*|\w*enc\w*|\w*ticks?\w*|v_?(left|right)",
     re.IGNORECASE,
 )
+COUNTED = re.compile(r"tick|count|pulse|enc", re.IGNORECASE)
+"""Parts of a name that say counts of an encoder."""
+COUNTS = (
+    '# ticks_per_turn: of the encoder; add gear = … if it sits on the motor. "increment": counts since the last row.'
+)
+SI = ("s", "m", "rad", "rad/s", "m/s", "m/s^2", "A", "N m", "N")
 TABLES = {
     "pose": ("x", "y", "z", "roll", "pitch", "yaw", "qw", "qx", "qy", "qz"),
     "attitude": ("roll", "pitch"),
@@ -36,21 +44,6 @@ POSE = (
 """Of a table whose columns do not look like poses."""
 MOUNTING = "# Mounting of the pose sensor on the body [m, rad] and delay of its stamps [s]."
 SENSOR = (MOUNTING, "[sensor]", "x = 0.0", "lag = 0.0")
-JOINTS = "sensor_msgs/msg/JointState"
-IMU = "sensor_msgs/msg/Imu"
-POSES = {
-    "nav_msgs/msg/Odometry": ("pose.pose.position", "pose.pose.orientation"),
-    "geometry_msgs/msg/PoseWithCovarianceStamped": ("pose.pose.position", "pose.pose.orientation"),
-    "geometry_msgs/msg/PoseStamped": ("pose.position", "pose.orientation"),
-    "geometry_msgs/msg/TransformStamped": ("transform.translation", "transform.rotation"),
-}
-"""Types that say where something is, and in which fields."""
-FIX = "sensor_msgs/msg/NavSatFix"
-FIXES = {
-    "latitude": "latitude", "longitude": "longitude", "altitude": "altitude", "status": "status.status",
-    "sigma_x": "position_covariance[0]", "sigma_y": "position_covariance[4]",
-}  # fmt: skip
-"""Fields of a GPS fix; the covariance is that of east, north, up [m^2]."""
 GPS = {
     "latitude": r"lat(itude)?",
     "longitude": r"lon(g|gitude)?",
@@ -61,52 +54,60 @@ GPS = {
 HEADING = "# Clockwise from north: of a compass, two antennas or an IMU. A single GPS antenna measures none."
 
 
-class Layout(NamedTuple):
-    """How a CSV file seems to be laid out."""
-
-    names: tuple[str, ...]
-    """The heading, or 0, 1, … without one."""
-    header: bool
-    """Whether there is a heading."""
-    delimiter: str
-    """What stands between two cells."""
-
-
-def layout(path: Path) -> Layout:
-    """The delimiter that gives the most cells in the first line, and whether that line is a heading."""
-    cells, delimiter = max(((column_names(path, d), d) for d in ",;\t "), key=lambda found: len(found[0]))
-    header = not all(is_number(cell) for cell in cells)
-    names = cells if header else [str(k) for k in range(len(cells))]
-    return Layout(tuple(names), header, delimiter)
+def head(vehicle: str = "") -> list[str]:
+    """The first lines of a manifest."""
+    named = (
+        f"vehicle = {toml_value(vehicle)}"
+        if vehicle
+        else 'vehicle = "FILL IN"  # a name from `grouser vehicles`, or a file'
+    )
+    return [f'schema = "{SCHEMA}"', named, ""]
 
 
-def skeleton(found: Layout) -> str:
-    """The text of a manifest in which what could not be guessed is marked."""
-    names, lines = list(found.names), [*HEAD]
-    if not found.header or found.delimiter != ",":
-        lines += ["[csv]", f"header = {toml_value(found.header)}", f"delimiter = {toml_value(found.delimiter)}", ""]
+def skeleton(found: Layout, vehicle: Vehicle | None = None, name: str = "") -> str:
+    """The text of a manifest in which what could not be guessed is marked; name: of the vehicle."""
+    names, lines = [one for one in found.names if one], [*head(name), *_csv(found)]
     if not found.header:
         lines += [f"# Columns go by their index, 0 to {len(names) - 1}; the numbers below are only examples."]
         lines += ["[time]", "column = 0", 'unit = "s"', "", "[rates]", "FILL_IN_JOINT = 1", ""]
         lines += ["[pose]", "x = 2", "y = 3", "yaw = 4"]
         return "\n".join(lines) + "\n"
-    clock = next((name for name in names if TIME.fullmatch(name)), names[0])
-    lines += ["[time]", f"column = {toml_value(clock)}", f'unit = "{_unit(clock)}"  # s, ms, us or ns', ""]
-    wheels = [name for name in names if WHEEL.fullmatch(name)]
+    clock = next((one for one in names if TIME.fullmatch(one)), names[0] if names else "FILL IN")
+    lines += ["[time]", f"column = {toml_value(clock)}", f'unit = "{_clock_unit(found, clock)}"  # s, ms, us or ns', ""]
     lines += ["# Joint of the vehicle = its column, which may serve several joints;"]
-    lines += ['# or = { column = "…", unit = "deg/s", sign = -1, lag = 0.1 }', "[rates]"]
-    lines += [f"{toml_key(name)} = {_rate(name)}" for name in wheels] or ['FILL_IN_JOINT = "FILL IN"']
+    lines += ['# or = { column = "…", unit = "deg/s", sign = -1, lag = 0.1, gear = 30 }', "[rates]"]
+    wheels = [one for one in names if WHEEL.fullmatch(one) or WHEEL.fullmatch(_stem(one))]
+    joined = {} if vehicle is None else matched(vehicle.wheels, wheels)
+    rows = [f"{toml_key(joint)} = {_rate(found, one)}" for joint, one in (joined or {w: w for w in wheels}).items()]
+    lines += rows or ['FILL_IN_JOINT = "FILL IN"']
+    if any("ticks_per_turn" in row for row in rows):
+        lines.insert(-len(rows) - 1, COUNTS)
     for table, fields in TABLES.items():
-        there = {field: name for field in fields for name in names if name.lower() == field}
+        there = {one: name for one in fields for name in names if one in (name.lower(), _stem(name).lower())}
         if there and (table != "pose" or {"x", "y"} <= set(there)):
             if table == "pose" and "qw" in there:
-                there = {field: name for field, name in there.items() if field not in ("roll", "pitch", "yaw")}
-            keys = [field[-1] if table in ("gyro", "acceleration") else field for field in there]
+                there = {one: name for one, name in there.items() if one not in ("roll", "pitch", "yaw")}
+            keys = [one[-1] if table in ("gyro", "acceleration") else one for one in there]
             lines += ["", f"[{table}]"]
-            lines += [f"{key} = {toml_value(name)}" for key, name in zip(keys, there.values(), strict=True)]
+            lines += [f"{key} = {_column(found, name)}" for key, name in zip(keys, there.values(), strict=True)]
+            if table == "pose" and not {"yaw", "qw"} & set(keys):
+                lines.append('yaw_from = "motion"  # or yaw = …; it is not measured')
     if "[pose]" not in lines:
         lines += ["", *(_gps(names) or POSE)]
     return "\n".join([*lines, "", *SENSOR]) + "\n"
+
+
+def _csv(found: Layout) -> list[str]:
+    """The table of the layout, where it is not the usual one."""
+    header: bool | int | str = found.lines if found.lines > 1 else found.lines == 1
+    given: dict[str, bool | int | str | None] = {
+        "header": "comment" if found.in_comment else header, "names_line": found.names_line,
+        "units_line": found.units_line, "delimiter": found.delimiter, "decimal": found.decimal,
+        "comment": found.comment,
+    }  # fmt: skip
+    usual = {"header": True, "names_line": None, "units_line": None, "delimiter": ",", "decimal": ".", "comment": "#"}
+    rows = [f"{key} = {toml_value(value)}" for key, value in given.items() if value != usual[key]]
+    return ["[csv]", *rows, ""] if rows else []
 
 
 def _gps(names: list[str]) -> list[str]:
@@ -117,53 +118,45 @@ def _gps(names: list[str]) -> list[str]:
     if not there["latitude"] or not there["longitude"]:
         return []
     found = [f"{key} = {toml_value(name)}" for key, name in there.items() if name and key != "heading"]
-    heading = toml_value(there["heading"] or "FILL IN")
+    if not there["heading"]:
+        return ["[pose]", *found, HEADING, 'yaw_from = "motion"  # or heading = { column = "…", unit = "deg" }']
+    heading = toml_value(there["heading"])
     return ["[pose]", *found, HEADING, f'heading = {{ column = {heading}, unit = "deg" }}']
 
 
-def _unit(clock: str) -> str:
+def _stem(name: str) -> str:
+    """A name without its unit."""
+    return name if unit_in(name) is None else re.sub(r"[\[({<].*$|[_ .][^_ .]+$", "", name).strip()
+
+
+def _clock_unit(found: Layout, clock: str) -> str:
+    """The unit of the clock: by the line of units, by its name, else the one in which rows come 2 ms to 2 s apart."""
+    for word in (unit_word(found.unit_of(clock)) if clock in found.names else None, unit_in(clock)):
+        if word in TIMES:
+            return word
     name = clock.lower()
-    return next((unit for unit in ("ns", "us", "ms") if re.search(rf"(?:[_.\[( ]|^){unit}\b|{unit[0]}sec", name)), "s")
+    said = next((unit for unit in ("ns", "us", "ms") if re.search(rf"(?:[_.\[( ]|^){unit}\b|{unit[0]}sec", name)), "")
+    steps = np.diff(found.sample.get(clock, np.zeros(0)))
+    steps = steps[steps > 0.0]
+    fits = [unit for unit, size in TIMES.items() if steps.size and 2e-3 <= float(np.median(steps)) * size < 2.0]
+    return said or (fits[0] if fits else "s")
 
 
-def _rate(name: str) -> str:
-    """A column of rates, with the unit that its name says."""
-    column = toml_value(name)
-    return f'{{ column = {column}, unit = "rpm" }}' if re.search(r"rpm\b", name, re.IGNORECASE) else column
+def _rate(found: Layout, name: str) -> str:
+    """A column of rates, with the unit that its name says; counts of an encoder as positions or increments."""
+    column, values = toml_value(name), found.sample.get(name, np.zeros(0))
+    values = values[np.isfinite(values)]
+    whole = len(values) > 2 and bool((values == np.round(values)).all()) and float(np.ptp(values)) > 0.0
+    counts = is_counts(found.unit_of(name)) or bool(COUNTED.search(name))
+    if counts and (whole or not len(values)):
+        kind = "increment" if re.search(r"delta|incr|(^|_)d_?(tick|enc|count)", name, re.IGNORECASE) else "position"
+        return f'{{ column = {column}, kind = "{kind}", ticks_per_turn = "FILL IN" }}'
+    if not found.unit_of(name) and re.search(r"rpm\b", name, re.IGNORECASE):
+        return f'{{ column = {column}, unit = "rpm" }}'
+    return _column(found, name)
 
 
-def bag_skeleton(path: Path, topics: Mapping[str, str]) -> str:
-    """The text of a manifest in which what could not be guessed is marked; topics: by name, with their type."""
-
-    def field(topic: str, name: str) -> str:
-        return f"{{ topic = {toml_value(topic)}, field = {toml_value(name)} }}"
-
-    lines = [*HEAD, "[time]", 'stamp = "header"  # of the messages; "record" is when the bag got them', ""]
-    lines += ["# Joint of the vehicle = where its rate stands; write your vehicle's joints on the left.", "[rates]"]
-    of_kind = {kind: topic for topic, kind in sorted(topics.items(), reverse=True)}  # the first of each kind
-    wheels, imu = of_kind.get(JOINTS), of_kind.get(IMU)
-    if wheels is None:
-        lines += ['FILL_IN_JOINT = { topic = "FILL IN", field = "FILL IN" }']
-    else:
-        where = f'topic = {toml_value(wheels)}, field = "velocity"'
-        first: Any = next((message for _, _, message in messages(path, [wheels])), None)
-        names = [str(name) for name in getattr(first, "name", ())] or ["FILL IN"]
-        lines += [f"{toml_key(name)} = {{ {where}, joint = {toml_value(name)} }}" for name in names]
-    found = [(topic, POSES[kind]) for topic, kind in sorted(topics.items()) if kind in POSES]
-    lines += ["", "# Reference poses, not from wheel odometry."]
-    if len(found) > 1:
-        lines += [f"# Also there: {', '.join(toml_value(topic) for topic, _ in found[1:])}."]
-    fix = of_kind.get(FIX)
-    if fix is not None and not found:
-        lines += ["[pose]", *(f"{key} = {field(fix, name)}" for key, name in FIXES.items())]
-        lines = [line.replace(" }", ', unit = "m^2" }') if line.startswith("sigma_") else line for line in lines]
-        lines += [HEADING, 'heading = { topic = "FILL IN", field = "FILL IN", unit = "deg" }']
-    else:
-        topic, (place, turn) = found[0] if found else ("FILL IN", ("FILL IN", "FILL IN"))
-        mark = "" if found else "# "
-        lines += [f"{mark}[pose]", *(f"{mark}{k} = {field(topic, f'{place}.{k}')}" for k in "xyz")]
-        lines += [f"{mark}q{k} = {field(topic, f'{turn}.{k}')}" for k in "wxyz"]
-    if imu is not None:
-        lines += ["", "# In axes of the body.", "[gyro]"]
-        lines += [f"{k} = {field(imu, f'angular_velocity.{k}')}" for k in "xyz"]
-    return "\n".join([*lines, "", *SENSOR]) + "\n"
+def _column(found: Layout, name: str) -> str:
+    """A column, with the unit that its name says where no line of units does."""
+    word = None if found.unit_of(name) else unit_in(name)
+    return toml_value(name) if word in (None, *SI) else f'{{ column = {toml_value(name)}, unit = "{word}" }}'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,9 +11,9 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.logs import bags
+from grouser.logs.bag_frames import bag_mounts
 from grouser.logs.clocks import ClockWatch, TopicClock
 from grouser.logs.events import Event, EventReader, heading_factor, roles_of
-from grouser.logs.frames import Frames, part
 from grouser.logs.geodesy import Datum
 from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest
@@ -22,11 +21,8 @@ from grouser.logs.mounts import Mounts, mounts_of
 from grouser.logs.posing import sensed_pose
 from grouser.logs.raw import is_bag
 
-STATIC, MOVING = "/tf_static", "/tf"
 FEWEST = 100
 """Samples of an IMU from which its noise is found."""
-MOST_TF = 5000
-"""Messages of /tf that are looked at for the places of sensors."""
 Progress = Callable[[int], None]
 
 
@@ -83,7 +79,7 @@ class Stream:
     def events(self, progress: Progress | None = None) -> Iterator[Event]:
         """All events in the order of their arrival; `progress` gets about the bytes read so far."""
         if not is_bag(self.path):
-            yield from csv_events(self.log, self.manifest, self._joints, self.mounts)
+            yield from csv_events(self.log, self.manifest, self._joints)
             return
         reader = EventReader(self.manifest, self._joints, self.mounts, datum=self.datum)
         watch = ClockWatch(use_header=self.manifest.time.stamp == "header")
@@ -99,33 +95,14 @@ def open_stream(path: str | os.PathLike[str], manifest: Manifest, joints: Sequen
     return Stream(file, manifest, joints, bag_mounts(file, manifest) if is_bag(file) else mounts_of(manifest), log)
 
 
-def bag_mounts(path: Path, manifest: Manifest) -> Mounts:
-    """Where the sensors sit, by the manifest and by the tf topics of a bag."""
-    there, roles = bags.topics(path), roles_of(manifest)
-    frames, seen = Frames(), {}
-    for role, topic in (("imu", roles.imu), ("gps", roles.gps), ("visual", roles.visual)):
-        if topic in there:
-            for _, _, message in islice(bags.messages(path, [str(topic)]), 1):
-                frame = part(part(message, "header"), "frame_id")
-                seen[role] = str(part(message, "child_frame_id", "" if role == "visual" else frame) or "")
-    if STATIC in there:
-        for _, _, message in bags.messages(path, [STATIC]):
-            frames.take(message, static=True)
-    if MOVING in there and any(name and name.lstrip("/") not in frames.links for name in seen.values()):
-        for _, _, message in islice(bags.messages(path, [MOVING]), MOST_TF):
-            frames.take(message, static=False)
-    return mounts_of(manifest, frames, seen)
-
-
-def csv_events(log: Log, manifest: Manifest, joints: Sequence[str], mounts: Mounts) -> Iterator[Event]:
+def csv_events(log: Log, manifest: Manifest, joints: Sequence[str]) -> Iterator[Event]:
     """Events of the rows of a log, at elapsed times: IMU, then joints, command, heading and pose of the same time."""
     time = log.elapsed
     tables = [_columns(getattr(log, name, {}), joints, len(log)) for name in ("rates", "angles", "currents")]
     given = tables if getattr(log, "currents", {}) else tables[:2]
     imu = None
     if log.gyro is not None and log.acceleration is not None:
-        R = mounts.imu.R_body_sensor
-        imu = np.concatenate([log.gyro @ R.T, log.acceleration @ R.T], axis=1)
+        imu = np.concatenate([log.gyro, log.acceleration], axis=1)  # in body axes, `read_log` turned them
         imu[~np.isfinite(imu).all(axis=1)] = np.nan
     heading = None
     table = manifest.robot.heading

@@ -134,9 +134,10 @@ def _pose_holes(log: Log, catches_up: bool) -> list[Problem]:
     frozen_share = same.count / (same.count + len(log.poses)) if same else 0.0
     total = float(turned[-1]) if len(turned) else 0.0
     if total > 5.0 * TURNED and (frozen_share > 0.9 or len(log.poses) < 2):
+        what = "the pose never changes" if same or len(log.poses) else "there is no row with a pose, all finite numbers"
         said = f"though the wheels turn {total:.0f} rad" + (f" ({same.count} poses repeat)" if same else "")
         return [Problem(
-            key="pose.x", severity="error", message=f"the pose never changes, {said}",
+            key="pose.x", severity="error", message=f"{what}, {said}",
             remedy="the pose sensor stood still or another column is meant; leave [pose] out to use the rates alone",
         )]  # fmt: skip
     if same:

@@ -7,6 +7,7 @@ belongs costs that row or that number and no other.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -44,21 +45,27 @@ class Table(NamedTuple):
     """Line of the file each row stands in, counted from 1, shape (n,)."""
     rows: int
     """Rows in the file, rejected ones included."""
+    units: dict[Column, str]
+    """Column asked for → the text of its unit; empty without a line of units."""
 
 
 def read_table(
-    path: Path, wanted: Iterable[Column], *, header: int, delimiter: str, tally: Tally, names_line: int | None = None,
+    path: Path, wanted: Iterable[Column], *, header: int | str, delimiter: str, tally: Tally,
+    names_line: int | None = None, units_line: int | None = None, decimal: str = ".", comment: str = "#",
     progress: Callable[[int], None] | None = None, asked_by: Mapping[Column, str] | None = None,
 ) -> Table:  # fmt: skip
     """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`.
 
-    `header` lines stand above the numbers, of which `names_line`, counted from 1, names the columns (None: the last).
+    `header` lines stand above the numbers, of which `names_line`, counted from 1, names the columns (None: the last),
+    and `units_line` their units; "comment": the last remark above the numbers names them.
     `progress` gets the bytes read so far; `asked_by` says for messages where the manifest names a column.
     """
     wanted = list(dict.fromkeys(wanted))
-    blocks = _blocks(path)
-    names, rest = _heading(path.name, blocks, int(header), delimiter, names_line)
+    blocks = _remarks_marked(_blocks(path), comment)
+    names, units, rest = _heading(path.name, blocks, header, delimiter, names_line, units_line)
     blocks = blocks if rest is None else chain([rest], blocks)
+    if decimal == ",":
+        blocks = ((start, text.replace(b",", b"."), whole) for start, text, whole in blocks)
     asked = asked_by or {}
     places = {column: _index(column, names, path.name, bool(header), asked.get(column, "")) for column in wanted}
     first = {at: column for column, at in reversed(places.items())}  # one may be asked for by name and by index
@@ -71,7 +78,7 @@ def read_table(
             rows += 1
             continue
         read_rows = plain_rows if done < LONG or delimiter == " " else compiled_rows
-        values, place, n = read_rows(start, text, index, len(names), delimiter, tally)
+        values, place, n = read_rows(start, text, index, len(names), delimiter, tally, names[-1] == "")
         rows += n
         if rows > MOST_ROWS:
             raise LogError(f"{path.name}: has more than {MOST_ROWS} rows; split it into several files")
@@ -83,7 +90,8 @@ def read_table(
         raise LogError(f"{path.name}: is empty{' except for its heading' if header else ''}")
     line, *columns = found.filled()
     read = dict(zip(first, columns, strict=True))
-    return Table({column: read[at] for column, at in places.items()}, line, rows)
+    said = {column: units[at] for column, at in places.items() if at < len(units)}
+    return Table({column: read[at] for column, at in places.items()}, line, rows, said)
 
 
 class Growing:
@@ -113,14 +121,16 @@ Read = tuple[FloatArray, IntArray, int]
 """Numbers of the full rows (wanted, rows), the lines they stand in, and how many rows there are, full or not."""
 
 
-def plain_rows(start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally) -> Read:
+def plain_rows(
+    start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally, ended: bool = False
+) -> Read:
     """Rows of a block of lines, of which the first is number `start`."""
     lines = text.split(b"\n")
-    return _rows(np.arange(start, start + len(lines), dtype=np.int64), lines, index, width, delimiter, tally)
+    return _rows(np.arange(start, start + len(lines), dtype=np.int64), lines, index, width, delimiter, tally, ended)
 
 
 def compiled_rows(
-    start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally
+    start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally, ended: bool = False
 ) -> Read:
     """The same read by a kernel, and what that leaves over by Python; the numbers are the same bit for bit."""
     from grouser._kernels.logs.csv_rows import parse_rows
@@ -136,7 +146,7 @@ def compiled_rows(
     odd = np.flatnonzero(hard)
     end = np.append(begin[1:] - 1, len(text))
     lines = [text[i:j] for i, j in zip(begin[odd].tolist(), end[odd].tolist(), strict=True)]
-    left, kept, rows = _rows(place[odd], lines, index, width, delimiter, tally)
+    left, kept, rows = _rows(place[odd], lines, index, width, delimiter, tally, ended)
     values[:, kept - start] = left
     hard[kept - start] = False
     return values[:, ~hard], place[~hard], n - len(odd) + rows
@@ -145,6 +155,14 @@ def compiled_rows(
 def column_names(path: Path, delimiter: str = ",") -> list[str]:
     """The cells of a CSV file's first line."""
     return _heading(path.name, _blocks(path), 1, delimiter)[0]
+
+
+def _remarks_marked(blocks: Iterator[Block], comment: str) -> Iterator[Block]:
+    """The blocks with remarks that begin with #, as all below expects."""
+    if comment == "#":
+        return blocks
+    mark = re.compile(rb"^[ \t]*" + re.escape(comment.encode()), re.MULTILINE)
+    return ((start, mark.sub(b"#", text), whole) for start, text, whole in blocks)
 
 
 Block = tuple[int, bytes, bool]
@@ -173,27 +191,43 @@ def _blocks(path: Path) -> Iterator[Block]:
 
 
 def _heading(
-    file: str, blocks: Iterator[Block], header: int, delimiter: str, names_line: int | None = None
-) -> tuple[list[str], Block | None]:
-    """Names of the columns, and what remains of the block in which the heading ends."""
+    file: str,
+    blocks: Iterator[Block],
+    header: int | str,
+    delimiter: str,
+    names_line: int | None = None,
+    units_line: int | None = None,
+) -> tuple[list[str], list[str], Block | None]:
+    """Names and units of the columns, and what remains of the block in which the heading ends."""
     names: list[str] = []
-    left = header
+    units: list[str] = []
+    lines_above = 0 if isinstance(header, str) else int(header)
+    left, remark = lines_above, b""
     for start, text, whole in blocks:
         lines = text.split(b"\n")
         for i, line in enumerate(lines):
             if not is_row(line):
+                remark = line if line.startswith(b"#") else remark
                 continue
             if not left:
+                if header == "comment":
+                    names = _cells(remark.strip().lstrip(b"#").strip(), delimiter)
                 names = names or [str(k) for k in range(_width(file, line, delimiter))]
-                return names, (start + i, b"\n".join(lines[i:]), whole)
+                return names, units, (start + i, b"\n".join(lines[i:]), whole)
             left -= 1
-            if header - left == (names_line or header):
-                _width(file, line, delimiter)
-                cells = _split(line, delimiter)
-                names = [cell.strip().strip(b'"').strip().decode("utf-8", "replace") for cell in cells]
+            _width(file, line, delimiter)
+            if lines_above - left == (names_line or lines_above):
+                names = _cells(line, delimiter)
+            elif lines_above - left == units_line:
+                units = _cells(line, delimiter)
     if not names:
         raise LogError(f"{file}: is empty")
-    return names, None
+    return names, units, None
+
+
+def _cells(line: bytes, delimiter: str) -> list[str]:
+    """The texts of a heading."""
+    return [cell.strip().strip(b'"').strip().decode("utf-8", "replace") for cell in _split(line, delimiter)]
 
 
 def _width(file: str, line: bytes, delimiter: str) -> int:
@@ -226,11 +260,22 @@ def _index(column: Column, names: Sequence[str], file: str, header: bool, asked_
 
 
 def _rows(
-    place: IntArray, lines: list[bytes], index: Mapping[Column, int], width: int, delimiter: str, tally: Tally
+    place: IntArray,
+    lines: list[bytes],
+    index: Mapping[Column, int],
+    width: int,
+    delimiter: str,
+    tally: Tally,
+    ended: bool,
 ) -> Read:
-    """Lines that stand at some places of the file."""
+    """Lines that stand at some places of the file; ended: the heading ends in a delimiter."""
     cells = [_split(line, delimiter) for line in lines]
     rows = np.array([is_row(line) for line in lines], dtype=np.bool_)
+    for k, row in enumerate(cells):  # a delimiter at the end of the rows or of the heading alone
+        if len(row) == width + 1 and not row[-1].strip():
+            cells[k] = row[:-1]
+        elif len(row) == width - 1 and ended:
+            cells[k] = [*row, b""]
     full = np.array([len(row) == width for row in cells], dtype=np.bool_)
     tally.add("the row has too few or too many columns", place[rows & ~full])
     good = np.flatnonzero(rows & full)

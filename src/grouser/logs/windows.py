@@ -103,7 +103,7 @@ def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
     along_x, along_y = log.sensor.x, log.sensor.y
     directions = _directions(log, vehicle, found)
     for i, (wheel, direction) in enumerate(directions.items()):
-        if direction is None:
+        if direction is None or wheel in vehicle.sliding:
             continue
         along, left = vehicle.arrays.held[i]
         (x, y, _), c, s = vehicle.wheel_positions[i], np.cos(direction), np.sin(direction)

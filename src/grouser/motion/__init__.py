@@ -7,6 +7,7 @@ from grouser.lazy import lazy
 if TYPE_CHECKING:
     from grouser.motion.correction import Corrected
     from grouser.motion.fit import Fit, History, Training
+    from grouser.motion.holonomic import Holonomic
     from grouser.motion.intervals import Intervals
     from grouser.motion.log_prediction import LogPrediction
     from grouser.motion.model import MotionModel
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from grouser.motion.velocity import VelocityModel
 
 __all__ = [
-    "Bicycle", "Corrected", "DifferentialDrive", "Fit", "FourNumbers", "History", "Intervals", "LogPrediction",
-    "LogProblem", "MotionModel", "Noise", "Parameter", "ParameterVector", "Perturbative", "Powertrain", "Training",
-    "VelocityModel", "available", "resolve",
+    "Bicycle", "Corrected", "DifferentialDrive", "Fit", "FourNumbers", "History", "Holonomic", "Intervals",
+    "LogPrediction", "LogProblem", "MotionModel", "Noise", "Parameter", "ParameterVector", "Perturbative",
+    "Powertrain", "Training", "VelocityModel", "available", "resolve",
 ]  # fmt: skip
 
 lazy(__name__)

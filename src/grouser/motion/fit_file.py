@@ -34,7 +34,7 @@ CONTACTS = ("PiecewiseLinear", "Pacejka", "Ishigami", "ErpCfm")
 SLIPS = ("BodySlip", "DriveFrameSlip")
 ACTUATORS = ("PI", "DCMotor", "SharedDrive")
 JOINTS = ("Spring", "Stops")
-VELOCITY_MODELS = ("DifferentialDrive", "Bicycle", "FourNumbers", "Perturbative", "Corrected")
+VELOCITY_MODELS = ("DifferentialDrive", "Bicycle", "FourNumbers", "Holonomic", "Perturbative", "Corrected")
 """Names of classes in their packages, which are loaded when a file has them."""
 OPTIONS = (
     "newton", "tolerance", "max_iterations", "fixed_inertia", "single_body_bias", "gravity", "tip_angle",

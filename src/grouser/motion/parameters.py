@@ -90,10 +90,14 @@ def _model_part(motion: MotionModel, part: str = "model") -> Part | None:
 
 
 def _slip_part(motion: MotionModel) -> Part | None:
-    """p₁, p₂, … of a body slip; without slip they are zero. Of a velocity model its own."""
+    """p₁, p₂, … of a body slip; without slip they are zero, of a robot on rollers those of the direction of travel.
+
+    Of a velocity model its own.
+    """
     if not is_kinematic(motion.model):
         return _model_part(motion, "slip")
-    base = slip.BodySlip(np.zeros(6)) if motion.model.slip is None else motion.model.slip
+    kind = slip.DriveFrameSlip if motion.vehicle.drives_any_way else slip.BodySlip
+    base = kind(np.zeros(6)) if motion.model.slip is None else motion.model.slip
     if not isinstance(base, slip.BodySlip):
         return _law_part(motion, {"": base}, lambda m, v: {"model": m.model.replace(slip=_new(m.model.slip, v))})
     values = {f"p{i}": p for i, p in enumerate(base.coefficients.tolist(), start=1)}

@@ -170,6 +170,11 @@ class Bicycle(Baseline):
 def nominal_model(vehicle: Vehicle) -> DifferentialDrive | Bicycle:
     """The odometry of a vehicle's kind: a bicycle if some wheels steer and some do not, else differential drive."""
     steered = vehicle.steered
+    if vehicle.drives_any_way:
+        raise CalibrationError(
+            f"'{vehicle.name}' drives in any direction on rollers; odometry of two sides does not describe it,"
+            " use grouser.Kinematics"
+        )
     if all(steered):
         raise CalibrationError(
             f"'{vehicle.name}' steers all its wheels; odometry of two sides or of a bicycle does not describe it,"

@@ -20,6 +20,7 @@ from grouser.simulation.rollout import Rollouts, joined_outcomes, roll_out
 from grouser.simulation.run import Run
 from grouser.simulation.samples import Samples
 from grouser.simulation.simulate import MOST_VALUES, check_model, simulate, step_count
+from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 
 RUNS = 200
@@ -49,7 +50,9 @@ def simulate_uncertain(
     model = engine_model(motion)
     count = checks.count(RUNS if samples is None else samples, "samples", least=0, most=10**6)
     options: dict[str, Any] = {"dt": dt, "start": start, "velocity": velocity}
-    run = simulate(model, ground, drive, duration=duration, every=1, **options)
+    first = run = simulate(model, ground, drive, duration=duration, every=1, **options)
+    if run.status is Status.INTERRUPTED:
+        return run
     steps = step_count(float(duration), float(dt))
     commands = _held(run.command, steps, len(model.vehicle.actuated))
     if motion.powertrain is not None:
@@ -57,13 +60,16 @@ def simulate_uncertain(
     if every != 1:
         again = drive if motion.powertrain is None else driven_rates(motion.powertrain, commands, dt)
         run = simulate(model, ground, again, duration=duration, every=every, **options)
+    run = dataclasses.replace(run, drive=first.drive, path=first.path)
     if count == 0:
         return run
     if count * (steps // every + 1) * (7 + model.vehicle.n_joints) > MOST_VALUES:
         raise SimulationError(f"{count} samples of {steps} steps do not fit in memory; record fewer with every=…")
-    rolled = roll_out_uncertain(given, ground, commands[None], every=every, samples=count, seed=seed, **options)
+    options |= {"every": every, "samples": count, "seed": seed, "outcome": False}
+    rolled = roll_out_uncertain(given, ground, commands[None], **options)
     found = Samples(state=rolled.state, status=rolled.status, steps=rolled.steps, every=every)
-    return dataclasses.replace(run, samples=found)
+    cut = str(Status.INTERRUPTED) in rolled.status
+    return dataclasses.replace(run, samples=found, status=Status.INTERRUPTED if cut else run.status)
 
 
 def roll_out_uncertain(
@@ -79,7 +85,7 @@ def roll_out_uncertain(
     progress: Callable[[int, int], None] | None = None,
     samples: int | None = None,
     seed: int = 0,
-    outcome: bool = False,
+    outcome: bool = True,
 ) -> Rollouts:
     """`grouser.rollout` of a fit: each row of commands by `samples` draws of the parameters, each with its own noise.
 
@@ -101,12 +107,13 @@ def roll_out_uncertain(
         raise SimulationError(
             f"{len(wanted)} × {count} rollouts do not fit in memory with every={every}; record fewer, or none"
         )
-    found, before = [], (motion, nominal)
+    found, before, halted = [], (motion, nominal), False
     for k, one in enumerate(draws(given, count, number)):
         model = before[1] if one is before[0] else engine_model(one)
         before = one, model
         rates = driven_rates(one.powertrain, wanted, step)
-        found.append(roll_out(model, ground, rates, **options, disturb=_disturb(one, step, number, k)))
+        found.append(roll_out(model, ground, rates, **options, halted=halted, disturb=_disturb(one, step, number, k)))
+        halted = halted or str(Status.INTERRUPTED) in found[-1].status
         if progress is not None:
             progress((k + 1) * len(wanted), count * len(wanted))
     return _interleaved(found)

@@ -32,13 +32,23 @@ def numbers(vehicle: Vehicle) -> Mapping[str, float]:
     """All numbers by name, those of the whole vehicle first."""
     x, y, _ = vehicle.wheel_positions.T
     r, body = vehicle.arrays.radius, vehicle.frames[0]
+    if (count := vehicle.n_wheels - len(vehicle.sliding)) > 0:  # balls stand last; they do not roll
+        x, y, r = x[:count], y[:count], r[:count]
     out = {"radius": float(r.mean())}
     if (y > ASIDE).any() and (y < -ASIDE).any():
         out |= {"radius.left": float(r[y > ASIDE].mean()), "radius.right": float(r[y < -ASIDE].mean())}
     out |= {name: float(np.ptp(p)) for name, p in (("track", y), ("wheelbase", x)) if np.ptp(p) > ASIDE}
     out |= {"mass": float(body.mass), **{f"cg.{axis}": float(c) for axis, c in zip("xyz", body.com, strict=True)}}
     for frame in vehicle.frames[1:]:
-        fields = (["radius"] if frame.is_wheel else []) + ["x", "y", "z", "roll", "pitch", "yaw", "mass"]
+        fields = (["radius"] if frame.is_wheel and frame.has_own_turn else []) + [
+            "x",
+            "y",
+            "z",
+            "roll",
+            "pitch",
+            "yaw",
+            "mass",
+        ]
         out |= {f"{frame.name}.{field}": _get(frame, field) for field in [*fields, "com_x", "com_y", "com_z"]}
     for spring in vehicle.couplings:
         if spring.stiffness is not None:
@@ -65,6 +75,8 @@ def changed(vehicle: Vehicle, values: Mapping[str, float]) -> Vehicle:
         f = frames[body]
         if name in SIDES:
             for wheel, p in zip(vehicle.wheels, vehicle.wheel_positions, strict=True):
+                if wheel in vehicle.sliding:
+                    continue
                 if SIDES[name] == 0.0 or SIDES[name] * p[1] > ASIDE:
                     frames[wheel] = replace(frames[wheel], radius=(frames[wheel].radius or 0.0) * (value / now[name]))
         elif name in SCALED:
@@ -84,7 +96,9 @@ def changed(vehicle: Vehicle, values: Mapping[str, float]) -> Vehicle:
             frames[body] = _put(f, f"com_{name[3:]}", value)
         else:
             frame, _, field = name.rpartition(".")
-            frames[frame] = _put(frames[frame], field, value)
+            alike = [one.name for one in vehicle.frames if field == "radius" and one.turns_with == frame]
+            for of in [frame, *alike]:
+                frames[of] = _put(frames[of], field, value)
     return replace(vehicle, frames=tuple(frames.values()), couplings=tuple(springs.values()))
 
 

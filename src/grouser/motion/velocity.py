@@ -209,7 +209,7 @@ def inputs_of(log: Any, vehicle: Vehicle) -> Inputs:
     if not np.isfinite(rates).any():
         raise CalibrationError(
             f"{log.name}: measures the rate of no joint of '{vehicle.name}'; its manifest must map columns to"
-            f" {', '.join(vehicle.wheels)} in [rates]"
+            f" {', '.join(vehicle.rolling_wheels)} in [rates]"
         )
     attitude = np.zeros((len(log), 2)) if log.attitude is None else np.ascontiguousarray(log.attitude, np.float64)
     return Inputs(time=np.ascontiguousarray(log.time, np.float64), attitude=attitude, rates=rates, angles=angles)

@@ -11,7 +11,7 @@ import numpy as np
 from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.vehicles.vehicle import Vehicle
-from grouser.view.scene_vehicle import WIDTH, scene_vehicle
+from grouser.view.scene_vehicle import WIDTH, plain_frames
 
 if TYPE_CHECKING:
     from foxglove.messages import Color, Pose, SceneEntity, Timestamp, Vector3
@@ -32,7 +32,7 @@ def vehicle_entity(vehicle: Vehicle, frame: str, at: Timestamp, excluded: Collec
     """Box and wheels in the body's frame, with all joints at zero; an excluded wheel is orange."""
     from foxglove.messages import CubePrimitive, CylinderPrimitive, SceneEntity
 
-    box = scene_vehicle(vehicle, {})["frames"][0]["shapes"][0]
+    box = plain_frames(vehicle)[0]["shapes"][0]
     pose = _pose(box["centre"], np.reshape(box["axes"], (3, 3)))
     cube = CubePrimitive(pose=pose, size=_xyz(box["size"]), color=_rgba(BODY))
     cylinders = []

@@ -14,6 +14,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.plain import plain_odometry
 from grouser.motion.schedule import Schedule
 from grouser.motion.spread import SAME_GROUND
+from grouser.odometry.gyro import gyro_problems
 from grouser.odometry.judge import Judgement, judge
 from grouser.odometry.log import LogOdometry, Progress, odometry_of
 from grouser.vehicles.catalog import vehicle
@@ -51,7 +52,8 @@ def compare(
     trained = fit is not None and fit.training.log == log.name and fit.training.samples == len(log)
     judging = len(log.poses) >= 2
     # The pose sensor does not see full turns while it is blind; the best odometry there is counts them.
-    counting = judging and not gyro and log.gyro is not None and bool(np.isfinite(log.gyro[:, 2]).any())
+    usable = log.gyro is not None and bool(np.isfinite(log.gyro[:, 2]).any()) and not gyro_problems(log)
+    counting = judging and not gyro and usable
     is_plain = fit is None and not gyro
     steps = 2 if is_plain else 3 if schedule is None else 5
     stages = iter(_stages(progress, 1 + counting + judging * steps))

@@ -15,6 +15,7 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import Log
+from grouser.logs.report import Problem
 from grouser.odometry.inputs import BoolArray
 from grouser.vehicles import Vehicle
 
@@ -56,13 +57,23 @@ def at_rest(log: Log, vehicle: Vehicle) -> BoolArray:
     return _lasting(stands, log, REST, 0.0)
 
 
+def gyro_problems(log: Log) -> list[Problem]:
+    """What the checks of a log found wrong with its gyro: sign, unit, axis."""
+    return [one for one in log.report.problems if one.key.startswith("gyro.")]
+
+
 def gyro_signal(log: Log, vehicle: Vehicle, turn_rate: FloatArray) -> GyroSignal:
-    """The gyro of a log; `turn_rate` (n,) [rad/s] is that of the wheels, about the body's z axis."""
+    """The gyro of a log; `turn_rate` (n,) [rad/s] is that of the wheels, about the body's z axis.
+
+    A gyro that the poses contradict is refused: its turns would be the odometry's.
+    """
     if log.gyro is None or not np.isfinite(log.gyro[:, 2]).any():
         raise LogError(
             f"{log.name}: has no gyro about the body's z axis; name its columns in [gyro] of the manifest, or do"
             " without the gyro"
         )
+    if wrong := gyro_problems(log):
+        raise LogError(f"{log.name}: odometry by this gyro would be wrong; {wrong[0]}")
     rest = at_rest(log, vehicle)
     rates = _filled(log)
     known = _lasting(rest, log, REST, SETTLING) & np.isfinite(rates).all(axis=1)

@@ -122,7 +122,8 @@ class EncoderNoise:
         """Variance of the rate and sigma of the angle of every joint, (nj,) each; joints without a wheel: rate 0."""
         out = np.zeros((2, vehicle.n_joints))
         for row, given, of_wheels in ((out[0], self.rate, True), (out[1], self.angle, False)):
-            default = [joint for joint in vehicle.joints if (joint in vehicle.wheels) == of_wheels]
+            others = [joint for joint in vehicle.joints if joint not in vehicle.wheels]
+            default = vehicle.rolling_wheels if of_wheels else others
             values = given if isinstance(given, Mapping) else dict.fromkeys(default, given)
             for joint, value in values.items():
                 row[vehicle.joint_index(joint)] = value

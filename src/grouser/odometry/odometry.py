@@ -307,7 +307,7 @@ class Odometry:
         table["angle_wanted"] = [joint in steering for joint in vehicle.joints]
         table["held"] = [joint not in steering and joint not in vehicle.wheels for joint in vehicle.joints]
         table["driven"] = [joint in vehicle.actuated for joint in vehicle.joints]
-        driven = [w for w in vehicle.wheels if w in vehicle.actuated] or list(vehicle.wheels)
+        driven = [w for w in vehicle.wheels if w in vehicle.actuated] or list(vehicle.rolling_wheels)
         if measured is not None:
             if isinstance(measured, str) or not isinstance(measured, Iterable):
                 raise OdometryError(f"measured: {measured!r:.60} is not a list of joints, such as {driven[:1]}")

@@ -11,6 +11,12 @@ from grouser.motion.slip_surface import Perturbative
 from grouser.motion.velocity import Inputs, VelocityModel
 
 
+def _on_rollers(model: VelocityModel) -> bool:
+    from grouser.motion.holonomic import Holonomic
+
+    return isinstance(model, Holonomic)
+
+
 class RateMap:
     """Velocity (ω, v) per unit rate of each joint, (6, nj), for the joints that are measured in a sample.
 
@@ -22,7 +28,7 @@ class RateMap:
         """For a baseline, or for the perturbative model, to which its slip surface is added."""
         if isinstance(model, Perturbative):
             model = nominal_model(model.vehicle)
-        if not isinstance(model, (DifferentialDrive, FourNumbers, Bicycle)):
+        if not isinstance(model, (DifferentialDrive, FourNumbers, Bicycle)) and not _on_rollers(model):
             raise OdometryError(
                 f"odometry cannot take {type(model).__name__} sample by sample; use Kinematics, Perturbative or a"
                 " baseline"

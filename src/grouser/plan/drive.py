@@ -19,6 +19,7 @@ from grouser.logs.log import Sensor
 from grouser.model import Model
 from grouser.motion import Fit, MotionModel
 from grouser.motion.spread import default_spread
+from grouser.plan.bias import bias_change
 from grouser.plan.cost import Cost, Path
 from grouser.plan.mppi import MPPI, Command
 from grouser.plan.trials import MEANING
@@ -35,10 +36,6 @@ if TYPE_CHECKING:
 checked = Checker(PlanError)
 SUBSTEPS = 4
 """Steps of the truth, and samples of wheels and IMU, in one step of the controller."""
-QUICKLY = 0.5
-"""Time in which the difference between predicted and estimated motion becomes a bias of the planner's model [s]."""
-SLOWEST = 0.3
-"""Speed [m/s] below which that difference, per way, is taken as if at this one."""
 REST = 2.0
 """Time at rest before the drive, in which the IMU is aligned [s]."""
 
@@ -188,7 +185,7 @@ def drive(
             status = "off_map"
             break
         if adapt and order is not None:
-            controller.bias = controller.bias + _more(order, pose, controller.dt)
+            controller.bias = controller.bias + bias_change(order, pose, controller.dt)
         order = controller.command(planned, _velocity(controller, estimate, board.latest))
         rows.append(
             (world.time, world.state, pose, covariance, order.twist, order.risk, order.reason, _slip(board.fit))
@@ -302,15 +299,6 @@ def _target(cost: Cost) -> FloatArray:
             end: FloatArray = np.asarray(term.points, dtype=np.float64)[-1]
             return end
     raise PlanError("cost: has neither a Goal nor a Path, so the drive has no end; add one")
-
-
-def _more(order: Command, pose: FloatArray, dt: float) -> FloatArray:
-    """Change of the planner's bias by a step that ended at an estimated pose: x, y [m], yaw [rad]."""
-    x, y, _, yaw = order.path[1]
-    c, s = math.cos(yaw), math.sin(yaw)
-    dx, dy, turned = pose[0] - x, pose[1] - y, math.remainder(pose[2] - yaw, 2.0 * math.pi)
-    way = dt * max(float(np.hypot(order.twist[0], order.twist[1])), SLOWEST)
-    return np.array([0.0, 0.0, turned, c * dx + s * dy, c * dy - s * dx, 0.0]) * (dt / QUICKLY / way)
 
 
 def _velocity(controller: MPPI, estimate: RobotEstimate, sample: Reading) -> FloatArray | None:

@@ -16,7 +16,7 @@ from grouser._kernels.plan.cost import Raster
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.plan.cost import raster
-from grouser.terrain.files import read_ascii
+from grouser.terrain.esri import read_ascii
 from grouser.terrain.soil_raster import NO_CLASS, read_soils
 
 checked = Checker(PlanError)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,13 +38,11 @@ class Lattice:
     """Places in rows along x, columns along y, of which the start is one; cells of the map between them."""
 
     def __init__(
-        self, ground: Terrain, vehicle: Any, start: FloatArray, *,
+        self, ground: Terrain, vehicle: Any, start: FloatArray, window: Sequence[float], *,
         spacing: float | None, limits: Limits, keep_out: KeepOut | None, reach: float,
     ) -> None:  # fmt: skip
-        """reach: distance to keep free around the middle of the vehicle [m]."""
-        if not all(map(math.isfinite, ground.bounds)):
-            raise PlanError("ground: has no edge, so there is nothing to search; use a grid, a file or rough ground")
-        xmin, xmax, ymin, ymax = ground.bounds
+        """window: xmin, xmax, ymin, ymax of what is searched [m]. reach: to keep free around the middle [m]."""
+        xmin, xmax, ymin, ymax = window
         sides = np.ptp(vehicle.wheel_positions[:, :2], axis=0)
         self.half = 0.5 * float(sides.max())
         extent = max(xmax - xmin, ymax - ymin)

@@ -22,7 +22,7 @@ from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
 from grouser.plan.trials import Bounds, Disturbance, Effort, Roller, Trials, roller_for
 from grouser.plan.uncertain import Uncertain
-from grouser.simulation.drive import write_level_motion
+from grouser.simulation.drive import level_rates
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain
 
@@ -232,13 +232,7 @@ class MPPI:
 
     def rates(self, twist: ArrayLike, state: FloatArray) -> FloatArray:
         """Rates of the actuated joints (na,) [rad/s or m/s] for a velocity of the drive point at a state (nq,)."""
-        vehicle = self.model.vehicle
-        forward, left, turn = checked.numbers(twist, 3, "twist")
-        out = np.empty((len(vehicle.actuated), 5))
-        write_level_motion(vehicle, forward, left, turn, out)
-        rate, gain, joint, target, limit = out.T
-        feedback = np.clip(gain * (target - state[7 + joint.astype(np.int64)]), -limit, limit)
-        return np.asarray(rate + np.where(gain != 0.0, feedback, 0.0))
+        return level_rates(self.model.vehicle, checked.numbers(twist, 3, "twist"), state)
 
     def _check_goal(self, cost: Cost) -> None:
         if not cost.terms:

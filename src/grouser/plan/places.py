@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,8 @@ from grouser.terrain import Terrain
 checked = Checker(PlanError)
 AROUND = np.exp(2j * math.pi * np.arange(8) / 8)
 """Directions in which the ground around a place is looked at."""
+MARGIN = 10.0
+"""Of a search around start and goal where the ground has no edge, at least [m]; else half their distance."""
 
 
 def ends(start: ArrayLike, goal: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -31,6 +34,17 @@ def ends(start: ArrayLike, goal: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return first, last
 
 
+def window(ground: Terrain, first: Sequence[float], last: Sequence[float]) -> tuple[float, float, float, float]:
+    """What a search looks at, xmin, xmax, ymin, ymax [m]: the map; on a side without edge, some way around the ends."""
+    margin = max(MARGIN, 0.5 * math.hypot(last[0] - first[0], last[1] - first[1]))
+    xs, ys = sorted((first[0], last[0])), sorted((first[1], last[1]))
+    around = (xs[0] - margin, xs[1] + margin, ys[0] - margin, ys[1] + margin)
+    xmin, xmax, ymin, ymax = (
+        edge if math.isfinite(edge) else own for edge, own in zip(ground.bounds, around, strict=True)
+    )
+    return xmin, xmax, ymin, ymax
+
+
 def check_ends(
     first: FloatArray, last: FloatArray, ground: Terrain, keep_out: KeepOut | None, reach: float, reached: float
 ) -> None:
@@ -39,8 +53,6 @@ def check_ends(
     reached: distance at which the goal is reached [m].
     """
     xmin, xmax, ymin, ymax = ground.bounds
-    if not all(map(math.isfinite, ground.bounds)):
-        raise PlanError("ground: has no edge, so there is nothing to search; use a map from a file, or rough ground")
     for name, (x, y, _) in (("start", first), ("goal", last)):
         here = f"{name} ({x:.10g}, {y:.10g}) m"
         room = min(x - xmin, xmax - x, y - ymin, ymax - y)

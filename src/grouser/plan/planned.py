@@ -6,7 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
@@ -237,6 +237,7 @@ def plan(
     rates = drive.rates if len(drive.rates) else np.zeros((1, len(nominal.vehicle.actuated)))  # it does not begin
     seconds = len(rates) * follower.dt
     run = simulate(nominal, ground, rates, duration=seconds, dt=follower.dt, start=drive.state[0])
+    run = replace(run, drive="plan", path=np.ascontiguousarray(way.path[:, :2]))
     spread = blind = None
     if not uncertain.certain and len(drive.twist):
         test = partial(_spread, uncertain, ground, drive, limits, count, seed, {**options, "dt": follower.dt})

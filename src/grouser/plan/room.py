@@ -106,7 +106,7 @@ class Room:
         if len(roller.models) > 1 and self.each % LANES:
             return False
         for job in self.jobs[0]:
-            if job.model.suspension.springs or job.vehicle.tyre.any():
+            if job.model.suspension.springs or job.vehicle.tyre.any() or job.vehicle.still.any():
                 return False
             if job.model.slip_mode and len(job.model.soil_slip) > 1 and job.ground.soils.size:
                 return False

@@ -16,6 +16,7 @@ from grouser.errors import PlanError
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.lattice import Lattice, heading_of
 from grouser.plan.limits import Limits
+from grouser.plan.places import window
 from grouser.plan.room import half_width
 from grouser.plan.slopes import CRITERIA, SlopeTable, slope_table
 from grouser.plan.trials import Bounds, Effort, Trials
@@ -161,7 +162,8 @@ def route(
         a = (a[0], a[1], math.atan2(b[1] - a[1], b[0] - a[0]))
     meter = _Meter(progress, 1 + 2 * (3 if alternatives else 1))
     lattice = Lattice(
-        ground, vehicle, np.array(a), spacing=spacing, limits=limits, keep_out=keep_out, reach=reach
+        ground, vehicle, np.array(a), window(ground, a, b), spacing=spacing, limits=limits, keep_out=keep_out,
+        reach=reach,
     )  # fmt: skip
     lattice.free(a[0], a[1])
     models = [unsure.model] if unsure.draw is None else [unsure.model, *unsure.models(DRAWS, (seed, 3))]
@@ -244,7 +246,7 @@ class _Finder:
             if best.arrived and (best in drives or best.value(minimise) <= DEARER * value):
                 self.meter.next(2)
                 return self.route(minimise, value, best)
-            one = self.refuse(drives[0].trials, 0, drives[0].trials.state[0])
+            one = self.refuse(drives[0].trials, 0, drives[0].trials.state[0], nodes)
             why = f"the last way tried fails: {one.reason}"
         if spare:
             self.meter.next(2)
@@ -326,15 +328,21 @@ class _Finder:
             kept.append(int(ways[kept[-1], 1]))
         return corners[kept[::-1]]
 
-    def refuse(self, trials: Trials, row: int, path: FloatArray) -> Refusal:
-        """Note why a way fails, and let no other lead through the places around in about this heading."""
+    def refuse(self, trials: Trials, row: int, path: FloatArray, nodes: NDArray[np.int64]) -> Refusal:
+        """Note why a way fails, and let no other lead through the places around in about this heading.
+
+        The drive may have left its way: the nearest place of the way is refused, too, or it would be found again.
+        """
         one = _refusal(f"way {len(self.found) + 1}", trials, row, path)
         self.found.append(one)
-        i, j = self.lattice.place(*one.place)
-        k = heading_of(_yaw(trials.final_state[row]))
-        headings = (k + np.arange(-2, 3)) % kernels.HEADINGS
-        for edges in self.lattice.edges.values():
-            edges[max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2, headings] = np.inf
+        lattice = self.lattice
+        moves = lattice.edges_of(nodes)
+        away = np.hypot(lattice.x[moves[:, 0]] - one.place[0], lattice.y[moves[:, 1]] - one.place[1])
+        failed = (*lattice.place(*one.place), heading_of(_yaw(trials.final_state[row])))
+        for i, j, k in (failed, *moves[np.argmin(away)][None].tolist()):
+            headings = (k + np.arange(-2, 3)) % kernels.HEADINGS
+            for edges in lattice.edges.values():
+                edges[max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2, headings] = np.inf
         return one
 
     def route(self, minimise: str, value: float, drive: Drive) -> Route:

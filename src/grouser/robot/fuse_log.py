@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from grouser.checks import FloatArray
+from grouser.errors import LogError
 from grouser.kinematics import Kinematics
 from grouser.logs.events import roles_of
 from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest, load_manifest
+from grouser.logs.raw import is_bag
 from grouser.logs.read import read_log
 from grouser.logs.stream import Stream, open_stream
 from grouser.motion.fit import Fit
@@ -78,6 +80,8 @@ def fuse_log(
     """
     given, file = load_manifest(manifest), Path(path)
     table = read_log(file, manifest=for_table(given)) if log is None else log
+    if is_bag(file) and (turned := [one for one in table.report.problems if one.key == "robot.imu_rpy"]):
+        raise LogError(f"{file.name}, {turned[0]}; its messages are replayed in their own axes")
     motion = fit.model if fit is not None else _uncalibrated(table)
     stream = open_stream(file, given, motion.vehicle.joints, table)
     started = start_of(stream.events()) if roles_of(given).gps is not None or given.pose_use == "gps" else None

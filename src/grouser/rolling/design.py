@@ -24,7 +24,8 @@ from grouser.kinematics import frame_poses
 from grouser.rolling.closure import contacts_at
 from grouser.rolling.model import RollingModel
 from grouser.rolling.motion import Guide, launch
-from grouser.simulation.run import RollingRecord, Run
+from grouser.simulation.records import RollingRecord
+from grouser.simulation.run import Run
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle

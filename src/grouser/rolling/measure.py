@@ -13,7 +13,8 @@ from grouser.checks import FloatArray
 from grouser.errors import SimulationError
 from grouser.kinematics import frame_poses
 from grouser.rolling.closure import Contacts, contacts_at, wheel_jacobians
-from grouser.simulation.run import RollingRecord, Run
+from grouser.simulation.records import RollingRecord
+from grouser.simulation.run import Run
 from grouser.terrain import Terrain
 
 __all__ = ["Measures", "measure"]

@@ -150,6 +150,12 @@ class RollingModel:
         if self.returning < 0.0:
             raise SimulationError(f"returning: {self.returning:g} 1/s is negative, it must be zero or more")
         for frame in self.vehicle.frames:
+            if not frame.has_own_turn:
+                kind = "slides" if frame.turns_with is None else "turns with another wheel"
+                raise SimulationError(
+                    f"vehicle '{self.vehicle.name}': '{frame.name}' {kind}, and rolling without slip knows only wheels"
+                    " that turn by themselves; use grouser.Kinematics"
+                )
             if frame.rollers is not None:
                 raise SimulationError(
                     f"vehicle '{self.vehicle.name}': wheel '{frame.name}' has rollers, and rolling without slip knows"

@@ -20,7 +20,8 @@ from grouser.kinematics.suspension import suspension_of
 from grouser.rolling.closure import contacts_at, rigid_couplings
 from grouser.rolling.model import RANK_TOLERANCE, RollingModel, column_units, constraint_values
 from grouser.rolling.start import Start
-from grouser.simulation.run import ContactRecord, RollingRecord, Run
+from grouser.simulation.records import ContactRecord, RollingRecord
+from grouser.simulation.run import Run
 from grouser.simulation.simulate import step_count
 from grouser.simulation.status import OF_CODE
 from grouser.terrain import Terrain

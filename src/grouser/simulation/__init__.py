@@ -6,8 +6,10 @@ from grouser.lazy import lazy
 
 if TYPE_CHECKING:
     from grouser.simulation import drive
+    from grouser.simulation.recorder import Recorder
+    from grouser.simulation.records import ContactRecord, RollingRecord, RutRecord, SolverRecord
     from grouser.simulation.rollout import Rollouts, rollout
-    from grouser.simulation.run import ContactRecord, RollingRecord, Run, RutRecord, SolverRecord
+    from grouser.simulation.run import Run
     from grouser.simulation.settle import Settled, settle
     from grouser.simulation.simulate import simulate
     from grouser.simulation.status import Status
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ContactRecord",
+    "Recorder",
     "RollingRecord",
     "Rollouts",
     "Run",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,9 @@ from grouser.errors import GrouserError, SimulationError
 from grouser.kinematics.inverse import steering_plan
 from grouser.law import BoundLaw, OwnLaw
 from grouser.vehicles import Vehicle
+
+if TYPE_CHECKING:
+    from grouser.simulation.records import ContactRecord
 
 __all__ = ["Drive", "arc", "as_drive", "constant", "function", "law", "schedule", "table", "twist"]
 
@@ -84,6 +87,19 @@ def write_level_motion(vehicle: Vehicle, forward: float, left: float, turn: floa
     steer(steering_plan(vehicle), np.array((forward, left, turn), dtype=np.float64), out)
 
 
+def level_rates(vehicle: Vehicle, twist: Sequence[float] | FloatArray, state: FloatArray) -> FloatArray:
+    """Rates of the actuated joints (na,) [rad/s or m/s] for a velocity of the drive point at a state (nq,).
+
+    twist: forward, left [m/s], turn [rad/s], as if the ground were level.
+    """
+    forward, left, turn = twist
+    out = np.empty((len(vehicle.actuated), 5))
+    write_level_motion(vehicle, float(forward), float(left), float(turn), out)
+    rate, gain, joint, target, limit = out.T
+    feedback = np.clip(gain * (target - state[7 + joint.astype(np.int64)]), -limit, limit)
+    return np.asarray(rate + np.where(gain != 0.0, feedback, 0.0))
+
+
 class _Steered(Protocol):
     def segment(self, vehicle: Vehicle) -> Segment: ...
 
@@ -122,6 +138,11 @@ class _Twist(_Single):
     turn: float
 
     def segment(self, vehicle: Vehicle) -> Segment:
+        if not vehicle.actuated and (self.forward or self.left or self.turn):
+            raise SimulationError(
+                f"drive: '{vehicle.name}' has no joint with a motor, so no speed can be commanded; list the driven"
+                " joints as actuated, or command no speed"
+            )
         return level_motion(vehicle, self.forward, self.left, self.turn)
 
 
@@ -169,23 +190,29 @@ class OwnDrive(OwnLaw):
 
 
 class Callback:
-    """A Python function of (time, state), or of (time, state, velocity), that the engine calls through ctypes.
+    """A Python function of (time, state[, velocity[, contact]]) that the engine calls through ctypes.
 
     What it raises is kept and raised after the run; Ctrl-C ends the run.
     """
 
-    def __init__(self, body: Callable[..., ArrayLike], vehicle: Vehicle, *, with_velocity: bool = False) -> None:
+    def __init__(self, body: Callable[..., ArrayLike], vehicle: Vehicle, *, arguments: int = 2) -> None:
         pointer = ctypes.POINTER(ctypes.c_double)
         nq, nv, na = 7 + vehicle.n_joints, 6 + vehicle.n_joints, len(vehicle.actuated)
         self.error: Exception | None = None
         self.interrupted = False
+        self._look: Callable[[FloatArray, FloatArray], ContactRecord] | None = None
 
         def call(par: Any, x: Any, out: Any, jac: Any) -> None:
             command = np.ctypeslib.as_array(out, (na,))
             try:
-                values = np.ctypeslib.as_array(x, (1 + nq + nv,))
-                moving = (values[1 + nq :].copy(),) if with_velocity else ()
-                rates = body(float(values[0]), values[1 : 1 + nq].copy(), *moving)
+                values = np.ctypeslib.as_array(x, (1 + nq + nv,)).copy()
+                state, velocity = values[1 : 1 + nq], values[1 + nq :]
+                more: tuple[Any, ...] = (velocity,) if arguments > 2 else ()
+                if arguments > 3:
+                    if self._look is None:
+                        raise SimulationError("drive: contacts are known in grouser.simulate only; leave them out here")
+                    more = velocity, self._look(state, velocity)
+                rates = body(float(values[0]), state, *more)
                 command[:] = checks.array(rates, "command of the drive", (na,))
             except KeyboardInterrupt:
                 self.interrupted = True
@@ -197,15 +224,39 @@ class Callback:
         self.function = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer)(call)
         self.address = ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
+    def watch(self, job: Any) -> None:
+        """Look at the contacts of a rollout that is about to run; called by the engine."""
+        self._look = contacts_of(job)
 
-def _takes_velocity(body: Callable[..., ArrayLike]) -> bool:
-    """Whether a function asks for a third argument."""
+
+def contacts_of(job: Any) -> Callable[[FloatArray, FloatArray], ContactRecord]:
+    """A function of (state, velocity) that finds the contacts of a job; of dynamics with the last forces on them."""
+    from grouser._kernels.scratch import make_scratch
+    from grouser._kernels.simulation.look import look
+    from grouser._kernels.simulation.rollout import CONTACT_COLUMNS
+    from grouser.simulation.records import ContactRecord
+
+    vehicle, dynamics = job.vehicle, getattr(job, "d", None)
+    second = 0 if dynamics is None else job.model.second
+    nw, room = len(vehicle.wheel), make_scratch(vehicle)
+
+    def found(state: FloatArray, velocity: FloatArray) -> ContactRecord:
+        columns = np.full((nw, CONTACT_COLUMNS), np.nan)
+        look(vehicle, job.ground, second, state, velocity, columns, room)
+        forces = () if dynamics is None else (dynamics.f[:nw].copy(),)
+        return ContactRecord.from_columns(columns, *forces)
+
+    return found
+
+
+def _arguments(body: Callable[..., ArrayLike]) -> int:
+    """How many arguments a function asks for: 2, 3 or 4."""
     try:
         parameters = inspect.signature(body).parameters.values()
     except (TypeError, ValueError):  # a function written in C may have none
-        return False
+        return 2
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(one.kind in kinds and one.default is one.empty for one in parameters) >= 3
+    return min(max(sum(one.kind in kinds and one.default is one.empty for one in parameters), 2), 4)
 
 
 def _explained(error: Exception, body: object) -> Exception:
@@ -220,9 +271,10 @@ def _explained(error: Exception, body: object) -> Exception:
 @dataclass(frozen=True, eq=False)
 class _Function:
     body: Callable[..., ArrayLike]
+    path: FloatArray | None = None
 
     def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
-        callback = Callback(self.body, vehicle, with_velocity=_takes_velocity(self.body))
+        callback = Callback(self.body, vehicle, arguments=_arguments(self.body))
         return BoundLaw(callback.address, np.zeros(1), callback)
 
 
@@ -267,12 +319,34 @@ def table(commands: ArrayLike, dt: float | None = None) -> Drive:
     return _Table(rows, None if dt is None else checks.positive(dt, "dt of the table"))
 
 
-def function(body: Callable[..., ArrayLike]) -> Drive:
+def described(drive: Drive, bound: BoundLaw) -> dict[str, Any]:
+    """What a run says of its drive: "commands", or the function that looks at what the vehicle does, and its path."""
+    if isinstance(drive, OwnDrive):
+        return {"drive": "function, compiled"}
+    if not isinstance(bound.keep, Callback):
+        return {"drive": "commands"}
+    body = getattr(drive, "body", drive)
+    return {"drive": f"function {getattr(body, '__name__', type(body).__name__)}", "path": getattr(drive, "path", None)}
+
+
+def function(body: Callable[..., ArrayLike], *, path: Any = None) -> Drive:
     """A Python function of (time [s], state) that returns the commands (na,) [rad/s]; called once a step, a few µs.
 
-    A function of (time, state, velocity) is given the velocity of the last step too, [ω rad/s, v m/s, joint rates].
+    A function of (time, state, velocity) is given the velocity of the last step too, [ω rad/s, v m/s, joint rates]. One
+    of (time, state, velocity, contact) also gets the contacts of this state, a `ContactRecord` without an axis of time:
+    point, normal, velocity (slip), height_error, angle, and with dynamics force, that of the last step; about 20 µs.
+
+    `path`: corners x, y [m], (n, 2), that it is to follow, or something with such `points`; None: the `path` of the
+    function, if it has one. A report of the run says how well it followed.
     """
-    return _Function(body)
+    given: Any = getattr(body, "path", None) if path is None else path
+    points: Any = getattr(given, "points", given)
+    if path is None and not isinstance(points, (np.ndarray, list, tuple)):
+        return _Function(body)
+    corners = checks.array(points, "path", (None, None))
+    if len(corners) < 2 or corners.shape[1] not in (2, 3):
+        raise SimulationError(f"path: has shape {corners.shape}; it needs rows of x, y, at least two")
+    return _Function(body, np.ascontiguousarray(corners[:, :2]))
 
 
 def law(function: Callable[..., Any]) -> OwnDrive:

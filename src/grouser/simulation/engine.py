@@ -22,6 +22,7 @@ from grouser._kernels.simulation.rollout import (
     KinematicJob,
     kinematic_rollouts,
 )
+from grouser._kernels.simulation.step import INTERRUPTED
 from grouser.checks import FloatArray
 from grouser.collision.frames import SCRATCH
 from grouser.kinematics import Kinematics
@@ -92,6 +93,8 @@ class Records(NamedTuple):
     """Forces; None for kinematics."""
     pressed: FloatArray | None = None
     """Cells of soil with a rut after the only rollout: x, y and sinkage [m], (n, 3); None where no soil remembers."""
+    halted: bool = False
+    """Whether Ctrl-C ended it."""
 
 
 def launch(
@@ -107,11 +110,13 @@ def launch(
     velocities: FloatArray | None = None,
     disturbances: FloatArray | None = None,
     threads: int | None = None,
+    halted: bool = False,
 ) -> Records:
     """Roll out from each start (N, nq). every = 0 records nothing but the last state; detailed adds contacts.
 
     Dynamics starts with `velocities` (N, nv), or at rest. `disturbances` (N, steps, 6) are twists (ω, v) of the body
-    [rad/s, m/s] that are added in each step.
+    [rad/s, m/s] that are added in each step. Ctrl-C in a batch ends it; the rollouts that were left, and all of one
+    that is `halted`, are interrupted before their first step.
     """
     vehicle = model.vehicle_arrays
     scene = (vehicle, model.arrays(dt, soils=ground.soils), ground.kernel)
@@ -123,6 +128,7 @@ def launch(
         n=n, nq=nv + 1, nv=nv, nw=nw, na=na, rows=0, details=0, forced=0, disturbed=0, t0=0.0, dt=dt, steps=steps,
         order=model.order, every=every, closing=details > 0,
     )  # fmt: skip
+    batch.ends[:, STATUS], batch.halt[0] = INTERRUPTED, halted
     batch.drives[:] = [one.pair for one in drives] if isinstance(drives, list) else drives
     batch.q[:] = starts
     if velocities is not None:
@@ -149,18 +155,19 @@ def launch(
 
         workers = thread_count(threads)
     # A drive in Python is interrupted by itself, and stays on the thread of its caller.
-    in_python = isinstance(drives, list) and hasattr(drives[0].keep, "interrupted")
-    watched = n == 1 and steps > MANY_STEPS and not in_python
-    pressed = _roll_out(scene, batch, n, workers, watched=watched)
-    return records_of(batch, dynamic)._replace(pressed=pressed)
+    seen = getattr(drives[0].keep, "watch", None) if isinstance(drives, list) else None
+    watched = n == 1 and steps > MANY_STEPS and seen is None
+    pressed = _roll_out(scene, batch, n, workers, watched=watched, seen=seen)
+    return records_of(batch, dynamic)._replace(pressed=pressed, halted=bool(batch.halt[0]))
 
 
 def _roll_out(
-    scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int, *, watched: bool = False
+    scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int, *, watched: bool = False, seen: Any = None
 ) -> FloatArray | None:
     """Roll out the batch of a vehicle, a model and a ground on some threads, each with work space of its own.
 
-    Returns the pressed cells of a single rollout. watched: Ctrl-C ends it, and what it has done is kept.
+    Returns the pressed cells of a single rollout. watched: Ctrl-C ends it, and what it has done is kept. seen(job)
+    gets the job of a drive in Python.
     """
     pressed = None
     vehicle, model, _ = scene
@@ -177,17 +184,22 @@ def _roll_out(
         jobs = [DynamicJob(*scene, batch, s, DYNAMIC_SCRATCH.take(model, vehicle)) for s in scratch]
     else:
         jobs = [KinematicJob(*scene, batch, s) for s in scratch]
+    if seen is not None:
+        seen(jobs[0])
     if watched:
         from grouser.threads import interruptible
 
         kernel(jobs[0], 0, 0)  # no rollout: compiles on this thread
         interruptible(lambda: kernel(jobs[0], 0, n), batch.halt)
-    elif len(jobs) == 1:
+    elif n == 1:
         kernel(jobs[0], 0, n)
     else:
         from grouser.threads import in_slices
 
-        in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=threads, size=SLICE)
+        try:
+            in_slices(lambda worker, first, last: kernel(jobs[worker], first, last), n, threads=threads, size=SLICE)
+        except KeyboardInterrupt:  # those that were not taken are `interrupted` already
+            batch.halt[0] = 1
     for job in jobs:
         SCRATCH.give(vehicle, job.s)
         if dynamic:

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from grouser import rotation
 from grouser._kernels.constants import GRAVITY
+from grouser.checks import FloatArray
 from grouser.dataframe import Column
 from grouser.errors import SimulationError, TerrainError
 from grouser.files import read_npz, write_whole
-from grouser.simulation.run import ContactRecord, HullRecord, RollingRecord, Run, RutRecord, SolverRecord
+from grouser.simulation.ground_near import ground_near
+from grouser.simulation.records import ContactRecord, HullRecord, RollingRecord, RutRecord, SolverRecord
+from grouser.simulation.run import Run
 from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 from grouser.terrain.archive import load, pack
@@ -77,9 +80,18 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
     if run.ruts is not None:
         arrays["ruts"] = np.column_stack([run.ruts.x, run.ruts.y, run.ruts.sinkage])
         arrays["ruts_soil"] = np.array([run.ruts.cell, run.ruts.rebound])
-    ground = ground_bytes(run.ground)
+    if run.path is not None:
+        arrays["path"] = run.path
+    if run.vehicle.visuals:
+        from grouser.vehicles.visual_meshes import mesh_arrays
+
+        arrays |= mesh_arrays(run.vehicle)
+    near = ground_near(run)
+    ground = ground_bytes(near)
     if ground is not None:
         arrays["ground"] = np.frombuffer(ground, dtype=np.uint8)
+    if near is not run.ground and run.ground is not None:
+        arrays["ground_whole"] = np.array(run.ground.bounds)  # for people: the ground is a part of this rectangle
     numbers = [run.steps, run.dt, run.deficient_steps, run.halved_steps, run.gravity]
     write_whole(
         path,
@@ -89,6 +101,7 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
             vehicle=np.array(to_toml(run.vehicle)),
             status=np.array(str(run.status)),
             model=np.array(run.model),
+            drive=np.array(run.drive),
             numbers=np.array(numbers, dtype=np.float64),
             **arrays,
         ),
@@ -102,6 +115,10 @@ def load_run(path: str | os.PathLike[str]) -> Run:
     _check_schema(str(values.get("schema", "")), path)
     try:
         vehicle = parse_toml(str(values["vehicle"]), str(path))
+        if vehicle.visuals:
+            from grouser.vehicles.visual_meshes import with_meshes
+
+            vehicle = with_meshes(vehicle, values)
         parts = _checked_parts(values, vehicle, path)
         numbers: list[float] = values["numbers"].tolist()
         # Files of 0.1 end before halved steps or gravity.
@@ -116,6 +133,8 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             halved_steps=int(halved),
             gravity=float(gravity),
             model=str(values.get("model", "")),
+            drive=str(values.get("drive", "")),
+            path=_path(values.get("path")),
             contact=ContactRecord(**parts["contact"]),
             solver=SolverRecord(**parts["solver"]) if "solver" in parts else None,
             hull=HullRecord(**parts["hull"]) if "hull" in parts else None,
@@ -126,6 +145,14 @@ def load_run(path: str | os.PathLike[str]) -> Run:
         )
     except (KeyError, ValueError, TypeError) as error:
         raise SimulationError(f"{path}: is damaged ({str(error)[:100]}); save the run again") from None
+
+
+def _path(corners: NDArray[Any] | None) -> NDArray[np.float64] | None:
+    if corners is None:
+        return None
+    if corners.ndim != 2 or corners.shape[1] != 2 or not np.isfinite(corners.astype(np.float64)).all():
+        raise ValueError("path: is not rows of x, y")
+    return np.asarray(corners, dtype=np.float64)
 
 
 def _check_schema(schema: str, path: str | os.PathLike[str]) -> None:
@@ -200,7 +227,8 @@ def write_kitti(run: Run, path: str | os.PathLike[str]) -> None:
     Body axes are Grouser's, x ahead, y left, z up; KITTI's own camera looks along z.
     """
     poses = np.concatenate([rotation.from_quaternion(run.quaternion), run.position[:, :, None]], axis=2)
-    write_whole(path, lambda file: np.savetxt(file, poses.reshape(-1, 12), fmt="%.12g"), SimulationError)
+    rows = poses.reshape(-1, 12)
+    write_whole(path, lambda file: np.savetxt(file, rows, fmt=_formats(rows)), SimulationError)
 
 
 def write_csv(run: Run, path: str | os.PathLike[str]) -> None:
@@ -210,9 +238,14 @@ def write_csv(run: Run, path: str | os.PathLike[str]) -> None:
     rows = np.column_stack([column.values for column in columns])
     write_whole(
         path,
-        lambda file: np.savetxt(file, rows, fmt="%.12g", delimiter=",", header=header, comments=""),
+        lambda file: np.savetxt(file, rows, fmt=_formats(rows), delimiter=",", header=header, comments=""),
         SimulationError,
     )
+
+
+def _formats(rows: FloatArray) -> list[str]:
+    """Twelve digits a column; fifteen of large numbers, so that places on a survey keep their micrometres."""
+    return ["%.15g" if most >= 1e4 else "%.12g" for most in np.abs(rows).max(axis=0, initial=0.0)]
 
 
 def _quoted(name: str) -> str:

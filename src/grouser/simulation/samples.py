@@ -1,4 +1,4 @@
-"""Samples of a run: the same drive with drawn parameters and noise, their spread, and a run's outcome in numbers."""
+"""Samples of a run: the same drive with drawn parameters and noise, and their spread."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Uncertain(Protocol):
         progress: Callable[[int, int], None] | None = None,
         samples: int | None = None,
         seed: int = 0,
-        outcome: bool = False,
+        outcome: bool = True,
     ) -> Rollouts:
         """Samples of each row of commands; arguments are those of `rollout`."""
 
@@ -129,32 +129,17 @@ def covariance_of(poses: FloatArray) -> FloatArray:
     return np.asarray(np.cov(off.T), dtype=np.float64)
 
 
-def outcome(run: Run) -> dict[str, Any]:
-    """What a planner asks of a run: tip margin, slip, energy, why it ended; spread of its samples at its end.
-
-    Slip is the mean over the wheels of the speed of slip along them, over the rim speed. Energy is the work of the
-    actuators where they drive, none is won back; a kinematic model does not know it.
-    """
-    if not len(run.time):
-        return {"least_tip_margin_deg": None, "largest_slip": None, "energy": None, "ended": run.status.meaning}
-    from grouser.simulation.outcome import slip_ratio
-
-    every = run.time[1] - run.time[0] if len(run.time) > 1 else run.dt
-    power = None if run.power is None else np.maximum(run.power[: max(len(run.time) - 1, 1)], 0.0).sum()
-    found: dict[str, Any] = {
-        "least_tip_margin_deg": float(np.degrees(run.rollover_margin().angle.min())),
-        "largest_slip": float(slip_ratio(run.vehicle, run.velocity, run.contact.velocity[..., 0]).max()),
-        "energy": None if power is None else float(power * every),
-        "ended": run.status.meaning,
+def spread_at_end(run: Run) -> dict[str, Any]:
+    """How the samples of a run ended, and their spread at its end; empty without samples."""
+    if run.samples is None or run.covariance is None or len(run.samples) < 2 or not len(run.time):
+        return {}
+    last = run.covariance[-1]
+    known = bool(np.isfinite(last).all())
+    sigma = np.sqrt(np.diag(last)).tolist()
+    return {
+        "samples": len(run.samples),
+        "samples_ended": run.samples.counts(),
+        "final_covariance": last.tolist() if known else None,
+        "final_sigma": sigma[:3] if known else None,
+        "final_yaw_sigma_deg": float(np.degrees(sigma[3])) if known else None,
     }
-    if run.samples is not None and run.covariance is not None and len(run.samples) > 1:
-        last = run.covariance[-1]
-        sigma = np.sqrt(np.diag(last)).tolist()
-        found |= {
-            "samples": len(run.samples),
-            "samples_ended": run.samples.counts(),
-            "final_covariance": last.tolist() if np.isfinite(last).all() else None,
-            "final_sigma": sigma[:3] if np.isfinite(last).all() else None,
-            "final_yaw_sigma_deg": float(np.degrees(sigma[3])) if np.isfinite(last).all() else None,
-        }
-    return found

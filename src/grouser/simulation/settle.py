@@ -68,9 +68,9 @@ def settle(
     sample_ground(law.address, law.par, q[None, 4:6], sample)
     height = sample.item(0)
     if not math.isfinite(height):
-        xmin, xmax, ymin, ymax = ground.bounds
-        where = f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
-        raise _cannot_place(vehicle, q, f"there is no ground; the map lies within {where}")
+        from grouser.terrain.source import covers
+
+        raise _cannot_place(vehicle, q, f"there is no ground; the map lies within {covers(ground.bounds)}")
     q[6] = height - _lowest(vehicle)
     return _settled(vehicle, ground, q, checks.number(penetration, "penetration"))
 
@@ -97,7 +97,7 @@ def _settled(vehicle: Vehicle, ground: Terrain, q: FloatArray, penetration: floa
 
 
 def _cannot_place(vehicle: Vehicle, q: FloatArray, reason: str) -> SimulationError:
-    return SimulationError(f"cannot place '{vehicle.name}' at x = {q[4]:g}, y = {q[5]:g} m: {reason}")
+    return SimulationError(f"cannot place '{vehicle.name}' at x = {q[4]:.10g}, y = {q[5]:.10g} m: {reason}")
 
 
 def check_place(vehicle: Any, ground: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.model import Model
 from grouser.once import once_each
-from grouser.simulation.drive import as_drive, interrupted, raise_error
+from grouser.simulation.drive import as_drive, described, interrupted, raise_error
 from grouser.simulation.engine import launch
 from grouser.simulation.run import Run
 from grouser.simulation.samples import Uncertain, refuse_samples
@@ -43,7 +44,8 @@ def simulate(
 ) -> Run:
     """Drive a model over a ground for a duration [s] in steps of dt [s].
 
-    `drive` is from `grouser.drive`, an array of commands (T, na) or a callable (time, state[, velocity]) → commands.
+    `drive` is from `grouser.drive`, an array of commands (T, na) or a callable (time, state[, velocity[, contact]]) →
+    commands (`drive.function`).
     `start` is (x, y, yaw), settled on the ground, or a whole state; None is the origin. Dynamics starts with a
     joint-space `velocity` (nv,); None is rolling along as the kinematic model would. Every `every`-th step is recorded.
     A run can continue from the last state and velocity of another; actuators lose their memory: a PI's integral starts
@@ -72,7 +74,8 @@ def simulate(
     row = 20 + 3 * vehicle.n_joints + 11 * len(vehicle.arrays.wheel)
     if steps // k * row > MOST_VALUES:
         raise SimulationError(f"a run of {steps} steps does not fit in memory; record fewer with every=…")
-    bound = as_drive(drive).bind(vehicle, step)
+    driven = as_drive(drive)
+    bound = driven.bind(vehicle, step)
     model.arrays(step)  # refuses a step that is too long for it
     state = start_state(vehicle, ground, start, model.penetration)
     v = start_velocity(model, ground, [bound], state[None], velocity, step)
@@ -80,7 +83,8 @@ def simulate(
     raise_error(bound)
     if interrupted(bound):
         records = records._replace(status=(Status.INTERRUPTED,))
-    return Run.from_records(model, ground, records, dt=step, every=k)
+    run = Run.from_records(model, ground, records, dt=step, every=k)
+    return replace(run, **described(driven, bound))
 
 
 def start_velocity(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from grouser.errors import SimulationError
 from grouser.files import as_path, check_schema, read_npz, write_whole
 from grouser.kinematics import Kinematics
 from grouser.kinematics.workspace import Mover, Workspace
-from grouser.simulation.run import ContactRecord, RutRecord
+from grouser.simulation.records import ContactRecord, RutRecord
 from grouser.simulation.settle import start_state
 from grouser.simulation.simulate import check_model, given_velocity
 from grouser.simulation.status import OF_CODE, Status
@@ -54,7 +54,7 @@ class Simulation(Mover):
     from step to step. `copy` gives a second simulation that continues alike; `save` and `restore` keep it in a file.
     """
 
-    _remade = ("_room", "_command", "_velocity", "_contacts", "_forces")
+    _remade: ClassVar[tuple[str, ...]] = ("_room", "_command", "_velocity", "_columns", "_contacts", "_forces")
 
     def __init__(
         self,
@@ -64,13 +64,16 @@ class Simulation(Mover):
         dt: float = 0.04,
         start: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
+        hold: int = 1,
         stop: Callable[[Simulation], str | None] | None = None,
     ) -> None:
         """Put a model on a ground, to be moved in steps of dt [s].
 
         `start` is (x, y, yaw), settled on the ground, or a whole state; None is the origin. Dynamics starts with a
-        joint-space `velocity` (nv,); None is at rest. `stop(simulation)` is called after each step; if it returns a
-        text, the simulation ends with the status `stopped`, and the text is its `reason`.
+        joint-space `velocity` (nv,); None is at rest. A call of `step` takes `hold` steps with its command, as a slow
+        controller would: contacts and forces are then those of the first of them. `stop(simulation)` is
+        called after each call; if it returns a text, the simulation ends with the status `stopped`, and the text is its
+        `reason`.
         """
         check_model(model, ground)
         self.model = model
@@ -79,6 +82,8 @@ class Simulation(Mover):
         """The ground it moves on."""
         self.dt = checks.positive(dt, "dt")
         """Step [s]."""
+        self.hold = checks.count(hold, "hold", most=100_000)
+        """Steps that a call of `step` takes."""
         self._stop = stop
         self._make()
         self._status, self._why = Status.OK, ""
@@ -86,7 +91,7 @@ class Simulation(Mover):
         self.reset()
 
     def step(self, command: ArrayLike) -> Step:
-        """Move on by dt under commanded rates of the actuated joints (na,) [rad/s or m/s], held over the step.
+        """Take `hold` steps of dt with commanded rates of the actuated joints (na,) [rad/s or m/s], held over them.
 
         Returns how it went, and where it is. After an end the state is the last good one and there is no further step,
         until a state is set or `reset` is called.
@@ -116,6 +121,25 @@ class Simulation(Mover):
     def copy(self) -> Simulation:
         """A second simulation that continues as this one would, with the memory of its actuators and contacts."""
         return copy.deepcopy(self)
+
+    def replace_model(self, model: Kinematics | Dynamics) -> None:
+        """Continue with another model of a vehicle with the same joints: other friction, soil, masses.
+
+        State, velocity and time stay; actuators and contacts keep their memory where both models have the same kind.
+        """
+        check_model(model, self.ground)
+        ours, theirs = self.model.vehicle, model.vehicle
+        if type(model) is not type(self.model) or theirs.joints != ours.joints or theirs.wheels != ours.wheels:
+            raise SimulationError(f"model: is not a {type(self.model).__name__} with the joints of '{ours.name}'")
+        memory = self._room.memory()
+        q, v, ends = self.state, self.velocity, self._room.batch.ends.copy()
+        self.model = model
+        self._make()
+        shapes = [one.shape for one in self._room.memory()]
+        if shapes == [one.shape for one in memory]:
+            self._room.recall(memory)
+        self._room.q[:], self._velocity[:], self._room.batch.ends[:] = q, v, ends
+        self._room.release()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write where it is, with the memory of actuators and contacts, to a .npz file for `restore`."""
@@ -192,11 +216,8 @@ class Simulation(Mover):
     @property
     def contact(self) -> ContactRecord:
         """Contacts at the beginning of the last step, and of dynamics the forces over it; without an axis of time."""
-        columns = self._room.batch.contacts[0, 0].copy()
-        if self._forces is None:
-            return ContactRecord.from_columns(columns)
-        f = self._forces.copy()
-        return ContactRecord.from_columns(columns, f[:, :3], f[:, 3], f[:, 4], f[:, 5:8], f[:, 8:11])
+        forces = None if self._forces is None else self._forces.copy()
+        return ContactRecord.of_state(self._columns.copy(), forces)
 
     @property
     def contact_velocity(self) -> FloatArray:
@@ -221,6 +242,11 @@ class Simulation(Mover):
         return None if self._contacts is not None else self._room.batch.torques[0, 0, :, 0].copy()
 
     @property
+    def power(self) -> FloatArray | None:
+        """Mean mechanical power of each actuator over the last step [W], shape (na,); dynamics only, else None."""
+        return None if self._contacts is not None else self._room.batch.torques[0, 0, :, 1].copy()
+
+    @property
     def ruts(self) -> RutRecord | None:
         """Soil that the wheels have pressed since the beginning; None where no soil remembers (`Dynamics.ruts`)."""
         ruts = None if isinstance(self.model, Kinematics) else self.model.ruts
@@ -233,11 +259,15 @@ class Simulation(Mover):
 
     def _make(self) -> None:
         dynamic = not isinstance(self.model, Kinematics)
-        room = Workspace(self.model, self.ground.kernel, dt=self.dt)
+        room = self._workspace()
         self._room, self._command = room, room.command
         self._velocity: FloatArray = room.velocity if dynamic else room.batch.velocities[0, 0]
-        self._contacts: FloatArray | None = None if dynamic else room.batch.contacts[0, 0]
+        self._columns: FloatArray = room.batch.contacts[0, 0]
+        self._contacts: FloatArray | None = None if dynamic else self._columns
         self._forces: FloatArray | None = room.batch.forces[0, 0] if dynamic else None
+
+    def _workspace(self) -> Workspace:
+        return Workspace(self.model, self.ground.kernel, dt=self.dt, steps=self.hold)
 
     def _started(self, start: ArrayLike | None, velocity: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
         model = self.model

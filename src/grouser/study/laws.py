@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from grouser.study.spec import Spec
 
 CONTACTS = {"piecewise-linear": "PiecewiseLinear", "pacejka": "Pacejka", "terramechanics": "Ishigami"}
-"""Names of contact laws as `grouser simulate --contact` has them; terramechanics is not tabulated in a study."""
+"""Names of contact laws as `grouser simulate --contact` has them, besides soils and tyres; none is tabulated here."""
 ACTUATORS = ("PI", "DCMotor", "SharedDrive")
 KINDS = ("kinematic", "dynamic")
 
@@ -79,10 +79,14 @@ def _unused(fields: Mapping[str, Any], names: tuple[str, ...], owner: str) -> No
 
 
 def _contact(values: Mapping[str, Any]) -> Any:
+    from grouser.contact import library
     from grouser.contact.stored import contact_of
 
     law = values.get("law", "piecewise-linear")
-    return contact_of(Recipe({**values, "law": CONTACTS.get(law, law)}, "contact"))
+    given = {name: value for name, value in values.items() if name != "law"}
+    if law in library.names():
+        return contact_of(Recipe({**library.entry(law).recipe(), **given}, "contact"))
+    return contact_of(Recipe({**given, "law": CONTACTS.get(law, law)}, "contact"))
 
 
 def _actuator(fields: Mapping[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from grouser._version import __version__
 from grouser.checks import Checker, nearest, shown
 from grouser.errors import GrouserError, StudyError
 from grouser.files import read_limited, read_toml
+from grouser.terrain.spec import file_of
 
 checks = Checker(StudyError)
 SCHEMA = "grouser/study@1"
@@ -124,8 +125,9 @@ def _named(given: Any, where: str) -> dict[str, Any]:
 
 def _files(fields: Mapping[str, Any], base: Path) -> list[str]:
     """Names of the files that a study depends on."""
-    named = [fields["vehicle"], fields["model"], fields["fit"], *fields["grounds"].values()]
+    named = [fields["vehicle"], fields["model"], fields["fit"]]
     found = [one for one in named if isinstance(one, str) and Path(one).suffix and ":" not in one and "=" not in one]
+    found += [one for text in fields["grounds"].values() if isinstance(text, str) and (one := file_of(text))]
     for one in found:
         if not (base / one).is_file():
             raise StudyError(f"{one}: no such file in {base}")

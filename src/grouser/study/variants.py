@@ -22,7 +22,8 @@ from grouser.study.measures import Measure, measures_of
 from grouser.study.quantity import Quantity
 from grouser.study.spec import Spec
 from grouser.terrain import Terrain
-from grouser.terrain.spec import KINDS
+from grouser.terrain.source import covers
+from grouser.terrain.spec import KINDS, file_of
 
 checks = Checker(StudyError)
 OF_START = {"start.x": "m", "start.y": "m", "start.yaw": "rad"}
@@ -159,8 +160,9 @@ class Variants:
         """A ground with a row's values (all parameters)."""
         text = self.spec.fields["grounds"][self.grounds[ground]]
         given = {self.names[k].partition(".")[2]: float(values[k]) for k in self.of_ground}
-        if text in self.spec.files:
-            text = str(self.spec.path(text))
+        file = file_of(text)
+        if file is not None and file in self.spec.files:
+            text = str(self.spec.path(file)) + text.strip()[len(file) :]
         elif given:
             kind, _, rest = text.partition(":")
             keys = dict(part.split("=", 1) for part in rest.split(",") if "=" in part)
@@ -172,10 +174,27 @@ class Variants:
         for name, text in self.spec.fields["grounds"].items():
             if not isinstance(text, str):
                 raise StudyError(f"grounds.{name}: {shown(text)} is not a ground, such as rough:rms=.1,length=1,seed=1")
-            if text not in self.spec.files:
+            if file_of(text) not in self.spec.files:
                 _ground(text)  # one that is written wrong is refused now, not in every row
+            elif not {"start.x", "start.y"} & set(self.spec.fields["parameters"]):
+                self._check_start(name)
         if not self.grounds or not self.drives:
             raise StudyError("the study is empty: it has no ground or no drive; give at least one of each")
+
+    def _check_start(self, name: str) -> None:
+        """Refuse a start that is not on a map: a survey lies far from the origin."""
+        x, y, _ = self.spec.fields["start"]
+        text = self.spec.fields["grounds"][name]
+        file = file_of(text)
+        assert file is not None
+        map_ = _ground(str(self.spec.path(file)) + text.strip()[len(file) :])
+        xmin, xmax, ymin, ymax = map_.bounds
+        if not (xmin <= x <= xmax and ymin <= y <= ymax):
+            raise StudyError(
+                f"start: x = {x:.10g}, y = {y:.10g} m is not on ground '{name}', which lies within "
+                f"{covers(map_.bounds)}; "
+                f"give another, such as start = [{0.5 * (xmin + xmax):.10g}, {0.5 * (ymin + ymax):.10g}, 0]"
+            )
 
     def _parameters(self) -> tuple[dict[str, Quantity], FitDraws | None]:
         fields, base = self.spec.fields, next(iter(self.models.values()))

@@ -2,33 +2,55 @@
 
 from __future__ import annotations
 
+import math
 import os
-import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from grouser.checks import FloatArray, shown
+from grouser.checks import shown
 from grouser.errors import TerrainError
 from grouser.files import check_file, read_mesh
 from grouser.terrain.archive import load
-from grouser.terrain.grid import INTERPOLATIONS, MOST_NODES, grid
-from grouser.terrain.ground import Terrain, checked
+from grouser.terrain.crop import coarser, cropped
+from grouser.terrain.esri import read_ascii_heights
+from grouser.terrain.grid import AT_ONCE, INTERPOLATIONS, MOST_NODES, MOST_SINGLE_NODES, grid, single_grid
+from grouser.terrain.ground import Bounds, Terrain, checked
 from grouser.terrain.mesh import MOST_TRIANGLES, mesh
+from grouser.terrain.source import Source
+from grouser.terrain.window import Rows, Wanted
 
-LARGEST_FILE = 400_000_000
-"""Bytes of the largest file that is read."""
-NO_DATA = -9999.0
-"""What an ESRI grid means by no data if it does not say."""
+LARGEST_FILE = 1_000_000_000
+"""Bytes of the largest file that is read whole; a GeoTIFF may be larger, as only what is wanted of it is read."""
 SUFFIXES = (".npz", ".asc", ".tif", ".tiff", ".stl", ".obj", ".ply")
+TALLEST = 50.0
+"""Heights of a map span fewer times its longer side: more where x and y are degrees."""
 
 
-def read(path: str | os.PathLike[str], *, interpolation: str = "bilinear") -> Terrain:
+def read(
+    path: str | os.PathLike[str],
+    *,
+    interpolation: str = "bilinear",
+    bounds: Sequence[float] | None = None,
+    step: int = 1,
+    nodata: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Terrain:
     """Read a terrain from a file, its kind decided by the suffix.
 
     path: .npz (from `Terrain.save`), .asc (ESRI ASCII grid), .tif or .tiff (GeoTIFF in metres, needs
         grouser[geo]), or .stl, .obj, .ply (mesh in metres, z up, needs grouser[mesh]).
-    interpolation: of .asc and .tif, as in `grid`; nodes without data are outside.
+    interpolation: of .asc and .tif, as in `grid`; nodes without data are outside. Heights that the file holds in 32
+        bits or less stay in single precision if it is "bilinear".
+    bounds: rectangle to cut out, (xmin, xmax, ymin, ymax) [m]; of a GeoTIFF no more than that is read.
+    step: average this many nodes along each axis into one, of maps with nodes; a count. Where one of them is missing,
+        so is the mean.
+    nodata: height of .asc and .tif that stands for no data [m]; None: what the file says, and what can be nothing else,
+        such as −9999 far below all other heights, which `Terrain.notes` then says.
+    progress: called as progress(done, total) now and then.
     """
     interpolation = checked.choice(interpolation, "interpolation", INTERPOLATIONS)
     if not isinstance(path, (str, os.PathLike)):
@@ -37,116 +59,96 @@ def read(path: str | os.PathLike[str], *, interpolation: str = "bilinear") -> Te
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise TerrainError(f"{file}: a terrain file ends in one of {', '.join(SUFFIXES)}")
-    _check_size(file)
+    wanted = Wanted(
+        None if bounds is None else _rectangle(bounds),
+        checked.count(step, "step", most=10_000),
+        None if nodata is None else checked.real(nodata, "nodata").item(),
+        progress,
+    )
+    _check_size(file, whole=suffix not in (".tif", ".tiff"))
     try:
         if suffix == ".npz":
-            return load(file)
+            return _part(load(file, window=wanted.bounds), wanted, file)
         try:
-            if suffix == ".asc":
-                return grid(*read_ascii(file), interpolation=interpolation, description=f"map {file.name}")
-            if suffix in (".tif", ".tiff"):
-                return _load_geotiff(file, interpolation)
+            if suffix in (".asc", ".tif", ".tiff"):
+                return _read_map(file, wanted, interpolation)
             vertices, faces = read_mesh(file, TerrainError, limit=LARGEST_FILE, most_triangles=MOST_TRIANGLES)
-            return mesh(vertices, faces, description=f"mesh {file.name}")
+            return _part(mesh(vertices, faces, description=f"mesh {file.name}"), wanted, file)
         except TerrainError as error:
             message = str(error)
             raise TerrainError(message if message.startswith(f"{file}: ") else f"{file}: {message}") from None
     except (OSError, ValueError) as error:
         raise TerrainError(f"{shown(str(file))}: cannot be read: {error}") from None
     except MemoryError:
-        raise TerrainError(f"{file}: does not fit in memory; cut out a smaller map") from None
+        raise TerrainError(f"{file}: does not fit in memory; cut out a part with crop=… (bounds=…)") from None
 
 
-def read_ascii(path: Path) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Values (nx, ny) of an ESRI ASCII grid, NaN without data, and x, y [m] of the middles of its cells, rising."""
-    _check_size(path)
-    try:
-        text = path.read_bytes().decode("ascii")
-    except UnicodeDecodeError as error:
-        raise TerrainError(f"{path}: byte {error.start} is not ASCII text; an ESRI grid is plain text") from None
-    header, start = _asc_header(text, path)
-    columns, rows = _count(header, "ncols", path), _count(header, "nrows", path)
-    _check_nodes(columns, rows, path)
-    cell = checked.number(_field(header, "cellsize", path), f"{path}: cellsize", low=1e-6, high=1e6)
-    # The first node along each axis: given, or half a cell from the given corner.
-    first = [
-        _field(header, f"{axis}llcenter", path)
-        if f"{axis}llcenter" in header
-        else _field(header, f"{axis}llcorner", path) + 0.5 * cell
-        for axis in "xy"
-    ]
-    values = _numbers(text[start:], path)
-    if values.size != columns * rows:
-        raise TerrainError(f"{path}: {values.size} heights; {columns} columns × {rows} rows need {columns * rows}")
-    values[values == header.get("nodata_value", NO_DATA)] = np.nan
-    x, y = (
-        start + cell * np.arange(count, dtype=np.float64) for start, count in zip(first, (columns, rows), strict=True)
-    )
-    return values.reshape(rows, columns)[::-1].T, x, y  # its first row is the northernmost
+def _rectangle(bounds: Sequence[float]) -> Bounds:
+    xmin, xmax, ymin, ymax = checked.numbers(bounds, 4, "bounds")
+    if not (xmin < xmax and ymin < ymax):
+        raise TerrainError(f"bounds: ({xmin:g}, {xmax:g}, {ymin:g}, {ymax:g}) are not (xmin, xmax, ymin, ymax) [m]")
+    return xmin, xmax, ymin, ymax
 
 
-def _check_size(path: Path) -> None:
+def _check_size(path: Path, *, whole: bool) -> None:
     check_file(path, TerrainError)
     size = path.stat().st_size
-    if size > LARGEST_FILE:
+    if whole and size > LARGEST_FILE:
         raise TerrainError(f"{path}: {size} bytes; at most {LARGEST_FILE} are read")
 
 
-def _load_geotiff(path: Path, interpolation: str) -> Terrain:
-    """The first band of a GeoTIFF in metres, north up; needs rasterio."""
-    from grouser.terrain.geotiff import read_heights
+def _read_map(path: Path, wanted: Wanted, interpolation: str) -> Terrain:
+    """A map of a geographer."""
+    most = MOST_SINGLE_NODES if interpolation == "bilinear" else MOST_NODES
+    if path.suffix.lower() == ".asc":
+        rows, source = read_ascii_heights(path, wanted, most)
+    else:
+        from grouser.terrain.geotiff import read_heights
 
-    rows, x, y = read_heights(path, MOST_NODES)
-    return grid(rows[::-1].T, x, y, interpolation=interpolation, description=f"map {path.name}")
-
-
-def _check_nodes(columns: int, rows: int, path: Path) -> None:
-    if columns < 2 or rows < 2 or columns * rows > MOST_NODES:
-        raise TerrainError(f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {MOST_NODES} nodes are read")
-
-
-def _asc_header(text: str, path: Path) -> tuple[dict[str, float], int]:
-    """The header's fields in lower case, and where the heights begin."""
-    fields: dict[str, float] = {}
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        words = text[start:end].split()
-        if words and not words[0][0].isalpha():
-            break
-        if words:
-            name = words[0].lower()
-            try:
-                (value,) = words[1:]
-                fields[name] = float(value)
-            except ValueError:
-                if name in ("nan", "inf"):
-                    break
-                raise TerrainError(
-                    f"{path}: header {shown(text[start:end])} must be a name and a number, as 'cellsize 0.5'"
-                ) from None
-        start = end + 1
-    return fields, start
+        rows, source = read_heights(path, wanted, most)
+    whole = "" if source.whole is None else "part of "
+    description = f"{whole}map {path.name}" + (f", means of {source.step} × {source.step}" if source.step > 1 else "")
+    heights = _single(rows).T[:, ::-1] if interpolation == "bilinear" else rows.heights[::-1].T
+    if heights.dtype == np.float32 and interpolation == "bilinear":
+        ground = single_grid(heights, rows.x, rows.y, description=description)
+    else:
+        ground = grid(heights, rows.x, rows.y, interpolation=interpolation, description=description)
+    _check_degrees(ground, source)
+    return replace(ground, source=source)
 
 
-def _field(header: dict[str, float], name: str, path: Path) -> float:
-    if name not in header:
-        raise TerrainError(f"{path}: its header has no {name}; it needs ncols, nrows, xllcorner, yllcorner, cellsize")
-    return checked.number(header[name], f"{path}: {name}")
+def _single(rows: Rows) -> Any:
+    """The heights, in single precision if that holds all of them exactly."""
+    h = rows.heights
+    if h.dtype == np.float32:
+        return h
+    size = max(1, AT_ONCE // h.shape[1])
+    made = np.empty(h.shape, dtype=np.float32)
+    for first in range(0, len(h), size):
+        part = h[first : first + size]
+        made[first : first + size] = np.clip(part, -1e30, 1e30)
+        if not np.array_equal(made[first : first + size], part, equal_nan=True):
+            return h
+    return made
 
 
-def _count(header: dict[str, float], name: str, path: Path) -> int:
-    value = _field(header, name, path)
-    if value != int(value):
-        raise TerrainError(f"{path}: {name} is {value:g}; it must be a whole number")
-    return int(value)
+def _check_degrees(ground: Terrain, source: Source) -> None:
+    """Refuse a map without a coordinate system whose x and y are degrees, as they must be where it is all tower."""
+    xmin, xmax, ymin, ymax = ground.bounds
+    if source.crs or max(abs(xmin), abs(xmax)) > 360.0 or max(abs(ymin), abs(ymax)) > 90.0 or ground.relief is None:
+        return
+    rise, side = ground.relief.highest - ground.relief.lowest, max(xmax - xmin, ymax - ymin)
+    if math.isfinite(rise) and rise > TALLEST * side:
+        raise TerrainError(
+            f"its heights span {rise:.4g} m over {side:.4g} m, so its coordinates must be degrees; reproject it to "
+            "metres (gdalwarp -t_srs, a UTM zone)"
+        )
 
 
-def _numbers(text: str, path: Path) -> FloatArray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            return np.fromstring(text, dtype=np.float64, sep=" ")
-        except (DeprecationWarning, ValueError):
-            raise TerrainError(f"{path}: a height is not a number; heights are numbers with spaces between") from None
+def _part(ground: Terrain, wanted: Wanted, file: Path) -> Terrain:
+    """What is wanted of a terrain that was read whole."""
+    try:
+        found = ground if wanted.bounds is None else cropped(ground, wanted.bounds)
+        return coarser(found, wanted.step)
+    except TerrainError as error:
+        raise TerrainError(f"{file}: {error}") from None

@@ -1,17 +1,30 @@
-"""First band of a GeoTIFF in metres, north up; needs rasterio."""
+"""First band of a GeoTIFF in metres, north up, or a window of it; needs rasterio."""
 
 from __future__ import annotations
 
+import math
+import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from grouser.checks import FloatArray, shown
+from grouser.checks import shown
 from grouser.errors import TerrainError
 from grouser.files import check_file
+from grouser.terrain.nodata import Guess
+from grouser.terrain.source import Source
+from grouser.terrain.window import Rows, Wanted, means
+
+CACHE = 32
+"""Memory of GDAL for blocks of a file [MB]; its default is a twentieth of the machine's."""
+ROWS_AT_ONCE = 256
+"""Rows that are read together, at least."""
+FEET = ("ft", "foot", "feet", "us survey foot", "us survey feet", "ftus", "us-ft")
 
 
 class Band(NamedTuple):
@@ -19,10 +32,6 @@ class Band(NamedTuple):
 
     values: Any
     """Masked where there is no data, shape (rows, columns)."""
-    scale: float
-    """Quantity per unit of a value."""
-    offset: float
-    """Quantity of the value 0."""
     west: float
     """x of the western border [m]."""
     north: float
@@ -33,8 +42,9 @@ class Band(NamedTuple):
     """Of a cell, south to north [m]."""
 
 
-def read_band(path: Path, least: int, most: int, kinds: str, what: str) -> Band:
-    """The first band, if its values are of some kinds of NumPy and it has `least` × `least` to `most` cells.
+@contextmanager
+def _opened(path: Path, kinds: str, what: str) -> Iterator[Any]:
+    """The file, if it is a GeoTIFF in metres with north up and its first band is of some kinds of NumPy.
 
     what: what its values must be, in words.
     """
@@ -46,41 +56,129 @@ def read_band(path: Path, least: int, most: int, kinds: str, what: str) -> Band:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             # Only this driver: others follow references to files and addresses elsewhere.
-            with rasterio.open(path, driver="GTiff") as source:
-                columns, rows, place = source.width, source.height, source.transform
-                degrees = source.crs is not None and source.crs.is_geographic
-                if columns < least or rows < least or columns * rows > most:
-                    raise TerrainError(
-                        f"{path}: {columns} columns × {rows} rows; from {least} × {least} to {most} nodes are read"
-                    )
+            with rasterio.Env(GDAL_CACHEMAX=CACHE), rasterio.open(path, driver="GTiff") as source:
                 kind = source.dtypes[0]
                 if kind.startswith("complex") or np.dtype(kind).kind not in kinds:
                     raise TerrainError(
                         f"{path}: its first band is {'complex' if kind.startswith('complex') else kind}; {what}"
                     )
-                values = source.read(1, masked=True)
-                scale, offset = source.scales[0], source.offsets[0]
-    except TerrainError:
+                _check_place(path, source)
+                yield source
+    except (TerrainError, MemoryError):
         raise
     except Exception as error:  # GDAL raises many kinds
         raise TerrainError(f"{path}: not a readable GeoTIFF ({shown(str(error))})") from None
-    if degrees:
-        raise TerrainError(f"{path}: its coordinates are degrees; reproject it to metres (gdalwarp -t_srs, a UTM zone)")
+
+
+def _check_place(path: Path, source: Any) -> None:
+    """Refuse degrees, feet, and maps that are turned or nowhere."""
+    place, crs = source.transform, source.crs
+    if crs is not None and crs.is_geographic:
+        zone = _utm(place.c + 0.5 * place.a * source.width, place.f + 0.5 * place.e * source.height)
+        raise TerrainError(
+            f"{path}: its coordinates are degrees ({_name(crs)}); reproject it to metres: gdalwarp -t_srs {zone} "
+            f"{path.name} metres.tif"
+        )
     if place.b != 0.0 or place.d != 0.0 or not (place.a > 0.0 and place.e < 0.0):
         raise TerrainError(
             f"{path}: has no position or is not north up; give it one (gdal_translate -a_ullr, gdalwarp)"
         )
-    return Band(values, scale, offset, place.c, place.f, place.a, -place.e)
+    unit, factor = crs.linear_units_factor if crs is not None and crs.is_projected else ("metre", 1.0)
+    if abs(factor - 1.0) > 1e-9:
+        raise TerrainError(
+            f"{path}: its coordinates are in {unit} ({_name(crs)}); reproject it to metres (gdalwarp -t_srs, a UTM "
+            "zone)"
+        )
 
 
-def read_heights(path: Path, most: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Heights [m] as they stand in the file, NaN without data, and x and y [m] of their columns and rows, rising."""
-    band = read_band(path, 2, most, "iuf", "heights must be real")
-    heights = np.ma.filled(band.values.astype(np.float64) * band.scale + band.offset, np.nan)
-    rows, columns = heights.shape
-    x = band.west + band.width * (np.arange(columns) + 0.5)
-    y = band.north - band.height * (rows - 0.5 - np.arange(rows))
-    return heights, x, y
+def _utm(longitude: float, latitude: float) -> str:
+    """The UTM zone of a place [degrees]."""
+    zone = min(max(int((longitude + 180.0) // 6.0) + 1, 1), 60)
+    return f"EPSG:{(32600 if latitude >= 0.0 else 32700) + zone}"
+
+
+def _name(crs: Any) -> str:
+    """What a coordinate system is called."""
+    found = re.search(r'"([^"]*)"', crs.to_wkt())
+    return found[1] if found else "unnamed"
+
+
+def read_heights(path: Path, wanted: Wanted, most: int) -> tuple[Rows, Source]:
+    """Heights [m] as they stand in the file, or a window of them, NaN without data, with rows from north to south.
+
+    Heights of at most 24 bits are of single precision. most: nodes that are read at most.
+    """
+    with _opened(path, "iuf", "heights must be real") as source:
+        crs, kind = source.crs, source.dtypes[0]
+        if str(source.units[0] or "").strip().lower() in FEET:
+            raise TerrainError(f"{path}: its heights are in feet; convert them to metres (gdal_calc.py, 0.3048 × A)")
+        window = wanted.window(path, _axes(source), most)
+        guess, heights = Guess(), None
+        while heights is None:
+            heights = _read(source, window, wanted, guess)
+            if guess.refuted():  # heights that look like no data: once more, with them
+                guess, heights = Guess((*guess.never, *guess.refuted())), None
+        epsg = None if crs is None else crs.to_epsg()
+        called = "" if crs is None else _name(crs)
+        declared = source.nodata if wanted.nodata is None else wanted.nodata
+        nodes = window.rows * window.columns * wanted.step**2
+        note = guess.note(path.name, nodes)
+        found = Source(
+            file=path.name,
+            stored=kind,
+            crs=called,
+            epsg=epsg,
+            nodata=min(guess.count, default=None if declared is None or math.isnan(declared) else float(declared)),
+            guessed=bool(guess.count),
+            step=wanted.step,
+            whole=window.whole,
+            notes=(note,) if note else (),
+        )
+    return Rows(heights, window.x, window.y), found
+
+
+def _axes(source: Any) -> tuple[tuple[float, float, int], tuple[float, float, int]]:
+    """Middle of the first cell, side of a cell [m] and count: of columns from the west, of rows from the south."""
+    place = source.transform
+    south = place.f + place.e * source.height
+    return (place.c + 0.5 * place.a, place.a, source.width), (south - 0.5 * place.e, -place.e, source.height)
+
+
+def _read(source: Any, window: Any, wanted: Wanted, guess: Guess) -> npt.NDArray[Any]:
+    """Heights of a window, some rows at a time."""
+    from rasterio.enums import MaskFlags
+    from rasterio.windows import Window
+
+    kind = np.dtype(source.dtypes[0])
+    kept = np.float32 if kind.itemsize <= 2 or kind == np.float32 else np.float64
+    step, total = wanted.step, window.rows
+    out = np.empty((total, window.columns), dtype=kept)
+    declared = source.nodata if wanted.nodata is None else wanted.nodata
+    masked = not set(source.mask_flag_enums[0]) & {MaskFlags.nodata, MaskFlags.all_valid}
+    scale, offset = source.scales[0], source.offsets[0]
+    block = source.block_shapes[0][0]
+    size = max(1, -(-max(ROWS_AT_ONCE, block) // block) * block // step)
+    for first in range(0, total, size):
+        last = min(first + size, total)
+        here = Window(window.column, window.row + first * step, window.columns * step, (last - first) * step)
+        if step == 1 and kind == kept:
+            part = source.read(1, window=here, out=out[first:last])
+        else:
+            part = source.read(1, window=here)
+        missing = source.read_masks(1, window=here) == 0 if masked else None
+        if declared is not None and not math.isnan(declared):
+            empty = part == kind.type(declared) if kind.kind == "f" else part == declared
+            missing = empty if missing is None else missing | empty
+        part = part.astype(kept, copy=False)
+        if (scale, offset) != (1.0, 0.0):
+            part = part * kept(scale) + kept(offset)
+        if missing is not None and missing.any():
+            part[missing] = np.nan
+        guess.clear(part)
+        if part.base is not out:
+            out[first:last] = means(part, step)
+        wanted.told(last, total)
+    return out
 
 
 def read_classes(path: Path) -> tuple[npt.NDArray[Any], tuple[float, float], float]:
@@ -88,7 +186,13 @@ def read_classes(path: Path) -> tuple[npt.NDArray[Any], tuple[float, float], flo
     from grouser.terrain.soil_raster import MOST_CELLS, NO_CLASS
 
     check_file(path, TerrainError)
-    band = read_band(path, 1, MOST_CELLS, "iu", "soil classes must be whole numbers, such as uint8")
+    with _opened(path, "iu", "soil classes must be whole numbers, such as uint8") as source:
+        if source.width * source.height > MOST_CELLS:
+            raise TerrainError(
+                f"{path}: {source.width} columns × {source.height} rows; from 1 × 1 to {MOST_CELLS} nodes are read"
+            )
+        place = source.transform
+        band = Band(source.read(1, masked=True), place.c, place.f, place.a, -place.e)
     if abs(band.width - band.height) > 1e-6 * band.width:
         raise TerrainError(f"{path}: its cells are {band.width:g} × {band.height:g} m; make them square (gdalwarp -tr)")
     values = np.ma.filled(band.values.astype(np.int64), NO_CLASS)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from grouser._kernels.law import Law
 from grouser._kernels.terrain import grid as kernels
+from grouser._kernels.terrain import single
 from grouser.checks import FloatArray
 from grouser.errors import TerrainError
 from grouser.terrain.ground import Terrain, checked
@@ -16,6 +17,10 @@ from grouser.terrain.ground import Terrain, checked
 INTERPOLATIONS = ("bilinear", "bicubic")
 MOST_NODES = 25_000_000
 """Nodes of the largest grid: its parameters take 24 to 32 bytes a node."""
+MOST_SINGLE_NODES = 250_000_000
+"""Nodes of the largest grid of single-precision heights: they take 4 bytes a node."""
+AT_ONCE = 1_000_000
+"""Nodes whose slopes are found together: what that takes in between is small next to the grid."""
 MOST_SPLINE_NODES = 5_000_000
 """Nodes of the largest spline: solving for its coefficients takes about 100 bytes a node."""
 
@@ -30,7 +35,8 @@ def grid(
 ) -> Terrain:
     """A map from heights[i, j] at (x[i], y[j]).
 
-    heights: world z of the nodes [m], shape (nx, ny); NaN where unknown: cells around it are outside.
+    heights: world z of the nodes [m], shape (nx, ny); NaN where unknown: cells around it are outside. Those in single
+        precision (float32) stay so if the interpolation is bilinear, and take a sixth of the memory.
     x, y: coordinates of the nodes [m], shapes (nx,) and (ny,), rising and evenly spaced, at least 2 of each.
     interpolation: "bilinear" interpolates heights and node slopes (central differences, one-sided at borders)
         bilinearly: fast, continuous normals, but the slope is not the derivative of the height inside a cell.
@@ -38,6 +44,14 @@ def grid(
     description: what it is, for people.
     """
     interpolation = checked.choice(interpolation, "interpolation", INTERPOLATIONS)
+    if interpolation == "bilinear" and getattr(heights, "dtype", None) == np.float32 and np.ndim(heights) == 2:
+        if np.size(heights) > MOST_SINGLE_NODES:
+            raise TerrainError(
+                f"heights: has {np.size(heights)} entries, at most {MOST_SINGLE_NODES} are accepted; cut out a part"
+            )
+        if np.ma.is_masked(heights):
+            raise TerrainError("heights: has masked entries, which are not numbers; fill them with NaN first")
+        return single_grid(np.array(heights, order="K"), x, y, description=description)
     h = checked.array(heights, "heights", (None, None), missing=True, most=MOST_NODES)
     header = _header(h, x, y)
     if np.isnan(h).all():
@@ -49,16 +63,43 @@ def grid(
     node = par[kernels.HEADER :].reshape(nx, ny, width)
     node[..., 0] = h
     # bicubic keeps its slopes per cell, bilinear per metre.
-    node[..., 1] = _differences(h, 0)
-    node[..., 2] = _differences(h, 1)
+    _put_differences(h, 0, node[..., 1])
+    _put_differences(h, 1, node[..., 2])
     if interpolation == "bicubic":
-        node[..., 3] = _differences(node[..., 1], 1)
+        _put_differences(node[..., 1], 1, node[..., 3])
     else:
         node[..., 1] *= header[4]
         node[..., 2] *= header[5]
     laws = (kernels.bilinear, None) if interpolation == "bilinear" else (kernels.bicubic, kernels.bicubic_second)
     description = description or f"{nx} × {ny} {interpolation} grid"
     return _terrain("grid", laws, par, node[..., 0], description, interpolation=interpolation)
+
+
+def single_grid(heights: npt.NDArray[np.float32], x: Any, y: Any, *, description: str = "") -> Terrain:
+    """The bilinear surface of `grid` through single-precision heights, which are not copied.
+
+    heights: (nx, ny) [m], in any order in memory; NaN where unknown. The caller must not change them afterwards.
+    x, y: as for `grid` [m].
+    """
+    header = _header(heights, x, y)
+    # Rows of the file at a time: a comparison of all makes an array as large as a quarter of them.
+    rows = heights.T if abs(heights.strides[0]) < abs(heights.strides[1]) else heights
+    known = 0
+    for part in parts(len(rows), rows.shape[1]):
+        checked.finite(rows[part], "heights", missing=True)  # type: ignore[arg-type]  # of single precision
+        known += int(np.count_nonzero(~np.isnan(rows[part])))
+    if known == 0:
+        raise TerrainError("heights are all NaN; at least one cell must be known")
+    place = [heights.ctypes.data, *(stride // heights.itemsize for stride in heights.strides)]
+    par = np.concatenate((header, np.array(place, dtype=np.float64)))
+    description = description or f"{heights.shape[0]} × {heights.shape[1]} bilinear grid"
+    return _terrain("grid", (single.bilinear_single, None), par, heights, description, interpolation="bilinear")
+
+
+def parts(count: int, width: int) -> list[slice]:
+    """Slices of rows of some width that are worked on together."""
+    rows = max(1, AT_ONCE // max(width, 1))
+    return [slice(first, min(first + rows, count)) for first in range(0, count, rows)]
 
 
 def spline(heights: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike, *, description: str = "") -> Terrain:
@@ -75,7 +116,12 @@ def spline(heights: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike, *, descri
 
 
 def _terrain(
-    kind: str, laws: tuple[Law, Law | None], par: FloatArray, heights: FloatArray, description: str, **settings: str
+    kind: str,
+    laws: tuple[Law, Law | None],
+    par: FloatArray,
+    heights: npt.NDArray[Any],
+    description: str,
+    **settings: str,
 ) -> Terrain:
     """The terrain of a grid law with these parameters, made again from its heights (nx, ny)."""
     xmin, xmax, ymin, ymax = par[:4].tolist()
@@ -85,7 +131,7 @@ def _terrain(
     return Terrain(kind, laws[0], par, (xmin, xmax, ymin, ymax), description, made_of, second_law=laws[1])
 
 
-def _header(heights: FloatArray, x: Any, y: Any) -> FloatArray:
+def _header(heights: npt.NDArray[Any], x: Any, y: Any) -> FloatArray:
     """The first entries of a grid law's parameters, after checking shape, size and coordinates."""
     nx, ny = heights.shape
     if nx < 2 or ny < 2:
@@ -112,6 +158,13 @@ def _ends(values: Any, name: str, count: int) -> tuple[float, float]:
             f"{name}[{i}] is {axis[i]:g}; an evenly spaced {name} has {first + i * step:g} there: resample it"
         )
     return first, last
+
+
+def _put_differences(values: FloatArray, axis: int, out: FloatArray) -> None:
+    """`_differences` into an array, some rows at a time."""
+    for part in parts(values.shape[1 - axis], values.shape[axis]):
+        some = (slice(None), part) if axis == 0 else (part, slice(None))
+        out[some] = _differences(values[some], axis)
 
 
 def _differences(values: FloatArray, axis: int) -> FloatArray:

@@ -18,13 +18,16 @@ from grouser._kernels.terrain.ground import EDGED, NO_SOILS, SMOOTH, Ground, sam
 from grouser.checks import Checker, FloatArray
 from grouser.errors import TerrainError
 from grouser.law import BoundLaw
+from grouser.pictures import draw
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from grouser.terrain.relief import Relief
     from grouser.terrain.soils import Soils
+    from grouser.terrain.source import Source
 
 checked = Checker(TerrainError)
-FOLD = math.radians(25.0)
-"""Change of slope between neighbouring cells of a grid above which a wheel may touch two of them."""
 
 Bounds = tuple[float, float, float, float]
 EVERYWHERE: Bounds = (-math.inf, math.inf, -math.inf, math.inf)
@@ -65,6 +68,8 @@ class Terrain:
     """The same ground with its second derivatives (see `curvature`); None where it has edges."""
     soils: Soils | None = None
     """Its soils by place, see `grouser.terrain.soils`; None: models use their own laws everywhere."""
+    source: Source | None = None
+    """The file it was read from, and the larger map of which it is a part; None where there is neither."""
 
     def __post_init__(self) -> None:
         par = np.ascontiguousarray(self.par, dtype=np.float64)
@@ -80,7 +85,7 @@ class Terrain:
         from grouser.terrain.archive import rebuild, require_settings
 
         require_settings(self)
-        return rebuild, (self.kind, dict(self.settings), self.children, self.description)
+        return rebuild, (self.kind, dict(self.settings), self.children, self.description, self.source)
 
     @cached_property
     def bound(self) -> BoundLaw:
@@ -98,10 +103,8 @@ class Terrain:
         slope changes by more than 25° from one cell to the next. Not where it is steeper than 70° somewhere: there a
         wheel is held by the face it ran into."""
         if self.kind == "grid":
-            heights, x, y = (self.settings[name] for name in ("heights", "x", "y"))
-            along = ((heights.T, x), (heights, y))
-            bends = [np.diff(np.arctan(np.diff(rows, axis=-1) / np.diff(nodes)), axis=-1) for rows, nodes in along]
-            folded = any(bool((np.abs(bend) > FOLD).any()) for bend in bends)  # NaN, off the ground, is not above
+            assert self.relief is not None
+            folded = self.relief.folded
         else:
             folded = self.has_edges or self.kind == "function" or any(child.is_folded for child in self.children)
         if not folded:
@@ -109,6 +112,22 @@ class Terrain:
         from grouser.terrain.steepness import steepest
 
         return steepest(self).degrees <= 70.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed while its maps were read, such as a number taken for no data; a sentence each."""
+        own = () if self.source is None else self.source.notes
+        return own + tuple(note for child in self.children for note in child.notes)
+
+    @cached_property
+    def relief(self) -> Relief | None:
+        """Lowest, highest and steepest nodes of a grid or spline, and its holes; None of other kinds of ground."""
+        if "heights" not in self.settings:
+            return None
+        from grouser.terrain.relief import relief
+
+        heights, x, y = (np.asarray(self.settings[name]) for name in ("heights", "x", "y"))
+        return relief(heights, x, y)
 
     @cached_property
     def kernel(self) -> Ground:
@@ -201,6 +220,11 @@ class Terrain:
 
         save(self, path)
 
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """The map from above: hillshade, contours, holes, a scale bar; saved if a path is given."""
+        figure: Figure = draw("terrain", self, path)
+        return figure
+
     def _covered(self, x: npt.ArrayLike, y: npt.ArrayLike) -> GroundSample:
         sample = self.sample(x, y)
         if not sample.inside.all():
@@ -209,11 +233,9 @@ class Terrain:
         return sample
 
     def _no_ground(self, x: float, y: float) -> TerrainError:
-        xmin, xmax, ymin, ymax = self.bounds
-        return TerrainError(
-            f"no ground at (x, y) = ({x:g}, {y:g}) m; the map lies within x {xmin:g} to {xmax:g} m, "
-            f"y {ymin:g} to {ymax:g} m"
-        )
+        from grouser.terrain.source import covers
+
+        return TerrainError(f"no ground at (x, y) = ({x:.10g}, {y:.10g}) m; the map lies within {covers(self.bounds)}")
 
 
 def _points(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:

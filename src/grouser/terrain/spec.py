@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 from grouser import terrain
 from grouser.checks import shown
@@ -32,13 +33,17 @@ KINDS: dict[str, tuple[str, _Keys, tuple[str, ...]]] = {
     ),
 }
 """The function of `grouser.terrain`, loaded when used; the keys with their types, and the keys that must be given."""
+_OF_FILE = re.compile(r"(?P<path>.+\.(?:npz|asc|tiff?|stl|obj|ply))(?::(?P<rest>.*))?", re.IGNORECASE | re.DOTALL)
+_FILE_KEYS = ("crop", "step", "nodata", "interpolation")
 
 
-def parse(text: str) -> Terrain:
+def parse(text: str, *, progress: Callable[[int, int], None] | None = None) -> Terrain:
     """From "flat", "slope:deg=10", "ramp:height=1.5,deg=20", "rough:rms=.1,length=1,seed=1" or a path.
 
     text: a kind, then after a colon key=value pairs with commas between; keys as in the functions of that
-        name (metres and degrees), or the path of a file that `read` reads.
+        name (metres and degrees). Or the path of a file that `read` reads, maybe with the part of it that is wanted:
+        "dem.tif:crop=x0,y0,x1,y1,step=2,nodata=-9999,interpolation=bicubic", x and y of two opposite corners [m].
+    progress: of reading a file, as in `read`.
     """
     if not isinstance(text, str):
         raise TerrainError(f"no terrain {shown(text)}; it must be text, such as {', '.join(KINDS)}, or a path")
@@ -46,8 +51,9 @@ def parse(text: str) -> Terrain:
     if kind not in KINDS:
         from grouser.terrain.files import SUFFIXES, read
 
-        if Path(text).suffix.lower() in SUFFIXES:
-            return read(text)
+        of_file = _OF_FILE.fullmatch(text.strip())
+        if of_file:
+            return read(of_file["path"], **_wanted(of_file["rest"] or "", of_file["path"]), progress=progress)
         raise TerrainError(
             f"no terrain {shown(text)}; write {', '.join(KINDS)}, or a file ending in {', '.join(SUFFIXES)}"
         )
@@ -72,3 +78,44 @@ def parse(text: str) -> Terrain:
         return made
     except TerrainError as error:
         raise TerrainError(f"terrain {kind}: {error}") from None
+
+
+def file_of(text: str) -> str | None:
+    """The file that a line names; None if it names none."""
+    found = None if text.strip().partition(":")[0] in KINDS else _OF_FILE.fullmatch(text.strip())
+    return found["path"] if found else None
+
+
+def _wanted(rest: str, path: str) -> dict[str, Any]:
+    """What `read` is asked for; a number without a key belongs to the key before it."""
+    given: dict[str, list[str]] = {}
+    last = ""
+    for item in filter(None, (part.strip() for part in rest.split(","))):
+        key, equals, value = (word.strip() for word in item.partition("="))
+        if not equals and last == "crop":
+            given[last].append(key)
+            continue
+        if key not in _FILE_KEYS or not equals:
+            raise TerrainError(f"{path}: no key {shown(item)}; write key=value with keys {', '.join(_FILE_KEYS)}")
+        if key in given:
+            raise TerrainError(f"{path}: {key} is given twice; give it once")
+        given[key], last = [value], key
+    found: dict[str, Any] = {}
+    if "crop" in given:
+        try:
+            x0, y0, x1, y1 = map(float, given["crop"])
+        except ValueError:
+            said = ",".join(given["crop"])
+            raise TerrainError(
+                f"{path}: crop is {shown(said)}; it must be x0,y0,x1,y1 of two opposite corners"
+            ) from None
+        found["bounds"] = (min(x0, x1), max(x0, x1), min(y0, y1), max(y0, y1))
+    for key, kind, wanted in (("step", int, "a whole number"), ("nodata", float, "a number")):
+        if key in given:
+            try:
+                found[key] = kind(given[key][0])
+            except ValueError:
+                raise TerrainError(f"{path}: {key} is {shown(given[key][0])}; it must be {wanted}") from None
+    if "interpolation" in given:
+        found["interpolation"] = given["interpolation"][0]
+    return found

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grouser.checks import FloatArray
 from grouser.terrain.ground import Terrain
 
 TOO_STEEP = 75.0
@@ -39,9 +38,8 @@ def steepest(ground: Terrain) -> Steepest:
         return _ramp(ground)
     if ground.kind == "mesh":
         return _mesh(ground)
-    if "heights" in ground.settings:
-        s = ground.settings
-        return _cells(np.asarray(s["heights"]), np.asarray(s["x"]), np.asarray(s["y"]))
+    if ground.relief is not None:
+        return Steepest(math.degrees(math.atan(ground.relief.slope)), ground.relief.x, ground.relief.y)
     return _sampled(ground)
 
 
@@ -72,19 +70,6 @@ def _moved(ground: Terrain, child: Steepest) -> Steepest:
     side = -child.y if s["mirror"] else child.y
     cosine, sine = math.cos(s["yaw"]), math.sin(s["yaw"])
     return Steepest(child.degrees, s["x"] + cosine * child.x - sine * side, s["y"] + sine * child.x + cosine * side)
-
-
-def _cells(heights: FloatArray, x: FloatArray, y: FloatArray) -> Steepest:
-    """Steepest edge between nodes of a grid."""
-    best = Steepest(0.0, float(x[0]), float(y[0]))
-    for axis, nodes in ((0, x), (1, y)):
-        rise = np.abs(np.diff(heights, axis=axis)) / (nodes[1] - nodes[0])
-        if rise.size == 0 or np.isnan(rise).all():
-            continue
-        i, j = np.unravel_index(int(np.nanargmax(rise)), rise.shape)
-        degrees = math.degrees(math.atan(rise[i, j]))
-        best = max(best, Steepest(degrees, float(x[i]), float(y[j])))
-    return best
 
 
 def _mesh(ground: Terrain) -> Steepest:

@@ -120,6 +120,11 @@ class ClosedLoop:
         self._encoders = list(range(vehicle.n_joints))
 
     @property
+    def path(self) -> FloatArray:
+        """Corners of the path that it follows, x, y [m], (n, 2)."""
+        return self.planner.path.points
+
+    @property
     def record(self) -> LoopRecord:
         """What was recorded until now."""
         if not self._samples:
@@ -144,7 +149,7 @@ class ClosedLoop:
         self._encoders = [vehicle.joint_index(motor) for motor in motors]
         if dt > self.period * (1.0 + 1e-9):
             raise SimulationError(f"dt: {dt:g} s is longer than the control period of {self.period:g} s; use less")
-        callback = Callback(self.command, vehicle, with_velocity=True)
+        callback = Callback(self.command, vehicle, arguments=3)
         return BoundLaw(callback.address, np.zeros(1), callback)
 
     def command(self, time: float, state: FloatArray, velocity: FloatArray) -> FloatArray:

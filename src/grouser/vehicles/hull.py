@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from grouser import rotation
 from grouser.errors import VehicleError
-from grouser.files import read_mesh
 from grouser.vehicles.rows import checked
 
 __all__ = ["SHAPES", "Hull", "hull_of_mesh"]
@@ -37,8 +36,6 @@ SPACED = ("capsule", "cylinder", "box")
 MOST_POINTS = 2000
 MESH_POINTS = 200
 """Points that are kept of a mesh."""
-MESH_BYTES = 64_000_000
-MESH_TRIANGLES = 2_000_000
 SPACES = 6
 """Spaces between points along the longest side where no spacing is given."""
 
@@ -178,11 +175,13 @@ def _circle(radius: float, count: int, z: float) -> Array:
 
 
 def hull_of_mesh(path: str | os.PathLike[str], scale: Sequence[float] = (1.0, 1.0, 1.0)) -> list[list[float]]:
-    """Corners of the convex hull of a .stl, .obj or .ply mesh [m], at most 200 that are far apart, n rows of 3."""
+    """Corners of the convex hull of a mesh file [m], at most 200 that are far apart, n rows of 3."""
     from scipy.spatial import ConvexHull, QhullError
 
-    vertices, _ = read_mesh(path, VehicleError, limit=MESH_BYTES, most_triangles=MESH_TRIANGLES)
-    points = np.unique(np.asarray(vertices, dtype=np.float64).reshape(-1, 3) * np.asarray(scale), axis=0)
+    from grouser.vehicles.mesh import read_mesh
+
+    vertices = np.concatenate([part.vertices for part in read_mesh(path)])
+    points = np.unique(vertices * np.asarray(scale), axis=0)
     if not (len(points) and np.isfinite(points).all()):
         raise VehicleError(f"{path}: has no corners, or some that are not finite; a hull needs at least one")
     try:

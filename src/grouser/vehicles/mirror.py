@@ -40,6 +40,7 @@ def mirror(vehicle: Vehicle) -> Vehicle:
             for one in vehicle.couplings
         ),
         hull=tuple(one.mirrored() for one in vehicle.hull),
+        visuals=tuple(one.mirrored() for one in vehicle.visuals),
         drive_reference=None if reference is None else (reference[0], -reference[1]),
     )
 

@@ -67,12 +67,19 @@ class Frame:
     """Direction in which rollers on the rim let the wheel move freely at the ground, from its rolling direction towards
     its left [deg]: 90 for an omni wheel, 45 or −45 (the same as 135) for a mecanum wheel; None for a plain wheel. What
     the ground holds is the direction across it."""
+    slides: float | None = None
+    """Friction coefficient, a ratio ≥ 0, of a ball of this `radius` that slides over the ground: a castor ball or a
+    skid; None for a wheel that rolls. It is fixed to its parent: `joint` may be left out, and RY never turns."""
+    turns_with: str | None = None
+    """Name of the wheel whose joint turns this wheel too, by a belt, a chain or a track; None: its own joint does."""
 
     def __post_init__(self) -> None:
         name = checked.name(self.name, "frame")
         where = f"frame '{name}', field"
         if self.parent is not None:
             checked.name(self.parent, f"{where} parent")
+        if self.slides is not None and self.joint is None and self.parent is not None:
+            object.__setattr__(self, "joint", "RY")
         if self.joint is not None and self.joint not in JOINTS:
             raise VehicleError(f"{where} joint: {self.joint!r:.60} is not a joint type, use one of {', '.join(JOINTS)}")
         checked.flag(self.actuated, f"{where} actuated")
@@ -105,6 +112,8 @@ class Frame:
                 f" a torus needs a tyre radius below half of that, {0.5 * radius:g} m"
             )
         sizes["rollers"] = self._rollers(where)
+        sizes["slides"] = self._slides(where)
+        self._check_turns_with(where)
         if radius is not None and self.joint != "RY":
             raise VehicleError(f"{where} joint: a wheel turns about its y axis, so it must be RY, not {self.joint}")
         return sizes
@@ -122,6 +131,41 @@ class Frame:
                 " (omni wheel), 45 or -45 (mecanum), or leave it out"
             )
         return angle
+
+    def _slides(self, where: str) -> float | None:
+        """The friction of what slides, checked."""
+        if self.slides is None:
+            return None
+        friction = checked.not_negative(self.slides, f"{where} slides")
+        if self.radius is None:
+            raise VehicleError(f"{where} slides: a ball that slides has a size; give its radius [m] too")
+        for other in ("rollers", "tyre_radius", "turns_with"):
+            if getattr(self, other) is not None:
+                raise VehicleError(f"{where} slides: what slides is a ball that does not turn; drop {other}, or slides")
+        if self.actuated:
+            raise VehicleError(f"{where} actuated: what slides does not turn, so no motor drives it; drop one of both")
+        return friction
+
+    def _check_turns_with(self, where: str) -> None:
+        if self.turns_with is None:
+            return
+        checked.name(self.turns_with, f"{where} turns_with")
+        if self.radius is None:
+            raise VehicleError(f"{where} turns_with: only a wheel turns with another; give a radius too, or drop it")
+        if self.actuated:
+            raise VehicleError(
+                f"{where} actuated: the motor of '{self.turns_with}' turns this wheel; leave actuated to that one"
+            )
+
+    @property
+    def contact_width(self) -> float | None:
+        """Width as contact models take it [m]: a ball without one is as wide as its radius."""
+        return self.radius if self.slides is not None and self.width is None else self.width
+
+    @property
+    def has_own_turn(self) -> bool:
+        """Whether its joint moves by itself: not of what slides, nor of a wheel that turns with another."""
+        return self.slides is None and self.turns_with is None
 
     @property
     def held_direction(self) -> tuple[float, float]:

@@ -32,9 +32,19 @@ def parse_toml(content: str, name: str) -> Vehicle:
 
 
 def vehicle_of_tables(tables: dict[str, Any], file: str) -> Vehicle:
-    """The vehicle in the tables of a TOML file, its schema line taken off."""
+    """The vehicle in the tables of a TOML file, its schema line taken off; tracks become their wheels."""
+    tables = dict(tables)
     rows: dict[str, Any] = {"frames": Frame, "couplings": Coupling, "steering": Steering, "hull": Hull}
+    if "visuals" in tables:
+        from grouser.vehicles.visual import Visual  # most vehicles have none
+
+        rows["visuals"] = Visual
     made = {field: made_rows(kind, tables.get(field, []), field, file) for field, kind in rows.items()}
+    if "tracks" in tables:
+        from grouser.vehicles.tracks import Track  # most files have none
+
+        tracks = made_rows(Track, tables.pop("tracks"), "tracks", file)
+        made["frames"] += tuple(frame for track in tracks for frame in track.frames)
     check_fields(Vehicle, tables, file)
     try:
         return Vehicle(**{**tables, **made})
@@ -43,11 +53,23 @@ def vehicle_of_tables(tables: dict[str, Any], file: str) -> Vehicle:
 
 
 def _with_meshes(tables: dict[str, Any], folder: Path, file: str) -> dict[str, Any]:
-    """The tables with each hull row of a mesh file, relative to a folder, replaced by the points of that mesh."""
-    rows = tables.get("hull")
-    if not isinstance(rows, list):
-        return tables
-    return tables | {"hull": [_with_mesh(row, folder, f"{file}, hull {i}") for i, row in enumerate(rows, start=1)]}
+    """The tables with the points of the mesh in each hull row that names a file, and whole paths of visuals."""
+    hull, visuals = tables.get("hull"), tables.get("visuals")
+    if isinstance(hull, list):
+        rows = [_with_mesh(row, folder, f"{file}, hull {i}") for i, row in enumerate(hull, start=1)]
+        tables = tables | {"hull": rows}
+    if isinstance(visuals, list):
+        tables = tables | {"visuals": [_with_place(row, folder) for row in visuals]}
+    return tables
+
+
+def _with_place(row: Any, folder: Path) -> Any:
+    """A row of a visual with the whole path of its mesh, which is read when it is drawn."""
+    if not (isinstance(row, dict) and isinstance(row.get("mesh"), str)):
+        return row
+    from grouser.vehicles.mesh_path import found_mesh
+
+    return row | {"mesh": found_mesh(row["mesh"], folder)}
 
 
 def _with_mesh(row: Any, folder: Path, place: str) -> Any:
@@ -55,7 +77,7 @@ def _with_mesh(row: Any, folder: Path, place: str) -> Any:
         return row
     others = {name: value for name, value in row.items() if name not in ("shape", "file")}
     if not isinstance(row.get("file"), str):
-        raise VehicleError(f"{place}, field file: is missing; name the .stl, .obj or .ply file of the mesh")
+        raise VehicleError(f"{place}, field file: is missing; name the .stl, .obj, .ply or .dae file of the mesh")
     check_fields(Hull, {"shape": "", **others}, place)
     try:
         return {"shape": "points", **others, "points": hull_of_mesh(folder / row["file"])}
@@ -108,7 +130,7 @@ def to_toml(vehicle: Vehicle) -> str:
     for field in ("name", "description", "source", "drive_reference"):
         if getattr(vehicle, field):
             lines.append(f"{field} = {files.toml_value(getattr(vehicle, field))}")
-    for field in ("frames", "couplings", "steering", "hull"):
+    for field in ("frames", "couplings", "steering", "hull", "visuals"):
         lines += _rows(field, getattr(vehicle, field))
     return "\n".join(lines) + "\n"
 
@@ -117,11 +139,15 @@ def _rows(field: str, rows: Iterable[Any]) -> list[str]:
     """A row for each object, with the fields that are not as by default."""
     lines = []
     for one in rows:
-        row = {f.name: value for f in dataclasses.fields(one) if (value := getattr(one, f.name)) != f.default}
+        row = {
+            f.name: value for f in dataclasses.fields(one) if f.compare and (value := getattr(one, f.name)) != f.default
+        }
         if isinstance(one, Frame):
             (xx, xy, xz), (_, yy, yz), (_, _, zz) = one.inertia_matrix.tolist()
             row["inertia"] = [xx, yy, zz, xy, xz, yz] if xy or xz or yz else [xx, yy, zz]
             if not any(row["inertia"]):
                 del row["inertia"]
+            if one.slides is not None:
+                del row["joint"]  # it never turns
         lines.append(f"    {files.toml_value(row)},")
     return ["", f"{field} = [", *lines, "]"] if lines else []

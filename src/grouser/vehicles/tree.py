@@ -12,6 +12,9 @@ from grouser.checks import listed
 from grouser.errors import VehicleError
 from grouser.vehicles.rows import JOINTS, Frame
 
+PARALLEL = 0.999
+"""Least cosine between the axles of wheels that turn alike."""
+
 
 def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """The frames, parents before children, otherwise in the given order; refuses what is not one tree."""
@@ -39,7 +42,8 @@ def sort_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
                 f"frames {lost}: their parents form a cycle, following parents must lead to '{roots[0]}'"
             )
         order[ready.name] = ready
-    return tuple(order.values())
+    # Joints that move by themselves come first, so that the velocities that are solved for are one block.
+    return tuple(sorted(order.values(), key=lambda frame: (not frame.has_own_turn) + (frame.slides is not None)))
 
 
 def check_frames(frames: Sequence[Frame]) -> None:
@@ -65,15 +69,33 @@ def check_frames(frames: Sequence[Frame]) -> None:
             raise VehicleError(
                 f"frame '{frame.name}': a wheel carries no other frames, yet {listed(carried)} has it as parent"
             )
-        if branch_mass[frame.name] == 0.0:
+        if branch_mass[frame.name] == 0.0 and frame.has_own_turn:
             raise VehicleError(
                 f"frame '{frame.name}', field mass: nothing that moves with this joint has mass;"
                 " give it or a frame beyond it a mass above 0"
             )
         assert frame.parent is not None
         branch_mass[frame.parent] += branch_mass[frame.name]
+        if frame.turns_with is not None:
+            _check_leader(frame, frames)
     if not any(frame.is_wheel for frame in frames):
         raise VehicleError("there are no wheels: give a radius to every frame that is one")
+
+
+def _check_leader(frame: Frame, frames: Sequence[Frame]) -> None:
+    """Refuse a wheel that turns with what is no wheel, does not turn by itself, or turns about another axis."""
+    where = f"frame '{frame.name}', field turns_with"
+    able = [one for one in frames if one.is_wheel and one.has_own_turn]
+    leader = next((one for one in able if one.name == frame.turns_with), None)
+    if leader is None:
+        raise VehicleError(
+            f"{where}: '{frame.turns_with}' is not a wheel that turns by itself;"
+            f" those are {listed(one.name for one in able)}"
+        )
+    if leader.parent == frame.parent and leader.rotation[:, 1] @ frame.rotation[:, 1] < PARALLEL:
+        raise VehicleError(
+            f"{where}: its axle does not point as that of '{leader.name}' does, so they cannot turn alike; check rpy"
+        )
 
 
 def forward_kinematics(

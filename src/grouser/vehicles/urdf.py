@@ -4,10 +4,11 @@
 radii, the actuated joints, couplings and steering. The root link becomes the body and keeps its name; every
 moving joint becomes a frame with the *joint's* name, and a frame's displacement is the URDF joint's, sign
 included. Fixed joints vanish: what hangs from them is added to the mass of the frame it moves with. A joint
-whose axis is not +x, +y or +z gets a frame turned so that it is; a wheel's axis becomes +y of its frame. So
+whose axis is not +x, +y or +z gets a frame turned so that it is; a wheel's axis becomes +y of its frame, that of
+an upright hinge ±z, whatever frame it stands in. The side file may free fixed joints and lock others. So
 a wheel whose URDF axis points right has a frame with y to the right: a positive rate drives it backward, as
 in the URDF. Collision shapes of links that do not move with a wheel become the hull, unless the side file says
-`hull = false`.
+`hull = false`. Visuals become those of the frames that their links move with.
 """
 
 from __future__ import annotations
@@ -15,51 +16,29 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grouser import rotation
-from grouser.checks import listed
 from grouser.errors import VehicleError
-from grouser.files import as_path, read_toml
+from grouser.files import as_path
 from grouser.vehicles.hull import Hull, hull_of_mesh
-from grouser.vehicles.rows import Coupling, Frame, Steering, checked
-from grouser.vehicles.toml import check_fields, made_rows
+from grouser.vehicles.mesh_path import Packages, find_mesh
+from grouser.vehicles.rows import Coupling, Frame
+from grouser.vehicles.urdf_side import SideFile, Wheel, parse_side, read_side, side_path
 from grouser.vehicles.vehicle import Vehicle
 
 if TYPE_CHECKING:
     from grouser.vehicles.urdf_model import Collision, Joint, Robot
+    from grouser.vehicles.urdf_visual import LinkVisual
 
-SCHEMA = "grouser/urdf@1"
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Wheel:
-    """Which URDF joint turns a wheel, and the wheel's size [m], as in `Frame`."""
-
-    joint: str
-    radius: Any
-    width: Any = None
-    tyre_radius: Any = None
-    rollers: Any = None
-
-
-@dataclass(frozen=True)
-class SideFile:
-    """What a URDF cannot say; joints go by their URDF names."""
-
-    wheels: tuple[Wheel, ...]
-    actuated: tuple[str, ...] = ()
-    couplings: tuple[Coupling, ...] = ()
-    steering: tuple[Steering, ...] = ()
-    hull: Any = None
-    drive_reference: Any = None
-    description: str = ""
-    source: str = ""
+UPRIGHT = 0.98
+"""Cosine of the largest tilt of a hinge, 11°, that is taken for one about the vertical."""
 
 
 @dataclass
@@ -73,28 +52,63 @@ class Part:
     p: Array
     pieces: list[tuple[float, Array, Array]] = field(default_factory=list)  # mass, centre, inertia about it; frame axes
     shapes: list[tuple[Array, Array, Collision]] = field(default_factory=list)  # R_part_link, p_part_link, shape
+    visuals: list[tuple[str, Array, Array, LinkVisual]] = field(default_factory=list)  # its name, R, p as above, visual
 
 
-def read_urdf(path: str | os.PathLike[str], side_file: str | os.PathLike[str] | None = None) -> Vehicle:
-    """The vehicle in a URDF and its side file (default: `robot.grouser.toml` in the folder of `robot.urdf`)."""
+def read_urdf(
+    path: str | os.PathLike[str], side_file: str | os.PathLike[str] | None = None, *, packages: Packages = ()
+) -> Vehicle:
+    """The vehicle in a URDF and its side file (default: `robot.grouser.toml` in the folder of `robot.urdf`).
+
+    Without a side file, one is drafted if the URDF says enough, with a warning; else it is refused.
+
+    packages: where meshes of package://NAME/… are, besides the folders above the URDF and those that the environment
+        names (GROUSER_MESH_PATH, ROS_PACKAGE_PATH, AMENT_PREFIX_PATH): {name: folder}, or folders that hold packages.
+    """
     from grouser.vehicles.urdf_model import read_robot
 
     path = as_path(path, VehicleError)
-    file = path.name
     robot = read_robot(path)
-    side = _read_side(path, None if side_file is None else as_path(side_file, VehicleError))
-    wheels = {wheel.joint: wheel for wheel in side.wheels}
-    _check_names(robot, side, file)
+    place = side_path(path) if side_file is None else as_path(side_file, VehicleError)
+    if side_file is None and not place.exists():
+        return vehicle_of(robot, _drafted(robot, path, place, packages), path, packages)
+    return vehicle_of(robot, read_side(place), path, packages)
+
+
+def _drafted(robot: Robot, path: Path, place: Path, packages: Packages) -> SideFile:
+    """The side file that Grouser would draft, if nothing in it is left open."""
+    from grouser.vehicles.urdf_draft import draft
+
+    made = draft(robot, path, packages)
+    how = f"grouser check {path} --write {place}"
+    if made.missing:
+        raise VehicleError(
+            f"{path.name}: needs {place.name} in the same folder to name wheels and motors: {made.missing[0]};"
+            f" a draft of it: {how}"
+        )
+    warnings.warn(f"{path.name} has no {place.name}; a draft of it is used: {made.said}; see: {how}", stacklevel=4)
+    return parse_side(made.text, place.name)
+
+
+def vehicle_of(robot: Robot, side: SideFile, path: Path, packages: Packages = ()) -> Vehicle:
+    """The vehicle of a robot read from a path, with a side file."""
+    from grouser.vehicles.urdf_changes import changed
+    from grouser.vehicles.urdf_visual import placed
+
+    file = path.name
+    robot = changed(robot, side, file)
+    wheels = side.wheel_of
     try:
         with np.errstate(all="ignore"):  # what overflows is refused as not finite by Frame
-            parts = _parts(robot, wheels)
+            parts = _parts(robot, side)
             frames = tuple(_frame(part, wheels.get(part.name), part.name in side.actuated) for part in parts)
         return Vehicle(
             name=robot.name,
-            frames=frames,
+            frames=(*frames, *chain.from_iterable(track.frames for track in side.tracks)),
             couplings=(*_mimics(robot), *side.couplings),
             steering=side.steering,
-            hull=_hull([part for part in parts if part.name not in wheels], side.hull, path),
+            hull=_hull([part for part in parts if part.name not in wheels], side.hull, path, packages),
+            visuals=placed(chain.from_iterable(part.visuals for part in parts), path.parent, packages),
             drive_reference=side.drive_reference,
             source=side.source or file,
             description=side.description,
@@ -103,70 +117,81 @@ def read_urdf(path: str | os.PathLike[str], side_file: str | os.PathLike[str] | 
         raise VehicleError(f"{file}, {error}") from None
 
 
-def _read_side(path: Path, side_file: Path | None) -> SideFile:
-    side_path = path.with_suffix(".grouser.toml") if side_file is None else side_file
-    if side_file is None and not side_path.exists():
-        raise VehicleError(
-            f"{path.name}: needs {side_path.name} in the same folder to name the wheels:"
-            f' schema = "{SCHEMA}" and wheels = [{{joint = "…", radius = …}}, …]'
-        )
-    tables, file = read_toml(side_path, SCHEMA, VehicleError), side_path.name
-    check_fields(SideFile, tables, file)
-    kinds: dict[str, Any] = {"wheels": Wheel, "couplings": Coupling, "steering": Steering}
-    for name, kind in kinds.items():
-        tables[name] = made_rows(kind, tables.get(name, []), name, file)
-    tables["actuated"] = checked.rows(tables.get("actuated", []), str, f"{file}, field actuated")
-    if "hull" in tables:
-        checked.flag(tables["hull"], f"{file}, field hull")
-    return SideFile(**tables)
+def _parts(robot: Robot, side: SideFile) -> list[Part]:
+    from grouser.vehicles.urdf_changes import body_axes
 
-
-def _check_names(robot: Robot, side: SideFile, file: str) -> None:
-    moving = [joint.name for joint in robot.joints if joint.moves]
-    for what, names in (("wheels", [wheel.joint for wheel in side.wheels]), ("actuated", side.actuated)):
-        for i, name in enumerate(names):
-            if name not in moving:
-                raise VehicleError(
-                    f"{file}, side file field {what}: {name!r:.60} is not a moving joint; those are {listed(moving)}"
-                )
-            if name in names[:i]:
-                raise VehicleError(f"{file}, side file field {what}: '{name:.60}' is listed twice, once is enough")
-    kinds = {joint.name: joint.kind for joint in robot.joints}
-    for wheel in side.wheels:
-        if kinds[wheel.joint] == "prismatic":
-            raise VehicleError(f"{file}, joint '{wheel.joint}': a wheel turns, so it cannot be prismatic")
-
-
-def _parts(robot: Robot, wheels: dict[str, Wheel]) -> list[Part]:
+    wheels, steered = side.wheel_of, [one.joint for one in side.steering]
     children: dict[str, list[Joint]] = {link: [] for link in robot.links}
     for joint in robot.joints:
         children[joint.parent].append(joint)
     body = Part(robot.root, None, None, np.eye(3), np.zeros(3))
     parts = [body]
-    # Each entry: a link, the part it moves with, and the link's pose R_part_link, p_part_link.
-    waiting: list[tuple[str, Part, Array, Array]] = [(robot.root, body, np.eye(3), np.zeros(3))]
+    R_body_root = body_axes(side.forward)
+    # Each entry: a link, the part it moves with, the link's pose R_part_link, p_part_link, and R_body_part.
+    waiting: list[tuple[str, Part, Array, Array, Array]] = [(robot.root, body, R_body_root, np.zeros(3), np.eye(3))]
     while waiting:
-        link, part, R_part_link, p_part_link = waiting.pop()
+        link, part, R_part_link, p_part_link, R_body_part = waiting.pop()
         inertial = robot.links[link]
         if inertial is not None:
             R = R_part_link @ inertial.R
             part.pieces.append((inertial.mass, p_part_link + R_part_link @ inertial.p, R @ inertial.inertia @ R.T))
         part.shapes += [(R_part_link, p_part_link, one) for one in robot.collisions[link]]
+        part.visuals += [(part.name, R_part_link, p_part_link, one) for one in robot.visuals[link]]
         for joint in reversed(children[link]):
             R_part_joint = R_part_link @ joint.R
             p_part_joint = p_part_link + R_part_link @ joint.p
             if not joint.moves:
-                waiting.append((joint.child, part, R_part_joint, p_part_joint))
+                waiting.append((joint.child, part, R_part_joint, p_part_joint, R_body_part))
                 continue
-            axis = 1 if joint.name in wheels else int(np.argmax(np.abs(joint.axis)))
+            wheel = wheels.get(joint.name)
+            axis = 1 if wheel else _axis(joint, R_body_part @ R_part_joint, joint.name in steered)
             # Turning about a in joint axes is R_fold · (turning about +x, +y or +z) · R_foldᵀ.
             R_fold = _turn_onto(axis, joint.axis)
+            if axis == 2 and joint.kind != "prismatic":
+                R_fold = _facing_forward(R_body_part @ R_part_joint, joint.axis)
             kind = ("P" if joint.kind == "prismatic" else "R") + "XYZ"[axis]
-            new = Part(joint.name, part.name, kind, R_part_joint @ R_fold, p_part_joint)
+            centre = np.zeros(3) if wheel is None else _centre(wheel, joint)
+            new = Part(joint.name, part.name, kind, R_part_joint @ R_fold, p_part_joint + R_part_joint @ centre)
             parts.append(new)
-            waiting.append((joint.child, new, R_fold.T, np.zeros(3)))
+            waiting.append((joint.child, new, R_fold.T, -R_fold.T @ centre, R_body_part @ new.R))
     order = {joint.name: i for i, joint in enumerate(robot.joints)}
     return [body, *sorted(parts[1:], key=lambda part: order[part.name])]
+
+
+def _axis(joint: Joint, R_body_joint: Array, steered: bool) -> int:
+    """The axis of its frame that a joint moves along or about: z if it is vertical or steered, else the nearest one."""
+    if joint.kind == "prismatic":
+        return int(np.argmax(np.abs(joint.axis)))
+    vertical = min(abs(float(R_body_joint[2] @ joint.axis)), 1.0)
+    if steered and vertical < np.sqrt(0.5):
+        tilt = np.degrees(np.arccos(vertical))
+        raise VehicleError(
+            f"steering of '{joint.name}', field joint: its axis is {tilt:.0f}° from the vertical; a steering joint"
+            " turns about z (RZ), so name one that is upright"
+        )
+    return 2 if steered or vertical > UPRIGHT else int(np.argmax(np.abs(joint.axis)))
+
+
+def _facing_forward(R_body_joint: Array, axis: Array) -> Array:
+    """R_joint_frame of a hinge: z along its axis, up or down as in the URDF, x as far forward as it can be."""
+    z = R_body_joint @ axis
+    x = np.array([1.0, 0.0, 0.0]) - z[0] * z
+    x /= np.linalg.norm(x)
+    R: Array = R_body_joint.T @ np.column_stack([x, np.cross(z, x), z])
+    return R
+
+
+def _centre(wheel: Wheel, joint: Joint) -> Array:
+    """Where the centre of a wheel stands from its joint [m], joint axes; on the axle, but for what slides."""
+    centre = np.array(wheel.centre)
+    along = float(centre @ joint.axis) * joint.axis
+    off = float(np.linalg.norm(centre - along))
+    if wheel.slides is None and off > 1e-3 + 0.02 * float(np.linalg.norm(centre)):
+        raise VehicleError(
+            f"wheel '{joint.name}', field centre: lies {off:.3g} m off the axle, which no round wheel does; it may be"
+            " off along the axle only"
+        )
+    return centre if wheel.slides is not None else along
 
 
 def _turn_onto(axis: int, target: Array) -> Array:
@@ -199,11 +224,12 @@ def _merged(pieces: list[tuple[float, Array, Array]]) -> tuple[float, Array, Arr
 def _frame(part: Part, wheel: Wheel | None, actuated: bool) -> Frame:
     mass, centre, inertia = _merged(part.pieces)
     xyz, rpy, com = tuple(part.p), tuple(rotation.to_rpy(part.R)), tuple(centre)
-    size = {} if wheel is None else {k: getattr(wheel, k) for k in ("radius", "width", "tyre_radius", "rollers")}
+    names = ("radius", "width", "tyre_radius", "rollers", "slides", "turns_with")
+    size = {} if wheel is None else {name: getattr(wheel, name) for name in names}
     return Frame(part.name, part.parent, part.joint, actuated, xyz, rpy, mass, com, inertia, **size)
 
 
-def _hull(parts: list[Part], wanted: bool | None, path: Path) -> tuple[Hull, ...]:
+def _hull(parts: list[Part], wanted: bool | None, path: Path, packages: Packages) -> tuple[Hull, ...]:
     """The collision shapes of parts; a mesh that cannot be read is left out with a warning, or refused if `wanted`."""
     hull = []
     for part in parts if wanted is not False else []:
@@ -211,7 +237,7 @@ def _hull(parts: list[Part], wanted: bool | None, path: Path) -> tuple[Hull, ...
             shape = dict(one.shape)
             if shape["shape"] == "mesh":
                 try:
-                    points = hull_of_mesh(_mesh_file(shape["file"], path), shape["scale"])
+                    points = hull_of_mesh(find_mesh(shape["file"], path.parent, packages), shape["scale"])
                 except VehicleError as error:
                     reason = f"collision mesh of '{part.name}': {error}"
                     if wanted:
@@ -222,19 +248,6 @@ def _hull(parts: list[Part], wanted: bool | None, path: Path) -> tuple[Hull, ...
             R, p = R_part_link @ one.R, p_part_link + R_part_link @ one.p
             hull.append(Hull(part.name, xyz=tuple(p), rpy=tuple(rotation.to_rpy(R)), **shape))
     return tuple(hull)
-
-
-def _mesh_file(name: str, path: Path) -> Path:
-    """The file that a URDF names: in its folder, or within the package it names, if that is a folder above the URDF."""
-    scheme, _, rest = name.rpartition("://")
-    if scheme != "package":
-        return path.parent / rest
-    package, _, inside = rest.partition("/")
-    for folder in path.resolve().parents:
-        for root in (folder, folder / package):
-            if root.name == package and (root / inside).exists():
-                return root / inside
-    raise VehicleError(f"'{name:.100}' is not found; the package is to be a folder above the URDF")
 
 
 def _mimics(robot: Robot) -> list[Coupling]:

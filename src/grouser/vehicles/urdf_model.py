@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
@@ -21,6 +21,7 @@ from grouser.checks import listed
 from grouser.errors import VehicleError
 from grouser.files import read_limited
 from grouser.vehicles.rows import checked
+from grouser.vehicles.urdf_visual import LinkVisual, read_visuals
 
 Array = NDArray[np.float64]
 MAX_BYTES = 4_000_000
@@ -52,7 +53,10 @@ class Collision:
 
 @dataclass(frozen=True)
 class Joint:
-    """Holds link `child` at R, p [m] of link `parent`, free along or about the unit vector `axis`."""
+    """Holds link `child` at R, p [m] of link `parent`, free along or about the unit vector `axis`.
+
+    A fixed joint keeps the axis that the URDF gives it, or has zeros.
+    """
 
     name: str
     kind: str
@@ -80,12 +84,20 @@ class Robot:
     joints: list[Joint]
     collisions: dict[str, list[Collision]]
     """Of each link."""
+    visuals: dict[str, list[LinkVisual]]
+    """Of each link."""
+    xml: Element = field(default_factory=lambda: Element("robot"), repr=False, compare=False)
+    """The whole file, for what else it says."""
 
 
 def read_robot(path: str | os.PathLike[str]) -> Robot:
     """The robot of a URDF file; every fault is a `VehicleError` that names file and element."""
     file = Path(path).name
     data = read_limited(path, MAX_BYTES, VehicleError)
+    if Path(path).suffix.lower() == ".xacro":
+        from grouser.vehicles.urdf_xacro import expanded
+
+        data = expanded(Path(path), MAX_BYTES)
     try:
         return _robot(_parse(data))
     except VehicleError as error:
@@ -124,6 +136,7 @@ def _parse(data: bytes) -> Element:
     parser = expat.ParserCreate()
     parser.StartElementHandler = start
     parser.EndElementHandler = end
+    parser.CharacterDataHandler = builder.data
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = parser.UnparsedEntityDeclHandler = refuse
     parser.Parse(data, True)
     root = builder.close()
@@ -145,7 +158,7 @@ def _robot(element: Element) -> Robot:
             raise VehicleError(f"link '{name}': two links have this name, names must differ")
         links[name] = _inertial(child.find("inertial"), f"link '{name}', element <inertial>")
         where = f"link '{name}', element <collision>"
-        shapes = (_collision(one, where) for one in child.findall("collision"))
+        shapes = (shape_of(one, where) for one in child.findall("collision"))
         collisions[name] = [one for one in shapes if one is not None]
     if not 0 < len(links) <= MAX_LINKS:
         raise VehicleError(f"element <robot>: has {len(links)} links, 1 to {MAX_LINKS} are accepted")
@@ -158,7 +171,7 @@ def _robot(element: Element) -> Robot:
     _check_mimics(list(joints.values()))
     root = _root(list(links), joints.values())
     name = checked.name(element.get("name", "robot"), "element <robot>")
-    return Robot(name, root, links, list(joints.values()), collisions)
+    return Robot(name, root, links, list(joints.values()), collisions, read_visuals(element), element)
 
 
 def _root(links: list[str], joints: Iterable[Joint]) -> str:
@@ -217,7 +230,7 @@ def _inertial(element: Element | None, where: str) -> Inertial | None:
     return Inertial(checked.not_negative(kilograms, f"{where}, field mass"), R, p, matrix)
 
 
-def _collision(element: Element, where: str) -> Collision | None:
+def shape_of(element: Element, where: str) -> Collision | None:
     """The shape of a <collision>; None if it has none that URDF knows."""
     R, p = _origin(element, where)
     geometry = element.find("geometry")
@@ -244,11 +257,13 @@ def _joint(element: Element) -> Joint:
     if kind not in (*MOVING, "fixed"):
         raise VehicleError(f"{where}, field type: '{kind:.60}' cannot be used, use fixed, {', '.join(MOVING)}")
     R, p = _origin(element, where)
-    given = None if kind == "fixed" else element.find("axis")
-    axis = np.array(_floats("1 0 0" if given is None else given.get("xyz", "1 0 0"), 3, f"{where}, field axis"))
+    given, default = element.find("axis"), "0 0 0" if kind == "fixed" else "1 0 0"
+    axis = np.array(_floats(default if given is None else given.get("xyz", default), 3, f"{where}, field axis"))
     length = float(np.linalg.norm(axis))
     if length < 1e-6:
-        raise VehicleError(f"{where}, field axis: is zero, it must point along the joint")
+        if kind != "fixed":
+            raise VehicleError(f"{where}, field axis: is zero, it must point along the joint")
+        axis, length = np.zeros(3), 1.0
     mimic = element.find("mimic")
     ends = _end(element, "parent", where), _end(element, "child", where)
     if mimic is None:

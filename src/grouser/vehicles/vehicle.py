@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from grouser.errors import VehicleError
 from grouser.vehicles import tree
 from grouser.vehicles.hull import MOST_POINTS, Hull
 from grouser.vehicles.rows import JOINTS, Coupling, Frame, Steering, checked
+
+if TYPE_CHECKING:
+    from grouser.vehicles.visual import Visual
 
 COLUMNS = (
     "frame",
@@ -51,6 +54,8 @@ class Vehicle:
     """The joints a drive steers."""
     hull: tuple[Hull, ...] = ()
     """Shapes, besides the wheels, that touch the ground in dynamics."""
+    visuals: tuple[Visual, ...] = dataclasses.field(default=(), compare=False)
+    """What it looks like; vehicles that only look different are equal."""
     drive_reference: tuple[float, float] | None = None
     """Point (x, y) of the body [m] that follows a commanded arc; None chooses `drive_point`."""
     source: str = ""
@@ -72,6 +77,7 @@ class Vehicle:
         object.__setattr__(self, "couplings", checked.rows(self.couplings, Coupling, "field couplings"))
         object.__setattr__(self, "steering", checked.rows(self.steering, Steering, "field steering"))
         object.__setattr__(self, "hull", checked.rows(self.hull, Hull, "field hull"))
+        object.__setattr__(self, "visuals", _checked_visuals(self.visuals))
         self._check_couplings()
         self._check_steering()
         self._check_hull()
@@ -107,6 +113,12 @@ class Vehicle:
                 raise VehicleError(
                     f"{where}: '{one.frame}' is a wheel, which touches the ground as it is; name another"
                 )
+        for number, visual in enumerate(self.visuals, start=1):
+            if visual.frame not in self._index:
+                frames = listed(self._index)
+                raise VehicleError(
+                    f"visual {number}, field frame: '{visual.frame}' is not a frame; frames are {frames}"
+                )
         points = sum(len(one.centres) for one in self.hull)
         if points > MOST_POINTS:
             raise VehicleError(
@@ -119,6 +131,10 @@ class Vehicle:
             raise VehicleError(f"{where}: '{joint}' is the body, which has no joint; joints are {listed(self.joints)}")
         if joint not in self._index:
             raise VehicleError(f"{where}: '{joint}' is not a joint; joints are {listed(self.joints)}")
+        frame = self.frames[self._index[joint]]
+        if not frame.has_own_turn:
+            why = "slides" if frame.turns_with is None else f"turns with '{frame.turns_with}'; name that one"
+            raise VehicleError(f"{where}: '{joint}' has no joint that moves by itself, it {why}")
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -135,9 +151,32 @@ class Vehicle:
         return tuple(frame.name for frame in self.frames if frame.is_wheel)
 
     @cached_property
+    def rolling_wheels(self) -> tuple[str, ...]:
+        """Names of the wheels whose joint turns by itself, as an encoder measures it; neither what slides, nor wheels
+        that turn with another."""
+        return tuple(frame.name for frame in self.frames if frame.is_wheel and frame.has_own_turn)
+
+    @cached_property
+    def sliding(self) -> tuple[str, ...]:
+        """Names of the balls and skids that slide; they are the last of `wheels`."""
+        return tuple(frame.name for frame in self.frames if frame.slides is not None)
+
+    @cached_property
+    def drives_any_way(self) -> bool:
+        """Whether all wheels that roll have rollers, so that it drives in any direction without turning to it."""
+        return all(frame.rollers is not None for frame in self.frames if frame.is_wheel and frame.slides is None)
+
+    @cached_property
     def actuated(self) -> tuple[str, ...]:
         """Names of the actuated joints, in frame order: the order of a command."""
         return tuple(frame.name for frame in self.frames if frame.actuated)
+
+    @cached_property
+    def kinds_of_wheels(self) -> str:
+        """Its wheels counted by kind, in words: "2 wheels, 1 ball that slides", "2 rows of 5 wheels"."""
+        from grouser.vehicles.kinds import kinds_of_wheels
+
+        return kinds_of_wheels(self)
 
     @property
     def n_joints(self) -> int:
@@ -188,9 +227,13 @@ class Vehicle:
             inertia=np.array([f.inertia_matrix for f in frames]),
             wheel=_integers(i for i, f in enumerate(frames) if f.is_wheel),
             radius=np.array([f.radius for f in frames if f.is_wheel], dtype=np.float64),
-            tyre=np.array([f.tyre_radius or 0.0 for f in frames if f.is_wheel], dtype=np.float64),
+            tyre=np.array([_tube(f) for f in frames if f.is_wheel], dtype=np.float64),
             rollers=_integers(f.rollers is not None for f in frames if f.is_wheel),
             held=np.array([f.held_direction for f in frames if f.is_wheel], dtype=np.float64),
+            friction=np.array([f.slides for f in frames if f.slides is not None], dtype=np.float64),
+            leader=_integers(index[f.turns_with or f.name] for f in frames if f.is_wheel),
+            follower=_integers(w for w, name in enumerate(self.wheels) if frames[index[name]].turns_with is not None),
+            still=_integers(not f.has_own_turn for f in frames[1:]),
             wheel_of_frame=np.where(is_wheel, np.cumsum(is_wheel) - 1, -1).astype(np.int64),
             actuated=_integers(i - 1 for i, f in enumerate(frames) if f.actuated),
             coupling=coupling,
@@ -230,12 +273,13 @@ class Vehicle:
         """Point (x, y) of the body [m] that follows a commanded arc.
 
         `drive_reference` if given. Otherwise the centroid of the unsteered wheels if only some wheels are
-        steered (the rear axle of a car), else of all wheels.
+        steered (the rear axle of a car), else of all wheels. What slides does not count.
         """
         if self.drive_reference is not None:
             return self.drive_reference
-        fixed = ~np.array(self.steered)
-        chosen = fixed if fixed.any() else ~fixed
+        rolls = np.array([wheel not in self.sliding for wheel in self.wheels])
+        fixed = ~np.array(self.steered) & rolls
+        chosen = fixed if fixed.any() else (rolls if rolls.any() else ~rolls)
         x, y, _ = self.wheel_positions[chosen].mean(axis=0)
         return float(x), float(y)
 
@@ -300,7 +344,15 @@ class Vehicle:
         for steering in self.steering:
             limit = "" if math.isinf(steering.limit) else f", limit {steering.limit:g}"
             lines.append(f"steering {steering.joint}: gain {steering.gain:g}{limit}")
+        lines += [f"sliding {f.name}: friction {f.slides:g}" for f in self.frames if f.slides is not None]
+        for leader in self.rolling_wheels:
+            alike = [f.name for f in self.frames if f.turns_with == leader]
+            lines += [f"turning with {leader}: {', '.join(alike)}"] if alike else []
         lines += [f"hull {one.frame}: {one.describe()}" for one in self.hull]
+        if self.visuals:
+            from grouser.vehicles.visual import described
+
+            lines.append(f"visuals: {described(self.visuals)}")
         lines.append(f"drive point {_spaced(self.drive_point)} m")
         if self.source:
             lines.append(f"source: {self.source}")
@@ -309,9 +361,18 @@ class Vehicle:
     def __repr__(self) -> str:
         coupled = f"{len(self.couplings)} coupling{'' if len(self.couplings) == 1 else 's'}"
         return (
-            f"<Vehicle '{self.name}': {self.n_wheels} wheels, {self.n_joints} joints"
+            f"<Vehicle '{self.name}': {self.kinds_of_wheels}, {self.n_joints} joints"
             f" ({len(self.actuated)} actuated), {coupled}, {self.mass:.6g} kg>"
         )
+
+
+def _checked_visuals(visuals: Any) -> tuple[Visual, ...]:
+    """Most vehicles have none, and do not need their module."""
+    if isinstance(visuals, tuple) and not visuals:
+        return ()
+    from grouser.vehicles.visual import Visual
+
+    return checked.rows(visuals, Visual, "field visuals")
 
 
 def _changed(one: Row, changes: dict[str, Any], what: str) -> Row:
@@ -320,6 +381,11 @@ def _changed(one: Row, changes: dict[str, Any], what: str) -> Row:
     except TypeError:
         fields = ", ".join(field.name for field in dataclasses.fields(one))
         raise VehicleError(f"{listed(changes)}: not all are fields of a {what}; fields are {fields}") from None
+
+
+def _tube(wheel: Frame) -> float:
+    """Radius [m] of the tube of a wheel that is a torus; of a ball it is the whole radius, of a thin disc nothing."""
+    return (wheel.radius if wheel.slides is not None else wheel.tyre_radius) or 0.0
 
 
 def _integers(values: Iterable[int]) -> NDArray[np.int64]:

@@ -19,7 +19,8 @@ from grouser.odometry.compare import Compared
 from grouser.odometry.judge import CHORD, Judgement
 from grouser.odometry.log import LogOdometry
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
-from grouser.simulation.run import ContactRecord, Run
+from grouser.simulation.records import ContactRecord
+from grouser.simulation.run import Run
 from grouser.simulation.status import Status
 from grouser.terrain.ground import Terrain
 from grouser.terrain.shapes import plane, slope
@@ -27,7 +28,8 @@ from grouser.vehicles.vehicle import Vehicle
 from grouser.view import arrays
 from grouser.view.page import make_page, write_page
 from grouser.view.scene import CHI_SQUARE_95, UncertainPoses, make_scene
-from grouser.view.scene_run import MOST_ROWS, ground_axes, plot, world_frames
+from grouser.view.scene_plots import plot
+from grouser.view.scene_run import MOST_ROWS, ground_axes, world_frames
 
 PLAIN, MEASURED = "plain odometry", "measured poses"
 MOST_RELIEF = 0.5
@@ -141,6 +143,8 @@ def wheels_of(log: Log, vehicle: Vehicle, rows: IntArray) -> Wheels:
         if joint in log.angles:
             angles = log.angles[joint][part]
             joints[:, k] = np.where(np.isfinite(angles), angles, joints[:, k])
+    for own, leader in zip(vehicle.arrays.wheel - 1, vehicle.arrays.leader - 1, strict=True):
+        joints[:, own], rates[:, own] = joints[:, leader], rates[:, leader]
     return Wheels(time, joints, rates)
 
 
@@ -240,4 +244,5 @@ def _contacts(vehicle: Vehicle, state: FloatArray, twist: FloatArray, rates: Flo
     free = vehicle.arrays.rollers == 1  # rollers turn with what is not along the direction that they hold
     slip[:, free, 0] = np.einsum("wi,twi->tw", vehicle.arrays.held[free], slip[:, free, :2])
     slip[:, free, 1] = 0.0
+    slip[:, vehicle.n_wheels - len(vehicle.sliding) :, :2] = 0.0  # as in a run: a ball is made to slide
     return ContactRecord(point, normal, slip, nothing, nothing)

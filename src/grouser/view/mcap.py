@@ -20,7 +20,7 @@ from grouser.view import foxglove
 from grouser.view.foxglove import Message, Schema, entity, pose, quaternion, schema, xyz
 from grouser.view.scene_ground import sample_patch
 from grouser.view.scene_run import contact_axes, frames_in_parents, good_rows, in_world, world_frames
-from grouser.view.scene_vehicle import scene_vehicle, vehicle_size
+from grouser.view.scene_vehicle import plain_frames, vehicle_size
 
 OWN = {
     "grouser.Wheels": "timestamp:time wheels:grouser.Wheel*",
@@ -164,7 +164,7 @@ def _driven(run: Run, t: int, name: str) -> Message:
 def _vehicle_entities(vehicle: Vehicle, stamp: Message) -> list[Message]:
     """One entity for each frame that has a shape; it moves with the frame."""
     entities = []
-    for frame in scene_vehicle(vehicle, {})["frames"]:
+    for frame in plain_frames(vehicle):
         cubes, cylinders = [], []
         for shape in frame["shapes"]:
             if shape["kind"] == "wheel":

@@ -45,7 +45,7 @@ def view_runs(
     ground: of the fan, and of runs without one.
     poses: with covariance, drawn as 95 % ellipses; with times, as one that moves and a trail.
     lines: on the ground, such as a route.
-    meshes: .stl or .obj files [m] by the name of the frame they are drawn for.
+    meshes: .stl, .obj or .dae files [m] by the name of the frame they are drawn for, in place of its visuals.
     """
     several = [runs] if isinstance(runs, Run) else list(runs)
     for run in several:

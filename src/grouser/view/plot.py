@@ -22,7 +22,7 @@ from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.kinematics import frame_poses
 from grouser.simulation import Rollouts, Run, Status
-from grouser.simulation.run import RutRecord
+from grouser.simulation.records import RutRecord
 from grouser.terrain import Terrain
 from grouser.view import arrays, colours, style
 from grouser.view.account import Account
@@ -272,6 +272,8 @@ def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
     if commanded is not None:
         path = commanded.position[:, :2].T
         axes.plot(*path, color=style.INK, ls=DASHES, lw=1.2, label="commanded, flat ground", zorder=4)
+    if run.path is not None:
+        axes.plot(*run.path.T, color=style.INK, ls=":", lw=1.4, label="path to follow", zorder=4)
     axes.plot(*run.position[:, :2].T, color=style.BLACK, lw=2.0, label="body", zorder=4.5)
     draw_vehicle(axes, run, 0, colour=style.FAINT)
     draw_vehicle(axes, run, -1)

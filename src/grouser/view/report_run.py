@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from grouser import rotation
 from grouser.kinematics import Kinematics
 from grouser.simulation import Run, Status, simulate
 from grouser.terrain import plane
+from grouser.terrain.source import covers
 from grouser.vehicles.toml import to_toml
 from grouser.view.account import account
+from grouser.view.answers import Fact, answer
+from grouser.view.following import Following, following
 from grouser.view.plot import plot_forces, plot_run
 from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_sections
 
@@ -29,18 +31,20 @@ def report_run(
     question: str = "",
 ) -> Report:
     """A report of a run; `files` it came from are named with their hashes, `command` is how the page was made."""
-    name, numbers = run.vehicle.name, run_numbers(run)
+    name, numbers, kept = run.vehicle.name, run_numbers(run), following(run)
     ground = "its ground" if run.ground is None else run.ground.description or run.ground.kind
     asked = f"Where does {name} go when it is driven as commanded on {ground} for {numbers['seconds']:g} s, "
     commanded = _as_commanded(run)
     sections = [Section("Numbers", (_table(run, numbers),))]
     if len(run.time):
         sections = [Section("Numbers", (_table(run, numbers), _wheel_table(run))), _pictures(run, commanded)]
+    if kept is not None:
+        numbers["path"] = kept.to_json()
     return Report(
         kind="simulation",
         title=title or f"{name} on {ground}",
         question=question or asked + "and how do its wheels slip?",
-        answer=_answer(run, commanded),
+        answer=answer(question, _facts(run, numbers, commanded, kept)),
         sections=(*sections, *_repeat(run, ground, files, command)),
         numbers=numbers,
     )
@@ -52,13 +56,10 @@ def run_numbers(run: Run) -> dict[str, Any]:
     if len(run.time) == 0:
         return out
     slip = run.contact.slip_speed
-    tilt = np.arccos(np.clip(rotation.from_quaternion(run.quaternion)[:, 2, 2], -1.0, 1.0))
     out |= {
         "mean_slip_speed": float(slip.mean()),
         "largest_slip_speed": float(slip.max()),
-        "largest_tilt_deg": math.degrees(float(tilt.max())),
         "largest_height_error": float(np.abs(run.contact.height_error).max()),
-        "least_rollover_margin_deg": math.degrees(float(run.rollover_margin().angle.min())),
     }
     if run.solver is not None and run.power is not None:
         out |= {
@@ -72,6 +73,9 @@ def run_numbers(run: Run) -> dict[str, Any]:
 def _as_commanded(run: Run) -> Run | None:
     """The same commanded rates on flat ground, wheels rolling without slip; None where that would mislead."""
     rows = len(run.time)
+    # Commands that answer to what the vehicle does are not a course that it was to keep.
+    if run.drive not in ("", "commands") or run.path is not None:
+        return None
     # Where wheels steer a passive joint (Zoë's axles), the rates depend on this ground.
     if any(steering.joint not in run.vehicle.actuated for steering in run.vehicle.steering):
         return None
@@ -86,17 +90,53 @@ def _as_commanded(run: Run) -> Run | None:
     return commanded if commanded.status is Status.OK else None
 
 
-def _answer(run: Run, commanded: Run | None) -> tuple[str, ...]:
+def _facts(run: Run, numbers: dict[str, Any], commanded: Run | None, kept: Following | None) -> list[Fact]:
+    """What the page knows, the most important first, with the stems of words that ask for it."""
+    why = ("why", "make", "finish", "complet", "succe", "fail", "surviv", "status", "ended")
     if len(run.time) == 0:
-        return (f"It did not move: {run.status.meaning} in its first step.",)
+        return [Fact(f"It did not move: {run.status.meaning} in its first step.", why)]
     x, y, z = run.position[-1]
     where = f"x {x:.2f} m, y {y:.2f} m, z {z:.2f} m, yaw {math.degrees(run.yaw[-1]):.1f}°".replace("-", "−")
-    lines = [f"It drove {run.distance:.2f} m in {run.steps * run.dt:g} s and ended at {where}."]
-    if run.status is not Status.OK:
-        lines.insert(0, f"The run ended early: {run.status.meaning}.")
-    elif commanded is not None:
-        lines.append(account(run, commanded).sentence())
-    return tuple(lines)
+    went = ("where", "go", "reach", "arriv", "position", "place", "far", "distance", "long", "time", "fast", "speed")
+    early = run.status is not Status.OK
+    ended = f"The run ended early: {run.status.meaning}." if early else "It reached its full duration."
+    facts = [
+        Fact(ended, why, early),
+        Fact(f"It drove {run.distance:.2f} m in {run.steps * run.dt:g} s and ended at {where}.", went),
+    ]
+    course = ("path", "track", "follow", "cours", "deviat", "straight", "command", "head", "off", "keep", "control")
+    if kept is not None:
+        facts.append(Fact(kept.sentence(), course))
+    elif commanded is not None and not early:
+        facts.append(Fact(account(run, commanded).sentence(), course))
+    slid = numbers["slid"]
+    facts += [Fact(f"{one[0].upper()}{one[1:]}.", ("slid", "tip", "safe", "real"), True) for one in numbers["remarks"]]
+    margin, tilt, slip = numbers["least_tip_margin_deg"], numbers["largest_tilt_deg"], numbers["largest_slip"]
+    over = "It rolled over." if run.rolled_over else "It did not roll over."
+    left = "" if margin is None else f" Its least tip margin is {margin:.1f}°; below zero a wheel lifts."
+    tips = ("tip", "roll", "overturn", "toppl", "fall", "upright", "stab", "safe", "lift")
+    leans = ("tilt", "lean", "steep", "slope", "attitude", "pitch", "climb", "hill", "uphill")
+    slips = ("slip", "grip", "traction", "spin", "skid")
+    facts += [
+        Fact(over + left, tips, False),
+        Fact(
+            f"Its body leaned by at most {tilt or 0.0:.1f}°, and it ended "
+            f"{number(float(run.position[-1, 2] - run.position[0, 2]), 'm')} higher than it began.", leans, False
+        ),
+        Fact(f"Its wheels slipped by at most {100.0 * (slip or 0.0):.1f} % of their rim speed, on average "
+             f"{number(numbers['mean_slip_speed'], 'm/s')}.", slips, False),
+        Fact("It did not slide." if slid == 0.0 else
+             f"It slid {number(slid, 'm')} in {number(numbers['sliding_time'], 's')}.", ("slid", "hold"), False),
+        Fact(_energy(numbers), ("energ", "power", "work", "watt", "joule", "batter", "consum", "torque"), False),
+    ]  # fmt: skip
+    return facts
+
+
+def _energy(numbers: dict[str, Any]) -> str:
+    if numbers["energy"] is None:
+        return "Its energy is not known: a kinematic model has no forces; use a dynamic one."
+    mean = number(numbers["mean_power"], "W")
+    return f"Its actuators worked {number(numbers['energy'], 'J')} where they drove, and gave {mean} on average."
 
 
 def _table(run: Run, numbers: dict[str, Any]) -> Table:
@@ -104,7 +144,9 @@ def _table(run: Run, numbers: dict[str, Any]) -> Table:
         "mean_slip_speed": ("mean slip of a wheel", "m/s"),
         "largest_slip_speed": ("largest slip of a wheel", "m/s"),
         "largest_tilt_deg": ("largest tilt of the body", "°"),
-        "least_rollover_margin_deg": ("least rollover margin (below zero a wheel lifts)", "°"),
+        "least_tip_margin_deg": ("least tip margin (below zero a wheel lifts)", "°"),
+        "slid": ("way on which it slid", "m"),
+        "energy": ("work of the actuators where they drive", "J"),
         "largest_height_error": ("largest height error of a wheel", "m"),
         "mean_power": ("mean power of all actuators", "W"),
         "newton_iterations": ("Newton iterations per step", "1"),
@@ -117,7 +159,7 @@ def _table(run: Run, numbers: dict[str, Any]) -> Table:
     if numbers["final_position"]:
         rows.append(("final position x, y, z", ", ".join(number(v) for v in numbers["final_position"]) + " m"))
         rows.append(("final yaw", number(math.degrees(numbers["final_yaw"]), "°")))
-    rows += [(said, number(numbers[key], unit)) for key, (said, unit) in words.items() if key in numbers]
+    rows += [(said, number(numbers[key], unit)) for key, (said, unit) in words.items() if numbers.get(key) is not None]
     rows.append(("underdetermined steps", str(run.deficient_steps)))
     if run.solver is not None:
         rows.append(("halved steps", str(run.halved_steps)))
@@ -140,6 +182,7 @@ def _wheel_table(run: Run) -> Table:
 
 def _pictures(run: Run, commanded: Run | None) -> Section:
     words = "From above, with the tracks of the wheels; slip speed, attitude and height errors over time."
+    words += "" if run.path is None else " Dotted: the path it was to follow."
     words += "" if commanded is None else " Dashed: the same commanded rates on flat ground."
     out = [Picture(plot_run(run, commanded=commanded), words)]
     if run.contact.force is not None and run.solver is not None:
@@ -159,10 +202,15 @@ def _repeat(run: Run, ground: str, files: Sequence[str | os.PathLike[str]], comm
     ]
     if run.ground is not None:
         plain = {k: v for k, v in run.ground.settings.items() if isinstance(v, (bool, int, float, str))}
+        part = run.ground.source
+        if part is not None and part.whole is not None:
+            settings.insert(
+                3, ("ground in the file", f"{covers(run.ground.bounds)}; the whole map: {covers(part.whole)}")
+            )
         if plain:
             settings.insert(3, ("settings of the ground", ", ".join(f"{k} = {v}" for k, v in plain.items())))
     if len(run.time):
-        x, y, z = (number(float(v), digits=6) for v in run.position[0])
+        x, y, z = (number(float(v), digits=6 if abs(v) < 1e4 else 10) for v in run.position[0])
         yaw = number(round(math.degrees(float(run.yaw[0])), 9) + 0.0, digits=6)
         settings.append(("start", f"x {x} m, y {y} m, z {z} m, yaw {yaw}°"))
         settings += [(f"command to {name}", _commanded(run, a)) for a, name in enumerate(run.vehicle.actuated)]

@@ -21,10 +21,11 @@ from grouser.terrain.ground import Terrain
 from grouser.view import arrays, colours
 from grouser.view.scene_ground import Box, same_ground, scene_ground, surroundings
 from grouser.view.scene_run import good_rows, scene_run
-from grouser.view.scene_vehicle import Shape, read_mesh, vehicle_size
+from grouser.view.scene_vehicle import vehicle_size
 
 if TYPE_CHECKING:
     from grouser.simulation.rollout import Rollouts
+    from grouser.vehicles.visual import Visual
 
 SCHEMA = "grouser/scene@2"
 MOST_ROLLOUTS = 1000
@@ -90,6 +91,7 @@ def make_scene(
     """A scene of runs and of what is drawn with them; see `view_runs` for the arguments."""
     called = run_names(runs, names)
     sets = [poses] if isinstance(poses, UncertainPoses) else list(poses)
+    sets += [one for run, name in zip(runs, called, strict=True) if (one := spread(run, name)) is not None]
     if not runs and fan is None and not sets:
         raise GrouserError("there is nothing to view; give a run, a fan of rollouts or poses")
     if fan is not None and fan.state.shape[1] == 0:
@@ -129,6 +131,24 @@ def make_scene(
     }
 
 
+def spread(run: Run, name: str) -> UncertainPoses | None:
+    """Where the samples of a run are, while at least two are on their way; None of a run without samples."""
+    if run.samples is None:
+        return None
+    n = good_rows(run)
+    covariance = run.samples.covariance[:n, :2, :2]
+    reached = run.samples.reached[:, :n, None]
+    there = np.isfinite(covariance).all(axis=(1, 2))
+    n = n if there.all() else int(np.argmin(there))
+    if n == 0:
+        return None
+    count = reached[:, :n].sum(axis=0)
+    mean = np.where(reached[:, :n], run.samples.position[:, :n, :2], 0.0).sum(axis=0) / count
+    words = f"{len(run.samples)} samples of {name}"
+    covariance = 0.5 * (covariance + covariance.swapaxes(1, 2))
+    return UncertainPoses(mean, covariance[:n], words, run.time[:n])
+
+
 def run_names(runs: Sequence[Run], names: Sequence[str] | None) -> list[str]:
     """What the runs are called: as given, or after their vehicles, with a number where two are equal."""
     if names is not None:
@@ -160,12 +180,17 @@ def _box(points: Sequence[FloatArray], size: float) -> Box:
     return xmin - MARGIN * size, xmax + MARGIN * size, ymin - MARGIN * size, ymax + MARGIN * size
 
 
-def _read_meshes(runs: Sequence[Run], meshes: Mapping[str, str | os.PathLike[str]]) -> dict[str, Shape]:
+def _read_meshes(runs: Sequence[Run], meshes: Mapping[str, str | os.PathLike[str]]) -> dict[str, Visual]:
     known = {frame.name for run in runs for frame in run.vehicle.frames}
     for name in meshes:
         if name not in known:
             raise GrouserError(f"mesh: no vehicle has a frame {name!r:.60}; frames are {', '.join(sorted(known)):.400}")
-    return {name: read_mesh(file) for name, file in meshes.items()}
+    if not meshes:
+        return {}
+    from grouser.vehicles.mesh import read_mesh
+    from grouser.vehicles.visual import Visual
+
+    return {name: Visual(name, mesh=os.fspath(file), geometry=read_mesh(file)) for name, file in meshes.items()}
 
 
 def _fan(fan: Rollouts, origin: FloatArray) -> dict[str, Any]:

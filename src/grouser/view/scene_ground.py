@@ -60,7 +60,19 @@ def scene_ground(ground: Terrain, box: Box, origin: FloatArray) -> dict[str, Any
         "inside": None if inside.all() else arrays.encoded(inside, "u1"),
         "contour": round_step((high - low) / CONTOURS) if high - low > 1e-4 else None,
         "grid": round_step(float(max(np.ptp(x), np.ptp(y))) / 20.0),
+        "soil": _soils(ground, x, y),
     }
+
+
+def _soils(ground: Terrain, x: FloatArray, y: FloatArray) -> dict[str, Any] | None:
+    """Soil at each height, as a number in the list of names; 0 where the model uses its own law."""
+    if ground.soils is None:
+        return None
+    kinds = [soil.kind for soil in ground.soils.soils]
+    number = np.zeros(max(kinds, default=0) + 2)
+    number[kinds] = 1.0 + np.arange(len(kinds))  # class −1, the model's own, is the last entry
+    names = ["the model's own", *(soil.name for soil in ground.soils.soils)]
+    return {"names": names, "at": arrays.encoded(number[ground.soil(x[None, :], y[:, None])], "u1")}
 
 
 def same_ground(a: Terrain, b: Terrain) -> bool:

@@ -1,7 +1,8 @@
 """One run as a scene: poses of its frames, contacts with forces and slip in world axes, curves over time."""
 
-from collections.abc import Sequence
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +12,11 @@ from grouser.rotation import to_quaternion
 from grouser.simulation.run import Run
 from grouser.vehicles.vehicle import Vehicle
 from grouser.view import arrays
-from grouser.view.scene_vehicle import Shape, scene_vehicle
+from grouser.view.scene_plots import plots_of
+from grouser.view.scene_vehicle import scene_vehicle
+
+if TYPE_CHECKING:
+    from grouser.vehicles.visual import Visual
 
 MOST_ROWS = 12_000
 """States of a run that go into a page; of more, evenly chosen ones, and the page says so."""
@@ -23,7 +28,7 @@ def good_rows(run: Run) -> int:
     return len(run.time) if finite.all() else int(np.argmin(finite))
 
 
-def scene_run(run: Run, name: str, origin: FloatArray, ground: int | None, meshes: dict[str, Shape]) -> dict[str, Any]:
+def scene_run(run: Run, name: str, origin: FloatArray, ground: int | None, meshes: dict[str, Visual]) -> dict[str, Any]:
     """A run as JSON types; without states it has a vehicle and a status only."""
     total = good_rows(run)
     rows = arrays.evenly(total, MOST_ROWS)
@@ -62,7 +67,7 @@ def scene_run(run: Run, name: str, origin: FloatArray, ground: int | None, meshe
         "slip": arrays.single(in_world(R_world_contact, slip)),
         "force": None if force is None else arrays.single(in_world(R_world_contact, force[rows])),
     }
-    scene["plots"] = _plots(run, rows)
+    scene["plots"] = plots_of(run, rows)
     return scene
 
 
@@ -116,33 +121,3 @@ def _changing(values: FloatArray) -> arrays.Encoded:
     """Rows (n, k), or one (1, k) where all are equal: a turning joint keeps its place, a sliding one its rotation."""
     constant = np.ptp(values, axis=0).max() < 1e-12
     return arrays.single(values[:1] if constant else values)
-
-
-def plot(
-    key: str, title: str, unit: str, least: float, names: Sequence[str], curves: FloatArray, whole: str, of: FloatArray
-) -> dict[str, Any]:
-    """A plot of curves (k, n) and of their whole (n,). `least` is its smallest range: rounding errors stay flat."""
-    about = {"key": key, "title": title, "unit": unit, "least": least, "names": list(names)}
-    return {**about, "curves": arrays.single(curves), "wholeName": whole, "whole": arrays.single(of)}
-
-
-def _plots(run: Run, rows: arrays.Rows) -> list[dict[str, Any]]:
-    """Plots of a run at the chosen rows; a kinematic run has neither forces nor energy."""
-    wheels, slip = run.vehicle.wheels, run.contact.slip_speed[rows].T
-    plots = [plot("slip", "Slip speed", "m/s", 1e-3, wheels, slip, "mean of the wheels", slip.mean(axis=0))]
-    if run.contact.force is not None:
-        load = run.contact.force[rows, :, 2].T
-        plots.append(plot("force", "Normal force", "N", 1.0, wheels, load, "sum of the wheels", load.sum(axis=0)))
-    if run.solver is not None:
-        energies = {"kinetic": run.solver.kinetic, "potential": run.solver.potential - run.solver.potential[0]}
-        for name, power in (("motors", run.power), ("ground", run.contact.power)):
-            if power is not None:
-                # Their work so far: a recorded power is the mean of the step that begins there.
-                energies[name] = np.append(0.0, np.cumsum(power[:-1].sum(axis=1) * np.diff(run.time)))
-        curves = np.array(list(energies.values()))[:, rows]
-        total = curves[0] + curves[1]
-        plots.append(plot("energy", "Energy", "J", 0.1, list(energies), curves, "kinetic and potential", total))
-    tilt = np.degrees(np.arccos(np.clip(np.cos(run.roll) * np.cos(run.pitch), -1.0, 1.0)))[rows]
-    angles = np.degrees(run.rpy)[rows, :2].T
-    plots.append(plot("attitude", "Attitude", "°", 0.2, ("roll", "pitch"), angles, "tilt", tilt))
-    return plots

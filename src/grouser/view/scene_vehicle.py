@@ -1,46 +1,62 @@
-"""A vehicle as shapes: a box for every mass, beams between frames, wheels, and meshes where they are given."""
+"""A vehicle as shapes: its visuals; where it has none a box for every mass, beams between frames, and wheels."""
 
-import os
+from __future__ import annotations
+
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grouser import files
 from grouser.checks import FloatArray
-from grouser.errors import GrouserError
 from grouser.vehicles.rows import Frame
 from grouser.vehicles.vehicle import Vehicle
-from grouser.view import arrays
+
+if TYPE_CHECKING:
+    from grouser.vehicles.visual import Visual
 
 Shape = dict[str, Any]
 
-MOST_TRIANGLES = 200_000
-"""Most triangles of one mesh; more would make a page that is slow to open."""
-LARGEST_MESH = 100_000_000
-"""Bytes of the largest mesh file that is read."""
-MESHES = (".stl", ".obj")
 BEAM = 0.14
 """Thickness of a beam over the radius of the wheels."""
 WIDTH = 0.4
 """Width of a wheel over its radius, if the vehicle gives none."""
 
 
-def scene_vehicle(vehicle: Vehicle, meshes: Mapping[str, Shape]) -> dict[str, Any]:
-    """Frames with the shapes that move with each; a frame hangs from its parent."""
+def scene_vehicle(vehicle: Vehicle, looks: Mapping[str, Visual]) -> dict[str, Any]:
+    """Frames with the shapes that move with each; a frame hangs from its parent.
+
+    A frame without visuals, or with one whose mesh is missing, is drawn as a box or wheel.
+    looks: of frames by name, in place of their visuals.
+    """
+    names = [frame.name for frame in vehicle.frames]
+    kept = [one for one in vehicle.visuals if one.frame not in looks]
+    given = [one for name, one in looks.items() if name in names]
+    drawn: dict[str, list[Shape]] = {}
+    meshes: list[dict[str, Any]] = []
+    lacking: set[str] = set()
+    if kept or given:
+        from grouser.view.scene_visual import visual_shapes  # most vehicles have none
+
+        drawn, meshes, lacking = visual_shapes(vehicle.name, [*kept, *given])
+    whole = set(drawn) - lacking
+
+    def shapes(i: int) -> list[Shape]:
+        plain = [] if names[i] in whole else _shapes(vehicle, i, beams=not drawn)
+        return plain + drawn.get(names[i], [])
+
     return {
         "name": vehicle.name,
         "description": vehicle.description,
         "mass": vehicle.mass,
         "size": vehicle_size(vehicle),
         "wheels": [int(i) for i in vehicle.arrays.wheel],
+        "meshes": meshes,
         "frames": [
             {
                 "name": frame.name,
                 "parent": int(vehicle.arrays.parent[i]),
-                "shapes": [meshes[frame.name]] if frame.name in meshes else _shapes(vehicle, i),
+                "shapes": shapes(i),
             }
             for i, frame in enumerate(vehicle.frames)
         ],
@@ -53,27 +69,29 @@ def vehicle_size(vehicle: Vehicle) -> float:
     return float(reach + 2.0 * vehicle.arrays.radius.max())
 
 
-def read_mesh(path: str | os.PathLike[str]) -> Shape:
-    """The triangles of a .stl or .obj file, in metres and in the axes of the frame it is drawn for."""
-    file = Path(path)
-    if file.suffix.lower() not in MESHES:
-        raise GrouserError(f"{file}: a mesh file ends in one of {', '.join(MESHES)}")
-    vertices, faces = files.read_mesh(file, GrouserError, limit=LARGEST_MESH, most_triangles=MOST_TRIANGLES)
-    if not len(faces):
-        raise GrouserError(f"{file}: has no triangles")
-    if not np.isfinite(vertices).all() or faces.min() < 0 or faces.max() >= len(vertices):
-        raise GrouserError(f"{file}: has corners that are not finite numbers, or triangles without corners")
-    return {"kind": "mesh", "vertices": arrays.single(vertices), "faces": arrays.encoded(faces, "u4")}
+def plain_frames(vehicle: Vehicle) -> list[dict[str, Any]]:
+    """As the frames of `scene_vehicle`, without visuals: boxes, beams and wheels only."""
+    frames: list[dict[str, Any]] = scene_vehicle(vehicle.replace(visuals=()), {})["frames"]
+    return frames
 
 
-def _shapes(vehicle: Vehicle, i: int) -> list[Shape]:
+def _shapes(vehicle: Vehicle, i: int, *, beams: bool) -> list[Shape]:
+    """What stands for a frame without visuals."""
     frame = vehicle.frames[i]
     if frame.is_wheel:
         assert frame.radius is not None
+        if frame.slides is not None:
+            return [_ball(frame.radius)]
         width = frame.width or WIDTH * frame.radius
         return [{"kind": "wheel", "radius": frame.radius, "width": width, "tyre": frame.tyre_radius}]
     shapes = [_body_box(vehicle)] if i == 0 else _link_box(frame)
-    return shapes + _beams(vehicle, i)
+    return shapes + (_beams(vehicle, i) if beams else [])
+
+
+def _ball(radius: float) -> Shape:
+    """A ball; where balls cannot be drawn, the box around it."""
+    place = {"centre": _floats(np.zeros(3)), "axes": _floats(np.eye(3)), "color": None}
+    return {"kind": "solid", "form": "sphere", "radius": radius, "size": 3 * [2.0 * radius], **place}
 
 
 def _body_box(vehicle: Vehicle) -> Shape:

@@ -14,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
+from matplotlib.ticker import ScalarFormatter
 
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
@@ -71,8 +72,22 @@ def ellipse(covariance: FloatArray, centre: FloatArray, factor: float = SIGMAS_9
     return Ellipse((float(centre[0]), float(centre[1])), width, height, angle=angle, fill=False, **look)
 
 
+class _Far(ScalarFormatter):
+    """Ticks as usual; far from zero, as on a survey, what is left out of them is written with all its digits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_powerlimits((-6, 9))  # 5309000, not 5.309 with 1e6 in a corner
+
+    def get_offset(self) -> str:
+        return f"{self.offset:+.10g} m" if self.offset else super().get_offset()
+
+
 def label(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
     """Name the axes and the plot; a name from a file is text, never a formula."""
+    if (x, y) == ("x [m]", "y [m]"):
+        axes.xaxis.set_major_formatter(_Far())
+        axes.yaxis.set_major_formatter(_Far())
     axes.set_xlabel(plain(x))
     axes.set_ylabel(plain(y))
     if title:

@@ -2,7 +2,8 @@
 
 A rim point behind a wall is as far below its top as the wall is high, and T (2.8) would push the wheel up there. Where
 a wheel is deeper than its motion explains, the ground it entered is a plane through where its rim crosses the surface,
-and it is pushed out of that plane, the way it came, until it is out or the height field says less.
+and it is pushed out of that plane, the way it came, until it is out or the height field says less. Balls that slide
+have none: often they are smaller than they sink in.
 """
 
 import math
@@ -11,6 +12,7 @@ from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.geometry import set_contact
 from grouser._kernels.contact.search import look_up, rim_height_error, rim_point
 from grouser._kernels.rotation import add, column, cross, dot, put, scale, times, vector
+from grouser._kernels.vehicles.kinds import rolling_count
 
 HELD, NORMAL, OFFSET, FORESEEN, LACK, BURIED = 0, 1, 4, 5, 6, 7
 """Columns of a face: 1 if a wheel is held by it; its unit normal and its offset along that [m], world; Δz that the
@@ -221,7 +223,7 @@ def is_gentle(vehicle, ground, w, s):
 def any_deep(vehicle, s, d):
     """Whether a wheel is deep in the ground or held by a face, so that `keep_faces` has something to do."""
     found = False
-    for w in range(vehicle.wheel.size):
+    for w in range(rolling_count(vehicle)):
         found |= s.height_error[w] < -DEEP * vehicle.radius[w] or d.face[w, HELD] != 0.0
     return found
 
@@ -232,7 +234,7 @@ def keep_faces(vehicle, ground, lead, s, d):
 
     lead: time since the step for which Δz was foreseen ended [s].
     """
-    for w in range(vehicle.wheel.size):
+    for w in range(rolling_count(vehicle)):
         face = d.face[w]
         foreseen = face[FORESEEN] + lead * d.closing[w]
         if face[HELD] != 0.0 and keep_face(vehicle, ground, w, foreseen, s, face, d.floor):
@@ -261,7 +263,7 @@ def foresee(vehicle, dt, d):
 def stays_buried(vehicle, ground, seconds, s, d):
     """Whether a whole rim has been in the ground for too long; `seconds` have passed since the last look."""
     found = False
-    for w in range(vehicle.wheel.size):
+    for w in range(rolling_count(vehicle)):
         face = d.face[w]
         below = True
         for k in range(_AROUND):

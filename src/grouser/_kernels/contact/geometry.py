@@ -2,7 +2,8 @@
 
 The contact is the wheel point of smallest height error. A thin wheel is one circle. A wheel with a round tyre is a
 torus, a family of circles: the one of lean v has the radius R + r cos v and lies r sin v along the axle (R, r: radii of
-the tyre's centre line and of its tube). The circle that touches is the one whose tyre faces the ground there.
+the tyre's centre line and of its tube). The circle that touches is the one whose tyre faces the ground there. A ball
+is the torus of R = 0.
 """
 
 import math
@@ -10,6 +11,7 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.search import rim_height_error, rim_point, search_rims
 from grouser._kernels.rotation import add, column, cross, dot, put, scale, times, times_transposed
+from grouser._kernels.vehicles.kinds import rolling_count
 
 _LEAN_STEPS = 40
 
@@ -148,11 +150,20 @@ def search_tyre(vehicle, ground, s, w):
     return True
 
 
+@kernel
+def search_balls(vehicle, ground, s):
+    """Search the contacts of all that slides; False if the ground ends there."""
+    inside = True
+    for w in range(rolling_count(vehicle), vehicle.wheel.size):
+        inside = inside and search_tyre(vehicle, ground, s, w)
+    return inside
+
+
 @inlined
 def has_round_tyre(vehicle):
-    """Whether a wheel has one."""
+    """Whether a wheel that rolls has one."""
     found = False
-    for w in range(vehicle.wheel.size):
+    for w in range(rolling_count(vehicle)):
         found |= vehicle.tyre[w] > 0.0
     return found
 
@@ -168,7 +179,8 @@ def set_rims(vehicle, s):
 def search_wheels(vehicle, ground, s):
     """Search the first contact of every wheel, one by one if any has a round tyre; False if the ground ends there."""
     if not has_round_tyre(vehicle):
-        return search_rims(ground, 0, vehicle.wheel.size, s)
+        inside = search_rims(ground, 0, rolling_count(vehicle), s)
+        return inside and (vehicle.friction.size == 0 or search_balls(vehicle, ground, s))
     for w in range(vehicle.wheel.size):
         if vehicle.tyre[w] > 0.0:
             inside = search_tyre(vehicle, ground, s, w)

@@ -8,9 +8,16 @@ in common is shared, so that a second contact comes and goes without a jump of f
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.contact.geometry import has_round_tyre, search_wheels, set_found_contact, set_rims
+from grouser._kernels.contact.geometry import (
+    has_round_tyre,
+    search_balls,
+    search_wheels,
+    set_found_contact,
+    set_rims,
+)
 from grouser._kernels.contact.search import FOUND, search_rims_twice
 from grouser._kernels.rotation import add, dot, vector
+from grouser._kernels.vehicles.kinds import rolling_count
 
 
 @inlined
@@ -59,13 +66,15 @@ def set_both_contacts(vehicle, s, w, k):
 def find_wheel_contacts(vehicle, ground, second, s):
     """One contact of every wheel, or two where the ground asks for it; False if it ends under a wheel.
 
-    second: 0 one, 1 up to two, 2 up to two if the ground is folded. A vehicle with a round tyre has one a wheel.
+    second: 0 one, 1 up to two, 2 up to two if the ground is folded. A vehicle with a round tyre has one a wheel, and
+    a ball that slides has one.
     """
     nw = vehicle.wheel.size
     set_rims(vehicle, s)
     twice = (second == 1 or (second == 2 and ground.folded)) and not has_round_tyre(vehicle)
     if twice:
-        inside = search_rims_twice(ground, 0, nw, s)
+        inside = search_rims_twice(ground, 0, rolling_count(vehicle), s)
+        inside = inside and (vehicle.friction.size == 0 or search_balls(vehicle, ground, s))
     else:
         inside = search_wheels(vehicle, ground, s)
     if not inside:

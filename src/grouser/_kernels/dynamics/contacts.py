@@ -6,7 +6,13 @@ from grouser._compile.jit import inlined, kernel
 from grouser._kernels.contact.hull import find_hull_contacts
 from grouser._kernels.contact.second import find_wheel_contacts
 from grouser._kernels.dynamics.forces import contact_power
-from grouser._kernels.kinematics.jacobian import free_across, point_jacobian, wheel_jacobians
+from grouser._kernels.kinematics.jacobian import (
+    free_across,
+    point_jacobian,
+    sliding_jacobians,
+    turn_with_leader,
+    wheel_jacobians,
+)
 from grouser._kernels.rotation import add, column, dot, put, scale, times, vector
 
 
@@ -15,10 +21,12 @@ def other_jacobian(vehicle, model, k, s):
     """Rows of A of a contact that is not the first of a wheel."""
     row = model.row[k]
     rows = s.A[row : row + 3]
-    point_jacobian(vehicle, s, model.link[k], s.p_contact[k], s.axes[k], rows)
     w = vehicle.wheel_of_frame[model.link[k]]
+    point_jacobian(vehicle, s, model.link[k], s.p_contact[k], s.axes[k], rows)
     if w >= 0 and vehicle.rollers[w]:
         free_across(rows)
+    if model.axle[k] != model.link[k]:
+        turn_with_leader(vehicle, w, rows)
 
 
 @inlined
@@ -35,6 +43,8 @@ def find_dynamic_contacts(vehicle, model, ground, dt, s):
 def contact_jacobians(vehicle, model, s):
     """Rows of A of all contacts that were found; s.live is the number of slots that hold them."""
     wheel_jacobians(vehicle, s)
+    if vehicle.friction.size > 0:
+        sliding_jacobians(vehicle, s)
     s.live[0] = vehicle.wheel.size
     for k in range(vehicle.wheel.size, s.height_error.size):
         if s.height_error[k] != math.inf:

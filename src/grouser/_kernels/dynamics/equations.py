@@ -42,6 +42,30 @@ def external_forces(vehicle, external, q, s, d):
             frame = vehicle.parent[frame]
 
 
+@kernel
+def join_inertia(vehicle, d):
+    """M of wheels that turn with another is added to its joint: one velocity turns both."""
+    for k in range(vehicle.follower.size):
+        own = 5 + vehicle.wheel[vehicle.follower[k]]
+        leader = 5 + vehicle.leader[vehicle.follower[k]]
+        for i in range(d.c.size):
+            d.M[leader, i] += d.M[own, i]
+        for i in range(d.c.size):
+            d.M[i, leader] += d.M[i, own]
+        for i in range(d.c.size):
+            d.M[own, i] = 0.0
+            d.M[i, own] = 0.0
+
+
+@inlined
+def join_bias(vehicle, d):
+    """As `join_inertia` for c."""
+    for k in range(vehicle.follower.size):
+        w = vehicle.follower[k]
+        d.c[5 + vehicle.leader[w]] += d.c[5 + vehicle.wheel[w]]
+        d.c[5 + vehicle.wheel[w]] = 0.0
+
+
 @inlined
 def equations_of_motion(vehicle, model, q, v, first, s, d):
     """M and c of the state into d; M only the first time if the inertia is held fixed, T §2.4.4."""
@@ -49,6 +73,8 @@ def equations_of_motion(vehicle, model, q, v, first, s, d):
     if first or not model.fixed_inertia:
         set_inertias(vehicle, q, s, d)
         joint_space_inertia(vehicle, model.armature, s, d)
+        if vehicle.follower.size > 0:
+            join_inertia(vehicle, d)
     if model.single_body:
         single_body_bias(model.gravity, v, s, d)
     else:
@@ -61,3 +87,4 @@ def equations_of_motion(vehicle, model, q, v, first, s, d):
         external_forces(vehicle, model.external, q, s, d)
         for i in range(d.c.size):
             d.pushed[i] -= d.c[i]
+    join_bias(vehicle, d)

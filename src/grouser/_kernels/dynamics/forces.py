@@ -3,9 +3,11 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.contact.slide import slide
 from grouser._kernels.dynamics.grip import HOLD_SPEED
 from grouser._kernels.law import call_law
 from grouser._kernels.rotation import put
+from grouser._kernels.vehicles.kinds import rolling_count
 
 
 @inlined
@@ -29,6 +31,7 @@ def contact_forces(vehicle, model, dt, s, d):
     resistance, and the resistance of soil.
     """
     nv = d.u.size
+    rolling = rolling_count(vehicle)
     for k in range(s.live[0]):
         if s.height_error[k] == math.inf:
             put((0.0, 0.0, 0.0), d.f[k], 0)
@@ -40,7 +43,7 @@ def contact_forces(vehicle, model, dt, s, d):
                 total += s.A[row + r, i] * d.u[i]
             d.law_in[r] = total
         radius = s.rolling_radius[k] * model.rolling[k]
-        d.law_in[3] = radius * d.u[5 + model.link[k]]
+        d.law_in[3] = radius * d.u[5 + model.axle[k]]
         d.law_in[4] = s.height_error[k] + d.law_in[2] * dt
         d.law_in[5] = d.rut_felt[k]
         d.closing[k] = d.law_in[2]
@@ -51,14 +54,21 @@ def contact_forces(vehicle, model, dt, s, d):
             grow_x = stretch(model.grip_memory + 2 * k, d.hold[k], dt, 0, d)
             grow_y = stretch(model.grip_memory + 2 * k + 1, d.hold[k], dt, 1, d)
         soil = s.soil[k]
+        w = vehicle.wheel_of_frame[model.link[k]]
+        slip_x = d.law_in[0]
+        slip_y = d.law_in[1]
+        if w >= rolling:  # the law gives what carries it, where it does not slip
+            d.law_in[0] = 0.0
+            d.law_in[1] = 0.0
         call_law(model.contact[k, soil, 0], model.contact[k, soil, 1], d.law_in, d.law_out, d.law_jac)
+        if w >= rolling:
+            slide(vehicle.friction[w - rolling], slip_x, slip_y, d.law_out, d.law_jac)
         for r in range(3):
             d.f[k, r] = d.law_out[r]
             d.K[k, r, 0] = grow_x * d.law_jac[5 * r]
             d.K[k, r, 1] = grow_y * d.law_jac[5 * r + 1]
             d.K[k, r, 2] = d.law_jac[5 * r + 2] + dt * d.law_jac[5 * r + 4]
             d.k[k, r] = radius * d.law_jac[5 * r + 3]
-        w = vehicle.wheel_of_frame[model.link[k]]
         if w >= 0 and vehicle.rollers[w]:
             d.f[k, 1] = 0.0
         if model.couple[k] != 0.0:
@@ -146,5 +156,5 @@ def contact_torque(model, k, s, d):
     """Moment of the ground on the wheel of a contact about its axle [N m]."""
     torque = 0.0
     for r in range(3):
-        torque += d.f[k, r] * s.A[model.row[k] + r, 5 + model.link[k]]
+        torque += d.f[k, r] * s.A[model.row[k] + r, 5 + model.axle[k]]
     return torque + d.couple[k] * model.rolling[k]

@@ -26,9 +26,9 @@ def hold_contacts(model, v, s, d):
         at = model.grip_memory + 2 * k
         d.memory_next[at] = 0.0
         d.memory_next[at + 1] = 0.0
-        if not s.height_error[k] < 0.0:
+        if not s.height_error[k] < 0.0 or model.rolling[k] == 0.0:
             continue
-        spin = 5 + model.link[k]
+        spin = 5 + model.axle[k]
         if s.rolling_radius[k] * max(abs(v[spin]), abs(d.u[spin])) > HOLD_RIM:
             continue
         ahead = 0.0
@@ -66,5 +66,6 @@ def axle_rows(vehicle, model, s, d):
         put(axle, d.axle[k], 0)
         while f > 0:
             if vehicle.joint[f] < 3:
-                d.axle[k, 5 + f] = dot(axle, column(s.R[f], vehicle.joint[f]))
+                turned = model.axle[k] if f == model.link[k] else f
+                d.axle[k, 5 + turned] = dot(axle, column(s.R[f], vehicle.joint[f]))
             f = vehicle.parent[f]

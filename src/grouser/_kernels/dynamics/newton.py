@@ -233,7 +233,7 @@ def slope_along(vehicle, model, dt, s, d):
             x += s.A[at, i] * p[i]
             y += s.A[at + 1, i] * p[i]
             z += s.A[at + 2, i] * p[i]
-        spin = p[5 + model.link[w]]
+        spin = p[5 + model.axle[w]]
         for r in range(3):
             change = d.K[w, r, 0] * x + d.K[w, r, 1] * y + d.K[w, r, 2] * z + d.k[w, r] * spin
             if change != 0.0:

@@ -13,6 +13,7 @@ from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.terrain.soils import find_soils
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser._kernels.vehicles.frames import pose_frames
+from grouser._kernels.vehicles.kinds import turn_along
 
 
 @entry
@@ -75,6 +76,7 @@ def forward(job):
         d.v_bias[i] = job.v[i]
     equations_of_motion(vehicle, model, job.q, job.v, True, s, d)
     converged, iterations = solve_step(vehicle, model, job.q, job.v, job.dt, False, s, d)
+    turn_along(vehicle, d.u)
     for i in range(job.v.size):
         job.velocity[i] = d.u[i]
         job.acceleration[i] = (d.u[i] - job.v[i]) / job.dt

@@ -13,12 +13,13 @@ class DynamicModel(Struct):
     ideal = integer()  # actuated joints follow their command exactly and are not solved for
     second = integer()  # whether a wheel may have two contacts: 0 no, 1 yes, 2 on folded ground
     link = indices("nk")  # frame of each contact, in the order of `Scratch`
+    axle = indices("nk")  # frame whose joint turns the wheel of each contact: its own, or that of its leader
     row = indices("nk")  # first of its three rows of A
     support = indices("nk", "n")  # positions in `free` that move each contact
     support_size = indices("nk")
     spin = indices("nk")  # position in `free` of the joint of its wheel, −1 if it is not free
     contact = indices("nk", "ns", 2)  # law and parameters of each contact on each soil
-    rolling = array("nk")  # share of the rim speed along the contact's x: 1, less where rollers hold another direction
+    rolling = array("nk")  # share of the rim speed along the contact's x: 1, less with rollers, 0 of what slides
     couple = array("nk")  # wheel radius [m] where the law has a moment beyond that of its force, else 0
     grip_memory = integer()  # where in `memory` the bristles of contacts at rest begin, two a contact; −1: none
     actuator = indices(2)

@@ -6,6 +6,7 @@ from grouser._kernels.kinematics.suspension import Suspension, spring_sag
 from grouser._kernels.law import call_law
 from grouser._kernels.least_squares import least_squares
 from grouser._kernels.rotation import add, cross, put, vector
+from grouser._kernels.vehicles.kinds import turn_along
 
 NO_SLIP = 0
 SLIP_ON_BODY = 1
@@ -180,4 +181,5 @@ def constrained_velocity(vehicle, model, q, s):
                 for w in range(vehicle.wheel.size):
                     slip_at_wheel(w, s)
             solve_velocity(model, s)
+    turn_along(vehicle, s.v)
     return rank

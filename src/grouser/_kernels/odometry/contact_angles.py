@@ -16,6 +16,7 @@ from grouser._kernels.rotation import column, dot, put
 from grouser._kernels.scratch import Scratch
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser._kernels.vehicles.frames import pose_frames
+from grouser._kernels.vehicles.kinds import rolling_count
 
 ITERATIONS = 8
 LARGEST_STEP = 0.5  # rad, of an angle in one iteration
@@ -91,8 +92,9 @@ def hub_jacobians(f):
         at = frame
         while at > 0:
             if vehicle.joint[at] < 3:
+                turned = vehicle.leader[w] if at == frame else at
                 for r in range(3):
-                    hub[3 + r, 5 + at] = dot(axes[r], column(s.R[at], vehicle.joint[at]))
+                    hub[3 + r, 5 + turned] = dot(axes[r], column(s.R[at], vehicle.joint[at]))
             at = vehicle.parent[at]
 
 
@@ -133,12 +135,23 @@ def hold_one_direction(rolling, held):
 
 
 @kernel
+def hold_nothing_along(rolling):
+    """The rows of a ball that slides: none along the ground."""
+    for n in range(2):
+        for r in range(2):
+            for i in range(6):
+                rolling[n, r, i] = 0.0
+
+
+@kernel
 def contact_rows(f, w, first):
     """Rows of the velocity of wheel w's contact point, and what removes them, from column `first` of f.B and f.b."""
     n, hub, twist, rolling = f.sample.unknown, f.hub[w], f.hub_twist, f.rolling
     set_rolling(rolling, f.found_psi[w], f.vehicle.radius[w])
     if f.vehicle.rollers[w]:
         hold_one_direction(rolling, f.vehicle.held[w])
+    if w >= rolling_count(f.vehicle):
+        hold_nothing_along(rolling)
     for i in range(6):
         twist[i] = inner(hub[i], f.found_v)
     for r in range(3):
@@ -252,7 +265,8 @@ def rim_speeds(vehicle, rates, rim):
     total = 0.0
     count = 0
     for w in range(rim.size):
-        rim[w] = abs(rates[vehicle.wheel[w] - 1]) * vehicle.radius[w]
+        rolls = w < rolling_count(vehicle)
+        rim[w] = abs(rates[vehicle.leader[w] - 1]) * vehicle.radius[w] if rolls else math.nan
         if not math.isnan(rim[w]):
             total += rim[w]
             count += 1
@@ -326,7 +340,7 @@ def accept(f):
     copy(f.found_v, f.v)
     copy(f.found_psi, f.psi)
     for w in range(nw):
-        spin = 5 + f.vehicle.wheel[w]
+        spin = 5 + f.vehicle.leader[w]
         f.carrier_rate[w] = inner(f.hub[w, 4], f.v) - f.hub[w, 4, spin] * f.v[spin]
         for k in range(nw):
             f.P[w, k] = 0.5 * (f.prior[w, k] + f.prior[k, w])
@@ -349,7 +363,9 @@ def update_contact_angles(f):
     n = 6
     for j in range(f.rest.size):
         f.q[7 + j] = f.rest[j] if math.isnan(f.angles[j]) else f.angles[j]
-        if math.isnan(f.rates[j]):
+        if f.vehicle.still[j]:
+            f.rates[j] = 0.0
+        elif math.isnan(f.rates[j]):
             f.unknown[n] = 6 + j
             n += 1
     f.sample.unknown = n

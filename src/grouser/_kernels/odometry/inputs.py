@@ -120,8 +120,11 @@ def check_lever(settings, memory, work, t):
 def joint_rate(store, j, rate):
     """Rate of joint j to use, NaN where it follows the wheels.
 
+    What slides does not turn, and of a wheel that turns with another it is the other's rate that counts.
     Unmeasured steering that is driven stands, L §4.4.2, as held bogies; passive steering, as Zoë's, follows the wheels.
     """
+    if store.vehicle.still[j]:
+        return 0.0
     passive = store.joints[j].held == 1
     if passive and store.settings.planar == 1:
         return 0.0

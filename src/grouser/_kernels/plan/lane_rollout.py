@@ -93,8 +93,8 @@ def lane_to_go(job, first, last, x, y):
     """As `to_go`."""
     total = goal_left(job.cost, x, y)
     if job.cost.path.shape[0] > 1 or job.field.values.shape[0] > 1:
-        for k in range(LANES):
-            tally = job.trial.tally[rollout_of(first, last, k)]
+        for k in range(last - first):  # not the lanes left over, which would move on in the way of the last rollout
+            tally = job.trial.tally[first + k]
             rest = way_left(job.cost, job.field, tally, lane(x, k), lane(y, k))
             total = with_lane(total, k, lane(total, k) + rest)
     return total
@@ -102,13 +102,13 @@ def lane_to_go(job, first, last, x, y):
 
 @kernel
 def place_lanes(job, first, last):
-    """Where the vehicles are now, into their tallies."""
+    """Where the vehicles are now, into their tallies; lanes left over have no contacts and drift away."""
     s = job.lanes
     one = job.s.q_stage
-    for k in range(LANES):
+    for k in range(last - first):
         for i in range(6):
             one[i] = lane(s.q[i], k)
-        place(job.trial.tally[rollout_of(first, last, k)], one)
+        place(job.trial.tally[first + k], one)
 
 
 @kernel

@@ -20,6 +20,7 @@ from grouser._kernels.simulation.rollout import Batch, clear_kinematics, rollout
 from grouser._kernels.simulation.step import OK, euler_step
 from grouser._kernels.terrain.ground import Ground
 from grouser._kernels.vehicles.arrays import VehicleArrays
+from grouser._kernels.vehicles.kinds import rolling_count
 
 TIPPED, KEPT_OUT, STUCK = 32, 33, 34
 """Status of a rollout that a judge ends: tip margin below its limit; in a keep-out or beyond the edge; no progress."""
@@ -150,9 +151,9 @@ def place(tally, q):
 
 @kernel
 def wheel_motion(vehicle, s):
-    """Means over the wheels: rim speed, slip velocity along and across, without sign [m/s]."""
+    """Means over the wheels that roll: rim speed, slip velocity along and across, without sign [m/s]."""
     rim = along = across = 0.0
-    nw = vehicle.wheel.size
+    nw = rolling_count(vehicle)
     for w in range(nw):
         a = b = 0.0
         for i in range(s.v.size):
@@ -161,7 +162,7 @@ def wheel_motion(vehicle, s):
         rim += abs(vehicle.radius[w] * s.v[5 + vehicle.wheel[w]])
         along += abs(a)
         across += abs(b)
-    return rim / nw, along / nw, across / nw
+    return rim / max(nw, 1), along / max(nw, 1), across / max(nw, 1)
 
 
 @inlined

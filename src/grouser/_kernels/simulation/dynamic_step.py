@@ -17,6 +17,7 @@ from grouser._kernels.simulation.force_record import add_forces, clear_forces
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED, is_finite
 from grouser._kernels.terrain.soils import find_soils
 from grouser._kernels.vehicles.frames import pose_frames
+from grouser._kernels.vehicles.kinds import rolling_count, turn_along
 
 MOST_PARTS = 32
 LARGEST_TURN = 0.25
@@ -67,7 +68,7 @@ def runs_into(job, n, dt):
     pose_frames(vehicle, s.q_stage, s)
     if not find_contacts(vehicle, job.ground, s):
         return False
-    for w in range(vehicle.wheel.size):
+    for w in range(rolling_count(vehicle)):
         if d.face[w, HELD] != 0.0:
             continue
         if is_unexplained(vehicle, w, s.height_error[w], d.depth[w] + d.face[w, LACK]) or passes_through(job, w):
@@ -126,6 +127,7 @@ def accelerate(job, n, dt, first, last):
         d.v_bias[i] = s.v[i] + 0.5 * dt * d.acceleration[i]
     equations_of_motion(vehicle, model, s.q_stage, d.v_bias, first, s, d)
     converged, iterations = solve_step(vehicle, model, q, s.v, dt, True, s, d)
+    turn_along(vehicle, d.u)
     if not is_finite(d.u):
         return DIVERGED, iterations
     if not last and turns_too_far(vehicle, dt, d):

@@ -23,6 +23,10 @@ class VehicleArrays(Struct):
     tyre = array("nw")  # radius of the tyre's cross-section [m]; 0: a thin disc
     rollers = indices("nw")  # whether rollers free one direction of each wheel
     held = array("nw", 2)  # the direction that is held, along the wheel and left of that; (1, 0) without rollers
+    friction = array("nb")  # friction coefficient of each ball that slides; they are the last nb of the wheels
+    leader = indices("nw")  # frame whose joint turns each wheel: its own, or that of a wheel it turns with
+    follower = indices("nt")  # the wheels that turn with another
+    still = indices("nj")  # whether a joint does not move by itself: of what slides, of wheels that turn with another
     wheel_of_frame = indices("nf")  # index of the wheel this frame is, else −1
     actuated = indices("na")  # joint index (frame − 1) of each actuated joint, in order of the frames
     coupling = array("nc", "nj")  # rows C of the holonomic joint constraints C θ − d = 0

@@ -1,0 +1,86 @@
+"""From the simulation to the one page that is open: the latest picture, and news in their order."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+
+class TakenError(Exception):
+    """Another page is open."""
+
+
+class Channel:
+    """Pictures that were not fetched in time are dropped; news are kept for the page that opens next."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._picture: tuple[int, bytes] = (0, b"")
+        self._lasting: dict[str, bytes] = {}
+        self._queue: deque[bytes] = deque()
+        self._client = ""
+        self._ended = False
+        self.opened = 0
+        """Pages that have been opened."""
+
+    @property
+    def client(self) -> str:
+        """Name of the page that is open; empty: none is."""
+        with self._changed:
+            return self._client
+
+    def show(self, picture: bytes) -> None:
+        """A new picture; it replaces one that was not fetched."""
+        with self._changed:
+            self._picture = (self._picture[0] + 1, picture)
+            self._changed.notify_all()
+
+    def tell(self, kind: str, message: bytes) -> None:
+        """News: sent to the open page; the last of each kind is sent to a page that opens later."""
+        with self._changed:
+            self._lasting[kind] = message
+            if self._client:
+                self._queue.append(message)
+                self._changed.notify_all()
+
+    def enter(self, client: str, *, take: bool) -> None:
+        """A page opens; `TakenError` if another is open, unless it takes over."""
+        with self._changed:
+            if self._client and self._client != client and not take:
+                raise TakenError
+            self._client = client
+            self._queue = deque(self._lasting.values())
+            self._picture = (self._picture[0] + 1, self._picture[1])  # it has seen none yet
+            self.opened += 1
+            self._changed.notify_all()
+
+    def leave(self, client: str) -> bool:
+        """A page closes; returns whether it was the open one."""
+        with self._changed:
+            was = client == self._client
+            if was:
+                self._client = ""
+            self._changed.notify_all()
+            return was
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def fetch(self, client: str, seen: int, patience: float) -> tuple[int, bytes] | None:
+        """What a page has not seen yet, and the number of the picture in it.
+
+        Empty after some seconds without anything; None where it is no longer the open page, or at the end.
+        """
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._ended or self._client != client or self._queue or self._picture[0] > seen, patience
+            )
+            if self._client != client or (self._ended and not self._queue):
+                return None
+            told = b"".join(self._queue)
+            self._queue.clear()
+            number, picture = self._picture
+            return (number, told + picture) if number > seen else (seen, told)

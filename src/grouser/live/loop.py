@@ -1,0 +1,282 @@
+"""A live drive with its clock: the simulation on a thread of its own, the server on others, files at the end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grouser.errors import GrouserError
+from grouser.live import frame
+from grouser.live.channel import Channel
+from grouser.live.guard import new_token
+from grouser.live.page import drawn_size, live_page, live_scene, origin_of
+from grouser.live.scenery import Scenery
+from grouser.live.server import Server
+from grouser.live.worker import Worker
+
+if TYPE_CHECKING:
+    from grouser.live.session import Session
+    from grouser.simulation.run import Run
+
+TICK = 1.0 / 120.0
+"""Time from one look at the clock to the next [s]."""
+PICTURE = 1.0 / 60.0
+"""Time from one picture to the next, at least [s]."""
+STILL = 0.25
+"""The same while nothing moves [s]."""
+WORKING = 0.03
+"""Time that steps may take before the next look at the clock [s]."""
+GRACE = 3.0
+"""Time without a page after which the drive ends [s]; a page that is loaded again needs less."""
+PACE_OVER = 1.0
+"""Time over which the pace is measured [s]."""
+
+
+def _is_past(moment: float) -> bool:
+    """Whether the clock is past a moment [s]."""
+    return time.monotonic() > moment
+
+
+class Files:
+    """Where recordings go: the file that was named, then the same name with a number."""
+
+    def __init__(self, first: Path | None) -> None:
+        self.first = first
+        self.written: list[Path] = []
+        """Files that were written."""
+        self._count = 0
+
+    def next(self) -> Path:
+        """The name of the next recording."""
+        assert self.first is not None
+        self._count += 1
+        number = "" if self._count == 1 else f"-{self._count}"
+        return self.first.with_name(f"{self.first.stem}{number}{self.first.suffix}")
+
+
+class LiveDrive:
+    """One drive, from its start until its page is closed or it is stopped."""
+
+    def __init__(
+        self, make: Callable[..., Session], *, host: str, port: int, out: Path | None = None, stays: bool = False
+    ) -> None:
+        """make(submit=…, keep=…): the session, given where plans are made and what takes its recordings.
+
+        stays: it does not end when the page is closed.
+        """
+        self.files, self.stays = Files(out), stays
+        self.channel = Channel()
+        self.reason = ""
+        """Why it has ended."""
+        self._planner = Worker("grouser-plan")
+        self._saver = ThreadPoolExecutor(1, thread_name_prefix="grouser-save")
+        self.session = make(submit=self._planner.submit, keep=None if out is None else self._keep)
+        self._origin = origin_of(self.session)
+        self._scenery = Scenery(self.session.sim.ground, self._origin, drawn_size(self.session))
+        self._lock = threading.RLock()
+        self._wake, self._over = threading.Event(), threading.Event()
+        self._told: dict[str, Any] = {}
+        self._left_at: float | None = None
+        self._building: Future[Any] | None = None
+        self._error: BaseException | None = None
+        self._problems: list[str] = []
+        self._page: tuple[str, str] | None = None
+        self._server = Server(host, port, self, new_token())
+        self._threads = [
+            threading.Thread(target=self._run, name="grouser-drive", daemon=True),
+            threading.Thread(target=self._server.serve_forever, args=(0.05,), name="grouser-serve", daemon=True),
+        ]
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return self._server.address
+
+    def start(self) -> None:
+        """Serve, and let time pass once a page is open."""
+        session = self.session
+        limits, state = session.limits, session.sim.state
+        self._planner.submit(lambda: session.pilot.warm(limits, state))
+        for thread in self._threads:
+            thread.start()
+
+    def wait(self) -> None:
+        """Until it has ended, or Ctrl-C."""
+        while not self._over.wait(0.2):
+            pass  # a wait without end would not notice Ctrl-C everywhere
+
+    def finish(self, reason: str) -> None:
+        """End it."""
+        self.reason = self.reason or reason
+        self._over.set()
+
+    def close(self) -> list[Path]:
+        """Stop everything, save what is recorded; returns the files that were written."""
+        self.finish("it was stopped")
+        self._wake.set()
+        if self._threads[0].is_alive():
+            self._threads[0].join()
+        with self._lock:
+            self.session.pilot.cancel()
+            self.session.record(False, always=True)
+        self._saver.shutdown()
+        self.channel.tell("end", frame.news({"type": "end", "text": self.reason}))
+        self.channel.end()
+        if self._threads[1].is_alive():
+            self._server.shutdown()
+        self._server.server_close()
+        if self._error is not None:
+            raise self._error
+        if self._problems:
+            raise GrouserError(self._problems[0])
+        return self.files.written
+
+    # What the server asks.
+
+    def page(self) -> tuple[str, str]:
+        """The page, and its policy."""
+        with self._lock:
+            place = "" if self.files.first is None else str(self.files.first)
+            return live_page(live_scene(self.session, self._scenery, saves_to=place))
+
+    def left(self) -> None:
+        """The page was closed, and its stick let go."""
+        with self._lock:
+            self.session.let_go()
+
+    def do(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Carry out a command of the page."""
+        kind, session = command.get("do"), self.session
+        if kind == "set":
+            self._set(command["settings"])
+            return {}
+        with self._lock:
+            if kind == "steer":
+                session.steer(command["forward"], command["left"], command["turn"], int(command["number"]))
+            elif kind == "go":
+                session.go(float(command["x"]), float(command["y"]))
+            elif kind == "cancel":
+                session.pilot.cancel("cancelled")
+            elif kind == "pause":
+                session.paused = bool(command["on"])
+            elif kind == "step":
+                session.paused = True
+                session.step()
+            elif kind == "reset":
+                session.reset()
+            elif kind == "factor":
+                session.hurry(float(command["factor"]))
+            elif kind == "record":
+                session.record(bool(command["on"]), always=True)
+            else:
+                raise GrouserError(f"no command {kind!r:.40}")
+        self._wake.set()
+        return {}
+
+    def _set(self, wanted: dict[str, Any]) -> None:
+        """Settings; their model is made while the drive goes on."""
+        session = self.session
+        settings = session.garage.changed(session.settings, wanted)
+        before = session.settings
+        same = {"friction", "soil", "payload"}.isdisjoint(
+            name for name in vars(settings) if getattr(settings, name) != getattr(before, name)
+        )
+        model = session.sim.model if same else session.garage.built(settings)
+        with self._lock:
+            session.use(settings, model)
+        self._wake.set()
+
+    # The thread of the simulation.
+
+    def _run(self) -> None:
+        try:
+            self._drive()
+        except BaseException as error:
+            self._error = error
+            self.finish("it failed")
+
+    def _drive(self) -> None:
+        last = next_picture = next_tick = pace_from = time.monotonic()
+        passed = pace = 0.0
+        while not self._over.is_set():
+            now = time.monotonic()
+            elapsed, last = now - last, now
+            urgent = self._wake.is_set()
+            self._wake.clear()
+            if not self._watched(now):
+                self._wake.wait(0.05)
+                next_tick = time.monotonic()
+                continue
+            with self._lock:
+                passed += self.session.advance(min(elapsed, STILL), partial(_is_past, now + WORKING))
+                if now - pace_from >= PACE_OVER:
+                    pace, passed, pace_from = passed / (now - pace_from), 0.0, now
+                if urgent or now >= next_picture - 0.002:
+                    self.channel.show(frame.picture(self.session, self._origin, pace))
+                    still = self.session.paused or self.session.sim.reason != ""
+                    next_picture = max(next_picture + PICTURE, now) if not still else now + STILL
+                self._tell()
+            next_tick = max(next_tick + TICK, time.monotonic())
+            self._wake.wait(max(next_tick - time.monotonic(), 0.0))
+
+    def _watched(self, now: float) -> bool:
+        """Whether a page is open; it ends the drive where none is for long."""
+        if self.channel.client:
+            self._left_at = None
+            return True
+        if self.channel.opened and not self.stays:
+            self._left_at = now if self._left_at is None else self._left_at
+            if now - self._left_at > GRACE:
+                self.finish("its page was closed")
+        return False
+
+    def _tell(self) -> None:
+        """What has changed and is no number of a picture."""
+        session, pilot, garage = self.session, self.session.pilot, self.session.garage
+        told: dict[str, dict[str, Any]] = {
+            "state": {
+                "paused": session.paused, "factor": session.factor, "ended": session.sim.reason,
+                "recording": session.recorder is not None,
+            },
+            "settings": {
+                "speed": session.settings.speed, "soil": session.settings.soil, "payload": session.settings.payload,
+                "friction": garage.friction_of(session.settings), "mass": session.sim.model.vehicle.mass,
+            },
+            "goal": {"goal": pilot.goal, "reason": pilot.reason, "news": pilot.news},
+        }  # fmt: skip
+        for kind, values in told.items():
+            if self._told.get(kind) != values:
+                self._told[kind] = values
+                self.channel.tell(kind, frame.news({"type": kind, **values}))
+        if self._told.get("path") is not pilot.path:
+            self._told["path"] = pilot.path
+            self.channel.tell("path", frame.path_message(pilot.path, self._origin))
+        x, y, _ = session.pose
+        if (self._building is None or self._building.done()) and self._scenery.is_due(float(x), float(y)):
+            self._building = self._saver.submit(self._build_ground, float(x), float(y))
+
+    def _build_ground(self, x: float, y: float) -> None:
+        ground = self._scenery.around(x, y)
+        if ground is not None:
+            self.channel.tell("ground", frame.news({"type": "ground", "ground": ground}))
+
+    def _keep(self, run: Run) -> None:
+        """Save a recording, aside."""
+        path = self.files.next()
+
+        def save() -> None:
+            try:
+                run.save(path)
+            except GrouserError as error:
+                self._problems.append(str(error))
+                self.channel.tell("saved", frame.news({"type": "saved", "error": str(error)}))
+                return
+            self.files.written.append(path)
+            self.channel.tell("saved", frame.news({"type": "saved", "file": path.name}))
+
+        self._saver.submit(save)

@@ -1,0 +1,166 @@
+"""The planner at the wheel: plans again and again to a place on the ground, on a thread of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.errors import GrouserError
+
+if TYPE_CHECKING:
+    from grouser.plan import MPPI, Command, Limits
+    from grouser.terrain import Terrain
+
+PERIOD = 0.08
+"""Time from one plan to the next [s]."""
+SAMPLES = 240
+"""Drives that a plan is chosen from."""
+ARRIVED = 0.3
+"""Distance at which a place counts as reached [m]."""
+PATIENCE = 15.0
+"""Time without coming nearer after which it gives up [s]."""
+NEARER = 0.1
+"""What counts as nearer [m]."""
+
+Submit = Callable[[Callable[[], Any]], "Future[Any]"]
+
+
+def at_once(work: Callable[[], Any]) -> Future[Any]:
+    """Do work now, as a thread would later: the same drive each time."""
+    done: Future[Any] = Future()
+    try:
+        done.set_result(work())
+    except Exception as error:
+        done.set_exception(error)
+    return done
+
+
+class Pilot:
+    """Drives to a goal. It plans with a model that is rolled out fast, and follows what it sees of the real motion."""
+
+    def __init__(self, model: Any, ground: Terrain, *, submit: Submit = at_once, seed: int = 1) -> None:
+        """model: what is planned with, as `gr.plan.MPPI` takes it. submit: where plans are made."""
+        self.model, self.ground, self.submit, self.seed = model, ground, submit, seed
+        self.goal: tuple[float, float] | None = None
+        """Where it drives to, x, y [m]; None: nowhere."""
+        self.path: FloatArray = np.zeros((0, 3))
+        """The plan: x, y, z [m], (n, 3)."""
+        self.reason = ""
+        """Why it brakes or waits; else empty."""
+        self.news = ""
+        """What became of the last goal; else empty."""
+        self._controller: MPPI | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._pending: Future[Any] | None = None
+        self._order: Command | None = None
+        self._twist: FloatArray = np.zeros(3)
+        self._asked = self._next = 0.0
+        self._nearest, self._since = math.inf, 0.0
+
+    def warm(self, limits: Limits, state: FloatArray) -> None:
+        """Load the planner and make a first plan, so that the first click does not wait."""
+        from grouser.plan import MPPI, Cost, Goal
+
+        goal = Goal(float(state[4]), float(state[5]))
+        try:
+            MPPI(self.model, self.ground, Cost(goal), dt=PERIOD, samples=SAMPLES, limits=limits).command(state)
+        except GrouserError:
+            return  # a drive to a goal says so where it begins
+
+    def start(self, goal: tuple[float, float], limits: Limits, time: float) -> None:
+        """Drive to a place x, y [m] with some limits, from a time [s] on."""
+        from grouser.plan import MPPI, CommandRate, Cost, Goal, TipMargin
+
+        self.cancel()
+        x, y = goal
+        if not bool(self.ground.contains(x, y)):
+            raise GrouserError(f"({x:.2f}, {y:.2f}) m is off the map; click on the ground")
+        self.goal, self._next, self._since = goal, time, time
+
+        def make() -> None:
+            cost = Cost(Goal(x, y), TipMargin(), CommandRate())
+            self._controller = MPPI(
+                self.model, self.ground, cost, dt=PERIOD, samples=SAMPLES, seed=self.seed, limits=limits
+            )
+
+        self._pending = self.submit(make)
+
+    def cancel(self, news: str = "") -> None:
+        """Drive nowhere."""
+        self.goal, self.news, self.reason = None, news, ""
+        self.path = np.zeros((0, 3))
+        self._controller = None
+        self._forget()
+
+    def is_late(self, time: float) -> bool:
+        """Whether a plan takes so long that the vehicle would drive on blindly: simulated time waits for it."""
+        pending = self._pending
+        return (
+            pending is not None and not pending.done() and time > self._asked + 2.0 * PERIOD and self._order is not None
+        )
+
+    def twist(self, time: float, state: FloatArray) -> FloatArray:
+        """Forward, left [m/s] and turn [rad/s] at a time [s] in a state (nq,), (3,); it plans when it is due."""
+        self._take()
+        if self.goal is None:
+            return np.zeros(3)
+        pose = pose_of(state)
+        away = math.hypot(pose[0] - self.goal[0], pose[1] - self.goal[1])
+        if away < self._nearest - NEARER:
+            self._nearest, self._since = away, time
+        if away < ARRIVED:
+            self.cancel("arrived")
+        elif time - self._since > PATIENCE:
+            self.cancel(f"gave up {away:.1f} m before the goal: {self.reason or 'it does not come nearer'}")
+        elif self._pending is None and time >= self._next - 1e-9:
+            self._plan(time, state.copy(), pose)
+        return self._twist
+
+    def _plan(self, time: float, state: FloatArray, pose: FloatArray) -> None:
+        from grouser.plan.bias import bias_change
+
+        controller, order = self._controller, self._order
+        assert controller is not None
+
+        def work() -> Command:
+            if order is not None:
+                controller.bias = controller.bias + bias_change(order, pose, PERIOD)
+            return controller.command(state)
+
+        self._asked, self._next = time, time + PERIOD
+        self._pending = self.submit(work)
+        self._take()
+
+    def _take(self) -> None:
+        """What the other thread has finished."""
+        pending = self._pending
+        if pending is None or not pending.done():
+            return
+        self._pending = None
+        try:
+            found = pending.result()
+        except GrouserError as error:
+            self.cancel(str(error))
+            return
+        if found is not None:
+            self._order, self._twist = found, np.array(found.twist)
+            self.path, self.reason = found.path[:, :3].copy(), found.reason
+
+
+def pose_of(state: FloatArray) -> FloatArray:
+    """x, y [m] and yaw [rad] of a state (nq,), (3,)."""
+    w, x, y, z = state[:4]
+    return np.array([state[4], state[5], math.atan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))])
+
+
+def limits_at(limits: Limits, speed: float) -> Limits:
+    """Limits of a vehicle with another largest speed [m/s]; backwards it is slower."""
+    return replace(limits, speed=speed, reverse=min(limits.reverse, speed), lateral=min(limits.lateral, speed))

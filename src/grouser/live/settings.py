@@ -1,0 +1,151 @@
+"""What the sliders of the page change: friction, soil, payload, largest speed; and the model that follows."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grouser.contact import Contact, Ishigami, library
+from grouser.contact.named import CONTACTS, contact_named
+from grouser.errors import SimulationError
+from grouser.vehicles import Vehicle
+
+if TYPE_CHECKING:
+    from grouser.dynamics import Dynamics
+    from grouser.kinematics import Kinematics
+
+OWN = "own"
+"""The soil that is none: the contact model the drive began with."""
+FRICTION = (0.02, 1.5)
+"""Range of the coefficient of friction."""
+FASTEST = 5.0
+"""Largest speed that can be set [m/s]."""
+SLOWEST = 0.05
+"""Smallest largest speed that can be set [m/s]."""
+MOST_PAYLOAD = 2.0
+"""Largest payload, over the mass of the vehicle."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the driver has set."""
+
+    speed: float = 1.0
+    """Largest speed [m/s]."""
+    friction: float | None = None
+    """Coefficient of friction; None: that of the contact model."""
+    soil: str = OWN
+    """`OWN`, or a contact model by name."""
+    payload: float = 0.0
+    """Mass on the body, spread as the body's own [kg]."""
+
+
+@dataclass(frozen=True)
+class Garage:
+    """Makes the model of some settings from the one the drive began with."""
+
+    model: Kinematics | Dynamics
+    """The model the drive began with."""
+    _made: dict[tuple[str, float | None], Any] = dataclasses.field(default_factory=dict, repr=False)
+    """Contact models by soil and friction: the table of a soil takes a second."""
+
+    @property
+    def soils(self) -> tuple[str, ...]:
+        """Soils to choose from; only the own one without forces."""
+        if not self.model.dynamic:
+            return (OWN,)
+        wide = all(f.width for f in self.model.vehicle.frames if f.is_wheel)
+        loose = {name for name in library.names() if isinstance(library.entry(name).model, Ishigami)} | {CONTACTS[-1]}
+        return (OWN, *(name for name in (*CONTACTS, *library.names()) if wide or name not in loose))
+
+    @property
+    def most_payload(self) -> float:
+        """Largest payload [kg]; 0 where the body has no mass to spread it as, or there are no forces."""
+        vehicle = self.model.vehicle
+        if not self.model.dynamic or vehicle.frames[0].mass == 0.0:
+            return 0.0
+        return float(f"{MOST_PAYLOAD * vehicle.mass:.2g}")
+
+    def friction_of(self, settings: Settings) -> float | None:
+        """The coefficient of friction under some settings; None where the contact model has none."""
+        if not self.model.dynamic:
+            return None
+        found = {getattr(one, "friction", None) for one in _each(self._contact(settings))}
+        return found.pop() if len(found) == 1 else None
+
+    def changed(self, settings: Settings, wanted: Mapping[str, Any]) -> Settings:
+        """Settings with some changed, refused where they are not possible."""
+        for name in wanted:
+            if name not in {field.name for field in dataclasses.fields(Settings)}:
+                raise SimulationError(f"no setting {name!r:.40}; settings are speed, friction, soil, payload")
+        new = dataclasses.replace(settings, **wanted)
+        if new.soil != settings.soil and "friction" not in wanted:
+            new = dataclasses.replace(new, friction=None)  # each soil begins with its own
+        if new.soil not in self.soils:
+            raise SimulationError(f"soil: {new.soil!r:.40} is not one of {', '.join(self.soils)}")
+        _within(new.speed, "speed", SLOWEST, FASTEST)
+        _within(new.payload, "payload", 0.0, self.most_payload)
+        if new.friction is not None:
+            _within(new.friction, "friction", *FRICTION)
+            if self.friction_of(dataclasses.replace(new, friction=None)) is None:
+                raise SimulationError(f"friction: {self._without(new)} has no coefficient of friction")
+        return new
+
+    def built(self, settings: Settings) -> Kinematics | Dynamics:
+        """The model of some settings."""
+        if not self.model.dynamic:
+            return self.model
+        vehicle = loaded(self.model.vehicle, settings.payload)
+        return self.model.replace(vehicle=vehicle, contact=self._contact(settings))
+
+    def _contact(self, settings: Settings) -> Contact | Mapping[str, Contact]:
+        key = settings.soil, settings.friction
+        if key not in self._made:
+            self._made[key] = self._new_contact(settings)
+        return self._made[key]  # type: ignore[no-any-return]
+
+    def _new_contact(self, settings: Settings) -> Contact | Mapping[str, Contact]:
+        model: Any = self.model
+        named = settings.soil != OWN
+        contact = contact_named(settings.soil, model.vehicle) if named else model.contact
+        if settings.friction is None:
+            return contact
+        if isinstance(contact, Mapping):
+            return {name: one.replace(friction=settings.friction) for name, one in contact.items()}
+        return contact.replace(friction=settings.friction)
+
+    def _without(self, settings: Settings) -> str:
+        if not self.model.dynamic:
+            return "a kinematic model"
+        return "the contact model" if settings.soil == OWN else settings.soil
+
+
+def check_speed(speed: float, name: str) -> None:
+    """Refuse a largest speed [m/s] that cannot be set."""
+    _within(speed, name, SLOWEST, FASTEST)
+
+
+def loaded(vehicle: Vehicle, payload: float) -> Vehicle:
+    """The vehicle with more mass on its body [kg], spread as the body's own."""
+    body = vehicle.frames[0]
+    if payload == 0.0:
+        return vehicle
+    share = (body.mass + payload) / body.mass
+    return vehicle.replace_frame(
+        body.name, mass=body.mass + payload, inertia=(share * np.asarray(body.inertia_matrix)).tolist()
+    )
+
+
+def _each(contact: Contact | Mapping[str, Contact]) -> list[Contact]:
+    return list(contact.values()) if isinstance(contact, Mapping) else [contact]
+
+
+def _within(value: Any, name: str, least: float, most: float) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or not least <= value <= most:
+        raise SimulationError(f"{name}: {value!r:.40} is not a number from {least:g} to {most:g}")

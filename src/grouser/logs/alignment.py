@@ -1,0 +1,174 @@
+"""How an IMU is turned on the body, found from a drive where neither the manifest nor tf says it.
+
+Up is where the accelerometer feels gravity's reaction, and the axis about which the gyro turns as the wheels do;
+ahead is where it feels the wheels' acceleration, left where it feels the pull of curves: a = g + x v̇ + y v ω.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import permutations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.logs.log import Log
+from grouser.logs.manifest import Manifest
+from grouser.logs.mounted import degrees, rotation_lines
+from grouser.logs.report import Problem
+from grouser.logs.tilt import GRAVITY
+from grouser.logs.windows import change, clipped, measured, rolled, windows_of
+from grouser.vehicles.vehicle import Vehicle
+
+WINDOW = 0.5
+"""Time over which accelerations are compared [s]."""
+LEAST, LEAST_TURN = 40, 1.0
+"""Windows that an alignment needs, and turning in all [rad]."""
+CONTRADICT = math.radians(30.0)
+"""Angle between up by gravity and up by the turns beyond which one of the sensors is not what it seems."""
+ASKEW = math.radians(30.0)
+"""A rotation below this is left as it is: slopes and soft mounts look like it."""
+TILTED = math.radians(45.0)
+"""A tilt beyond this is refused where the direction ahead cannot be found."""
+SNAP = math.radians(15.0)
+"""A rotation this near to quarter turns is taken for them."""
+CERTAIN = math.radians(12.0)
+"""Sigma of the direction ahead beyond which it is not known [rad]."""
+
+
+class Alignment(NamedTuple):
+    """How an IMU is turned."""
+
+    R_body_imu: FloatArray
+    """Its axes in the body frame, (3, 3)."""
+    tilt: float
+    """Angle between its z axis and up [rad]."""
+    sigma: float
+    """Of the direction ahead [rad]; infinite where the drive does not show it."""
+    agree: bool
+    """Whether gravity and turns say the same of up."""
+
+
+def aligned(log: Log, manifest: Manifest, vehicle: Vehicle | None, known: str) -> Log:
+    """The log with its IMU turned as the drive says, and a warning; as it is where that agrees with its axes.
+
+    known: how its mounting was given; then it is not turned, but refused if it contradicts the drive.
+    """
+    found = alignment(log, manifest, vehicle)
+    if found is None:
+        return log
+    problem, R = _judged(found, known)
+    if problem is None:
+        return log
+    log = replace(log, report=replace(log.report, problems=(problem, *log.report.problems)))
+    if R is None or log.gyro is None or log.acceleration is None:
+        return log
+    return replace(log, gyro=log.gyro @ R.T, acceleration=log.acceleration @ R.T)
+
+
+def _judged(found: Alignment, known: str) -> tuple[Problem | None, FloatArray | None]:
+    """What is to be said, and the rotation to use."""
+    key, R = "robot.imu_rpy", snapped(found.R_body_imu)
+    if not found.agree:
+        return Problem(
+            key=key, severity="warning",
+            message="gravity and the turns of the wheels do not agree on which way of the IMU is up",
+            remedy="one of its sensors has wrong signs: +9.8 m/s² upward at rest is right, and left turns positive",
+        ), None  # fmt: skip
+    certain = found.sigma < CERTAIN
+    off = _angle(R) if certain else found.tilt
+    if off < (TILTED if known else ASKEW):
+        return None, None
+    if not certain:
+        if found.tilt < TILTED:
+            return None, None
+        said = f"the IMU is tilted by {math.degrees(found.tilt):.0f}°, and the drive does not show which way is ahead"
+        remedy = "give imu_rpy in [robot], [3.1416, 0, 0] if it is upside down with x ahead; or speed up and brake more"
+        return Problem(key=key, severity="error", message=said, remedy=remedy), None
+    said = f"gravity, turns and accelerations say that the IMU is turned by {degrees(R)} on the body"
+    if known:
+        said = f"{said}, after it was turned {known}"
+        return Problem(key=key, severity="error", message=said, remedy="mend that, or give imu_rpy in [robot]"), None
+    said += "; its signals were turned by that"
+    return Problem(key=key, severity="warning", message=said, remedy=f"write {rotation_lines(R)}"), R
+
+
+def alignment(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> Alignment | None:
+    """How the IMU is turned by the drive; None without three axes of both sensors, or too little motion."""
+    gyro, felt = log.gyro, log.acceleration
+    if gyro is None or felt is None or not all(measured(one[:, k]) for one in (gyro, felt) for k in range(3)):
+        return None
+    if vehicle is None or vehicle.arrays.rollers.any() or len(log.poses) < 3:
+        return None
+    windows = windows_of(log, WINDOW)
+    wheels = rolled(log, vehicle, windows)
+    if wheels is None or len(windows.start) < LEAST:
+        return None
+    gravity = np.nanmedian(felt, axis=0)
+    size = float(np.linalg.norm(gravity))
+    if not 0.6 < size / GRAVITY < 1.6:
+        return None
+    took = np.maximum(log.poses.time[windows.stop] - log.poses.time[windows.start], 1e-9)
+    spun = np.stack([change(gyro[:, k], log, windows) for k in range(3)], axis=1)
+    turn = clipped(wheels.turn)
+    if float(np.abs(turn).sum()) < LEAST_TURN:
+        return None
+    axis = turn @ (spun - np.median(spun, axis=0))
+    up = gravity / size
+    turns = float(np.linalg.norm(axis))
+    if turns == 0.0:
+        return None
+    cosine = float(axis @ up) / turns
+    agree = cosine > math.cos(CONTRADICT)
+    speed, rate = wheels.ahead / took, (spun @ up) / took
+    force = np.stack([change(felt[:, k], log, windows) for k in range(3)], axis=1) / took[:, None]
+    ahead, sigma = _ahead(force, speed, rate, took, up)
+    left = np.cross(up, ahead)
+    return Alignment(np.stack([ahead, left, up]), math.acos(max(-1.0, min(1.0, float(up[2])))), sigma, agree)
+
+
+def _ahead(
+    force: FloatArray, speed: FloatArray, rate: FloatArray, took: FloatArray, up: FloatArray
+) -> tuple[FloatArray, float]:
+    """The body's x axis in axes of the IMU, (3,), and the sigma of its direction [rad]."""
+    faster = (speed[2:] - speed[:-2]) / (0.5 * took[2:] + took[1:-1] + 0.5 * took[:-2])
+    pull, force = (speed * rate)[1:-1], force[1:-1]
+    rows = np.stack([clipped(faster), clipped(pull), np.ones(len(pull))], axis=1)
+    slopes, *_ = np.linalg.lstsq(rows, force, rcond=None)
+    first = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    first -= up * (first @ up)
+    first /= np.linalg.norm(first)
+    second = np.cross(up, first)
+    left = force - rows @ slopes
+    noise = 1.4826 * np.median(np.abs(left @ np.stack([first, second], axis=1))) + 1e-9
+    spread = noise * np.sqrt(np.diag(np.linalg.pinv(rows.T @ rows)))[:2]
+    x, y = (complex(one @ first, one @ second) for one in slopes[:2])
+    # Left is a quarter turn on from ahead: y = i x. Slopes are 1 where the wheels do not slip.
+    both = x / spread[0] ** 2 - 1j * y / spread[1] ** 2
+    strength = math.hypot(abs(x) / spread[0], abs(y) / spread[1])
+    angle = math.atan2(both.imag, both.real)
+    return math.cos(angle) * first + math.sin(angle) * second, 3.0 / strength if strength > 3.0 else math.inf
+
+
+def snapped(R: FloatArray) -> FloatArray:
+    """The rotation by quarter turns next to one, if it is near; the rotation itself otherwise."""
+    best = max(_quarter_turns(), key=lambda one: float(np.trace(one.T @ R)))
+    return best if _angle(best.T @ R) < SNAP else R
+
+
+def _quarter_turns() -> list[FloatArray]:
+    """All rotations that take axes to axes, 24 of them."""
+    found = []
+    for order, signs in product(permutations(range(3)), product((1.0, -1.0), repeat=3)):
+        R = np.zeros((3, 3))
+        R[range(3), order] = signs
+        if np.linalg.det(R) > 0.0:
+            found.append(R)
+    return found
+
+
+def _angle(R: FloatArray) -> float:
+    """Of a rotation [rad]."""
+    return math.acos(max(-1.0, min(1.0, 0.5 * (float(np.trace(R)) - 1.0))))

@@ -1,0 +1,91 @@
+"""Poses that are wheel odometry themselves: calibration would compare the wheels with the wheels and find no error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.errors import LogError
+from grouser.logs.log import Log
+from grouser.logs.manifest import Manifest
+from grouser.logs.raw import is_bag
+from grouser.logs.report import Problem
+from grouser.logs.windows import rolled, windows_of
+from grouser.vehicles.vehicle import Vehicle
+
+CHORD = 0.2
+"""Time over which motions are compared [s]; short, so that a chord is as long as its arc."""
+LEAST = 20
+"""Motions that a judgement needs."""
+SAME = 2e-3
+"""Share of its motion by which odometry of the same wheels differs, by rounding and by the times of its stamps. A
+pose that was measured differs by more: 1 mm in 20 cm is 5e-3."""
+TURNED = 1e-2
+"""The same for turns, over which controllers count by the angle of their last step."""
+REMEDY = "take a pose that is measured otherwise: GPS, motion capture, lidar or camera, or tf from map to the vehicle"
+
+
+def decoy_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, path: Path) -> list[Problem]:
+    """A warning where the poses follow from the wheels to rounding, or are named like odometry."""
+    if manifest.pose is None or manifest.pose.is_gps or not len(log.poses):
+        return []
+    if vehicle is not None and equals_wheels(log, vehicle):
+        said = "the poses are what the wheels say to rounding, so they are wheel odometry, or a simulation without slip"
+    elif name := named_odometry(manifest, path):
+        said = f"{name}, so it is likely wheel odometry, or a filter of it"
+    else:
+        return []
+    said += "; a calibration on it returns the wheels' own errors"
+    return [Problem(key="pose", severity="warning", message=said, remedy=REMEDY)]
+
+
+def equals_wheels(log: Log, vehicle: Vehicle) -> bool:
+    """Whether the poses move and turn as the wheels say; a factor on the turn is that of a controller's track."""
+    found = windows_of(log, CHORD)
+    wheels = None if vehicle.arrays.rollers.any() else rolled(log, vehicle, found)
+    if wheels is None:
+        return False
+    # In axes of the body's origin, half-way: a lever arm moves left as the body turns.
+    forward = found.forward + found.turn * log.sensor.y
+    left = found.left - found.turn * log.sensor.x
+    moves = np.abs(wheels.ahead) > 0.3 * np.percentile(np.abs(wheels.ahead), 95.0) if len(wheels.ahead) else []
+    if np.count_nonzero(moves) < LEAST:
+        return False
+    size = float(np.median(np.abs(forward[moves])))
+    if size == 0.0:
+        return False
+
+    def off(values: FloatArray) -> float:
+        return float(np.median(np.abs(values[moves])))
+
+    if off(forward - wheels.ahead) > SAME * size or off(left) > SAME * size:
+        return False
+    square = float(wheels.turn @ wheels.turn)
+    gain = float(wheels.turn @ found.turn) / square if square > 0.0 else 1.0
+    turned = float(np.median(np.abs(found.turn[moves])))
+    return turned > 1e-6 and off(found.turn - gain * wheels.turn) < TURNED * turned
+
+
+def named_odometry(manifest: Manifest, path: Path) -> str:
+    """What of its names says that the pose is odometry; empty where nothing does."""
+    pose = manifest.pose
+    if pose is None or not is_bag(path):
+        return ""
+    from grouser.logs.bag_frames import frame_of
+    from grouser.logs.frames import plain
+    from grouser.logs.pose_sources import SUSPECT, rank_of
+
+    if pose.frame is not None:
+        return f"tf gives it in frame {pose.world}" if plain(pose.world) == "odom" else ""
+    topic = None if pose.x is None else pose.x.topic
+    if topic is None:
+        return ""
+    try:
+        world = plain(frame_of(path, topic))
+    except LogError:
+        world = ""
+    if rank_of(topic, world) != SUSPECT:
+        return ""
+    return f"{topic} is in frame {world}" if world == "odom" else f"{topic} is named like odometry"

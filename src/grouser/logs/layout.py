@@ -1,0 +1,145 @@
+"""How a CSV file is laid out: delimiter, heading, line of units, decimal commas, remarks; by its first lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from grouser.checks import FloatArray
+from grouser.logs.table import column_names, is_number
+from grouser.logs.unit_words import bare, is_counts, unit_word
+
+LOOKED = 1 << 16
+"""Bytes of the file that are looked at."""
+ROWS = 300
+"""Rows whose numbers are kept."""
+MARKS = ("#", "%", "//")
+"""How remarks begin."""
+OTHER_UNITS = ("pix", "px", "pixel", "v", "w", "%", "1", "-", "bool", "enum", "count")
+"""Units that no signal has, but that a line of units may hold."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How a CSV file seems to be laid out; the fields of [csv]."""
+
+    names: tuple[str, ...]
+    """The heading, or 0, 1, … without one."""
+    lines: int = 1
+    """Lines above the numbers."""
+    in_comment: bool = False
+    """Whether the last remark above the numbers names the columns."""
+    names_line: int | None = None
+    """Which line names the columns, where it is not the last one; from 1."""
+    units_line: int | None = None
+    """Which line says the units."""
+    units: tuple[str, ...] = ()
+    """What it says."""
+    delimiter: str = ","
+    """What stands between two cells."""
+    decimal: str = "."
+    """What stands before a fraction."""
+    comment: str = "#"
+    """How remarks begin."""
+    sample: dict[str, FloatArray] = field(default_factory=dict)
+    """The first numbers of each column."""
+
+    @property
+    def header(self) -> bool:
+        """Whether there is a heading."""
+        return self.lines > 0 or self.in_comment
+
+    def unit_of(self, name: str) -> str:
+        """What the line of units says of a column; empty where there is none."""
+        at = self.names.index(name)
+        return self.units[at] if at < len(self.units) else ""
+
+
+def layout(path: Path) -> Layout:
+    """The layout under which most of the first lines are numbers."""
+    first = column_names(path)  # refuses what is no text
+    with path.open("rb") as stream:
+        text = stream.read(LOOKED).decode("utf-8-sig", "replace")
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    if len(text) >= LOOKED // 2:
+        lines.pop()  # it may be cut
+    comment = next((mark for line in lines[:1] for mark in MARKS if line.lstrip().startswith(mark)), "#")
+    remarks = [line for line in lines if line.lstrip().startswith(comment)]
+    rows = [line for line in lines if line.strip() and not line.lstrip().startswith(comment)]
+    delimiter, decimal = _separators(rows)
+    table = [_cells(row, delimiter) for row in rows]
+    is_data = [_is_data(row, decimal) for row in table]
+    if not any(is_data):
+        return Layout(names=tuple(_cells(rows[0], delimiter) if rows else first), delimiter=delimiter, comment=comment)
+    n = is_data.index(True)
+    heading, data = table[:n], [row for row, good in zip(table[n:], is_data[n:], strict=True) if good][:ROWS]
+    width = len(data[0])
+    in_comment = False
+    if not heading and remarks:
+        above = _cells(remarks[-1].lstrip()[len(comment) :].strip(), delimiter)
+        in_comment = len(above) == width and not _is_data(above, decimal)
+        names = above if in_comment else [str(k) for k in range(width)]
+        return Layout(
+            names=tuple(names), lines=0, in_comment=in_comment, delimiter=delimiter, decimal=decimal, comment=comment,
+            sample=_sample(names, data, decimal),
+        )  # fmt: skip
+    units_at = next((k for k, row in enumerate(heading) if _says_units(row)), None)
+    named = [k for k, row in enumerate(heading) if k != units_at and abs(len(row) - width) <= 1]
+    # A line of words, "Set robot speed", may stand above one of short names.
+    names_at = min(named, key=lambda k: (sum(" " in cell.strip() for cell in heading[k]), -k)) if named else n - 1
+    names = heading[names_at] if heading else [str(k) for k in range(width)]
+    return Layout(
+        names=tuple(names), lines=n, delimiter=delimiter, decimal=decimal, comment=comment,
+        names_line=None if names_at == n - 1 else names_at + 1,
+        units_line=None if units_at is None or len(heading) < 2 else units_at + 1,
+        units=() if units_at is None or len(heading) < 2 else tuple(heading[units_at]),
+        sample=_sample(names, data, decimal),
+    )  # fmt: skip
+
+
+def _separators(rows: list[str]) -> tuple[str, str]:
+    """Delimiter and decimal mark under which the last of some rows hold most numbers and least other text."""
+    tail, best, found = rows[-40:], -1e9, (",", ".")
+    for decimal in ".,":
+        for delimiter in ",;\t ":
+            if decimal == delimiter:
+                continue
+            cells = [cell for row in tail for cell in _cells(row, delimiter) if cell]
+            numbers = sum(is_number(_plain(cell, decimal)) for cell in cells)
+            score = 2 * numbers - len(cells)
+            if score > best:
+                best, found = score, (delimiter, decimal)
+    if best <= 0 and rows:  # words alone: as many columns as can be
+        return max(",;\t ", key=lambda one: len(_cells(rows[0], one))), "."
+    return found
+
+
+def _cells(row: str, delimiter: str) -> list[str]:
+    cells = row.split() if delimiter == " " else row.split(delimiter)
+    return [cell.strip().strip('"').strip() for cell in cells]
+
+
+def _plain(cell: str, decimal: str) -> str:
+    return cell if decimal == "." or "." in cell else cell.replace(",", ".")
+
+
+def _is_data(row: list[str], decimal: str) -> bool:
+    given = [cell for cell in row if cell]
+    return bool(given) and 2 * sum(is_number(_plain(cell, decimal)) for cell in given) > len(given)
+
+
+def _says_units(row: list[str]) -> bool:
+    given = [bare(cell) for cell in row if bare(cell)]
+    known = [cell for cell in given if unit_word(cell) or is_counts(cell) or cell.lower() in OTHER_UNITS]
+    return len(given) >= 2 and len(known) > 0.7 * len(given) and len(set(given)) < len(given)
+
+
+def _sample(names: list[str], data: list[list[str]], decimal: str) -> dict[str, FloatArray]:
+    """Numbers of each column; NaN for what is none."""
+    found = {}
+    for k, name in enumerate(names):
+        cells = [_plain(row[k], decimal) if k < len(row) else "" for row in data]
+        found[name] = np.array([float(cell) if is_number(cell) else np.nan for cell in cells])
+    return found

@@ -1,0 +1,103 @@
+"""What a stepped simulation did, kept row by row, as the run that `simulate` would have returned."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grouser import checks
+from grouser._kernels.simulation.rollout import COUNTED, END_COLUMNS, HALVED, RECORDED, TAKEN
+from grouser.simulation.engine import records_of
+from grouser.simulation.run import Run
+from grouser.simulation.status import Status
+
+if TYPE_CHECKING:
+    from grouser.checks import FloatArray
+    from grouser.simulation.stepping import Simulation, Step
+
+ROWS = {
+    True: ("velocities", "commands", "contacts", "forces", "torques", "hull", "diagnostics"),
+    False: ("velocities", "commands", "contacts"),
+}
+"""Arrays of a batch that a step leaves, by whether the model has forces."""
+
+
+class Recorder:
+    """Steps a simulation and keeps what it did.
+
+    >>> recorder = gr.simulation.Recorder(sim)
+    >>> while sim.time < 10.0 and recorder.step(controller(sim.state)).status is gr.Status.OK:
+    ...     pass
+    >>> recorder.run().save("run.npz")
+
+    The run is to the bit that of `grouser.simulate` with the same commands and start.
+    """
+
+    def __init__(self, sim: Simulation, *, every: int = 1) -> None:
+        """Record each `every`-th call of `step` of a simulation, from where it is now."""
+        self.sim = sim
+        """The simulation."""
+        self.every = checks.count(every, "every")
+        """Calls of `step` from one recorded row to the next."""
+        self.steps = 0
+        """Steps taken since the beginning of the recording."""
+        self._calls = 0
+        self._rows: list[tuple[FloatArray, ...]] = []
+        self._sums = np.zeros(END_COLUMNS, dtype=np.int64)
+
+    def __len__(self) -> int:
+        """Rows recorded so far."""
+        return len(self._rows)
+
+    @property
+    def duration(self) -> float:
+        """Time recorded so far [s]."""
+        return self.steps * self.sim.dt
+
+    def step(self, command: ArrayLike) -> Step:
+        """As `Simulation.step`, and the row is kept."""
+        sim = self.sim
+        before, ends = sim.state, sim._room.batch.ends[0].copy()
+        step = sim.step(command)
+        now = sim._room.batch.ends[0]
+        if now[RECORDED] and self._calls % self.every == 0:
+            self._rows.append(self._row(before))
+        self._calls += 1
+        self._sums += now - ends
+        self.steps += int(now[TAKEN] - ends[TAKEN])
+        return step
+
+    def run(self) -> Run:
+        """The run so far; its last row is that of the state now, under the command of the last step."""
+        sim = self.sim
+        rows = [*self._rows, *self._row_now()]
+        names = ROWS[sim.model.dynamic]
+        taken = SimpleNamespace(q=sim.state[None], v=sim.velocity[None])
+        for k, name in enumerate(("states", *names)):
+            shape = (len(sim.state),) if k == 0 else getattr(sim._room.batch, name).shape[2:]
+            setattr(taken, name, np.array([row[k] for row in rows]).reshape(1, len(rows), *shape))
+        taken.ends = np.zeros((1, END_COLUMNS), dtype=np.int64)
+        taken.ends[0, [TAKEN, RECORDED]] = self.steps, len(rows)
+        taken.ends[0, [COUNTED, HALVED]] = self._sums[[COUNTED, HALVED]]
+        records = records_of(taken, sim.model.dynamic)._replace(status=(sim.status,))
+        run = Run.from_records(sim.model, sim.ground, records, dt=sim.dt, every=self.every * sim._room.batch.steps)
+        return run if sim.ruts is None else dataclasses.replace(run, ruts=sim.ruts)
+
+    def _row(self, state: FloatArray) -> tuple[FloatArray, ...]:
+        batch = self.sim._room.batch
+        return state, *(getattr(batch, name)[0, 0].copy() for name in ROWS[self.sim.model.dynamic])
+
+    def _row_now(self) -> list[tuple[FloatArray, ...]]:
+        """The row of the state now, where it is due: what a next step would begin with; that step is undone."""
+        room = self.sim._room
+        if self.sim.status is not Status.OK or self._calls == 0 or self._calls % self.every:
+            return []
+        memory, before = room.memory(), self.sim.state
+        room.run()
+        row = [self._row(before)] if room.rows else []
+        room.recall(memory)
+        return row

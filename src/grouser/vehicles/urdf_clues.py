@@ -1,0 +1,184 @@
+"""What a URDF says in passing: which joints have motors and limits, what names mean, how large round shapes are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from xml.etree.ElementTree import Element
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser.errors import VehicleError
+from grouser.vehicles.urdf_changes import Pose, link_poses
+from grouser.vehicles.urdf_model import Collision, Joint, Robot, shape_of
+
+Array = NDArray[np.float64]
+Mesh = Callable[[str, Sequence[float]], Array]
+"""Corners of a mesh file [m], shape (n, 3), by the name in the URDF and its scale; `VehicleError` if it is not read."""
+
+WORDS = {
+    "wheel": {"wheel", "wheels", "tire", "tyre"},
+    "castor": {"castor", "caster", "castors", "casters", "ball", "skid", "swivel"},
+    "rocker": {"rocker", "bogie", "bogey", "differential", "pivot"},
+    "front": {"front", "fl", "fr", "lf", "rf", "fwd"},
+    "rear": {"rear", "back", "rl", "rr", "lr", "bl", "br"},
+    "left": {"left", "l", "fl", "rl", "lf", "lr", "bl", "ml"},
+    "right": {"right", "r", "fr", "rr", "rf", "br", "mr"},
+}
+DRIVES = ("drive", "ackermann", "steer", "skid")
+"""Words in the names of simulator plugins that turn wheels."""
+PARALLEL = 0.97
+"""Cosine of the largest angle, 14°, between a joint's axis and the axis of a round shape that turns about it."""
+CENTRED = 0.1
+"""Distance of a round shape from the axis it turns about, as a share of its radius, up to which it is a wheel."""
+
+
+def means(what: str, *names: str) -> bool:
+    """Whether one of the names has a word of a kind: "front" in 'front_left_wheel', 'FL', 'frontLeft' or 'wheel_FL'."""
+    for name in names:
+        apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+        words = set(re.sub(r"[^A-Za-z]+", " ", apart).lower().split())
+        inside = what in ("wheel", "castor") and any(word in name.lower() for word in WORDS[what] - {"ball"})
+        if words & WORDS[what] or inside:
+            return True
+    return False
+
+
+def motors(xml: Element) -> dict[str, str]:
+    """Joints that a <transmission>, <ros2_control> or a plugin of a simulator drives, with the element that says so."""
+    found: dict[str, str] = {}
+    for plugin in xml.iterfind("gazebo/plugin"):
+        name = f"{plugin.get('name', '')} {plugin.get('filename', '')}".lower()
+        if any(word in name for word in DRIVES):
+            found |= {text: "<plugin>" for one in plugin.iter() for text in (one.text or "").split() if len(one) == 0}
+    for joint in xml.iterfind("transmission/joint"):
+        found[joint.get("name", "")] = "<transmission>"
+    for joint in xml.iterfind("ros2_control/joint"):
+        if joint.find("command_interface") is not None:
+            found[joint.get("name", "")] = "<ros2_control>"
+    return found
+
+
+def limits(xml: Element, joint: str) -> dict[str, float]:
+    """The numbers of a joint's <limit>: lower, upper [rad or m], velocity [rad/s or m/s]."""
+    element = next((one for one in xml.iterfind("joint") if one.get("name") == joint), None)
+    limit = None if element is None else element.find("limit")
+    result = {}
+    for name in ("lower", "upper", "velocity"):
+        try:
+            value = float("nan" if limit is None else limit.get(name, "nan"))
+        except ValueError:
+            continue
+        if np.isfinite(value):
+            result[name] = value
+    return result
+
+
+@dataclass(frozen=True)
+class Size:
+    """A round shape about an axis: radius and width [m], its centre in the axes of the root link [m], its origin."""
+
+    radius: float
+    width: float | None
+    centre: Array
+    source: str
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A joint with all joints at zero, in the axes of the root link: its pose, axis, and the links that it carries."""
+
+    joint: Joint
+    R: Array
+    p: Array
+    axis: Array
+    links: tuple[str, ...]
+    """Links that move with it: its own, and those on fixed joints."""
+    beyond: tuple[str, ...]
+    """Joints that move further out."""
+    poses: dict[str, Pose] = field(repr=False)
+    """Of all links of the robot."""
+
+
+def mounts(robot: Robot) -> dict[str, Mount]:
+    """Every joint, by name."""
+    poses = link_poses(robot)
+    held: dict[str, list[Joint]] = {link: [] for link in robot.links}
+    for joint in robot.joints:
+        held[joint.parent].append(joint)
+    found = {}
+    for joint in robot.joints:
+        R, p = poses[joint.child]
+        links, beyond, waiting = [joint.child], [], [(joint.child, False)]
+        while waiting:
+            link, moved = waiting.pop()
+            for one in held[link]:
+                if one.moves:
+                    beyond.append(one.name)
+                elif not moved:
+                    links.append(one.child)
+                waiting.append((one.child, moved or one.moves))
+        found[joint.name] = Mount(joint, R, p, R @ joint.axis, tuple(links), tuple(beyond), poses)
+    return found
+
+
+def shapes(robot: Robot, link: str) -> list[tuple[str, Collision]]:
+    """Collision shapes of a link, then those that are drawn, each with the element it stands in."""
+    found = [("collision", one) for one in robot.collisions[link]]
+    element = next((one for one in robot.xml.iterfind("link") if one.get("name") == link), Element("link"))
+    for visual in element.iterfind("visual"):
+        try:
+            one = shape_of(visual, f"link '{link}', element <visual>")
+        except VehicleError:  # what is drawn need not be sound
+            continue
+        if one is not None:
+            found.append(("visual", one))
+    return found
+
+
+def round_size(robot: Robot, mount: Mount, mesh: Mesh) -> Size | None:
+    """The largest round shape about a joint's axis that moves with it: of cylinders and spheres, else of meshes."""
+    poses = mount.poses
+    found: dict[tuple[str, bool], list[Size]] = {}
+    for link in mount.links:
+        for kind, one in shapes(robot, link):
+            R, p = poses[link][0] @ one.R, poses[link][1] + poses[link][0] @ one.p
+            size = _size(one, R, p, mount, f"{kind} {one.shape['shape']} of '{link}'", mesh)
+            if size is not None:
+                found.setdefault((kind, one.shape["shape"] == "mesh"), []).append(size)
+    for key in (("collision", False), ("visual", False), ("collision", True), ("visual", True)):
+        if key in found:
+            return max(found[key], key=lambda size: size.radius)
+    return None
+
+
+def _size(one: Collision, R: Array, p: Array, mount: Mount, source: str, mesh: Mesh) -> Size | None:
+    kind, axis = one.shape["shape"], mount.axis
+    if kind == "mesh":
+        try:
+            points = p + mesh(one.shape["file"], one.shape["scale"]) @ R.T - mount.p
+        except VehicleError:
+            return None
+        along = points @ axis
+        radius = float(np.linalg.norm(points - np.outer(along, axis), axis=1).max())
+        middle = 0.5 * float(along.min() + along.max())
+        return Size(radius, float(np.ptp(along)) or None, mount.p + middle * axis, source)
+    if kind == "box" or (kind == "cylinder" and abs(float(R[:, 2] @ axis)) < PARALLEL):
+        return None
+    off = (p - mount.p) - float((p - mount.p) @ axis) * axis
+    if float(np.linalg.norm(off)) > CENTRED * one.shape["radius"]:
+        return None
+    return Size(one.shape["radius"], one.shape.get("length"), p - off, source)
+
+
+def lowest(one: Collision, R: Array, p: Array) -> float:
+    """Height [m] of the lowest point of a box, cylinder or sphere at a pose in the root link; meshes: of the origin."""
+    shape = one.shape
+    if shape["shape"] == "box":
+        return float(p[2] - 0.5 * np.abs(R[2]) @ np.array(shape["size"]))
+    if shape["shape"] == "cylinder":
+        upright = min(abs(float(R[2, 2])), 1.0)
+        return float(p[2] - 0.5 * shape["length"] * upright - shape["radius"] * np.sqrt(1.0 - upright**2))
+    return float(p[2] - shape.get("radius", 0.0))

@@ -1,0 +1,358 @@
+"""A draft of the side file of a URDF, with the reason of each line, what is guessed, and what is not known."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grouser.checks import listed
+from grouser.files import toml_key, toml_value
+from grouser.vehicles.hull import hull_of_mesh
+from grouser.vehicles.mesh_path import Packages, find_mesh
+from grouser.vehicles.urdf_clues import Size, limits, shapes
+from grouser.vehicles.urdf_model import Robot
+from grouser.vehicles.urdf_side import SCHEMA
+from grouser.vehicles.urdf_survey import Survey, survey
+
+SLIDES = 0.2
+"""Coefficient of friction of a castor ball on a floor, where the URDF does not say."""
+GAIN = 5.0
+"""Steering gain [1/s]: an angle is reached to 5 % in 0.6 s."""
+RATE = 2.0
+"""Steering rate [rad/s] where the URDF gives none that a motor could have."""
+FASTEST = 10.0
+"""Steering rate [rad/s] above which a limit of the URDF is taken for none."""
+DENSITY = 300.0
+"""Density [kg/m³] of links whose mass the URDF leaves out, by their shape."""
+LIGHT = 0.1
+"""Mass [kg] of such links without a shape."""
+WIDTH = 118
+"""Columns of a line."""
+
+
+@dataclass
+class Draft:
+    """The text of a side file, and what it rests on."""
+
+    text: str = ""
+    missing: list[str] = field(default_factory=list)
+    """What only the user knows, without which there is no vehicle."""
+    guesses: list[str] = field(default_factory=list)
+    """What may be wrong."""
+    said: str = ""
+    """What it is, in a few words."""
+
+
+def draft(robot: Robot, path: Path, packages: Packages = ()) -> Draft:
+    """A side file for the robot in a URDF at a path; packages: of its meshes, see `read_urdf`."""
+
+    def mesh(name: str, scale: Sequence[float]) -> Any:
+        return np.array(hull_of_mesh(find_mesh(name, path.parent, packages), scale))
+
+    found = survey(robot, mesh)
+    made = Draft()
+    lines = [
+        f"# What {path.name} does not say, drafted by grouser check. Look it through: a guess is called so;",
+        "# what is commented out is a suggestion, or not known.",
+        f'schema = "{SCHEMA}"',
+        "",
+    ]
+    for part in (_forward, _wheels, _actuated, _steering, _lock, _rockers, _reference, _masses):
+        block = list(part(found, made))
+        lines += [*block, ""] if block else []
+    made.text = "\n".join(lines[:-1]) + "\n"
+    kinds = (
+        (len(found.wheels), "wheel", "wheels"),
+        (len(found.driven), "driven", "driven"),
+        (len(found.steering), "steered hinge", "steered hinges"),
+        (len(found.sliding), "sliding castor", "sliding castors"),
+        (len(_locked(found)), "joint locked", "joints locked"),
+    )
+    made.said = ", ".join(f"{n} {one if n == 1 else more}" for n, one, more in kinds if n)
+    if made.guesses:
+        made.said += f"; guessed: {'; '.join(made.guesses)}"
+    return made
+
+
+def _comment(text: str) -> Iterator[str]:
+    """A comment in lines that fit."""
+    line = "#"
+    for word in text.split():
+        if len(line) + 1 + len(word) > WIDTH:
+            yield line
+            line = "#"
+        line += f" {word}"
+    yield line
+
+
+def _rows(name: str, rows: Sequence[tuple[Any, str]]) -> list[str]:
+    """A field with one row a line, each with a remark; a row that is text beginning with # stays a comment."""
+    lines = [f"{name} = ["]
+    for value, remark in rows:
+        is_comment = isinstance(value, str) and value.startswith("#")
+        text = value if is_comment else f"{toml_value(value)},"
+        lines.append(f"    {text}  # {remark}" if remark else f"    {text}")
+    return [*lines, "]"]
+
+
+def _forward(found: Survey, made: Draft) -> Iterator[str]:
+    axis, why = found.forward
+    if axis == "+x":
+        return
+    yield from _comment(
+        f"The robot drives along {axis} of its root link '{found.robot.root}', {why or 'as its axles lie'}."
+    )
+    yield f'forward = "{axis}"'
+    if why.startswith("but"):
+        made.guesses.append(f"it drives along {axis} of its root link")
+
+
+def _wheels(found: Survey, made: Draft) -> Iterator[str]:
+    if not found.wheels:
+        made.missing.append("no joint turns a round shape about a level axle, or is called a wheel")
+        yield from _comment("NOT KNOWN: which joints are wheels. Nothing round turns about a level axle.")
+        yield "wheels = []  # { joint = …, radius = …, width = … }"
+        return
+    rows: list[tuple[Any, str]] = []
+    for name, size in found.wheels.items():
+        if size is None:
+            made.missing.append(f"the radius of wheel '{name}' is not known")
+            rows.append((f"# {{ joint = {toml_value(name)}, radius = … }},", "NOT KNOWN: its radius [m]"))
+            continue
+        remark = size.source if name not in found.inferred else f"guess: its radius is {found.inferred[name]}"
+        rows.append((_row(found, name, size), remark + _side_of(found, name, made)))
+    for name, size in found.sliding.items():
+        if size is None:
+            row = f"# {{ joint = {toml_value(name)}, radius = …, slides = {SLIDES} }},"
+            rows.append((row, "a castor? NOT KNOWN: its radius [m]"))
+            made.guesses.append(f"'{name}' is called a castor, and left out because its size is not known")
+            continue
+        rows.append((_row(found, name, size) | {"slides": SLIDES}, f"{size.source}; guess: friction {SLIDES}"))
+    yield from _comment(
+        "Wheels turn a round shape about a level axle; radius, width and centre [m] are those of the shape."
+        + " A row with slides is a castor or skid: it slides with that friction and does not roll."
+        * bool(found.sliding)
+    )
+    yield from _rows("wheels", rows)
+    if found.inferred:
+        made.guesses.append(f"the radius of {listed(found.inferred, 2)}")
+    for name in found.hanging:
+        yield from _comment(f"'{name}' turns something round too, but far above the ground.")
+
+
+def _row(found: Survey, name: str, size: Size) -> dict[str, Any]:
+    mount = found.mounts[name]
+    centre = mount.R.T @ (size.centre - mount.p)
+    row: dict[str, Any] = {"joint": name, "radius": size.radius}
+    if size.width is not None and "sphere" not in size.source:
+        row["width"] = round(size.width, 6)
+    if float(np.linalg.norm(centre)) > 1e-6:
+        row["centre"] = [round(float(x), 6) + 0.0 for x in centre]
+    return row
+
+
+def _side_of(found: Survey, name: str, made: Draft) -> str:
+    y = float((found.R_body_root @ found.centre(name))[1])
+    for called, wrong in (("left", y < -1e-3), ("right", y > 1e-3)):
+        other = "right" if called == "left" else "left"
+        if wrong and found.called(called, name) and not found.called(other, name):
+            made.guesses.append(f"'{name}' stands on the {other}, whatever its name says")
+            return f"; stands on the {other}!"
+    return ""
+
+
+def _actuated(found: Survey, made: Draft) -> Iterator[str]:
+    driven, steered = found.driven, _motored(found)
+    says = sorted({found.motors[name] for name in (*driven, *steered) if name in found.motors})
+    if driven and driven[0] in found.motors:
+        yield from _comment(f"Motors by {listed(says)}.")
+        idle = [name for name in found.wheels if name not in driven]
+        if idle:
+            yield from _comment(f"Without a motor: {listed(idle)}.")
+    elif driven:
+        made.guesses.append("all wheels are driven, because the URDF names no motors")
+        yield from _comment("Guess: the URDF names no motors of wheels, so all wheels are taken as driven.")
+    else:
+        made.missing.append("no wheel has a motor")
+        yield from _comment("NOT KNOWN: which joints have motors.")
+    lost = [name for name in found.motors if name not in found.mounts and found.motors[name] != "<plugin>"]
+    if lost:
+        yield from _comment(f"The URDF gives motors to {listed(lost)}, which are no joints of it.")
+    others = [one for one in found.motors if one in found.rockers]
+    if others:
+        yield from _comment(f"{listed(others)}: taken as passive though the URDF gives them a motor; add them if so.")
+    line = f"actuated = {toml_value([*driven, *steered])}"
+    if len(line) <= WIDTH:
+        yield line
+        return
+    names = ", ".join(toml_value(name) for name in (*driven, *steered))
+    yield "actuated = ["
+    yield from textwrap.wrap(
+        f"{names},", WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+    )
+    yield "]"
+
+
+def _motored(found: Survey) -> list[str]:
+    """Steering hinges with a motor of their own: those that mimic another have none."""
+    return [name for name in found.steering if found.mounts[name].joint.mimic is None]
+
+
+def _steering(found: Survey, made: Draft) -> Iterator[str]:
+    rows = []
+    for name in _motored(found):
+        bounds = limits(found.robot.xml, name)
+        fast = bounds.get("velocity", 0.0)
+        usable = 0.0 < fast <= FASTEST
+        remark = "its speed by <limit>" if usable else f"guess: {RATE:g} rad/s"
+        if {"lower", "upper"} <= set(bounds) and bounds["lower"] < bounds["upper"]:
+            low, high = (math.degrees(bounds[end]) for end in ("lower", "upper"))
+            remark += f"; the URDF allows {low:.0f}° to {high:.0f}°, which is not enforced"
+        if name not in found.motors:
+            remark += "; guess: it has a motor"
+        rows.append(({"joint": name, "gain": GAIN, "limit": fast if usable else RATE}, remark))
+    if rows:
+        if found.motors and any(name not in found.motors for name in _motored(found)):
+            made.guesses.append("vertical hinges are steered, though the URDF gives them no motors")
+        yield from _comment("Vertical hinges that carry wheels steer; gain [1/s] is a guess, limit is in rad/s.")
+        yield from _rows("steering", rows)
+    for name in found.swivels:
+        yield from _comment(f"'{name}' is the swivel of a castor and turns by itself.")
+    for name in found.steering:
+        mimic = found.mounts[name].joint.mimic
+        if mimic is not None:
+            yield from _comment(f"'{name}' mimics '{mimic[0]}', so it is coupled and not listed.")
+
+
+def _locked(found: Survey) -> list[str]:
+    """Joints to lock, without those that mimic one and are held with it."""
+    return [name for name in found.arms if found.mounts[name].joint.mimic is None]
+
+
+def _lock(found: Survey, made: Draft) -> Iterator[str]:
+    rows: list[tuple[Any, str]] = []
+    for name in _locked(found):
+        bounds = limits(found.robot.xml, name)
+        at = min(max(0.0, bounds.get("lower", -math.inf)), bounds.get("upper", math.inf))
+        remark = "0 is outside its <limit>" if at else ""
+        if found.carried(name):
+            remark = "a slide that carries a wheel: give it a spring in couplings instead, if it has one"
+            made.guesses.append(f"'{name}' is rigid")
+        rows.append(({"joint": name, "at": at} if at else name, remark))
+    if rows:
+        yield from _comment(
+            "Joints that carry no wheel, such as those of arms and masts, are held where they are at 0."
+        )
+        yield from _rows("lock", rows)
+
+
+def _rockers(found: Survey, made: Draft) -> Iterator[str]:
+    """Rockers to free, and the differential between two of them."""
+    fixed = [name for name in found.rockers if not found.mounts[name].joint.moves]
+    passive = [name for name in found.rockers if name not in fixed]
+    if passive:
+        yield from _comment(f"Passive hinges, which follow the ground: {listed(passive)}.")
+    if fixed:
+        rows = []
+        for name in fixed:
+            mount = found.mounts[name]
+            lateral = [round(float(x), 9) + 0.0 for x in mount.R.T @ found.R_body_root[1]]
+            rows.append(name if mount.joint.axis.any() else {"joint": name, "axis": lateral})
+        yield from _comment("These rockers are fixed in the URDF. To let them follow the ground, take off the #:")
+        yield f"# free = {toml_value(rows)}"
+    pair = _pair(found, fixed or passive)
+    if pair is None:
+        return
+    (first, k), (second, m) = pair
+    mimic = found.mounts[second].joint.mimic or found.mounts[first].joint.mimic
+    if mimic is not None:
+        yield from _comment("The URDF couples them: one mimics the other.")
+        return
+    row = {"name": "differential", "joints": {first: k, second: m}}
+    yield from _comment("A differential between the rockers holds the body; without it, its pitch would be free.")
+    yield f"{'# ' if fixed else ''}couplings = [ {toml_value(row)} ]"
+    if not fixed:
+        made.guesses.append("a differential couples the rockers")
+
+
+def _pair(found: Survey, rockers: Sequence[str]) -> tuple[tuple[str, float], tuple[str, float]] | None:
+    """The rockers left and right that carry all wheels, each with the sense of its axis."""
+    outer = [name for name in rockers if not any(name in found.mounts[other].beyond for other in rockers)]
+    if len(outer) != 2 or sum(len(found.carried(name)) for name in outer) < len(found.wheels):
+        return None
+    sides = [float((found.R_body_root @ found.mounts[name].p)[1]) for name in outer]
+    if sides[0] * sides[1] >= 0.0:
+        return None
+    senses = []
+    for name in outer:
+        axis = found.R_body_root @ found.mounts[name].axis
+        senses.append(-1.0 if axis[1] < 0.0 else 1.0)
+    return (outer[0], senses[0]), (outer[1], senses[1])
+
+
+def _masses(found: Survey, made: Draft) -> Iterator[str]:
+    """A mass for each part of the vehicle that has none."""
+    robot, rows = found.robot, {}
+    held = [name for name in found.mounts if found.mounts[name].joint.moves and name not in found.arms]
+    for name in held:
+        mount = found.mounts[name]
+        links = {*mount.links, *(link for one in mount.beyond for link in found.mounts[one].links)}
+        if sum(one.mass for link in links if (one := robot.links[link]) is not None) == 0.0:
+            child = mount.joint.child
+            size = found.wheels.get(name)
+            solid = None if size is None else math.pi * size.radius**2 * (size.width or size.radius)
+            rows[child] = _mass(solid)
+    body = [
+        robot.root,
+        *(link for name, mount in found.mounts.items() if not mount.joint.moves for link in mount.links),
+    ]
+    moved = {link for name in held for link in found.mounts[name].links}
+    body = [link for link in dict.fromkeys(body) if link not in moved]
+    if sum(one.mass for link in body if (one := robot.links[link]) is not None) == 0.0:
+        solids = [(link, _volume(robot, link)) for link in body]
+        link, volume = max(solids, key=lambda pair: pair[1] or 0.0)
+        rows[link] = _mass(volume)
+    if rows:
+        made.guesses.append(f"the mass of {listed(rows, 2)}")
+        yield from _comment(
+            f"Guess: these parts have no mass in the URDF; theirs [kg] is that of {DENSITY:g} kg/m³. Kinematics without"
+            " slip does not depend on masses, dynamics does."
+        )
+        yield "[masses]"
+        yield from (f"{toml_key(link)} = {mass:g}" for link, mass in rows.items())
+
+
+def _mass(volume: float | None) -> float:
+    return LIGHT if volume is None else float(f"{max(DENSITY * volume, 1e-3):.3g}")
+
+
+def _volume(robot: Robot, link: str) -> float | None:
+    volumes = []
+    for _, one in shapes(robot, link):
+        shape = one.shape
+        if shape["shape"] == "box":
+            volumes.append(math.prod(shape["size"]))
+        elif shape["shape"] == "cylinder":
+            volumes.append(math.pi * shape["radius"] ** 2 * shape["length"])
+        elif shape["shape"] == "sphere":
+            volumes.append(4.0 / 3.0 * math.pi * shape["radius"] ** 3)
+    return max(volumes, default=None)
+
+
+def _reference(found: Survey, made: Draft) -> Iterator[str]:
+    """The drive point, where castors or coupled steering would draw it away from the wheels that hold the direction."""
+    upright = [name for name in found.hinges if found.tilt(name) == "vertical"]
+    if not (found.sliding or found.swivels or any(name not in _motored(found) for name in found.steering)):
+        return
+    turned = [wheel for name in upright for wheel in found.carried(name)]
+    straight = [name for name in found.wheels if name not in turned and (name in found.driven or found.steering)]
+    if straight:
+        x, y, _ = np.mean([found.R_body_root @ found.centre(name) for name in straight], axis=0)
+        yield from _comment("Commanded arcs are those of the middle of the wheels that hold the direction [m].")
+        yield f"drive_reference = {toml_value([round(float(x), 6) + 0.0, round(float(y), 6) + 0.0])}"

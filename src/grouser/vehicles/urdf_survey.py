@@ -1,0 +1,249 @@
+"""What the joints of a URDF are for, by their geometry, motors and names: wheels, castors, steering, arms, rockers.
+
+A wheel is a round shape that turns about a level axle and stands low, or what is called one. A vertical hinge that
+carries wheels steers if it has a motor, or is the swivel of a castor. What carries no wheel is to be locked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser.vehicles.urdf_changes import body_axes, link_poses
+from grouser.vehicles.urdf_clues import Mesh, Mount, Size, lowest, means, motors, mounts, round_size, shapes
+from grouser.vehicles.urdf_model import Robot
+
+Array = NDArray[np.float64]
+LEVEL = 0.5
+"""Sine of the largest tilt, 30°, of an axle at rest."""
+UPRIGHT = 0.9
+"""Cosine of the largest tilt, 26°, of a steering hinge at rest."""
+TRAIL = 0.2
+"""Distance of a castor's wheel from its swivel, as a share of its radius, from which it follows by itself."""
+ENDS = ("front", "rear", "left", "right")
+NEAR = 0.15
+"""Height of a castor over the ground, as a share of the largest wheel's radius, up to which it touches it."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The robot as it stands with all joints at zero; the fields are names of joints."""
+
+    robot: Robot
+    mounts: dict[str, Mount]
+    motors: dict[str, str]
+    """Joints with a motor, and the element that says so."""
+    wheels: dict[str, Size | None] = field(default_factory=dict)
+    """Wheels that turn, and their size; None where it is not known."""
+    inferred: dict[str, str] = field(default_factory=dict)
+    """How the radius of a wheel without a round shape was found."""
+    sliding: dict[str, Size | None] = field(default_factory=dict)
+    """Castors and skids."""
+    hanging: list[str] = field(default_factory=list)
+    """Round shapes on level axles that stand too high for wheels."""
+
+    @cached_property
+    def forward(self) -> tuple[str, str]:
+        """Axis of the root link along which the robot drives, and how that was found; "" if it is only usual."""
+        axles = [self.mounts[name].axis for name in self.wheels]
+        spread = sum((np.outer(axis[:2], axis[:2]) for axis in axles), start=np.zeros((2, 2)))
+        values, vectors = np.linalg.eigh(spread)
+        across = vectors[:, 1]
+        if not axles or values[0] > 0.2 * values[1] or abs(np.abs(across).max()) < UPRIGHT:
+            return "+x", ""
+        along = "xy"[int(np.argmin(np.abs(across)))]
+        k = "xy".index(along)
+        places = {kind: [self.centre(name)[:2] for name in self.wheels if self.called(kind, name)] for kind in ENDS}
+        if places["front"] and places["rear"]:
+            ahead = float(np.mean(places["front"], axis=0)[k] - np.mean(places["rear"], axis=0)[k])
+            if abs(ahead) > 1e-3:
+                return ("+" if ahead > 0 else "-") + along, "as front and rear in the names of its wheels say"
+        if places["left"] and places["right"]:
+            left = float((np.mean(places["left"], axis=0) - np.mean(places["right"], axis=0))[1 - k])
+            ahead = left if along == "x" else -left  # x forward has y to the left; y forward has −x to the left
+            if abs(ahead) > 1e-3:
+                return ("+" if ahead > 0 else "-") + along, "as left and right in the names of its wheels say"
+        return f"+{along}", "" if along == "x" else "but its sign is a guess: no wheel is called front, rear or left"
+
+    def called(self, kind: str, joint: str) -> bool:
+        """Whether a joint or its link has a name of a kind."""
+        return means(kind, joint, self.mounts[joint].joint.child)
+
+    def centre(self, joint: str) -> Array:
+        """Centre of a wheel or castor, else origin of a joint, in the root link [m]."""
+        size = self.wheels.get(joint) or self.sliding.get(joint)
+        return self.mounts[joint].p if size is None else size.centre
+
+    @cached_property
+    def R_body_root(self) -> Array:
+        """From axes of the root link to those of the body."""
+        return body_axes(self.forward[0])
+
+    def tilt(self, joint: str) -> str:
+        """Which way the axis of a joint points in the body: vertical, lateral, along, or oblique."""
+        x, y, z = np.abs(self.R_body_root @ self.mounts[joint].axis)
+        for name, part in (("vertical", z), ("lateral", y), ("along", x)):
+            if part > UPRIGHT:
+                return name
+        return "oblique"
+
+    def carried(self, joint: str) -> list[str]:
+        """The wheels beyond a joint, those that slide too."""
+        beyond = self.mounts[joint].beyond
+        fixed = [name for name in self.sliding if self._hangs_from(name, joint)]
+        return [*(name for name in self.wheels if name in beyond), *fixed]
+
+    def _hangs_from(self, name: str, joint: str) -> bool:
+        parents = {one.child: one for one in self.robot.joints}
+        at = parents.get(self.mounts[name].joint.parent)
+        while at is not None:
+            if at.name == joint:
+                return True
+            at = parents.get(at.parent)
+        return False
+
+    @cached_property
+    def hinges(self) -> list[str]:
+        """Joints that move, carry wheels and are none."""
+        moving = [one.name for one in self.robot.joints if one.moves and one.name not in (*self.wheels, *self.sliding)]
+        return [name for name in moving if self.carried(name)]
+
+    @cached_property
+    def swivels(self) -> list[str]:
+        """Vertical hinges of castors, which turn freely."""
+        upright = [name for name in self.hinges if self.tilt(name) == "vertical" and name not in self.motors]
+        return [name for name in upright if self._swivels(name)]
+
+    def _swivels(self, name: str) -> bool:
+        wheels = self.carried(name)
+        if any(wheel in self.motors for wheel in wheels) or len(wheels) > 1:
+            return False
+        if self.called("castor", name) or self.called("castor", wheels[0]):
+            return True
+        size, axle = self.wheels.get(wheels[0]), self.mounts[wheels[0]].axis
+        trail = abs(float(np.cross(axle, self.centre(wheels[0]) - self.mounts[name].p)[2]))
+        return bool(self.motors) and size is not None and trail > TRAIL * size.radius
+
+    @cached_property
+    def steering(self) -> list[str]:
+        """Vertical hinges that steer."""
+        upright = [name for name in self.hinges if self.tilt(name) == "vertical"]
+        return [name for name in upright if name not in self.swivels and self.mounts[name].joint.kind != "prismatic"]
+
+    @cached_property
+    def driven(self) -> list[str]:
+        """Wheels with a motor; without any in the file, all that are on no swivel."""
+        follow = [wheel for name in self.swivels for wheel in self.carried(name)]
+        named = [name for name in self.wheels if name in self.motors]
+        usable = [name for name in self.wheels if name not in follow and self.mounts[name].joint.mimic is None]
+        return named or [name for name in usable if not self.called("castor", name)]
+
+    @cached_property
+    def arms(self) -> list[str]:
+        """Joints that move and carry no wheel, and slides that carry some but have no motor."""
+        moving = [one for one in self.robot.joints if one.moves and one.name not in (*self.wheels, *self.sliding)]
+        slides = [one.name for one in moving if one.kind == "prismatic" and one.name not in self.motors]
+        return [one.name for one in moving if one.name not in self.hinges or one.name in slides]
+
+    @cached_property
+    def rockers(self) -> list[str]:
+        """Level hinges across the body that carry wheels, or are fixed and called rockers."""
+        parts = [name for name in self.hinges if self.tilt(name) == "lateral" and name not in self.arms]
+        fixed = [one.name for one in self.robot.joints if not one.moves and self.called_rocker(one.name)]
+        return [*parts, *fixed]
+
+    def called_rocker(self, joint: str) -> bool:
+        """Whether a joint is called a rocker or bogie, carries wheels, and not all of them."""
+        return means("rocker", joint) and 0 < len(self.carried(joint)) < len(self.wheels)
+
+
+def survey(robot: Robot, mesh: Mesh) -> Survey:
+    """Look the robot over."""
+    found = Survey(robot, mounts(robot), motors(robot.xml))
+    _find_wheels(found, mesh)
+    _find_castors(found, mesh)
+    return found
+
+
+def _find_wheels(found: Survey, mesh: Mesh) -> None:
+    sizes: dict[str, Size | None] = {}
+    for name, mount in found.mounts.items():
+        joint = mount.joint
+        if not joint.moves or joint.kind == "prismatic" or mount.beyond or abs(mount.axis[2]) > LEVEL:
+            continue
+        called = found.called("wheel", name)
+        size = round_size(found.robot, mount, mesh)
+        if called or (size is not None and joint.kind == "continuous" and "mesh" not in size.source):
+            sizes[name] = size
+    known = [size for size in sizes.values() if size is not None]
+    ground = min((size.centre[2] - size.radius for size in known), default=-math.inf)
+    for name, size in sizes.items():
+        high = size is not None and size.centre[2] - size.radius > ground + size.radius
+        if high and not found.called("wheel", name) and name not in found.motors:
+            found.hanging.append(name)
+            continue
+        found.wheels[name] = size
+    _infer_radii(found)
+
+
+def _infer_radii(found: Survey) -> None:
+    """The radius of wheels that have no round shape: that of the others, or their height over a footprint."""
+    poses = link_poses(found.robot)
+    feet = [link for link in poses if "footprint" in link.lower() and poses[link][0][2, 2] > UPRIGHT]
+    radii = {round(size.radius, 4) for size in found.wheels.values() if size is not None}
+    for name, size in found.wheels.items():
+        if size is not None:
+            continue
+        centre = found.mounts[name].p
+        height = float(centre[2] - poses[feet[0]][1][2]) if feet else 0.0
+        if len(radii) == 1:
+            found.wheels[name] = Size(radii.copy().pop(), None, centre, "")
+            found.inferred[name] = "that of the other wheels"
+        elif 0.005 < height < 3.0:
+            found.wheels[name] = Size(round(height, 4), None, centre, "")
+            found.inferred[name] = f"its height over '{feet[0]}'"
+
+
+def _find_castors(found: Survey, mesh: Mesh) -> None:
+    """Balls and skids that touch the ground: on fixed joints, or on joints without a motor that are called castors."""
+    known = [size for size in found.wheels.values() if size is not None]
+    if not known:
+        return
+    ground = min(float(size.centre[2]) - size.radius for size in known)
+    near = NEAR * max(size.radius for size in known)
+    turning = [link for name in found.wheels for link in found.mounts[name].links]
+    for name, mount in found.mounts.items():
+        called = found.called("castor", name)
+        if mount.joint.child in turning:
+            size = found.wheels.get(name)
+            if size is not None and "sphere" in size.source and called and name not in found.motors:
+                found.sliding[name] = found.wheels.pop(name)
+            continue
+        if mount.joint.moves and not (called and not mount.beyond and name not in found.motors):
+            continue
+        size = _ball(found.robot, mount, ground, called)
+        if size is not None and abs(float(size.centre[2]) - size.radius - ground) < near:
+            found.sliding[name] = size
+        elif called and not mount.beyond and size is None and not mount.joint.moves:
+            found.sliding[name] = None
+
+
+def _ball(robot: Robot, mount: Mount, ground: float, called: bool) -> Size | None:
+    """The ball that stands for a castor: a sphere, or of what is called castor one as high as its lowest shape."""
+    link, best = mount.joint.child, None
+    R_root_link, p_root_link = mount.poses[link]
+    for kind, one in shapes(robot, link):
+        R, p = R_root_link @ one.R, p_root_link + R_root_link @ one.p
+        source = f"{kind} {one.shape['shape']} of '{link}'"
+        if one.shape["shape"] == "sphere":
+            return Size(one.shape["radius"], None, p, source)
+        radius = float(p[2]) - lowest(one, R, p)
+        if called and radius > 0.0 and best is None:
+            best = Size(radius, None, p, f"half the height of the {source}")
+    if best is None and called and 0.002 < mount.p[2] - ground < 0.5:
+        best = Size(float(mount.p[2] - ground), None, mount.p, "its height over the ground")
+    return best
