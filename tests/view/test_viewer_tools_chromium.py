@@ -268,12 +268,19 @@ def test_a_video_has_the_run_at_even_times(opened: Open, run: gr.Run, path: Path
             const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
             const pen = canvas.getContext("2d");
             const looks = [];
-            for (const k of [0, 9, count - 1]) {
+            // The picture that was sought may come after "seeked": it is awaited until it differs from the last one.
+            const draw = async (k) => {
                 video.currentTime = (k + 0.5) / 30;
                 await new Promise((done) => { video.onseeked = done; });
-                pen.drawImage(video, 0, 0);
-                looks.push(Array.from(pen.getImageData(0, 0, canvas.width, canvas.height).data));
-            }
+                for (let tries = 0; tries < 200; tries++) {
+                    pen.drawImage(video, 0, 0);
+                    const look = Array.from(pen.getImageData(0, 0, canvas.width, canvas.height).data);
+                    if (looks.length === 0 || look.some((value, i) => value !== looks.at(-1)[i])) return look;
+                    await new Promise((done) => setTimeout(done, 50));
+                }
+                return looks.at(-1);
+            };
+            for (const k of [0, 9, count - 1]) looks.push(await draw(k));
             return { duration: video.duration, width: video.videoWidth, height: video.videoHeight, looks };
         }""",
         [film, count],
