@@ -42,8 +42,8 @@ def share_outside(store, rows, level, gyro, share):
     for body in range(2):  # joints first: they follow the body, and eliminating them loses no digits
         for i in range(model.counts[1]):
             c = model.unknown[i]
-            told = (level and c < 2) or (gyro and c < 3 and store.work.told[c] == 1.0)
-            if (c < 6) == (body == 1) and not told:
+            known = (level and c < 2) or (gyro and c < 3 and store.work.by_gyro[c] == 1.0)
+            if (c < 6) == (body == 1) and not known:
                 s.pivot[n] = c
                 n += 1
     nw = s.height_error.size
@@ -235,7 +235,7 @@ def contradiction(store, wheels):
         for r in range(3 * w, 3 * w + 2):
             residual = inner(s.A[r], s.v) - s.rhs[r]
             for i in range(3):
-                if work.told[i] == 1.0:
+                if work.by_gyro[i] == 1.0:
                     residual += inner(s.A[r], store.response[i]) * (work.gyro[i] - s.v[i])
             squares += residual * residual
         expected += store.vehicle.radius[w] ** 2 * store.joints[store.vehicle.wheel[w] - 1].rate_variance
@@ -296,7 +296,7 @@ def complete(store):
             work.covariance[i, i] += unknown
     memory.stood = work.stands
     for i in range(2):  # the body turns over its wheels as attitude shows, and the velocity of the sample is without it
-        if work.lever == 1 and work.told[i] == 0.0:
+        if work.lever == 1 and work.by_gyro[i] == 0.0:
             noise = (memory.attitude_sigma / max(SMOOTHING * store.settings.span, LEAST_LENGTH)) ** 2
             q = max(memory.bend[i] ** 2 - noise, 0.0) * work.speed**2
             for a in range(6):

@@ -111,7 +111,7 @@ def check_lever(settings, memory, work, t):
     """
     measured = memory.attitude_seen == t and settings.planar == 0
     turned = measured and memory.levelled == 1 and memory.started == 1
-    wanted = settings.pitch_measured == 1 or (work.told[0] == 1.0 and work.told[1] == 1.0)
+    wanted = settings.pitch_measured == 1 or (work.by_gyro[0] == 1.0 and work.by_gyro[1] == 1.0)
     work.lever = 1 if turned and wanted and settings.contacts_known != 1 else 0
     memory.levelled = 1 if measured else 0
 

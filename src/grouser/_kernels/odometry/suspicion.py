@@ -98,18 +98,18 @@ def learn_noise(suspect, h):
 
     Half the mean square of differences, in which slip that lasts has no part; a jump counts no more than four sigmas.
     """
-    told = suspect.white + 1e-12
+    given = suspect.white + 1e-12
     if suspect.samples > 0:
         change = 0.5 * (suspect.residual - suspect.last) ** 2
         if suspect.samples > 10:
-            change = min(change, 16.0 * max(suspect.noise, told))
+            change = min(change, 16.0 * max(suspect.noise, given))
         share = max(h / LEARNED, 1.0 / (1.0 + suspect.samples))
         suspect.noise += share * (change - suspect.noise)
     else:
-        suspect.noise = told
+        suspect.noise = given
     suspect.samples += 1
     suspect.last = suspect.residual
-    return max(told, suspect.noise)
+    return max(given, suspect.noise)
 
 
 @kernel

@@ -19,7 +19,7 @@ SAFE_SHARE = 1e-16  # The same part of the largest column. Both are stricter tha
 @kernel
 def check_gyro(sense, work):
     """Turn rates of the gyro and which of them are known into work; NaN is not measured. Returns a fault bit."""
-    fill(work.told, 0.0)
+    fill(work.by_gyro, 0.0)
     if sense.gyro_given == 0:
         return 0
     fault = 0
@@ -29,7 +29,7 @@ def check_gyro(sense, work):
         if math.isnan(sense.gyro[i]):
             silent += 1
         elif abs(sense.gyro[i]) < LARGEST:
-            work.told[i] = 1.0
+            work.by_gyro[i] = 1.0
         else:
             fault = FAULT_GYRO
     return FAULT_GYRO if silent == 3 else fault
@@ -53,12 +53,12 @@ def turn_responses(store):
     y where contact angles are not known. Overwrites s.normal, s.B, s.row and s.x.
     """
     model, s, settings, response = store.model, store.s, store.settings, store.response
-    told = store.work.told
+    by_gyro = store.work.by_gyro
     fill(response, 0.0)
     for i in range(3):
         response[i, i] = 1.0
     lever = store.work.lever == 1
-    if not lever and told[0] + told[1] + told[2] == 0.0:
+    if not lever and by_gyro[0] + by_gyro[1] + by_gyro[2] == 0.0:
         return
     if settings.linear == 1:
         response[0, 4] = settings.contact_height
@@ -68,7 +68,7 @@ def turn_responses(store):
     body = 0
     for k in range(model.counts[1]):
         i = model.unknown[k]
-        if i < 3 and (told[i] == 1.0 or (lever and i < 2)):
+        if i < 3 and (by_gyro[i] == 1.0 or (lever and i < 2)):
             body += 1 << i
         else:
             store.free[n] = i
@@ -104,7 +104,7 @@ def impose(store, twist):
     """Turn rates of the gyro into a twist, with the velocity they imply."""
     work = store.work
     for i in range(3):
-        work.change[i] = work.gyro[i] - twist[i] if work.told[i] == 1.0 else 0.0
+        work.change[i] = work.gyro[i] - twist[i] if work.by_gyro[i] == 1.0 else 0.0
     for i in range(3):
         if work.change[i] != 0.0:
             for k in range(6):
@@ -118,7 +118,7 @@ def gyro_noise(store):
     work = store.work
     fill(work.turning, 0.0)
     for i in range(3):
-        if work.told[i] == 1.0:
+        if work.by_gyro[i] == 1.0:
             for a in range(6):
                 q = store.settings.gyro_variance * store.response[i, a]
                 for b in range(6):

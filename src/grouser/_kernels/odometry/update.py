@@ -65,7 +65,7 @@ def take_sample(store, samples, k):
             covariance.missing_rates(store, rates, out)
     faults |= covariance.open_velocities(work)
     covariance.complete(store)
-    memory.gyro = 1 if work.told[1] == 1.0 else 0
+    memory.gyro = 1 if work.by_gyro[1] == 1.0 else 0
     # Fewer wheels average less of what the process noise of a fit stands for.
     intensity = max(settings.wheels_wanted / max(out.wheels, 1), 1.0)
     if work.stands == 1:
