@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from grouser.checks import Checker, FloatArray
 from grouser.errors import GrouserError
 
-__all__ = ["from_quaternion", "from_rpy", "to_quaternion", "to_rpy"]
+__all__ = ["from_quaternion", "from_rpy", "to_quaternion", "to_rpy", "wrapped", "yaw_of"]
 
 _checked = Checker(GrouserError)
 
@@ -86,6 +86,17 @@ def to_quaternion(R: ArrayLike) -> FloatArray:
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     positive: FloatArray = np.where(q[..., :1] < 0.0, -q, q)
     return positive
+
+
+def yaw_of(quaternion: FloatArray) -> FloatArray:
+    """Yaw [rad] of unit quaternions (..., 4), w x y z, shape (...): where the body's x axis points in the plan."""
+    w, x, y, z = np.moveaxis(quaternion, -1, 0)
+    return np.asarray(np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z)))
+
+
+def wrapped(angles: ArrayLike) -> FloatArray:
+    """Angles [rad] within ±π."""
+    return np.asarray(np.remainder(np.asarray(angles) + np.pi, 2.0 * np.pi) - np.pi)
 
 
 def _matrix(rows: tuple[tuple[FloatArray, ...], ...]) -> FloatArray:

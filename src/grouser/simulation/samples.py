@@ -97,7 +97,7 @@ def covariance_of(poses: FloatArray) -> FloatArray:
     if len(poses) < 2:
         return np.full((4, 4), np.nan)
     off = poses - poses[0]
-    off[:, 3] = (off[:, 3] + np.pi) % (2.0 * np.pi) - np.pi
+    off[:, 3] = rotation.wrapped(off[:, 3])
     return np.asarray(np.cov(off.T), dtype=np.float64)
 
 
