@@ -45,7 +45,7 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Free:
-    """A fixed joint that turns in truth, such as a rocker."""
+    """A fixed joint that turns on the robot, such as a rocker."""
 
     joint: str
     axis: Any = None
