@@ -17,7 +17,7 @@ from fusion_reference import (
 )
 
 from grouser._compile.jit import entry
-from grouser._kernels.fusion import gps, heading, wheels, yaw
+from grouser._kernels.fusion import clock, gps, heading, wheels, yaw
 from grouser.errors import FusionError
 from grouser.fusion import Fusion, FusionSettings
 
@@ -286,3 +286,31 @@ def test_parameters_return_to_their_prior_along_their_length():
     keep = np.exp(-4.0 / 5.0)
     assert fusion.estimate.parameters[0] == pytest.approx(0.1 * keep, rel=0.02)
     assert fusion.estimate.parameter_covariance[0, 0] == pytest.approx(0.04 * (1.0 - keep**2), rel=0.02)
+
+
+@entry
+def run_move_times(m, by):
+    clock.move_times(m, by)
+
+
+def test_all_times_of_the_memory_move_with_a_clock_that_jumped():
+    m, by = general_memory(), 7.5
+    times = [
+        "now", "began", "newest", "wheels", "poses", "gps", "headings", "rested", "calm", "imu_lost", "rolling_time",
+    ]  # fmt: skip
+    for k, name in enumerate(times):
+        m.clock[name] = 10.0 + k
+    sources = [m.wheels, m.poses, m.gps, m.headings]
+    for k, source in enumerate(sources):
+        source.since = 30.0 + k
+    m.window.start = 40.0
+    m.past.time[:] = 50.0
+    m.clones.time[:], m.counts.clones = 60.0, 1
+    m.fixes.time[:], m.counts.held = 70.0, 1
+    run_move_times(m, by)
+    assert [m.clock[name] for name in times] == [10.0 + k + by for k in range(len(times))]
+    assert [source.since for source in sources] == [30.0 + k + by for k in range(len(sources))]
+    assert m.window.start == 40.0 + by
+    assert (m.past.time == 50.0 + by).all()
+    assert m.clones.time[0] == 60.0 + by  # the one in use
+    assert m.fixes.time[0] == 70.0 + by

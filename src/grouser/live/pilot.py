@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 
@@ -157,8 +158,7 @@ class Pilot:
 
 def pose_of(state: FloatArray) -> FloatArray:
     """x, y [m] and yaw [rad] of a state (nq,), (3,)."""
-    w, x, y, z = state[:4]
-    return np.array([state[4], state[5], math.atan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))])
+    return np.array([state[4], state[5], rotation.yaw_of(state[:4])])
 
 
 def limits_at(limits: Limits, speed: float) -> Limits:

@@ -40,11 +40,6 @@ class Draft(NamedTuple):
     """What speaks for it, a sentence each."""
 
 
-def bag_skeleton(path: Path, topics: Mapping[str, str]) -> str:
-    """The text of the manifest alone, for no vehicle."""
-    return bag_draft(path, topics).text
-
-
 def bag_draft(path: Path, topics: Mapping[str, str], vehicle: Vehicle | None = None, name: str = "") -> Draft:
     """A manifest in which what could not be found is marked; topics: by name, with their type; name: of the vehicle."""
     found: list[str] = []

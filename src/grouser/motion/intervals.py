@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from grouser import checks
+from grouser import checks, rotation
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
@@ -257,5 +257,5 @@ def relative_poses(before: FloatArray, after: FloatArray) -> FloatArray:
 
 def wrapped(poses: FloatArray) -> FloatArray:
     """Differences of poses (…, ≥ 6) with their angles between −π and π; changes the array."""
-    poses[..., 3:6] = np.remainder(poses[..., 3:6] + np.pi, 2.0 * np.pi) - np.pi
+    poses[..., 3:6] = rotation.wrapped(poses[..., 3:6])
     return poses

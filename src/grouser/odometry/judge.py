@@ -20,7 +20,7 @@ from grouser.motion.consistency import nees, nees_band, pose_noise, yaw_transiti
 from grouser.odometry.inputs import check
 from grouser.odometry.log import LogOdometry, Progress
 from grouser.odometry.systematic import Growth
-from grouser.rotation import from_rpy, to_rpy
+from grouser.rotation import from_rpy, to_rpy, wrapped
 
 CHORD = 1.0  # Way and turning are added up over displacements of so long [s], in which noise of the poses hardly counts
 HOLE = 2.0  # Where poses are farther apart [s], way and turning between them are the odometry's
@@ -187,7 +187,7 @@ def _sensor_poses(run: LogOdometry, sensor: Sensor, t: FloatArray, drive: slice)
     place = np.stack([x, y, z], axis=1) + R @ np.array([sensor.x, sensor.y, sensor.z])
     if sensor.yaw != 0.0:
         mounted = to_rpy(R @ from_rpy(0.0, 0.0, sensor.yaw))[:, 2]
-        yaw = yaw + sensor.yaw + np.remainder(mounted - yaw - sensor.yaw + np.pi, 2.0 * np.pi) - np.pi
+        yaw = yaw + sensor.yaw + wrapped(mounted - yaw - sensor.yaw)
     return np.concatenate([place, yaw[:, None]], axis=1)
 
 

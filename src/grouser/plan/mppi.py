@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grouser import rotation
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.plan.cost import Cost, Path, finite
@@ -221,7 +222,7 @@ class MPPI:
             feasible=passed,
             reason=reason,
             plan=plan,
-            path=np.column_stack([chosen.states[:, 4:7], _yaws(chosen.states)]),
+            path=np.column_stack([chosen.states[:, 4:7], rotation.yaw_of(chosen.states[..., :4])]),
             cost=chosen.cost,
         )
 
@@ -344,7 +345,7 @@ class MPPI:
         if roller is None:
             return Judged(plans, nominal, None, (~nominal.ok).astype(np.float64), np.zeros(len(plans)))
         states = nominal.state[:, :-1]
-        reference = np.stack([states[..., 4], states[..., 5], _yaws(states)], axis=-1)
+        reference = np.stack([states[..., 4], states[..., 5], rotation.yaw_of(states[..., :4])], axis=-1)
         tests = self._roll(
             roller,
             np.tile(plans, (self.draws, 1, 1)),
@@ -429,9 +430,3 @@ def _biased(given: Disturbance | None, bias: FloatArray, steps: int, speed: floa
     if given.by_distance:
         return replace(given, wander=given.wander + bias)
     return replace(given, white=given.white + speed * bias)
-
-
-def _yaws(states: FloatArray) -> FloatArray:
-    """Yaw of states (…, nq) [rad]."""
-    w, x, y, z = np.moveaxis(states[..., :4], -1, 0)
-    return np.asarray(np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z)))

@@ -15,6 +15,7 @@ from grouser.once import once_each
 from grouser.plan.limits import Limits
 from grouser.plan.shapes import ROOM, Shape, excess
 from grouser.plan.trials import MEANING, Roller, Trials, start_states
+from grouser.rotation import wrapped, yaw_of
 from grouser.terrain import plane
 from grouser.vehicles import Vehicle
 
@@ -276,9 +277,7 @@ def level(shape: Shape, pose: tuple[float, float, float]) -> Shape:
 
 def planar_pose(states: FloatArray) -> FloatArray:
     """x, y [m] and yaw [rad] of states (N, nq), (N, 3)."""
-    w, x, y, z = states[:, :4].T
-    yaw = np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
-    return np.column_stack([states[:, 4:6], yaw])
+    return np.column_stack([states[:, 4:6], yaw_of(states[:, :4])])
 
 
 @once_each
@@ -292,11 +291,6 @@ def at_point(poses: FloatArray, point: FloatArray) -> FloatArray:
     c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
     x, y = point
     return np.asarray(poses + np.stack([c * x - s * y, s * x + c * y, np.zeros(len(poses))], axis=1))
-
-
-def wrapped(angles: FloatArray) -> FloatArray:
-    """Angles within ±π."""
-    return np.asarray(angles - math.tau * np.round(angles / math.tau))
 
 
 def one_of(trials: Trials, k: int) -> Trials:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grouser import rotation
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.pictures import draw
-from grouser.plan.follow import Followed, Follower, yaws
+from grouser.plan.follow import Followed, Follower
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
+from grouser.plan.newton import planar_pose
 from grouser.plan.places import check_ends, ends
 from grouser.plan.room import half_width
 from grouser.plan.trials import MEANING, Bounds, Effort, Roller
@@ -128,7 +130,7 @@ class Plan:
         """Plain numbers, as JSON takes them: metres, seconds, joules, degrees where a name says so, else radians."""
         drive, spread = self.drive, self.spread
         rows = _by_distance(drive.distance, SHOWN)
-        poses = np.column_stack([drive.state[:, 4:6], yaws(drive.state)])
+        poses = planar_pose(drive.state)
         result: dict[str, Any] = {
             "vehicle": self.run.vehicle.name,
             "reached": self.reached,
@@ -259,16 +261,16 @@ def _spread(
     steps = len(drive.twist)
     roller = Roller(models, ground, limits=limits, powertrain=uncertain.powertrain, **options)
     noise = uncertain.disturbance(count, steps, options["dt"], np.random.default_rng([seed, 4]))
-    poses = np.column_stack([drive.state[:-1, 4:6], yaws(drive.state[:-1])])
+    poses = planar_pose(drive.state[:-1])
     start = drive.state[0]
     velocities = np.zeros((count, len(start) - 1)) if drive.velocity is None else np.tile(drive.velocity, (count, 1))
     trials = roller.run(
         np.tile(drive.twist, (count, 1, 1)), start, velocities=velocities, disturbance=noise, record=True,
         reference=poses[None].copy() if steered else None,
     )  # fmt: skip
-    xy, turned = trials.state[:, :, 4:6], yaws(trials.state)
-    reference = yaws(drive.state)
-    turned = reference + np.mod(turned - reference + math.pi, 2.0 * math.pi) - math.pi
+    xy, turned = trials.state[:, :, 4:6], rotation.yaw_of(trials.state[..., :4])
+    reference = rotation.yaw_of(drive.state[:, :4])
+    turned = reference + rotation.wrapped(turned - reference)
     values = np.concatenate([xy, turned[..., None]], axis=-1)
     alive = np.arange(steps + 1) <= trials.steps[:, None]
     enough = alive.sum(axis=0) >= 2

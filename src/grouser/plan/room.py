@@ -112,9 +112,7 @@ class Room:
                 return False
         return True
 
-    def prepare(
-        self, roller: Roller, driving: Driving, starts: FloatArray, velocities: FloatArray | None, record: bool
-    ) -> None:
+    def prepare(self, driving: Driving, starts: FloatArray, velocities: FloatArray | None, record: bool) -> None:
         """Set where a batch starts and how it is driven, and clear what the last one left."""
         batch, trial = self.batch, self.trial
         batch.ends[:] = 0

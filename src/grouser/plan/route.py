@@ -22,6 +22,7 @@ from grouser.plan.slopes import CRITERIA, SlopeTable, slope_table
 from grouser.plan.trials import Bounds, Effort, Trials
 from grouser.plan.uncertain import Uncertain
 from grouser.plan.ways import SHARP, Drive, Driver
+from grouser.rotation import yaw_of
 from grouser.terrain import Terrain
 
 checked = Checker(PlanError)
@@ -338,7 +339,7 @@ class _Finder:
         lattice = self.lattice
         moves = lattice.edges_of(nodes)
         away = np.hypot(lattice.x[moves[:, 0]] - one.place[0], lattice.y[moves[:, 1]] - one.place[1])
-        failed = (*lattice.place(*one.place), heading_of(_yaw(trials.final_state[row])))
+        failed = (*lattice.place(*one.place), heading_of(float(yaw_of(trials.final_state[row, :4]))))
         for i, j, k in (failed, *moves[np.argmin(away)][None].tolist()):
             headings = (k + np.arange(-2, 3)) % kernels.HEADINGS
             for edges in lattice.edges.values():
@@ -411,10 +412,6 @@ def _refusal(what: str, trials: Trials, row: int, path: FloatArray) -> Refusal:
     if path.shape[1] > 2:  # states of the drive
         path = path[: int(trials.steps[row]) + 1, 4:6]
     return Refusal(what, f"{words.get(status, status)}{slip} near ({x:.0f}, {y:.0f})", (x, y), path)
-
-
-def _yaw(q: FloatArray) -> float:
-    return math.atan2(2.0 * (q[1] * q[2] + q[0] * q[3]), 1.0 - 2.0 * (q[2] ** 2 + q[3] ** 2))
 
 
 def _check_place(

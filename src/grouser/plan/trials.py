@@ -192,7 +192,7 @@ class Roller:
             # A quarter more: a planner often asks for a few steps more next.
             room = self._rooms[key] = Room(self, n, steps + steps // 4, len(driving.past))
         room.batch.repoint(steps=steps)
-        room.prepare(self, driving, starts, velocities, record)
+        room.prepare(driving, starts, velocities, record)
         none = np.zeros((0, 0, 6))
         room.trial.repoint(
             wanted=wanted,

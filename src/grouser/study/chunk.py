@@ -17,7 +17,6 @@ from grouser.study.variants import Inputs, Variants
 
 METADATA = b"grouser"
 FIRST = ("row", "variant")
-LAST = ("status", "reason", "seed", "version")
 NAMED = ("ground", "soil", "drive")
 
 

@@ -202,8 +202,7 @@ def _turn_onto(axis: int, target: Array) -> Array:
         about = min((k for k in (2, 0, 1) if k != axis), key=lambda k: abs(target[k]))
         flip = np.diag([1.0 if k == about else -1.0 for k in range(3)])
         start = -start
-    x, y, z = np.cross(start, target)
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    K = rotation.skew(np.cross(start, target))
     R: Array = (np.eye(3) + K + K @ K / (1.0 + start @ target)) @ flip
     return R
 

@@ -165,7 +165,7 @@ def survey(robot: Robot, mesh: Mesh) -> Survey:
     """Look the robot over."""
     found = Survey(robot, mounts(robot), motors(robot.xml))
     _find_wheels(found, mesh)
-    _find_castors(found, mesh)
+    _find_castors(found)
     return found
 
 
@@ -208,7 +208,7 @@ def _infer_radii(found: Survey) -> None:
             found.inferred[name] = f"its height over '{feet[0]}'"
 
 
-def _find_castors(found: Survey, mesh: Mesh) -> None:
+def _find_castors(found: Survey) -> None:
     """Balls and skids that touch the ground: on fixed joints, or on joints without a motor that are called castors."""
     known = [size for size in found.wheels.values() if size is not None]
     if not known:
