@@ -22,6 +22,7 @@ from grouser.study.folder import Folder
 from grouser.study.run import run_study
 from grouser.study.spec import Spec
 from grouser.study.variants import Variants
+from grouser.view.study import variant_means
 
 SMALL: dict[str, Any] = {
     "vehicle": "husky", "drive": {"speed": 0.5}, "duration": 0.8, "seed": 5,
@@ -228,6 +229,21 @@ def test_the_command_runs_resumes_shows_and_reports(tmp_path: Path, capsys: pyte
     for arguments in (["study", str(file)], ["study", str(out), "--measure", "w"], ["study", str(tmp_path)]):
         assert run(arguments) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_pair_plot_has_a_point_for_each_variant(tmp_path: Path) -> None:
+    """Soils and grounds share their points: one drawn over the other would hide it."""
+    results = run_study(Spec.of(SMALL), tmp_path / "a")
+    first, y = variant_means(results, "x")
+    both = results.column("x").reshape(12, 2)
+    assert first.tolist() == list(range(0, 24, 2))
+    np.testing.assert_allclose(y, both.mean(axis=1), rtol=1e-14)
+    lost = results.table.to_pandas()["x"].to_numpy().copy()
+    lost[[0, 1, 2]] = math.nan
+    results.__dict__["table"] = results.table.set_column(results.table.column_names.index("x"), "x", [lost])
+    y = variant_means(results, "x")[1]
+    assert np.isnan(y[0])
+    assert y[1] == lost[3]
 
 
 def test_the_example_is_a_study_of_1500_rows() -> None:
