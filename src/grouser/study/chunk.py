@@ -16,8 +16,6 @@ from grouser.study.spec import Spec
 from grouser.study.variants import Inputs, Variants
 
 METADATA = b"grouser"
-FIRST = ("row", "variant")
-NAMED = ("ground", "soil", "drive")
 
 
 def arrow() -> Any:

@@ -13,10 +13,11 @@ import numpy as np
 from grouser.checks import FloatArray, nearest
 from grouser.errors import StudyError
 from grouser.pictures import draw
-from grouser.study.chunk import NAMED, arrow
+from grouser.study.chunk import arrow
 from grouser.study.folder import Folder
 from grouser.study.sensitivity import Indices, sobol_indices
 from grouser.study.spec import Spec
+from grouser.study.variants import NAMED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
