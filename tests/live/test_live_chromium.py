@@ -140,6 +140,16 @@ def test_less_friction_on_a_slope_lets_it_slide(opened: Open) -> None:
         slide(page, "payload", 30.0)
         assert page.locator("output[for=payload]").inner_text() == "80.00 kg"
         until(page, lambda: live.session.sim.model.vehicle.mass == pytest.approx(80.0))
+        # Who runs through the list of soils gets the first and the last: the tables of those between are not made.
+        page.locator("#soil").evaluate(
+            """(s) => ["snow", "dry_sand", "lete_sand", "ice_road"].forEach((name) => {
+                s.value = name;
+                s.dispatchEvent(new Event("change"));
+            })"""
+        )
+        until(page, "document.querySelector('#notice').textContent.startsWith('in snow a wheel')")
+        until(page, lambda: live.session.settings.soil == "ice_road")
+        assert {soil for soil, _ in live.session.garage._made} == {"own", "pacejka", "snow", "ice_road"}
 
 
 def test_a_click_drives_there_and_escape_cancels(opened: Open) -> None:

@@ -156,8 +156,7 @@ class LiveDrive:
         """Carry out a command of the page."""
         kind, session = command.get("do"), self.session
         if kind == "set":
-            self._set(command["settings"])
-            return {}
+            return {"doubt": self._set(command["settings"])}
         with self._lock:
             if kind == "steer":
                 session.steer(command["forward"], command["left"], command["turn"], int(command["number"]))
@@ -181,8 +180,8 @@ class LiveDrive:
         self._wake.set()
         return {}
 
-    def _set(self, wanted: dict[str, Any]) -> None:
-        """Settings; their model is made while the drive goes on."""
+    def _set(self, wanted: dict[str, Any]) -> str:
+        """Settings; their model is made while the drive goes on. Returns why its motion is not to be trusted, if so."""
         session = self.session
         settings = session.garage.changed(session.settings, wanted)
         before = session.settings
@@ -193,6 +192,7 @@ class LiveDrive:
         with self._lock:
             session.use(settings, model)
         self._wake.set()
+        return "" if same else session.garage.doubt(settings)
 
     # The thread of the simulation.
 

@@ -235,7 +235,7 @@ class Live {
 
   addPanel() {
     const panel = byId("plots");
-    this.panel = new Panel(panel, this.scene, (settings) => this.link.do({ do: "set", settings }));
+    this.panel = new Panel(panel, this.scene, (settings) => this.link.set(settings));
     const { names, dynamic } = this.scene;
     const cards = [
       { title: "Slip speed", unit: "m/s", names, least: 0.1 },
