@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,18 @@ def test_a_vehicle_on_a_slope_slides_when_friction_goes() -> None:
     drive(session, 1.0)
     # It gains g (sin 15° − 0.1 cos 15°) = 1.59 m/s² along 15°: 0.8 m along the ground in a second, to −x, downhill.
     assert session.pose[0] - parked[0] == pytest.approx(-0.5 * 1.59 * math.cos(math.radians(15.0)), rel=0.1)
+
+
+def test_a_soil_that_the_vehicle_would_sink_into_is_doubted() -> None:
+    session = session_of()
+    settings = session.settings
+    assert session.garage.doubt(settings) == ""
+    assert session.garage.doubt(replace(settings, soil="ice_road")) == ""
+    assert session.garage.doubt(replace(settings, soil="sandy_loam_wet")) == ""
+    assert "sinks in to its axle" in session.garage.doubt(replace(settings, soil="snow"))
+    heavy = replace(settings, soil="sandy_loam_wet", payload=session.garage.most_payload)
+    assert "sinks in to its axle" in session.garage.doubt(heavy)
+    assert session_of(kind=gr.Kinematics).garage.doubt(settings) == ""
 
 
 def test_payload_is_carried_by_the_wheels() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_viewer_chromium import Open, assert_drawn_as, assert_not_blank, browser, opened, picture
+from test_viewer_chromium import Open, assert_drawn_as, assert_not_blank, opened, picture
 
 import grouser as gr
 from grouser.cli import run
@@ -17,7 +17,7 @@ from grouser.view import drive, scene
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 import drive_files
 
-__all__ = ["browser", "opened"]
+__all__ = ["opened"]
 
 
 @pytest.fixture(scope="module")

@@ -3,41 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import grouser as gr
 from grouser.view.report_run import report_run
+from tests.chromium import Watch
 
 KEPT = Path(__file__).resolve().parents[2] / "out" / "report"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PATIENCE = 120_000
-"""Milliseconds; how long a busy machine takes is not what is tested."""
 HOSTILE = "</h1><script>window.hurt=1</script><img src=x onerror=window.hurt=1>"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        found, sync_playwright = None, None
-    if found is None or sync_playwright is None:
-        reason = f"no playwright, or none of {', '.join(BROWSERS)}; on Debian: apt-get install chromium"
-        if os.environ.get("GROUSER_NEEDS_CHROMIUM") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, timeout=PATIENCE)
-        yield started
-        started.close()
 
 
 def test_a_report_opens_offline_shows_its_pictures_and_prints(browser: Any, tmp_path: Path) -> None:
@@ -45,36 +20,23 @@ def test_a_report_opens_offline_shows_its_pictures_and_prints(browser: Any, tmp_
     run = gr.simulate(gr.Dynamics(gr.vehicle("zoe")), ground, gr.drive.arc(1.0), duration=2.0)
     hostile = dataclasses.replace(run, vehicle=dataclasses.replace(run.vehicle, name=HOSTILE))
     file = report_run(hostile).write(tmp_path / "report.html")
-    asked: list[str] = []
-    said: list[str] = []
-
-    def answer(route: Any) -> None:
-        if route.request.url.startswith(("file:", "data:")):
-            route.continue_()
-        else:
-            asked.append(route.request.url)
-            route.abort()
-
-    context = browser.new_context(viewport={"width": 900, "height": 700}, offline=True)
-    context.set_default_timeout(PATIENCE)
-    context.route("**/*", answer)
-    page = context.new_page()
-    page.on("console", lambda message: said.append(message.text))
-    page.goto(file.as_uri())
-    pictures = page.evaluate(
-        "[...document.images].map(i => [i.complete, i.naturalWidth, i.getBoundingClientRect().right])"
-    )
-    assert len(pictures) == 2
-    assert all(complete and wide > 300 and right <= 900 for complete, wide, right in pictures)
-    assert page.evaluate("window.hurt") is None
-    # The style is let through by the page's own policy: its rules are in force.
-    assert page.evaluate("getComputedStyle(document.querySelector('.answer')).borderLeftWidth") == "4px"
-    assert page.evaluate("document.documentElement.scrollWidth") <= 900
-    KEPT.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=str(KEPT / "report.png"), full_page=True)
-    printed = page.pdf(path=str(KEPT / "report.pdf"), format="A4", print_background=True)
-    assert printed.startswith(b"%PDF")
-    assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 2
-    context.close()
-    assert asked == []
-    assert said == []
+    watch = Watch()
+    viewport = {"width": 900, "height": 700}
+    with watch.page(browser, ("file:", "data:"), viewport=viewport, offline=True) as page:
+        page.goto(file.as_uri())
+        pictures = page.evaluate(
+            "[...document.images].map(i => [i.complete, i.naturalWidth, i.getBoundingClientRect().right])"
+        )
+        assert len(pictures) == 2
+        assert all(complete and wide > 300 and right <= 900 for complete, wide, right in pictures)
+        assert page.evaluate("window.hurt") is None
+        # The style is let through by the page's own policy: its rules are in force.
+        assert page.evaluate("getComputedStyle(document.querySelector('.answer')).borderLeftWidth") == "4px"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 900
+        KEPT.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=str(KEPT / "report.png"), full_page=True)
+        printed = page.pdf(path=str(KEPT / "report.pdf"), format="A4", print_background=True)
+        assert printed.startswith(b"%PDF")
+        assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 2
+    assert watch.asked == []
+    assert watch.said == []

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_viewer_chromium import PICTURES, Open, browser, opened
+from test_viewer_chromium import PICTURES, Open, opened
 
 import grouser as gr
+from tests.chromium import until
 
-__all__ = ["browser", "opened"]
+__all__ = ["opened"]
 
 LONG = [f"{place}_{side}_wheel_drive_link" for side in ("left", "right") for place in ("front", "middle", "rear")]
 
@@ -61,15 +62,15 @@ def assert_nothing_is_printed_over(page: Any) -> None:
 
 def assert_sharp(page: Any) -> None:
     """A chart has a pixel of its own for each one of the screen: text is neither stretched nor squashed."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    found = page.evaluate(
-        """() => [...document.querySelectorAll("canvas.plot")].filter((c) => c.clientWidth).map(
-            (c) => [c.width, c.height, c.clientWidth * devicePixelRatio, c.clientHeight * devicePixelRatio])"""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
+    until(
+        page,
+        """(() => {
+            const charts = [...document.querySelectorAll("canvas.plot")].filter((c) => c.clientWidth);
+            const near = (pixels, size) => Math.abs(pixels - size * devicePixelRatio) <= 1;
+            return charts.length && charts.every((c) => near(c.width, c.clientWidth) && near(c.height, c.clientHeight));
+        })()""",
     )
-    assert found
-    for width, height, wide, high in found:
-        assert abs(width - wide) <= 1.0
-        assert abs(height - high) <= 1.0
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,11 @@
 """The viewer in a real browser: opened from disk with the network cut, it draws what the run says.
 
-Chromium or Chrome of the system is used where there is one; with GROUSER_NEEDS_CHROMIUM=1 a missing one is a failure.
 Pictures are kept in out/viewer.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,66 +18,37 @@ from matplotlib.image import imread
 import grouser as gr
 from grouser.kinematics import frame_poses
 from grouser.view import UncertainPoses, scene, view_runs
+from tests.chromium import Watch, until
 
 PICTURES = Path(__file__).resolve().parents[2] / "out" / "viewer"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-SOFTWARE = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-"""3D without a graphics card."""
-PATIENCE = 120_000
-"""Milliseconds; a busy machine without a graphics card takes its time, and how long is not what is tested."""
 HOSTILE = "</script><img src=x onerror=window.hurt=1><svg onload=window.hurt=1>"
 
 Open = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    needed = os.environ.get("GROUSER_NEEDS_CHROMIUM") == "1"
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        found, sync_playwright = None, None
-    if found is None or sync_playwright is None:
-        reason = f"no playwright, or none of {', '.join(BROWSERS)}; on Debian: apt-get install chromium"
-        if needed:
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=list(SOFTWARE), timeout=PATIENCE)
-        yield started
-        started.close()
-
-
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Open]:
     """Open a page from disk with the network cut; errors on its console and requests to anywhere fail the test."""
-    said: list[str] = []
-    asked: list[str] = []
-
-    def answer(route: Any) -> None:
-        if route.request.url.startswith("file:"):
-            route.continue_()
-        else:
-            asked.append(route.request.url)
-            route.abort()
+    watch = Watch()
 
     @contextmanager
     def open_page(path: Path | str, *, width: int = 900, height: int = 420, **options: Any) -> Iterator[Any]:
-        context = browser.new_context(viewport={"width": width, "height": height}, offline=True, **options)
-        context.set_default_timeout(PATIENCE)
-        context.route("**/*", answer)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(path.as_uri() if isinstance(path, Path) else path)
-        page.wait_for_selector("html[data-ready=true]", state="attached")
-        yield page
-        context.close()
+        viewport = {"width": width, "height": height}
+        with watch.page(browser, "file:", viewport=viewport, offline=True, **options) as page:
+            page.goto(path.as_uri() if isinstance(path, Path) else path)
+            page.wait_for_selector("html[data-ready=true]", state="attached")
+            drawn(page)
+            yield page
 
     yield open_page
-    assert not said
-    assert not asked
+    assert not watch.said
+    assert not watch.asked
+
+
+def drawn(page: Any) -> None:
+    """Wait until what was asked for is on the screen: the first charts come a moment after the first picture."""
+    frame = "(act) => requestAnimationFrame(() => act())"
+    page.evaluate(f"() => new Promise((done) => {{ const f = {frame}; f(() => setTimeout(() => f(done))); }})")
 
 
 @pytest.fixture(scope="module")
@@ -110,12 +78,9 @@ def assert_drawn_as(page: Any, run: gr.Run, index: int, state: np.ndarray) -> No
 def picture(page: Any, name: str) -> np.ndarray:
     """The canvas as pixels, after what was asked for has been drawn, finely; the whole page is kept."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    page.evaluate(
-        """() => new Promise((done) => {
-            const look = () => (window.grouser.state().fine ? requestAnimationFrame(done) : setTimeout(look, 50));
-            requestAnimationFrame(() => requestAnimationFrame(look));
-        })"""
-    )
+    drawn(page)
+    until(page, "window.grouser.state().fine")
+    drawn(page)
     page.screenshot(path=PICTURES / f"{name}.png")
     box = page.locator("#stage").bounding_box()
     pixels = imread(PICTURES / f"{name}.png")[..., :3]
@@ -183,10 +148,7 @@ def test_page_draws_plays_pauses_and_switches(opened: Open, forced: gr.Run, roll
         # Playing, time passes and pictures are drawn; paused, neither.
         page.keyboard.press("Home")
         page.get_by_label("play or pause (space)").click()
-        page.wait_for_timeout(400)
-        playing = page.evaluate("window.grouser.state()")
-        assert playing["playing"]
-        assert playing["time"] > 0.0
+        until(page, "window.grouser.state().time > 0")
         page.evaluate("window.grouser.pause()")
         picture(page, "two-paused")  # waits until nothing is left to draw
         before = page.evaluate("window.grouser.state()")

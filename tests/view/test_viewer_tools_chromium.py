@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from test_viewer_chromium import BROWSERS, PICTURES, SOFTWARE, Open, assert_not_blank, browser, opened, picture
+from test_viewer_chromium import PICTURES, Open, assert_not_blank, opened, picture
 
 import grouser as gr
 from grouser.kinematics import frame_poses
+from tests.chromium import PATIENCE, SOFTWARE, program, until
 
-__all__ = ["browser", "opened"]
+__all__ = ["opened"]
 
 STEEP = 12.0
 """Slope of the ground [°]; it climbs along HEADING."""
@@ -86,7 +86,7 @@ def test_a_wheel_says_its_load_slip_and_torque(opened: Open, run: gr.Run, path: 
             frame = int(run.vehicle.arrays.wheel[wheel])
             x, y = page.evaluate("(p) => window.grouser.project(p)", p_world_frame[frame].tolist())
             page.mouse.move(x, y)
-            page.wait_for_selector("#tip:not([hidden])", timeout=20_000)
+            page.wait_for_selector("#tip:not([hidden])")
             name = run.vehicle.wheels[wheel]
             assert page.locator("#tip h2").inner_text() == name
             page.mouse.click(x, y)
@@ -184,8 +184,9 @@ def test_views_are_kept_and_go_along_with_the_vehicle(opened: Open, run: gr.Run,
         page.keyboard.press("3")
         assert abs(seen(page, 0)[0, 1]) > 3.0 * abs(seen(page, 0)[0, 0])
         page.mouse.move(500, 300)
+        before = page.evaluate("window.grouser.camera().position")
         page.mouse.wheel(0, -400)
-        page.wait_for_timeout(100)
+        until(page, lambda: page.evaluate("window.grouser.camera().position") != before)
         kept = seen(page, 0)
         page.keyboard.press("Shift+Digit7")
         page.keyboard.press("4")
@@ -257,7 +258,7 @@ def test_a_video_has_the_run_at_even_times(opened: Open, run: gr.Run, path: Path
     page = browser.new_page()
     film = base64.b64encode(file.read_bytes()).decode()
     about = page.evaluate(
-        """async ([film, count]) => {
+        """async ([film, count, patience]) => {
             const video = document.createElement("video");
             video.muted = true;
             video.src = `data:video/webm;base64,${film}`;
@@ -268,22 +269,28 @@ def test_a_video_has_the_run_at_even_times(opened: Open, run: gr.Run, path: Path
             const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
             const pen = canvas.getContext("2d");
             const looks = [];
-            // The picture that was sought may come after "seeked": it is awaited until it differs from the last one.
+            const look = () => {
+                pen.clearRect(0, 0, canvas.width, canvas.height);
+                pen.drawImage(video, 0, 0);
+                return Array.from(pen.getImageData(0, 0, canvas.width, canvas.height).data);
+            };
+            // The picture that was sought may come after "seeked": it is awaited until it differs from the last one,
+            // at first from one with nothing in it.
             const draw = async (k) => {
                 video.currentTime = (k + 0.5) / 30;
                 await new Promise((done) => { video.onseeked = done; });
-                for (let tries = 0; tries < 200; tries++) {
-                    pen.drawImage(video, 0, 0);
-                    const look = Array.from(pen.getImageData(0, 0, canvas.width, canvas.height).data);
-                    if (looks.length === 0 || look.some((value, i) => value !== looks.at(-1)[i])) return look;
+                const last = looks.at(-1) ?? Array(4 * canvas.width * canvas.height).fill(0);
+                for (const end = performance.now() + patience; performance.now() < end;) {
+                    const now = look();
+                    if (now.some((value, i) => value !== last[i])) return now;
                     await new Promise((done) => setTimeout(done, 50));
                 }
-                return looks.at(-1);
+                return last;
             };
             for (const k of [0, 9, count - 1]) looks.push(await draw(k));
             return { duration: video.duration, width: video.videoWidth, height: video.videoHeight, looks };
         }""",
-        [film, count],
+        [film, count, PATIENCE],
     )
     page.close()
     assert (about["width"], about["height"]) == (320, 180)
@@ -326,7 +333,7 @@ def test_a_browser_without_encoder_says_so(opened: Open, path: Path) -> None:
     with opened(path, width=700, height=420) as page:
         page.evaluate("delete window.VideoEncoder")
         page.keyboard.press("e")
-        page.wait_for_timeout(200)
+        until(page, "document.querySelector('#export [role=status]').textContent")
         assert page.get_by_role("button", name="Save video (WebM)").is_disabled()
         assert not page.get_by_role("button", name="Save picture (PNG)").is_disabled()
         said = page.locator("#export [role=status]").inner_text()
@@ -359,12 +366,11 @@ def test_keys_and_names_are_there_for_those_who_do_not_see_or_point(opened: Open
 @pytest.mark.parametrize("budget", [1, 3000])
 def test_a_screenshot_with_a_time_budget_is_not_black(path: Path, browser: Any, tmp_path: Path, budget: int) -> None:
     """As `chromium --headless --screenshot` makes one: it does not wait for the page."""
-    program = next(found for name in BROWSERS if (found := shutil.which(name)))
     file = tmp_path / "shot.png"
     subprocess.run(
-        [program, "--headless", "--no-sandbox", *SOFTWARE, f"--screenshot={file}", "--window-size=900,500",
+        [program(), "--headless", "--no-sandbox", *SOFTWARE, f"--screenshot={file}", "--window-size=900,500",
          f"--user-data-dir={tmp_path / 'profile'}", f"--virtual-time-budget={budget}", path.as_uri()],
-        check=True, capture_output=True, timeout=120,
+        check=True, capture_output=True, timeout=PATIENCE / 1000,
     )  # fmt: skip
     pixels = imread(io.BytesIO(file.read_bytes()))[..., :3]
     assert_not_blank(pixels[60:300, 280:560])

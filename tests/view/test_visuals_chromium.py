@@ -10,7 +10,9 @@ import pytest
 
 import grouser as gr
 from tests.vehicles.visual_files import WRITERS, wedge, write_dae, write_robot
-from tests.view.test_viewer_chromium import browser, opened, picture  # noqa: F401  fixtures
+from tests.view.test_viewer_chromium import opened, picture
+
+__all__ = ["opened"]
 
 pytest.importorskip("trimesh")
 
@@ -28,7 +30,7 @@ def yellow(pixels: np.ndarray) -> np.ndarray:
 
 
 def test_every_mesh_file_gives_the_same_picture_and_another_origin_another(
-    opened: Any,  # noqa: F811
+    opened: Any,
     tmp_path: Path,
 ) -> None:
     pictures = {}
@@ -51,7 +53,7 @@ def test_every_mesh_file_gives_the_same_picture_and_another_origin_another(
     assert (yellow(turned) != yellow(first)).mean() > 0.003
 
 
-def test_colours_of_the_mesh_and_of_the_links_are_drawn(opened: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_colours_of_the_mesh_and_of_the_links_are_drawn(opened: Any, tmp_path: Path) -> None:
     path = write_robot(tmp_path, "hull.dae")
     write_dae(tmp_path / "jackalish_description/meshes/hull.dae", *wedge(), mast="0.8 0.05 0.05 1")
     with opened(page_of(gr.vehicle(path), tmp_path / "colours.html")) as page:

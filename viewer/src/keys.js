@@ -34,7 +34,8 @@ export class Keys {
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const typing = event.target instanceof HTMLSelectElement || event.target.type === "number";
-    const onButton = event.target instanceof HTMLButtonElement || event.target.type === "checkbox";
+    // A button that was just hidden with a dialog may have the focus until the next picture.
+    const onButton = (event.target instanceof HTMLButtonElement && event.target.offsetParent) || event.target.type === "checkbox";
     if (typing || (onButton && [" ", "Enter"].includes(event.key))) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const digit = event.shiftKey ? /^Digit([1-9])$/.exec(event.code)?.[1] : undefined; // with shift it writes another sign

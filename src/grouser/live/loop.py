@@ -32,7 +32,9 @@ STILL = 0.25
 WORKING = 0.03
 """Time that steps may take before the next look at the clock [s]."""
 GRACE = 3.0
-"""Time without a page after which the drive ends [s]; a page that is loaded again needs less."""
+"""Time without a page after which the drive ends [s]."""
+LOADING = 30.0
+"""Time that a page which was asked for, maybe again, may take until it is there [s]."""
 PACE_OVER = 1.0
 """Time over which the pace is measured [s]."""
 
@@ -82,10 +84,10 @@ class LiveDrive:
         self._wake, self._over = threading.Event(), threading.Event()
         self._told: dict[str, Any] = {}
         self._left_at: float | None = None
+        self._asked_for = (0, -LOADING)
         self._building: Future[Any] | None = None
         self._error: BaseException | None = None
         self._problems: list[str] = []
-        self._page: tuple[str, str] | None = None
         self._server = Server(host, port, self, new_token())
         self._threads = [
             threading.Thread(target=self._run, name="grouser-drive", daemon=True),
@@ -140,6 +142,7 @@ class LiveDrive:
 
     def page(self) -> tuple[str, str]:
         """The page, and its policy."""
+        self._asked_for = self.channel.opened, time.monotonic()
         with self._lock:
             place = "" if self.files.first is None else str(self.files.first)
             return live_page(live_scene(self.session, self._scenery, saves_to=place))
@@ -153,8 +156,7 @@ class LiveDrive:
         """Carry out a command of the page."""
         kind, session = command.get("do"), self.session
         if kind == "set":
-            self._set(command["settings"])
-            return {}
+            return {"doubt": self._set(command["settings"])}
         with self._lock:
             if kind == "steer":
                 session.steer(command["forward"], command["left"], command["turn"], int(command["number"]))
@@ -178,8 +180,8 @@ class LiveDrive:
         self._wake.set()
         return {}
 
-    def _set(self, wanted: dict[str, Any]) -> None:
-        """Settings; their model is made while the drive goes on."""
+    def _set(self, wanted: dict[str, Any]) -> str:
+        """Settings; their model is made while the drive goes on. Returns why its motion is not to be trusted, if so."""
         session = self.session
         settings = session.garage.changed(session.settings, wanted)
         before = session.settings
@@ -190,6 +192,7 @@ class LiveDrive:
         with self._lock:
             session.use(settings, model)
         self._wake.set()
+        return "" if same else session.garage.doubt(settings)
 
     # The thread of the simulation.
 
@@ -231,7 +234,9 @@ class LiveDrive:
             return True
         if self.channel.opened and not self.stays:
             self._left_at = now if self._left_at is None else self._left_at
-            if now - self._left_at > GRACE:
+            opened, asked_at = self._asked_for
+            is_loading = opened == self.channel.opened and now - asked_at < LOADING
+            if now - self._left_at > GRACE and not is_loading:
                 self.finish("its page was closed")
         return False
 

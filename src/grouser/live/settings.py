@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grouser.contact import Contact, Ishigami, library
-from grouser.contact.named import CONTACTS, contact_named
+from grouser.contact.named import CONTACTS, contact_named, stuck
 from grouser.errors import SimulationError
 from grouser.vehicles import Vehicle
 
@@ -102,6 +102,14 @@ class Garage:
             return self.model
         vehicle = loaded(self.model.vehicle, settings.payload)
         return self.model.replace(vehicle=vehicle, contact=self._contact(settings))
+
+    def doubt(self, settings: Settings) -> str:
+        """Why the motion under some settings is not to be trusted; empty where nothing speaks against it."""
+        soil = library.entry(settings.soil).model if settings.soil in library.names() else None
+        if not self.model.dynamic or not isinstance(soil, Ishigami):
+            return ""
+        why = stuck(soil, loaded(self.model.vehicle, settings.payload))
+        return why and f"in {settings.soil} {why}"
 
     def _contact(self, settings: Settings) -> Contact | Mapping[str, Contact]:
         key = settings.soil, settings.friction

@@ -19,13 +19,17 @@ export class Keys {
 
   toggle() {
     if (this.dialog.open) this.dialog.close();
-    else this.dialog.showModal();
+    else {
+      this.dialog.showModal();
+      this.dialog.scrollTop = 0; // the button below has the focus
+    }
   }
 
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (event.target instanceof HTMLSelectElement) return;
-    if (event.target instanceof HTMLButtonElement && [" ", "Enter"].includes(event.key)) return;
+    // A button that was just hidden with the dialog may have the focus until the next picture.
+    if (event.target instanceof HTMLButtonElement && event.target.offsetParent && [" ", "Enter"].includes(event.key)) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const act = this.actions.get(key);
     if (!act || (this.dialog.open && key !== "?")) return;

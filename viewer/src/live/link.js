@@ -13,7 +13,8 @@ export class Link {
     this.page = Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, "0")).join("");
     this.failed = 0;
     this.over = false;
-    this.waiting = {};
+    this.waiting = Promise.resolve();
+    this.settings = []; // that are not posted yet
   }
 
   async listen(take = false) {
@@ -60,23 +61,37 @@ export class Link {
     this.on.news(news);
   }
 
-  /**
-   * Post a command; an answer that refuses it is told as news. One after another, so that none overtakes; but settings, of
-   * which some take a second, do not hold up the others.
-   */
+  /** Post a command; an answer that refuses it is told as news. One after another, so that none overtakes. */
   do(command) {
-    const queue = command.do === "set" ? "set" : "drive";
-    this.waiting[queue] = (this.waiting[queue] ?? Promise.resolve()).then(async () => {
-      try {
-        const answer = await fetch("do", {
-          method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ page: this.page, ...command }),
-        });
-        const said = await answer.json();
-        if (said.error) this.on.news({ type: "refused", error: said.error });
-      } catch {
-        // The stream says when nobody answers.
-      }
-    });
-    return this.waiting[queue];
+    this.waiting = this.waiting.then(() => this.post(command));
+    return this.waiting;
+  }
+
+  /**
+   * Post settings, which do not hold up the commands: some take a second. Where others of the same names are still to be
+   * posted, these replace them.
+   */
+  async set(settings) {
+    const names = (one) => Object.keys(one).join();
+    const { length } = this.settings;
+    if (length > 1 && names(this.settings.at(-1)) === names(settings)) this.settings.pop();
+    this.settings.push(settings);
+    if (length) return;
+    while (this.settings.length) {
+      await this.post({ do: "set", settings: this.settings[0] });
+      this.settings.shift();
+    }
+  }
+
+  async post(command) {
+    try {
+      const answer = await fetch("do", {
+        method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ page: this.page, ...command }),
+      });
+      const { error, doubt } = await answer.json();
+      if (error || doubt) this.on.news({ type: "refused", error: error ?? doubt });
+    } catch {
+      // The stream says when nobody answers.
+    }
   }
 }

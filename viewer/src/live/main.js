@@ -235,7 +235,7 @@ class Live {
 
   addPanel() {
     const panel = byId("plots");
-    this.panel = new Panel(panel, this.scene, (settings) => this.link.do({ do: "set", settings }));
+    this.panel = new Panel(panel, this.scene, (settings) => this.link.set(settings));
     const { names, dynamic } = this.scene;
     const cards = [
       { title: "Slip speed", unit: "m/s", names, least: 0.1 },
@@ -334,6 +334,7 @@ class Live {
     const box = this.stage.canvas.getBoundingClientRect();
     const at = new THREE.Vector2((2 * (x - box.left)) / box.width - 1, 1 - (2 * (y - box.top)) / box.height);
     const ray = new THREE.Raycaster();
+    this.stage.camera.updateMatrixWorld(); // it may have turned since the last picture
     ray.setFromCamera(at, this.stage.camera);
     return ray.intersectObject(this.ground.mesh)[0]?.point ?? null;
   }
@@ -389,6 +390,7 @@ try {
     /** Where a place [m, world] is on the screen [px]. */
     screen: (x, y) => {
       const [a, b] = [x - live.scene.origin[0], y - live.scene.origin[1]];
+      live.stage.camera.updateMatrixWorld();
       const at = new THREE.Vector3(a, b, live.ground.heightAt(a, b)).project(live.stage.camera);
       const box = live.stage.canvas.getBoundingClientRect();
       return { x: box.left + ((at.x + 1) / 2) * box.width, y: box.top + ((1 - at.y) / 2) * box.height };
