@@ -74,16 +74,16 @@ def named_odometry(manifest: Manifest, path: Path) -> str:
     if pose is None or not is_bag(path):
         return ""
     from grouser.logs.bag_frames import frame_of
-    from grouser.logs.frames import plain
+    from grouser.logs.frames import leaf
     from grouser.logs.pose_sources import SUSPECT, rank_of
 
     if pose.frame is not None:
-        return f"tf gives it in frame {pose.world}" if plain(pose.world) == "odom" else ""
+        return f"tf gives it in frame {pose.world}" if leaf(pose.world) == "odom" else ""
     topic = None if pose.x is None else pose.x.topic
     if topic is None:
         return ""
     try:
-        world = plain(frame_of(path, topic))
+        world = leaf(frame_of(path, topic))
     except LogError:
         world = ""
     if rank_of(topic, world) != SUSPECT:
