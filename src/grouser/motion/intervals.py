@@ -222,6 +222,10 @@ def cut_log(
         pairs += [(int(first[i]), int(first[j]), low, high) for i, j in chosen]
     whole = "a whole stretch" if distance is None else f"{distance:g} m"
     asked = f"{duration:g} s" if duration is not None else whole
+    if len(poses) < 2:
+        raise CalibrationError(
+            f"{log.name}: has no poses to compare a motion with; name those of a reference in [pose]"
+        )
     if not pairs:
         raise CalibrationError(
             f"{log.name}: has no interval of {asked} that moves at {slowest:g} m/s or more between two poses;"
