@@ -173,6 +173,16 @@ def _size(one: Collision, R: Array, p: Array, mount: Mount, source: str, mesh: M
     return Size(one.shape["radius"], one.shape.get("length"), p - off, source)
 
 
+def crossing(robot: Robot, mount: Mount) -> str:
+    """The link with a level cylinder that lies across the axis of its joint, so does not roll about it; "" if none."""
+    for link in mount.links:
+        for _, one in shapes(robot, link):
+            along = (mount.poses[link][0] @ one.R)[:, 2]
+            if one.shape["shape"] == "cylinder" and max(abs(float(along @ mount.axis)), abs(float(along[2]))) < 0.5:
+                return link
+    return ""
+
+
 def lowest(one: Collision, R: Array, p: Array) -> float:
     """Height [m] of the lowest point of a box, cylinder or sphere at a pose in the root link; meshes: of the origin."""
     shape = one.shape

@@ -114,8 +114,18 @@ def _forward(found: Survey, made: Draft) -> Iterator[str]:
 
 
 def _wheels(found: Survey, made: Draft) -> Iterator[str]:
+    for name, link in found.crossed.items():
+        axis = " ".join(f"{x:.3g}" for x in found.mounts[name].joint.axis)
+        said = f"'{name}' turns about {axis}, across the cylinder of '{link}', so it is no wheel; mend its <axis>"
+        (made.guesses if found.wheels else made.missing).append(said)
+        yield from _comment(f"{said}; without one a URDF means 1 0 0.")
+    if found.stuck:
+        said = f"{listed(found.stuck)}: called wheels, but fixed, so they drag; if they roll, make them continuous"
+        made.guesses.append(said)
+        yield from _comment(f"{said}.")
     if not found.wheels:
-        made.missing.append("no joint turns a round shape about a level axle, or is called a wheel")
+        if not found.crossed:
+            made.missing.append("no joint turns a round shape about a level axle, or is called a wheel")
         yield from _comment("NOT KNOWN: which joints are wheels. Nothing round turns about a level axle.")
         yield "wheels = []  # { joint = …, radius = …, width = … }"
         return
@@ -149,7 +159,7 @@ def _wheels(found: Survey, made: Draft) -> Iterator[str]:
 def _row(found: Survey, name: str, size: Size) -> dict[str, Any]:
     mount = found.mounts[name]
     centre = mount.R.T @ (size.centre - mount.p)
-    row: dict[str, Any] = {"joint": name, "radius": size.radius}
+    row: dict[str, Any] = {"joint": name, "radius": round(size.radius, 6)}
     if size.width is not None and "sphere" not in size.source:
         row["width"] = round(size.width, 6)
     if float(np.linalg.norm(centre)) > 1e-6:
@@ -266,25 +276,40 @@ def _rockers(found: Survey, made: Draft) -> Iterator[str]:
             rows.append(name if mount.joint.axis.any() else {"joint": name, "axis": lateral})
         yield from _comment("These rockers are fixed in the URDF. To let them follow the ground, take off the #:")
         yield f"# free = {toml_value(rows)}"
-    pair = _pair(found, fixed or passive)
-    if pair is None:
-        return
-    (first, k), (second, m) = pair
-    mimic = found.mounts[second].joint.mimic or found.mounts[first].joint.mimic
-    if mimic is not None:
-        yield from _comment("The URDF couples them: one mimics the other.")
-        return
-    row = {"name": "differential", "joints": {first: k, second: m}}
-    yield from _comment("A differential between the rockers holds the body; without it, its pitch would be free.")
-    yield f"{'# ' if fixed else ''}couplings = [ {toml_value(row)} ]"
-    if not fixed:
-        made.guesses.append("a differential couples the rockers")
+    halves = found.halves(fixed or passive)
+    couplings: list[tuple[Any, str]] = []
+    for name, other in halves.items():
+        sense = -1.0 if found.mounts[name].axis @ found.mounts[other].axis > 0.0 else 1.0
+        couplings.append(
+            ({"name": f"{name} with {other}", "joints": {other: 1.0, name: sense}}, "one axle, one rocker")
+        )
+    pair = _pair(found, fixed or passive, halves)
+    if pair is not None:
+        (first, k), (second, m) = pair
+        if found.mounts[second].joint.mimic or found.mounts[first].joint.mimic:
+            yield from _comment("The URDF couples them: one mimics the other.")
+        else:
+            yield from _comment("A differential between the rockers holds the body; without it, its pitch is free.")
+            couplings.append(({"name": "differential", "joints": {first: k, second: m}}, ""))
+            if not fixed:
+                made.guesses.append("a differential couples the rockers")
+    if halves and not fixed:
+        made.guesses.append("hinges on one axle are one rocker")
+    if len(couplings) == 1:
+        yield f"{'# ' if fixed else ''}couplings = [ {toml_value(couplings[0][0])} ]"
+    elif couplings:
+        yield from (f"{'# ' if fixed else ''}{line}" for line in _rows("couplings", couplings))
 
 
-def _pair(found: Survey, rockers: Sequence[str]) -> tuple[tuple[str, float], tuple[str, float]] | None:
-    """The rockers left and right that carry all wheels, each with the sense of its axis."""
+def _pair(
+    found: Survey, rockers: Sequence[str], halves: dict[str, str]
+) -> tuple[tuple[str, float], tuple[str, float]] | None:
+    """The rockers left and right that carry all wheels, each with the sense of its axis; of halves the first."""
     outer = [name for name in rockers if not any(name in found.mounts[other].beyond for other in rockers)]
-    if len(outer) != 2 or sum(len(found.carried(name)) for name in outer) < len(found.wheels):
+    if sum(len(found.carried(name)) for name in outer) < len(found.wheels):
+        return None
+    outer = [name for name in outer if name not in halves]
+    if len(outer) != 2:
         return None
     sides = [float((found.R_body_root @ found.mounts[name].p)[1]) for name in outer]
     if sides[0] * sides[1] >= 0.0:

@@ -1,0 +1,89 @@
+"""What public URDFs have: split rockers, dozens of shapes, meshes elsewhere, joints without an axis."""
+
+import warnings
+
+import numpy as np
+import pytest
+import urdf_families as f
+from urdf_families import cart
+
+import grouser as gr
+from grouser.vehicles.plausible import implausible
+
+
+def split_rockers(*, senses=(1, 1)):
+    """Six wheels; on each side two arms on one level axle, the front one with a wheel, the rear one with a bogie."""
+    parts = [f.link("base", f.inertial(100.0), f.box(1.0, 0.6, 0.2))]
+    for side, y in (("L", 0.5), ("R", -0.5)):
+        for end, sense in zip("FB", senses, strict=True):
+            arm = f"arm_{end}_{side}"
+            parts += [f.link(arm, f.inertial(3.0)), f.transmission(f"{arm}_joint")]
+            parts.append(f.joint(f"{arm}_joint", "revolute", "base", arm, f"0 {y} 0", axis=f"0 {sense} 0"))
+        parts.append(f.link(f"bogie_{side}", f.inertial(2.0)))
+        parts.append(f.joint(f"b_{side}", "revolute", f"arm_B_{side}", f"bogie_{side}", "-0.5 0 -0.1", axis="0 1 0"))
+        bogie = f"bogie_{side}"
+        for end, parent, x in (("front", f"arm_F_{side}", 0.8), ("mid", bogie, 0.4), ("back", bogie, -0.4)):
+            wheel, z = f"{end}_wheel_{side}", -0.4 if end == "front" else -0.3
+            parts.append(f.link(wheel, f.inertial(2.0), f.cylinder(0.15, 0.1)))
+            parts.append(f.joint(f"{wheel}_joint", "continuous", parent, wheel, f"{x} 0 {z}", axis="0 1 0"))
+            parts.append(f.transmission(f"{wheel}_joint"))
+    return f.robot("split", *parts)
+
+
+@pytest.mark.parametrize("senses", [(1, 1), (1, -1)])
+def test_two_hinges_on_one_axle_are_one_rocker(drafted, load, senses):
+    """As of Curiosity: front and rear arms turn about one axle; loose from each other, nothing would hold the body."""
+    made, side = drafted(split_rockers(senses=senses))
+    assert len(side["couplings"]) == 3
+    assert "hinges on one axle are one rocker" in made.guesses
+    robot = load(split_rockers(senses=senses))
+    assert implausible(robot) == []
+    ground = gr.terrain.rough(rms=0.05, length=1.0, seed=3)
+    rest = gr.settle(robot, ground)
+    assert abs(rest.height_error).max() < 1e-6  # all six wheels touch
+    # Arms of a side turn alike, whichever way their axes point; the sides turn against each other.
+    turned = [
+        side * sense * rest.state[7 + robot.joint_index(f"arm_{end}_{name}_joint")]
+        for name, side in (("L", 1.0), ("R", -1.0))
+        for end, sense in zip("FB", senses, strict=True)
+    ]
+    assert abs(turned[0]) > 1e-3
+    np.testing.assert_allclose(turned, turned[0], atol=1e-9)
+
+
+def test_a_hull_of_many_shapes_is_thinned_and_keeps_its_extent(load):
+    """Forty boxes of 218 points are more than the 2000 that are accepted; corners are kept, the farthest apart."""
+    many = [f.link(f"box_{i}", f.inertial(0.1), f.box(0.02, 0.02, 0.02)) for i in range(40)]
+    many += [f.joint(f"to_{i}", "fixed", "base", f"box_{i}", f"0 {0.005 * i - 0.1} 0.2") for i in range(40)]
+    robot = load(cart(*many))
+    points = robot.arrays.hull_point
+    assert len(points) <= 2000
+    assert len({one.frame for one in robot.hull}) == 1
+    np.testing.assert_allclose(points.max(axis=0), [0.25, 0.15, 0.21], atol=1e-9)
+    np.testing.assert_allclose(points.min(axis=0), [-0.25, -0.15, 0.05], atol=1e-9)
+
+
+def test_meshes_that_are_not_there_are_said_once(tmp_path):
+    mesh = '<collision><geometry><mesh filename="package://gone/{}.stl"/></geometry></collision>'
+    lost = [f.link(f"part_{i}", f.inertial(0.1), mesh.format(i)) for i in range(12)]
+    lost += [f.joint(f"to_{i}", "fixed", "base", f"part_{i}", "0 0 0.2") for i in range(12)]
+    (tmp_path / "robot.urdf").write_text(cart(*lost, f.control("wheel_1", "wheel_2", "wheel_3", "wheel_4")))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        gr.vehicle(tmp_path / "robot.urdf")
+    assert len(said) == 2  # one more: that a draft is used
+    assert any("gone/0.stl" in str(one.message) and "11 more" in str(one.message) for one in said)
+
+
+@pytest.mark.parametrize("axis", [None, "0 0 1"])
+def test_a_wheel_whose_joint_turns_across_its_cylinder_is_refused_with_the_reason(drafted, axis):
+    """As of F1TENTH, whose wheel joints have no <axis>, so 1 0 0; its rear wheels are fixed."""
+    parts = [f.link("base", f.inertial(3.0), f.box(0.3, 0.2, 0.1))]
+    for end, x, kind in (("front", 0.3, "continuous"), ("back", 0.0, "fixed")):
+        for side, y in (("left", 0.12), ("right", -0.12)):
+            parts.append(f.link(f"{end}_{side}_wheel", f.cylinder(0.05, 0.04, tag="visual")))
+            parts.append(f.joint(f"to_{end}_{side}", kind, "base", f"{end}_{side}_wheel", f"{x} {y} 0.05", axis=axis))
+    made, _ = drafted(f.robot("f1tenth", *parts))
+    about = axis or "1 0 0"
+    assert made.missing[0].startswith(f"'to_front_left' turns about {about}, across the cylinder of 'front_left_wheel'")
+    assert any("to_back_left, to_back_right: called wheels, but fixed" in one for one in made.guesses)
