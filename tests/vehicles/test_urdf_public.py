@@ -87,3 +87,30 @@ def test_a_wheel_whose_joint_turns_across_its_cylinder_is_refused_with_the_reaso
     about = axis or "1 0 0"
     assert made.missing[0].startswith(f"'to_front_left' turns about {about}, across the cylinder of 'front_left_wheel'")
     assert any("to_back_left, to_back_right: called wheels, but fixed" in one for one in made.guesses)
+
+
+@pytest.mark.parametrize(("kind", "sideways"), [("mecanum", True), ("omni", False)])
+def test_wheels_that_are_called_mecanum_or_omni_get_rollers(drafted, load, kind, sideways):
+    """Mecanum wheels in their usual places move a robot straight aside: rates −, +, +, − of FL, FR, BL, BR."""
+    places = ((0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2))
+    urdf = cart(wheels=places, extra=f.control(*(f"{kind}_{n}" for n in range(1, 5)))).replace("wheel_", f"{kind}_")
+    urdf = urdf.replace("tyre_", f"{kind}_wheel_")
+    made, side = drafted(urdf)
+    assert [row["rollers"] for row in side["wheels"]] == ([45, -45, -45, 45] if sideways else [90] * 4)
+    assert "rollers of wheels, by their names and places" in made.guesses
+    robot = load(urdf)
+    if sideways:
+        run = gr.simulate(
+            gr.Kinematics(robot), gr.terrain.plane(), gr.drive.twist(0.0, 0.3, 0.0), duration=2.0, dt=0.02
+        )
+        np.testing.assert_allclose(run.position[-1, :2] - run.position[0, :2], [0.0, 0.6], atol=1e-6)
+        turned = [run.joint(f"mecanum_{n}")[-1] for n in range(1, 5)]
+        np.testing.assert_allclose(turned, np.array([-1.0, 1.0, 1.0, -1.0]) * 0.6 / 0.1, atol=1e-6)
+
+
+def test_that_it_drives_backward_because_its_sides_are_named_so_is_said(drafted):
+    """It may as well be that left and right are swapped."""
+    wheels = cart(wheels=((0.0, 0.2), (0.0, -0.2))).replace("wheel_1", "wheel_right").replace("wheel_2", "wheel_left")
+    made, side = drafted(wheels)
+    assert side["forward"] == "-x"
+    assert any("it drives along -x" in one and "left and right" in one for one in made.guesses)

@@ -20,6 +20,8 @@ Mesh = Callable[[str, Sequence[float]], Array]
 
 WORDS = {
     "wheel": {"wheel", "wheels", "tire", "tyre"},
+    "mecanum": {"mecanum"},
+    "omni": {"omni"},
     "castor": {"castor", "caster", "castors", "casters", "ball", "skid", "swivel"},
     "rocker": {"rocker", "bogie", "bogey", "differential", "pivot"},
     "front": {"front", "fl", "fr", "lf", "rf", "fwd"},
@@ -40,7 +42,9 @@ def means(what: str, *names: str) -> bool:
     for name in names:
         apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
         words = set(re.sub(r"[^A-Za-z]+", " ", apart).lower().split())
-        inside = what in ("wheel", "castor") and any(word in name.lower() for word in WORDS[what] - {"ball"})
+        inside = what in ("wheel", "castor", "mecanum", "omni") and any(
+            word in name.lower() for word in WORDS[what] - {"ball"}
+        )
         if words & WORDS[what] or inside:
             return True
     return False

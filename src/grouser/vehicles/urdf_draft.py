@@ -109,8 +109,8 @@ def _forward(found: Survey, made: Draft) -> Iterator[str]:
         f"The robot drives along {axis} of its root link '{found.robot.root}', {why or 'as its axles lie'}."
     )
     yield f'forward = "{axis}"'
-    if why.startswith("but"):
-        made.guesses.append(f"it drives along {axis} of its root link")
+    if why.startswith("but") or "left" in why:  # or the sides are swapped
+        made.guesses.append(f"it drives along {axis} of its root link{'' if why.startswith('but') else ', ' + why}")
 
 
 def _wheels(found: Survey, made: Draft) -> Iterator[str]:
@@ -136,7 +136,9 @@ def _wheels(found: Survey, made: Draft) -> Iterator[str]:
             rows.append((f"# {{ joint = {toml_value(name)}, radius = … }},", "NOT KNOWN: its radius [m]"))
             continue
         remark = size.source if name not in found.inferred else f"guess: its radius is {found.inferred[name]}"
-        rows.append((_row(found, name, size), remark + _side_of(found, name, made)))
+        rollers = _rollers(found, name)
+        remark += f"; guess: rollers at {rollers['rollers']:g}°, by its name" if rollers else ""
+        rows.append((_row(found, name, size) | rollers, remark + _side_of(found, name, made)))
     for name, size in found.sliding.items():
         if size is None:
             row = f"# {{ joint = {toml_value(name)}, radius = …, slides = {SLIDES} }},"
@@ -150,6 +152,8 @@ def _wheels(found: Survey, made: Draft) -> Iterator[str]:
         * bool(found.sliding)
     )
     yield from _rows("wheels", rows)
+    if any(_rollers(found, name) for name in found.wheels):
+        made.guesses.append("rollers of wheels, by their names and places")
     if found.inferred:
         made.guesses.append(f"the radius of {listed(found.inferred, 2)}")
     for name in found.hanging:
@@ -165,6 +169,16 @@ def _row(found: Survey, name: str, size: Size) -> dict[str, Any]:
     if float(np.linalg.norm(centre)) > 1e-6:
         row["centre"] = [round(float(x), 6) + 0.0 for x in centre]
     return row
+
+
+def _rollers(found: Survey, name: str) -> dict[str, Any]:
+    """Rollers of what is called an omni or mecanum wheel: those of mecanum wheels free it along the diagonals."""
+    if found.called("omni", name):
+        return {"rollers": 90.0}
+    if not found.called("mecanum", name):
+        return {}
+    at = found.R_body_root @ (found.centre(name) - np.mean([found.centre(one) for one in found.wheels], axis=0))
+    return {"rollers": 45.0 if at[0] * at[1] > 0.0 else -45.0}
 
 
 def _side_of(found: Survey, name: str, made: Draft) -> str:
