@@ -192,7 +192,7 @@ def hull_of_mesh(path: str | os.PathLike[str], scale: Sequence[float] = (1.0, 1.
 
 
 def thinned(hull: Sequence[Hull]) -> tuple[Hull, ...]:
-    """The shapes with at most MOST_POINTS points in all: of those without balls, equal shares that are far apart."""
+    """The shapes with MOST_POINTS points in all or fewer: of those without balls, equal shares that are far apart."""
     total = sum(len(one.centres) for one in hull)
     if total <= MOST_POINTS:
         return tuple(hull)
@@ -206,7 +206,7 @@ def thinned(hull: Sequence[Hull]) -> tuple[Hull, ...]:
 
 
 def _spread(points: Array, most: int) -> Array:
-    """At most so many of the points: each next one is the farthest from those before."""
+    """The points, or so many of them: each next one is the farthest from those before."""
     if len(points) <= most:
         return points
     chosen = [int(np.argmax(((points - points.mean(axis=0)) ** 2).sum(axis=1)))]
