@@ -99,7 +99,9 @@ def test_wheels_that_are_called_mecanum_or_omni_get_rollers(drafted, load, kind,
     assert [row["rollers"] for row in side["wheels"]] == ([45, -45, -45, 45] if sideways else [90] * 4)
     assert "rollers of wheels, by their names and places" in made.guesses
     robot = load(urdf)
-    if sideways:
+    of_robot = cart(wheels=places).replace('robot name="cart"', 'robot name="my_mecanum"')
+    if sideways:  # the wheels of turtlebot3_mecanum are called wheels
+        assert [row["rollers"] for row in drafted(of_robot)[1]["wheels"]] == [45, -45, -45, 45]
         run = gr.simulate(
             gr.Kinematics(robot), gr.terrain.plane(), gr.drive.twist(0.0, 0.3, 0.0), duration=2.0, dt=0.02
         )
@@ -114,3 +116,26 @@ def test_that_it_drives_backward_because_its_sides_are_named_so_is_said(drafted)
     made, side = drafted(wheels)
     assert side["forward"] == "-x"
     assert any("it drives along -x" in one and "left and right" in one for one in made.guesses)
+
+
+@pytest.mark.parametrize("kind", ["continuous", "fixed"])
+def test_what_holds_a_castor_is_no_castor_itself(drafted, load, kind):
+    """As of Create 3: a link called castor without a shape holds the ball."""
+    ball = f.link("front_caster", f.inertial(0.1), f.shape("sphere", 'radius="0.02"'))
+    holder = f.link("caster_mount"), f.joint("caster_joint", "fixed", "base", "caster_mount", "-0.3 0 -0.05")
+    held = f.joint("front_caster_joint", kind, "caster_mount", "front_caster", "0 0 -0.03", axis="0 1 0")
+    urdf = cart(*holder, ball, held, wheels=((0.3, 0.2), (0.3, -0.2)))
+    side = drafted(urdf)[1]
+    assert [row["joint"] for row in side["wheels"] if "slides" in row] == ["front_caster_joint"]
+    assert load(urdf).sliding == ("front_caster_joint",)
+
+
+def test_a_castor_wheel_behind_a_fixed_fork_rolls_and_its_fork_does_not_slide(drafted, load):
+    """As of MiR: the fork is called castor, fixed, and low enough to be one."""
+    fork = f.link("caster_fork", f.inertial(0.5), f.box(0.1, 0.04, 0.18))
+    wheel = f.link("roll", f.inertial(0.2), f.cylinder(0.1, 0.03))
+    joints = [f.joint("fork_joint", "fixed", "base", "caster_fork", "-0.3 0 0")]
+    joints.append(f.joint("caster_wheel_joint", "continuous", "caster_fork", "roll", axis="0 1 0"))
+    urdf = cart(fork, wheel, *joints, f.control("wheel_1", "wheel_2"), wheels=((0.3, 0.2), (0.3, -0.2)))
+    assert not any("slides" in row for row in drafted(urdf)[1]["wheels"])
+    assert load(urdf).rolling_wheels == ("wheel_1", "wheel_2", "caster_wheel_joint")

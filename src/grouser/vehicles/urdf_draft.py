@@ -15,7 +15,7 @@ from grouser.checks import listed
 from grouser.files import toml_key, toml_value
 from grouser.vehicles.hull import hull_of_mesh
 from grouser.vehicles.mesh_path import Packages, find_mesh
-from grouser.vehicles.urdf_clues import Size, limits, shapes
+from grouser.vehicles.urdf_clues import Size, limits, means, shapes
 from grouser.vehicles.urdf_model import Robot
 from grouser.vehicles.urdf_side import SCHEMA
 from grouser.vehicles.urdf_survey import Survey, survey
@@ -137,7 +137,7 @@ def _wheels(found: Survey, made: Draft) -> Iterator[str]:
             continue
         remark = size.source if name not in found.inferred else f"guess: its radius is {found.inferred[name]}"
         rollers = _rollers(found, name)
-        remark += f"; guess: rollers at {rollers['rollers']:g}°, by its name" if rollers else ""
+        remark += f"; guess: rollers at {rollers['rollers']:g}°, by names" if rollers else ""
         rows.append((_row(found, name, size) | rollers, remark + _side_of(found, name, made)))
     for name, size in found.sliding.items():
         if size is None:
@@ -173,12 +173,12 @@ def _row(found: Survey, name: str, size: Size) -> dict[str, Any]:
 
 def _rollers(found: Survey, name: str) -> dict[str, Any]:
     """Rollers of what is called an omni or mecanum wheel: those of mecanum wheels free it along the diagonals."""
-    if found.called("omni", name):
-        return {"rollers": 90.0}
-    if not found.called("mecanum", name):
-        return {}
-    at = found.R_body_root @ (found.centre(name) - np.mean([found.centre(one) for one in found.wheels], axis=0))
-    return {"rollers": 45.0 if at[0] * at[1] > 0.0 else -45.0}
+    child = found.mounts[name].joint.child
+    names = [name, child, *(Path(one.shape.get("file", "")).stem for _, one in shapes(found.robot, child))]
+    if means("mecanum", found.robot.name, *names) and not found.called("castor", name):
+        at = found.R_body_root @ (found.centre(name) - np.mean([found.centre(one) for one in found.wheels], axis=0))
+        return {"rollers": 45.0 if at[0] * at[1] > 0.0 else -45.0}
+    return {"rollers": 90.0} if means("omni", *names) else {}
 
 
 def _side_of(found: Survey, name: str, made: Draft) -> str:

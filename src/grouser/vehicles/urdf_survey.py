@@ -100,10 +100,11 @@ class Survey:
     def carried(self, joint: str) -> list[str]:
         """The wheels beyond a joint, those that slide too."""
         beyond = self.mounts[joint].beyond
-        fixed = [name for name in self.sliding if self._hangs_from(name, joint)]
+        fixed = [name for name in self.sliding if self.hangs_from(name, joint)]
         return [*(name for name in self.wheels if name in beyond), *fixed]
 
-    def _hangs_from(self, name: str, joint: str) -> bool:
+    def hangs_from(self, name: str, joint: str) -> bool:
+        """Whether a joint stands between the body and another one."""
         parents = {one.child: one for one in self.robot.joints}
         at = parents.get(self.mounts[name].joint.parent)
         while at is not None:
@@ -249,11 +250,16 @@ def _find_castors(found: Survey, mesh: Mesh) -> None:
             continue
         if mount.joint.moves and not (called and not mount.beyond and name not in found.motors):
             continue
+        if any(wheel in mount.beyond for wheel in found.wheels):  # what holds a castor's wheel
+            continue
         size = _ball(found.robot, mount, ground, called)
         if size is not None and abs(float(size.centre[2]) - size.radius - ground) < near:
             found.sliding[name] = size
         elif called and not mount.beyond and size is None and not mount.joint.moves:
             found.sliding[name] = None
+    for name in list(found.sliding):  # what holds another one
+        if any(found.hangs_from(other, name) for other in found.sliding):
+            del found.sliding[name]
 
 
 def _ball(robot: Robot, mount: Mount, ground: float, called: bool) -> Size | None:
