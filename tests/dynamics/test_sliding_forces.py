@@ -4,6 +4,7 @@ import math
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -156,3 +157,16 @@ def test_the_newton_matrix_with_balls_and_tracks_matches_differences():
     count, worst = done.stdout.split()
     assert int(count) > 30
     assert float(worst) < 1e-6
+
+
+def test_tyres_too_soft_for_small_wheels_are_named():
+    """2 cm of sinkage, the default of a law of one's own, under wheels of 33 mm would lay the belly on the ground."""
+    small = gr.vehicle("husky")
+    for wheel in small.wheels:
+        small = small.replace_frame(wheel, radius=0.033)
+    with pytest.warns(UserWarning, match=r"'.*' sinks 0.02 m .* radius is 0.033 m: .* static_penetration=0.0017"):
+        gr.Dynamics(small, contact=Pacejka())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gr.Dynamics(small, contact=Pacejka(static_penetration=0.0017))
+        gr.Dynamics(gr.vehicle("husky"), contact=Pacejka())

@@ -109,7 +109,10 @@ def _robot(element: Element) -> Robot:
     if element.tag != "robot":
         raise VehicleError(f"element <{element.tag:.60}>: a URDF begins with <robot>")
     if any(child.tag.startswith("xacro:") for child in element):
-        raise VehicleError("element <robot>: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf")
+        raise VehicleError(
+            "element <robot>: this is xacro, not URDF; call the file robot.urdf.xacro to have it expanded, or expand it"
+            " where ROS is installed: xacro robot.xacro > robot.urdf"
+        )
     links: dict[str, Inertial | None] = {}
     collisions: dict[str, list[Collision]] = {}
     for child in element.findall("link"):
