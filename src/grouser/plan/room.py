@@ -93,7 +93,8 @@ class Room:
                     self.jobs.append([])
                 self.jobs[-1].append(job)
         alone = kernels.planned_dynamics if self.dynamic else kernels.planned_kinematics
-        self.kernel: Any = planned_lanes if self._fits_lanes(roller) else alone
+        self.in_lanes = self._fits_lanes(roller)
+        self.kernel: Any = planned_lanes if self.in_lanes else alone
         self.kernel(self.jobs[0][0], 0, 0)  # no rollout: compiles before there are threads
 
     def _fits_lanes(self, roller: Roller) -> bool:

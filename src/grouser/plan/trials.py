@@ -6,11 +6,13 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grouser._compile.lanes import LANES
 from grouser._kernels.plan import rollout as kernels
 from grouser._kernels.plan.drive import Driving
 from grouser._kernels.simulation.rollout import STATUS, TAKEN
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from grouser.plan.fidelity import Auto
 
 checked = Checker(PlanError)
+FIRST_STEPS = 320
+"""Steps that there is work space for at first where rollouts of many lengths follow."""
 ROOMS = 4
 """Work spaces that are kept, for batches of different sizes."""
 NAMES = {
@@ -217,6 +221,13 @@ class Roller:
         """Use another cost."""
         self.cost = cost
         self._rooms.clear()
+
+    @cached_property
+    def in_lanes(self) -> bool:
+        """Whether eight rollouts take as long as one."""
+        past = len(self.driving(None, None).past)
+        room = self._rooms[LANES, past] = Room(self, LANES, FIRST_STEPS, past)
+        return room.in_lanes
 
     @property
     def reach(self) -> float:
