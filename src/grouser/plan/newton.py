@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SHARES = np.array([1.0, 0.5])
 """Shares of a step that are tried at once."""
 SPREAD = 0.3
-"""Shares of the gap that are closed more or less by steps beside each, which show slopes and may end nearer."""
+"""Shares of the gap that are closed more or less by further steps, which show slopes and may end nearer."""
 AROUND = np.concatenate([np.eye(3), -np.eye(3)])
 """Which parts of the gap those are."""
 NEAR = 20.0
