@@ -45,7 +45,7 @@ class Leg:
 
 
 class Legs:
-    """Search of a drive: the quickest shape, then legs that go on from near its end, then other shapes in the same way."""
+    """Search of a drive: the quickest shape, then legs that continue where it came near, then other shapes."""
 
     def __init__(self, root: Solver) -> None:
         self.root = root
