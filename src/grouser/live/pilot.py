@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grouser import rotation
 from grouser.checks import FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Pilot:
         self._take()
         if self.goal is None:
             return np.zeros(3)
-        pose = pose_of(state)
+        pose = planar_pose(state)
         away = math.hypot(pose[0] - self.goal[0], pose[1] - self.goal[1])
         if away < self._nearest - NEARER:
             self._nearest, self._since = away, time
@@ -154,11 +154,6 @@ class Pilot:
         if found is not None:
             self._order, self._twist = found, np.array(found.twist)
             self.path, self.reason = found.path[:, :3].copy(), found.reason
-
-
-def pose_of(state: FloatArray) -> FloatArray:
-    """x, y [m] and yaw [rad] of a state (nq,), (3,)."""
-    return np.array([state[4], state[5], rotation.yaw_of(state[:4])])
 
 
 def limits_at(limits: Limits, speed: float) -> Limits:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from grouser import rotation, terrain
 from grouser.calibration.stream import StreamingCalibrator
 from grouser.checks import Checker, FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError, SimulationError
 from grouser.kinematics import Kinematics
 from grouser.logs.log import Sensor
@@ -72,8 +73,7 @@ class Drive:
     @property
     def error(self) -> FloatArray:
         """Estimated less true x, y [m], yaw [rad], (T, 3)."""
-        yaw = rotation.yaw_of(self.state[:, :4])
-        error: FloatArray = self.estimate - np.column_stack([self.state[:, 4:6], yaw])
+        error: FloatArray = self.estimate - planar_pose(self.state)
         error[:, 2] = rotation.wrapped(error[:, 2])
         return error
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grouser import rotation
 from grouser.checks import Checker, FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError
 from grouser.plan.cost import Cost, Path, finite
 from grouser.plan.judged import Candidate, Judged, why_failed
@@ -345,7 +346,7 @@ class MPPI:
         if roller is None:
             return Judged(plans, nominal, None, (~nominal.ok).astype(np.float64), np.zeros(len(plans)))
         states = nominal.state[:, :-1]
-        reference = np.stack([states[..., 4], states[..., 5], rotation.yaw_of(states[..., :4])], axis=-1)
+        reference = planar_pose(states)
         tests = self._roll(
             roller,
             np.tile(plans, (self.draws, 1, 1)),

@@ -12,12 +12,13 @@ import numpy as np
 
 from grouser._compile.lanes import LANES
 from grouser.checks import FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.kinematics import Kinematics
 from grouser.once import once_each
 from grouser.plan.limits import Limits
 from grouser.plan.shapes import ROOM, Shape, excess
 from grouser.plan.trials import MEANING, Roller, Trials, start_states
-from grouser.rotation import wrapped, yaw_of
+from grouser.rotation import wrapped
 from grouser.terrain import plane
 from grouser.vehicles import Vehicle
 
@@ -331,11 +332,6 @@ def level(shape: Shape, pose: tuple[float, float, float]) -> Shape:
             break
         values = values + shape.step(slopes, gap)
     return shape.with_values(values) if np.isfinite(values).all() else shape
-
-
-def planar_pose(states: FloatArray) -> FloatArray:
-    """x, y [m] and yaw [rad] of states (N, nq), (N, 3)."""
-    return np.column_stack([states[:, 4:6], yaw_of(states[:, :4])])
 
 
 @once_each

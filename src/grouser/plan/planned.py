@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from grouser import rotation
 from grouser.checks import Checker, FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError
 from grouser.pictures import draw
 from grouser.plan.follow import Followed, Follower
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
-from grouser.plan.newton import planar_pose
 from grouser.plan.places import check_ends, ends
 from grouser.plan.room import half_width
 from grouser.plan.trials import MEANING, Bounds, Effort, Roller
@@ -268,10 +268,8 @@ def _spread(
         np.tile(drive.twist, (count, 1, 1)), start, velocities=velocities, disturbance=noise, record=True,
         reference=poses[None].copy() if steered else None,
     )  # fmt: skip
-    xy, turned = trials.state[:, :, 4:6], rotation.yaw_of(trials.state[..., :4])
-    reference = rotation.yaw_of(drive.state[:, :4])
-    turned = reference + rotation.wrapped(turned - reference)
-    values = np.concatenate([xy, turned[..., None]], axis=-1)
+    values, reference = planar_pose(trials.state), planar_pose(drive.state)[:, 2]
+    values[..., 2] = reference + rotation.wrapped(values[..., 2] - reference)
     alive = np.arange(steps + 1) <= trials.steps[:, None]
     enough = alive.sum(axis=0) >= 2
     alive[:, ~enough] = True  # all have ended: where they did

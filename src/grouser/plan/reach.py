@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser.checks import Checker, FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError
 from grouser.once import once_each
 from grouser.plan.legs import Legs
 from grouser.plan.limits import Limits
-from grouser.plan.newton import Solver, planar_pose
+from grouser.plan.newton import Solver
 from grouser.plan.shapes import Stretch
 from grouser.plan.trials import Roller, start_states
 from grouser.vehicles import Vehicle
