@@ -257,7 +257,7 @@ class Variants:
             return Design(method, 1, dims, 0, tuple(len(q.levels()) for q in varied))
         runs = checks.count(sampling["runs"], "sampling, runs", most=MOST_ROWS)
         if method == "saltelli" and self.fit is not None:
-            what = "saltelli needs independent parameters, and those of a fit go together"
+            what = "saltelli needs independent parameters, and those of a fit are correlated"
             raise StudyError(f"sampling, method: {what}; use latin, sobol or random")
         if method == "saltelli" and dims == 0:
             raise StudyError("sampling, method: saltelli needs parameters that vary; give some, or use random")
