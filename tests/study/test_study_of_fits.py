@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("pyarrow")
 
 import grouser as gr
+from grouser.errors import StudyError
 from grouser.study.folder import Folder
 from grouser.study.run import run_study
 from grouser.study.spec import Spec
@@ -36,6 +37,8 @@ def test_a_fit_gives_its_model_and_the_spread_of_its_parameters(tmp_path: Path) 
     assert rows["yaw_deg"].mean() == pytest.approx((1.0 + a10) * turn, rel=0.02)
     assert rows["yaw_deg"].std() == pytest.approx(sigma * turn, rel=0.25)
     assert rows["slip.a10"].std() == pytest.approx(sigma, rel=0.25)
+    with pytest.raises(StudyError, match="saltelli needs independent parameters"):
+        gr.study({**tables, "sampling": {"method": "saltelli", "runs": 8}})
 
 
 def test_a_row_can_be_a_plan() -> None:

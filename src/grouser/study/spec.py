@@ -105,6 +105,17 @@ class Spec:
         """A file that the study names."""
         return Path(self.folder) / name
 
+    def other_file(self) -> str:
+        """In words, a file that is not here what it is where the study was begun; empty if all are."""
+        for name, digest in self.files.items():
+            try:
+                here = _digest(self.path(name))
+            except StudyError as error:
+                return str(error)
+            if here != digest:
+                return f"{self.path(name)}: is another file than where the study was begun; copy it"
+        return ""
+
     def manifest(self) -> dict[str, Any]:
         """All that is needed to repeat it, as JSON."""
         return {"schema": SCHEMA, "version": self.version, "study": dict(self.fields), "files": dict(self.files),

@@ -249,12 +249,16 @@ class Variants:
         sampling = self.spec.fields["sampling"]
         method = checks.choice(sampling["method"], "sampling, method", METHODS)
         varied = [q for q in self.quantities.values() if q.varies]
+        self.varied = tuple(q.name for q in varied) + (self.fit.names if self.fit else ())
         dims = len(varied) + (len(self.fit.names) if self.fit else 0)
         if method == "grid":
             if self.fit is not None:
                 raise StudyError("sampling, method: a fit is drawn, not laid on a grid; use latin, sobol or random")
             return Design(method, 1, dims, 0, tuple(len(q.levels()) for q in varied))
         runs = checks.count(sampling["runs"], "sampling, runs", most=MOST_ROWS)
+        if method == "saltelli" and self.fit is not None:
+            what = "saltelli needs independent parameters, and those of a fit are correlated"
+            raise StudyError(f"sampling, method: {what}; use latin, sobol or random")
         if method == "saltelli" and dims == 0:
             raise StudyError("sampling, method: saltelli needs parameters that vary; give some, or use random")
         return Design(method, runs, dims, self.spec.fields["seed"])
