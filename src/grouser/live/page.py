@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import html
-import json
-import re
 from typing import Any
 
 import numpy as np
 
 from grouser._version import __version__
 from grouser.checks import FloatArray
-from grouser.errors import GrouserError
 from grouser.live import frame, settings
 from grouser.live.scenery import Scenery
 from grouser.live.session import FACTORS, Session
 from grouser.view import colours
-from grouser.view.page import VIEWER, digest
+from grouser.view.page import digest, filled, part
 from grouser.view.scene_vehicle import scene_vehicle, vehicle_size
 
 SCHEMA = "grouser/live@1"
@@ -43,7 +39,7 @@ def live_scene(session: Session, scenery: Scenery, *, saves_to: str) -> dict[str
         "ground": scenery.around(float(x), float(y)),
         "head": list(frame.HEAD),
         "dynamic": model.dynamic,
-        "load": vehicle.mass * 9.81 / vehicle.n_wheels,
+        "load": vehicle.mass * model.gravity / vehicle.n_wheels,
         "mass": garage.model.vehicle.mass,
         "lateral": limits.lateral > 0.0,
         "ranges": {
@@ -59,25 +55,14 @@ def live_scene(session: Session, scenery: Scenery, *, saves_to: str) -> dict[str
 
 def live_page(scene: dict[str, Any]) -> tuple[str, str]:
     """The page, and the policy that lets nothing run but its own script, and nothing be fetched but from here."""
-    script, style, page = (_part(f"live.{kind}") for kind in ("js", "css", "html"))
+    script, style = part("live.js"), part("live.css")
     policy = (
         f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; connect-src 'self'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-    text = json.dumps(scene, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
-    text = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-    parts = {"title": html.escape(str(scene["title"])), "style": style, "scene": text, "script": script}
-    # One pass over the template: inserted text is not searched for places.
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], page), policy
+    return filled("live.html", scene, style=style, script=script), policy
 
 
 def drawn_size(session: Session) -> float:
     """Length of the vehicle as it is drawn [m]."""
     return vehicle_size(session.sim.model.vehicle)
-
-
-def _part(name: str) -> str:
-    try:
-        return (VIEWER / name).read_text(encoding="utf-8")
-    except OSError:
-        raise GrouserError(f"{VIEWER / name}: is missing; build the viewer with: make viewer") from None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from grouser.simulation.rollout import Rollouts
 
 VIEWER = Path(__file__).with_name("viewer")
-"""What `make viewer` builds from viewer/src: viewer.js, viewer.css, page.html, and the licence of three.js."""
+"""What `make viewer` builds from viewer/src: scripts, style sheets, pages, and the licence of three.js."""
 SUFFIXES = (".html", ".htm")
 
 
@@ -76,27 +76,34 @@ def make_page(scene: Mapping[str, Any]) -> str:
     Scripts and styles run only if their hash is in the page's own policy, so that no name in the data can bring any,
     and nothing is ever fetched.
     """
-    script, style = _part("viewer.js"), _part("viewer.css")
+    script, style = part("viewer.js"), part("viewer.css")
     policy = (
         f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
+    return filled("page.html", scene, policy=policy, style=style, script=script)
+
+
+def filled(template: str, scene: Mapping[str, Any], **parts: str) -> str:
+    """A built page with a scene, its title, and other parts by name."""
     # JSON that cannot end the element it stands in, whatever the names are.
     text = json.dumps(scene, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     text = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-    title = html.escape(str(scene["title"]))
-    parts = {"policy": policy, "title": title, "style": style, "scene": text, "script": script}
-    page = _part("page.html")
+    parts |= {"title": html.escape(str(scene["title"])), "scene": text}
+    page = part(template)
     for name in parts:
         if page.count(f"{{{{{name}}}}}") != 1:
-            raise GrouserError(f"the viewer's page.html has no place for {name}; run: make viewer")
+            raise GrouserError(f"the viewer's {template} has no place for {name}; run: make viewer")
     # One pass over the template: inserted text is not searched for places.
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], page)
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """What `make viewer` built."""
     try:
-        return (VIEWER / name).read_text(encoding="utf-8")
+        # What both pages need, three.js above all, is in a script of its own.
+        names = ("shared.js", name) if name.endswith(".js") else (name,)
+        return "".join((VIEWER / one).read_text(encoding="utf-8") for one in names)
     except OSError:
         raise GrouserError(f"{VIEWER / name}: is missing; build the viewer with: make viewer") from None
 
