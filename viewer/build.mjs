@@ -1,4 +1,4 @@
-// Builds the viewer: one script, one style sheet, the page, and the licence of three.js beside them.
+// Builds the viewer: scripts, style sheets, the pages, and the licence of three.js beside them.
 // A hash of the sources goes along, so that a test can tell when the built files are older than they.
 
 import { createHash } from "node:crypto";
@@ -11,24 +11,24 @@ const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "../src/grouser/view/viewer");
 mkdirSync(out, { recursive: true });
 
-// The page of a recorded run, and the page of a live drive.
-for (const [script, style, page, name] of [
-  ["main.js", "viewer.css", "page.html", "viewer"],
-  ["live/main.js", "live/live.css", "live/live.html", "live"],
-]) {
-  await build({
-    entryPoints: [join(here, "src", script)],
-    outfile: join(out, `${name}.js`),
-    bundle: true,
-    minify: true,
-    format: "iife",
-    target: "es2022",
-    charset: "ascii",
-    legalComments: "inline",
-  });
-  await build({ entryPoints: [join(here, "src", style)], outfile: join(out, `${name}.css`), bundle: true, minify: true, charset: "ascii" });
-  copyFileSync(join(here, "src", page), join(out, name === "live" ? "live.html" : "page.html"));
-}
+const common = { bundle: true, minify: true, charset: "ascii", logLevel: "warning" };
+
+// The page of a recorded run, and the page of a live drive; what both need, three.js above all, is a script of its own.
+const { outputFiles } = await build({
+  ...common,
+  entryPoints: { viewer: join(here, "src/main.js"), live: join(here, "src/live/main.js") },
+  outdir: out,
+  chunkNames: "shared",
+  splitting: true,
+  write: false,
+  format: "esm",
+  target: "es2022",
+  legalComments: "inline",
+});
+for (const { path, text } of outputFiles) writeFileSync(path, classic(text));
+await build({ ...common, entryPoints: { viewer: join(here, "src/viewer.css"), live: join(here, "src/live/live.css") }, outdir: out });
+copyFileSync(join(here, "src/page.html"), join(out, "page.html"));
+copyFileSync(join(here, "src/live/live.html"), join(out, "live.html"));
 copyFileSync(join(here, "node_modules/three/LICENSE"), join(out, "three.LICENSE"));
 
 // The same sum as in tests/view/test_viewer_page.py: names and contents of the sources, sorted, and the locked versions.
@@ -42,3 +42,13 @@ for (const name of [...sources, "build.mjs", "package-lock.json"]) {
   sum.update(readFileSync(join(here, name)));
 }
 writeFileSync(join(out, "sources.sha256"), `${sum.digest("hex")}\n`);
+
+/** A module as a script that stands in a page: what one exports and the other imports goes by a name in between. */
+function classic(module) {
+  const shared = "window.grouserShared";
+  const text = module
+    .replace(/^import\{([^}]*)\}from"\.\/shared\.js";/m, (_, names) => `const{${names.replaceAll(" as ", ":")}}=${shared};`)
+    .replace(/export\{([^}]*)\};\s*$/, (_, names) => `${shared}={${names.split(",").map((one) => one.split(" as ").reverse().join(":")).join()}};`);
+  if (/^(import|export)\b/m.test(text)) throw new Error("a module that is not a script: see classic() in build.mjs");
+  return `(()=>{"use strict";\n${text}})();\n`;
+}

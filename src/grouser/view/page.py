@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from grouser.simulation.rollout import Rollouts
 
 VIEWER = Path(__file__).with_name("viewer")
-"""What `make viewer` builds from viewer/src: viewer.js, viewer.css, page.html, and the licence of three.js."""
+"""What `make viewer` builds from viewer/src: scripts, style sheets, pages, and the licence of three.js."""
 SUFFIXES = (".html", ".htm")
 
 
@@ -101,7 +101,9 @@ def filled(template: str, scene: Mapping[str, Any], **parts: str) -> str:
 def part(name: str) -> str:
     """What `make viewer` built."""
     try:
-        return (VIEWER / name).read_text(encoding="utf-8")
+        # What both pages need, three.js above all, is in a script of its own.
+        names = ("shared.js", name) if name.endswith(".js") else (name,)
+        return "".join((VIEWER / one).read_text(encoding="utf-8") for one in names)
     except OSError:
         raise GrouserError(f"{VIEWER / name}: is missing; build the viewer with: make viewer") from None
 
