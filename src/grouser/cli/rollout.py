@@ -144,7 +144,7 @@ def _print(result: dict[str, Any]) -> None:
     if result["energy_mean"] is not None:
         pairs.insert(-1, ("energy", f"{result['energy_mean']:.0f} J on average"))
     console.print_pairs(title, pairs)
-    if result["tipping"]:
+    if result["tipping"] and result["model"] == "kinematic":  # of dynamics the status says so
         typer.echo(f"  note: in {result['tipping']} rollouts the tip margin is negative: a real vehicle would tip")
 
 
