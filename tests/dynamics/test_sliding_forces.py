@@ -11,6 +11,7 @@ import pytest
 
 import grouser as gr
 from grouser.contact import Ishigami, Pacejka, PiecewiseLinear
+from grouser.contact.named import contact_named
 from grouser.kinematics import frame_poses
 from grouser.vehicles import Frame, Vehicle
 from tests.kinematics.test_sliding import PLANE, ROUGH, tilt
@@ -170,3 +171,11 @@ def test_tyres_too_soft_for_small_wheels_are_named():
         warnings.simplefilter("error")
         gr.Dynamics(small, contact=Pacejka(static_penetration=0.0017))
         gr.Dynamics(gr.vehicle("husky"), contact=Pacejka())
+
+
+@pytest.mark.parametrize("name", ["piecewise-linear", "pacejka", "gravel", "tyre"])
+def test_a_small_robot_on_a_ball_stands_on_its_wheels_on_every_tyre_of_a_name(name):
+    """Wheels of 33 mm that sank in by 20 mm would lay a belly 8 mm above the ground on it."""
+    robot = turtle()
+    for contact in (contact_named(name, robot), contact_named(name, robot, friction=0.4)):
+        assert gr.Dynamics(robot, contact=contact).penetration < 0.1 * 0.033

@@ -272,7 +272,12 @@ def test_xacro_is_expanded_by_its_package_or_asked_for_in_one_sentence(tmp_path,
     assert robot.links["bogie_link_L"].mass == 1.0
     assert side_path(path).name == "osr.grouser.toml"
     path.write_text(path.read_text().replace("rover_description)", "other_package)"))
-    with pytest.raises(VehicleError, match=r"osr.urdf.xacro: xacro cannot expand it: .*other_package.* is not found"):
+    with pytest.raises(
+        VehicleError, match=r"osr.urdf.xacro: xacro cannot expand it: package 'other_package' is not found"
+    ):
+        read_robot(path)
+    path.write_text(f.osr().replace('name="rover"', 'name="$(arg called)"'))
+    with pytest.raises(VehicleError, match=r"argument called; give it its arguments: xacro osr.urdf.xacro NAME:=VALUE"):
         read_robot(path)
     path.write_text(f.osr().replace("${kg/100}", "${kg/0}"))
     with pytest.raises(VehicleError, match=r"xacro cannot expand it: .*division"):
