@@ -27,16 +27,10 @@ if TYPE_CHECKING:
 
 SHARES = np.array([1.0, 0.5])
 """Shares of a step that are tried at once."""
-SPREAD = 0.3
-"""Shares of the gap that are closed more or less by further steps, which show slopes and may end nearer."""
-AROUND = np.concatenate([np.eye(3), -np.eye(3)])
-"""Which parts of the gap those are."""
-NEAR = 20.0
-"""Error relative to the tolerance below which jumps of the end count: steps aside meet other ones."""
 ASIDE = np.array([[0.02, 0.0], [-0.02, 0.0], [0.0, 0.02], [0.0, -0.02], [0.1, 0.0], [-0.1, 0.0]])
-"""Changes of the numbers [m, rad] that do not move the end to first order: some may pass what others do not."""
-DIFFERENCE = 0.03
-"""Change of each number [m, rad] by which slopes are found after a step that gained little."""
+"""Changes of the numbers [m, rad] that do not move the end to first order: some pass or end where others do not."""
+DIFFERENCE = 0.06
+"""Change of each number [m, rad] by which slopes are found, at first and after a step that gained little."""
 NOISE = 1e-5
 """Square of the jumps of the end on rough ground [m, rad] over the errors of slopes that they are weighed against."""
 GAIN = 0.7
@@ -253,16 +247,11 @@ class Solver:
         for k in range(ITERATIONS):
             slopes = learned.slopes(shape, values)
             if size == math.inf:
-                tried = np.concatenate([values[None], values + shape.aside(slopes, ASIDE)])
+                tried = np.concatenate([values[None], values + self._differences(shape)])
             else:
                 step = shape.step(slopes, gap) if k != 1 or not fresh else learned.closed(shape, values, gap) - values
                 tried = values + share * SHARES[:, None] * step
-                if lost:
-                    more = DIFFERENCE * shape.metric.T
-                elif size > NEAR:
-                    more = share * (step + shape.step(slopes, SPREAD * gap * AROUND))
-                else:
-                    more = share * step + shape.aside(slopes, ASIDE)
+                more = self._differences(shape) if lost else share * step + shape.aside(slopes, ASIDE)
                 tried = np.concatenate([tried, values + more])
             if not self.in_lanes and not lost:
                 tried = tried[:1]
@@ -273,6 +262,10 @@ class Solver:
             if sizes[b] <= 1.0:
                 return shape.with_values(tried[b])
             if size == math.inf:
+                if not ok.any() and self.in_lanes:
+                    tried = values + shape.aside(slopes, ASIDE)
+                    gaps, sizes, b = self._roll(shape, tried)
+                    ok = np.isfinite(sizes)
                 if not ok.any():
                     return None
                 b = 0 if ok[0] else b
@@ -294,6 +287,12 @@ class Solver:
             if fresh and k == 0:
                 shape = self._in_time(shape.with_values(values))
         return None
+
+    def _differences(self, shape: Shape) -> FloatArray:
+        """Changes of each number (n, n), those of turns to the side of the pose: mirrored for a mirrored pose."""
+        _, y, yaw = self.relative(self.pose)
+        side = math.copysign(DIFFERENCE, y if abs(y) > 1e-9 else yaw)
+        return np.asarray(np.where(shape.is_way, DIFFERENCE, side)[:, None] * shape.metric.T)
 
     def _in_time(self, shape: Shape) -> Shape:
         """The shape, slower where its commands are above their limits, before more rollouts are spent on it."""
