@@ -18,7 +18,7 @@ from grouser import rotation
 from grouser.checks import Checker, FloatArray
 from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError
-from grouser.plan.cost import Cost, Path, finite
+from grouser.plan.cost import Cost, Path, finite, segment_near
 from grouser.plan.judged import Candidate, Judged, why_failed
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
@@ -166,6 +166,7 @@ class MPPI:
         self._tight = 0.0
         self._spread = np.zeros(2)
         self._spent = 0.0
+        self._segment = 0
         delay = 0.0 if self.uncertain.powertrain is None else self.uncertain.powertrain.delay / self.dt
         self._past = np.zeros((int(np.ceil(delay)) + 1, 3))
         self._moving = np.zeros(3)
@@ -200,6 +201,7 @@ class MPPI:
         """The command for the next step from a state (nq,) or (x, y, yaw); dynamics takes its velocity (nv,), too."""
         q = start_state(self.model.vehicle, self.ground, state, self.model.penetration)
         v = None if velocity is None else checked.array(velocity, "velocity", (6 + self.model.vehicle.n_joints,))
+        self._segment = segment_near(self.cost.arrays.path, self._segment, float(q[4]), float(q[5]))
         rng = np.random.default_rng([self.seed, 2, self._calls])
         self._calls += 1
         before = np.concatenate([self.plan[1:], self.plan[-1:]])
@@ -286,7 +288,8 @@ class MPPI:
     def _roll(self, roller: Roller, wanted: FloatArray, q: FloatArray, v: FloatArray | None, **more: Any) -> Trials:
         if self.bias.any():
             more["disturbance"] = _biased(more.get("disturbance"), self.bias, self.steps, abs(self._moving[0]))
-        return roller.run(np.ascontiguousarray(wanted), q, velocities=v, past=self._past, moving=self._moving, **more)
+        issued = {"past": self._past, "moving": self._moving, "segment": self._segment}
+        return roller.run(np.ascontiguousarray(wanted), q, velocities=v, **issued, **more)
 
     def _passing(
         self, wanted: FloatArray, trials: Trials, q: FloatArray, v: FloatArray | None, rng: np.random.Generator
@@ -418,6 +421,8 @@ class MPPI:
         """Use another cost; the plan stays."""
         cost = checked.instance(cost, Cost, "cost", "use gr.plan.Cost(gr.plan.Goal(x, y))")
         self._check_goal(cost)
+        if not np.array_equal(cost.arrays.path, self.cost.arrays.path):
+            self._segment = 0
         self.cost = cost
         for roller in (self._samples, self._tests, self._elites, self._single, self._few):
             if roller is not None:

@@ -179,12 +179,14 @@ class Roller:
         moving: FloatArray | None = None,
         disturbance: Disturbance | None = None,
         reference: FloatArray | None = None,
+        segment: int = 0,
         record: bool = False,
     ) -> Trials:
         """Roll out commands (N, T, 3) from states (nq,) or (N, nq), those of dynamics with velocities (N, nv).
 
         past: commands issued before, the last one last, (m, 3); moving: what the powertrain makes of them now, (3,).
         reference: x, y [m], yaw [rad] at each step, (M, T, 3), to which rollout n % M is steered by feedback.
+        segment: of the path of the cost, near which they start.
         """
         n, steps = wanted.shape[:2]
         driving = self.driving(past, moving)
@@ -196,7 +198,7 @@ class Roller:
             # A quarter more: a planner often asks for a few steps more next.
             room = self._rooms[key] = Room(self, n, steps + steps // 4, len(driving.past))
         room.batch.repoint(steps=steps)
-        room.prepare(driving, starts, velocities, record)
+        room.prepare(driving, starts, velocities, record, segment)
         none = np.zeros((0, 0, 6))
         room.trial.repoint(
             wanted=wanted,
