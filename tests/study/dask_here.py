@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import grouser
+from grouser.study import cluster
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {
     "PYTHONPATH": os.pathsep.join([str(Path(grouser.__file__).parents[1]), str(ROOT)]),
-    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s",
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s",
 }
+cluster.CONNECT = 60.0  # here and in clients: machines that run tests may be busy
 WORK = "tests.study.dask_here:chunk"
 
 
@@ -73,7 +75,7 @@ class Cluster:
             more = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "1GiB", "--host", "127.0.0.1")
             self.workers.append(self._start("worker", self.address, *more, "--local-directory", str(self.folder)))
             self._started += 1
-        for _ in range(1200):  # starting takes long where a machine is busy with others
+        for _ in range(3000):  # starting takes long where a machine is busy with others
             if self._is_ready():
                 return
             time.sleep(0.1)
@@ -124,6 +126,7 @@ CLIENT = """
 import json, sys
 from pathlib import Path
 from grouser.study.executor import Failure, Work, run_chunks
+from tests.study import dask_here
 work, folder, scheduler = Work.read(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 todo = [k for k in range(int(sys.argv[4])) if not (folder / f"{k}.bytes").exists()]
 for index, data in run_chunks(work, todo, scheduler=scheduler):
@@ -149,14 +152,14 @@ class Client:
 
     def wait_for(self, chunks: int) -> set[int]:
         """Until so many chunks are written; which ones."""
-        for _ in range(12_000):
+        for _ in range(30_000):
             if len(self.done) >= chunks:
                 return self.done
             assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
             time.sleep(0.01)
         raise AssertionError(f"{len(self.done)} chunks, and no more come")
 
-    def finish(self, seconds: float = 120.0) -> tuple[int, str]:
+    def finish(self, seconds: float = 300.0) -> tuple[int, str]:
         """Exit code, and what it said."""
         _, said = self.process.communicate(timeout=seconds)
         return self.process.returncode, said

@@ -226,7 +226,12 @@ def test_the_command_runs_resumes_shows_and_reports(tmp_path: Path, capsys: pyte
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["study"]["parameters"]["drive.speed"] == {"range": [0.2, 0.4]}
     assert read_table(out / "chunks" / "000000.parquet").num_rows == 64
-    capsys.readouterr()
+    text = file.read_text().replace('"drive.speed" = { range = [0.2, 0.4] }', '"vehicle.radius" = { range = [-2, -1] }')
+    file.write_text(text)
+    refused = tmp_path / "refused"
+    assert run(["study", str(file), "--out", str(refused), "--plot", str(plot), "--report", str(page)]) == 0
+    assert "64 refused" in capsys.readouterr().out
+    assert "–" in page.read_text()
     for arguments in (["study", str(file)], ["study", str(out), "--measure", "w"], ["study", str(tmp_path)]):
         assert run(arguments) == 2
         assert capsys.readouterr().err.count("\n") == 1

@@ -207,15 +207,18 @@ class _Window:
             data = dict(zip(good, self._client.gather(good), strict=True))
         except Exception:
             raise self._lost() from None
+        results: list[tuple[int, bytes | Failure]] = []
         for future in ended:
             index = self._futures.pop(future)
             if future in data:
                 found = data.pop(future)
-                yield index, found if isinstance(found, bytes) else Failure(found)
+                results.append((index, found if isinstance(found, bytes) else Failure(found)))
             elif self._is_again(future, index):
                 self._submit(index)
             else:
-                yield index, Failure(_reason(future.exception(), index))
+                results.append((index, Failure(_reason(future.exception(), index))))
+            future.release()  # before it is written: if its worker is lost now, it is not run again
+        yield from results
 
     def _is_again(self, future: Any, index: int) -> bool:
         """Whether to send a chunk again that was given up because its workers were lost."""

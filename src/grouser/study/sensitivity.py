@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from grouser.checks import FloatArray
-from grouser.errors import StudyError
 
 DRAWS = 200
 """Bootstrap draws of a confidence interval."""
@@ -33,14 +32,14 @@ class Indices(NamedTuple):
 def sobol_indices(f_a: FloatArray, f_b: FloatArray, f_ab: FloatArray, *, draws: int = DRAWS, seed: int = 0) -> Indices:
     """Indices from runs at A and B (n,), and at A with each column in turn from B (n, d); those with NaN are left out.
 
+    NaN where fewer than two base samples are left, or all are the same.
     First order by Saltelli et al. (2010), total by Jansen (1999); intervals by bootstrap over the base samples.
     """
     good = np.isfinite(f_a) & np.isfinite(f_b) & np.isfinite(f_ab).all(axis=1)
     a, b, ab = f_a[good], f_b[good], f_ab[good]
-    if len(a) < 2:
-        raise StudyError(
-            f"Sobol indices need at least two base samples whose runs all gave numbers; there are {len(a)}"
-        )
+    if len(a) < 2 or not np.ptp(np.concatenate([a, b])):
+        none = np.full((2, ab.shape[1]), np.nan)
+        return Indices(none[0], none[0], none, none, len(a))
     first, total = _indices(a, b, ab)
     rng = np.random.default_rng(seed)
     drawn = [_indices(a[k], b[k], ab[k]) for k in (rng.integers(0, len(a), len(a)) for _ in range(draws))]

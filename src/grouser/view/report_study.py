@@ -111,7 +111,7 @@ def _depends(results: Results) -> list[Table]:
                 if indices is not None:
                     i = indices[group]
                     found = [
-                        f"{v[k]:.3f} ({b[0][k]:.3f} to {b[1][k]:.3f})"
+                        f"{v[k]:.3f} ({b[0][k]:.3f} to {b[1][k]:.3f})" if np.isfinite(v[k]) else "–"
                         for v, b in ((i.first, i.first_interval), (i.total, i.total_interval))
                     ]
                 else:
