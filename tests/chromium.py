@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -86,8 +85,8 @@ def until(page: Any, condition: str | Callable[[], Any]) -> None:
 
     It is asked again and again, as the policy of our pages lets nothing be evaluated in them.
     """
-    end = time.monotonic() + PATIENCE / 1000
-    while not (condition() if callable(condition) else page.evaluate(f"Boolean({condition})")):
-        if time.monotonic() > end:
-            pytest.fail(f"never: {condition}; the page says {page.evaluate('window.grouser?.state?.()')}")
+    for _ in range(PATIENCE // POLL):
+        if condition() if callable(condition) else page.evaluate(f"Boolean({condition})"):
+            return
         page.wait_for_timeout(POLL)
+    pytest.fail(f"never: {condition}; the page says {page.evaluate('window.grouser?.state?.()')}")

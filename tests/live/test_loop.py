@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,9 +13,13 @@ from grouser.live.pilot import Pilot
 from grouser.live.session import Session
 
 
+NOW = 1000.0
+
+
 @pytest.fixture
-def live() -> Any:
-    """Not started: its clock is the test's."""
+def live(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Not started; its clock stands."""
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: NOW))
     model, ground = gr.Kinematics(gr.vehicle("husky")), gr.terrain.plane()
 
     def make(*, submit: Any, keep: Any) -> Session:
@@ -28,22 +32,21 @@ def live() -> Any:
 
 
 def test_a_page_that_is_loaded_again_slowly_does_not_end_the_drive(live: loop.LiveDrive) -> None:
-    now = time.monotonic()
     live.page()
     live.channel.enter("a", take=False)
-    assert live._watched(now + 100.0)
+    assert live._watched(NOW + 100.0)
     live.page()  # a browser asks for the page again before it lets the old one go
     live.channel.leave("a")
     for late in (0.0, loop.GRACE + 1.0, loop.LOADING - 1.0):
-        assert not live._watched(now + late)
+        assert not live._watched(NOW + late)
         assert live.reason == ""
     live.channel.enter("b", take=False)
-    assert live._watched(now + loop.LOADING)
+    assert live._watched(NOW + loop.LOADING)
     # One that is closed for good does.
     live.channel.leave("b")
-    assert not live._watched(now + loop.LOADING)
+    assert not live._watched(NOW + loop.LOADING)
     assert live.reason == ""
-    assert not live._watched(now + loop.LOADING + loop.GRACE + 0.1)
+    assert not live._watched(NOW + loop.LOADING + loop.GRACE + 0.1)
     assert live.reason == "its page was closed"
 
 
@@ -51,8 +54,7 @@ def test_a_page_that_never_comes_ends_it_too(live: loop.LiveDrive) -> None:
     live.channel.enter("a", take=False)
     live.channel.leave("a")
     live.page()
-    now = time.monotonic()
-    assert not live._watched(now)
+    assert not live._watched(NOW)
     assert live.reason == ""
-    assert not live._watched(now + loop.LOADING + loop.GRACE)
+    assert not live._watched(NOW + loop.LOADING + loop.GRACE)
     assert live.reason == "its page was closed"
