@@ -12,7 +12,6 @@ from grouser.live import loop
 from grouser.live.pilot import Pilot
 from grouser.live.session import Session
 
-
 NOW = 1000.0
 
 
