@@ -133,7 +133,7 @@ def _depth(model: gr.contact.Contact, wheel: dict[str, float]) -> float:
 
 def uncertainty(path: Path) -> None:
     """Predictions of a log that fitting never saw, with what the fit claims about their errors."""
-    from grouser.view.calibration import plot_errors
+    from grouser.view.calibration import draw_errors, ellipse_legend
 
     husky = gr.vehicle("husky")
     truth = gr.Dynamics(husky, contact=gr.contact.Pacejka(friction=0.7))
@@ -145,7 +145,11 @@ def uncertainty(path: Path) -> None:
     learnt, judged = (log_of_run(part, position_noise=0.01, yaw_noise=0.003, seed=1) for part in (runs[:8], runs[8:]))
     fit = gr.calibrate(gr.Kinematics(husky), learnt, ["slip", "noise"])
     found = gr.evaluate(fit, judged)
-    plot_errors({"plain odometry": found.baseline, "calibrated": found.errors}, path, same_scale=False)
+    sets = {"plain odometry": found.baseline, "calibrated": found.errors}
+    with style.picture(path, 10.2, 5.4) as figure:
+        for axes, (name, errors) in zip(figure.subplots(1, 2), sets.items(), strict=True):
+            draw_errors(axes, errors, name, True)
+        ellipse_legend(figure)
 
 
 PICTURES: dict[str, Callable[[Path], None]] = {

@@ -10,7 +10,6 @@ import numpy as np
 import grouser as gr
 from grouser.checks import FloatArray
 from grouser.plan import MPPI, Bounds, Disturbance, KeepOut, Uncertain
-from grouser.plan.follow import yaws
 from grouser.plan.trials import Roller
 
 PATIENCE = 3.0
@@ -92,7 +91,7 @@ def drive(
             controller.replace_cost(ending)
             ending = None
         past, moving = (one.copy() for one in controller.issued)
-        order = controller.command((*q[4:6], yaws(q[None])[0]) if level else q)
+        order = controller.command((*q[4:6], gr.rotation.yaw_of(q[:4])) if level else q)
         reason = order.reason
         braked += not order.feasible
         waited = 0 if order.feasible else waited + 1

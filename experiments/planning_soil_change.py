@@ -131,8 +131,8 @@ def judged(seeds: list[int], drives: dict[bool, list[Driven]], quick: bool) -> R
             "vehicle": "zoe", "seeds": [seeds[0], seeds[-1]], "roughness": [ROUGH, LENGTH], "planner": PLANNER,
             "interval": INTERVAL, "sensors": vars(SENSORS), "quick": quick,
             "drives": [
-                {"seed": s, "former": d.rms(-FORMER, 0.0), "from_10_s": d.rms(FROM, math.inf), "noticed": d.noticed,
-                 "without": e.rms(FROM, math.inf), "nees": d.nees, "status": d.status}
+                {"seed": s, "former": _known(d.rms(-FORMER, 0.0)), "from_10_s": _known(d.rms(FROM, math.inf)),
+                 "noticed": d.noticed, "without": _known(e.rms(FROM, math.inf)), "nees": d.nees, "status": d.status}
                 for s, d, e in zip(seeds, drives[True], drives[False], strict=True)
             ],
         },
@@ -145,11 +145,16 @@ def judged(seeds: list[int], drives: dict[bool, list[Driven]], quick: bool) -> R
 def _row(window: str, value: dict[bool, float], former: dict[bool, float]) -> Row:
     return {
         "seconds": window,
-        "with [m]": value[True],
-        "ratio with": value[True] / former[True],
-        "without [m]": value[False],
-        "ratio without": value[False] / former[False],
+        "with [m]": _known(value[True]),
+        "ratio with": _known(value[True] / former[True]),
+        "without [m]": _known(value[False]),
+        "ratio without": _known(value[False] / former[False]),
     }
+
+
+def _known(value: float) -> float | None:
+    """None where no drive lasted so long."""
+    return None if math.isnan(value) else value
 
 
 def _seconds(value: float | None) -> str:

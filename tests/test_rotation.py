@@ -117,3 +117,27 @@ def test_what_is_no_quaternion_is_refused(bad):
 def test_what_is_no_matrix_is_refused():
     with pytest.raises(GrouserError, match=r"\(3, 4\)"):
         rotation.to_rpy(np.zeros((3, 4)))
+
+
+def test_yaw_of_is_the_yaw_of_the_matrix_and_wrapped_angles_stay_the_same_direction():
+    rng = np.random.default_rng(3)
+    q = rng.standard_normal((50, 4))
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    R = rotation.from_quaternion(q)
+    np.testing.assert_allclose(rotation.yaw_of(q), np.arctan2(R[:, 1, 0], R[:, 0, 0]), atol=1e-14)
+    assert float(rotation.yaw_of(q[0])) == rotation.yaw_of(q)[0]
+    angles = np.linspace(-20.0, 20.0, 401)
+    within = rotation.wrapped(angles)
+    assert (np.abs(within) <= np.pi).all()
+    np.testing.assert_allclose(np.exp(1j * within), np.exp(1j * angles), atol=1e-13)
+
+
+def test_about_turns_by_the_right_hand_rule_and_skew_is_the_cross_product():
+    rng = np.random.default_rng(5)
+    for axis, angle in ((np.eye(3)[k], a) for k in range(3) for a in (0.3, -2.0)):
+        R = rotation.from_rpy(*(angle * axis))
+        np.testing.assert_allclose(rotation.about(axis, angle), R, atol=1e-15)
+    v, w = rng.standard_normal((2, 3))
+    np.testing.assert_allclose(rotation.skew(v) @ w, np.cross(v, w), atol=1e-15)
+    u = v / np.linalg.norm(v)
+    np.testing.assert_allclose(rotation.about(u, 1.1) @ u, u, atol=1e-15)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from grouser.checks import Checker, FloatArray
 from grouser.errors import GrouserError
 
-__all__ = ["from_quaternion", "from_rpy", "to_quaternion", "to_rpy"]
+__all__ = ["about", "from_quaternion", "from_rpy", "skew", "to_quaternion", "to_rpy", "wrapped", "yaw_of"]
 
 _checked = Checker(GrouserError)
 
@@ -86,6 +86,29 @@ def to_quaternion(R: ArrayLike) -> FloatArray:
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     positive: FloatArray = np.where(q[..., :1] < 0.0, -q, q)
     return positive
+
+
+def skew(v: ArrayLike) -> FloatArray:
+    """The matrix of v × for a vector (3,), shape (3, 3), in the unit of v."""
+    x, y, z = np.asarray(v, dtype=np.float64)
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def about(axis: ArrayLike, angle: float) -> FloatArray:
+    """Matrix (3, 3) of the rotation by an angle [rad] about a unit vector (3,): Rodrigues' formula."""
+    K = skew(axis)
+    return np.asarray(np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K)
+
+
+def yaw_of(quaternion: FloatArray) -> FloatArray:
+    """Yaw [rad] of unit quaternions (..., 4), w x y z, shape (...): where the body's x axis points in the plan."""
+    w, x, y, z = np.moveaxis(quaternion, -1, 0)
+    return np.asarray(np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z)))
+
+
+def wrapped(angles: ArrayLike) -> FloatArray:
+    """Angles [rad] within ±π."""
+    return np.asarray(np.remainder(np.asarray(angles) + np.pi, 2.0 * np.pi) - np.pi)
 
 
 def _matrix(rows: tuple[tuple[FloatArray, ...], ...]) -> FloatArray:

@@ -196,7 +196,7 @@ def test_another_robot_of_the_kind_gets_wider_grounds_and_no_visits() -> None:
 @pytest.mark.parametrize(
     ("act", "sentence"),
     [
-        (lambda m: m.rename("c", "d"), "no ground 'c'; it knows a, b"),
+        (lambda m: m.rename("c", "d"), "no ground 'c'; it has a, b"),
         (lambda m: m.rename("a", "b"), "has a ground 'b' already"),
         (lambda m: m.rename("a", "  "), "the new name of a ground is empty"),
         (lambda m: m.merge("a", "a"), "cannot be merged with itself"),

@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
+import grouser as gr
 from grouser.cli import run
 from grouser.motion import Powertrain
-from tests.motion.uncertain_fit import fit_of
+from tests.motion.uncertain_fit import dynamic_fit, fit_of
 
 
 @pytest.fixture
@@ -49,6 +50,22 @@ def test_rollout_drives_each_arc_by_samples(fit, tmp_path, capsys):
         assert file["state"].shape[:2] == (20, 6)
         assert file["speed"].shape == (20,)
     assert "sigma of 4 samples" in printed(base, capsys).out
+
+
+def test_rollouts_of_a_dynamic_fit_have_forces_soils_and_a_start_at_rest(tmp_path, capsys):
+    path, raster, out = (str(tmp_path / name) for name in ("fit.toml", "soils.npz", "fan.npz"))
+    dynamic_fit().save(path)
+    gr.terrain.SoilRaster(classes=np.zeros((1, 1), dtype=np.uint8), origin=(-50.0, -50.0), cell=100.0).save(raster)
+    base = ["rollout", "husky", "--fit", path, "--rollouts", "2", "--samples", "2", "--duration", "1", "--json"]
+    ice = ["--soils", raster, "--soil", "0=pacejka:friction=.02"]
+    firm = json.loads(printed([*base, "--every", "1", "--out", out], capsys).out)
+    assert firm["model"] == "dynamic"
+    with np.load(out) as file:  # it stands in its contacts and does not fall into them
+        assert np.ptp(file["state"][..., 6]) < 0.005
+    hill = [*base, "--terrain", "slope:deg=10"]
+    firm, slippery = (json.loads(printed([*hill, *more], capsys).out) for more in ([], ice))
+    assert firm["sliding"] == 0
+    assert slippery["sliding"] == 4
 
 
 @pytest.mark.parametrize(

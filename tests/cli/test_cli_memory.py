@@ -132,7 +132,7 @@ def test_an_exported_memory_is_wider_and_the_file_stays(
         (["--name", "=grass"], "is not OLD=NEW"),
         (["--merge", "ground 1="], "--merge: 'ground 1=' is not FIRST=SECOND"),
         (["--merge", "ground 1=ground 1"], "cannot be merged with itself"),
-        (["--name", "lawn=grass"], "no ground 'lawn'; it knows ground 1, ground 2"),
+        (["--name", "lawn=grass"], "no ground 'lawn'; it has ground 1, ground 2"),
         (["--name", "ground 1=ground 2"], "has a ground 'ground 2' already"),
         (["--forget", "lawn"], "no ground 'lawn'"),
         (["--name", "ground 1=grass", "--forget", "lawn"], "no ground 'lawn'"),

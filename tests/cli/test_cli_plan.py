@@ -81,8 +81,8 @@ def test_people_get_cost_chance_and_alternatives(folder: Path, capsys: pytest.Ca
     printed = capsys.readouterr().out
     assert "husky: least time" in printed
     assert " J" in printed
-    assert "chance of failure  not known: no --fit" in printed
-    assert "least energy" in printed
+    assert "not known: no --fit" in printed
+    assert "route, least energy" in printed
 
 
 @pytest.mark.parametrize("mask", ["mask.npz", "mask.asc"])

@@ -45,6 +45,9 @@ PHRASES = [
     r"has no say",
     r"which way ever",
     r"means? nothing",  # is not defined
+    r"in truth",  # really, on the robot
+    r"with my own hands",  # by hand
+    r"(?:environment|lines|log) so",  # in this way
 ]
 """Not in README, CONTRIBUTING, docs/, release notes, experiments/, examples/ and src/grouser."""
 PAGES = [

@@ -4,12 +4,14 @@ import math
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
 import grouser as gr
 from grouser.contact import Ishigami, Pacejka, PiecewiseLinear
+from grouser.contact.named import contact_named
 from grouser.kinematics import frame_poses
 from grouser.vehicles import Frame, Vehicle
 from tests.kinematics.test_sliding import PLANE, ROUGH, tilt
@@ -156,3 +158,24 @@ def test_the_newton_matrix_with_balls_and_tracks_matches_differences():
     count, worst = done.stdout.split()
     assert int(count) > 30
     assert float(worst) < 1e-6
+
+
+def test_tyres_too_soft_for_small_wheels_are_named():
+    """2 cm of sinkage, the default of a law of one's own, under wheels of 33 mm would lay the belly on the ground."""
+    small = gr.vehicle("husky")
+    for wheel in small.wheels:
+        small = small.replace_frame(wheel, radius=0.033)
+    with pytest.warns(UserWarning, match=r"'.*' sinks 0.02 m .* radius is 0.033 m: .* static_penetration=0.0017"):
+        gr.Dynamics(small, contact=Pacejka())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gr.Dynamics(small, contact=Pacejka(static_penetration=0.0017))
+        gr.Dynamics(gr.vehicle("husky"), contact=Pacejka())
+
+
+@pytest.mark.parametrize("name", ["piecewise-linear", "pacejka", "gravel", "tyre"])
+def test_a_small_robot_on_a_ball_stands_on_its_wheels_on_every_tyre_of_a_name(name):
+    """Wheels of 33 mm that sank in by 20 mm would lay a belly 8 mm above the ground on it."""
+    robot = turtle()
+    for contact in (contact_named(name, robot), contact_named(name, robot, friction=0.4)):
+        assert gr.Dynamics(robot, contact=contact).penetration < 0.1 * 0.033

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,9 @@ import experiments.planning_fidelity as fidelity
 import experiments.planning_soil_change as soil
 
 
-def made_up(after: float) -> soil.Driven:
-    """0.01 m off the path before the change, and then so much."""
-    time = np.arange(-25.0, 25.0, 0.1)
+def made_up(after: float, end: float = 25.0) -> soil.Driven:
+    """0.01 m off the path before the change, and then so much, until a time after it [s]."""
+    time = np.arange(-25.0, end, 0.1)
     return soil.Driven(time, np.where(time < 0.0, 0.01, np.where(time < 6.0, 0.1, after)), 1.0, 3.0, "ok")
 
 
@@ -28,6 +29,15 @@ def test_soil_change_separates_drives_that_come_back_from_others(tmp_path: Path)
     assert (result.summary["drives_back"], result.summary["drives_back_without"]) == (2, 0)
     result.plot(tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("end", [8.0, 18.0])
+def test_soil_change_of_drives_that_end_early_is_json_with_null_where_nothing_was_measured(end: float) -> None:
+    result = soil.judged([1], {True: [made_up(0.012, end)], False: [made_up(0.05, end)]}, True)
+    data = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    assert data["rows"][-2]["with [m]"] is None
+    assert data["rows"][1]["with [m]"] == pytest.approx(0.1)
+    assert "-" in result.table()
 
 
 def test_fidelity_quickly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

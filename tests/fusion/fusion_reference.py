@@ -136,8 +136,9 @@ def general_memory(state=STATE, settings=SETTINGS, seed=0):
     m.imu.now, m.imu.newest, m.imu.average = READING, READING, READING
     m.clock.now = m.clock.newest = 10.0
     m.clock.step = 0.01
-    m.clock.wheels_refused = m.clock.poses_refused = m.clock.calm = np.nan
-    m.clock.gps_refused = m.clock.headings_refused = np.nan
+    m.clock.calm = np.nan
+    for source in (m.wheels, m.poses, m.gps, m.headings):
+        source.since = np.nan
     m.clock.rested = np.inf
     m.clock.gps = m.clock.headings = -np.inf
     m.counts.ready = m.counts.started = 1

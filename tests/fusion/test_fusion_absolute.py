@@ -17,9 +17,10 @@ from fusion_reference import (
 )
 
 from grouser._compile.jit import entry
-from grouser._kernels.fusion import gps, heading, wheels, yaw
+from grouser._kernels.fusion import clock, gps, heading, wheels, yaw
 from grouser.errors import FusionError
 from grouser.fusion import Fusion, FusionSettings
+from grouser.rotation import from_quaternion
 
 ANTENNA = np.array([-0.2, 0.35, 0.8])
 WITH_ANTENNA = SETTINGS.replace(gps_position=tuple(ANTENNA))
@@ -131,6 +132,31 @@ def test_a_turn_of_the_world_turns_state_and_covariance():
     np.testing.assert_allclose(m.covariance[:21, :21], expected, atol=1e-14)
 
 
+def test_a_turn_of_the_world_turns_clones_of_past_poses_too():
+    m = general_memory()
+    m.counts.clones = 2
+    random = np.random.default_rng(4)
+    root = random.normal(0.0, 1e-2, (33, 40))
+    P = m.covariance[:33, :33] = root @ root.T
+    places, turns = random.normal(size=(2, 3)), random.normal(size=(2, 4))
+    m.clones.position[:2] = places
+    m.clones.quaternion[:2] = turns / np.linalg.norm(turns, axis=1)[:, None]
+    before = [from_quaternion(q) for q in m.clones.quaternion[:2]]
+    P = P.copy()
+    run_turn(m, 0.7, 1.5)
+    R = exponential([0.0, 0.0, 0.7])
+    A = np.eye(33)
+    for k in (0, 3, 6, 21, 24, 27, 30):
+        A[k : k + 3, k : k + 3] = R
+    expected = A @ P @ A.T
+    yaws = np.isin(np.arange(33), (2, 23, 29)).astype(float)  # one turn of all
+    expected += (1.5**2 - P[2, 2]) * np.outer(yaws, yaws)
+    np.testing.assert_allclose(m.covariance[:33, :33], expected, atol=1e-14)
+    for k in range(2):
+        np.testing.assert_allclose(m.clones.position[k], R @ places[k], atol=1e-12)
+        np.testing.assert_allclose(from_quaternion(m.clones.quaternion[k]), R @ before[k], atol=1e-12)
+
+
 def drive(fusion, seconds, *, speed=0.0, yaw=0.0, start=0.0, position=(0.0, 0.0), fixes=None):
     """Straight ahead at a constant speed after two seconds of rest, IMU and wheels without noise."""
     x = np.array(position, dtype=float)
@@ -160,6 +186,12 @@ def test_positions_find_a_yaw_that_is_unknown(yaw_true):
     assert abs(turn) < 3.0 * np.sqrt(e.covariance[2, 2]) < 0.2
     assert np.linalg.norm(e.position[:2] - x) < 1.0
     assert fusion.nis["gps"].refused == 0
+
+
+def test_a_robot_that_stands_holds_one_position_wherever_it_is():
+    fusion = Fusion(FusionSettings(start_noise=(1.0, np.pi)))
+    drive(fusion, 10.0, position=(300.0, -200.0), fixes=lambda t, x: fusion.gps(t, x, 0.09 * np.eye(2)))
+    assert fusion._memory.counts.held == 1
 
 
 def test_a_heading_sets_an_unknown_yaw_directly():
@@ -286,3 +318,31 @@ def test_parameters_return_to_their_prior_along_their_length():
     keep = np.exp(-4.0 / 5.0)
     assert fusion.estimate.parameters[0] == pytest.approx(0.1 * keep, rel=0.02)
     assert fusion.estimate.parameter_covariance[0, 0] == pytest.approx(0.04 * (1.0 - keep**2), rel=0.02)
+
+
+@entry
+def run_move_times(m, by):
+    clock.move_times(m, by)
+
+
+def test_all_times_of_the_memory_move_with_a_clock_that_jumped():
+    m, by = general_memory(), 7.5
+    times = [
+        "now", "began", "newest", "wheels", "poses", "gps", "headings", "rested", "calm", "imu_lost", "rolling_time",
+    ]  # fmt: skip
+    for k, name in enumerate(times):
+        m.clock[name] = 10.0 + k
+    sources = [m.wheels, m.poses, m.gps, m.headings]
+    for k, source in enumerate(sources):
+        source.since = 30.0 + k
+    m.window.start = 40.0
+    m.past.time[:] = 50.0
+    m.clones.time[:], m.counts.clones = 60.0, 1
+    m.fixes.time[:], m.counts.held = 70.0, 1
+    run_move_times(m, by)
+    assert [m.clock[name] for name in times] == [10.0 + k + by for k in range(len(times))]
+    assert [source.since for source in sources] == [30.0 + k + by for k in range(len(sources))]
+    assert m.window.start == 40.0 + by
+    assert (m.past.time == 50.0 + by).all()
+    assert m.clones.time[0] == 60.0 + by  # the one in use
+    assert m.fixes.time[0] == 70.0 + by

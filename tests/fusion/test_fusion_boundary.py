@@ -64,6 +64,12 @@ def test_a_matrix_that_is_no_covariance_is_a_fault(matrix):
     assert fusion.nis["wheels"].used == fusion.nis["poses"].used == 0
 
 
+def test_alignment_does_not_depend_on_where_the_clock_begins():
+    early, late = aligned(), aligned(start=4096.0)  # stamps of both are exact to 1e-12 s
+    np.testing.assert_allclose(late.estimate.covariance, early.estimate.covariance, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(late.estimate.gyro_bias, early.estimate.gyro_bias, atol=1e-12)
+
+
 def test_settings_may_be_lists():
     assert FusionSettings(imu_position=[0.1, 0.0, 0.2]).imu_position == (0.1, 0.0, 0.2)
     with pytest.raises(FusionError, match="fusion imu_position"):

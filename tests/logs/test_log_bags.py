@@ -16,7 +16,7 @@ from log_drives import drive
 import grouser as gr
 from grouser.errors import LogError
 from grouser.logs import bags
-from grouser.logs.bag_draft import bag_skeleton
+from grouser.logs.bag_draft import bag_draft
 
 pytest.importorskip("rosbags", reason="rosbags is not installed; it is in the extra [ros]")
 pytest.importorskip("mcap", reason="mcap is not installed; it is in the extra [mcap]")
@@ -202,7 +202,9 @@ def test_wrong_signal_is_named(signal: dict[str, Any], message: str, tmp_path: P
 
 def test_joint_that_never_appears_leaves_no_samples(tmp_path: Path) -> None:
     rates = {"FL": {"topic": "/joint_states", "field": "velocity", "joint": "middle"}}
-    with pytest.raises(LogError, match=r"none of its 400 rows .*rates.FL \(topic /joint_states velocity of middle\)"):
+    with pytest.raises(
+        LogError, match=r"/joint_states has no messages with joint 'middle'; it has front_left, back_left,"
+    ):
         gr.read_log(write_bag(tmp_path, ".bag"), manifest={**MANIFEST, "rates": rates})
 
 
@@ -244,7 +246,7 @@ def test_topics_are_listed(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "json.mcap"])
 def test_the_drafted_manifest_reads_once_vehicle_and_joints_are_named(kind: str, tmp_path: Path) -> None:
     path = write_bag(tmp_path, kind)
-    text = bag_skeleton(path, bags.topics(path))
+    text = bag_draft(path, bags.topics(path)).text
     assert "pose" not in tomllib.loads(text)  # /odom is named like wheel odometry, so its lines are remarks
     draft = tomllib.loads(re.sub(r"^# (\[pose\]|[xyz] = |q[wxyz] = )", r"\1", text, flags=re.MULTILINE))
     assert set(draft["rates"]) == set(JOINTS.values())
@@ -259,8 +261,8 @@ def test_the_drafted_manifest_reads_once_vehicle_and_joints_are_named(kind: str,
 
 def test_a_draft_of_strange_topics_is_toml(tmp_path: Path) -> None:
     odd = {"/a\n[rates]\nx = 1": "geometry_msgs/msg/PoseStamped", '/"b"': "geometry_msgs/msg/TransformStamped"}
-    assert set(tomllib.loads(bag_skeleton(tmp_path, odd))) == {"schema", "vehicle", "time", "rates", "pose", "sensor"}
-    nothing = tomllib.loads(bag_skeleton(tmp_path, {"/chatter": "json"}))
+    assert set(tomllib.loads(bag_draft(tmp_path, odd).text)) == {"schema", "vehicle", "time", "rates", "pose", "sensor"}
+    nothing = tomllib.loads(bag_draft(tmp_path, {"/chatter": "json"}).text)
     assert "pose" not in nothing
-    imu = tomllib.loads(bag_skeleton(tmp_path, {"/imu": "sensor_msgs/msg/Imu"}))
+    imu = tomllib.loads(bag_draft(tmp_path, {"/imu": "sensor_msgs/msg/Imu"}).text)
     assert imu["gyro"]["z"] == {"topic": "/imu", "field": "angular_velocity.z"}

@@ -216,3 +216,42 @@ def test_words_of_units() -> None:
         ("omega_s", None),
     ):
         assert unit_in(name) == unit
+
+
+@pytest.mark.parametrize(
+    "written", ["2024-05-01 12:00:{:06.3f}", '"2024-05-01T14:00:{:06.3f}+02:00"', "12:00:{:06.3f}"]
+)
+@pytest.mark.parametrize("long", [False, True])
+def test_a_clock_of_dates_and_times_is_read_in_seconds(
+    written: str, long: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from grouser.logs import table
+
+    monkeypatch.setattr(table, "LONG", 0 if long else table.LONG)  # by the kernel, and by Python
+    rows = [f"{written.format(0.05 * k)},1.5,2.5" for k in range(400)]
+    (tmp_path / "a.csv").write_text("\n".join(["timestamp,wl,wr", *rows]) + "\n")
+    log = gr.read_log(tmp_path / "a.csv", manifest={"time": {"column": "timestamp"}, "rates": {"L": "wl", "R": "wr"}})
+    assert len(log) == 400
+    np.testing.assert_allclose(log.elapsed, 0.05 * np.arange(400), atol=1e-6)
+    if "2024" in written:
+        assert log.time[0] == 1714564800.0
+    milli = {"time": {"column": "timestamp", "unit": "ms"}, "rates": {"L": "wl"}}
+    with pytest.raises(LogError, match="the time stamp is neither a number nor a date and time by ISO 8601"):
+        gr.read_log(tmp_path / "a.csv", manifest=milli)
+
+
+def test_a_heading_of_windows_is_read_and_drafted_with_its_units(tmp_path: Path) -> None:
+    heading = "time [s],wheel left [°/s],wheel right [°/s],x [m],x [m]"
+    rows = [f"{0.05 * k:.2f},90.0,180.0,1.0,2.0" for k in range(100)]
+    (tmp_path / "a.csv").write_bytes("\r\n".join([heading, *rows, ""]).encode("cp1252"))
+    text = skeleton(layout(tmp_path / "a.csv"), gr.vehicle("husky"), "husky")
+    assert 'FL = { column = "wheel left [°/s]", unit = "deg/s" }' in text
+    (tmp_path / "a.toml").write_text(text)
+    log = gr.read_log(tmp_path / "a.csv", manifest=tmp_path / "a.toml")
+    np.testing.assert_allclose(log.rates["FR"], np.pi)
+
+
+def test_of_columns_with_one_name_the_draft_takes_the_first_by_its_index(tmp_path: Path) -> None:
+    rows = [f"{0.05 * k:.2f},1.0,2.0,{0.1 * k},0.0,0.0,9.0" for k in range(100)]
+    (tmp_path / "a.csv").write_text("\n".join(["t,wl,wr,x,y,yaw,x", *rows]) + "\n")
+    assert "\nx = 3\n" in skeleton(layout(tmp_path / "a.csv"), gr.vehicle("husky"), "husky")

@@ -97,3 +97,21 @@ def test_bytes_that_are_damaged_in_the_middle_end_what_is_read(tmp_path: Path) -
     broken = tmp_path / "broken.bag"
     broken.write_bytes(bytes(data[: -len(data) // 10]))
     assert 100 < len(list(records(broken))) < 500
+
+
+def test_a_database_without_metadata_is_checked_also_with_compressed_messages(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from backports import zstd
+
+    whole = write_bag(tmp_path, ".db3")
+    wanted = gr.read_log(whole, manifest=MANIFEST)
+    (whole / "metadata.yaml").unlink()
+    with sqlite3.connect(file_of(whole)) as base:
+        base.create_function("zstd", 1, zstd.compress)
+        base.execute("UPDATE messages SET data = zstd(data)")
+    assert run(["check", str(whole)]) == 0
+    said = capsys.readouterr().out
+    assert "was cut short or not closed" in said
+    assert 'joint = "front_left"' in said
+    np.testing.assert_array_equal(gr.read_log(whole, manifest=MANIFEST).rates["BR"], wanted.rates["BR"])

@@ -13,7 +13,7 @@ from test_log_gps import DATUM, fixes
 
 import grouser as gr
 from grouser.errors import LogError
-from grouser.logs.bag_draft import bag_skeleton
+from grouser.logs.bag_draft import bag_draft
 from grouser.logs.bags import topics
 
 pytest.importorskip("rosbags", reason="rosbags is not installed; it is in the extra [ros]")
@@ -68,7 +68,7 @@ def write_bag(path: Path) -> dict[str, np.ndarray]:
 
 def test_bag_of_fixes_gives_the_drive_that_was_written(tmp_path: Path) -> None:
     columns = write_bag(tmp_path / "drive")
-    draft = bag_skeleton(tmp_path / "drive", topics(tmp_path / "drive"))
+    draft = bag_draft(tmp_path / "drive", topics(tmp_path / "drive")).text
     tables = tomllib.loads(draft.replace('vehicle = "FILL IN"', 'vehicle = "warthog"'))
     assert tables["pose"].pop("yaw_from") == "motion"
     tables["pose"] |= {f"q{a}": {"topic": "/imu", "field": f"orientation.{a}"} for a in "wxyz"}

@@ -103,6 +103,22 @@ def test_two_wheels_do_not_determine_the_motion() -> None:
         Holonomic(vehicle=ROBOT).twists(given)
 
 
+def test_turns_by_slip_of_a_robot_that_drives_straight_are_not_held_against_its_wheels() -> None:
+    # It leaves each way it is sent straight on by a bend; its wheels hardly turn it, and by chance the other way.
+    from grouser.logs.manifest import load_manifest
+    from grouser.logs.plausible import find_problems
+
+    t = 0.05 * np.arange(1200)
+    ahead = 0.2 * np.sign(np.sin(0.2 * t))
+    twist = np.stack([0.2 * np.ones_like(t), ahead, 0.03 * ahead], axis=1)
+    slips = {"model.gain_turn": 0.2, "model.turn_per_y": -0.4}
+    motion = gr.MotionModel(model=Holonomic(vehicle=ROBOT).with_parameters(slips), sensor=Sensor())
+    log = log_of_motion(motion, t, dict(zip(ROBOT.wheels, rim_rates(twist).T, strict=True)), seed=2)
+    tables = {"vehicle": "robotino", "time": {"column": "t"}, "rates": {w: w for w in ROBOT.wheels},
+              "pose": {"x": "x", "y": "y", "yaw": "yaw"}}  # fmt: skip
+    assert not find_problems(log, load_manifest(tables), ROBOT)
+
+
 def length(time: np.ndarray, position: np.ndarray, at: np.ndarray) -> float:
     """Of a path by its places every half second [m], so that jitter of the camera adds nothing."""
     x, y = (np.interp(at, time, position[:, k]) for k in range(2))

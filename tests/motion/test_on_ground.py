@@ -18,7 +18,7 @@ from grouser.motion import (
 )
 from grouser.motion.on_ground import draws, driven_rates, engine_model, left_out, process_noise, scaled_noise
 from grouser.motion.velocity import Inputs, twists
-from tests.motion.uncertain_fit import fit_of
+from tests.motion.uncertain_fit import dynamic_fit, fit_of
 
 ALPHA = np.array([-0.03, 0.02, -0.05, 0.04, 0.02, -0.03, 0.06, 0.05, 0.01, -0.4, 0.03, 0.02, -0.03])
 SLOPES = [(0.0, 0.0), (15.0, 0.3), (12.0, 2.0), (20.0, -1.2)]
@@ -67,10 +67,21 @@ def test_planar_baselines_are_slip_of_the_body():
     for model in (numbers, DifferentialDrive(vehicle=husky, yaw_gain=0.5)):
         engine, wanted = both_velocities(model, 0.0, 0.4, 2.0, 3.0)
         np.testing.assert_allclose(engine, wanted, atol=1e-9)
-    with pytest.raises(CalibrationError, match="steering offset"):
-        engine_model(MotionModel(model=Bicycle(vehicle=gr.vehicle("recbot"), steering_offset=0.1)))
     with pytest.raises(CalibrationError, match="chosen wheels"):
         engine_model(MotionModel(model=DifferentialDrive(vehicle=husky, left=("FL",), right=("FR",))))
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3, -0.4])
+def test_a_bicycle_is_driven_with_its_steering_offset_and_wheelbase(angle):
+    tricycle = gr.vehicle("examples/optiodom/tricycle-vehicle.toml")
+    model = Bicycle(vehicle=tricycle, speed_gain=0.9, steering_offset=0.05, wheelbase=0.17)
+    state = gr.settle(tricycle, gr.terrain.plane()).state
+    state[7] = angle
+    rates, angles = np.array([[0.0, 4.0, np.nan, np.nan]]), np.array([[angle, np.nan, np.nan, np.nan]])
+    wanted = twists(model, Inputs(time=np.zeros(1), attitude=np.zeros((1, 2)), rates=rates, angles=angles))[0]
+    engine = engine_model(MotionModel(model=model))
+    found = engine.velocity(state, np.array([0.0, 4.0]), gr.terrain.plane()).value[:6]
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
 def test_a_learned_correction_keeps_its_steady_terms_and_says_what_is_left_out():
@@ -100,6 +111,14 @@ def test_draws_have_the_covariance_of_the_fit_and_stay_within_bounds():
     wide = np.array([one.model.slip[9] for one in draws(fit_of(sigma=3.0), 200)])
     assert wide.min() == -1.0
     assert wide.max() == 1.0
+
+
+def test_a_stiffness_differs_between_grounds_by_a_share_of_what_was_fitted():
+    """Not of its prior, which is six times as large here: half of the draws would lie at a bound."""
+    found = np.array([one.model.contact.slip_stiffness_x for one in draws(dynamic_fit(), 400, seed=1)])
+    # 20 % of 500 besides the 20 of the fit; sigma of 400 is known to 3.5 %, four of these.
+    assert found.std() == pytest.approx(np.hypot(100.0, 20.0), rel=0.14)
+    assert found.min() > 60.0
 
 
 def test_the_first_draws_of_many_are_those_of_few():

@@ -123,5 +123,6 @@ def test_what_is_not_uncertain_or_not_whole_is_refused_or_said():
         gr.simulate(gr.Kinematics(husky), FLAT, AHEAD, duration=1.0, samples=10)
     with pytest.raises(SimulationError, match="a model alone is certain"):
         gr.rollout(gr.Kinematics(husky), FLAT, np.ones((1, 5, 4)), samples=10)
-    with pytest.warns(UserWarning, match="without its transient terms"):
-        gr.simulate(MotionModel(model=Corrected(vehicle=husky)), FLAT, AHEAD, duration=1.0, samples=0)
+    with pytest.warns(UserWarning, match="without its transient terms") as said:
+        gr.simulate(MotionModel(model=Corrected(vehicle=husky)), FLAT, AHEAD, duration=1.0, samples=2)
+    assert len(said) == 1

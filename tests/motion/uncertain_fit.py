@@ -27,3 +27,14 @@ def fit_of(sigma=0.02, noise=None, powertrain=None, vehicle="husky", names=("sli
         model=motion, parameters=parameters, vector=slip[rows], covariance=P, noise_covariance=np.zeros((0, 0)),
         training=TRAINING, spread=np.zeros_like(P),
     )  # fmt: skip
+
+
+def dynamic_fit(stiffness=500.0, sigma=20.0):
+    """A fit of one number of the contact model of a husky, far below its prior."""
+    model = gr.Dynamics(gr.vehicle("husky")).replace(contact=gr.contact.PiecewiseLinear(slip_stiffness_x=stiffness))
+    motion = MotionModel(model=model, ground=gr.terrain.plane(), noise=Noise(density=np.eye(3) * 1e-9))
+    wide = Parameter(name="contact.slip_stiffness_x", value=3000.0, sigma=3000.0, lower=60.0, upper=60000.0)
+    return Fit(
+        model=motion, parameters=(wide,), vector=np.array([stiffness]), covariance=np.array([[sigma**2]]),
+        noise_covariance=np.zeros((0, 0)), training=TRAINING,
+    )  # fmt: skip

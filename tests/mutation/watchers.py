@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
 KINEMATICS = ["tests/physics/test_jacobian.py", "tests/reference/test_pinocchio_kinematics.py", "tests/kinematics"]
 MOTION = [
     "tests/reference/test_golden_kinematics.py",
@@ -62,8 +66,9 @@ OTHERS = [
 
 
 def tests_of(file: str) -> list[str]:
-    """Test files and folders to run for a mutant of a kernel file, in this order."""
-    for start, tests in WATCHERS.items():
-        if file.startswith(start):
-            return tests
-    return OTHERS
+    """Test files and folders to run for a mutant of a kernel file, in this order: first those named like it."""
+    tests = next((tests for start, tests in WATCHERS.items() if file.startswith(start)), OTHERS)
+    stem = Path(file).stem.split("_")[0].rstrip("s")
+    folders = [ROOT / one for one in tests if not one.endswith(".py")]
+    named = [str(path.relative_to(ROOT)) for one in folders for path in sorted(one.glob(f"test_*{stem}*.py"))]
+    return [*named, *tests]

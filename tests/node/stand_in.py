@@ -85,6 +85,8 @@ class _Estimate:
     def __init__(self, wheels, chain):
         self._wheels = wheels
         self.excluded, self.degraded, self.stuck = chain.excluded, chain.degraded, chain.stuck
+        self.sliding = self.ground_changed = False
+        self.alarms = {"stuck": self.stuck, "sliding": False, "ground_changed": False}
 
     def __getattr__(self, name):
         return getattr(self._wheels, name)

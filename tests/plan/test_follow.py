@@ -11,7 +11,7 @@ import pytest
 
 import grouser as gr
 from grouser.plan.drive import cross_track
-from grouser.plan.follow import Followed, Follower, yaws
+from grouser.plan.follow import Followed, Follower
 from grouser.plan.limits import Limits
 from grouser.plan.uncertain import Uncertain
 
@@ -74,7 +74,7 @@ def test_every_kind_of_vehicle_follows_a_corner_on_flat_ground(kind: str) -> Non
 def test_it_ends_at_the_goal_with_its_yaw(yaw: float) -> None:
     drive = followed(MODELS["skid"], [(0.0, 0.0), (5.0, 0.0)], yaw=yaw, reached=0.15)
     assert drive.reached, drive.reason
-    assert float(yaws(drive.state[-1])) == pytest.approx(yaw, abs=0.05)
+    assert float(gr.rotation.yaw_of(drive.state[-1][:4])) == pytest.approx(yaw, abs=0.05)
     assert np.hypot(*(drive.state[-1, 4:6] - [5.0, 0.0])) < 0.15
 
 

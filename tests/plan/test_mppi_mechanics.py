@@ -5,7 +5,7 @@ import pytest
 
 import grouser as gr
 from grouser.errors import PlanError
-from grouser.plan import MPPI, Bounds, Cost, Goal, KeepOut, TipMargin
+from grouser.plan import MPPI, Bounds, Cost, Goal, KeepOut, Path, TipMargin
 
 ZOE = gr.Kinematics(gr.vehicle("zoe"))
 ROUGH = gr.terrain.rough(rms=0.1, length=0.8, seed=2)
@@ -69,6 +69,21 @@ def test_it_brakes_no_faster_than_it_can():
     command = moving.command((5.0, 5.0, 0.0))
     assert not command.feasible
     assert command.twist[0] == pytest.approx(max(before[0] - moving.limits.acceleration * moving.dt, 0.0))
+
+
+def test_a_path_that_crosses_itself_is_driven_to_its_end():
+    """Where the last leg crosses the first, the way back over the first leg is not begun again."""
+    corners = [(0.0, 0.0), (8.0, 0.0), (8.0, 4.0), (4.0, 4.0), (4.0, -4.0)]
+    flat = gr.terrain.plane()
+    planner = MPPI(ZOE, flat, Cost(Path(corners)), samples=120, horizon=1.6, dt=0.16)
+    places = [(x, 0.0, 0.0) for x in range(8)] + [(8.0, y, np.pi / 2) for y in range(4)]
+    places += [(x, 4.0, np.pi) for x in (8.0, 7.0, 6.0, 5.0)] + [(4.0, y, -np.pi / 2) for y in (4.0, 3.0, 2.0, 1.0)]
+    for place in places:
+        planner.command(place)
+    ahead = planner.command((4.0, 0.0, -np.pi / 2)).path
+    assert ahead[-1, 1] < -0.5
+    planner.reset()
+    assert planner.command((4.0, 0.0, 0.0)).path[-1, 0] > 4.5
 
 
 def test_a_cost_in_ten_lines_of_python():

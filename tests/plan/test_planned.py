@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,6 +90,8 @@ def test_an_exact_model_reaches_for_certain_or_fails_for_certain(sure, ground):
     assert lost.risk == 1.0
     assert lost.reason
     assert lost.summary()["reason"] == lost.reason
+    assert lost.summary()["least_tip_margin_deg"] is None  # it does not begin
+    assert lost.summary()["route_cost"] is None
 
 
 def test_ellipses_grow_without_feedback_and_stay_small_with_it(drawn):
@@ -110,8 +113,23 @@ def test_ellipses_are_in_the_summary_as_covariances(drawn):
         last = found[name][-1]
         assert last["covariance"] == spread.covariance[-1, :2, :2].tolist()
         assert last["time"] == found["duration"]
-    assert found["drawn_models"] == 40
-    assert found["risk"] == sum(found["failures"].values()) / 40
+    assert found["drawn_models"] == 60  # 3/risk, more than asked for
+    assert found["risk"] == sum(found["failures"].values()) / 60
+
+
+def test_the_risk_has_a_bound_of_its_counting(drawn):
+    """Nobody of n fails with a chance of 5 % if each does with 1 − 0.05^(1/n)."""
+    none = replace(drawn.spread, status=("ok",) * 40)
+    assert none.risk_most == pytest.approx(1.0 - 0.05 ** (1.0 / 40))
+    some = replace(drawn.spread, status=("ok",) * 38 + ("tipped",) * 2)
+    below = sum(math.comb(40, k) * some.risk_most**k * (1.0 - some.risk_most) ** (40 - k) for k in range(3))
+    assert below == pytest.approx(0.05)
+    assert drawn.summary()["risk_most"] == drawn.spread.risk_most
+
+
+def test_a_drive_that_does_not_arrive_fails_whatever_its_samples_do(drawn):
+    short = replace(drawn, drive=replace(drawn.drive, reached=False, reason="it waits"), spread=drawn.blind)
+    assert short.risk == 1.0
 
 
 def test_the_same_seed_gives_the_same_bytes(drawn, ground):

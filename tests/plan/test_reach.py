@@ -84,6 +84,39 @@ def test_poses_on_rough_ground_are_reached_as_an_independent_simulation_shows(na
         assert max(excess(way.twists, limits, way.dt)) <= 1.0 + 1e-9
 
 
+def test_on_ground_where_no_single_shape_ends_at_the_pose_a_drive_of_several_legs_does():
+    """At 0.2 m RMS a vehicle that skids is turned by each hollow: on slopes of level ground Newton's method is lost."""
+    ground = gr.terrain.rough(rms=0.2, length=0.8, seed=7100)
+    vehicle = model("husky")
+    limits = gr.plan.Limits.of(vehicle.vehicle)
+    rng = np.random.default_rng([991, 1, 200])
+    legs = 0
+    for _ in range(12):
+        away, aim, yaw = 8.0 * math.sqrt(rng.uniform()), *rng.uniform(-math.pi, math.pi, 2)
+        pose = away * math.cos(aim), away * math.sin(aim), yaw
+        way = gr.plan.reach(vehicle, ground, None, pose)
+        assert way.reached, (pose, way.reason)
+        assert_ends_there(gr.simulate(vehicle, ground, way.drive(), duration=way.duration, dt=way.dt), pose)
+        assert max(excess(way.twists, limits, way.dt)) <= 1.0 + 1e-9
+        # The polynomials last as long as the commands, and lead as far, rests between legs included.
+        assert sum(one.duration for one in way.stretches) == pytest.approx(way.duration)
+        driven = sum(one.forward for one in way.stretches)
+        assert way.twists[:, 0].sum() * way.dt == pytest.approx(driven, abs=1e-9)
+        legs += sum(one.forward == 0.0 and one.turn == (0.0,) for one in way.stretches)
+    assert legs > 0
+
+
+def test_the_beginning_of_a_piece_is_the_same_curve():
+    piece = Piece(2.0, 0.0, (0.3, -0.5, 0.8, 0.1))
+    limits, dt = gr.plan.Limits(speed=1e3, acceleration=1e5, turn=1e3, turn_acceleration=1e5), 1e-4
+    whole, part = (shape_of([one], limits, dt) for one in (piece, piece.until(0.4)))
+    twist = whole.twists(whole.values[None])[0] * dt
+    turned = np.cumsum(twist[:, 2])[np.searchsorted(np.cumsum(twist[:, 0]), 0.8)]
+    end = part.planar_end(part.values)[0]
+    assert end[2] == pytest.approx(turned, abs=5e-3)  # a step of the whole is about that long
+    assert piece.until(1.0).turn == pytest.approx(piece.turn)
+
+
 def test_a_pose_behind_is_reached_by_a_vehicle_that_cannot_reverse():
     limits = gr.plan.Limits(curvature=0.5, reverse=0.0)
     way = gr.plan.reach(model("zoe"), PLANE, None, (-2.0, 1.0, 0.0), limits=limits)

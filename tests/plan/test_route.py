@@ -23,9 +23,9 @@ def level(side: float = 24.0, cell: float = 0.5) -> tuple[Any, Any]:
     return np.zeros((len(axis), len(axis))), axis
 
 
-def with_ice(depth: float) -> Any:
+def with_ice(depth: float, side: float = 24.0) -> Any:
     """Level ground with a patch on the straight way that reaches `depth` metres to both sides; wheels slip by 70 %."""
-    heights, axis = level()
+    heights, axis = level(side)
     corners = [(-4, -depth), (4, -depth), (4, depth), (-4, depth), (-4, -depth)]
     raster = gr.terrain.polygons([(0, np.array(corners, dtype=float))], cell=0.25)
     return gr.terrain.soils(gr.terrain.grid(heights, axis, axis), raster, [gr.slip.BodySlip([0, -0.7, 0, 0, 0, 0])])
@@ -49,9 +49,21 @@ def test_goes_round_ice_where_that_is_cheaper_and_through_where_it_is_not(minimi
     assert not crosses_ice(small, 2.0)
     assert crosses_ice(large, 13.0)
     speed = 0.8
+    # Round a patch of 22 m to each side there is a way, 56 m long: it takes longer than 8 m of ice.
+    long = gr.plan.route(HUSKY, with_ice(22.0, 70.0), (-10, 0), (10, 0), minimise=minimise, alternatives=False)
+    assert crosses_ice(long, 22.0)
+    assert long.duration == pytest.approx(large.duration, rel=1e-6)
     assert large.duration == pytest.approx((12.0 + 8.0 / 0.3) / speed, rel=0.03)
     # A way that rounds its corners over the ice is refused, and one a place further out is taken.
     assert small.duration == pytest.approx(2.0 * (6.0 + 4.0 / math.cos(math.atan2(2.3, 6.0))) / speed, rel=0.12)
+
+
+def test_for_the_least_risk_it_goes_round_ice_however_far_but_not_round_what_hardly_slips() -> None:
+    far = gr.plan.route(HUSKY, with_ice(22.0, 70.0), (-10, 0), (10, 0), minimise="risk", alternatives=False)
+    assert far.reached
+    assert not crosses_ice(far, 22.0)
+    assert far.risk < 0.01
+    assert far.distance > 2.0 * math.hypot(6.0, 22.0)
 
 
 def test_says_where_and_at_which_angle_the_straight_way_tips() -> None:
@@ -108,6 +120,17 @@ def test_yaws_of_both_ends_are_met(model: Any) -> None:
         assert way.distance > 22.0  # it must turn round
     assert abs(math.remainder(yaw[1] + 1.5, 2 * math.pi)) < (0.1 if on_the_spot else 0.35)
     assert np.hypot(*(q[1, 4:6] - [10, 0])) < 1.0
+
+
+@pytest.mark.parametrize("yaw", [math.pi, 0.5 * math.pi, -0.3])
+def test_a_yaw_of_the_goal_across_the_straight_way_is_met_by_a_vehicle_that_cannot_turn_on_the_spot(yaw: float) -> None:
+    heights, axis = level(30.0)
+    way = gr.plan.route(ZOE, gr.terrain.grid(heights, axis, axis), (-3, 0, 0), (6, 0, yaw), alternatives=False)
+    assert way.reached
+    q = way.driven[-1]
+    end = math.atan2(2 * (q[1] * q[2] + q[0] * q[3]), 1 - 2 * (q[2] ** 2 + q[3] ** 2))
+    assert abs(math.remainder(end - yaw, math.tau)) < 0.47  # within a heading of the lattice, 27° at most
+    assert np.hypot(*(q[4:6] - [6, 0])) < 1.0
 
 
 def test_a_vehicle_that_does_not_turn_on_the_spot_keeps_its_curvature() -> None:
@@ -211,6 +234,7 @@ POND = gr.plan.KeepOut.circles([(5, 5, 2)], (-10, 10, -10, 10))
         (FLAT, (0, 0), (8, 8), {"spacing": 0.001}, r"over 4000 places"),
         (FLAT, (0, 0), (8, 8), {"spacing": -1.0}, r"spacing"),
         (FLAT, (0, 0), (8, 8), {"limits": 3}, r"limits"),
+        (FLAT, (1, 2, 0), (1, 2, 2), {}, r"^start and goal are one place, \(1, 2\) m"),
     ],
 )
 def test_bad_input_is_one_sentence(

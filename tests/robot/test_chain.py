@@ -69,6 +69,17 @@ def test_straight_drive_ends_where_the_wheels_went(in_order):
     assert estimate.excluded == ()
 
 
+def test_clocks_that_agree_less_leave_the_speed_less_certain_while_it_changes():
+    """sync: one sigma of the time between IMU and wheels; times an acceleration it is an error of the speed."""
+    sigma = []
+    for sync in (0.001, 0.5):
+        robot = Robot("lru2", settings=RobotSettings(sync=sync))
+        feed(robot, [one for one in drive(3.5) if one[0] <= 3.5])  # it speeds up from 2 s to 4 s
+        sigma.append(math.sqrt(robot.estimate.twist_covariance[3, 3]))
+        assert robot.faults == {}
+    assert sigma[1] > 1.03 * sigma[0] > 0.0  # the IMU holds the speed, so that it grows by little: 1.06
+
+
 def test_late_signals_give_the_estimate_of_signals_in_order(in_order):
     robot = Robot("lru2")
     feed(robot, shuffled(drive(), 0.3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ pytest.importorskip("pyarrow")
 import grouser as gr
 from grouser.cli import run
 from grouser.errors import GrouserError, StudyError
+from grouser.motion.parameters import ParameterVector
 from grouser.study.chunk import read_table, run_chunk
 from grouser.study.folder import Folder
 from grouser.study.run import run_study
 from grouser.study.spec import Spec
 from grouser.study.variants import Variants
+from grouser.view.study import variant_means
 
 SMALL: dict[str, Any] = {
     "vehicle": "husky", "drive": {"speed": 0.5}, "duration": 0.8, "seed": 5,
@@ -87,7 +90,8 @@ def test_the_climb_angle_of_coulomb_friction_is_its_arctangent() -> None:
         duration=4.0, dt=0.04, sampling={"method": "grid"}, parameters={"contact.friction": [0.2, 0.4, 0.6]},
         measures={"climb": {"kind": "climb_angle_deg", "tolerance": 0.1}},
     )  # fmt: skip
-    np.testing.assert_allclose(found["climb"], np.degrees(np.arctan(found["contact.friction"])), atol=0.35)
+    # Half the tolerance, and 0.06° because within 4 s it must also gather a tenth of its speed.
+    np.testing.assert_allclose(found["climb"], np.degrees(np.arctan(found["contact.friction"])), atol=0.12)
 
 
 def test_energy_uphill_is_at_least_that_of_height(tmp_path: Path) -> None:
@@ -103,6 +107,10 @@ def test_energy_uphill_is_at_least_that_of_height(tmp_path: Path) -> None:
 
 def breaks(run: gr.Run, row: dict[str, Any]) -> float:
     """A measure that fails for some rows."""
+    if row["row"] == 7:
+        sys.exit(1)
+    if row["row"] == 6:
+        return "3.0"  # type: ignore[return-value]
     if row["row"] % 5 == 2:
         raise ValueError("no such thing")
     return run.distance if row["row"] % 5 else math.nan
@@ -110,6 +118,9 @@ def breaks(run: gr.Run, row: dict[str, Any]) -> float:
 
 def test_poison_rows_are_recorded_with_their_reason(tmp_path: Path) -> None:
     found = gr.study(SMALL, measures={"mine": lambda run, row: breaks(run, row), "distance": "distance"})
+    assert "raised SystemExit: 1" in found["reason"][7]
+    assert found["reason"][6].endswith("returned '3.0', which is not a number")
+    found = found.drop([6, 7])
     bad, odd = found[found["row"] % 5 == 2], found[found["row"] % 5 == 0]
     assert set(bad["status"]) == set(odd["status"]) == {"failed"}
     assert bad["reason"].str.contains("ValueError: no such thing").all()
@@ -176,6 +187,18 @@ def test_a_changed_study_is_refused_its_old_folder(tmp_path: Path) -> None:
         ({"drive": {"sped": 1.0}}, "has no 'sped'"),
         ({"duration": 0.81}, "not a whole number of steps"),
         ({"measures": {"m": {"function": "no_such_module:f"}}}, "cannot be imported"),
+        ({"measures": {"drive.speed": "x"}}, "is the name of another column"),
+        ({"measures": {"status": "x"}}, "is the name of another column"),
+        ({"fit": 3}, "fit: 3 is not a file"),
+        ({"parameters": {"drive.speed": math.nan}}, "parameters: holds nan"),
+        ({"options": {"tip": 1}}, "options: has no 'tip'; .*Kinematics has time_constant, .*tip_angle"),
+        ({"soils": {"a": {"cohesion": 1.0}}}, "soils.a: has no 'cohesion'; BodySlip has"),
+        ({"model": "dynamic", "contact": {"law": "dry_snad"}}, "law: there is no 'dry_snad'; did you mean 'dry_sand'"),
+        ({"model": "dynamic", "actuator": {"gian": 1.0}}, "actuator: has no 'gian'; did you mean 'gain'"),
+        ({"parameters": {"ground.seed": [1.5]}, "grounds": ["rough:rms=.1,length=1,seed=1"]}, "1.5 is not a whole"),
+        ({"plan": {"samples": 8}, "measures": ["distance"]}, "plan: needs a goal"),
+        ({"plan": {"goal": [1, 0], "smples": 8}, "measures": ["distance"]}, "did you mean 'samples'"),
+        ({"plan": {"goal": [1, 0]}, "measures": ["distance"]}, "none is called 'drive.curvature'"),
     ],
 )
 def test_mistakes_are_one_sentence(change: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -209,9 +232,68 @@ def test_the_command_runs_resumes_shows_and_reports(tmp_path: Path, capsys: pyte
         assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_a_pair_plot_has_a_point_for_each_variant(tmp_path: Path) -> None:
+    """Soils and grounds share their points: one drawn over the other would hide it."""
+    results = run_study(Spec.of(SMALL), tmp_path / "a")
+    first, y = variant_means(results, "x")
+    both = results.column("x").reshape(12, 2)
+    assert first.tolist() == list(range(0, 24, 2))
+    np.testing.assert_allclose(y, both.mean(axis=1), rtol=1e-14)
+    lost = results.table.to_pandas()["x"].to_numpy().copy()
+    lost[[0, 1, 2]] = math.nan
+    results.__dict__["table"] = results.table.set_column(results.table.column_names.index("x"), "x", [lost])
+    y = variant_means(results, "x")[1]
+    assert np.isnan(y[0])
+    assert y[1] == lost[3]
+
+
+def test_a_study_finds_the_sobol_indices_of_a_linear_measure(tmp_path: Path) -> None:
+    """y = 2 a + b + 3 n with n of {0, 1}: variances 4/12, 1/12 and 9/4; `s` is given twice the same and varies not."""
+    file = tmp_path / "linear.py"
+    file.write_text("def y(run, row):\n    r = row\n    return 2*r['drive.speed'] + r['start.y'] + 3*r['start.x']\n")
+    spec = Spec.of(
+        {
+            "vehicle": "husky", "grounds": ["flat", "slope:deg=1"], "duration": 0.04, "seed": 3,
+            "parameters": {
+                "vehicle.track": [0.5, 0.5], "drive.speed": {"range": [0.0, 1.0]}, "start.x": [0.0, 1.0],
+                "start.y": {"range": [0.0, 1.0]},
+            },
+            "sampling": {"method": "saltelli", "runs": 256, "chunk": 128},
+            "measures": {"y": {"function": "linear:y"}},
+        },
+        folder=tmp_path,
+    )  # fmt: skip
+    found = run_study(spec, tmp_path / "out")
+    assert found.varied == ("drive.speed", "start.x", "start.y")
+    indices = found.indices("y")
+    assert indices is not None
+    assert list(indices) == ["flat", "slope:deg=1"]
+    share = np.array([4.0 / 12.0, 9.0 / 4.0, 1.0 / 12.0]) / (32.0 / 12.0)
+    for one in indices.values():
+        np.testing.assert_allclose(one.first, share, atol=0.03)  # of 256 base samples
+        np.testing.assert_allclose(one.total, share, atol=0.03)
+
+
 def test_the_example_is_a_study_of_1500_rows() -> None:
     example = Path(__file__).parents[2] / "examples" / "climb.toml"
     assert len(example.read_text().splitlines()) <= 30
     study = Variants(Spec.read(example))
     assert study.rows == 1500
     assert len(study.soils) == 3
+    own = ParameterVector(study.models["dry_sand"], list(study.names)).values
+    drawn = study.inputs(0, study.rows).values
+    assert (drawn.min(axis=0) < own).all()  # the rover as it is lies within what is varied
+    assert (own < drawn.max(axis=0)).all()
+
+
+def test_seeds_of_the_ground_are_whole_numbers() -> None:
+    tables = {**SMALL, "grounds": ["rough:rms=.05,length=1,seed=1"], "parameters": {"ground.seed": {"range": [0, 99]}}}
+    rows = gr.study(tables)
+    assert rows["ground.seed"].nunique() > 6
+    assert (rows["ground.seed"] == rows["ground.seed"].round()).all()
+
+
+def test_climb_angles_are_sought_to_a_tolerance_that_can_be_met() -> None:
+    climb = {"kind": "climb_angle_deg", "tolerance": 1e-30}
+    with pytest.raises(StudyError, match=r"tolerance: 1e-30 is not a number from 1e-06 to 80 °"):
+        Variants(Spec.of({**SMALL, "model": "dynamic", "measures": {"c": climb}}))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from grouser.errors import StudyError
 from grouser.study.run import run_study
 from grouser.study.spec import Spec
 from tests.study.dask_here import Cluster
@@ -25,9 +26,15 @@ def test_parquet_files_of_a_cluster_are_those_of_this_process(tmp_path: Path) ->
     )  # fmt: skip
     assert set(run_study(spec, tmp_path / "here", threads=2).column("status")) == {"ok"}
     cluster = Cluster(tmp_path)
+    (tmp_path / "own.py").write_text("def x(run, row):\n    return run.position[-1, 0]\n")
+    own = Spec.of({**spec.fields, "measures": {"own": {"function": "own:x"}}}, folder=tmp_path)
     try:
         cluster.start()
         run_study(spec, tmp_path / "there", scheduler=cluster.address)
+        with (tmp_path / "own.py").open("a") as file:
+            file.write("# as a worker has it whose file system is another\n")
+        with pytest.raises(StudyError, match=r"worker tcp://\S+: \S+own.py: is another file than where the study"):
+            run_study(own, tmp_path / "own", scheduler=cluster.address)
     finally:
         cluster.close()
     here, there = (

@@ -272,3 +272,58 @@ def test_reading_a_map_takes_little_more_memory_than_its_heights(tmp_path):
     more, array = map(int, out.split())
     assert array == 16_000_000
     assert more - array < 60_000_000
+
+
+def test_a_map_that_is_nothing_but_no_data_is_refused_though_it_does_not_say_so(tmp_path):
+    with pytest.raises(TerrainError, match="heights are all NaN"):
+        gr.terrain.read(write(tmp_path / "holes.tif", np.full((20, 30), -9999.0, dtype=np.float32)))
+
+
+def test_web_mercator_is_refused_where_its_metres_are_long(tmp_path):
+    """At 48° a metre is drawn 1/cos 48° = 1.49 m long; at the equator it is one."""
+    north = 6_378_137.0 * np.arcsinh(np.tan(np.radians(48.0)))
+    with pytest.raises(TerrainError, match=r"draws a metre here 1\.49 m long"):
+        gr.terrain.read(write(tmp_path / "web.tif", rows(), crs="EPSG:3857", west=1.6e6, north=north))
+    assert gr.terrain.read(write(tmp_path / "here.tif", rows(), crs="EPSG:3857", west=0.0, north=100.0)).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (rasterio.Affine(0.5, 0, WEST, 0, 0.5, NORTH), "is not north up; turn it so: gdalwarp"),  # south up
+        (rasterio.Affine.translation(WEST, NORTH) * rasterio.Affine.rotation(30), "is not north up"),
+        (rasterio.Affine.identity(), "has no position"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_a_map_that_is_turned_or_nowhere_is_refused_with_its_remedy(tmp_path, place, said):
+    shape = {"width": COLUMNS, "height": ROWS, "count": 1, "dtype": "float32", "crs": "EPSG:32633"}
+    with rasterio.open(tmp_path / "dem.tif", "w", driver="GTiff", transform=place, **shape) as file:
+        file.write(rows(), 1)
+    with pytest.raises(TerrainError, match=said):
+        gr.terrain.read(tmp_path / "dem.tif")
+
+
+def test_a_picture_is_no_map_and_of_several_bands_the_first_is_taken_aloud(tmp_path):
+    for kind in ("uint8", "float32"):
+        values = np.stack([rows() - 280.0, rows(), rows()]).astype(kind)
+        place = rasterio.transform.from_origin(WEST, NORTH, 1.0, 1.0)
+        shape = {"width": COLUMNS, "height": ROWS, "count": 3, "dtype": kind, "crs": "EPSG:32633"}
+        with rasterio.open(tmp_path / f"{kind}.tif", "w", driver="GTiff", transform=place, **shape) as file:
+            file.write(values)
+    with pytest.raises(TerrainError, match="the red of a picture"):
+        gr.terrain.read(tmp_path / "uint8.tif")
+    ground = gr.terrain.read(tmp_path / "float32.tif")
+    assert ground.notes == ("float32.tif: has 3 bands, heights are those of the first",)
+    assert float(ground.height(WEST + 0.5, NORTH - 0.5)) == pytest.approx(float(rows()[0, 0]) - 280.0, abs=1e-4)
+
+
+def test_a_steep_place_is_named_with_all_digits_of_its_coordinates(tmp_path):
+    from grouser.terrain.steepness import steep_warning
+
+    heights = rows()
+    heights[30, 40] += 50.0
+    said = steep_warning(gr.terrain.read(write(tmp_path / "dem.tif", heights)))
+    x, y = (float(word) for word in said.split("(x, y) = (")[1].split(")")[0].split(", "))
+    assert abs(x - (WEST + 40.5)) <= 1.0
+    assert abs(y - (NORTH - 30.5)) <= 1.0

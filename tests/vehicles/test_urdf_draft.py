@@ -3,57 +3,18 @@
 import math
 import re
 import sys
-import tomllib
 import warnings
 
 import numpy as np
 import pytest
 import urdf_families as f
+from urdf_families import cart
 
 import grouser as gr
 from grouser.errors import VehicleError
 from grouser.vehicles.tree import forward_kinematics
-from grouser.vehicles.urdf_draft import draft
 from grouser.vehicles.urdf_model import read_robot
 from grouser.vehicles.urdf_side import parse_side, side_path
-
-
-@pytest.fixture
-def drafted(tmp_path):
-    def drafted(urdf, name="robot.urdf"):
-        path = tmp_path / name
-        path.write_text(urdf)
-        made = draft(read_robot(path), path)
-        return made, tomllib.loads(made.text)
-
-    return drafted
-
-
-@pytest.fixture
-def load(tmp_path, drafted):
-    """The vehicle of a URDF with a side file: its draft with lines replaced, or another text."""
-
-    def load(urdf, *changes, side=None):
-        path = tmp_path / "robot.urdf"
-        path.write_text(urdf)
-        text = drafted(urdf)[0].text if side is None else f'schema = "grouser/urdf@1"\n{side}'
-        for old, new in changes:
-            assert text.count(old) == 1, text
-            text = text.replace(old, new)
-        side_path(path).write_text(text)
-        return gr.vehicle(path)
-
-    return load
-
-
-def cart(*parts, wheels=((0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)), extra="", tyre=None):
-    """A body with wheels at x, y; wheel_1, wheel_2, …"""
-    out = [f.link("base", f.inertial(20.0), f.box(0.5, 0.3, 0.1, "0 0 0.1"))]
-    for n, (x, y) in enumerate(wheels, start=1):
-        out.append(f.link(f"tyre_{n}", f.inertial(1.0), tyre or f.cylinder(0.1, 0.05)))
-        out.append(f.joint(f"wheel_{n}", "continuous", "base", f"tyre_{n}", f"{x} {y} 0", axis="0 1 0"))
-    return f.robot("cart", *out, *parts, extra)
-
 
 SWIVEL = (
     f.link("fork", f.inertial(0.5)),
@@ -311,7 +272,12 @@ def test_xacro_is_expanded_by_its_package_or_asked_for_in_one_sentence(tmp_path,
     assert robot.links["bogie_link_L"].mass == 1.0
     assert side_path(path).name == "osr.grouser.toml"
     path.write_text(path.read_text().replace("rover_description)", "other_package)"))
-    with pytest.raises(VehicleError, match=r"osr.urdf.xacro: xacro cannot expand it: .*other_package.* is not found"):
+    with pytest.raises(
+        VehicleError, match=r"osr.urdf.xacro: xacro cannot expand it: package 'other_package' is not found"
+    ):
+        read_robot(path)
+    path.write_text(f.osr().replace('name="rover"', 'name="$(arg called)"'))
+    with pytest.raises(VehicleError, match=r"argument called; give it its arguments: xacro osr.urdf.xacro NAME:=VALUE"):
         read_robot(path)
     path.write_text(f.osr().replace("${kg/100}", "${kg/0}"))
     with pytest.raises(VehicleError, match=r"xacro cannot expand it: .*division"):

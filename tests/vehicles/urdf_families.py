@@ -269,4 +269,13 @@ def curiosity():
     return robot("curiosity", *parts)
 
 
+def cart(*parts, wheels=((0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)), extra="", tyre=None):
+    """A body with wheels at x, y; wheel_1, wheel_2, …"""
+    out = [link("base", inertial(20.0), box(0.5, 0.3, 0.1, "0 0 0.1"))]
+    for n, (x, y) in enumerate(wheels, start=1):
+        out.append(link(f"tyre_{n}", inertial(1.0), tyre or cylinder(0.1, 0.05)))
+        out.append(joint(f"wheel_{n}", "continuous", "base", f"tyre_{n}", f"{x} {y} 0", axis="0 1 0"))
+    return robot("cart", *out, *parts, extra)
+
+
 FAMILIES = {f.__name__: f for f in (husky, jackal, leo, osr, turtlebot, racecar, f1tenth, curiosity)}

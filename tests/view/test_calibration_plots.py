@@ -78,8 +78,8 @@ def test_history_of_a_batch_counts_steps_and_one_from_a_file_is_refused(log: Log
 def test_scatter_has_sample_and_predicted_ellipses_of_95_percent_and_3_sigma(
     judged: Evaluation, tmp_path: Path
 ) -> None:
-    figure = pictures.plot_errors({"plain": judged.baseline, "calibrated": judged.errors}, tmp_path / "errors.png")
-    assert labelled(figure) == {"error ahead [m]", "error to the left [m]"}
+    figure = pictures.plot_evaluation(judged, tmp_path / "errors.png")
+    assert {"error ahead [m]", "error to the left [m]"} <= labelled(figure)
     ellipses = [patch for patch in figure.axes[1].patches if isinstance(patch, Ellipse)]
     assert len(ellipses) == 4
     # 95 % of a normal distribution in the plane lies within 2.448 sigma.

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from test_viewer_chromium import Open, assert_drawn_as, assert_not_blank, browser, opened, picture
+from test_viewer_chromium import Open, assert_drawn_as, assert_not_blank, opened, picture
 from test_viewer_page import Page, decoded
 
 import grouser as gr
 from grouser.plan import KeepOut, Plan, Uncertain
-from grouser.view.plan_ways import SHOWN, Way, alternatives, refused
+from grouser.view.plan_ways import SHOWN, Way, refused, routes
 from grouser.view.scene import CHI_SQUARE_95
 
-__all__ = ["browser", "opened"]
+__all__ = ["opened"]
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +46,9 @@ def lines_of(scene: dict[str, Any]) -> dict[str, Any]:
 def test_the_page_has_the_route_the_samples_and_the_refused_way_with_its_reason(plan: Plan, page: Path) -> None:
     scene = json.loads(Page(page.read_text()).scripts["application/json"])
     lines, origin = lines_of(scene), np.array(scene["origin"])
-    assert {"goal", "route", "samples of the controller", "keep-outs", "refused: straight way"} <= lines.keys()
-    route = decoded(lines["route"]["paths"][0]) + origin[:2]
+    assert {"goal", "samples of the controller", "keep-outs", "refused: straight way"} <= lines.keys()
+    (name,) = (name for name in lines if name.startswith("route of least energy"))
+    route = decoded(lines[name]["paths"][0]) + origin[:2]
     np.testing.assert_allclose(route, plan.route.path[:, :2], atol=1e-5)
     assert lines["refused: straight way"]["detail"] == plan.refused[0].reason
     samples = [one for fan in plan.drive.fans for one in fan]
@@ -104,7 +106,16 @@ def test_many_refused_ways_share_a_line(plan: Plan) -> None:
     shown = refused(Full())  # type: ignore[arg-type]
     assert len(shown) == SHOWN
     assert shown[-1].name == "16 more ways"
-    assert all(way.name.startswith("least ") for way in alternatives(plan))
+
+
+def test_a_way_that_is_best_for_several_things_is_one_line_with_its_costs(plan: Plan) -> None:
+    twins = [replace(plan.route, minimise=name, alternatives=()) for name in ("time", "risk")]
+    (way,) = routes(replace(plan, route=replace(plan.route, minimise="energy", alternatives=tuple(twins))))
+    assert way.name == "route of least energy, time and risk"
+    assert f"{plan.route.distance:.1f} m" in way.detail
+    far = replace(twins[0], driven=twins[0].driven + 2.0)
+    first, second = routes(replace(plan, route=replace(plan.route, minimise="energy", alternatives=(far,))))
+    assert (first.name, second.name) == ("route of least energy", "least time")
 
 
 def test_in_a_browser_the_legend_says_it_all(opened: Open, plan: Plan, page: Path) -> None:

@@ -116,7 +116,7 @@ class Memory:
             if ground.name == name:
                 return ground
         known = ", ".join(g.name for g in self.grounds) or "none"
-        raise CalibrationError(f"the memory has no ground {name!r:.60}; it knows {known}")
+        raise CalibrationError(f"the memory has no ground {name!r:.60}; it has {known}")
 
     def fresh_name(self, taken: Sequence[str] = ()) -> str:
         """A name for the next ground."""

@@ -122,6 +122,7 @@ class RandomArcs:
             blocks()
         else:
             write_whole(out, write, SimulationError)
+        final = final[done > 0] if done.any() else final  # not those that Ctrl-C left at their start
         yaw = rotation.to_rpy(rotation.from_quaternion(final[:, :4]))[:, 2]
         length = np.clip(np.abs(np.exp(1j * yaw).mean()), 1e-12, 1.0)  # of the mean direction
         return {

@@ -126,8 +126,7 @@ def _look(file: Path, vehicle: str | None = None) -> Found:
     from grouser.terrain.files import SUFFIXES
 
     suffix = file.suffix.lower()
-    empty = file.is_dir() and not (file / "metadata.yaml").exists()  # a bag of ROS 2 is a folder with this file
-    if (suffix in (".csv", ".tsv") or is_bag(file)) and file.exists() and not empty:
+    if (suffix in (".csv", ".tsv") and file.is_file()) or (is_bag(file) and file.exists()):
         return _unread(file, vehicle)
     if not file.is_file():
         raise GrouserError(f"{file}: {'is a folder, not a file' if file.is_dir() else 'no such file'}")

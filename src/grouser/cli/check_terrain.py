@@ -98,10 +98,12 @@ def _pairs(ground: gr.terrain.Terrain, n: dict[str, Any]) -> list[tuple[str, str
         pairs.append(("size", "{:.10g} × {:.10g} m".format(*n["size"])))
     if n["heights"] is not None:
         pairs.append(("heights", "{:.6g} to {:.6g} m".format(*n["heights"])))
+    share = 100.0 * n["hole_share"]
+    percent = f"{share:.2g} %" if share < 10.0 else f"{share:.0f} %"
     if "nodes" in n:
-        pairs.append(("holes", f"{n['holes']} nodes ({100.0 * n['hole_share']:.2g} %)" if n["holes"] else "none"))
+        pairs.append(("holes", f"{n['holes']} nodes ({percent})" if n["holes"] else "none"))
     elif n["size"] is not None:
-        pairs.append(("holes", f"{100.0 * n['hole_share']:.2g} % of the rectangle" if n["hole_share"] else "none"))
+        pairs.append(("holes", f"{percent} of the rectangle" if n["hole_share"] else "none"))
     if source is not None and source.file:
         epsg = f" (EPSG:{source.epsg})" if source.epsg else ""
         pairs.append(

@@ -51,17 +51,14 @@ def check_samples(samples: int | None, fit: Path | None) -> None:
 
 
 def roll_out_arcs(
-    fit: gr.Fit, arcs: Any, *, samples: int | None, seed: int, threads: int | None, every: int, progress: Any
+    fit: gr.Fit, arcs: Any, ground: gr.terrain.Terrain, *, every: int, **options: Any
 ) -> tuple[dict[str, Any], gr.Rollouts]:
-    """Samples of random arcs by a fit: numbers for JSON, and the rollouts."""
+    """Samples of random arcs by a fit: numbers for JSON, and the rollouts. options: as of `grouser.rollout`."""
     import numpy as np  # not for --help
 
     from grouser.cli.arcs import summary_of
 
-    many = gr.rollout(
-        fit, arcs.ground, arc_commands(arcs), start=arcs.start, dt=arcs.dt, every=every or None, threads=threads,
-        progress=progress, samples=samples, seed=seed,
-    )  # fmt: skip
+    many = gr.rollout(fit, ground, arc_commands(arcs), dt=arcs.dt, every=every or None, **options)
     assert many.outcome is not None
     position, spread = many.final_position, many.final_covariance
     known = np.isfinite(spread).all(axis=(1, 2))

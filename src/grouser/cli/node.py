@@ -126,13 +126,12 @@ def _transport(name: str) -> Any:
 
 def _view(vehicle: Any, port: int | None) -> Any:
     from grouser.node.foxglove_view import PORT, LiveView, slip_of
-    from grouser.node.onboard import alarms_of
 
     live = LiveView(port=PORT if port is None else port, vehicle=vehicle)
     console.remark(f"grouser: live view at ws://127.0.0.1:{live.port} ({live.url})")
 
     def show(odometry: Any, estimate: Any, states: Any) -> None:
-        told = {"excluded": estimate.excluded, "monitor": alarms_of(estimate), "slip": slip_of(estimate)}
+        told = {"excluded": estimate.excluded, "monitor": estimate.alarms, "slip": slip_of(estimate)}
         live.show(odometry, **told, diagnostics=states)
 
     return show, live.close

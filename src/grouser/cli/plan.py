@@ -122,21 +122,27 @@ def _keep_out(given: list[str], box: tuple[float, float, float, float]) -> KeepO
 
 def _print(result: dict[str, Any]) -> None:
     sure = "not known: no --fit, the model is taken as exact"
-    failing = f"{100.0 * result['risk']:.2g} % of {result.get('drawn_models', 0)} drives with drawn models"
+    failing = sure if result["reached"] else "certain: the predicted drive does not reach the goal"
+    if result["reached"] and result["uncertain"]:
+        most = f"below {100.0 * result['risk_most']:.2g} % (95 % confidence)"
+        failing = f"{100.0 * result['risk']:.2g} % of {result['drawn_models']} drives with drawn models; {most}"
     pairs = [
         ("reached", "yes" if result["reached"] else "no"),
         ("drives", _cost(result)),
-        ("chance of failure", failing if result["uncertain"] else sure),
-        ("least tip margin", f"{result['least_tip_margin_deg']:.1f}°"),
-        ("largest slip", f"{100.0 * result['largest_slip']:.1f} %"),
+        ("chance of failure", failing),
     ]
+    if result["least_tip_margin_deg"] is not None:  # else it does not begin
+        pairs.append(("least tip margin", f"{result['least_tip_margin_deg']:.1f}°"))
+        pairs.append(("largest slip", f"{100.0 * result['largest_slip']:.1f} %"))
     if "ellipses" in result:
         steered, blind = (_sigma(result[name][-1]) for name in ("ellipses", "ellipses_without_feedback"))
         pairs.append(("sigma at the end", f"{steered:.2f} m, without feedback {blind:.2f} m"))
     pairs += [("refused", f"{one['way']}: {one['reason']}") for one in result["refused"][:SHOWN]]
     if len(result["refused"]) > SHOWN:
         pairs.append(("", f"and {len(result['refused']) - SHOWN} more ways"))
-    pairs += [(f"least {one['minimise']}", f"would drive {_cost(one)}") for one in result["alternatives"]]
+    if result["route_cost"] is not None:
+        ways = [{"minimise": result["minimise"], **result["route_cost"]}, *result["alternatives"]]
+        pairs += [(f"route, least {one['minimise']}", _cost(one)) for one in ways]
     if result["reached"] and result["reason"]:
         pairs.append(("note", result["reason"]))
     console.print_pairs(f"{result['vehicle']}: least {result['minimise']}", pairs)

@@ -71,16 +71,20 @@ def rollout(
     fitted.check_samples(samples, fit)
     if fit is not None and model != "kinematic":
         raise GrouserError("--model: the fit says how the vehicle moves; leave it out, or leave out --fit")
-    calibrated = None if fit is None else fitted.load_fit(fit, rover, ground)
     driven: Any = gr.Kinematics(rover)
-    if model == "dynamic":
+    calibrated = None
+    if fit is not None:
+        calibrated = fitted.load_fit(fit, rover, ground)
+        model = "dynamic" if getattr(calibrated.model.model, "dynamic", False) else "kinematic"
+    elif model == "dynamic":
         driven = values.dynamics(rover, contact, friction, None, None, max_speed)
     steps = step_count(values.positive(duration, "--duration"), values.positive(dt, "--dt"))
     if every is not None:
         values.whole(every, 1, steps, "--every")
+    soiled = soils.with_soils(ground, soil_raster, soil, rover, dynamic=model == "dynamic", speed=max_speed)
     arcs = RandomArcs(
         driven,
-        soils.with_soils(ground, soil_raster, soil, rover, dynamic=model == "dynamic", speed=max_speed),
+        soiled if calibrated is None else ground,  # of a fit it only gives the commands
         rollouts=rollouts,
         steps=steps,
         dt=dt,
@@ -98,8 +102,9 @@ def rollout(
             numbers = arcs.run(threads=threads, every=every or 0, out=out, progress=report)
         else:
             numbers, many = fitted.roll_out_arcs(
-                calibrated, arcs, samples=samples, seed=seed, threads=threads, every=every or 0, progress=report
-            )
+                calibrated, arcs, soiled, start=place, samples=samples, seed=seed, threads=threads, every=every or 0,
+                progress=report,
+            )  # fmt: skip
             if out is not None:
                 arcs.write(many, out)
     seconds = time.perf_counter() - began
@@ -139,7 +144,7 @@ def _print(result: dict[str, Any]) -> None:
     if result["energy_mean"] is not None:
         pairs.insert(-1, ("energy", f"{result['energy_mean']:.0f} J on average"))
     console.print_pairs(title, pairs)
-    if result["tipping"]:
+    if result["tipping"] and result["model"] == "kinematic":  # of dynamics the status says so
         typer.echo(f"  note: in {result['tipping']} rollouts the tip margin is negative: a real vehicle would tip")
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser import checks
+from grouser import checks, rotation
 from grouser._kernels.kinematics import probe as kernels
 from grouser._kernels.scratch import Scratch, make_scratch
 from grouser._kernels.vehicles.arrays import VehicleArrays
@@ -50,6 +50,11 @@ def made_ready(pool: Pool[Room], model: Any, state: ArrayLike, command: ArrayLik
     normalise(room.q)
     checks.fill(room.command, command, "command")
     return room
+
+
+def planar_pose(states: FloatArray) -> FloatArray:
+    """x, y [m] and yaw [rad] of states (…, nq), (…, 3)."""
+    return np.concatenate([states[..., 4:6], rotation.yaw_of(states[..., :4])[..., None]], axis=-1)
 
 
 def normalise(q: FloatArray) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,6 +47,8 @@ DYNAMIC_SCRATCH: Pool[DynamicScratch] = Pool(lambda model, vehicle: make_dynamic
 
 
 DEFAULT_CONTACT = PiecewiseLinear()
+HALF = 0.5
+"""Static penetration over the radius of a wheel from which a contact model is too soft for it."""
 HULL_CONTACT = PiecewiseLinear(friction=0.5, cone=True, static_penetration=0.005)
 """Hull on ground: the weight on a wheel sinks a point of it in by 5 mm; friction is limited as a vector."""
 
@@ -115,6 +118,15 @@ class Dynamics(Model):
             object.__setattr__(self, "contact", contact_named("piecewise-linear", vehicle))
         for wheel, model in self._contacts().items():
             checks.instance(model, Contact, f"contact of '{wheel}'", "use grouser.contact.Pacejka() or another")
+            radius = vehicle.frames[vehicle.frame_index(wheel)].radius or math.inf
+            sinks = getattr(model, "static_penetration", 0.0)
+            if wheel in vehicle.rolling_wheels and getattr(model, "stiffness", 0.0) is None and sinks > HALF * radius:
+                warnings.warn(
+                    f"contact: at rest '{wheel}' sinks {sinks:g} m into the ground, and its radius is {radius:g} m: too"
+                    f" soft for it; give the contact model static_penetration={0.05 * radius:.2g}",
+                    stacklevel=3,
+                )
+                break
         checks.instance(self.hull, Contact, "hull", "use grouser.contact.PiecewiseLinear() or another")
         if self.second_contacts is not None:
             checks.flag(self.second_contacts, "second_contacts")

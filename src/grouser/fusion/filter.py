@@ -261,8 +261,8 @@ class Fusion:
             "wheels": self._counts["distrusted"] or now - clock["wheels"] > limit,
             "poses": now - clock["poses"] > limit,
             "imu": now < clock["imu_lost"],
-            "gps": _fails(now, clock["gps"], clock["gps_refused"], SELDOM * limit),
-            "heading": _fails(now, clock["headings"], clock["headings_refused"], SELDOM * limit),
+            "gps": _fails(now, clock["gps"], self._memory.gps["since"], SELDOM * limit),
+            "heading": _fails(now, clock["headings"], self._memory.headings["since"], SELDOM * limit),
         }
         return tuple(source for source, fails in failing.items() if fails)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grouser.checks import FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import GrouserError
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class Pilot:
         self._take()
         if self.goal is None:
             return np.zeros(3)
-        pose = pose_of(state)
+        pose = planar_pose(state)
         away = math.hypot(pose[0] - self.goal[0], pose[1] - self.goal[1])
         if away < self._nearest - NEARER:
             self._nearest, self._since = away, time
@@ -153,12 +154,6 @@ class Pilot:
         if found is not None:
             self._order, self._twist = found, np.array(found.twist)
             self.path, self.reason = found.path[:, :3].copy(), found.reason
-
-
-def pose_of(state: FloatArray) -> FloatArray:
-    """x, y [m] and yaw [rad] of a state (nq,), (3,)."""
-    w, x, y, z = state[:4]
-    return np.array([state[4], state[5], math.atan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))])
 
 
 def limits_at(limits: Limits, speed: float) -> Limits:

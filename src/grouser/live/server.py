@@ -1,4 +1,4 @@
-"""Serves the page, a stream of pictures, and takes commands. Whoever has not the token gets an empty 403.
+"""Serves the page, a stream of pictures, and takes commands. A request without the token gets an empty 403.
 
 A stream that the page fetches and commands that it posts need nothing but the standard library, so `grouser drive`
 works after a plain installation; on loopback a post takes a millisecond.

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grouser.checks import FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import GrouserError
-from grouser.live.pilot import Pilot, limits_at, pose_of
+from grouser.live.pilot import Pilot, limits_at
 from grouser.live.settings import Garage, Settings
 from grouser.simulation.drive import level_rates
 from grouser.simulation.recorder import Recorder
@@ -208,7 +209,7 @@ class Session:
     @property
     def pose(self) -> FloatArray:
         """x, y [m], yaw [rad], (3,)."""
-        return pose_of(self.sim.state)
+        return planar_pose(self.sim.state)
 
     def summary(self) -> dict[str, Any]:
         """The drive in a few numbers."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.logs.log import Log
-from grouser.logs.manifest import Manifest
 from grouser.logs.mounted import degrees, rotation_lines
 from grouser.logs.report import Problem
 from grouser.logs.tilt import GRAVITY
@@ -51,12 +50,12 @@ class Alignment(NamedTuple):
     """Whether gravity and turns say the same of up."""
 
 
-def aligned(log: Log, manifest: Manifest, vehicle: Vehicle | None, known: str) -> Log:
+def aligned(log: Log, vehicle: Vehicle | None, known: str) -> Log:
     """The log with its IMU turned as the drive says, and a warning; as it is where that agrees with its axes.
 
     known: how its mounting was given; then it is not turned, but refused if it contradicts the drive.
     """
-    found = alignment(log, manifest, vehicle)
+    found = alignment(log, vehicle)
     if found is None:
         return log
     problem, R = _judged(found, known)
@@ -95,7 +94,7 @@ def _judged(found: Alignment, known: str) -> tuple[Problem | None, FloatArray | 
     return Problem(key=key, severity="warning", message=said, remedy=f"write {rotation_lines(R)}"), R
 
 
-def alignment(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> Alignment | None:
+def alignment(log: Log, vehicle: Vehicle | None) -> Alignment | None:
     """How the IMU is turned by the drive; None without three axes of both sensors, or too little motion."""
     gyro, felt = log.gyro, log.acceleration
     if gyro is None or felt is None or not all(measured(one[:, k]) for one in (gyro, felt) for k in range(3)):

@@ -40,23 +40,21 @@ class Draft(NamedTuple):
     """What speaks for it, a sentence each."""
 
 
-def bag_skeleton(path: Path, topics: Mapping[str, str]) -> str:
-    """The text of the manifest alone, for no vehicle."""
-    return bag_draft(path, topics).text
-
-
 def bag_draft(path: Path, topics: Mapping[str, str], vehicle: Vehicle | None = None, name: str = "") -> Draft:
     """A manifest in which what could not be found is marked; topics: by name, with their type; name: of the vehicle."""
     found: list[str] = []
+    joints = _joints(path, topics, vehicle)
+    near = joints.topic if joints else ""
+    topics = _of_robot(topics, near, found)
     try:
-        frames = read_frames(path, topics, moving=True)
+        frames = read_frames(path, topics, near, moving=True)
     except LogError:
         frames = Frames()
+    base = base_of(frames, near)
     lines = [*head(name), "[time]", 'stamp = "header"  # of the messages; "record" is when the bag got them', ""]
-    lines += _rates(path, topics, vehicle, found)
-    lines += _pose(path, topics, frames, found)
-    lines += _imu(path, topics, frames, found)
-    base = base_of(frames)
+    lines += _rates(joints, vehicle, found)
+    lines += _pose(path, pose_sources(path, topics, frames, near), found)
+    lines += _imu(path, topics, frames, base, found)
     if base != "base_link" and base in frames.names:
         lines += ["", "[robot.topics]", f"base_frame = {toml_value(base)}"]
     return Draft("\n".join([*lines, "", *SENSOR]) + "\n", tuple(found))
@@ -78,20 +76,51 @@ def _of_kind(topics: Mapping[str, str], kind: str) -> list[str]:
     return [topic for topic, one in sorted(topics.items()) if one == kind]
 
 
-def _rates(path: Path, topics: Mapping[str, str], vehicle: Vehicle | None, found: list[str]) -> list[str]:
+class Joints(NamedTuple):
+    """The topic of the wheels' joints."""
+
+    topic: str
+    names: list[str]
+    """All joints of its messages."""
+    joined: dict[str, str]
+    """Those of the vehicle's wheels, if all are found."""
+    first: list[Any]
+    """Its first messages; those of the wheels, where others publish other joints in the same topic."""
+
+
+def _joints(path: Path, topics: Mapping[str, str], vehicle: Vehicle | None) -> Joints | None:
+    """The first topic in which all wheels are, else the first of joints."""
+    wheels = () if vehicle is None else vehicle.wheels
+    best: Joints | None = None
+    for topic in _of_kind(topics, JOINTS):
+        first = _first(path, topic)
+        names = list(dict.fromkeys(str(name) for one in first for name in part(one, "name", ())))
+        joined = matched(wheels, names)
+        if best is None or (joined and not best.joined):
+            own = [one for one in first if not joined or set(joined.values()) & set(part(one, "name", ()))]
+            best = Joints(topic, names, joined, own)
+    return best
+
+
+def _of_robot(topics: Mapping[str, str], near: str, found: list[str]) -> Mapping[str, str]:
+    """The topics without those in the namespaces of other robots, which have joints of their own."""
+    own = near.split("/")[1:2]
+    others = {one.split("/")[1] for one in _of_kind(topics, JOINTS) if one.count("/") > 1} - set(own)
+    if near.count("/") < 2 or not others:
+        return topics
+    found.append(
+        f"several robots: this draft is of {own[0]}; for {' or '.join(sorted(others))} write its topics instead"
+    )
+    return {topic: kind for topic, kind in topics.items() if topic.split("/")[1:2][0] not in others}
+
+
+def _rates(joints: Joints | None, vehicle: Vehicle | None, found: list[str]) -> list[str]:
     """The table of rates, by velocities, or by differences of positions where there are none."""
     lines = ["# Joint of the vehicle = where its rate stands; write your vehicle's joints on the left."]
-    wheels = () if vehicle is None else vehicle.wheels
-    best: tuple[str, list[str], dict[str, str]] | None = None
-    for topic in _of_kind(topics, JOINTS):
-        names = list(dict.fromkeys(str(name) for one in _first(path, topic) for name in part(one, "name", ())))
-        joined = matched(wheels, names)
-        if best is None or (joined and not best[2]):
-            best = topic, names, joined
-    if best is None:
+    if joints is None:
         return [*lines, "[rates]", 'FILL_IN_JOINT = { topic = "FILL IN", field = "FILL IN" }']
-    topic, names, joined = best
-    first = _first(path, topic)
+    topic, names, joined, first = joints
+    wheels = () if vehicle is None else vehicle.wheels
     field, more = "velocity", ""
     if first and not any(_filled(one, "velocity") for one in first):
         if any(_filled(one, "position") for one in first):
@@ -118,9 +147,8 @@ def _filled(message: Any, name: str) -> bool:
     return len(values) > 0 and bool(np.isfinite(values).any())
 
 
-def _pose(path: Path, topics: Mapping[str, str], frames: Frames, found: list[str]) -> list[str]:
+def _pose(path: Path, sources: list[Source], found: list[str]) -> list[str]:
     """The table of poses by the best reference; wheel odometry only as a remark."""
-    sources = pose_sources(path, topics, frames)
     good, suspects = [one for one in sources if one.rank < SUSPECT], [one for one in sources if one.rank == SUSPECT]
     found += [f"not used: {one.suspicion}" for one in suspects]
     lines = ["", "# Reference poses, not from wheel odometry."]
@@ -169,14 +197,14 @@ def _table(path: Path, one: Source) -> list[str]:
     return ["[pose]", *rows, *(f"q{k} = {_field(one.topic, f'{turn}.{k}')}" for k in "wxyz")]
 
 
-def _imu(path: Path, topics: Mapping[str, str], frames: Frames, found: list[str]) -> list[str]:
+def _imu(path: Path, topics: Mapping[str, str], frames: Frames, base: str, found: list[str]) -> list[str]:
     """The tables of gyro and accelerometer, and how the IMU is turned."""
     there = _of_kind(topics, IMU)
     if not there:
         return []
     topic = next((one for one in there if not any(word in one for word in ("raw", "mag", "camera"))), there[0])
     first = _first(path, topic)
-    frame, base = plain(frame_of(path, topic)) if first else "", base_of(frames)
+    frame = plain(frame_of(path, topic)) if first else ""
     comment = "# In axes of the body, by tf or [robot] imu_rpy; without these the IMU's axes must be the body's."
     if frame and frame != base:
         try:

@@ -33,10 +33,11 @@ class Bag(NamedTuple):
 
 
 def is_bag_folder(path: Path) -> bool:
-    """Whether a folder is a ROS 2 bag: with its metadata.yaml, or without it if the recorder was killed."""
+    """Whether a folder is a ROS 2 bag: with its metadata.yaml, or with parts alone if the recorder was killed."""
     if not path.is_dir():
         return False
-    return (path / "metadata.yaml").is_file() or any(one.suffix in PARTS for one in path.iterdir())
+    kinds = {one.suffix.split("-")[0] for one in path.iterdir() if not one.name.startswith(".")}  # .db3-wal
+    return (path / "metadata.yaml").is_file() or (bool(kinds) and kinds <= set(PARTS))
 
 
 @contextmanager

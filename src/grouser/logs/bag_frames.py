@@ -17,13 +17,18 @@ MOST_TF = 5000
 """Messages of /tf that are looked at for the places of sensors."""
 
 
-def tf_topics(there: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Topics of fixed and of moving links, by their type, and by their name where a bag says no types."""
+def tf_topics(there: Mapping[str, str], near: str) -> tuple[list[str], list[str]]:
+    """Topics of fixed and of moving links, by their type, and by their name where a bag says no types.
+
+    near: a topic of the robot. Where robots have tf in namespaces of their own, with the same names of frames, only
+    those of the namespaces that it lies in are taken.
+    """
     found = [
         topic
         for topic, kind in sorted(there.items())
         if kind.lower().endswith("/tfmessage") or (kind == "json" and topic.endswith(("/tf", "/tf_static")))
     ]
+    found = [topic for topic in found if near.startswith(topic.rpartition("/")[0] + "/")] or found
     static = [topic for topic in found if topic.endswith("tf_static")]
     return static, [topic for topic in found if topic not in static]
 
@@ -36,9 +41,9 @@ def frame_of(path: Path, topic: str, *, child: bool = False) -> str:
     return ""
 
 
-def read_frames(path: Path, there: Mapping[str, str], *, moving: bool, most: int | None = MOST_TF) -> Frames:
-    """The tree of frames of a bag; moving links by the first `most` messages."""
-    frames, (static, others) = Frames(), tf_topics(there)
+def read_frames(path: Path, there: Mapping[str, str], near: str, *, moving: bool, most: int | None = MOST_TF) -> Frames:
+    """The tree of frames of a bag, of the robot of the topic `near`; moving links by the first `most` messages."""
+    frames, (static, others) = Frames(), tf_topics(there, near)
     for _, _, message in bags.messages(path, static) if static else ():
         frames.take(message, static=True)
     if moving and others:
@@ -52,14 +57,14 @@ def bag_mounts(path: Path, manifest: Manifest, *, strict: bool = True) -> Mounts
 
     strict: a frame that tf does not join to the body is a `LogError`; otherwise its sensor counts as not placed.
     """
-    there, roles = bags.topics(path), roles_of(manifest)
+    there, roles, near = bags.topics(path), roles_of(manifest), bags.rows_topic(manifest)
     seen = {}
     for role, topic in (("imu", roles.imu), ("gps", roles.gps), ("visual", roles.visual)):
         if topic in there:
             seen[role] = frame_of(path, str(topic), child=role == "visual")
-    frames = read_frames(path, there, moving=False)
+    frames = read_frames(path, there, near, moving=False)
     if any(name and name.lstrip("/") not in frames.links for name in seen.values()):
-        frames = read_frames(path, there, moving=True)
+        frames = read_frames(path, there, near, moving=True)
     if not strict:
         seen = {role: name for role, name in seen.items() if _joined(frames, name, manifest.robot.topics.base_frame)}
     return mounts_of(manifest, frames, seen)

@@ -87,13 +87,20 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
             raise LogError(f"{manifest.file}, table [{table}], {name}: names a column, but {path.name} is a bag")
         readers[key] = FieldReader(key, signal, path.name)
         by_topic.setdefault(signal.topic, []).append(readers[key])
-    base, pose_topic = _base_topic(manifest), _pose_topic(manifest)
+    base, pose_topic = rows_topic(manifest), _pose_topic(manifest)
     # Arrays of plain numbers: a list would hold an object for each, four times as large.
     times = {topic: array("d") for topic in by_topic}
     pose_row = array("q")
     asked_by = {topic: key_place(some[0].key) for topic, some in by_topic.items()}
     said: list[str] = []
+    others, strange = 0, []
     for topic, recorded, message in messages(path, asked_by, progress, said):
+        if topic == base and not any(reader.is_in(message) for reader in by_topic[topic]):
+            others, strange = (
+                others + 1,
+                list(part(message, "name") or ()),
+            )  # of another publisher, an arm: no row, across which rates could not be taken
+            continue
         times[topic].append(stamp_of(message, recorded) if manifest.time.stamp == "header" else recorded)
         for reader in by_topic[topic]:
             reader.values.append(reader.number(message))
@@ -102,7 +109,12 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
             pose_row.append(len(times[base]) - 1)
     time = bounded(np.array(times[base]), LATEST)
     if len(time) == 0:
-        raise LogError(f"{path.name}: topic {base} has no messages")
+        named = (
+            f" with joint {by_topic[base][0].signal.joint!r:.60}; it has {listed(strange, most=40)}" if others else ""
+        )
+        raise LogError(f"{path.name}: topic {base} has no messages{named}")
+    if others:
+        said.append(f"{others} messages of {base} hold other joints")
     columns = {
         key: unwrapped(bounded(np.array(r.values)), r.signal.wraps) * r.signal.factor(key) for key, r in readers.items()
     }
@@ -178,6 +190,10 @@ class FieldReader:
         except (TypeError, ValueError, OverflowError):
             raise LogError(f"{self.where}: field {self.signal.field} is not a number but {value!r:.60}") from None
 
+    def is_in(self, message: Any) -> bool:
+        """Whether the message has the joint, if one is asked for; others may publish other joints in the same topic."""
+        return self.signal.joint is None or self.signal.joint in (part(message, "name") or ())
+
     def _of_joint(self, message: Any, values: Any) -> Any:
         """The entry of the joint; its place is looked up again only where another joint stands there."""
         joint = self.signal.joint
@@ -218,7 +234,8 @@ def stamp_of(message: Any, recorded: float, *, zeros: bool = False) -> float:
     return recorded if t == 0.0 and not zeros else t
 
 
-def _base_topic(manifest: Manifest) -> str:
+def rows_topic(manifest: Manifest) -> str:
+    """The topic whose messages are the rows: of the first rate, else of a command."""
     signals = manifest.signals()
     tables = ("rates", "commands", "body_command")  # load_manifest asks for one of them
     return next(str(signals[key].topic) for table in tables for key in signals if key.startswith(f"{table}."))
@@ -254,7 +271,7 @@ def _at(
 ) -> FloatArray:
     """Values of another topic at the times of the rows; NaN where that topic has a gap."""
     if signal.kind == "increment":
-        raise LogError(f"{manifest.file}, {key}: counts must come in the topic of the rows, {_base_topic(manifest)}")
+        raise LogError(f"{manifest.file}, {key}: counts must come in the topic of the rows, {rows_topic(manifest)}")
     known_at = np.isfinite(other)
     other, first = np.unique(other[known_at], return_index=True)
     values = values[known_at][first]

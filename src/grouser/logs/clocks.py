@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from grouser.errors import LogError
-from grouser.logs.bags import stamp_of
+from grouser.logs.bag_frames import tf_topics
+from grouser.logs.bags import messages, rows_topic, stamp_of, topics
 from grouser.logs.frames import part, plain
+from grouser.logs.manifest import Manifest
 from grouser.logs.report import counted
 from grouser.logs.signals import default_gap
 
 OTHER_CLOCK = 10.0
 """Stamps of two topics that are farther apart [s] than this, of messages recorded at one time, are of two clocks."""
+FIRST = 5
+"""Messages of a topic from which its clock is found."""
 JUMP = 1.0
 """A step of a topic's stamps against the time of recording [s] that is a jump of its clock."""
 
@@ -69,6 +75,31 @@ class TopicClock:
         return asdict(self)
 
 
+def refuse_two(topic: str, offset: float, other: str, first: float) -> None:
+    """Refuse two topics of two clocks, by their times of recording less their stamps [s]."""
+    if abs(offset - first) > OTHER_CLOCK:
+        said = f"is stamped {offset:.6g} s before it was recorded, and topic {other} {first:.6g} s"
+        raise LogError(f'topic {topic}: {said}: they have two clocks; use stamp = "record" in [time]')
+
+
+def check_clocks(path: Path, manifest: Manifest) -> None:
+    """Refuse a bag whose rows and other topics are stamped by two clocks, by the first messages of each."""
+    near, signals = rows_topic(manifest), {**manifest.signals(), **manifest.pose_signals()}
+    wanted = dict.fromkeys([near, *(str(one.topic) for one in signals.values())])
+    if manifest.pose is not None and manifest.pose.frame is not None:
+        wanted |= dict.fromkeys(tf_topics(topics(path), near)[1])
+    offsets = {}
+    for topic in wanted if manifest.time.stamp == "header" else ():
+        first = list(islice(messages(path, [topic]), FIRST))
+        offsets[topic] = float(np.median([t - stamp_of(_stamped(one), t) for _, t, one in first])) if first else 0.0
+        refuse_two(topic, offsets[topic], near, offsets[near])
+
+
+def _stamped(message: Any) -> Any:
+    """What has the header: a message, or the first of the links of tf."""
+    return next(iter(part(message, "transforms", ())), message)
+
+
 class ClockWatch:
     """Collects stamps while messages pass by."""
 
@@ -101,10 +132,8 @@ class ClockWatch:
         """Refuse a topic whose first stamp is of another clock than that of the first topic."""
         if self._first is None:
             self._first = topic, offset
-        elif self._use_header and abs(offset - self._first[1]) > OTHER_CLOCK:
-            other, first = self._first
-            said = f"is stamped {offset:.6g} s before it was recorded, and topic {other} {first:.6g} s"
-            raise LogError(f'topic {topic}: {said}: they have two clocks; use stamp = "record" in [time]')
+        elif self._use_header:
+            refuse_two(topic, offset, *self._first)
 
     def table(self) -> list[TopicClock]:
         """A row for each topic, in the order they came."""

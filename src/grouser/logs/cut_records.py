@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 MCAP_MAGIC, ROS1_MAGIC, SQLITE_MAGIC = b"\x89MCAP0\r\n", b"#ROSBAG V2.0\n", b"SQLite format 3"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x03, 0x04, 0x05, 0x06, 0x0F
 """Records of MCAP."""
 ROS1_MESSAGE, ROS1_CHUNK, ROS1_CONNECTION = 0x02, 0x05, 0x07
@@ -212,6 +213,8 @@ def _sqlite(file: Path) -> Iterator[Record]:
                 yield last
             before, last = row, None
             if number in topics and data is not None:
-                last = topics[number], time * 1e-9, bytes(data)
+                # Compressed one by one, which only the lost metadata.yaml says; a message in CDR begins with a zero.
+                data = b"".join(_decompressed("zstd", data)) if data.startswith(ZSTD_MAGIC) else bytes(data)
+                last = topics[number], time * 1e-9, data
         if last is not None and not padded:  # the last row of a cut file may end in a page that is lost
             yield last

@@ -31,8 +31,10 @@ def decoy_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, path: 
     """A warning where the poses follow from the wheels to rounding, or are named like odometry."""
     if manifest.pose is None or manifest.pose.is_gps or not len(log.poses):
         return []
-    if vehicle is not None and equals_wheels(log, vehicle):
-        said = "the poses are what the wheels say to rounding, so they are wheel odometry, or a simulation without slip"
+    if vehicle is not None and (gain := wheels_gain(log, vehicle)) is not None:
+        times = "" if abs(gain - 1.0) < SAME else f" times {gain:.4g}"
+        without = "with a radius of its own, or a simulation" if times else "or a simulation without slip"
+        said = f"the poses are what the wheels say{times} to rounding, so they are wheel odometry, {without}"
     elif name := named_odometry(manifest, path):
         said = f"{name}, so it is likely wheel odometry, or a filter of it"
     else:
@@ -41,31 +43,35 @@ def decoy_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, path: 
     return [Problem(key="pose", severity="warning", message=said, remedy=REMEDY)]
 
 
-def equals_wheels(log: Log, vehicle: Vehicle) -> bool:
-    """Whether the poses move and turn as the wheels say; a factor on the turn is that of a controller's track."""
+def wheels_gain(log: Log, vehicle: Vehicle) -> float | None:
+    """The factor by which the poses move as the wheels say; None where they do not, or do not turn so.
+
+    Factors are those of a controller's radius and track.
+    """
     found = windows_of(log, CHORD)
     wheels = None if vehicle.arrays.rollers.any() else rolled(log, vehicle, found)
     if wheels is None:
-        return False
+        return None
     # In axes of the body's origin, half-way: a lever arm moves left as the body turns.
     forward = found.forward + found.turn * log.sensor.y
     left = found.left - found.turn * log.sensor.x
     moves = np.abs(wheels.ahead) > 0.3 * np.percentile(np.abs(wheels.ahead), 95.0) if len(wheels.ahead) else []
     if np.count_nonzero(moves) < LEAST:
-        return False
+        return None
     size = float(np.median(np.abs(forward[moves])))
     if size == 0.0:
-        return False
+        return None
+    ahead = float(np.median(forward[moves] / wheels.ahead[moves]))
 
     def off(values: FloatArray) -> float:
         return float(np.median(np.abs(values[moves])))
 
-    if off(forward - wheels.ahead) > SAME * size or off(left) > SAME * size:
-        return False
+    if off(forward - ahead * wheels.ahead) > SAME * size or off(left) > SAME * size:
+        return None
     square = float(wheels.turn @ wheels.turn)
     gain = float(wheels.turn @ found.turn) / square if square > 0.0 else 1.0
     turned = float(np.median(np.abs(found.turn[moves])))
-    return turned > 1e-6 and off(found.turn - gain * wheels.turn) < TURNED * turned
+    return ahead if turned > 1e-6 and off(found.turn - gain * wheels.turn) < TURNED * turned else None
 
 
 def named_odometry(manifest: Manifest, path: Path) -> str:
@@ -74,16 +80,16 @@ def named_odometry(manifest: Manifest, path: Path) -> str:
     if pose is None or not is_bag(path):
         return ""
     from grouser.logs.bag_frames import frame_of
-    from grouser.logs.frames import plain
+    from grouser.logs.frames import leaf
     from grouser.logs.pose_sources import SUSPECT, rank_of
 
     if pose.frame is not None:
-        return f"tf gives it in frame {pose.world}" if plain(pose.world) == "odom" else ""
+        return f"tf gives it in frame {pose.world}" if leaf(pose.world) == "odom" else ""
     topic = None if pose.x is None else pose.x.topic
     if topic is None:
         return ""
     try:
-        world = plain(frame_of(path, topic))
+        world = leaf(frame_of(path, topic))
     except LogError:
         world = ""
     if rank_of(topic, world) != SUSPECT:

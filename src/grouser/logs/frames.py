@@ -35,6 +35,11 @@ def plain(frame: Any) -> str:
     return str(frame or "").lstrip("/")
 
 
+def leaf(frame: Any) -> str:
+    """The name of a frame without the prefix of its robot: base_link of r1/base_link."""
+    return plain(frame).rpartition("/")[2]
+
+
 class Link(NamedTuple):
     """A frame in its parent."""
 

@@ -55,7 +55,9 @@ class JointMessages:
         return list(self._topics)
 
     def take(self, topic: str, t: float, message: Any) -> tuple[float, tuple[FloatArray, ...]] | None:
-        """Time [s] and rates, angles (currents) of all joints, (nj,) each; None for a topic that makes no event."""
+        """Time [s] and rates, angles (currents) of all joints, (nj,) each; None for a message that makes no event."""
+        if not any(value.reader.is_in(message) for value in self._topics[topic]):
+            return None  # of another publisher, an arm
         for value in self._topics[topic]:
             value.take(t, message)
         self._held[topic] = t
@@ -73,7 +75,7 @@ class _Value:
     """One number of a message: as it is, or the rate that positions or counts make since the message before."""
 
     def __init__(self, key: str, signal: Signal, place: tuple[FloatArray, int], file: str) -> None:
-        self._reader = FieldReader(key, signal, file)
+        self.reader = FieldReader(key, signal, file)
         self._factor, self._kind = signal.factor(key), signal.kind
         self._round = None if signal.wraps is None else abs(signal.wraps * self._factor)
         self._values, self._at = place
@@ -84,7 +86,7 @@ class _Value:
         self._values[self._at] = np.nan
 
     def take(self, t: float, message: Any) -> None:
-        value = self._factor * self._reader.number(message)
+        value = self._factor * self.reader.number(message)
         if self._kind not in ("position", "increment"):
             self._values[self._at] = value
             return

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from grouser.checks import FloatArray
-from grouser.logs.table import column_names, is_number
+from grouser.logs.table import column_names, is_number, text_of
 from grouser.logs.unit_words import bare, is_counts, unit_word
 
 LOOKED = 1 << 16
@@ -61,10 +61,9 @@ def layout(path: Path) -> Layout:
     """The layout under which most of the first lines are numbers."""
     first = column_names(path)  # refuses what is no text
     with path.open("rb") as stream:
-        text = stream.read(LOOKED).decode("utf-8-sig", "replace")
+        data = stream.read(LOOKED).removeprefix(b"\xef\xbb\xbf")
+    text = text_of(data.rpartition(b"\n")[0] if len(data) >= LOOKED // 2 else data)  # its last line may be cut
     lines = [line.rstrip("\r") for line in text.split("\n")]
-    if len(text) >= LOOKED // 2:
-        lines.pop()  # it may be cut
     comment = next((mark for line in lines[:1] for mark in MARKS if line.lstrip().startswith(mark)), "#")
     remarks = [line for line in lines if line.lstrip().startswith(comment)]
     rows = [line for line in lines if line.strip() and not line.lstrip().startswith(comment)]

@@ -31,6 +31,9 @@ def placed(raw: Raw, path: Path, manifest: Manifest) -> tuple[Raw, Manifest]:
         R = manifest.robot.R_body_imu
         said = "by the manifest"
         return (raw if R is None else replace(_turned(raw, manifest, R, said), imu_by=said)), manifest
+    from grouser.logs.clocks import check_clocks
+
+    check_clocks(path, manifest)
     wanted = manifest.gyro or manifest.acceleration or manifest.pose
     if not wanted:
         return raw, manifest
@@ -81,11 +84,12 @@ def degrees(R: FloatArray) -> str:
 
 def _by_tf(raw: Raw, path: Path, manifest: Manifest) -> Raw:
     """The poses of a frame by its chain of tf links."""
+    from grouser.logs.bags import rows_topic
     from grouser.logs.tf_poses import tf_poses
 
     assert manifest.pose is not None
     frame, world = str(manifest.pose.frame), str(manifest.pose.world)
-    found = tf_poses(path, frame, world, by_header=manifest.time.stamp == "header")
+    found = tf_poses(path, frame, world, rows_topic(manifest), by_header=manifest.time.stamp == "header")
     row = np.searchsorted(raw.time, found.time, side="right") - 1
     return replace(raw, pose_row=row, pose_time=found.time, pose=found.pose, remarks=(*raw.remarks, found.said))
 
@@ -122,7 +126,7 @@ def _mount_of(path: Path, manifest: Manifest, topic: str) -> Mount | None:
     frame, base = frame_of(path, topic), manifest.robot.topics.base_frame
     if not frame or plain(frame) == plain(base):
         return None
-    frames = read_frames(path, bags.topics(path), moving=False)
+    frames = read_frames(path, bags.topics(path), bags.rows_topic(manifest), moving=False)
     return frames.mount(frame, base) if {plain(frame), plain(base)} <= set(frames.names) else None
 
 

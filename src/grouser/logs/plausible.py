@@ -17,7 +17,6 @@ from grouser.logs.stuck import reading_problems
 from grouser.logs.tilt import tilt_problems
 from grouser.logs.turning import backward_problems, turning_problems
 from grouser.logs.windows import chords, integral, rolled, windows_of
-from grouser.vehicles.tree import forward_kinematics
 from grouser.vehicles.vehicle import Vehicle
 
 FACTOR = 6.0
@@ -120,7 +119,7 @@ def travelled(log: Log, vehicle: Vehicle) -> Travel:
     found, sensor = chords(log, CHORD), log.sensor
     ends = [np.searchsorted(log.elapsed, log.pose_elapsed[pose]) for pose in (found.start, found.stop)]
     first, last = (np.minimum(sample, len(log) - 1) for sample in ends)
-    rim, seen, rolled, held = {}, {}, [], _held_at_rest(vehicle)
+    rim, seen, rolled, held = {}, {}, [], vehicle.held_directions
     for i, wheel in enumerate(vehicle.wheels):
         if wheel not in log.rates:
             continue
@@ -135,15 +134,6 @@ def travelled(log: Log, vehicle: Vehicle) -> Travel:
         )
     ahead = _total(np.abs(np.mean(rolled, axis=0))) if rolled else 0.0
     return Travel(rim=rim, seen=seen, ahead=ahead, moved=_total(np.hypot(found.forward, found.left)))
-
-
-def _held_at_rest(vehicle: Vehicle) -> FloatArray:
-    """Direction in the body's plane along which each wheel is held with all joints at rest, shape (nw, 2)."""
-    R, _ = forward_kinematics(vehicle.frames, vehicle.rest)
-    left = R[vehicle.arrays.wheel][:, :2, 1]
-    ahead = np.stack([left[:, 1], -left[:, 0]], axis=1)
-    result: FloatArray = vehicle.arrays.held[:, :1] * ahead + vehicle.arrays.held[:, 1:] * left
-    return result
 
 
 def _total(lengths: FloatArray) -> float:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from grouser.errors import LogError
 from grouser.logs.bag_frames import frame_of
-from grouser.logs.frames import Frames, plain
+from grouser.logs.frames import Frames, leaf, plain
 
 POSES = {
     "nav_msgs/msg/Odometry": ("pose.pose.position", "pose.pose.orientation"),
@@ -51,24 +51,26 @@ class Source(NamedTuple):
     @property
     def suspicion(self) -> str:
         """Why it is no reference, for people."""
-        by = f"moves in frame {self.world}" if self.world == "odom" else "is named like odometry"
+        by = f"moves in frame {self.world}" if leaf(self.world) == "odom" else "is named like odometry"
         return (
             f"{self.topic}: {by}, so it is likely wheel odometry, or a filter of it; calibrating on it would only"
             " return the wheels' own errors"
         )
 
 
-def pose_sources(path: Path, topics: Mapping[str, str], frames: Frames) -> list[Source]:
-    """All that may be a reference, best first."""
+def pose_sources(path: Path, topics: Mapping[str, str], frames: Frames, near: str) -> list[Source]:
+    """All that may be a reference of the robot of the topic `near`, best first."""
     found = [_of_topic(path, topic, kind) for topic, kind in sorted(topics.items()) if kind in POSES]
     found += [Source(GPS, topic, FIX, "", "") for topic, kind in sorted(topics.items()) if kind == FIX]
-    chain = _of_tf(path, frames)
+    chain = _of_tf(path, frames, near)
     return sorted([*found, *([chain] if chain else [])], key=lambda one: one.rank)
 
 
-def base_of(frames: Frames) -> str:
-    """The vehicle's frame by its usual names; base_link where tf has none."""
-    return next((name for name in BASES if name in frames.names), BASES[0])
+def base_of(frames: Frames, near: str) -> str:
+    """The frame of the robot of the topic `near` by its usual names, maybe behind its prefix; else base_link."""
+    there = [name for base in BASES for name in frames.names if leaf(name) == base]
+    own = [name for name in there if name in BASES or name.split("/")[0] in near.split("/")]
+    return next(iter(own or there), BASES[0])
 
 
 def rank_of(topic: str, world: str) -> int:
@@ -78,7 +80,7 @@ def rank_of(topic: str, world: str) -> int:
     for rank, pattern in WORDS:
         if any(re.fullmatch(pattern, word) for word in (*words, *joined)):
             return rank
-    if plain(world) == "odom" or any(part in topic.lower() for part in BY_WHEELS):
+    if leaf(world) == "odom" or any(part in topic.lower() for part in BY_WHEELS):
         return SUSPECT
     return PLAIN
 
@@ -92,9 +94,9 @@ def _of_topic(path: Path, topic: str, kind: str) -> Source:
     return Source(rank_of(topic, world), topic, kind, child, world)
 
 
-def _of_tf(path: Path, frames: Frames) -> Source | None:
+def _of_tf(path: Path, frames: Frames, near: str) -> Source | None:
     """The chain of tf from the root to the vehicle, if it moves; only what corrects odometry makes it a reference."""
-    base = base_of(frames)
+    base = base_of(frames, near)
     if base not in frames.links:
         return None
     from grouser.logs.tf_poses import tf_poses
@@ -105,9 +107,8 @@ def _of_tf(path: Path, frames: Frames) -> Source | None:
         if root == base:
             return None
     try:
-        found = tf_poses(path, base, root, by_header=True)
+        found = tf_poses(path, base, root, near, by_header=True)
     except LogError:
         return None
-    return Source(
-        SUSPECT if found.moves_in == "odom" else MAP, "/tf", "tf", base, root if found.moves_in != "odom" else "odom"
-    )
+    by_wheels = leaf(found.moves_in) == "odom"
+    return Source(SUSPECT if by_wheels else MAP, "/tf", "tf", base, found.moves_in if by_wheels else root)

@@ -10,7 +10,7 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.logs.frames import part, wxyz, xyz
 from grouser.logs.log import Sensor
-from grouser.rotation import from_quaternion, from_rpy, to_quaternion
+from grouser.rotation import from_quaternion, from_rpy, skew, to_quaternion
 
 ROTATION_FIRST = np.ix_([3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2])
 """Rows of a ROS covariance, position first, in our order."""
@@ -57,12 +57,10 @@ def step_covariance(
 
     Errors of the body are Ad(T_bs) times those of the sensor.
     """
-    x, y, z = p_body_sensor
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     A = np.zeros((6, 6))
     turn = R_body_sensor @ R.T
     A[:3, :3] = A[3:, 3:] = turn
-    A[3:, :3] = cross @ turn
+    A[3:, :3] = skew(p_body_sensor) @ turn
     return np.asarray(A @ matrix[ROTATION_FIRST] @ A.T)
 
 

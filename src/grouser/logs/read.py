@@ -89,7 +89,7 @@ def read_log(
         bare = replace(log, gyro=None, acceleration=None)
         # Wheels with wrong signs would turn the IMU round.
         if no_yaw or not any(one.severity == "error" for one in find_problems(bare, given, known)):
-            log = aligned(log, given, known, imu_by)
+            log = aligned(log, known, imu_by)
     if given.pose is not None and given.pose.yaw_from is not None:
         from grouser.logs.course import with_heading
 

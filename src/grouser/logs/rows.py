@@ -112,7 +112,7 @@ class Rows:
 def usable_rows(raw: Raw, manifest: Manifest, pose_jumps: IntArray) -> Rows:
     """The samples of a file; at the rows `pose_jumps` the pose sensor lost its place, so a new segment begins."""
     rows = Rows(raw, manifest)
-    rows.drop(~np.isfinite(rows.time), "the time stamp is not a number")
+    rows.drop(~np.isfinite(rows.time), "the time stamp is neither a number nor a date and time by ISO 8601")
     begins = _begin_anew(rows)
     rows.part(np.isin(rows.row, pose_jumps))
     repeats, late, jumps = _in_order(rows.time, begins)

@@ -19,7 +19,8 @@ SCHEMA = "grouser/log@1"
 
 TIME = re.compile(r"t|time|stamp|timestamp|secs?|(time|stamp)[ _.\[(]?\w*[\])]?|\w*[ _.](time|stamp)\w*", re.IGNORECASE)
 WHEEL = re.compile(
-    r"w[lr]|w_?[fbr][lr]|omega_?\w*|\w*wheel\w*|(left|right)\w*(vel|rate|speed|ticks?|rpm)\w*|\w*enc\w*|\w*ticks?\w*|v_?(left|right)",
+    r"w[lr]|w_?[fbr][lr]|omega_?\w*|[\w .]*wheel[\w .]*|"
+    r"(left|right)\w*(vel|rate|speed|ticks?|rpm)\w*|\w*enc\w*|\w*ticks?\w*|v_?(left|right)",
     re.IGNORECASE,
 )
 COUNTED = re.compile(r"tick|count|pulse|enc", re.IGNORECASE)
@@ -144,7 +145,7 @@ def _clock_unit(found: Layout, clock: str) -> str:
 
 def _rate(found: Layout, name: str) -> str:
     """A column of rates, with the unit that its name says; counts of an encoder as positions or increments."""
-    column, values = toml_value(name), found.sample.get(name, np.zeros(0))
+    column, values = _named(found, name), found.sample.get(name, np.zeros(0))
     values = values[np.isfinite(values)]
     whole = len(values) > 2 and bool((values == np.round(values)).all()) and float(np.ptp(values)) > 0.0
     counts = is_counts(found.unit_of(name)) or bool(COUNTED.search(name))
@@ -159,4 +160,10 @@ def _rate(found: Layout, name: str) -> str:
 def _column(found: Layout, name: str) -> str:
     """A column, with the unit that its name says where no line of units does."""
     word = None if found.unit_of(name) else unit_in(name)
-    return toml_value(name) if word in (None, *SI) else f'{{ column = {toml_value(name)}, unit = "{word}" }}'
+    column = _named(found, name)
+    return column if word in (None, *SI) else f'{{ column = {column}, unit = "{word}" }}'
+
+
+def _named(found: Layout, name: str) -> str:
+    """A column by its name; by the index of the first where several have it."""
+    return toml_value(name if found.names.count(name) == 1 else found.names.index(name))

@@ -7,6 +7,7 @@ belongs costs that row or that number and no other.
 from __future__ import annotations
 
 import csv
+import datetime
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -53,12 +54,14 @@ def read_table(
     path: Path, wanted: Iterable[Column], *, header: int | str, delimiter: str, tally: Tally,
     names_line: int | None = None, units_line: int | None = None, decimal: str = ".", comment: str = "#",
     progress: Callable[[int], None] | None = None, asked_by: Mapping[Column, str] | None = None,
+    dated: Column | None = None,
 ) -> Table:  # fmt: skip
     """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`.
 
     `header` lines stand above the numbers, of which `names_line`, counted from 1, names the columns (None: the last),
     and `units_line` their units; "comment": the last remark above the numbers names them.
-    `progress` gets the bytes read so far; `asked_by` says for messages where the manifest names a column.
+    `progress` gets the bytes read so far; `asked_by` says for messages where the manifest names a column. Cells of the
+    column `dated` may be dates and times, which become seconds.
     """
     wanted = list(dict.fromkeys(wanted))
     blocks = _remarks_marked(_blocks(path), comment)
@@ -78,7 +81,7 @@ def read_table(
             rows += 1
             continue
         read_rows = plain_rows if done < LONG or delimiter == " " else compiled_rows
-        values, place, n = read_rows(start, text, index, len(names), delimiter, tally, names[-1] == "")
+        values, place, n = read_rows(start, text, index, len(names), delimiter, tally, names[-1] == "", dated)
         rows += n
         if rows > MOST_ROWS:
             raise LogError(f"{path.name}: has more than {MOST_ROWS} rows; split it into several files")
@@ -122,16 +125,20 @@ Read = tuple[FloatArray, IntArray, int]
 
 
 def plain_rows(
-    start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally, ended: bool = False
-) -> Read:
+    start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally, ended: bool = False,
+    dated: Column | None = None,
+) -> Read:  # fmt: skip
     """Rows of a block of lines, of which the first is number `start`."""
     lines = text.split(b"\n")
-    return _rows(np.arange(start, start + len(lines), dtype=np.int64), lines, index, width, delimiter, tally, ended)
+    return _rows(
+        np.arange(start, start + len(lines), dtype=np.int64), lines, index, width, delimiter, tally, ended, dated
+    )
 
 
 def compiled_rows(
-    start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally, ended: bool = False
-) -> Read:
+    start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally, ended: bool = False,
+    dated: Column | None = None,
+) -> Read:  # fmt: skip
     """The same read by a kernel, and what that leaves over by Python; the numbers are the same bit for bit."""
     from grouser._kernels.logs.csv_rows import parse_rows
 
@@ -146,7 +153,7 @@ def compiled_rows(
     odd = np.flatnonzero(hard)
     end = np.append(begin[1:] - 1, len(text))
     lines = [text[i:j] for i, j in zip(begin[odd].tolist(), end[odd].tolist(), strict=True)]
-    left, kept, rows = _rows(place[odd], lines, index, width, delimiter, tally, ended)
+    left, kept, rows = _rows(place[odd], lines, index, width, delimiter, tally, ended, dated)
     values[:, kept - start] = left
     hard[kept - start] = False
     return values[:, ~hard], place[~hard], n - len(odd) + rows
@@ -177,6 +184,8 @@ def _blocks(path: Path) -> Iterator[Block]:
             first = stream.read(BLOCK).removeprefix(b"\xef\xbb\xbf")
             for data in chain([first], iter(lambda: stream.read(BLOCK), b"")):
                 text, newline, tail = (tail + data).rpartition(b"\n")
+                if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+                    raise LogError(f"{path.name}: is UTF-16; save it as UTF-8")
                 if b"\0" in data:
                     raise LogError(f"{path.name}: is not text; a CSV file, a .bag, .db3 or .mcap is read")
                 if len(tail) > LONGEST_LINE:
@@ -227,7 +236,28 @@ def _heading(
 
 def _cells(line: bytes, delimiter: str) -> list[str]:
     """The texts of a heading."""
-    return [cell.strip().strip(b'"').strip().decode("utf-8", "replace") for cell in _split(line, delimiter)]
+    return [text_of(cell.strip().strip(b'"').strip()) for cell in _split(line, delimiter)]
+
+
+def text_of(data: bytes) -> str:
+    """Text in UTF-8, or as Windows writes it in the west."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def instant(cell: bytes) -> float | None:
+    """Seconds of a date and time by ISO 8601, in UTC unless it names a zone, or of a time of day; None for others."""
+    text = text_of(cell.strip())
+    try:
+        if ":" in text[:3]:
+            at = datetime.time.fromisoformat(text)
+            return 3600.0 * at.hour + 60.0 * at.minute + at.second + 1e-6 * at.microsecond
+        when = datetime.datetime.fromisoformat(text)
+        return (when if when.tzinfo else when.replace(tzinfo=datetime.UTC)).timestamp()
+    except ValueError:
+        return None
 
 
 def _width(file: str, line: bytes, delimiter: str) -> int:
@@ -267,8 +297,9 @@ def _rows(
     delimiter: str,
     tally: Tally,
     ended: bool,
+    dated: Column | None,
 ) -> Read:
-    """Lines that stand at some places of the file; ended: the heading ends in a delimiter."""
+    """Lines that stand at some places of the file; ended: the heading ends in a delimiter; dated: see `read_table`."""
     cells = [_split(line, delimiter) for line in lines]
     rows = np.array([is_row(line) for line in lines], dtype=np.bool_)
     for k, row in enumerate(cells):  # a delimiter at the end of the rows or of the heading alone
@@ -290,6 +321,8 @@ def _rows(
                 cell = row[at].strip().strip(b'"')
                 if is_number(cell):
                     out[k] = float(cell)
+                elif column == dated and (seconds := instant(cell)) is not None:
+                    out[k] = seconds
                 elif cell.lower() not in MISSING:
                     words.append(k)
             tally.add(f"text in number column {column}", place[words], cells=True)

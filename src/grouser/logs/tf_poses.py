@@ -75,17 +75,20 @@ class Moves(NamedTuple):
         return from_quaternion(q), p
 
 
-def tf_poses(path: Path, frame: str, world: str, *, by_header: bool) -> TfPoses:
-    """The pose of a frame in a world by the tf topics of a bag; by_header: at the stamps of its links."""
+def tf_poses(path: Path, frame: str, world: str, near: str, *, by_header: bool) -> TfPoses:
+    """The pose of a frame in a world by the tf topics of a bag that has the topic `near`.
+
+    by_header: at the stamps of its links.
+    """
     there = bags.topics(path)
-    _, topics = tf_topics(there)
+    _, topics = tf_topics(there, near)
     if not topics:
         raise LogError(f"{path.name}: has no /tf, which [pose] frame asks for; give x, y and yaw of another topic")
-    frames = read_frames(path, there, moving=True)
+    frames = read_frames(path, there, near, moving=True)
     try:
         up, down = frames.chain(frame, world)
     except LogError:  # a map may be found late in a drive
-        frames = read_frames(path, there, moving=True, most=None)
+        frames = read_frames(path, there, near, moving=True, most=None)
         try:
             up, down = frames.chain(frame, world)
         except LogError as error:

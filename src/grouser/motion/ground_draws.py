@@ -37,7 +37,7 @@ def ground_spread(fit: Fit) -> FloatArray:
     if fit.spread is not None:
         return fit.spread
     if not fit.model.velocity_driven:
-        return default_spread(fit.systematic)
+        return default_spread(fit.systematic, fit.vector)
     n = len(fit.systematic)
     free = [k for k, p in enumerate(fit.systematic) if of_ground(p.name) or p.name.startswith(MODEL)]
     if not free:

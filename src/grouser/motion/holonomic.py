@@ -13,7 +13,6 @@ from grouser.errors import CalibrationError
 from grouser.motion.planar import Baseline
 from grouser.motion.velocity import Inputs
 from grouser.vehicles import Vehicle
-from grouser.vehicles.tree import forward_kinematics
 
 WEAKEST = 1e-6
 """Least singular value of the directions of the measured wheels for which they determine the motion."""
@@ -86,11 +85,7 @@ class Holonomic(Baseline):
 @lru_cache(maxsize=16)
 def _directions(vehicle: Vehicle) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     """Wheels; how each feels (v_x, v_y, ω) along the direction that it holds, (nw, 3); its rim's share [m], (nw,)."""
-    R, _ = forward_kinematics(vehicle.frames, vehicle.rest)
-    left = R[vehicle.arrays.wheel][:, :2, 1]
-    ahead = np.stack([left[:, 1], -left[:, 0]], axis=1)
-    along, across = vehicle.arrays.held.T
-    held = along[:, None] * ahead + across[:, None] * left
+    held = vehicle.held_directions
     x, y, _ = vehicle.wheel_positions.T
     rows = np.stack([held[:, 0], held[:, 1], x * held[:, 1] - y * held[:, 0]], axis=1)
-    return tuple(vehicle.wheels), rows, along * vehicle.arrays.radius
+    return tuple(vehicle.wheels), rows, vehicle.arrays.held[:, 0] * vehicle.arrays.radius

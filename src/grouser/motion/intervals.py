@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from grouser import checks
+from grouser import checks, rotation
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
@@ -222,6 +222,10 @@ def cut_log(
         pairs += [(int(first[i]), int(first[j]), low, high) for i, j in chosen]
     whole = "a whole stretch" if distance is None else f"{distance:g} m"
     asked = f"{duration:g} s" if duration is not None else whole
+    if len(poses) < 2:
+        raise CalibrationError(
+            f"{log.name}: has no poses to compare a motion with; name those of a reference in [pose]"
+        )
     if not pairs:
         raise CalibrationError(
             f"{log.name}: has no interval of {asked} that moves at {slowest:g} m/s or more between two poses;"
@@ -257,5 +261,5 @@ def relative_poses(before: FloatArray, after: FloatArray) -> FloatArray:
 
 def wrapped(poses: FloatArray) -> FloatArray:
     """Differences of poses (…, ≥ 6) with their angles between −π and π; changes the array."""
-    poses[..., 3:6] = np.remainder(poses[..., 3:6] + np.pi, 2.0 * np.pi) - np.pi
+    poses[..., 3:6] = rotation.wrapped(poses[..., 3:6])
     return poses

@@ -135,12 +135,6 @@ class Noise:
             matrix[i, j] = value
         return matrix
 
-    def with_value(self, name: str, value: float) -> Noise:
-        """The same noise with one parameter changed, in its unit."""
-        values = self.values
-        values[self.names.index(name)] = value
-        return self.with_values(values)
-
     def slopes(self) -> FloatArray:
         """∂Q′/∂s of the parameters of the white noise, which come first, shape (ns, nd, nd)."""
         out = np.zeros((len(self.pairs), *self.density.shape))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,7 +47,10 @@ def engine_model(motion: MotionModel) -> Kinematics | Dynamics:
     """
     if isinstance(motion.model, Model):
         return motion.model
-    return Kinematics(motion.vehicle, slip=_surface(motion.model))
+    model = motion.model
+    if isinstance(model, Bicycle):  # its steering offset and wheelbase are of the vehicle
+        model = replace(model, vehicle=model.driven_vehicle)
+    return Kinematics(model.vehicle, slip=_surface(model))
 
 
 def left_out(motion: MotionModel) -> str | None:
@@ -104,11 +108,6 @@ def _baseline(model: VelocityModel) -> FloatArray:
             alpha[[0, 4, 5, 8, 9]] = v - 1.0, d * c * v, d * w + x, c * v, w - 1.0
             return alpha
     elif isinstance(model, Bicycle):
-        if model.steering_offset != 0.0 or model.wheelbase != Bicycle(vehicle=model.vehicle).wheelbase:
-            raise CalibrationError(
-                "a Bicycle with a steering offset or a wheelbase of its own cannot be driven over a ground; calibrate "
-                "grouser.Kinematics, or speed_gain alone"
-            )
         more = model.speed_gain - 1.0
         alpha[[0, 5, 9]] = more, -x * more, more
         return alpha

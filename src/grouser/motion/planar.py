@@ -11,6 +11,7 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
+from grouser.motion.vehicle_fields import changed, numbers
 from grouser.motion.velocity import Inputs, VelocityModel
 from grouser.vehicles import Vehicle
 
@@ -165,6 +166,16 @@ class Bicycle(Baseline):
             forward += inputs.rates[:, g.joint[w]] * g.radius[w] / longer / len(used)
         forward *= self.speed_gain
         return planar(forward, forward * curvature, g.point)
+
+    @property
+    def driven_vehicle(self) -> Vehicle:
+        """The vehicle with its steered wheels at this wheelbase, and turned by the steering offset."""
+        g, values = _geometry(self.vehicle), numbers(self.vehicle)
+        ratio = self.wheelbase / g.wheelbase - 1.0
+        names = {wheel: self.vehicle.joints[joint] for wheel, joint in g.steering.items()}
+        change = {f"{name}.x": values[f"{name}.x"] + ratio * g.ahead[wheel] for wheel, name in names.items()}
+        change |= {f"{name}.yaw": values[f"{name}.yaw"] + self.steering_offset for name in names.values()}
+        return changed(self.vehicle, change)
 
 
 def nominal_model(vehicle: Vehicle) -> DifferentialDrive | Bicycle:

@@ -66,9 +66,15 @@ def of_ground(name: str) -> bool:
     return part in OF_GROUND and not (part == "slip" and field.startswith(OF_VEHICLE))
 
 
-def default_spread(parameters: Sequence[Parameter]) -> FloatArray:
-    """Covariance (n, n) between grounds before several were driven on: independent, zero for the vehicle's own."""
-    sigma = [_sigma(p) if of_ground(p.name) else 0.0 for p in parameters]
+def default_spread(parameters: Sequence[Parameter], values: FloatArray | None = None) -> FloatArray:
+    """Covariance (n, n) between grounds before several were driven on: independent, zero for the vehicle's own.
+
+    values: of a fit, (n,). A stiffness or friction differs by a share of itself, if that is less than one of its prior.
+    """
+    sigma = np.array([_sigma(p) if of_ground(p.name) else 0.0 for p in parameters])
+    if values is not None:
+        contact = [p.name.startswith("contact.") for p in parameters]
+        sigma = np.where(contact, np.minimum(sigma, SHARE * np.abs(values[: len(sigma)])), sigma)
     return np.diag(np.square(sigma)).reshape(len(parameters), len(parameters))
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.logs import Log
 from grouser.logs.log import BoolArray, Sensor
@@ -117,7 +118,7 @@ def _poses_before(log: Log, intervals: Intervals) -> tuple[FloatArray, FloatArra
     k = np.minimum(k, max(len(poses) - 1, 0))
     measured = np.concatenate([poses.position[:, :2], poses.attitude[:, 2:]], axis=1)[k]
     relative = measured - intervals.start[:, None, [0, 1, 5]]
-    relative[..., 2] = np.remainder(relative[..., 2] + np.pi, 2.0 * np.pi) - np.pi
+    relative[..., 2] = rotation.wrapped(relative[..., 2])
     return np.minimum(poses.time[k] - intervals.times[:, :1], 0.0), relative, there
 
 
@@ -143,7 +144,7 @@ def unevenness(log: Log) -> FloatArray:
     six = np.column_stack([poses.position[:, :2], poses.attitude[:, 2]])
     near = [six[inside + k] - six[inside] for k in (-1, 1)]
     for one in near:
-        one[:, 2] = np.remainder(one[:, 2] + np.pi, 2.0 * np.pi) - np.pi
+        one[:, 2] = rotation.wrapped(one[:, 2])
     off = share * near[0] + (1.0 - share) * near[1]
     bent = 0.5 * np.abs(before * after)[:, None] * np.array(ACCELERATION)
     excess = np.maximum(off**2 - bent**2, 0.0) / (1.0 + share**2 + (1.0 - share) ** 2)

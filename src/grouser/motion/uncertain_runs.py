@@ -47,6 +47,7 @@ def simulate_uncertain(
     A drive with feedback is asked for its commands on the path without a powertrain, whose rates then are driven.
     """
     motion = _motion(given)
+    _warn_of_left_out(motion)
     model = engine_model(motion)
     count = checks.count(RUNS if samples is None else samples, "samples", least=0, most=10**6)
     options: dict[str, Any] = {"dt": dt, "start": start, "velocity": velocity}
@@ -92,6 +93,8 @@ def roll_out_uncertain(
     Draw k is the same for all rows of commands. No samples: its own parameters, without noise.
     """
     motion = _motion(given)
+    if outcome:  # else these are samples of a run, which has said so
+        _warn_of_left_out(motion)
     nominal = engine_model(motion)
     check_model(nominal, ground)
     step = checks.positive(dt, "dt")
@@ -163,8 +166,10 @@ def _held(commands: FloatArray, steps: int, actuators: int) -> FloatArray:
 
 
 def _motion(given: Fit | MotionModel) -> MotionModel:
-    motion = given.model if isinstance(given, Fit) else given
+    return given.model if isinstance(given, Fit) else given
+
+
+def _warn_of_left_out(motion: MotionModel) -> None:
     note = left_out(motion)
     if note is not None:
         warnings.warn(note, stacklevel=5)
-    return motion

@@ -29,6 +29,6 @@ def prediction_covariance(
     elif other_log and motion.velocity_driven:
         R = R + problem.ground_covariance(motion, GroundSpread())
     elif other_log:
-        P = P + default_spread(fit.systematic)
+        P = P + default_spread(fit.systematic, fit.vector)
     _, H = jacobian(problem, motion, fit.systematic, fit.vector[: len(P)])
     return R + H @ P @ H.transpose(0, 2, 1)

@@ -10,8 +10,8 @@ import numpy as np
 
 from grouser.node.latency import Latency
 from grouser.node.messages import DiagnosticArray, DiagnosticStatus, Header, KeyValue, Time
-from grouser.node.onboard import Estimate, alarms_of
 from grouser.node.watch import FAR, TopicWatch
+from grouser.robot.estimate import RobotEstimate
 
 __all__ = ["diagnostics"]
 
@@ -24,7 +24,7 @@ SAID = {
 
 
 def diagnostics(
-    estimate: Estimate | None,
+    estimate: RobotEstimate | None,
     faults: Mapping[str, int],
     topics: Sequence[TopicWatch],
     node: Mapping[str, Any],
@@ -50,7 +50,7 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
-def _estimate(estimate: Estimate | None, faults: Mapping[str, int]) -> DiagnosticStatus:
+def _estimate(estimate: RobotEstimate | None, faults: Mapping[str, int]) -> DiagnosticStatus:
     counted = {f"fault {kind}": count for kind, count in faults.items()}
     if estimate is None:
         return _status("estimate", STALE, "no estimate yet: no sample of the joints has come", counted)
@@ -69,18 +69,17 @@ def _estimate(estimate: Estimate | None, faults: Mapping[str, int]) -> Diagnosti
     return _status("estimate", level, said, {**values, **counted})
 
 
-def _wheels(estimate: Estimate | None) -> list[DiagnosticStatus]:
+def _wheels(estimate: RobotEstimate | None) -> list[DiagnosticStatus]:
     """The wheels that are not believed, and the alarms of the monitor."""
     if estimate is None:
         return []
     out = estimate.excluded
     said = f"not used: {', '.join(out)}" if out else "all wheels are used"
-    alarms = alarms_of(estimate)
-    on = [SAID[name] for name, holds in alarms.items() if holds]
-    level = ERROR if alarms["stuck"] or alarms["sliding"] else WARN if on else OK
+    on = [SAID[name] for name, holds in estimate.alarms.items() if holds]
+    level = ERROR if estimate.stuck or estimate.sliding else WARN if on else OK
     return [
         _status("wheels", WARN if out else OK, said, {"excluded": out}),
-        _status("monitor", level, "; ".join(on) or "ok", alarms),
+        _status("monitor", level, "; ".join(on) or "ok", estimate.alarms),
     ]
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grouser.errors import GrouserError
 from grouser.node.foxglove_scene import ellipsoid_entity, path_poses, vehicle_entity
-from grouser.node.onboard import ALARMS
 from grouser.node.path import PathSoFar
+from grouser.robot.estimate import ALARMS
 from grouser.vehicles.vehicle import Vehicle
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from grouser.node.messages import (
     TwistWithCovariance,
     Vector3,
 )
-from grouser.node.onboard import Estimate
+from grouser.robot.estimate import RobotEstimate
 
 __all__ = ["odometry_message", "transform_message"]
 
@@ -30,7 +30,7 @@ LEAST = 1e-9
 """Smallest variance that is sent [SI]; robot_localization takes a zero for a mistake and replaces it by this."""
 
 
-def odometry_message(estimate: Estimate, frame: str, child: str) -> Odometry:
+def odometry_message(estimate: RobotEstimate, frame: str, child: str) -> Odometry:
     """nav_msgs/Odometry: pose of `child` in `frame`, twist in `child`, both with covariance."""
     return Odometry(
         Header(Time.of(estimate.time), frame),
@@ -45,13 +45,13 @@ def odometry_message(estimate: Estimate, frame: str, child: str) -> Odometry:
     )
 
 
-def transform_message(estimate: Estimate, frame: str, child: str) -> TFMessage:
+def transform_message(estimate: RobotEstimate, frame: str, child: str) -> TFMessage:
     """tf2_msgs/TFMessage: the same pose as a transform."""
     transform = Transform(Vector3(*_floats(estimate.position)), _quaternion(estimate))
     return TFMessage([TransformStamped(Header(Time.of(estimate.time), frame), child, transform)])
 
 
-def _quaternion(estimate: Estimate) -> Quaternion:
+def _quaternion(estimate: RobotEstimate) -> Quaternion:
     w, x, y, z = _floats(estimate.quaternion)
     return Quaternion(x, y, z, w)
 

@@ -20,11 +20,12 @@ from grouser.node.inbox import Inbox, Letter
 from grouser.node.inputs import Inputs
 from grouser.node.latency import Latency
 from grouser.node.messages import Bool, DiagnosticArray, Message, Odometry, TFMessage
-from grouser.node.onboard import ALARMS, Estimate, Robot, alarms_of
 from grouser.node.outputs import odometry_message, transform_message
 from grouser.node.transport import Transport
 from grouser.node.watch import TopicWatch
+from grouser.robot.estimate import ALARMS, RobotEstimate
 from grouser.robot.give import give
+from grouser.robot.robot import Robot
 
 __all__ = ["Node", "NodeSettings", "View"]
 
@@ -35,7 +36,7 @@ SWITCH = 5e-4
 
 _Read = tuple[float, Message, Letter]
 """Time [s], message, and what it came in."""
-View = Callable[[Odometry, Estimate, DiagnosticArray | None], None]
+View = Callable[[Odometry, RobotEstimate, DiagnosticArray | None], None]
 """Called with what is published: odometry, the estimate it was made of, and once a second the diagnostics."""
 
 
@@ -175,7 +176,7 @@ class Node:
         self.published += 1
         if self._transform is not None:
             self._transform(transform_message(estimate, given.frame, given.child))
-        if (alarms := alarms_of(estimate)) != self._alarms:
+        if (alarms := estimate.alarms) != self._alarms:
             self._alarms = alarms
             self._tell_alarms()
         if self._view is not None:

@@ -20,6 +20,7 @@ from grouser.checks import FloatArray
 from grouser.collision.contacts import contacts
 from grouser.errors import OdometryError
 from grouser.odometry.inputs import BoolArray, check, finite_row, joint_values, row, time_stamp
+from grouser.rotation import wrapped
 from grouser.terrain import Terrain
 from grouser.vehicles import Vehicle
 
@@ -59,7 +60,7 @@ def pair_angles(
     best = (-math.inf, 0.0, 0.0)
     for sense in (1.0, -1.0):
         headings = (along + sense * math.acos(cosine_r), along + sense * math.acos(cosine_f))
-        psi = [_wrapped(h if v >= 0.0 else h + math.pi) for h, v in zip(headings, (v_r, v_f), strict=True)]
+        psi = [float(wrapped(h if v >= 0.0 else h + math.pi)) for h, v in zip(headings, (v_r, v_f), strict=True)]
         best = max(best, (math.cos(psi[0]) + math.cos(psi[1]), psi[0], psi[1]))
     return -best[1], -best[2], True
 
@@ -193,7 +194,7 @@ class ContactAngleEstimator:
         if now is not None and self._attitude is not None and dt > 0.0:
             share = -math.expm1(-dt / SMOOTHING)
             for k in range(2):
-                rate = _wrapped(float(now[k] - self._attitude[k])) / dt
+                rate = float(wrapped(now[k] - self._attitude[k])) / dt
                 self._attitude_rate[k] += share * (rate - self._attitude_rate[k])
         self._attitude = self._attitude if now is None else now
         rows, values = [], []
@@ -214,8 +215,3 @@ class ContactAngleEstimator:
             rows += [(1.0 / noise, tp * sr / noise, tp * cr / noise), (0.0, cr / noise, -sr / noise)]
             values += [rate / noise for rate in self._attitude_rate]
         return np.array(rows, dtype=np.float64).reshape(-1, 3), np.array(values, dtype=np.float64)
-
-
-def _wrapped(angle: float) -> float:
-    """The angle between −π and π."""
-    return (angle + math.pi) % (2.0 * math.pi) - math.pi

@@ -1,6 +1,7 @@
 """Errors of odometry along a log, by the log's own poses.
 
-Odometry and poses are aligned at the first pose alone, in position and yaw; nothing is fitted afterwards. Poses are
+Odometry and poses are aligned at the first pose alone, in position and yaw, unless they are of one world; nothing is
+fitted afterwards. Poses are
 taken at their time less the lag of the pose sensor, at the place where it sits on the body.
 """
 
@@ -20,7 +21,7 @@ from grouser.motion.consistency import nees, nees_band, pose_noise, yaw_transiti
 from grouser.odometry.inputs import check
 from grouser.odometry.log import LogOdometry, Progress
 from grouser.odometry.systematic import Growth
-from grouser.rotation import from_rpy, to_rpy
+from grouser.rotation import from_rpy, to_rpy, wrapped
 
 CHORD = 1.0  # Way and turning are added up over displacements of so long [s], in which noise of the poses hardly counts
 HOLE = 2.0  # Where poses are farther apart [s], way and turning between them are the odometry's
@@ -102,13 +103,16 @@ def _percent(part: float, whole: float) -> float | None:
 
 
 def judge(
-    run: LogOdometry, log: Log, sensor: Sensor, *, turns: LogOdometry | None = None, progress: Progress | None = None
-) -> Judgement:
+    run: LogOdometry, log: Log, sensor: Sensor, *, turns: LogOdometry | None = None, same_world: bool = False,
+    progress: Progress | None = None,
+) -> Judgement:  # fmt: skip
     """Compare odometry of a log with its poses, over the drive in which the vehicle went farthest.
 
     sensor: mounting and lag of the pose sensor, as the fit found them. turns: another odometry of the log that counts
     the full turns, way and turning in holes of the poses; None: this one. All odometries of a log that are to be
-    compared should be given the same. progress: is called with the number of samples of the drive that are done.
+    compared should be given the same. same_world: the estimate is in the world of the poses, as GPS gives it, so
+    nothing is aligned: its yaw may have been unknown at the first pose. progress: is called with the number of samples
+    of the drive that are done.
     """
     check.instance(run, LogOdometry, "run", "use what odometry_of returned")
     check.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
@@ -125,8 +129,8 @@ def judge(
     # Full turns are added where the sensor was blind: its difference to the odometry does not jump.
     reference = _sensor_poses(counting, sensor, at, drive)[:, 3]
     measured[:, 3] = reference - np.unwrap(reference - measured[:, 3])
-    R = _about_z(measured[:1, 3] - estimate[:1, 3])[0]
-    aligned = (estimate - estimate[0]) @ R.T + measured[0]
+    R = np.eye(4) if same_world else _about_z(measured[:1, 3] - estimate[:1, 3])[0]
+    aligned = estimate if same_world else (estimate - estimate[0]) @ R.T + measured[0]
     distance, turning = _way(measured, _way_of(counting, sensor, at, drive), at, _driven(run, at, drive))
     path = np.interp(at, run.time[drive], run.path[drive])
     every = np.append(_spaced(path, SPACING), len(at) - 1)
@@ -187,7 +191,7 @@ def _sensor_poses(run: LogOdometry, sensor: Sensor, t: FloatArray, drive: slice)
     place = np.stack([x, y, z], axis=1) + R @ np.array([sensor.x, sensor.y, sensor.z])
     if sensor.yaw != 0.0:
         mounted = to_rpy(R @ from_rpy(0.0, 0.0, sensor.yaw))[:, 2]
-        yaw = yaw + sensor.yaw + np.remainder(mounted - yaw - sensor.yaw + np.pi, 2.0 * np.pi) - np.pi
+        yaw = yaw + sensor.yaw + wrapped(mounted - yaw - sensor.yaw)
     return np.concatenate([place, yaw[:, None]], axis=1)
 
 

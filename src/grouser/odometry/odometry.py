@@ -80,7 +80,7 @@ class Odometry:
         as in the prediction of logs that it was calibrated with, "attitude" for a vehicle.
         bogies: passive joints whose rates are not measured are "free" and follow the wheels, or "held", L §4.4.2.
         suspicion: wheels that disagree with the others are left out until they agree again, see `WheelSuspicion` for
-        the rules; False believes all, None those of models that do not say how each wheel rolls, as a bicycle.
+        the rules; False uses all, None those of models that do not say how each wheel rolls, as a bicycle.
         """
         self._options: dict[str, Any] = {
             "planar": planar, "contact_angles": contact_angles, "noise": noise, "slip_scale": slip_scale,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from grouser.checks import FloatArray
 from grouser.odometry.inputs import check, time_stamp
+from grouser.rotation import wrapped
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,8 @@ class AttitudeSource:
             if last is not None and source == self._source:
                 self._rest = self._rest * math.exp(-max(now - last[0], 0.0) / self._fade)
             elif last is not None:
-                self._rest = _near(last[1] - raw)
-            value = _near(raw + self._rest)
+                self._rest = wrapped(last[1] - raw)
+            value = wrapped(raw + self._rest)
             self._last = (now, value)
         self._source = source
         return Attitude(float(value[0]), float(value[1]), source, max(now - time, 0.0), reason)
@@ -140,7 +141,3 @@ def bogie_angle(
     else:
         return BogieAngle(float(motor + deflection), 0.0, "motor and spring", f"both are measured{late}")
     return BogieAngle(float(motor), 0.0, "motor", reason + late)
-
-
-def _near(angles: FloatArray) -> FloatArray:
-    return np.asarray((angles + math.pi) % (2.0 * math.pi) - math.pi)

@@ -324,6 +324,24 @@ class Cost:
         return f"Cost({', '.join(map(repr, self.terms))})"
 
 
+def segment_near(path: FloatArray, start: int, x: float, y: float) -> int:
+    """Segment of a path (n, 3) of `CostArrays` that a vehicle at (x, y) [m] is near, from the last one on.
+
+    As `path_left` of the engine finds it: a path that comes back to its start is not begun again.
+    """
+    first = max(start - 2, 0)
+    a, d = path[first:-1, :2], np.diff(path[first:, :2], axis=0)
+    if not len(a):
+        return 0
+    part = np.clip(np.sum(((x, y) - a) * d, axis=1) / np.maximum(np.sum(d * d, axis=1), 1e-12), 0.0, 1.0)
+    away = np.hypot(*((x, y) - a - part[:, None] * d).T)
+    best = np.minimum.accumulate(away)
+    ahead = path[first:-1, 2] - path[min(start + 1, len(path) - 1), 2]
+    beyond = np.flatnonzero(ahead[1:] > 3.0 + best[:-1])
+    beyond = beyond[beyond + 1 > start - first]
+    return first + int(np.argmin(away[: beyond[0] + 1] if len(beyond) else away))
+
+
 def finite(values: FloatArray) -> None:
     """Refuse costs that are not numbers, as a user's own term may give."""
     if not np.isfinite(values).any():

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser import terrain
+from grouser import rotation, terrain
 from grouser.calibration.stream import StreamingCalibrator
 from grouser.checks import Checker, FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError, SimulationError
 from grouser.kinematics import Kinematics
 from grouser.logs.log import Sensor
@@ -72,10 +73,8 @@ class Drive:
     @property
     def error(self) -> FloatArray:
         """Estimated less true x, y [m], yaw [rad], (T, 3)."""
-        w, x, y, z = self.state[:, :4].T
-        yaw = np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
-        error: FloatArray = self.estimate - np.column_stack([self.state[:, 4:6], yaw])
-        error[:, 2] = np.mod(error[:, 2] + math.pi, 2.0 * math.pi) - math.pi
+        error: FloatArray = self.estimate - planar_pose(self.state)
+        error[:, 2] = rotation.wrapped(error[:, 2])
         return error
 
     @property

@@ -114,7 +114,7 @@ class Follower:
             return log.result(self.dt, begin, route.reason or "no route leads to the goal")
         points = np.ascontiguousarray(np.asarray(route.path, dtype=np.float64)[:, :2])
         points = np.concatenate([points[:1], points[1:][np.linalg.norm(np.diff(points, axis=0), axis=1) > 1e-6]])
-        controller = self._controller(points, goal)
+        controller = self._controller(points)
         truth = Roller(
             model, self.ground, dt=self.dt, limits=self.limits, powertrain=self.uncertain.powertrain,
             **{**self.options, "threads": 1},
@@ -167,7 +167,7 @@ class Follower:
             before = controller.issued
             if why := self._move(log, controller, truth, controller.issue(np.zeros(3)), before):
                 return why
-        off = abs(math.remainder(float(yaws(log.state[-1])) - goal[2], math.tau))
+        off = abs(math.remainder(float(rotation.yaw_of(log.state[-1][:4])) - goal[2], math.tau))
         if off <= YAW and np.hypot(*(log.state[-1][4:6] - goal[:2])) <= reached:
             return ""
         options = {name: one for name, one in self.options.items() if name != "threads"}
@@ -181,10 +181,10 @@ class Follower:
             before = controller.issued
             if why := self._move(log, controller, truth, controller.issue(twist), before):
                 return why
-        off = abs(math.remainder(float(yaws(log.state[-1])) - goal[2], math.tau))
+        off = abs(math.remainder(float(rotation.yaw_of(log.state[-1][:4])) - goal[2], math.tau))
         return "" if off <= YAW else f"its yaw at the goal is {math.degrees(off):.0f}° off"
 
-    def _controller(self, points: FloatArray, goal: FloatArray) -> MPPI:
+    def _controller(self, points: FloatArray) -> MPPI:
         slower = replace(self.limits, speed=HEADROOM * self.limits.speed)
         return MPPI(
             self.uncertain, self.ground, self._cost((Path(points),)), horizon=HORIZON, dt=self.dt, limits=slower,
@@ -237,11 +237,6 @@ class _Log:
             energy=energy,
             fans=tuple(self.fans),
         )
-
-
-def yaws(states: FloatArray) -> FloatArray:
-    """Yaw of states (…, nq) [rad]."""
-    return np.asarray(rotation.to_rpy(rotation.from_quaternion(states[..., :4]))[..., 2])
 
 
 def _length(points: FloatArray) -> float:

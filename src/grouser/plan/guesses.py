@@ -32,7 +32,7 @@ def guesses(x: float, y: float, yaw: float, limits: Limits, dt: float, most: int
     found = [*_curves(x, y, yaw, limits)]
     found += _words(x, y, yaw, limits)
     if limits.curvature == math.inf:
-        found += _turns(x, y, yaw, limits)
+        found += _turns(x, y, yaw)
     if limits.lateral > 0.0:
         found.append(_slide(x, y, yaw))
     found = [pieces for pieces in found if limits.reverse > 0.0 or all(piece.forward >= 0.0 for piece in pieces)]
@@ -100,7 +100,7 @@ def _curve_end(p: FloatArray) -> tuple[FloatArray, FloatArray]:
     return end, slopes
 
 
-def _turns(x: float, y: float, yaw: float, limits: Limits) -> Iterator[list[Piece]]:
+def _turns(x: float, y: float, yaw: float) -> Iterator[list[Piece]]:
     """Turn on the spot, drive straight, turn again; forwards or backwards."""
     for way in (1.0, -1.0):
         aim = math.atan2(way * y, way * x)

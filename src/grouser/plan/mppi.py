@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grouser import rotation
 from grouser.checks import Checker, FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError
-from grouser.plan.cost import Cost, Path, finite
+from grouser.plan.cost import Cost, Path, finite, segment_near
 from grouser.plan.judged import Candidate, Judged, why_failed
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
@@ -164,6 +166,7 @@ class MPPI:
         self._tight = 0.0
         self._spread = np.zeros(2)
         self._spent = 0.0
+        self._segment = 0
         delay = 0.0 if self.uncertain.powertrain is None else self.uncertain.powertrain.delay / self.dt
         self._past = np.zeros((int(np.ceil(delay)) + 1, 3))
         self._moving = np.zeros(3)
@@ -198,6 +201,7 @@ class MPPI:
         """The command for the next step from a state (nq,) or (x, y, yaw); dynamics takes its velocity (nv,), too."""
         q = start_state(self.model.vehicle, self.ground, state, self.model.penetration)
         v = None if velocity is None else checked.array(velocity, "velocity", (6 + self.model.vehicle.n_joints,))
+        self._segment = segment_near(self.cost.arrays.path, self._segment, float(q[4]), float(q[5]))
         rng = np.random.default_rng([self.seed, 2, self._calls])
         self._calls += 1
         before = np.concatenate([self.plan[1:], self.plan[-1:]])
@@ -221,7 +225,7 @@ class MPPI:
             feasible=passed,
             reason=reason,
             plan=plan,
-            path=np.column_stack([chosen.states[:, 4:7], _yaws(chosen.states)]),
+            path=np.column_stack([chosen.states[:, 4:7], rotation.yaw_of(chosen.states[..., :4])]),
             cost=chosen.cost,
         )
 
@@ -284,7 +288,8 @@ class MPPI:
     def _roll(self, roller: Roller, wanted: FloatArray, q: FloatArray, v: FloatArray | None, **more: Any) -> Trials:
         if self.bias.any():
             more["disturbance"] = _biased(more.get("disturbance"), self.bias, self.steps, abs(self._moving[0]))
-        return roller.run(np.ascontiguousarray(wanted), q, velocities=v, past=self._past, moving=self._moving, **more)
+        issued = {"past": self._past, "moving": self._moving, "segment": self._segment}
+        return roller.run(np.ascontiguousarray(wanted), q, velocities=v, **issued, **more)
 
     def _passing(
         self, wanted: FloatArray, trials: Trials, q: FloatArray, v: FloatArray | None, rng: np.random.Generator
@@ -344,7 +349,7 @@ class MPPI:
         if roller is None:
             return Judged(plans, nominal, None, (~nominal.ok).astype(np.float64), np.zeros(len(plans)))
         states = nominal.state[:, :-1]
-        reference = np.stack([states[..., 4], states[..., 5], _yaws(states)], axis=-1)
+        reference = planar_pose(states)
         tests = self._roll(
             roller,
             np.tile(plans, (self.draws, 1, 1)),
@@ -416,6 +421,8 @@ class MPPI:
         """Use another cost; the plan stays."""
         cost = checked.instance(cost, Cost, "cost", "use gr.plan.Cost(gr.plan.Goal(x, y))")
         self._check_goal(cost)
+        if not np.array_equal(cost.arrays.path, self.cost.arrays.path):
+            self._segment = 0
         self.cost = cost
         for roller in (self._samples, self._tests, self._elites, self._single, self._few):
             if roller is not None:
@@ -429,9 +436,3 @@ def _biased(given: Disturbance | None, bias: FloatArray, steps: int, speed: floa
     if given.by_distance:
         return replace(given, wander=given.wander + bias)
     return replace(given, white=given.white + speed * bias)
-
-
-def _yaws(states: FloatArray) -> FloatArray:
-    """Yaw of states (…, nq) [rad]."""
-    w, x, y, z = np.moveaxis(states[..., :4], -1, 0)
-    return np.asarray(np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z)))

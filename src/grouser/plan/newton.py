@@ -4,34 +4,44 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grouser._compile.lanes import LANES
 from grouser.checks import FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.kinematics import Kinematics
 from grouser.once import once_each
 from grouser.plan.limits import Limits
 from grouser.plan.shapes import ROOM, Shape, excess
 from grouser.plan.trials import MEANING, Roller, Trials, start_states
+from grouser.rotation import wrapped
 from grouser.terrain import plane
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:
     from grouser.dynamics import Dynamics
 
-DIFFERENCE = 0.01
-"""Change of a number [m, rad] by which slopes on rough ground are found: their kinks are smaller than its effect."""
-SHARES = np.array([1.0, 0.6, 0.3, 0.1])
+SHARES = np.array([1.0, 0.5])
 """Shares of a step that are tried at once."""
+ASIDE = np.array([[0.02, 0.0], [-0.02, 0.0], [0.0, 0.02], [0.0, -0.02], [0.1, 0.0], [-0.1, 0.0]])
+"""Changes of the numbers [m, rad] that do not move the end to first order: some pass or end where others do not."""
+DIFFERENCE = 0.06
+"""Change of each number [m, rad] by which slopes are found, at first and after a step that gained little."""
+NOISE = 1e-5
+"""Square of the jumps of the end on rough ground [m, rad] over the errors of slopes that they are weighed against."""
 GAIN = 0.7
 """A step that leaves more than this share of the error has poor slopes."""
 POOR = 3
-"""Such steps before the next shape is tried: the end jumps with small changes there."""
+"""Such steps before something else is tried."""
 ITERATIONS = 12
-"""Newton steps before the next shape is tried."""
-REPEATS = 4
+"""Newton steps before something else is tried."""
+EASE = 0.85
+"""Share of the speeds and of their changes that a guess uses, as corrections take more."""
+REPEATS = 3
 """Times that a shape is solved, each time slower or less curved if its commands came out above their limits."""
 STILL = 5.0
 """Time constants of the powertrain until the vehicle stands."""
@@ -39,10 +49,6 @@ SETTLE = 0.5
 """Time until the body of a dynamic model stands still [s]."""
 SCALES = 0.3, 3.0
 """Range of the ratio of true to commanded way and turn."""
-NEAR = 50.0
-"""Error relative to the tolerance below which jumps of the end keep Newton's method from converging."""
-ASIDE = 0.01 * np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-"""Changes of the numbers [m, rad] that do not move the end to first order: a path a little aside has other jumps."""
 UNCONVERGED = "Newton's method does not converge there"
 
 
@@ -99,19 +105,32 @@ class Learned:
         """Of the end by the numbers, (3, n)."""
         return np.asarray(shape.planar_end(self.scale * values)[1] * self.scale + self.more)
 
-    def correct(self, slopes: FloatArray, change: FloatArray, moved: FloatArray) -> None:
-        """A change of the numbers moved the end by this, (3,)."""
-        self.more = self.more + np.outer(moved - slopes @ change, change) / (change @ change)
+    def correct(self, slopes: FloatArray, changes: FloatArray, moved: FloatArray) -> None:
+        """Changes of the numbers (N, n) moved the end by these, (N, 3): the least correction, as Broyden's."""
+        square = changes.T @ changes + NOISE * np.eye(changes.shape[1])
+        self.more = self.more + np.linalg.solve(square, changes.T @ (moved - changes @ slopes.T)).T
 
 
 class Solver:
     """Newton's method from one start to one pose."""
 
-    def __init__(self, roller: Roller, limits: Limits, state: FloatArray, pose: FloatArray, close: FloatArray) -> None:
+    def __init__(
+        self,
+        roller: Roller,
+        limits: Limits,
+        state: FloatArray,
+        pose: FloatArray,
+        close: FloatArray,
+        velocity: FloatArray | None = None,
+    ) -> None:
+        """From a state (1, nq), and for dynamics a velocity (1, nv), to x, y, yaw within `close` [m, rad]."""
         self.roller, self.limits, self.state, self.pose, self.close = roller, limits, state, pose, close
+        self.velocity = velocity
+        self.easy = eased(limits)
         self.point = drive_point(roller.model.vehicle)
         self.origin = at_point(planar_pose(state), self.point)[0]
         self.aim = at_point(pose[None], self.point)[0]
+        self.in_lanes = roller.in_lanes
         train = roller.powertrain
         still = 0.0 if train is None else train.delay + STILL * train.time_constant
         still += 0.0 if isinstance(roller.model, Kinematics) else SETTLE
@@ -119,15 +138,13 @@ class Solver:
         self.ratios = plane_ratios(roller.model)
         self.iterations = self.rollouts = 0
         self.best: Solution | None = None
-        self.reached = False
+        self.nearest: Solution | None = None
         self.reasons: list[str] = []
         self._ended = "ok"
 
     @property
     def reason(self) -> str:
-        """In words, "reached" or what kept the quickest shape from the pose; what ends rollouts comes first."""
-        if self.reached:
-            return "reached"
+        """In words, what kept the quickest shape from the pose; what ends rollouts comes first."""
         met = [one for one in self.reasons if one in MEANING.values()]
         return (met or self.reasons or ["no drive within the limits leads there, even on level ground"])[0]
 
@@ -138,10 +155,13 @@ class Solver:
         return c * away[0] + s * away[1], c * away[1] - s * away[0], math.remainder(away[2], math.tau)
 
     def solve(self, shape: Shape) -> bool:
-        """Whether this shape comes to the pose within limits; slower, if its commands come out too large."""
-        shape = level(shape, self.relative(self.pose))
+        """Whether this shape comes to the pose within limits; slower, if its commands come out too large.
+
+        `nearest` is the best of its rollouts then.
+        """
+        self.nearest = None
         learned = Learned(shape, self.ratios)
-        shape = self._in_time(shape.with_values(shape.values / learned.scale))
+        shape = self._in_time(self.ready(shape))
         reason = ""
         for repeat in range(REPEATS):
             found = self._newton(shape, learned, fresh=repeat == 0)
@@ -150,101 +170,140 @@ class Solver:
                 self.reasons.append(reason or (UNCONVERGED if ended == "ok" else MEANING[ended]))
                 return False
             shape = found
-            over, curved = self._excess(shape)
+            over, curved = self.excess(shape)
             if max(over, curved) <= 1.0 + 1e-9:
-                self.reached = True
                 return True
-            if curved > 1.0 + 1e-9:
-                shape = shape.within(shape.values, ROOM * self.limits.curvature)
+            reason = "its commands stay above their limits"
+            if over > 1.0:
+                shape = shape.slower(shape.values, self.easy)
+            if curved > 1.0:
+                shape = shape.within(shape.values, ROOM ** (1 + repeat) * self.limits.curvature)
                 reason = "on this ground it would have to turn more tightly than it can"
-            else:
-                shape = shape.slower(shape.values, self.limits)
-                reason = "its commands stay above their limits"
         self.reasons.append(reason)
         return False
 
-    def _excess(self, shape: Shape) -> tuple[float, float]:
+    def ready(self, shape: Shape) -> Shape:
+        """The shape with numbers that end at the pose on a plane, where wheels slip as on any ground."""
+        shape = level(shape, self.relative(self.pose))
+        return shape.with_values(shape.values / Learned(shape, self.ratios).scale)
+
+    def screen(self, shapes: Sequence[Shape]) -> Trials:
+        """Rollouts of some shapes as they are, all with rests until the longest ends."""
+        steps = max(one.basis.shape[1] for one in shapes) + self.rest
+        twists = np.zeros((len(shapes), steps, 3))
+        for row, one in zip(twists, shapes, strict=True):
+            row[: one.basis.shape[1]] = one.twists(one.values[None])[0]
+        return self.run(twists)
+
+    def run(self, twists: FloatArray) -> Trials:
+        """Rollouts of commands (N, T, 3) from the start; fewer than eight take as long as eight."""
+        n = len(twists)
+        if self.in_lanes and n < LANES:
+            twists = np.concatenate([twists, np.repeat(twists[-1:], LANES - n, axis=0)])
+        velocities = None if self.velocity is None else np.repeat(self.velocity, len(twists), axis=0)
+        trials = self.roller.run(twists, self.state, velocities=velocities)
+        self.rollouts += n
+        return trials if len(twists) == n else some_of(trials, slice(n))
+
+    def sizes(self, trials: Trials) -> FloatArray:
+        """Errors of the ends of rollouts relative to the tolerance, (N,); infinite for those that ended early."""
+        off = self.pose - planar_pose(trials.final_state)
+        size = np.maximum(np.hypot(off[:, 0], off[:, 1]) / self.close[0], np.abs(wrapped(off[:, 2])) / self.close[1])
+        return np.where(trials.ok, size, math.inf)
+
+    def excess(self, shape: Shape) -> tuple[float, float]:
         """Largest ratios of its commands to the limits: speeds and their changes; curvature."""
         speed, change, curvature = excess(shape.twists(shape.values[None])[0], self.limits, self.roller.dt)
         return max(speed, change), curvature
 
-    def _roll(self, shape: Shape, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Gaps of the ends (N, 3), in axes of the start, and sizes of them relative to the tolerance (N,)."""
+    def _roll(self, shape: Shape, values: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+        """Gaps of the ends (N, 3), in axes of the start, their sizes relative to the tolerance (N,), and the best."""
         twists = shape.twists(values)
         if self.rest:
             twists = np.concatenate([twists, np.zeros((len(values), self.rest, 3))], axis=1)
-        trials = self.roller.run(twists, self.state)
-        self.rollouts += len(values)
-        ends = planar_pose(trials.final_state)
-        off = self.pose - ends
-        size = np.maximum(np.hypot(off[:, 0], off[:, 1]) / self.close[0], np.abs(wrapped(off[:, 2])) / self.close[1])
-        size[~trials.ok] = math.inf
-        gap = self.aim - at_point(ends, self.point)
+        trials = self.run(twists)
+        size = self.sizes(trials)
+        gap = self.aim - at_point(planar_pose(trials.final_state), self.point)
         c, s = math.cos(self.origin[2]), math.sin(self.origin[2])
         gap = np.stack([c * gap[:, 0] + s * gap[:, 1], c * gap[:, 1] - s * gap[:, 0], wrapped(gap[:, 2])], axis=1)
-        k = int(np.argmin(size))
-        self._ended = str(trials.status[0])
+        k = 0 if size[0] <= 1.0 else int(np.argmin(size))
+        self._ended = str(trials.status[k])
         # One that is close enough gives way to a later one: that is within limits, or nearer to them.
-        if self.best is None or size[k] < self.best.size or size[k] <= 1.0:
-            self.best = Solution(float(size[k]), shape.with_values(values[k]), twists[k], one_of(trials, k))
-        return gap, size
+        found = Solution(float(size[k]), shape.with_values(values[k]), twists[k], some_of(trials, slice(k, k + 1)))
+        self.best, self.nearest = (
+            found if one is None or found.size < one.size or found.size <= 1.0 else one
+            for one in (self.best, self.nearest)
+        )
+        return gap, size, k
 
     def _newton(self, shape: Shape, learned: Learned, fresh: bool) -> Shape | None:
         """The shape with numbers that end at the pose; None if none are found. fresh: nothing was learned of it yet.
 
-        Slopes are first those of level ground with scales, corrected by what each step does; if a step gains little,
-        they are found by differences on the ground itself.
+        Slopes are first those of level ground with scales, corrected by all rollouts: with each step some are made
+        aside of it, which take no longer in lanes.
         """
-        values = shape.values
-        gaps, sizes = self._roll(shape, values[None])
-        gap, size = gaps[0], float(sizes[0])
-        if size == math.inf:
-            return None
-        if fresh and size > 1.0:
-            learned.find_scales(shape, values, np.array(self.relative(self.pose)) - gap)
-            shape = self._in_time(shape.with_values(learned.closed(shape, values, gap)))
-            values = shape.values
-            self.iterations += 1
-            gaps, sizes = self._roll(shape, values[None])
-            gap, size = gaps[0], float(sizes[0])
-            if size == math.inf:
-                return None
-        exact, poor = False, 0
-        for _ in range(ITERATIONS):
-            if size <= 1.0:
-                return shape.with_values(values)
-            self.iterations += 1
+        values, gap, size = shape.values, np.zeros(3), math.inf
+        share, poor, lost = 1.0, 0, False
+        for k in range(ITERATIONS):
             slopes = learned.slopes(shape, values)
-            step = shape.step(slopes, gap)
-            tried = values + (SHARES[:, None] * step if exact else step[None])
-            if exact and size < NEAR:
-                tried = np.concatenate([tried, values + step + shape.aside(slopes, ASIDE)])
-            gaps, sizes = self._roll(shape, tried)
-            k = int(np.argmin(sizes))
-            gained = sizes[k] < GAIN * size
-            if sizes[k] < size:
-                learned.correct(slopes, tried[k] - values, gap - gaps[k])
-                values, gap, size = tried[k], gaps[k], float(sizes[k])
+            if size == math.inf:
+                tried = np.concatenate([values[None], values + self._differences(shape)])
+            else:
+                step = shape.step(slopes, gap) if k != 1 or not fresh else learned.closed(shape, values, gap) - values
+                tried = values + share * SHARES[:, None] * step
+                more = self._differences(shape) if lost else share * step + shape.aside(slopes, ASIDE)
+                tried = np.concatenate([tried, values + more])
+            if not self.in_lanes and not lost:
+                tried = tried[:1]
+            gaps, sizes, b = self._roll(shape, tried)
+            self.iterations += k > 0
+            ok = np.isfinite(sizes)
+            failed = not ok[:2].any()
+            if sizes[b] <= 1.0:
+                return shape.with_values(tried[b])
+            if size == math.inf:
+                if not ok.any() and self.in_lanes:
+                    tried = values + shape.aside(slopes, ASIDE)
+                    gaps, sizes, b = self._roll(shape, tried)
+                    ok = np.isfinite(sizes)
+                if not ok.any():
+                    return None
+                b = 0 if ok[0] else b
+                if fresh:
+                    learned.find_scales(shape, tried[b], np.array(self.relative(self.pose)) - gaps[b])
+                    slopes = learned.slopes(shape, tried[b])
+            else:
+                tried, gaps, ok = np.vstack([tried, values]), np.vstack([gaps, gap]), np.append(ok, True)
+            gained, better = sizes[b] < GAIN * size, sizes[b] < size
+            at = b if better else -1
+            learned.correct(slopes, tried[ok] - tried[at], gaps[at] - gaps[ok])
+            share = 1.0 if gained else (0.3 if failed else 0.6) * share
             poor += not gained
+            lost = not gained and not lost
+            if better:
+                values, gap, size = tried[b], gaps[b], float(sizes[b])
             if poor > POOR:
                 break
-            if not gained and size > 1.0:
-                found = self._slopes(shape, values, gap, 0.3 * DIFFERENCE if exact else DIFFERENCE)
-                if found is None:
-                    break
-                learned.more = learned.more + found - learned.slopes(shape, values)
-            exact = not gained
-        return shape.with_values(values) if size <= 1.0 else None
+            if fresh and k == 0:
+                shape = self._in_time(shape.with_values(values))
+        return None
+
+    def _differences(self, shape: Shape) -> FloatArray:
+        """Changes of each number (n, n), those of turns to the side of the pose: mirrored for a mirrored pose."""
+        _, y, yaw = self.relative(self.pose)
+        side = math.copysign(DIFFERENCE, y if abs(y) > 1e-9 else yaw)
+        return np.asarray(np.where(shape.is_way, DIFFERENCE, side)[:, None] * shape.metric.T)
 
     def _in_time(self, shape: Shape) -> Shape:
         """The shape, slower where its commands are above their limits, before more rollouts are spent on it."""
-        over, curved = self._excess(shape)
-        return shape.slower(shape.values, self.limits) if over > 1.0 and curved <= 1.0 else shape
+        over, curved = self.excess(shape)
+        return shape.slower(shape.values, self.easy) if over > 1.0 and curved <= 1.0 else shape
 
-    def _slopes(self, shape: Shape, values: FloatArray, gap: FloatArray, by: float) -> FloatArray | None:
-        """Slopes of the end (3, n) by differences on the ground."""
-        gaps, sizes = self._roll(shape, values + by * np.eye(len(values)))
-        return np.asarray((gap - gaps).T / by) if np.isfinite(sizes).all() else None
+
+def eased(limits: Limits) -> Limits:
+    """Limits of speeds and their changes with room for corrections."""
+    names = "speed", "reverse", "lateral", "turn", "acceleration", "turn_acceleration"
+    return dataclasses.replace(limits, **{name: EASE * getattr(limits, name) for name in names})
 
 
 @once_each
@@ -274,13 +333,6 @@ def level(shape: Shape, pose: tuple[float, float, float]) -> Shape:
     return shape.with_values(values) if np.isfinite(values).all() else shape
 
 
-def planar_pose(states: FloatArray) -> FloatArray:
-    """x, y [m] and yaw [rad] of states (N, nq), (N, 3)."""
-    w, x, y, z = states[:, :4].T
-    yaw = np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
-    return np.column_stack([states[:, 4:6], yaw])
-
-
 @once_each
 def drive_point(vehicle: Vehicle) -> FloatArray:
     """The point (x, y) of the body that commands are of [m], (2,)."""
@@ -294,11 +346,6 @@ def at_point(poses: FloatArray, point: FloatArray) -> FloatArray:
     return np.asarray(poses + np.stack([c * x - s * y, s * x + c * y, np.zeros(len(poses))], axis=1))
 
 
-def wrapped(angles: FloatArray) -> FloatArray:
-    """Angles within ±π."""
-    return np.asarray(angles - math.tau * np.round(angles / math.tau))
-
-
-def one_of(trials: Trials, k: int) -> Trials:
-    """Rollout k alone."""
-    return Trials(**{one.name: getattr(trials, one.name)[k : k + 1] for one in dataclasses.fields(trials)})
+def some_of(trials: Trials, which: slice) -> Trials:
+    """Some rollouts alone."""
+    return Trials(**{one.name: getattr(trials, one.name)[which] for one in dataclasses.fields(trials)})

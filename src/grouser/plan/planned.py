@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grouser import rotation
 from grouser.checks import Checker, FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError
 from grouser.pictures import draw
-from grouser.plan.follow import Followed, Follower, yaws
+from grouser.plan.follow import Followed, Follower
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
 from grouser.plan.places import check_ends, ends
@@ -65,6 +67,14 @@ class Spread:
         """Share that failed."""
         return sum(self.failures.values()) / len(self.status)
 
+    @property
+    def risk_most(self) -> float:
+        """Largest chance of failure with which so few would have failed with a probability of 5 %."""
+        from scipy.stats import beta
+
+        n, failed = len(self.status), sum(self.failures.values())
+        return float(beta.ppf(0.95, failed + 1, n - failed)) if failed < n else 1.0
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -105,8 +115,11 @@ class Plan:
 
     @property
     def risk(self) -> float:
-        """Probability that the whole drive fails, by drives of drawn models; 0 or 1 for a model taken as exact."""
-        return float(not self.reached) if self.spread is None else self.spread.risk
+        """Probability that the whole drive fails, by drives of drawn models; 1 if the goal is not reached at all.
+
+        0 for a model taken as exact, whose risk is not known.
+        """
+        return self.spread.risk if self.reached and self.spread is not None else float(not self.reached)
 
     @property
     def reason(self) -> str:
@@ -128,7 +141,7 @@ class Plan:
         """Plain numbers, as JSON takes them: metres, seconds, joules, degrees where a name says so, else radians."""
         drive, spread = self.drive, self.spread
         rows = _by_distance(drive.distance, SHOWN)
-        poses = np.column_stack([drive.state[:, 4:6], yaws(drive.state)])
+        poses = planar_pose(drive.state)
         result: dict[str, Any] = {
             "vehicle": self.run.vehicle.name,
             "reached": self.reached,
@@ -139,7 +152,7 @@ class Plan:
             "risk": self.risk,
             "risk_allowed": self.allowed_risk,
             "uncertain": spread is not None,
-            "least_tip_margin_deg": math.degrees(float(drive.tip_margin.min(initial=math.pi))),
+            "least_tip_margin_deg": math.degrees(float(drive.tip_margin.min())) if len(drive.tip_margin) else None,
             "largest_slip": float(drive.slip.max(initial=0.0)),
             "minimise": self.route.minimise,
             "refused": [
@@ -147,11 +160,11 @@ class Plan:
             ],
             "path": poses[rows].tolist(),
             "route": np.asarray(self.route.path, dtype=np.float64).tolist(),
+            "route_cost": _of_route(self.route) if len(self.route.path) else None,
             "alternatives": [
                 {
                     "minimise": one.minimise,
-                    **{name: getattr(one, name) for name in ("distance", "duration", "energy", "risk")},
-                    "least_tip_margin_deg": math.degrees(one.least_tip_margin),
+                    **_of_route(one),
                     "path": np.asarray(one.path, dtype=np.float64).tolist(),
                 }
                 for one in self.route.alternatives
@@ -160,6 +173,7 @@ class Plan:
         if spread is not None:
             result["drawn_models"] = len(spread.status)
             result["failures"] = spread.failures
+            result["risk_most"] = spread.risk_most
         for name, one in (("ellipses", spread), ("ellipses_without_feedback", self.blind)):
             if one is not None:
                 result[name] = [
@@ -204,7 +218,8 @@ def plan(
     model: a fit, a motion model, `Uncertain`, `Kinematics`, `Dynamics` or `Auto`. start, goal: x, y [m] and maybe yaw
     [rad]; without a yaw the start looks to the goal and the goal is reached in any direction. minimise: energy, time or
     risk. risk: largest chance of failure. samples: of MPPI, in each step. draws: models that test the drive; at least
-    2/risk are drawn. reached: distance at which the goal is reached [m]. progress(done, all) is called on the way.
+    3/risk are drawn, 1000 at most: if none of them fails, the chance is below risk (95 % confidence). reached: distance
+    at which the goal is reached [m]. progress(done, all) is called on the way.
 
     >>> way = gr.plan.plan(gr.Fit.load("fit.toml"), ground, (0, 0), (80, 40))
     >>> way.summary(); way.plot("plan.png"); way.view("plan.html")
@@ -218,7 +233,7 @@ def plan(
         raise PlanError(f"risk: {risk:g} is not a chance from 0 to below 1")
     checked.count(samples, "samples", least=8, most=1_000_000)
     count = checked.count(draws, "draws", least=2, most=MOST_DRAWS)
-    count = min(max(count, math.ceil(2.0 / max(risk, 1e-9))), MOST_DRAWS)
+    count = min(max(count, math.ceil(3.0 / max(risk, 1e-9))), MOST_DRAWS)
     first, last = ends(start, goal)
     limits = Limits.of(nominal.vehicle) if limits is None else limits
     reached = checked.positive(reached, "reached")
@@ -259,17 +274,15 @@ def _spread(
     steps = len(drive.twist)
     roller = Roller(models, ground, limits=limits, powertrain=uncertain.powertrain, **options)
     noise = uncertain.disturbance(count, steps, options["dt"], np.random.default_rng([seed, 4]))
-    poses = np.column_stack([drive.state[:-1, 4:6], yaws(drive.state[:-1])])
+    poses = planar_pose(drive.state[:-1])
     start = drive.state[0]
     velocities = np.zeros((count, len(start) - 1)) if drive.velocity is None else np.tile(drive.velocity, (count, 1))
     trials = roller.run(
         np.tile(drive.twist, (count, 1, 1)), start, velocities=velocities, disturbance=noise, record=True,
         reference=poses[None].copy() if steered else None,
     )  # fmt: skip
-    xy, turned = trials.state[:, :, 4:6], yaws(trials.state)
-    reference = yaws(drive.state)
-    turned = reference + np.mod(turned - reference + math.pi, 2.0 * math.pi) - math.pi
-    values = np.concatenate([xy, turned[..., None]], axis=-1)
+    values, reference = planar_pose(trials.state), planar_pose(drive.state)[:, 2]
+    values[..., 2] = reference + rotation.wrapped(values[..., 2] - reference)
     alive = np.arange(steps + 1) <= trials.steps[:, None]
     enough = alive.sum(axis=0) >= 2
     alive[:, ~enough] = True  # all have ended: where they did
@@ -277,6 +290,12 @@ def _spread(
     mean = np.einsum("nt,ntk->tk", weight, values)
     off = values - mean
     return Spread(tuple(trials.status.tolist()), mean, np.einsum("nt,ntj,ntk->tjk", weight, off, off))
+
+
+def _of_route(route: Route) -> dict[str, float]:
+    """What driving a route takes, by the drive that checked it: one way compares with another so."""
+    values = {name: float(getattr(route, name)) for name in ("distance", "duration", "energy", "risk")}
+    return {**values, "least_tip_margin_deg": math.degrees(route.least_tip_margin)}
 
 
 def evenly(count: int, most: int) -> NDArray[np.int64]:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser.checks import Checker, FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError
 from grouser.once import once_each
-from grouser.plan.guesses import guesses
+from grouser.plan.legs import Legs
 from grouser.plan.limits import Limits
-from grouser.plan.newton import Solver, planar_pose
+from grouser.plan.newton import Solver
 from grouser.plan.shapes import Stretch
 from grouser.plan.trials import Roller, start_states
 from grouser.vehicles import Vehicle
@@ -105,11 +106,7 @@ def reach(
         where = f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
         raise PlanError(f"pose: x = {wanted[0]:g}, y = {wanted[1]:g} m is outside the map, {where}")
     roller = Roller(model, ground, dt=dt, threads=1, **options)
-    solver = Solver(roller, limits, state, wanted, close)
-    for shape in guesses(*solver.relative(wanted), limits, roller.dt):
-        if solver.solve(shape):
-            break
-    return _result(solver)
+    return _result(Legs(Solver(roller, limits, state, wanted, close)))
 
 
 @once_each
@@ -118,22 +115,25 @@ def own_limits(vehicle: Vehicle) -> Limits:
     return Limits.of(vehicle)
 
 
-def _result(solver: Solver) -> Reach:
-    """What was found, or the nearest to it."""
-    best, dt = solver.best, solver.roller.dt
+def _result(legs: Legs) -> Reach:
+    """What is found, or the nearest to it."""
+    solver, reached = legs.root, legs.search()
+    best = legs.solution if reached else solver.best
+    dt = solver.roller.dt
     states = solver.state if best is None else best.trials.final_state
     off = solver.pose - planar_pose(states[:1])[0]
+    stretches = () if best is None else best.shape.stretches()
     return Reach(
-        reached=solver.reached,
-        reason=solver.reason,
+        reached=reached,
+        reason="reached" if reached else solver.reason,
         pose=solver.pose,
-        stretches=() if best is None else best.shape.stretches(),
+        stretches=legs.found.stretches if reached and legs.found else stretches,
         twists=np.zeros((0, 3)) if best is None else best.twists,
         dt=dt,
         distance=0.0 if best is None else float(best.trials.distance[0]),
         error=(math.hypot(off[0], off[1]), abs(math.remainder(off[2], math.tau))),
-        iterations=solver.iterations,
-        rollouts=solver.rollouts,
+        iterations=legs.iterations,
+        rollouts=legs.spent,
         final_state=states[0],
         least_tip_margin=math.nan if best is None else float(best.trials.least_tip_margin[0]),
         energy=0.0 if best is None else float(best.trials.energy[0]),

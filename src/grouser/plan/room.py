@@ -93,7 +93,8 @@ class Room:
                     self.jobs.append([])
                 self.jobs[-1].append(job)
         alone = kernels.planned_dynamics if self.dynamic else kernels.planned_kinematics
-        self.kernel: Any = planned_lanes if self._fits_lanes(roller) else alone
+        self.in_lanes = self._fits_lanes(roller)
+        self.kernel: Any = planned_lanes if self.in_lanes else alone
         self.kernel(self.jobs[0][0], 0, 0)  # no rollout: compiles before there are threads
 
     def _fits_lanes(self, roller: Roller) -> bool:
@@ -113,16 +114,18 @@ class Room:
         return True
 
     def prepare(
-        self, roller: Roller, driving: Driving, starts: FloatArray, velocities: FloatArray | None, record: bool
+        self, driving: Driving, starts: FloatArray, velocities: FloatArray | None, record: bool, segment: int
     ) -> None:
-        """Set where a batch starts and how it is driven, and clear what the last one left."""
+        """Set where a batch starts, also along a path, and how it is driven, and clear what the last one left."""
         batch, trial = self.batch, self.trial
         batch.ends[:] = 0
         batch.q[:] = starts
         batch.v[:] = 0.0 if velocities is None else velocities
         rows = batch.steps + 1 if record else 0
         batch.repoint(states=np.zeros((self.n, rows, batch.q.shape[1])))
-        trial.repoint(tally=np.zeros(self.n, dtype=TALLY))
+        self.blank = np.zeros((), dtype=TALLY)
+        self.blank["segment"] = segment
+        trial.repoint(tally=np.full(self.n, self.blank))
         for jobs in self.jobs:
             for job in jobs:
                 job.repoint(driving=driving)
@@ -142,7 +145,7 @@ class Room:
         slices = parts * (self.n // self.each)
         in_slices(work, slices, threads=len(self.jobs), size=max(1, SLICE // size))
         for n in np.flatnonzero(self.batch.ends[:, STATUS] == AGAIN):
-            self.batch.ends[n], self.trial.tally[n] = 0, np.zeros((), dtype=TALLY)
+            self.batch.ends[n], self.trial.tally[n] = 0, self.blank
             kernels.planned_kinematics(self.jobs[0][n // self.each], int(n), int(n) + 1)
 
 

@@ -22,6 +22,7 @@ from grouser.plan.slopes import CRITERIA, SlopeTable, slope_table
 from grouser.plan.trials import Bounds, Effort, Trials
 from grouser.plan.uncertain import Uncertain
 from grouser.plan.ways import SHARP, Drive, Driver
+from grouser.rotation import yaw_of
 from grouser.terrain import Terrain
 
 checked = Checker(PlanError)
@@ -158,6 +159,8 @@ def route(
     reach = half_width(vehicle) if bounds is None or bounds.reach is None else bounds.reach
     for name, place in (("start", a), ("goal", b)):
         _check_place(name, place, ground, keep_out, reach)
+    if math.hypot(b[0] - a[0], b[1] - a[1]) < 1e-6:
+        raise PlanError(f"start and goal are one place, ({a[0]:g}, {a[1]:g}) m; to turn there use gr.plan.reach")
     if math.isnan(a[2]):
         a = (a[0], a[1], math.atan2(b[1] - a[1], b[0] - a[0]))
     meter = _Meter(progress, 1 + 2 * (3 if alternatives else 1))
@@ -213,8 +216,6 @@ class _Finder:
     def straight(self) -> Refusal | None:
         """Why the straight way is refused; None if it is not."""
         ends = np.array([self.start[:2], self.goal[:2]])
-        if np.hypot(*(ends[1] - ends[0])) < 1e-6:
-            return None
         drive = self.driver.drive(ends)
         if not drive.arrived:
             return _refusal("straight way", drive.trials, 0, drive.trials.state[0])
@@ -239,7 +240,10 @@ class _Finder:
                 break
             corners = self.corners(nodes)
             drives = [self.driver.drive(corners)]
-            short = self.shortened(chart, minimise, corners)
+            # A vehicle that cannot turn on the spot ends with the yaw of the last edge.
+            last = int(not self.driver.on_the_spot and math.isfinite(self.goal[2]) and len(corners) > 2)
+            short = self.shortened(chart, minimise, corners[: len(corners) - last])
+            short = np.concatenate([short, corners[len(corners) - last :]])
             if len(short) < len(corners):
                 drives.append(self.driver.drive(short))
             best = min([*drives, *spare], key=lambda one: one.value(minimise))
@@ -338,7 +342,7 @@ class _Finder:
         lattice = self.lattice
         moves = lattice.edges_of(nodes)
         away = np.hypot(lattice.x[moves[:, 0]] - one.place[0], lattice.y[moves[:, 1]] - one.place[1])
-        failed = (*lattice.place(*one.place), heading_of(_yaw(trials.final_state[row])))
+        failed = (*lattice.place(*one.place), heading_of(float(yaw_of(trials.final_state[row, :4]))))
         for i, j, k in (failed, *moves[np.argmin(away)][None].tolist()):
             headings = (k + np.arange(-2, 3)) % kernels.HEADINGS
             for edges in lattice.edges.values():
@@ -401,20 +405,17 @@ def _refusal(what: str, trials: Trials, row: int, path: FloatArray) -> Refusal:
     q = trials.final_state[row]
     tilt = math.degrees(math.acos(min(max(1.0 - 2.0 * (q[1] ** 2 + q[2] ** 2), -1.0), 1.0)))
     x, y = float(q[4]), float(q[5])
-    words = {
-        "ok": "does not keep up", "tipped": f"tips at {tilt:.0f}°", "rolled_over": f"rolls over at {tilt:.0f}°",
-        "stuck": "gets stuck", "keep_out": "enters a keep-out or passes the edge", "off_terrain": "leaves the map",
-    }  # fmt: skip
     status = str(trials.status[row])
     slips = status in ("stuck", "ok") and float(trials.largest_slip[row]) > 0.3
+    words = {
+        "ok": "does not keep up" if slips else "misses the goal or its yaw",
+        "tipped": f"tips at {tilt:.0f}°", "rolled_over": f"rolls over at {tilt:.0f}°",
+        "stuck": "gets stuck", "keep_out": "enters a keep-out or passes the edge", "off_terrain": "leaves the map",
+    }  # fmt: skip
     slip = f" at {100 * float(trials.largest_slip[row]):.0f} % slip" if slips else ""
     if path.shape[1] > 2:  # states of the drive
         path = path[: int(trials.steps[row]) + 1, 4:6]
     return Refusal(what, f"{words.get(status, status)}{slip} near ({x:.0f}, {y:.0f})", (x, y), path)
-
-
-def _yaw(q: FloatArray) -> float:
-    return math.atan2(2.0 * (q[1] * q[2] + q[0] * q[3]), 1.0 - 2.0 * (q[2] ** 2 + q[3] ** 2))
 
 
 def _check_place(

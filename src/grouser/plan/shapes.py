@@ -50,6 +50,13 @@ class Piece:
         left = next(rows) if self.left != 0.0 else 0.0
         return Piece(forward, left, tuple(next(rows) for _ in self.turn))
 
+    def until(self, share: float) -> Piece:
+        """Its beginning up to a share of its way."""
+        knots = share * np.linspace(0.0, 1.0, len(self.turn)) if len(self.turn) > 1 else np.zeros(1)
+        coefficients = np.array(self.turn) @ KNOTS[len(self.turn)]
+        turn = share * (coefficients @ knots ** np.arange(len(self.turn))[:, None])
+        return Piece(share * self.forward, share * self.left, tuple(turn.tolist()))
+
 
 @dataclass(frozen=True)
 class Stretch:
@@ -138,9 +145,9 @@ class Shape:
             row += n
         return out
 
-    def step(self, slopes: FloatArray, gap: FloatArray) -> FloatArray:
-        """The smallest change of the numbers (n,) that closes a gap (3,) by slopes (3, n)."""
-        return np.asarray(self.metric @ nearest_step(slopes @ self.metric, gap))
+    def step(self, slopes: FloatArray, gaps: FloatArray) -> FloatArray:
+        """The smallest changes of the numbers (…, n) that close gaps (…, 3) by slopes (3, n)."""
+        return np.asarray(nearest_step(slopes @ self.metric, gaps) @ self.metric.T)
 
     def aside(self, slopes: FloatArray, amounts: FloatArray) -> FloatArray:
         """Changes of the numbers (N, n) that keep the end by slopes (3, n): of the first free directions, (N, 2)."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser import terrain
+from grouser import rotation, terrain
 from grouser.checks import FloatArray
 from grouser.errors import PlanError, SimulationError
 from grouser.plan.limits import Limits
@@ -217,7 +217,7 @@ def _turned(roller: Roller, middle: FloatArray, speed: float, rate: float) -> tu
         for n in range(2)
     )
     q = after.final_state[0]
-    angle = abs(math.atan2(2.0 * (q[1] * q[2] + q[0] * q[3]), 1.0 - 2.0 * (q[2] ** 2 + q[3] ** 2)))
+    angle = abs(float(rotation.yaw_of(q[:4])))
     if not (before.ok[0] and after.ok[0] and angle > 0.1 * rate * SECONDS):
         return math.inf, math.inf, 1.0
     late = max(float(before.distance[0] - after.distance[0]) / speed, 0.0) if speed > 0.0 else SECONDS

@@ -6,11 +6,13 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grouser._compile.lanes import LANES
 from grouser._kernels.plan import rollout as kernels
 from grouser._kernels.plan.drive import Driving
 from grouser._kernels.simulation.rollout import STATUS, TAKEN
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from grouser.plan.fidelity import Auto
 
 checked = Checker(PlanError)
+FIRST_STEPS = 320
+"""Steps that there is work space for at first where rollouts of many lengths follow."""
 ROOMS = 4
 """Work spaces that are kept, for batches of different sizes."""
 NAMES = {
@@ -175,12 +179,14 @@ class Roller:
         moving: FloatArray | None = None,
         disturbance: Disturbance | None = None,
         reference: FloatArray | None = None,
+        segment: int = 0,
         record: bool = False,
     ) -> Trials:
         """Roll out commands (N, T, 3) from states (nq,) or (N, nq), those of dynamics with velocities (N, nv).
 
         past: commands issued before, the last one last, (m, 3); moving: what the powertrain makes of them now, (3,).
         reference: x, y [m], yaw [rad] at each step, (M, T, 3), to which rollout n % M is steered by feedback.
+        segment: of the path of the cost, near which they start.
         """
         n, steps = wanted.shape[:2]
         driving = self.driving(past, moving)
@@ -192,7 +198,7 @@ class Roller:
             # A quarter more: a planner often asks for a few steps more next.
             room = self._rooms[key] = Room(self, n, steps + steps // 4, len(driving.past))
         room.batch.repoint(steps=steps)
-        room.prepare(self, driving, starts, velocities, record)
+        room.prepare(driving, starts, velocities, record, segment)
         none = np.zeros((0, 0, 6))
         room.trial.repoint(
             wanted=wanted,
@@ -217,6 +223,13 @@ class Roller:
         """Use another cost."""
         self.cost = cost
         self._rooms.clear()
+
+    @cached_property
+    def in_lanes(self) -> bool:
+        """Whether eight rollouts take as long as one."""
+        past = len(self.driving(None, None).past)
+        room = self._rooms[LANES, past] = Room(self, LANES, FIRST_STEPS, past)
+        return room.in_lanes
 
     @property
     def reach(self) -> float:

@@ -16,6 +16,7 @@ from grouser.checks import FloatArray
 from grouser.errors import PlanError, SimulationError
 from grouser.plan.lattice import STEP, Lattice
 from grouser.plan.limits import Limits
+from grouser.plan.newton import planar_pose
 from grouser.plan.slopes import DT, PACE, Judged, SlopeTable, as_risk, judge_straight, paced, rolling
 from grouser.plan.trials import Roller, Trials
 from grouser.simulation.settle import start_state
@@ -23,6 +24,8 @@ from grouser.terrain import Terrain
 
 SHARP = 1.2 * STEP
 """Angle between two pieces of a way above which a vehicle turns on the spot, if it can [rad]."""
+YAW = STEP
+"""Largest difference from the goal's yaw of a vehicle that cannot turn on the spot [rad]: a lattice heading."""
 ROUNDS = 3
 """How often corners are cut to round them."""
 
@@ -113,8 +116,13 @@ class Driver:
         # After a stop it lags by what it takes to accelerate, and feedback has not always caught up at the end.
         late = self.speed**2 / (2.0 * self.limits.acceleration)
         arrived = bool(trials.ok[0]) and away <= max(self.lattice.half, 0.5 * self.lattice.spacing) + late
+        arrived &= self.on_the_spot or not self._off_yaw(trials.final_state) > YAW
         path = np.column_stack([corners, np.append(_yaws(corners), self._last_yaw(yaw[-1]))])
         return Drive(path, trials, arrived, float(1.0 - np.prod(survives)))
+
+    def _off_yaw(self, states: FloatArray) -> float:
+        """Angle from the yaw that is asked for at the goal [rad]; NaN if none is."""
+        return abs(math.remainder(float(planar_pose(states)[0, 2]) - float(self.goal[2]), math.tau))
 
     def _last_yaw(self, yaw: float) -> float:
         asked = float(self.goal[2])

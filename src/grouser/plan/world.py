@@ -138,7 +138,7 @@ class World:
     @property
     def yaw(self) -> float:
         """True yaw [rad]."""
-        return float(rotation.to_rpy(rotation.from_quaternion(self.moved.state[:4]))[2])
+        return float(rotation.yaw_of(self.moved.state[:4]))
 
     def move(self, rates: FloatArray) -> Status:
         """One step under rates of the actuated joints [rad/s or m/s], (na,)."""

@@ -9,6 +9,9 @@ from grouser.checks import FloatArray
 from grouser.fusion.estimate import FusionEstimate
 from grouser.odometry.estimate import Estimate, pose_rows, twist_rows
 
+ALARMS = ("stuck", "sliding", "ground_changed")
+"""Alarms of the monitor, each a field of the estimate that is true while it holds."""
+
 
 @dataclass(frozen=True, eq=False)
 class RobotEstimate:
@@ -41,6 +44,11 @@ class RobotEstimate:
     """The robot moves in a way that the wheels do not explain."""
     ground_changed: bool
     """Current, vibration or slip are no longer as they were."""
+
+    @property
+    def alarms(self) -> dict[str, bool]:
+        """The alarms of the monitor, by name."""
+        return {name: getattr(self, name) for name in ALARMS}
 
     @property
     def yaw(self) -> float:

@@ -82,10 +82,11 @@ def live_settings(manifest: str | os.PathLike[str] | Manifest, model: object) ->
     return settings_of(given, mounts_of(given), model, start=start)
 
 
-def start_of(events: Iterable[Event]) -> tuple[FloatArray, float, tuple[float, float]] | None:
-    """Position [m], yaw [rad] and one sigma of both at the first GPS fix; None where there is none.
+def start_of(events: Iterable[Event], antenna: FloatArray) -> tuple[FloatArray, float, tuple[float, float]] | None:
+    """Position [m] of the body, yaw [rad] and one sigma of both at the first GPS fix; None where there is none.
 
-    Without a heading the yaw is not known: 0 with a sigma of π.
+    antenna: on the body [m]. Without a heading the yaw is not known: 0 with a sigma of π, and the body is somewhere
+    around its antenna.
     """
     fix: Event | None = None
     heading: Event | None = None
@@ -102,5 +103,10 @@ def start_of(events: Iterable[Event]) -> tuple[FloatArray, float, tuple[float, f
         return None
     place, covariance = fix.values
     position = np.array([*place, 0.0][:3])
-    yaw, sigma = (0.0, math.pi) if heading is None else heading.values
-    return position, yaw, (float(max(covariance.diagonal()) ** 0.5), sigma)
+    variance, (x, y, z) = float(max(covariance.diagonal())), antenna.tolist()
+    position[2] -= z
+    if heading is None:
+        return position, 0.0, (math.hypot(x, y, variance**0.5), math.pi)
+    yaw, sigma = heading.values
+    position[:2] -= (math.cos(yaw) * x - math.sin(yaw) * y, math.sin(yaw) * x + math.cos(yaw) * y)
+    return position, yaw, (math.hypot(sigma * math.hypot(x, y), variance**0.5), sigma)

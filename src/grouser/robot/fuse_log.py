@@ -84,7 +84,8 @@ def fuse_log(
         raise LogError(f"{file.name}, {turned[0]}; its messages are replayed in their own axes")
     motion = fit.model if fit is not None else _uncalibrated(table)
     stream = open_stream(file, given, motion.vehicle.joints, table)
-    started = start_of(stream.events()) if roles_of(given).gps is not None or given.pose_use == "gps" else None
+    has_gps = roles_of(given).gps is not None or given.pose_use == "gps"
+    started = start_of(stream.events(), stream.mounts.antenna.p_body_sensor) if has_gps else None
     position: FloatArray | tuple[float, float, float] = (0.0, 0.0, 0.0)
     yaw, sigma = 0.0, None
     if started is not None:
@@ -101,7 +102,7 @@ def fuse_log(
     wheels = odometry_of(motion if fit is None else fit, table, quiet=True)
     judged = baseline = None
     if len(table.poses) >= 2:
-        judged = judge(done.run, table, motion.sensor, turns=done.run)
+        judged = judge(done.run, table, motion.sensor, turns=done.run, same_world=given.pose_use == "gps")
         baseline = judge(wheels, table, motion.sensor, turns=done.run)
     return FusedLog(table, stream, robot, done, motion, wheels, judged, baseline)
 

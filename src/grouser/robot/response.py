@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.errors import OdometryError
 from grouser.robot.monitor import Monitor
@@ -66,7 +67,7 @@ class Response:
             return
         if self._count:
             last = self._path[(self._count - 1) % KEPT]
-            if math.hypot(x - last[1], y - last[2]) < self.spacing and abs(_wrapped(yaw - last[3])) < 0.1:
+            if math.hypot(x - last[1], y - last[2]) < self.spacing and abs(rotation.wrapped(yaw - last[3])) < 0.1:
                 return
         self._path[self._count % KEPT] = row
         self._count += 1
@@ -111,7 +112,7 @@ class Response:
         poses = np.asarray(back)
         step = np.diff(poses[:, :2], axis=0)
         length = np.hypot(step[:, 0], step[:, 1])
-        turn = _wrapped(np.diff(poses[:, 2]))
+        turn = rotation.wrapped(np.diff(poses[:, 2]))
         # Sign of the step along the heading between: a path that was driven in reverse is left forwards.
         heading = poses[:-1, 2] + 0.5 * turn
         ahead = np.where(step[:, 0] * np.cos(heading) + step[:, 1] * np.sin(heading) > 0.0, 1.0, -1.0)
@@ -122,11 +123,6 @@ class Response:
     def _away(self, back: ArrayLike) -> tuple[float, float, float]:
         """A turn of 0.5 rad off the old path, away from the side to which the robot turned."""
         poses = np.asarray(back)
-        turned = float(_wrapped(poses[0, 2] - poses[-1, 2]))
+        turned = float(rotation.wrapped(poses[0, 2] - poses[-1, 2]))
         forward = -1.0 if float(self._commands(back)[0, 0]) > 0.0 else 1.0
         return forward * self.speed, -0.25 if turned > 0.0 else 0.25, 2.0
-
-
-def _wrapped(angle: ArrayLike) -> FloatArray:
-    """An angle from −π to π."""
-    return np.asarray((np.asarray(angle) + math.pi) % (2.0 * math.pi) - math.pi)

@@ -148,5 +148,5 @@ def _reason(status: int, contact: FloatArray) -> str:
     if status == codes.TOO_SHARP:
         return sharp_sentence(x, y)
     if status == codes.OFF_TERRAIN:
-        return f"the map ends near (x, y) = ({x:g}, {y:g}) m; use a larger map or a shorter duration"
+        return f"the map ends near (x, y) = ({x:.9g}, {y:.9g}) m; use a larger map or a shorter duration"
     return "the contact left every bound; use a smaller dt or angular velocity"

@@ -369,11 +369,6 @@ def as_drive(value: Any) -> Drive:
     raise SimulationError(f"drive: {value!r:.60} is not a drive, an array of commands or a callable")
 
 
-def bind_rates(rates: Sequence[float]) -> BoundLaw:
-    """Constant rates of the actuated joints [rad/s or m/s], as `constant` gives them; not checked."""
-    return BoundLaw(laws.table.address, np.array([1.0, len(rates), 1.0, *rates]))
-
-
 def bind_segments(parts: list[tuple[float, Segment]]) -> BoundLaw:
     """Segments one after another, each with its start time [s]."""
     head = [len(parts), len(parts[0][1].rate), *(start for start, _ in parts)]

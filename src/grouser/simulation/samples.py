@@ -15,8 +15,6 @@ from grouser.errors import SimulationError
 from grouser.terrain import Terrain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from grouser.simulation.rollout import Rollouts
     from grouser.simulation.run import Run
 
@@ -25,37 +23,11 @@ if TYPE_CHECKING:
 class Uncertain(Protocol):
     """What `simulate` and `rollout` take instead of a model: it knows its own uncertainty, as a fit does."""
 
-    def simulate_on(
-        self,
-        ground: Terrain,
-        drive: Any,
-        *,
-        duration: float,
-        dt: float,
-        start: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
-        every: int = 1,
-        samples: int | None = None,
-        seed: int = 0,
-    ) -> Run:
-        """A run with samples; arguments are those of `simulate`."""
+    def simulate_on(self, ground: Terrain, drive: Any, **options: Any) -> Run:
+        """A run with samples; options are those of `simulate`."""
 
-    def roll_out_on(
-        self,
-        ground: Terrain,
-        commands: ArrayLike,
-        *,
-        start: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
-        dt: float = 0.04,
-        every: int | None = None,
-        threads: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
-        samples: int | None = None,
-        seed: int = 0,
-        outcome: bool = True,
-    ) -> Rollouts:
-        """Samples of each row of commands; arguments are those of `rollout`."""
+    def roll_out_on(self, ground: Terrain, commands: ArrayLike, **options: Any) -> Rollouts:
+        """Samples of each row of commands; options are those of `rollout`."""
 
 
 def refuse_samples(samples: int | None) -> None:
@@ -125,7 +97,7 @@ def covariance_of(poses: FloatArray) -> FloatArray:
     if len(poses) < 2:
         return np.full((4, 4), np.nan)
     off = poses - poses[0]
-    off[:, 3] = (off[:, 3] + np.pi) % (2.0 * np.pi) - np.pi
+    off[:, 3] = rotation.wrapped(off[:, 3])
     return np.asarray(np.cov(off.T), dtype=np.float64)
 
 

@@ -27,7 +27,7 @@ from grouser.study.executor import Failure, Results, Work, attempt, named
 IDLE = 120.0
 """Seconds after which a process without work ends."""
 SHARE = 0.9
-"""Part of the memory of a machine that a chunk may take where no limit is given."""
+"""Part of the free memory of a machine that chunks may take where no limit is given."""
 _REQUEST, _ANSWER = struct.Struct("<qi"), struct.Struct("<cq")
 _BYTES, _REASON, _READY = b"b", b"r", b"o"
 
@@ -36,7 +36,7 @@ class Child:
     """A process that runs chunks of one work, started when first used and again after it ended."""
 
     def __init__(self, work: Work, *, threads: int = 1, memory: int | None = None) -> None:
-        """On so many threads; `memory` is what a chunk may take [bytes]; default: most of the machine's."""
+        """On so many threads; `memory` is what a chunk may take [bytes]; default: most of what is free."""
         self._threads = threads
         self._text, self._memory = work.text.encode(), machine_memory() if memory is None else int(memory)
         self._process: subprocess.Popen[bytes] | None = None
@@ -112,6 +112,7 @@ class Child:
 
 def run_isolated(work: Work, todo: Sequence[int], *, threads: int, memory: int | None, jobs: int = 1) -> Results:
     """Run chunks in processes next to this one, so many at a time."""
+    memory = machine_memory() // max(jobs, 1) if memory is None else memory
     children = [Child(work, threads=threads, memory=memory) for _ in range(min(jobs, len(todo)))]
     free, waiting = queue.SimpleQueue[Child](), iter(todo)
     for child in children:
@@ -139,8 +140,13 @@ def run_isolated(work: Work, todo: Sequence[int], *, threads: int, memory: int |
 
 
 def machine_memory() -> int:
-    """Bytes that a chunk may take on this machine."""
-    return int(SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    """Bytes that chunks may take on this machine: of what is free, or the system ends a process, maybe another."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            free = next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return int(SHARE * free)
 
 
 def _why(code: int) -> str:

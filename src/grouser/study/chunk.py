@@ -16,9 +16,6 @@ from grouser.study.spec import Spec
 from grouser.study.variants import Inputs, Variants
 
 METADATA = b"grouser"
-FIRST = ("row", "variant")
-LAST = ("status", "reason", "seed", "version")
-NAMED = ("ground", "soil", "drive")
 
 
 def arrow() -> Any:

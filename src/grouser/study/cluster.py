@@ -137,15 +137,18 @@ def _warm_up(client: Any, work: Work) -> None:
     nodes: dict[str, str] = {}
     for address, node in client.run(gethostname, on_error="ignore").items():
         nodes.setdefault(node, address)
-    # A node that cannot is silent here, and says why with its first chunk.
-    client.run(_warm, work.text, workers=sorted(nodes.values()), on_error="return")
+    # A node that fails is silent here, and says why with its first chunk: it may be of the first row alone.
+    for worker, said in client.run(_warm, work.text, workers=sorted(nodes.values()), on_error="return").items():
+        if isinstance(said, bytes) and said:
+            raise StudyError(f"worker {worker}: {said.decode()}")
 
 
-async def _warm(text: str) -> None:
+async def _warm(text: str) -> bytes | None:
     work = Work({"text": text}, "grouser.study.cluster:warm")
     child = Child(work)
     try:
-        await asyncio.to_thread(child.run, 0)  # the worker goes on to answer its scheduler
+        found = await asyncio.to_thread(child.run, 0)  # the worker goes on to answer its scheduler
+        return found if isinstance(found, bytes) else None
     finally:
         child.close()
 
@@ -153,8 +156,7 @@ async def _warm(text: str) -> None:
 def warm(manifest: Mapping[str, Any], index: int, threads: int) -> bytes:
     """In a process next to a worker: compile what chunks need, by the function that the work names for that."""
     work = Work.read(manifest["text"])
-    named(work.warm_up)(work.manifest)
-    return b""
+    return str(named(work.warm_up)(work.manifest)).encode()
 
 
 class _Window:

@@ -42,7 +42,10 @@ class Work:
     function: str = RUN_CHUNK
     """`module:name` of a pure function (manifest, index, threads) -> bytes."""
     warm_up: str = ""
-    """`module:name` of a function (manifest) that compiles what chunks need; called once per node of a cluster."""
+    """`module:name` of a function (manifest) -> str that compiles what chunks need, or says why none can be run.
+
+    Called once per node of a cluster.
+    """
 
     @cached_property
     def text(self) -> str:

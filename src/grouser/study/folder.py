@@ -47,7 +47,9 @@ class Folder:
         manifest = spec.manifest()
         manifest["study"] = {**spec.fields, "sampling": {**spec.fields["sampling"], "chunk": study.chunk}}
         manifest |= {"digest": spec.digest, "rows": study.rows, "chunk": study.chunk}
-        manifest["columns"] = {"parameters": list(study.names), "measures": list(study.measures)}
+        manifest["columns"] = {
+            "parameters": list(study.names), "varied": list(study.varied), "measures": list(study.measures)
+        }  # fmt: skip
         manifest["units"] = {**study.units, **{name: m.unit for name, m in study.measures.items()}}
         try:
             (where / CHUNKS).mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from grouser.checks import shown
 from grouser.errors import StudyError
 
 GIVEN: dict[str, Callable[..., Any]] = {}
@@ -59,11 +60,14 @@ def call(function: Callable[..., Any], run: Any, row: Mapping[str, Any]) -> tupl
     """What it measures of a run, and why it could not."""
     name = getattr(function, "__name__", "function")
     try:
-        found = float(function(run, row))
-    except Exception as error:
+        given = function(run, row)
+        if isinstance(given, (str, bytes)):
+            return math.nan, f"{name} returned {shown(given)}, which is not a number"
+        found = float(given)
+    except (Exception, SystemExit) as error:
         return math.nan, f"{name} raised {_said(error)}"
     return (found, "") if math.isfinite(found) else (math.nan, f"{name} returned {found}, which is not a finite number")
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")

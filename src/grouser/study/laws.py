@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -29,19 +30,19 @@ def base_models(spec: Spec) -> dict[str, MotionModel]:
     soils: Mapping[str, Any] = fields["soils"] or {"": {}}
     made = {}
     for name, soil in soils.items():
-        where = f"soils.{name}" if name else "contact"
+        where = f"soils.{name}" if name else ""
         if not isinstance(soil, Mapping):
             raise StudyError(f"{where}: {shown(soil)} is not a table of numbers of a contact law")
         try:
-            made[name] = _motion(spec, soil)
+            made[name] = _motion(spec, soil, where)
         except StudyError:
             raise
         except (GrouserError, TypeError) as error:
-            raise StudyError(f"{where}: {error}") from None
+            raise StudyError(f"{where}: {error}" if where else str(error)) from None
     return made
 
 
-def _motion(spec: Spec, soil: Mapping[str, Any]) -> MotionModel:
+def _motion(spec: Spec, soil: Mapping[str, Any], where: str) -> MotionModel:
     fields = spec.fields
     kind = fields["model"]
     options = dict(fields["options"])
@@ -58,17 +59,27 @@ def _motion(spec: Spec, soil: Mapping[str, Any]) -> MotionModel:
     model: Any
     if kind == "kinematic":
         from grouser.kinematics import Kinematics
+        from grouser.slip.body import BodySlip
         from grouser.slip.stored import slip_of
 
         _unused(fields, ("contact", "actuator"), "the dynamic model")
         law = {**fields["slip"], **soil}
+        if law:
+            _known(BodySlip, {n: v for n, v in law.items() if n != "law"}, where or "slip")
         slip = slip_of(Recipe({"law": "BodySlip", **law}, "slip")) if law else None
+        _known(Kinematics, options, "options")
         model = Kinematics(own, slip=slip, **options)
     else:
         from grouser.dynamics import Dynamics
 
         _unused(fields, ("slip",), "the kinematic model")
-        model = Dynamics(own, contact=_contact({**fields["contact"], **soil}), actuator=_actuator(fields), **options)
+        _known(Dynamics, options, "options")
+        model = Dynamics(
+            own,
+            contact=_contact({**fields["contact"], **soil}, where or "contact"),
+            actuator=_actuator(fields),
+            **options,
+        )
     return MotionModel(model=model, ground=plane())
 
 
@@ -78,15 +89,23 @@ def _unused(fields: Mapping[str, Any], names: tuple[str, ...], owner: str) -> No
             raise StudyError(f"{name}: is of {owner}, and model is {fields['model']}; leave it out")
 
 
-def _contact(values: Mapping[str, Any]) -> Any:
+def _contact(values: Mapping[str, Any], where: str) -> Any:
+    from grouser import contact
     from grouser.contact import library
+    from grouser.contact.stored import KINDS as STORED
     from grouser.contact.stored import contact_of
 
     law = values.get("law", "piecewise-linear")
     given = {name: value for name, value in values.items() if name != "law"}
     if law in library.names():
-        return contact_of(Recipe({**library.entry(law).recipe(), **given}, "contact"))
-    return contact_of(Recipe({**given, "law": CONTACTS.get(law, law)}, "contact"))
+        recipe = {**library.entry(law).recipe()}
+    elif CONTACTS.get(law, law) in STORED:
+        recipe = {"law": CONTACTS.get(law, law)}
+    else:
+        names = [*CONTACTS, *library.names()]
+        raise StudyError(f"{where}, law: there is no {shown(law)}; {nearest(str(law), names)}there are {listed(names)}")
+    _known(getattr(contact, recipe["law"]), given, where)
+    return contact_of(Recipe({**recipe, **given}, "contact"))
 
 
 def _actuator(fields: Mapping[str, Any]) -> Any:
@@ -98,7 +117,18 @@ def _actuator(fields: Mapping[str, Any]) -> Any:
     law = values.pop("law", "PI")
     if law not in ACTUATORS:
         raise StudyError(f"actuator, law: {shown(law)} is not one of {', '.join(ACTUATORS)}")
+    _known(getattr(actuation, law), values, "actuator")
     return getattr(actuation, law)(**values)
+
+
+def _known(kind: Any, given: Mapping[str, Any], where: str) -> None:
+    """Refuse a name that a law or model does not take."""
+    own = ("vehicle", "slip", "contact", "actuator")
+    names = [name for name in inspect.signature(kind).parameters if name not in own]
+    for name in given:
+        if name not in names:
+            hint = nearest(name, names)
+            raise StudyError(f"{where}: has no '{name:.40}'; {hint}{kind.__name__} has {', '.join(names)}")
 
 
 def refuse_name(name: str, names: list[str]) -> StudyError:

@@ -146,7 +146,8 @@ def _measure(spec: Spec, name: str, given: Any, dynamic: bool) -> Measure:
     if kind == CLIMB:
         options = {k: checks.number(table.pop(k, v), f"{where}, {k}") for k, v in CLIMB_OPTIONS.items()}
         _nothing_else(table, where, ", ".join(CLIMB_OPTIONS))
-        if not (-80.0 <= options["low"] < options["high"] <= 80.0 and options["tolerance"] > 0.0):
+        checks.number(options["tolerance"], f"{where}, tolerance", low=1e-6, high=80.0, unit="°")
+        if not -80.0 <= options["low"] < options["high"] <= 80.0:
             low, high = options["low"], options["high"]
             raise StudyError(f"{where}: low {low:g}° to high {high:g}° is no range of slopes within ±80°")
         checks.number(options["slip"], f"{where}, slip", low=0.01, high=1.0, unit="")

@@ -71,7 +71,7 @@ class Quantity:
     @property
     def varies(self) -> bool:
         """Whether it takes more than one value."""
-        return self.form != "fixed" and not (self.form == "values" and len(self.numbers) == 1)
+        return self.form != "fixed" and not (self.form == "values" and len(set(self.numbers)) == 1)
 
     def values(self, u: FloatArray) -> FloatArray:
         """Values at the levels u of its cumulative distribution, 0 < u < 1, shape (n,), in its unit."""

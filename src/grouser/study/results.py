@@ -13,10 +13,11 @@ import numpy as np
 from grouser.checks import FloatArray, nearest
 from grouser.errors import StudyError
 from grouser.pictures import draw
-from grouser.study.chunk import NAMED, arrow
+from grouser.study.chunk import arrow
 from grouser.study.folder import Folder
 from grouser.study.sensitivity import Indices, sobol_indices
 from grouser.study.spec import Spec
+from grouser.study.variants import NAMED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,6 +38,8 @@ class Results:
         self.units: dict[str, str] = dict(folder.manifest["units"])
         """Units of parameters and measures."""
         self.parameters: tuple[str, ...] = tuple(folder.manifest["columns"]["parameters"])
+        self.varied: tuple[str, ...] = tuple(folder.manifest["columns"]["varied"])
+        """Parameters that take more than one value."""
         self.measures: tuple[str, ...] = tuple(folder.manifest["columns"]["measures"])
 
     @cached_property
@@ -64,11 +67,6 @@ class Results:
     def column(self, name: str) -> np.ndarray:
         """Values of a column, (rows,), in its unit."""
         return np.asarray(self.table.column(name).to_numpy(zero_copy_only=False))
-
-    @cached_property
-    def varied(self) -> tuple[str, ...]:
-        """Parameters with more than one value."""
-        return tuple(n for n in self.parameters if len(np.unique(self.column(n)[:1000])) > 1 or np.ptp(self.column(n)))
 
     @cached_property
     def by(self) -> dict[str, np.ndarray]:

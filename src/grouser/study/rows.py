@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -156,19 +156,23 @@ def _starts(
     study: Variants, model: Any, ground: Any, changes: dict[str, FloatArray], n: int
 ) -> tuple[FloatArray, dict[int, str]]:
     """States to begin with (n, nq), and why some cannot."""
-    given = study.spec.fields["start"]
-    x, y, yaw = (changes.get(f"start.{name}") for name in ("x", "y", "yaw"))
-    base = given[0], given[1], np.radians(given[2])
-    if x is None and y is None and yaw is None:
-        return np.tile(start_state(model.vehicle, ground, base, model.penetration), (n, 1)), {}
+    places = _places(study, changes, n)
+    if not any(name.startswith("start.") for name in changes):
+        return np.tile(start_state(model.vehicle, ground, places[0], model.penetration), (n, 1)), {}
     starts, refused = np.zeros((n, 7 + model.vehicle.n_joints)), {}
-    for i in range(n):
-        place = [b if c is None else c[i] for b, c in zip(base, (x, y, yaw), strict=True)]
+    for i, place in enumerate(places):
         try:
             starts[i] = start_state(model.vehicle, ground, place, model.penetration)
         except GrouserError as error:
             refused[i] = str(error)
     return starts, refused
+
+
+def _places(study: Variants, changes: Mapping[str, FloatArray], n: int) -> FloatArray:
+    """x, y [m] and yaw [rad] to begin at, (n, 3)."""
+    x, y, yaw = study.spec.fields["start"]
+    given = {"start.x": x, "start.y": y, "start.yaw": np.radians(yaw)} | dict(changes)
+    return np.column_stack([np.broadcast_to(given[f"start.{name}"], n) for name in ("x", "y", "yaw")])
 
 
 def _climb(study: Variants, inputs: Inputs, model: Any, rows: np.ndarray, out: Outcome) -> None:
@@ -178,18 +182,21 @@ def _climb(study: Variants, inputs: Inputs, model: Any, rows: np.ndarray, out: O
             for row in rows.tolist():
                 changes = _changes(study, inputs, np.array([row]))
                 drive = drives[int(inputs.drive[row])]
-                found = climb_angle(model, drive, changes, measure.options, steps=study.steps, dt=study.dt)
-                out.measures[name][row], out.reason[row] = found
+                try:
+                    found = climb_angle(model, drive, changes, measure.options, steps=study.steps, dt=study.dt)
+                    out.measures[name][row], out.reason[row] = found
+                except GrouserError as error:  # of a slope that others of these rows may not try
+                    out.refuse(np.array([row]), str(error))
 
 
 def _plan(study: Variants, inputs: Inputs, model: Any, ground: Any, rows: np.ndarray, out: Outcome) -> None:
     from grouser import plan
 
     options = dict(study.spec.fields["plan"])
-    goal, start = options.pop("goal"), study.spec.fields["start"]
+    goal = options.pop("goal")
     for row in rows.tolist():
         seed = int(study.seeds(inputs.row[row : row + 1])[0]) % 2**31
-        place = (*start[:2], float(np.radians(start[2])))
+        place = tuple(column.item() for column in _places(study, _changes(study, inputs, np.array([row])), 1).T)
         found = plan.plan(model, ground, place, goal, seed=seed, threads=1, **options).summary()
         if not found["reached"]:
             out.refuse(np.array([row]), str(found["reason"]), NOT_REACHED)

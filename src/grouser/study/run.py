@@ -129,9 +129,12 @@ def _with_chunk(manifest: Mapping[str, Any], size: int) -> dict[str, Any]:
     return {**manifest, "study": {**manifest["study"], "sampling": sampling}}
 
 
-def warm_up(manifest: Mapping[str, Any]) -> None:
-    """Compile what chunks of a study need, by running its first row."""
-    run_chunk(_with_chunk(manifest, 1), 0, 1)
+def warm_up(manifest: Mapping[str, Any]) -> str:
+    """Compile what chunks of a study need, by running its first row; or say which file is missing or another."""
+    said = Spec.from_manifest(manifest).other_file()
+    if not said:
+        run_chunk(_with_chunk(manifest, 1), 0, 1)
+    return said
 
 
 def read_study(path: str | os.PathLike[str]) -> Results:

@@ -64,9 +64,10 @@ class Spec:
                 known = ", ".join([*FIELDS, *ONE])
                 raise StudyError(f"{where}: has no field '{name:.40}'; {nearest(name, list(FIELDS))}fields are {known}")
         made = {name: given.get(name, default) for name, default in FIELDS.items()}
-        if not isinstance(made["vehicle"], (str, os.PathLike)):
-            raise StudyError(f"{where}, vehicle: {shown(made['vehicle'])} is not the name or file of a vehicle")
-        made["vehicle"] = os.fspath(made["vehicle"])
+        for name, what in (("vehicle", "the name or file of a vehicle"), ("model", "text"), ("fit", "a file")):
+            if not isinstance(made[name], (str, os.PathLike)):
+                raise StudyError(f"{where}, {name}: {shown(made[name])} is not {what}")
+            made[name] = os.fspath(made[name])
         made["grounds"] = _named(made["grounds"], f"{where}, grounds")
         made["drives"] = _named(made["drives"], f"{where}, drives")
         made["measures"] = _named(made["measures"], f"{where}, measures")
@@ -82,10 +83,13 @@ class Spec:
             made[name] = checks.positive(made[name], f"{where}, {name}")
         if not made["measures"]:
             raise StudyError(f'{where}: measures nothing; give measures, such as measures = ["distance", "slip"]')
-        try:
-            plain = json.loads(json.dumps(made, allow_nan=False))
-        except (TypeError, ValueError) as reason:
-            raise StudyError(f"{where}: has a value that no file can hold ({reason!s:.100})") from None
+        plain = {}
+        for name, value in made.items():
+            try:
+                plain[name] = json.loads(json.dumps(value, allow_nan=False))
+            except (TypeError, ValueError):
+                what = "holds nan, inf or a value that is no number, text, list or table"
+                raise StudyError(f"{where}, {name}: {what}; a study is plain data") from None
         base = Path(folder).resolve()
         files = {name: _digest(base / name) for name in sorted(set(_files(plain, base)))}
         return cls(plain, files, str(base))
@@ -100,6 +104,17 @@ class Spec:
     def path(self, name: str) -> Path:
         """A file that the study names."""
         return Path(self.folder) / name
+
+    def other_file(self) -> str:
+        """In words, a file that is not here what it is where the study was begun; empty if all are."""
+        for name, digest in self.files.items():
+            try:
+                here = _digest(self.path(name))
+            except StudyError as error:
+                return str(error)
+            if here != digest:
+                return f"{self.path(name)}: is another file than where the study was begun; copy it"
+        return ""
 
     def manifest(self) -> dict[str, Any]:
         """All that is needed to repeat it, as JSON."""

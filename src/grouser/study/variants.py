@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from grouser import terrain
-from grouser.checks import Checker, FloatArray, shown
+from grouser.checks import Checker, FloatArray, nearest, shown
 from grouser.errors import GrouserError, StudyError
 from grouser.motion.fit import Fit
 from grouser.motion.on_ground import engine_model
@@ -29,6 +30,11 @@ checks = Checker(StudyError)
 OF_START = {"start.x": "m", "start.y": "m", "start.yaw": "rad"}
 OF_GROUND = {"deg": "1", "heading_deg": "1", "height": "m", "rms": "m", "length": "m", "seed": "1", "width": "m"}
 """Keys of a ground written in one line that may vary, as ground.deg; degrees where a name says so."""
+NAMED = ("ground", "soil", "drive")
+COLUMNS = ("row", "variant", *NAMED, "status", "reason", "seed", "version")
+"""Columns of the rows besides parameters and measures."""
+PLANNED = ("goal", "minimise", "risk", "samples", "draws", "reached")
+"""What a study may say of its plans."""
 MOST_ROWS = 10**12
 COST = {"kinematic": 3.5, "dynamic": 12.0}
 """Time of a step by model [µs], from which the size of a chunk follows."""
@@ -65,8 +71,15 @@ class Variants:
         self.measures: dict[str, Measure] = measures_of(spec, self.dynamic)
         self.steps, self.dt = step_count(fields["duration"], fields["dt"]), float(fields["dt"])
         self._check_grounds()
+        if fields["plan"]:
+            _check_plan(fields["plan"])
         self.quantities, self.fit = self._parameters()
         self.names = tuple(self.quantities) + (self.fit.names if self.fit else ())
+        for name in self.measures:
+            if name in (*COLUMNS, *self.names):
+                raise StudyError(
+                    f"measures.{name}: is the name of another column of the rows; give the measure another"
+                )
         self.units = {name: q.unit for name, q in self.quantities.items()}
         base = next(iter(self.models.values()))
         self.units |= {name: unit_of(base, name) for name in (self.fit.names if self.fit else ())}
@@ -114,6 +127,9 @@ class Variants:
                 continue
             columns.append(q.levels()[self._level(u[:, k], k)] if self.design.method == "grid" else q.values(u[:, k]))
             k += 1
+        if "ground.seed" in self.quantities:  # drawn from a range: whole numbers, as the ground takes them
+            which = list(self.quantities).index("ground.seed")
+            columns[which] = np.floor(columns[which])
         if self.fit is not None:
             columns += list(self.fit.values(u[:, k:]).T)
         values = np.stack(columns, axis=1)[where] if columns else np.empty((len(row), 0))
@@ -201,7 +217,11 @@ class Variants:
         law_names = [n for n in available(base) if n.partition(".")[0] not in ("sensor", "noise", "powertrain")]
         kinds = [str(g).partition(":")[0] for g in fields["grounds"].values()]
         shared = [key for key in OF_GROUND if all(key in KINDS.get(kind, ("", {}, ()))[1] for kind in kinds)]
-        own = {**OF_DRIVE, **OF_START, **{f"ground.{key}": OF_GROUND[key] for key in shared}}
+        own = {
+            **({} if fields["plan"] else OF_DRIVE),
+            **OF_START,
+            **{f"ground.{key}": OF_GROUND[key] for key in shared},
+        }
         found: dict[str, Quantity] = {}
         for name, given in fields["parameters"].items():
             if name in own:
@@ -213,6 +233,9 @@ class Variants:
                 except GrouserError:
                     raise refuse_name(name, [*own, *law_names]) from None
             found[name] = Quantity.of(name, given, unit)
+            if name == "ground.seed" and found[name].form in ("fixed", "values"):
+                for one in found[name].numbers:
+                    checks.count(one, name, least=0, most=2**53)
         fit = None
         if fields["fit"]:
             fit = FitDraws.of(Fit.load_for(self.spec.path(fields["fit"]), terrain.plane()), list(found), fields["fit"])
@@ -226,15 +249,29 @@ class Variants:
         sampling = self.spec.fields["sampling"]
         method = checks.choice(sampling["method"], "sampling, method", METHODS)
         varied = [q for q in self.quantities.values() if q.varies]
+        self.varied = tuple(q.name for q in varied) + (self.fit.names if self.fit else ())
         dims = len(varied) + (len(self.fit.names) if self.fit else 0)
         if method == "grid":
             if self.fit is not None:
                 raise StudyError("sampling, method: a fit is drawn, not laid on a grid; use latin, sobol or random")
             return Design(method, 1, dims, 0, tuple(len(q.levels()) for q in varied))
         runs = checks.count(sampling["runs"], "sampling, runs", most=MOST_ROWS)
+        if method == "saltelli" and self.fit is not None:
+            what = "saltelli needs independent parameters, and those of a fit are correlated"
+            raise StudyError(f"sampling, method: {what}; use latin, sobol or random")
         if method == "saltelli" and dims == 0:
             raise StudyError("sampling, method: saltelli needs parameters that vary; give some, or use random")
         return Design(method, runs, dims, self.spec.fields["seed"])
+
+
+def _check_plan(given: Mapping[str, Any]) -> None:
+    for name in given:
+        if name not in PLANNED:
+            raise StudyError(f"plan: has no '{name:.40}'; {nearest(name, PLANNED)}it has {', '.join(PLANNED)}")
+    goal = checks.rows(given.get("goal", ()), object, "plan, goal", "numbers")
+    if len(goal) not in (2, 3):
+        raise StudyError("plan: needs a goal of x, y [m] and maybe yaw [rad], such as goal = [5.0, 2.0]")
+    checks.numbers(goal, len(goal), "plan, goal")
 
 
 @lru_cache(maxsize=32)

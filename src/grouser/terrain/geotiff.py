@@ -26,6 +26,10 @@ ROWS_AT_ONCE = 256
 """Rows that are read together, at least."""
 FEET = ("ft", "foot", "feet", "us survey foot", "us survey feet", "ftus", "us-ft")
 
+WEB_MERCATOR = (3857, 3395, 900913)
+EARTH = 6_378_137.0
+"""Radius [m] on which web maps are drawn."""
+
 
 class Band(NamedTuple):
     """A band as it stands in the file: rows from north to south, each from west to east."""
@@ -79,10 +83,17 @@ def _check_place(path: Path, source: Any) -> None:
             f"{path}: its coordinates are degrees ({_name(crs)}); reproject it to metres: gdalwarp -t_srs {zone} "
             f"{path.name} metres.tif"
         )
+    if place.is_identity:
+        raise TerrainError(f"{path}: has no position; give it one: gdal_translate -a_ullr WEST NORTH EAST SOUTH")
     if place.b != 0.0 or place.d != 0.0 or not (place.a > 0.0 and place.e < 0.0):
-        raise TerrainError(
-            f"{path}: has no position or is not north up; give it one (gdal_translate -a_ullr, gdalwarp)"
-        )
+        raise TerrainError(f"{path}: is not north up; turn it so: gdalwarp {path.name} north-up.tif")
+    if crs is not None and crs.to_epsg() in WEB_MERCATOR:
+        long = math.cosh((place.f + 0.5 * place.e * source.height) / EARTH)
+        if long > 1.01:
+            raise TerrainError(
+                f"{path}: {_name(crs)} draws a metre here {long:.3g} m long, so slopes are not true; reproject it"
+                " (gdalwarp -t_srs, a UTM zone)"
+            )
     unit, factor = crs.linear_units_factor if crs is not None and crs.is_projected else ("metre", 1.0)
     if abs(factor - 1.0) > 1e-9:
         raise TerrainError(
@@ -112,6 +123,11 @@ def read_heights(path: Path, wanted: Wanted, most: int) -> tuple[Rows, Source]:
         crs, kind = source.crs, source.dtypes[0]
         if str(source.units[0] or "").strip().lower() in FEET:
             raise TerrainError(f"{path}: its heights are in feet; convert them to metres (gdal_calc.py, 0.3048 × A)")
+        if source.colorinterp[0].name in ("red", "palette"):
+            raise TerrainError(
+                f"{path}: its first band is the {source.colorinterp[0].name} of a picture; give a map of heights"
+            )
+        bands = f"{path.name}: has {source.count} bands, heights are those of the first" if source.count > 1 else ""
         window = wanted.window(path, _axes(source), most)
         guess, heights = Guess(), None
         while heights is None:
@@ -132,7 +148,7 @@ def read_heights(path: Path, wanted: Wanted, most: int) -> tuple[Rows, Source]:
             guessed=bool(guess.count),
             step=wanted.step,
             whole=window.whole,
-            notes=(note,) if note else (),
+            notes=tuple(filter(None, (note, bands))),
         )
     return Rows(heights, window.x, window.y), found
 

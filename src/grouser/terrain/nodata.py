@@ -52,7 +52,7 @@ class Guess:
         """Numbers that were set to NaN and must not be."""
         span = max(self.high - self.low, 0.0)
         apart = {one: self.low - one if one < self.low else one - self.high for one in self.count}
-        return tuple(one for one, gap in apart.items() if abs(one) < NO_HEIGHT and not span < gap < math.inf)
+        return tuple(one for one, gap in apart.items() if abs(one) < NO_HEIGHT and not span < gap)
 
     def note(self, file: str, nodes: int) -> str:
         """A sentence on what was found; empty if nothing was."""

@@ -50,8 +50,8 @@ def steep_warning(ground: Terrain) -> str:
         return ""
     slope = "vertical" if found.degrees >= 89.9 else f"steep by {found.degrees:.0f}°"
     return (
-        f"the ground is {slope} at (x, y) = ({found.x:.4g}, {found.y:.4g}) m; above {TOO_STEEP:g}° a wheel's contact "
-        "with it is approximate: use slopes below that, or short steps"
+        f"the ground is {slope} at (x, y) = ({round(found.x, 3):.10g}, {round(found.y, 3):.10g}) m; above "
+        f"{TOO_STEEP:g}° a wheel's contact with it is approximate: use slopes below that, or short steps"
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser.errors import VehicleError
+from grouser.rotation import about
 from grouser.vehicles.mesh import Colour, Mesh, MeshPart
 from grouser.vehicles.safe_xml import parse_xml
 
@@ -158,15 +159,12 @@ def _transform(node: Element) -> Array:
 
 
 def _turn(values: Array) -> Array:
-    """Rodrigues' rotation about an axis x y z by an angle [deg]."""
+    """Rotation about an axis x y z by an angle [deg]."""
     x, y, z, degrees = values
     length = math.sqrt(x * x + y * y + z * z)
     if length == 0.0:
         return np.eye(3)
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) / length
-    angle = math.radians(degrees)
-    turned: Array = np.eye(3) + math.sin(angle) * K + (1.0 - math.cos(angle)) * (K @ K)
-    return turned
+    return about(np.array([x, y, z]) / length, math.radians(degrees))
 
 
 def _positions(source: Element) -> Array:

@@ -188,16 +188,30 @@ def hull_of_mesh(path: str | os.PathLike[str], scale: Sequence[float] = (1.0, 1.
         corners = points[ConvexHull(points).vertices]
     except (QhullError, ValueError):  # flat, or fewer than four points: all of them are corners
         corners = points
-    return [[float(x) for x in corner] for corner in _spread(corners)]
+    return [[float(x) for x in corner] for corner in _spread(corners, MESH_POINTS)]
 
 
-def _spread(points: Array) -> Array:
-    """At most MESH_POINTS of the points: each next one is the farthest from those before."""
-    if len(points) <= MESH_POINTS:
+def thinned(hull: Sequence[Hull]) -> tuple[Hull, ...]:
+    """The shapes with MOST_POINTS points in all or fewer: of those without balls, equal shares that are far apart."""
+    total = sum(len(one.centres) for one in hull)
+    if total <= MOST_POINTS:
+        return tuple(hull)
+    made = []
+    for one in hull:
+        if one.ball_radius == 0.0:
+            count = max(int(len(one.centres) * MOST_POINTS / total), 1)
+            one = Hull(one.frame, "points", points=_spread(one.centres, count).tolist())
+        made.append(one)
+    return tuple(made)
+
+
+def _spread(points: Array, most: int) -> Array:
+    """The points, or so many of them: each next one is the farthest from those before."""
+    if len(points) <= most:
         return points
     chosen = [int(np.argmax(((points - points.mean(axis=0)) ** 2).sum(axis=1)))]
     distance = np.full(len(points), np.inf)
-    while len(chosen) < MESH_POINTS:
+    while len(chosen) < most:
         distance = np.minimum(distance, ((points - points[chosen[-1]]) ** 2).sum(axis=1))
         chosen.append(int(np.argmax(distance)))
     return points[chosen]

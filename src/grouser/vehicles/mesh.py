@@ -65,8 +65,9 @@ def _read(path: str, changed: int, size: int) -> Mesh:
     if file.suffix.lower() == ".dae":
         from grouser.vehicles.collada import parse_collada
 
+        data = read_limited(file, LARGEST_FILE, VehicleError)
         try:
-            parts = parse_collada(read_limited(file, LARGEST_FILE, VehicleError))
+            parts = parse_collada(data)
         except VehicleError as error:
             raise VehicleError(f"{file}: {error}") from None
     else:

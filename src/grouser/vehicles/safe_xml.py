@@ -1,4 +1,4 @@
-"""XML that cannot hurt: no DOCTYPE, no entities, bounded in depth and number of elements; names lose their prefix."""
+"""XML that cannot hurt: no DOCTYPE, no entities, bounded in depth and number of elements."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from xml.parsers import expat
 
 from grouser.errors import VehicleError
 
-MAX_DEPTH = 100
 
+def parse_xml(data: bytes, what: str, *, most_elements: int, most_depth: int = 100, prefixes: bool = False) -> Element:
+    """The root element of a text; what: its kind for messages, such as "COLLADA mesh".
 
-def parse_xml(data: bytes, what: str, *, most_elements: int) -> Element:
-    """The root element of a text; what: its kind for messages, such as "COLLADA mesh"."""
+    Names lose their prefix, unless prefixes are wanted.
+    """
     # Without its zero bytes, UTF-16 and UTF-32 text reads like ASCII.
     plain = data.replace(b"\0", b"").upper()
     if b"<!DOCTYPE" in plain or b"<!ENTITY" in plain:
@@ -19,20 +20,23 @@ def parse_xml(data: bytes, what: str, *, most_elements: int) -> Element:
     builder = TreeBuilder()
     depth = elements = 0
 
+    def named(tag: str) -> str:
+        return tag if prefixes else tag.rpartition(":")[2]
+
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth, elements
         depth += 1
         elements += 1
-        if depth > MAX_DEPTH:
-            raise VehicleError(f"element <{tag:.60}>: is nested deeper than {MAX_DEPTH}, which no {what} needs")
+        if depth > most_depth:
+            raise VehicleError(f"element <{tag:.60}>: is nested deeper than {most_depth}, which no {what} needs")
         if elements > most_elements:
             raise VehicleError(f"element <{tag:.60}>: there are more than {most_elements} elements in this {what}")
-        builder.start(tag.rpartition(":")[2], attributes)
+        builder.start(named(tag), attributes)
 
     def end(tag: str) -> None:
         nonlocal depth
         depth -= 1
-        builder.end(tag.rpartition(":")[2])
+        builder.end(named(tag))
 
     def refuse(*_: object) -> None:
         raise _declared(what)

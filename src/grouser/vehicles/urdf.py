@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from grouser import rotation
 from grouser.errors import VehicleError
 from grouser.files import as_path
-from grouser.vehicles.hull import Hull, hull_of_mesh
+from grouser.vehicles.hull import Hull, hull_of_mesh, thinned
 from grouser.vehicles.mesh_path import Packages, find_mesh
 from grouser.vehicles.rows import Coupling, Frame
 from grouser.vehicles.urdf_side import SideFile, Wheel, parse_side, read_side, side_path
@@ -202,8 +202,7 @@ def _turn_onto(axis: int, target: Array) -> Array:
         about = min((k for k in (2, 0, 1) if k != axis), key=lambda k: abs(target[k]))
         flip = np.diag([1.0 if k == about else -1.0 for k in range(3)])
         start = -start
-    x, y, z = np.cross(start, target)
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    K = rotation.skew(np.cross(start, target))
     R: Array = (np.eye(3) + K + K @ K / (1.0 + start @ target)) @ flip
     return R
 
@@ -230,8 +229,8 @@ def _frame(part: Part, wheel: Wheel | None, actuated: bool) -> Frame:
 
 
 def _hull(parts: list[Part], wanted: bool | None, path: Path, packages: Packages) -> tuple[Hull, ...]:
-    """The collision shapes of parts; a mesh that cannot be read is left out with a warning, or refused if `wanted`."""
-    hull = []
+    """The collision shapes of parts; meshes that cannot be read are left out with a warning, or refused if `wanted`."""
+    hull, lost = [], []
     for part in parts if wanted is not False else []:
         for R_part_link, p_part_link, one in part.shapes:
             shape = dict(one.shape)
@@ -242,12 +241,15 @@ def _hull(parts: list[Part], wanted: bool | None, path: Path, packages: Packages
                     reason = f"collision mesh of '{part.name}': {error}"
                     if wanted:
                         raise VehicleError(f"{reason}; say hull = false in the side file to do without") from None
-                    warnings.warn(f"{path.name}, {reason}; this part of the hull is left out", stacklevel=3)
+                    lost.append(reason)
                     continue
                 shape = {"shape": "points", "points": points}
             R, p = R_part_link @ one.R, p_part_link + R_part_link @ one.p
             hull.append(Hull(part.name, xyz=tuple(p), rpy=tuple(rotation.to_rpy(R)), **shape))
-    return tuple(hull)
+    if lost:
+        more = f", and {len(lost) - 1} more that are not read" if len(lost) > 1 else ""
+        warnings.warn(f"{path.name}, {lost[0]}{more}; these parts of the hull are left out", stacklevel=3)
+    return thinned(hull)
 
 
 def _mimics(robot: Robot) -> list[Coupling]:

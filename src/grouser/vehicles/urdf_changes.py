@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grouser import rotation
 from grouser.checks import listed
 from grouser.errors import VehicleError
 from grouser.vehicles.rows import box_inertia, wheel_inertia
@@ -38,14 +39,6 @@ def body_axes(forward: str) -> Array:
     sign = -1.0 if forward[0] == "-" else 1.0
     x, z = sign * np.eye(3)["xy".index(forward[1])], np.array([0.0, 0.0, 1.0])
     return np.array([x, np.cross(z, x), z])
-
-
-def about(axis: Array, angle: float) -> Array:
-    """The rotation by an angle [rad] about a unit vector."""
-    x, y, z = axis
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    R: Array = np.eye(3) + math.sin(angle) * K + (1.0 - math.cos(angle)) * K @ K
-    return R
 
 
 def changed(robot: Robot, side: SideFile, file: str) -> Robot:
@@ -119,7 +112,7 @@ def _held(joints: dict[str, Joint], side: SideFile, file: str) -> dict[str, floa
 def _locked(joint: Joint, at: float) -> Joint:
     if joint.kind == "prismatic":
         return replace(joint, kind="fixed", p=joint.p + joint.R @ (at * joint.axis))
-    return replace(joint, kind="fixed", R=joint.R @ about(joint.axis, at))
+    return replace(joint, kind="fixed", R=joint.R @ rotation.about(joint.axis, at))
 
 
 def _weighed(robot: Robot, side: SideFile, file: str) -> dict[str, Inertial | None]:

@@ -20,6 +20,8 @@ Mesh = Callable[[str, Sequence[float]], Array]
 
 WORDS = {
     "wheel": {"wheel", "wheels", "tire", "tyre"},
+    "mecanum": {"mecanum"},
+    "omni": {"omni"},
     "castor": {"castor", "caster", "castors", "casters", "ball", "skid", "swivel"},
     "rocker": {"rocker", "bogie", "bogey", "differential", "pivot"},
     "front": {"front", "fl", "fr", "lf", "rf", "fwd"},
@@ -40,7 +42,9 @@ def means(what: str, *names: str) -> bool:
     for name in names:
         apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
         words = set(re.sub(r"[^A-Za-z]+", " ", apart).lower().split())
-        inside = what in ("wheel", "castor") and any(word in name.lower() for word in WORDS[what] - {"ball"})
+        inside = what in ("wheel", "castor", "mecanum", "omni") and any(
+            word in name.lower() for word in WORDS[what] - {"ball"}
+        )
         if words & WORDS[what] or inside:
             return True
     return False
@@ -171,6 +175,16 @@ def _size(one: Collision, R: Array, p: Array, mount: Mount, source: str, mesh: M
     if float(np.linalg.norm(off)) > CENTRED * one.shape["radius"]:
         return None
     return Size(one.shape["radius"], one.shape.get("length"), p - off, source)
+
+
+def crossing(robot: Robot, mount: Mount) -> str:
+    """The link with a level cylinder that lies across the axis of its joint, so does not roll about it; "" if none."""
+    for link in mount.links:
+        for _, one in shapes(robot, link):
+            along = (mount.poses[link][0] @ one.R)[:, 2]
+            if one.shape["shape"] == "cylinder" and max(abs(float(along @ mount.axis)), abs(float(along[2]))) < 0.5:
+                return link
+    return ""
 
 
 def lowest(one: Collision, R: Array, p: Array) -> float:

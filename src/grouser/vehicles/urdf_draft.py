@@ -15,7 +15,7 @@ from grouser.checks import listed
 from grouser.files import toml_key, toml_value
 from grouser.vehicles.hull import hull_of_mesh
 from grouser.vehicles.mesh_path import Packages, find_mesh
-from grouser.vehicles.urdf_clues import Size, limits, shapes
+from grouser.vehicles.urdf_clues import Size, limits, means, shapes
 from grouser.vehicles.urdf_model import Robot
 from grouser.vehicles.urdf_side import SCHEMA
 from grouser.vehicles.urdf_survey import Survey, survey
@@ -109,13 +109,23 @@ def _forward(found: Survey, made: Draft) -> Iterator[str]:
         f"The robot drives along {axis} of its root link '{found.robot.root}', {why or 'as its axles lie'}."
     )
     yield f'forward = "{axis}"'
-    if why.startswith("but"):
-        made.guesses.append(f"it drives along {axis} of its root link")
+    if why.startswith("but") or "left" in why:  # or the sides are swapped
+        made.guesses.append(f"it drives along {axis} of its root link{'' if why.startswith('but') else ', ' + why}")
 
 
 def _wheels(found: Survey, made: Draft) -> Iterator[str]:
+    for name, link in found.crossed.items():
+        axis = " ".join(f"{x:.3g}" for x in found.mounts[name].joint.axis)
+        said = f"'{name}' turns about {axis}, across the cylinder of '{link}', so it is no wheel; mend its <axis>"
+        (made.guesses if found.wheels else made.missing).append(said)
+        yield from _comment(f"{said}; without one a URDF means 1 0 0.")
+    if found.stuck:
+        said = f"{listed(found.stuck)}: called wheels, but fixed, so they drag; if they roll, make them continuous"
+        made.guesses.append(said)
+        yield from _comment(f"{said}.")
     if not found.wheels:
-        made.missing.append("no joint turns a round shape about a level axle, or is called a wheel")
+        if not found.crossed:
+            made.missing.append("no joint turns a round shape about a level axle, or is called a wheel")
         yield from _comment("NOT KNOWN: which joints are wheels. Nothing round turns about a level axle.")
         yield "wheels = []  # { joint = …, radius = …, width = … }"
         return
@@ -126,7 +136,9 @@ def _wheels(found: Survey, made: Draft) -> Iterator[str]:
             rows.append((f"# {{ joint = {toml_value(name)}, radius = … }},", "NOT KNOWN: its radius [m]"))
             continue
         remark = size.source if name not in found.inferred else f"guess: its radius is {found.inferred[name]}"
-        rows.append((_row(found, name, size), remark + _side_of(found, name, made)))
+        rollers = _rollers(found, name)
+        remark += f"; guess: rollers at {rollers['rollers']:g}°, by names" if rollers else ""
+        rows.append((_row(found, name, size) | rollers, remark + _side_of(found, name, made)))
     for name, size in found.sliding.items():
         if size is None:
             row = f"# {{ joint = {toml_value(name)}, radius = …, slides = {SLIDES} }},"
@@ -140,6 +152,8 @@ def _wheels(found: Survey, made: Draft) -> Iterator[str]:
         * bool(found.sliding)
     )
     yield from _rows("wheels", rows)
+    if any(_rollers(found, name) for name in found.wheels):
+        made.guesses.append("rollers of wheels, by their names and places")
     if found.inferred:
         made.guesses.append(f"the radius of {listed(found.inferred, 2)}")
     for name in found.hanging:
@@ -149,12 +163,22 @@ def _wheels(found: Survey, made: Draft) -> Iterator[str]:
 def _row(found: Survey, name: str, size: Size) -> dict[str, Any]:
     mount = found.mounts[name]
     centre = mount.R.T @ (size.centre - mount.p)
-    row: dict[str, Any] = {"joint": name, "radius": size.radius}
+    row: dict[str, Any] = {"joint": name, "radius": round(size.radius, 6)}
     if size.width is not None and "sphere" not in size.source:
         row["width"] = round(size.width, 6)
     if float(np.linalg.norm(centre)) > 1e-6:
         row["centre"] = [round(float(x), 6) + 0.0 for x in centre]
     return row
+
+
+def _rollers(found: Survey, name: str) -> dict[str, Any]:
+    """Rollers of what is called an omni or mecanum wheel: those of mecanum wheels free it along the diagonals."""
+    child = found.mounts[name].joint.child
+    names = [name, child, *(Path(one.shape.get("file", "")).stem for _, one in shapes(found.robot, child))]
+    if means("mecanum", found.robot.name, *names) and not found.called("castor", name):
+        at = found.R_body_root @ (found.centre(name) - np.mean([found.centre(one) for one in found.wheels], axis=0))
+        return {"rollers": 45.0 if at[0] * at[1] > 0.0 else -45.0}
+    return {"rollers": 90.0} if means("omni", *names) else {}
 
 
 def _side_of(found: Survey, name: str, made: Draft) -> str:
@@ -266,25 +290,40 @@ def _rockers(found: Survey, made: Draft) -> Iterator[str]:
             rows.append(name if mount.joint.axis.any() else {"joint": name, "axis": lateral})
         yield from _comment("These rockers are fixed in the URDF. To let them follow the ground, take off the #:")
         yield f"# free = {toml_value(rows)}"
-    pair = _pair(found, fixed or passive)
-    if pair is None:
-        return
-    (first, k), (second, m) = pair
-    mimic = found.mounts[second].joint.mimic or found.mounts[first].joint.mimic
-    if mimic is not None:
-        yield from _comment("The URDF couples them: one mimics the other.")
-        return
-    row = {"name": "differential", "joints": {first: k, second: m}}
-    yield from _comment("A differential between the rockers holds the body; without it, its pitch would be free.")
-    yield f"{'# ' if fixed else ''}couplings = [ {toml_value(row)} ]"
-    if not fixed:
-        made.guesses.append("a differential couples the rockers")
+    halves = found.halves(fixed or passive)
+    couplings: list[tuple[Any, str]] = []
+    for name, other in halves.items():
+        sense = -1.0 if found.mounts[name].axis @ found.mounts[other].axis > 0.0 else 1.0
+        couplings.append(
+            ({"name": f"{name} with {other}", "joints": {other: 1.0, name: sense}}, "one axle, one rocker")
+        )
+    pair = _pair(found, fixed or passive, halves)
+    if pair is not None:
+        (first, k), (second, m) = pair
+        if found.mounts[second].joint.mimic or found.mounts[first].joint.mimic:
+            yield from _comment("The URDF couples them: one mimics the other.")
+        else:
+            yield from _comment("A differential between the rockers holds the body; without it, its pitch is free.")
+            couplings.append(({"name": "differential", "joints": {first: k, second: m}}, ""))
+            if not fixed:
+                made.guesses.append("a differential couples the rockers")
+    if halves and not fixed:
+        made.guesses.append("hinges on one axle are one rocker")
+    if len(couplings) == 1:
+        yield f"{'# ' if fixed else ''}couplings = [ {toml_value(couplings[0][0])} ]"
+    elif couplings:
+        yield from (f"{'# ' if fixed else ''}{line}" for line in _rows("couplings", couplings))
 
 
-def _pair(found: Survey, rockers: Sequence[str]) -> tuple[tuple[str, float], tuple[str, float]] | None:
-    """The rockers left and right that carry all wheels, each with the sense of its axis."""
+def _pair(
+    found: Survey, rockers: Sequence[str], halves: dict[str, str]
+) -> tuple[tuple[str, float], tuple[str, float]] | None:
+    """The rockers left and right that carry all wheels, each with the sense of its axis; of halves the first."""
     outer = [name for name in rockers if not any(name in found.mounts[other].beyond for other in rockers)]
-    if len(outer) != 2 or sum(len(found.carried(name)) for name in outer) < len(found.wheels):
+    if sum(len(found.carried(name)) for name in outer) < len(found.wheels):
+        return None
+    outer = [name for name in outer if name not in halves]
+    if len(outer) != 2:
         return None
     sides = [float((found.R_body_root @ found.mounts[name].p)[1]) for name in outer]
     if sides[0] * sides[1] >= 0.0:

@@ -1,7 +1,4 @@
-"""The links and joints of a URDF file, as they stand in it. Imported only when a URDF is read.
-
-XML that cannot hurt: no DOCTYPE, no entities, bounded in size, depth and number of elements.
-"""
+"""The links and joints of a URDF file, as they stand in it. Imported only when a URDF is read."""
 
 from __future__ import annotations
 
@@ -10,17 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element, TreeBuilder
-from xml.parsers import expat
+from xml.etree.ElementTree import Element
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser import rotation
 from grouser.checks import listed
 from grouser.errors import VehicleError
 from grouser.files import read_limited
 from grouser.vehicles.rows import checked
+from grouser.vehicles.safe_xml import parse_xml
+from grouser.vehicles.urdf_numbers import floats, origin
 from grouser.vehicles.urdf_visual import LinkVisual, read_visuals
 
 Array = NDArray[np.float64]
@@ -99,57 +96,23 @@ def read_robot(path: str | os.PathLike[str]) -> Robot:
 
         data = expanded(Path(path), MAX_BYTES)
     try:
-        return _robot(_parse(data))
+        root = parse_xml(data, "URDF", most_elements=MAX_ELEMENTS, most_depth=MAX_DEPTH, prefixes=True)
+    except VehicleError as error:
+        raise VehicleError(f"{file}: {error}") from None
+    try:
+        return _robot(root)
     except VehicleError as error:
         raise VehicleError(f"{file}, {error}") from None
-    except (expat.ExpatError, ValueError, LookupError, RecursionError) as error:
-        raise VehicleError(f"{file}: is not well-formed XML: {error!s:.200}") from None
-
-
-def _parse(data: bytes) -> Element:
-    """The root element."""
-    builder = TreeBuilder()
-    depth = elements = 0
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, elements
-        depth += 1
-        elements += 1
-        if depth > MAX_DEPTH:
-            raise VehicleError(f"element <{tag:.60}>: is nested deeper than {MAX_DEPTH}, which no URDF needs")
-        if elements > MAX_ELEMENTS:
-            raise VehicleError(f"element <{tag:.60}>: there are more than {MAX_ELEMENTS} elements, which no URDF needs")
-        builder.start(tag, attributes)
-
-    def end(tag: str) -> None:
-        nonlocal depth
-        depth -= 1
-        builder.end(tag)
-
-    def refuse(*_: object) -> None:
-        raise VehicleError("a DOCTYPE or entity declaration is refused; a URDF needs neither, remove it")
-
-    # Without its zero bytes, UTF-16 and UTF-32 text reads like ASCII.
-    plain = data.replace(b"\0", b"").upper()
-    if b"<!DOCTYPE" in plain or b"<!ENTITY" in plain:
-        refuse()
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = builder.data
-    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = parser.UnparsedEntityDeclHandler = refuse
-    parser.Parse(data, True)
-    root = builder.close()
-    if not isinstance(root, Element):
-        raise ValueError("it has no element")
-    return root
 
 
 def _robot(element: Element) -> Robot:
     if element.tag != "robot":
         raise VehicleError(f"element <{element.tag:.60}>: a URDF begins with <robot>")
     if any(child.tag.startswith("xacro:") for child in element):
-        raise VehicleError("element <robot>: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf")
+        raise VehicleError(
+            "element <robot>: this is xacro, not URDF; call the file robot.urdf.xacro to have it expanded, or expand it"
+            " where ROS is installed: xacro robot.xacro > robot.urdf"
+        )
     links: dict[str, Inertial | None] = {}
     collisions: dict[str, list[Collision]] = {}
     for child in element.findall("link"):
@@ -217,7 +180,7 @@ def _check_mimics(joints: list[Joint]) -> None:
 def _inertial(element: Element | None, where: str) -> Inertial | None:
     if element is None:
         return None
-    R, p = _origin(element, where)
+    R, p = origin(element, where)
     mass, inertia = element.find("mass"), element.find("inertia")
     if mass is None:
         raise VehicleError(f"{where}: has no <mass value=…/>")
@@ -225,14 +188,14 @@ def _inertial(element: Element | None, where: str) -> Inertial | None:
     for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
         key = f"i{'xyz'[i]}{'xyz'[j]}"
         given = "0" if inertia is None else inertia.get(key, "0")
-        matrix[i, j] = matrix[j, i] = _floats(given, 1, f"{where}, field {key}")[0]
-    kilograms = _floats(mass.get("value", ""), 1, f"{where}, field mass")[0]
+        matrix[i, j] = matrix[j, i] = floats(given, 1, f"{where}, field {key}")[0]
+    kilograms = floats(mass.get("value", ""), 1, f"{where}, field mass")[0]
     return Inertial(checked.not_negative(kilograms, f"{where}, field mass"), R, p, matrix)
 
 
 def shape_of(element: Element, where: str) -> Collision | None:
     """The shape of a <collision>; None if it has none that URDF knows."""
-    R, p = _origin(element, where)
+    R, p = origin(element, where)
     geometry = element.find("geometry")
     shapes = [] if geometry is None else [one for one in geometry if one.tag in ("box", "sphere", "cylinder", "mesh")]
     if not shapes:
@@ -240,13 +203,13 @@ def shape_of(element: Element, where: str) -> Collision | None:
     one = shapes[0]
     shape: dict[str, Any] = {"shape": one.tag}
     if one.tag == "mesh":
-        scale = _floats(one.get("scale", "1 1 1"), 3, f"{where}, field scale")
+        scale = floats(one.get("scale", "1 1 1"), 3, f"{where}, field scale")
         return Collision(R, p, {"shape": "mesh", "file": one.get("filename", ""), "scale": scale})
     if one.tag == "box":
-        shape["size"] = _floats(one.get("size", ""), 3, f"{where}, field size")
+        shape["size"] = floats(one.get("size", ""), 3, f"{where}, field size")
     else:
         for name in ("radius", "length") if one.tag == "cylinder" else ("radius",):
-            shape[name] = _floats(one.get(name, ""), 1, f"{where}, field {name}")[0]
+            shape[name] = floats(one.get(name, ""), 1, f"{where}, field {name}")[0]
     return Collision(R, p, shape)
 
 
@@ -256,9 +219,9 @@ def _joint(element: Element) -> Joint:
     kind = element.get("type", "")
     if kind not in (*MOVING, "fixed"):
         raise VehicleError(f"{where}, field type: '{kind:.60}' cannot be used, use fixed, {', '.join(MOVING)}")
-    R, p = _origin(element, where)
+    R, p = origin(element, where)
     given, default = element.find("axis"), "0 0 0" if kind == "fixed" else "1 0 0"
-    axis = np.array(_floats(default if given is None else given.get("xyz", default), 3, f"{where}, field axis"))
+    axis = np.array(floats(default if given is None else given.get("xyz", default), 3, f"{where}, field axis"))
     length = float(np.linalg.norm(axis))
     if length < 1e-6:
         if kind != "fixed":
@@ -269,8 +232,8 @@ def _joint(element: Element) -> Joint:
     if mimic is None:
         return Joint(name, kind, *ends, R, p, axis / length, None)
     where = f"{where}, element <mimic>"
-    multiplier = _floats(mimic.get("multiplier", "1"), 1, f"{where}, field multiplier")[0]
-    offset = _floats(mimic.get("offset", "0"), 1, f"{where}, field offset")[0]
+    multiplier = floats(mimic.get("multiplier", "1"), 1, f"{where}, field multiplier")[0]
+    offset = floats(mimic.get("offset", "0"), 1, f"{where}, field offset")[0]
     return Joint(
         name, kind, *ends, R, p, axis / length, (checked.name(mimic.get("joint", ""), where), multiplier, offset)
     )
@@ -281,22 +244,3 @@ def _end(element: Element, end: str, where: str) -> str:
     if found is None or not found.get("link"):
         raise VehicleError(f"{where}: has no <{end} link=…/>")
     return found.get("link", "")
-
-
-def _origin(element: Element, where: str) -> tuple[Array, Array]:
-    origin = element.find("origin")
-    if origin is None:
-        return np.eye(3), np.zeros(3)
-    xyz = _floats(origin.get("xyz", "0 0 0"), 3, f"{where}, field origin xyz")
-    rpy = _floats(origin.get("rpy", "0 0 0"), 3, f"{where}, field origin rpy")
-    return rotation.from_rpy(*rpy), np.array(xyz)
-
-
-def _floats(text: str, count: int, where: str) -> list[float]:
-    words = text.split()
-    if len(words) != count:
-        raise VehicleError(f"{where}: '{text:.60}' has {len(words)} numbers, needs {count}")
-    try:
-        return [checked.number(float(word), where) for word in words]
-    except ValueError:
-        raise VehicleError(f"{where}: '{text:.60}' is not numbers") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,7 +44,7 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Free:
-    """A fixed joint that turns in truth, such as a rocker."""
+    """A fixed joint that turns on the robot, such as a rocker."""
 
     joint: str
     axis: Any = None
@@ -138,16 +137,6 @@ def _side(tables: dict[str, Any], file: str) -> SideFile:
     if "hull" in tables:
         checked.flag(tables["hull"], f"{file}, field hull")
     return SideFile(**tables)
-
-
-def to_field(rows: Sequence[Any]) -> list[str]:
-    """Rows of wheels, free or locked joints as lines of a side file, without what is as by default."""
-    lines = []
-    for one in rows:
-        values = {f.name: getattr(one, f.name) for f in dataclasses.fields(one)}
-        kept = {f.name: values[f.name] for f in dataclasses.fields(one) if values[f.name] != f.default}
-        lines.append(files.toml_value(kept["joint"] if set(kept) == {"joint"} else kept))
-    return lines
 
 
 def check_names(names: Sequence[str], known: Sequence[str], field: str, kind: str, file: str) -> None:

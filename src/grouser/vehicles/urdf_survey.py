@@ -7,14 +7,16 @@ carries wheels steers if it has a motor, or is the swivel of a castor. What carr
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grouser.vehicles.urdf_changes import body_axes, link_poses
-from grouser.vehicles.urdf_clues import Mesh, Mount, Size, lowest, means, motors, mounts, round_size, shapes
+from grouser.vehicles.urdf_clues import Mesh, Mount, Size, crossing, lowest, means, motors, mounts, round_size, shapes
 from grouser.vehicles.urdf_model import Robot
 
 Array = NDArray[np.float64]
@@ -45,6 +47,10 @@ class Survey:
     """Castors and skids."""
     hanging: list[str] = field(default_factory=list)
     """Round shapes on level axles that stand too high for wheels."""
+    crossed: dict[str, str] = field(default_factory=dict)
+    """What is called a wheel and turns across its cylinder, and the link of that."""
+    stuck: list[str] = field(default_factory=list)
+    """What is called a wheel, has a level cylinder and is fixed."""
 
     @cached_property
     def forward(self) -> tuple[str, str]:
@@ -94,10 +100,11 @@ class Survey:
     def carried(self, joint: str) -> list[str]:
         """The wheels beyond a joint, those that slide too."""
         beyond = self.mounts[joint].beyond
-        fixed = [name for name in self.sliding if self._hangs_from(name, joint)]
+        fixed = [name for name in self.sliding if self.hangs_from(name, joint)]
         return [*(name for name in self.wheels if name in beyond), *fixed]
 
-    def _hangs_from(self, name: str, joint: str) -> bool:
+    def hangs_from(self, name: str, joint: str) -> bool:
+        """Whether a joint stands between the body and another one."""
         parents = {one.child: one for one in self.robot.joints}
         at = parents.get(self.mounts[name].joint.parent)
         while at is not None:
@@ -156,6 +163,18 @@ class Survey:
         fixed = [one.name for one in self.robot.joints if not one.moves and self.called_rocker(one.name)]
         return [*parts, *fixed]
 
+    def halves(self, rockers: Sequence[str]) -> dict[str, str]:
+        """Rockers that turn about the axle of another one on their side, by which each is listed: parts of one."""
+        made: dict[str, str] = {}
+        for name, other in combinations(rockers, 2):
+            a, b = self.mounts[name], self.mounts[other]
+            left = [np.mean([self.centre(one) for one in self.carried(end)], axis=0) for end in (name, other)]
+            sides = [(self.R_body_root @ middle)[1] for middle in left]
+            apart = float(np.linalg.norm(np.cross(a.axis, b.p - a.p))) + float(np.linalg.norm(np.cross(a.axis, b.axis)))
+            if a.joint.parent == b.joint.parent and apart < 5e-3 and sides[0] * sides[1] > 0.0 and name not in made:
+                made.setdefault(other, name)
+        return made
+
     def called_rocker(self, joint: str) -> bool:
         """Whether a joint is called a rocker or bogie, carries wheels, and not all of them."""
         return means("rocker", joint) and 0 < len(self.carried(joint)) < len(self.wheels)
@@ -165,7 +184,7 @@ def survey(robot: Robot, mesh: Mesh) -> Survey:
     """Look the robot over."""
     found = Survey(robot, mounts(robot), motors(robot.xml))
     _find_wheels(found, mesh)
-    _find_castors(found, mesh)
+    _find_castors(found)
     return found
 
 
@@ -173,10 +192,16 @@ def _find_wheels(found: Survey, mesh: Mesh) -> None:
     sizes: dict[str, Size | None] = {}
     for name, mount in found.mounts.items():
         joint = mount.joint
-        if not joint.moves or joint.kind == "prismatic" or mount.beyond or abs(mount.axis[2]) > LEVEL:
+        if not joint.moves and found.called("wheel", name) and crossing(found.robot, mount) == joint.child:
+            found.stuck.extend([name] * (not found.called("castor", name)))
+        if not joint.moves or joint.kind == "prismatic" or mount.beyond:
             continue
-        called = found.called("wheel", name)
-        size = round_size(found.robot, mount, mesh)
+        called, size = found.called("wheel", name), round_size(found.robot, mount, mesh)
+        if called and size is None and crossing(found.robot, mount):
+            found.crossed[name] = crossing(found.robot, mount)
+            continue
+        if abs(mount.axis[2]) > LEVEL:
+            continue
         if called or (size is not None and joint.kind == "continuous" and "mesh" not in size.source):
             sizes[name] = size
     known = [size for size in sizes.values() if size is not None]
@@ -208,7 +233,7 @@ def _infer_radii(found: Survey) -> None:
             found.inferred[name] = f"its height over '{feet[0]}'"
 
 
-def _find_castors(found: Survey, mesh: Mesh) -> None:
+def _find_castors(found: Survey) -> None:
     """Balls and skids that touch the ground: on fixed joints, or on joints without a motor that are called castors."""
     known = [size for size in found.wheels.values() if size is not None]
     if not known:
@@ -225,11 +250,16 @@ def _find_castors(found: Survey, mesh: Mesh) -> None:
             continue
         if mount.joint.moves and not (called and not mount.beyond and name not in found.motors):
             continue
+        if any(wheel in mount.beyond for wheel in found.wheels):  # what holds a castor's wheel
+            continue
         size = _ball(found.robot, mount, ground, called)
         if size is not None and abs(float(size.centre[2]) - size.radius - ground) < near:
             found.sliding[name] = size
         elif called and not mount.beyond and size is None and not mount.joint.moves:
             found.sliding[name] = None
+    for name in list(found.sliding):  # what holds another one
+        if any(found.hangs_from(other, name) for other in found.sliding):
+            del found.sliding[name]
 
 
 def _ball(robot: Robot, mount: Mount, ground: float, called: bool) -> Size | None:

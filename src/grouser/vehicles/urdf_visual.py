@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from grouser import rotation
 from grouser.errors import VehicleError
 from grouser.vehicles.mesh_path import Packages, found_mesh
-from grouser.vehicles.rows import checked
+from grouser.vehicles.urdf_numbers import floats, origin
 from grouser.vehicles.visual import Visual
 
 Array = NDArray[np.float64]
@@ -59,7 +59,7 @@ def placed(
 
 def _visual(element: Element, colours: dict[str, tuple[float, ...]], where: str) -> LinkVisual | None:
     """None for a shape that URDF does not know, or of no size."""
-    origin, geometry = element.find("origin"), element.find("geometry")
+    geometry = element.find("geometry")
     shapes = [] if geometry is None else [one for one in geometry if one.tag in (*FIELDS, "mesh")]
     if not shapes:
         return None
@@ -69,20 +69,18 @@ def _visual(element: Element, colours: dict[str, tuple[float, ...]], where: str)
         if not one.get("filename"):
             raise VehicleError(f"{where}: has a <mesh> without a filename")
         fields["mesh"] = one.get("filename")
-        fields["scale"] = _numbers(one.get("scale", "1 1 1"), 3, f"{where}, field scale")
+        fields["scale"] = floats(one.get("scale", "1 1 1"), 3, f"{where}, field scale")
         if 0.0 in fields["scale"]:
             return None
     for name in FIELDS.get(one.tag, ()):
-        values = _numbers(one.get(name, ""), 3 if name == "size" else 1, f"{where}, field {name}")
+        values = floats(one.get(name, ""), 3 if name == "size" else 1, f"{where}, field {name}")
         fields[name] = values if name == "size" else values[0]
         if min(values) <= 0.0:  # a placeholder, which some exporters write
             return None
     material = element.find("material")
     if material is not None:
         fields["color"] = _colour(material) or colours.get(material.get("name", ""))
-    given = {} if origin is None else origin.attrib
-    xyz, rpy = (_numbers(given.get(k, "0 0 0"), 3, f"{where}, field origin {k}") for k in ("xyz", "rpy"))
-    return LinkVisual(rotation.from_rpy(*rpy), np.array(xyz), fields)
+    return LinkVisual(*origin(element, where), fields)
 
 
 def _colour(material: Element) -> tuple[float, ...] | None:
@@ -93,13 +91,3 @@ def _colour(material: Element) -> tuple[float, ...] | None:
     except ValueError:
         return None
     return tuple(np.clip(np.nan_to_num([red, green, blue, opacity]), 0.0, 1.0).tolist())
-
-
-def _numbers(text: str, count: int, where: str) -> list[float]:
-    words = text.split()
-    if len(words) != count:
-        raise VehicleError(f"{where}: '{text:.60}' has {len(words)} numbers, needs {count}")
-    try:
-        return [checked.number(float(word), where) for word in words]
-    except ValueError:
-        raise VehicleError(f"{where}: '{text:.60}' is not numbers") from None

@@ -27,8 +27,12 @@ def expanded(path: Path, most: int) -> bytes:
         with _packages_above(path), contextlib.redirect_stderr(io.StringIO()):
             text = xacro.process_file(str(path)).toxml()
     except Exception as error:  # expressions in xacro raise whatever Python does
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise VehicleError(f"{path.name}: xacro cannot expand it: {said:.200}") from None
+        ours: BaseException | None = error
+        while ours is not None and not isinstance(ours, VehicleError):
+            ours = ours.__context__
+        said = " ".join(str(ours or error).split()) or type(error).__name__
+        hint = f"; give it its arguments: xacro {path.name} NAME:=VALUE > robot.urdf" * ("argument" in said)
+        raise VehicleError(f"{path.name}: xacro cannot expand it: {said:.200}{hint}") from None
     data = str(text).encode()
     if len(data) > most:
         raise VehicleError(f"{path.name}: expands to more than {most // 1000} kB, the most that is read")

@@ -260,6 +260,14 @@ class Vehicle:
         return np.array(p_body[self.arrays.wheel], dtype=np.float64)
 
     @property
+    def held_directions(self) -> NDArray[np.float64]:
+        """Direction x, y along which the ground holds each wheel, body axes, joints at `rest`, unit vectors (nw, 2)."""
+        R_body, _ = tree.forward_kinematics(self.frames, self.rest)
+        left = R_body[self.arrays.wheel][:, :2, 1]
+        ahead = np.stack([left[:, 1], -left[:, 0]], axis=1)
+        return np.asarray(self.arrays.held[:, :1] * ahead + self.arrays.held[:, 1:] * left)
+
+    @property
     def steered(self) -> tuple[bool, ...]:
         """For each wheel, whether a steering joint lies between it and the body."""
         joints = {steering.joint for steering in self.steering}

@@ -50,27 +50,9 @@ def plot_evaluation(evaluation: Evaluation, path: style.File = None, *, title: s
                 one.remove()
             draw_adapting(figure.add_subplot(grid[2, :]), evaluation)
         for column, (name, errors, predicted) in enumerate(sets):
-            _scatter(axes[0, column], errors, name, predicted)
+            draw_errors(axes[0, column], errors, name, predicted)
             _histogram(axes[1, column], errors, name, predicted)
-        _ellipse_legend(figure)
-    return figure
-
-
-def plot_errors(sets: dict[str, Errors], path: style.File = None, *, same_scale: bool = True) -> Figure:
-    """Position errors at the ends of intervals with sample and mean predicted ellipses, T Fig. 3.6 and 3.8.
-
-    One panel for each named set; `same_scale` draws all to the scale of the largest.
-    """
-    with style.picture(path, 1.0 + 4.6 * len(sets), 5.4) as figure:
-        panels = figure.subplots(1, len(sets), squeeze=False)[0]
-        for axes, (name, errors) in zip(panels, sets.items(), strict=True):
-            _scatter(axes, errors, name, True)
-        if same_scale:
-            reach = max(max(map(abs, (*axes.get_xlim(), *axes.get_ylim()))) for axes in panels)
-            for axes in panels:
-                axes.set_aspect("equal", adjustable="box")
-                axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
-        _ellipse_legend(figure)
+        ellipse_legend(figure)
     return figure
 
 
@@ -168,7 +150,8 @@ def plot_segments(
     return figure
 
 
-def _scatter(axes: Axes, errors: Errors, name: str, predicted: bool) -> None:
+def draw_errors(axes: Axes, errors: Errors, name: str, predicted: bool) -> None:
+    """Position errors at the ends of intervals with their 95 % and 3 σ ellipses, and the predicted ones if wanted."""
     xy = errors.error[:, :2]
     size = min(14.0, max(2.0, 3000.0 / len(xy)))
     axes.axhline(0.0, color=style.FAINT, lw=0.6)
@@ -219,7 +202,8 @@ def _normal(at: FloatArray, mean: float, sigma: float) -> FloatArray:
     return result
 
 
-def _ellipse_legend(figure: Figure) -> None:
+def ellipse_legend(figure: Figure) -> None:
+    """What the ellipses of `draw_errors` are."""
     handles = [
         Line2D([], [], marker="o", ls="", ms=4, color=POINTS, alpha=0.6, label="one interval"),
         Line2D([], [], color=SAMPLE, label="of these errors"),

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from grouser.checks import FloatArray
 from grouser.plan.planned import Plan, evenly
 from grouser.view import style
-from grouser.view.plan_ways import alternatives, borders, costs, refused
+from grouser.view.plan_ways import borders, costs, refused, routes
 from grouser.view.plot import draw_ground, draw_vehicle, height_bar, soil_patches
 from grouser.view.scene_ground import Box, surroundings
 
@@ -24,7 +24,7 @@ def plot_plan(plan: Plan, path: style.File = None, *, title: str = "") -> Figure
     """The map above, with route, drive, ellipses and refused ways; below, the drive over its distance."""
     box = _box(plan)
     high = min(max(8.6 * (box[3] - box[2]) / (box[1] - box[0]), 3.0), 8.6)
-    labels = 3 + len(plan.route.alternatives) + len(refused(plan))
+    labels = 2 + len(routes(plan)) + len(refused(plan))
     driven = len(plan.drive.twist) > 0
     with style.picture(path, 10.0, high + 0.9 + 0.2 * labels + (4.4 if driven else 0.0), title=title) as figure:
         rows = figure.add_gridspec(4, 1, height_ratios=(high + 0.6, 1.1, 1.1, 1.1)) if driven else None
@@ -53,7 +53,7 @@ def plot_plan(plan: Plan, path: style.File = None, *, title: str = "") -> Figure
 def _box(plan: Plan) -> Box:
     """What the map shows: all ways with a margin, on the map."""
     ways = [plan.drive.state[:, 4:6], plan.route.path[:, :2], plan.start[None, :2], plan.goal[None, :2]]
-    ways += [way.path for way in (*alternatives(plan), *refused(plan))]
+    ways += [way.path for way in (*routes(plan), *refused(plan))]
     xmin, xmax, ymin, ymax = surroundings([way for way in ways if len(way)], margin=0.1)
     left, right, bottom, top = plan.ground.bounds
     return max(xmin, left), min(xmax, right), max(ymin, bottom), min(ymax, top)
@@ -72,11 +72,9 @@ def _map(axes: Axes, plan: Plan, box: Box) -> None:
         line(way.path, f"refused: {way.name}, {way.detail}", **look)
     for one in plan.refused:
         axes.plot(*one.place, "x", color=style.VERMILLION, markersize=8, markeredgewidth=2.2, zorder=7)
-    for way in alternatives(plan):
-        line(way.path, f"{way.name}: {way.detail}", color=way.colour, linewidth=1.6, linestyle=":", zorder=3)
-    if len(plan.route.path):
-        words = f"route of least {plan.route.minimise}"
-        line(plan.route.path[:, :2], words, color=style.SKY, linewidth=3.5, zorder=3)
+    for way in routes(plan):
+        look = {"linewidth": 3.5} if way.name.startswith("route") else {"linewidth": 1.6, "linestyle": ":"}
+        line(way.path, f"{way.name}: {way.detail}", color=way.colour, zorder=3, **look)
     if len(plan.drive.twist):
         energy, duration = float(plan.drive.energy.sum()), float(plan.drive.time[-1])
         words = f"predicted drive: {costs(plan.distance, duration, energy)}"

@@ -8,7 +8,7 @@ import numpy as np
 from grouser.plan.planned import Plan
 from grouser.view import colours
 from grouser.view.page import view_runs
-from grouser.view.plan_ways import alternatives, borders, costs, refused
+from grouser.view.plan_ways import borders, costs, refused, routes
 from grouser.view.scene import Lines, UncertainPoses
 from grouser.view.scene_ground import surroundings
 
@@ -19,11 +19,9 @@ ELLIPSES = 400
 def view_plan(plan: Plan, path: str | os.PathLike[str], *, title: str = "") -> Path:
     """Write the page; returns its path."""
     lines = [_goal(plan)]
-    if len(plan.route.path) > 1:
-        lines.append(Lines([plan.route.path[:, :2]], "route", colours.SKY, detail=f"least {plan.route.minimise}"))
-    ways = [plan.drive.state[:, 4:6], *(way.path for way in (*alternatives(plan), *refused(plan)))]
-    for way in alternatives(plan):
-        lines.append(Lines([way.path], way.name, way.colour, detail=way.detail, width=2.0))
+    ways = [plan.drive.state[:, 4:6], *(way.path for way in (*routes(plan), *refused(plan)))]
+    for way in routes(plan):
+        lines.append(Lines([way.path], way.name, way.colour, detail=way.detail))
     for way in refused(plan):
         if len(way.path) > 1:
             lines.append(Lines([way.path], f"refused: {way.name}", way.colour, detail=way.detail, dash=0.5))

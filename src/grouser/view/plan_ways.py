@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,19 +38,25 @@ def costs(distance: float, duration: float, energy: float) -> str:
     return f"{distance:.1f} m, {duration:.0f} s, {energy:.0f} J"
 
 
-def alternatives(plan: Plan) -> list[Way]:
-    """Ways that are best for something else; ways that are the same share a line."""
-    found: list[Way] = []
-    for one in plan.route.alternatives:
-        path = np.asarray(one.driven)[:, 4:6]
-        twin = next((i for i, other in enumerate(found) if _same(path, other.path)), None)
+def routes(plan: Plan) -> list[Way]:
+    """The route, if there is one, and ways that are best for something else; ways that are the same are one line."""
+    found: list[tuple[Way, FloatArray]] = []
+    known = [plan.route] if len(plan.route.path) > 1 else []
+    for one in (*known, *plan.route.alternatives):
+        driven = np.asarray(one.driven)[:, 4:6]
+        twin = next((i for i, (_, other) in enumerate(found) if _same(driven, other)), None)
         if twin is not None:
-            other = found[twin]
-            found[twin] = Way(f"{other.name} and {one.minimise}", other.detail, other.path, other.colour)
+            way = found[twin][0]
+            name = f"{way.name.replace(' and ', ', ')} and {one.minimise}"
+            found[twin] = (replace(way, name=name), driven)
+            continue
+        words = costs(one.distance, one.duration, one.energy)
+        if one is plan.route:
+            way = Way(f"route of least {one.minimise}", words, one.path[:, :2], colours.SKY)
         else:
-            words = costs(one.distance, one.duration, one.energy)
-            found.append(Way(f"least {one.minimise}", words, path, COLOURS[one.minimise]))
-    return found
+            way = Way(f"least {one.minimise}", words, driven, COLOURS[one.minimise])
+        found.append((way, driven))
+    return [way for way, _ in found]
 
 
 def refused(plan: Plan) -> list[Way]:
@@ -82,6 +88,8 @@ def borders(plan: Plan, box: Box) -> list[FloatArray]:
 
 def _same(a: FloatArray, b: FloatArray) -> bool:
     """Whether two paths are nowhere farther apart than a little, compared at equal shares of their rows."""
+    if not (len(a) and len(b)):
+        return False
     rows = np.linspace(0.0, 1.0, 50)
     ends = [one[(rows * (len(one) - 1)).astype(int)] for one in (a, b)]
     return bool(np.linalg.norm(ends[0] - ends[1], axis=1).max() < SAME)

@@ -24,7 +24,9 @@ def report_study(results: Results, *, command: str = "") -> Report:
         if results.varied:
             pictures.append(Picture(plot_study(results, measure=name), f"{label(results, name)}. {CURVES}"))
         if len(results.varied) > 1 and name == results.measures[0]:
-            pictures.append(Picture(plot_pairs(results, measure=name), f"Pairs of parameters, coloured by {name}."))
+            pictures.append(
+                Picture(plot_pairs(results, measure=name), f"Pairs of parameters, coloured by {label(results, name)}.")
+            )
     sections = [Section("Numbers", (_ended(summary), _measured(results, summary), *_reasons(summary)))]
     if pictures:
         sections += [Section("Pictures", tuple(pictures)), Section("What it depends on", tuple(_depends(results)))]
@@ -42,7 +44,7 @@ def report_study(results: Results, *, command: str = "") -> Report:
     return Report(
         kind="study",
         title=name,
-        question=name if name.endswith("?") else f"How do {', '.join(results.measures)} depend on {_listed(results)}?",
+        question=f"How do {', '.join(results.measures)} depend on {_listed(results)}?",
         answer=_answer(results, summary),
         sections=(*sections, *repeat_sections(settings, command=command, listings=(listing,))),
         numbers=summary,

@@ -88,14 +88,28 @@ def _shares(axes: Axes, results: Results, measure: str) -> None:
     axes.set_xlim(0.0, max(1.0, axes.get_xlim()[1]))
 
 
+def variant_means(results: Results, measure: str) -> tuple[np.ndarray, np.ndarray]:
+    """First row of each variant, and the mean of a measure over its grounds, soils and drives; NaN without a number."""
+    _, first, which = np.unique(results.column("variant"), return_index=True, return_inverse=True)
+    y = results.column(measure)
+    good = np.isfinite(y)
+    with np.errstate(invalid="ignore"):
+        return first, np.bincount(which, np.where(good, y, 0.0)) / np.bincount(which, good)
+
+
 def plot_pairs(results: Results, path: style.File = None, *, measure: str) -> Figure:
-    """Every two of the first varied parameters, points coloured by a measure; rows that gave no number in grey."""
+    """Every two of the first varied parameters, a point for each variant, coloured by its mean of a measure.
+
+    Variants of which no run gave a number are grey.
+    """
     names = results.varied[:MOST_PAIRS]
     n = max(len(names) - 1, 1)
-    step = max(1, results.rows // MOST_POINTS)
-    y = results.column(measure)[::step]
+    first, y = variant_means(results, measure)
+    step = max(1, len(first) // MOST_POINTS)
+    first, y = first[::step], y[::step]
     good = np.isfinite(y)
-    with style.picture(path, 2.1 * n + 1.6, 2.0 * n + 0.4, title=label(results, measure)) as figure:
+    title = label(results, measure) + (", mean of each variant" if len(results.by) > 1 else "")
+    with style.picture(path, 2.1 * n + 1.6, 2.0 * n + 0.4, title=title) as figure:
         axes = figure.subplots(n, n, squeeze=False)
         shown = None
         for i in range(n):
@@ -104,7 +118,7 @@ def plot_pairs(results: Results, path: style.File = None, *, measure: str) -> Fi
                 if j > i or len(names) < 2:
                     one.set_visible(False)
                     continue
-                a, b = results.column(names[j])[::step], results.column(names[i + 1])[::step]
+                a, b = results.column(names[j])[first], results.column(names[i + 1])[first]
                 one.scatter(a[~good], b[~good], s=4, color="#BBBBBB", rasterized=True)
                 shown = one.scatter(a[good], b[good], c=y[good], s=4, cmap="viridis", rasterized=True)
                 style.label(

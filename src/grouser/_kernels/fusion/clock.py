@@ -42,10 +42,8 @@ def move_times(m, by):
     clock.poses += by
     clock.gps += by
     clock.headings += by
-    clock.wheels_refused += by
-    clock.poses_refused += by
-    clock.gps_refused += by
-    clock.headings_refused += by
+    for source in (m.wheels, m.poses, m.gps, m.headings):
+        source.since += by
     clock.calm += by
     clock.rested += by
     clock.imu_lost += by

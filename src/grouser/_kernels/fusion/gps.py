@@ -11,7 +11,7 @@ from grouser._kernels import rotation
 from grouser._kernels.arrays import fill
 from grouser._kernels.fusion.delay import past_jacobian, recall
 from grouser._kernels.fusion.memory import CLONE, MOTION, POSITION, ROTATION, SAME_TIME
-from grouser._kernels.fusion.refusal import LEAVE_OUT, WIDEN, accept, refuse
+from grouser._kernels.fusion.refusal import LEAVE_OUT, OPEN, USE, WIDEN, accept, judged, opened
 from grouser._kernels.fusion.slide import add_to_spans, at_rest, forget_past, open_slide
 from grouser._kernels.fusion.update import commit, core, innovate
 from grouser._kernels.fusion.yaw import add_common, drop_held, find_yaw, held_clone, hold_fix, yaw_unknown
@@ -105,27 +105,17 @@ def innovate_late(m, event, scale):
 @kernel
 def use_position(m, event):
     """Commit a position that passes the gate."""
-    clock = m.clock
     square, rows = innovate_late(m, event, 1.0)
-    if not 0.0 <= square <= m.settings.gate[rows]:
-        m.faults.gps_refused += 1
-        if math.isnan(clock.gps_refused):
-            clock.gps_refused = clock.now
-        step = refuse(m, m.gps, clock.now - clock.gps_refused)
-        if step == LEAVE_OUT or not square >= 0.0:
-            return
-        m.faults.gps_readmitted += 1
-        if step == WIDEN:
-            innovate_late(m, event, max(square, 1.0))
-            commit(m, rows)
-            clock.gps = clock.now
-            return
+    step = judged(m, m.gps, square, rows)
+    m.faults.gps_refused += step != USE
+    m.faults.gps_readmitted += step > LEAVE_OUT
+    if step == OPEN:
         open_position(m, event)
-        return
-    accept(m.gps, square, rows)
-    commit(m, rows)
-    clock.gps = clock.now
-    clock.gps_refused = math.nan
+    if step == WIDEN:
+        innovate_late(m, event, max(square, 1.0))
+    if step in (USE, WIDEN):
+        commit(m, rows)
+        m.clock.gps = m.clock.now
 
 
 @kernel
@@ -139,8 +129,7 @@ def open_position(m, event):
             square += r * r
     way = m.predicted[0] ** 2 + m.predicted[1] ** 2
     add_common(m, ROTATION + 2, min(square / max(way, 1e-6), MOST_YAW**2))
-    m.gps.run = 0
-    m.clock.gps_refused = math.nan
+    opened(m.gps)
 
 
 @kernel

@@ -6,7 +6,7 @@ from grouser._compile.jit import inlined, kernel
 from grouser._kernels.arrays import fill
 from grouser._kernels.fusion.delay import past_jacobian, recall
 from grouser._kernels.fusion.memory import MOTION, ROTATION, SAME_TIME
-from grouser._kernels.fusion.refusal import LEAVE_OUT, WIDEN, accept, refuse
+from grouser._kernels.fusion.refusal import LEAVE_OUT, OPEN, USE, WIDEN, judged, opened
 from grouser._kernels.fusion.update import commit, innovate
 from grouser._kernels.fusion.yaw import ANY, add_common, turn_world, yaw_unknown
 
@@ -47,8 +47,7 @@ def innovate_heading(m, event, scale):
 @kernel
 def measure_heading(m, event):
     """Correct the state by a heading. Where the yaw is unknown the world is turned to it first."""
-    clock = m.clock
-    if event.time < clock.began:
+    if event.time < m.clock.began:
         return
     if not recall(m, event.time):
         m.faults.heading_late += 1
@@ -57,24 +56,14 @@ def measure_heading(m, event):
         turn_world(m, wrap(event.yaw - heading_rows(m, 0.0)), ANY)
         recall(m, event.time)
     square = innovate_heading(m, event, 1.0)
-    if not 0.0 <= square <= m.settings.gate[1]:
-        m.faults.heading_refused += 1
-        if math.isnan(clock.headings_refused):
-            clock.headings_refused = clock.now
-        step = refuse(m, m.headings, clock.now - clock.headings_refused)
-        if step == LEAVE_OUT or not square >= 0.0:
-            return
-        m.faults.heading_readmitted += 1
-        if step == WIDEN:
-            innovate_heading(m, event, max(square, 1.0))
-            commit(m, 1)
-            clock.headings = clock.now
-            return
+    step = judged(m, m.headings, square, 1)
+    m.faults.heading_refused += step != USE
+    m.faults.heading_readmitted += step > LEAVE_OUT
+    if step == OPEN:
         add_common(m, ROTATION + 2, wrap(event.yaw - heading_rows(m, 0.0)) ** 2)
-        m.headings.run = 0
-        clock.headings_refused = math.nan
-        return
-    accept(m.headings, square, 1)
-    commit(m, 1)
-    clock.headings = clock.now
-    clock.headings_refused = math.nan
+        opened(m.headings)
+    if step == WIDEN:
+        innovate_heading(m, event, max(square, 1.0))
+    if step in (USE, WIDEN):
+        commit(m, 1)
+        m.clock.headings = m.clock.now

@@ -73,10 +73,6 @@ CLOCK = record_type(
     poses=(),  # time of the last relative pose that was used
     gps=(),  # time of the last GPS position that was used; −inf if none ever was
     headings=(),
-    wheels_refused=(),  # when the present run of refusals began; NaN if none runs
-    poses_refused=(),
-    gps_refused=(),
-    headings_refused=(),
     rested=(),  # when the vehicle came to rest by its wheels; inf while it moves
     calm=(),  # since when distrusted wheels agree again; NaN if they do not
     imu_lost=(),  # the estimate is degraded by the IMU until then
@@ -117,7 +113,11 @@ COUNTS = record_type(
     stray=int,  # IMU samples in a row whose stamps do not follow
 )
 FIX = record_type(time=(), position=3, observed=6, covariance=(3, 3))  # GPS position
-SOURCE = record_type(used=int, refused=int, run=int, rows=int, squares=())  # run: refusals in a row
+SOURCE = record_type(
+    used=int, refused=int, rows=int, squares=(),
+    run=int,  # refusals in a row
+    since=(),  # when the present run of refusals began; NaN if none runs
+)  # fmt: skip
 FAULTS = {
     "imu_not_finite": "an IMU sample is not finite and is left out",
     "imu_time": "the stamp of an IMU sample does not follow the one before; it is left out",

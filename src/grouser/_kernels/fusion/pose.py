@@ -84,9 +84,9 @@ def use_pose(m, event, first, second):
         m.poses.refused += 1
         m.faults.pose_refused += 1
         refuse_at_start(m, m.poses)
-        if math.isnan(clock.poses_refused):
-            clock.poses_refused = clock.now
-        if square < 0.0 or clock.now - clock.poses_refused < m.settings.recover_after:
+        if math.isnan(m.poses.since):
+            m.poses.since = clock.now
+        if square < 0.0 or clock.now - m.poses.since < m.settings.recover_after:
             return
         m.faults.pose_readmitted += 1
         if clock.now - clock.wheels > m.settings.recover_after:
@@ -97,7 +97,7 @@ def use_pose(m, event, first, second):
             return
     accept(m.poses, square, 6)
     commit(m, 6)
-    clock.poses_refused = math.nan
+    m.poses.since = math.nan
     clock.poses = clock.now
 
 
@@ -121,4 +121,4 @@ def open_motion(m, event, first, second):
     for i in range(3):
         m.covariance[VELOCITY + i, VELOCITY + i] += dot(way, way) / square
         m.covariance[GYRO_BIAS + i, GYRO_BIAS + i] += dot(turn, turn) / square
-    m.clock.poses_refused = math.nan
+    m.poses.since = math.nan

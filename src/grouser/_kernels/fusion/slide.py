@@ -148,7 +148,7 @@ def end_slide(m):
     """The vehicle stands, or rolls on wheels that are trusted again."""
     m.counts.sliding = 0
     m.counts.distrusted = 0
-    m.clock.wheels_refused = math.nan
+    m.wheels.since = math.nan
     clear_spans(m)
 
 
@@ -236,7 +236,7 @@ def forget_past(m):
     m.counts.held = 0
     m.counts.past = m.counts.next_past = 0
     m.clock.began = m.clock.now
-    m.clock.poses_refused = math.nan
+    m.poses.since = math.nan
     m.clock.rested = math.inf
     clear_spans(m)
     remember(m)

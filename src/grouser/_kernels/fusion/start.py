@@ -68,7 +68,9 @@ def place(m, x, y, z):
     clock.gps = clock.headings = -math.inf
     clock.rested = math.inf
     clock.rolling_speed = clock.spacing = 0.0
-    clock.wheels_refused = clock.poses_refused = clock.gps_refused = clock.headings_refused = clock.calm = math.nan
+    clock.calm = math.nan
+    for source in (m.wheels, m.poses, m.gps, m.headings):
+        source.since = math.nan
 
 
 @kernel

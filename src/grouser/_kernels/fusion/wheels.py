@@ -70,7 +70,7 @@ def measure_wheels(m, event):
             refuse_wheels(m)
             return
     if agrees:
-        m.clock.wheels_refused = math.nan
+        m.wheels.since = math.nan
     accept(m.wheels, square, rows)
     commit(m, rows)
     m.clock.wheels = m.clock.now
@@ -236,14 +236,14 @@ def alone(m):
 def refuse_wheels(m):
     """Wheels that contradict the other sensors for a while are distrusted: one is blocked, frozen or spinning."""
     clock = m.clock
-    if math.isnan(clock.wheels_refused):
-        clock.wheels_refused = clock.now
-    elif clock.now - clock.wheels_refused >= m.settings.distrust_after:
+    if math.isnan(m.wheels.since):
+        m.wheels.since = clock.now
+    elif clock.now - m.wheels.since >= m.settings.distrust_after:
         if not m.counts.distrusted:
             m.faults.wheels_distrusted += 1
             m.counts.distrusted = WATCHED
         clock.calm = math.nan
-        clock.wheels_refused = clock.now
+        m.wheels.since = clock.now
 
 
 @kernel
@@ -267,4 +267,4 @@ def review_distrust(m, agrees):
     wait = CALM if m.counts.distrusted == WATCHED else LOOSE_CALM
     if clock.now - clock.calm >= wait:
         m.counts.distrusted = 0
-        clock.wheels_refused = math.nan
+        m.wheels.since = math.nan

@@ -16,9 +16,6 @@ from grouser._compile.jit import inlined
 from grouser._kernels.law import law
 from grouser._kernels.terrain.grid import find_cell
 
-NUMBERS = 11
-"""Entries of par."""
-
 
 @intrinsic
 def _single_at(typingctx, address, index):
