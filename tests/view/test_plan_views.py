@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_viewer_chromium import Open, assert_drawn_as, assert_not_blank, browser, opened, picture
+from test_viewer_chromium import Open, assert_drawn_as, assert_not_blank, opened, picture
 from test_viewer_page import Page, decoded
 
 import grouser as gr
@@ -17,7 +17,7 @@ from grouser.plan import KeepOut, Plan, Uncertain
 from grouser.view.plan_ways import SHOWN, Way, refused, routes
 from grouser.view.scene import CHI_SQUARE_95
 
-__all__ = ["browser", "opened"]
+__all__ = ["opened"]
 
 
 @pytest.fixture(scope="module")
