@@ -9,6 +9,12 @@ from typing import NamedTuple
 NOT_ASKED = "The words of the question fit nothing that this page measures; what it knows:"
 
 
+ERRORS = ("error", "far", "off", "accura", "predict", "good", "well", "better")
+"""Stems of words that ask how good a prediction is."""
+TRUST = ("trust", "consisten", "covarian", "uncertain", "certain", "sigma", "nees", "ellips", "sure")
+"""Of words that ask whether its uncertainty is right."""
+
+
 class Fact(NamedTuple):
     """A sentence, and the stems of words that ask for it."""
 

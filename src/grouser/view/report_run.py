@@ -104,21 +104,8 @@ def _facts(run: Run, numbers: dict[str, Any], commanded: Run | None, kept: Follo
         Fact(ended, why, early),
         Fact(f"It drove {run.distance:.2f} m in {run.steps * run.dt:g} s and ended at {where}.", went),
     ]
-    course = (
-        "path",
-        "track",
-        "follow",
-        "cours",
-        "deviat",
-        "stray",
-        "drift",
-        "straight",
-        "command",
-        "head",
-        "off",
-        "keep",
-        "control",
-    )
+    course = ("path", "track", "follow", "cours", "deviat", "stray", "drift", "straight", "command", "head", "off",
+              "keep", "control")  # fmt: skip
     if kept is not None:
         facts.append(Fact(kept.sentence(), course))
     elif commanded is not None and not early:
