@@ -76,6 +76,8 @@ def make(folder: Path) -> None:
     logs(folder)
     manifests(folder)
     (folder / "notes.txt").write_text("hello")
+    for name in ("junk.bin", "junk.csv"):
+        (folder / name).write_bytes(bytes(range(250, -1, -1)) * 9)
     (folder / "study.toml").write_text(STUDY)
     (folder / "study_typo.toml").write_text(STUDY.replace("duration", "duraton"))
     fit_of().save(folder / "husky_fit.toml")
@@ -151,6 +153,10 @@ def manifests(folder: Path) -> None:
         "schema": ("grouser/log@1", "grouser/logs@1"),
         "syntax": ("time = {", "time = "),
         "time": ('time = { column = "t" }\n', ""),
+        "clock": ('column = "t"', 'column = "yaw"'),
+        "same": ('y = "y"', 'y = "x"'),
+        "sensor": ("gyro =", "sensor = { x = 500.0 }\ngyro ="),
+        "rpy": ("gyro =", "robot = { imu_rpy = [180, 0, 0] }\ngyro ="),
     }
     for name, (right, wrong) in spoilt.items():
         (folder / f"log_{name}.toml").write_text(MANIFEST.replace(right, wrong))

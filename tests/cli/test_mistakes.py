@@ -20,6 +20,7 @@ CALLS = {
     "reproduce table-2.4": "has left the package",
     "simulate": "Missing argument 'vehicle'; see: grouser simulate --help",
     "simulate zoe --sped 1": "No such option: --sped (Possible options: --seed, --slip, --speed)",
+    "simulate zoe --speed 1 --dt 0.1 --speed=2": "--speed: is given 2 times; give it once",
     "simulate zoe --speed fast": "--speed: 'fast' is not a number",
     "simulate zoe --speed 0,5": "--speed: '0,5' is not a number, such as 0.5",
     "simulate zoe --speed='1 m/s'": "--speed: '1 m/s' is not a number, such as 0.5, without a unit",
@@ -135,6 +136,13 @@ LOGS = {
     "check drive.csv --manifest log_time.toml": "table [time], field column: is missing",
     "check milliseconds.csv --manifest log.toml": "is its unit ms? set unit in table [time]",
     "check still.csv --manifest log.toml": "the time stamp repeats that of the row above",
+    "calibrate drive.csv drive.csv --manifest log.toml": "drive.csv: is given twice, and its drive would count twice",
+    "check drive.csv --manifest log_same.toml": "table [pose], y: is column x, and so is x; name the column or field",
+    "check drive.csv --manifest log_sensor.toml": "table [sensor], x: input should be less than or equal to 100",
+    "check drive.csv --manifest log_rpy.toml": "imu_rpy [180.0, 0.0, 0.0] is more than a turn; it is in rad",
+    "check drive.csv --manifest junk.bin": "junk.bin: is not UTF-8 text",
+    "check junk.csv --manifest log.toml": "junk.csv: is not text; a CSV file, a .bag, .db3 or .mcap is read",
+    "check run.npz --manifest log.toml": "run.npz: is not text",
     "calibrate rpm.csv --manifest log.toml": "are the rates in rpm?",
     "calibrate degrees.csv --manifest log.toml": 'it is likely in degrees; set unit = "deg" for yaw',
     "calibrate tilt.csv --manifest log.toml": 'set unit = "deg" for roll of [attitude]',
@@ -184,6 +192,7 @@ WARNED = {
     "evaluate drive.csv --manifest log.toml --fit husky_fit.toml": "the fit is of vehicle 'husky', which is used",
     "odometry drive.csv --manifest log.toml --fit husky_fit.toml": "the manifest names 'warthog'",
     "check mm.toml": "look like millimetres",
+    "check drive.csv --manifest log_clock.toml": "(46 %) are left out: alone: a gap before it and a gap after it",
 }
 """Mistakes that may be meant: they go on, and say so."""
 

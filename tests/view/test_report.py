@@ -152,6 +152,24 @@ def test_a_calibration_shows_each_parameter_with_its_sigma_and_prior(fit: Fit, l
     assert len(page.pictures) == 4  # errors, pieces of the path, certainty, history
 
 
+@pytest.mark.parametrize(
+    ("question", "begins"),
+    [
+        ("How far off is it?", "Over "),
+        ("Can I trust its ellipses?", "95 % ellipses hold"),
+        ("What is the slip?", "slip.p2, forward slip per speed: "),
+        ("Will it snow?", "The words of the question fit nothing"),
+    ],
+)
+def test_the_box_of_a_calibration_answers_what_was_asked(question: str, begins: str, fit: Fit, log: Log) -> None:
+    assert report_fit(fit, log=log, question=question).answer[0].startswith(begins)
+
+
+def test_the_box_of_odometry_answers_what_was_asked(fit: Fit, log: Log) -> None:
+    assert report_odometry(log, fit=fit, question="Is the covariance right?").answer[0].startswith("NEES of ")
+    assert report_odometry(log, fit=fit, question="Where did it end?").answer[0].startswith("After ")
+
+
 def test_a_fit_from_a_file_has_no_history_and_is_reported_alone(fit: Fit, tmp_path: Path) -> None:
     fit.save(tmp_path / "fit.toml")
     page = written(report_fit(Fit.load(tmp_path / "fit.toml"), files=[tmp_path / "fit.toml"]), tmp_path)

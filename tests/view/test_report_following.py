@@ -103,6 +103,8 @@ ASKED = {
     "How far does it stray from the path?": "It was at most",
     "Where does it end?": "It drove",
     "Does it reach its goal, and why not?": "It reached its full duration",
+    "How far off its path was it?": "It was at most",
+    "What was its top speed?": "It drove at 0.",
     "How steep is it?": "Its body leaned by at most",
 }
 
@@ -111,9 +113,7 @@ ASKED = {
 def test_the_box_answers_what_was_asked(question, begins):
     report = report_run(driven(CORNERS), question=question)
     assert report.question == question
-    assert any(line.startswith(begins) for line in report.answer)
-    default = report_run(driven(CORNERS)).answer
-    assert report.answer[0].startswith(begins) or report.answer[0] in default
+    assert report.answer[0].startswith(begins)
 
 
 def test_a_question_that_the_page_cannot_answer_is_told_so():

@@ -16,6 +16,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from grouser.errors import GrouserError
+
 LINES = 23
 """Lines of a classic terminal, without the one where the prompt waits."""
 WIDEST = 120
@@ -59,7 +61,16 @@ class TwoHelps:
 
 
 class Command(TwoHelps, TyperCommand):
-    """A command with both helps."""
+    """A command with both helps, whose options are given once unless they say otherwise."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option that is given twice, of which the first would be silently forgotten."""
+        once = {name for one in self.params if not getattr(one, "multiple", False) for name in one.opts}
+        given = [one.partition("=")[0] for one in args if one.startswith("--")]
+        for name in given:
+            if name in once and given.count(name) > 1:
+                raise GrouserError(f"{name}: is given {given.count(name)} times; give it once")
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Arguments, then required options, then the rest."""

@@ -61,8 +61,8 @@ def layout(path: Path) -> Layout:
     """The layout under which most of the first lines are numbers."""
     first = column_names(path)  # refuses what is no text
     with path.open("rb") as stream:
-        data = stream.read(LOOKED).removeprefix(b"\xef\xbb\xbf")
-    text = text_of(data.rpartition(b"\n")[0] if len(data) >= LOOKED // 2 else data)  # its last line may be cut
+        begin = stream.read(LOOKED).removeprefix(b"\xef\xbb\xbf")
+    text = text_of(begin.rpartition(b"\n")[0] if len(begin) >= LOOKED // 2 else begin)  # its last line may be cut
     lines = [line.rstrip("\r") for line in text.split("\n")]
     comment = next((mark for line in lines[:1] for mark in MARKS if line.lstrip().startswith(mark)), "#")
     remarks = [line for line in lines if line.lstrip().startswith(comment)]

@@ -23,6 +23,8 @@ from grouser.logs.robot_table import RobotTable
 from grouser.logs.signal_table import Signal, Source, given
 
 SCHEMA = "grouser/log@1"
+ONE_EACH = ("attitude", "gyro", "acceleration", "pose")
+"""Tables whose signals are all measured; a wheel's column may serve several joints."""
 MAX_BYTES = 200_000
 
 
@@ -224,6 +226,7 @@ def load_manifest(source: str | os.PathLike[str] | Mapping[str, Any] | Manifest)
 
 def _check_signals(manifest: Manifest) -> None:
     """Refuses a unit that a signal cannot have, or a kind where there is none."""
+    taken: dict[tuple[str, str], str] = {}
     for key, signal in {**manifest.signals(), **manifest.pose_signals()}.items():
         table, name = key.split(".", 1)
         where = f"{manifest.file}, table [{table}], {name}"
@@ -232,6 +235,9 @@ def _check_signals(manifest: Manifest) -> None:
             raise LogError(f"{where}, field unit: {signal.unit!r:.40} is not one of {', '.join(known)}")
         if signal.kind is not None and table not in ("rates", "commands"):
             raise LogError(f"{where}, field kind: only a rate or a command has a kind")
+        other = taken.setdefault((table, signal.source), name)
+        if other != name and table in ONE_EACH:
+            raise LogError(f"{where}: is {signal.source}, and so is {other}; name the column or field of each")
         if signal.scale == 0.0:
             raise LogError(f"{where}, field scale: must not be zero")
         if table == "segments" and signal.lag:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -112,13 +113,17 @@ class PoseTable(Table):
         return self.latitude is not None or self.longitude is not None
 
 
+Place = Annotated[Finite, Field(ge=-100.0, le=100.0)]
+"""Of a sensor on a body [m]; more is millimetres."""
+
+
 class SensorTable(Table):
     """Mounting, lag and noise of the pose sensor; the fields of `grouser.logs.Sensor`."""
 
-    x: Finite = 0.0
-    y: Finite = 0.0
-    z: Finite = 0.0
-    yaw: Finite = 0.0
+    x: Place = 0.0
+    y: Place = 0.0
+    z: Place = 0.0
+    yaw: Annotated[Finite, Field(ge=-2.0 * math.pi, le=2.0 * math.pi)] = 0.0
     lag: Seconds = 0.0
     position_noise: Positive = 0.01
     yaw_noise: Positive = 0.005

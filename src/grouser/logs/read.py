@@ -110,6 +110,9 @@ def _files(paths: Name | Iterable[Name]) -> list[Path]:
         files = [Path(one) for one in several]
     except TypeError:
         raise LogError(f"{paths!r:.60} is not the path of a log, nor a list of such") from None
+    if len(set(files)) < len(files):
+        twice = next(one for k, one in enumerate(files) if one in files[:k])
+        raise LogError(f"{twice}: is given twice, and its drive would count twice; give it once")
     if not 0 < len(files) <= MOST_FILES:
         raise LogError(f"a log is read from 1 to {MOST_FILES} files; {len(files)} are given")
     return files

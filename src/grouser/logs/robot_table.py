@@ -7,6 +7,7 @@ left, z up.
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
@@ -172,6 +173,8 @@ TABLES: dict[str, type[BaseModel]] = {
 def _check_rotation(rpy: list[float] | None, quaternion: list[float] | None, prefix: str) -> None:
     if rpy is not None and quaternion is not None:
         raise ValueError(f"has both {prefix}rpy and {prefix}quaternion; give one")
+    if rpy is not None and max(map(abs, rpy)) > 2.0 * math.pi:
+        raise ValueError(f"{prefix}rpy {rpy} is more than a turn; it is in rad, so 180° is 3.1416")
     if quaternion is not None and not any(quaternion):
         raise ValueError(f"{prefix}quaternion is zero, which is no rotation; use w, x, y, z")
 

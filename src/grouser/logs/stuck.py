@@ -115,7 +115,7 @@ def reading_problems(log: Log, manifest: Manifest) -> list[Problem]:
     report, problems = log.report, []
     for reason, one in report.rejected.items():
         key = reason.partition(" ")[0] if reason.partition(".")[0] in ("rates", "angles", "attitude") else "time.column"
-        known = key != "time.column" or "time stamp" in reason
+        known = key != "time.column" or "time stamp" in reason or reason.startswith("alone")
         if known and "has no sample" not in reason and one.count > OFTEN * max(report.rows, 1):
             share = f"{one.count} of {report.rows} rows ({100.0 * one.count / report.rows:.0f} %)"
             problems.append(Problem(

@@ -9,6 +9,12 @@ from typing import NamedTuple
 NOT_ASKED = "The words of the question fit nothing that this page measures; what it knows:"
 
 
+ERRORS = ("error", "far", "off", "accura", "predict", "good", "well", "better")
+"""Stems of words that ask how good a prediction is."""
+TRUST = ("trust", "consisten", "covarian", "uncertain", "certain", "sigma", "nees", "ellips", "sure")
+"""Of words that ask whether its uncertainty is right."""
+
+
 class Fact(NamedTuple):
     """A sentence, and the stems of words that ask for it."""
 
@@ -24,7 +30,8 @@ def answer(question: str, facts: Sequence[Fact]) -> tuple[str, ...]:
     Where a question asks for none of them the box says so. An empty question asks for nothing.
     """
     words = re.findall(r"[^\W\d_]+", question.lower())
-    asked = [fact for fact in facts if any(word.startswith(stem) for word in words for stem in fact.asked_by)]
+    fits = {fact: sum(word.startswith(fact.asked_by) for word in words) for fact in facts}
+    asked = sorted((fact for fact in facts if fits[fact]), key=lambda fact: -fits[fact])  # most of its words first
     rest = [fact for fact in facts if fact.always and fact not in asked]
     lines = tuple(fact.sentence for fact in [*asked, *rest])
     return (NOT_ASKED, *lines) if words and not asked else lines

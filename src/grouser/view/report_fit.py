@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -13,6 +14,7 @@ from grouser.motion.fit import Fit
 from grouser.motion.parameter_table import meaning
 from grouser.motion.parameters import unit_of
 from grouser.vehicles.toml import to_toml
+from grouser.view.answers import ERRORS, TRUST, Fact, answer
 from grouser.view.calibration import plot_certainty, plot_evaluation, plot_history, plot_segments
 from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_sections
 from grouser.view.words import HELD_OUT, better_than, consistency
@@ -51,33 +53,45 @@ def report_fit(
         kind="calibration",
         title=title or f"Calibration of {name} from {source}",
         question=question or asked,
-        answer=_answer(fit, judged, interval),
+        answer=answer(question, _facts(fit, judged, interval)),
         sections=(*sections, *_repeat(fit, log, interval, files, command)),
         numbers=numbers,
     )
 
 
-def _answer(fit: Fit, judged: Evaluation | None, interval: float) -> tuple[str, ...]:
-    lines = []
+def _facts(fit: Fit, judged: Evaluation | None, interval: float) -> list[Fact]:
+    """What the page knows, and each parameter for those who ask for it."""
+    facts = []
     if judged is not None:
         mine, plain = judged.errors.summary(), judged.baseline.summary(consistency=False)
         compared = better_than(mine["position_rms"], plain["position_rms"], "plain odometry")
-        lines.append(
+        errors = (
             f"Over {mine['n']} predictions of {interval:g} s the position error is {mine['position_rms']:.3f} m rms "
             f"and the yaw error {mine['yaw_rms_deg']:.2f}° rms; the position error is {compared}."
         )
-        lines.append(f"95 % ellipses hold {100.0 * mine['inside_95']:.0f} % of the errors.")
+        facts.append(Fact(errors, ERRORS))
+        facts.append(Fact(f"95 % ellipses hold {100.0 * mine['inside_95']:.0f} % of the errors.", TRUST))
         if judged.trained_on_this:
-            lines.append(HELD_OUT)
+            facts.append(Fact(HELD_OUT, (*ERRORS, *TRUST)))
     training = fit.training
-    lines.append(
+    fitted = (
         f"{len(fit.parameters)} parameters were fitted to {training.intervals} intervals"
         f" ({training.rejected} rejected); after the fit their errors are {training.position_rms:.3f} m and "
         f"{math.degrees(training.yaw_rms):.2f}° rms."
     )
+    facts.append(Fact(fitted, ("fitted", "residual", "interval", "number", "parameter")))
+    improve = ("improv", "determin", "enough", "drive", "missing", "weak", "log")
     if fit.undetermined:
-        lines.append(f"The log hardly determines {len(fit.undetermined)} of their combinations; see below.")
-    return tuple(lines)
+        said = "; ".join(str(one) for one in fit.undetermined)
+        facts.append(Fact(f"The log hardly determines {len(fit.undetermined)} of their combinations: {said}.", improve))
+    else:
+        facts.append(Fact("The log determines all of them.", improve, False))
+    for one, value in zip(fit.parameters, fit.vector.tolist(), strict=True):
+        said = f"{one.name}, {meaning(one.name)}: {number(value)} ± {number(fit.sigma[one.name], digits=2)}"
+        unit, words = unit_of(fit.model, one.name), re.findall(r"[a-z]{4,}", f"{one.name} {meaning(one.name)}".lower())
+        stems = tuple(word for word in words if word not in ("that", "from", "with"))
+        facts.append(Fact(f"{said}{'' if unit == '1' else f' {unit}'}.", stems, False))
+    return facts
 
 
 def _judged_table(judged: Evaluation, interval: float) -> list[Table | str]:

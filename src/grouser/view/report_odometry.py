@@ -12,6 +12,7 @@ from grouser.motion.model import MotionModel
 from grouser.odometry.compare import compare
 from grouser.odometry.judge import STRETCH, Judgement
 from grouser.odometry.log import LogOdometry, Progress
+from grouser.view.answers import ERRORS, TRUST, Fact, answer
 from grouser.view.odometry import plot_odometry
 from grouser.view.report import Picture, Report, Section, Table, number, repeat_sections
 from grouser.view.words import HELD_OUT, better_than, consistency, odometry_name
@@ -58,7 +59,7 @@ def report_odometry(
         kind="odometry",
         title=title or f"{log.name}: {name}",
         question=question or f"How large are the errors of {name} on {log.name}, and do they fit its covariance?",
-        answer=_answer(judged, other, found.trained),
+        answer=answer(question, _facts(judged, other, found.trained)),
         sections=(
             Section("Numbers", (_table(judged, other, name), *remarks)),
             Section("Pictures", tuple(pictures)),
@@ -73,20 +74,21 @@ def report_odometry(
     )
 
 
-def _answer(judged: Judgement, baseline: Judgement | None, trained: bool) -> tuple[str, ...]:
+def _facts(judged: Judgement, baseline: Judgement | None, trained: bool) -> list[Fact]:
+    """What the page knows, with the stems of words that ask for it."""
     one = judged.summary()
     share = "" if one["end_error_percent"] is None else f", {one['end_error_percent']:.2f} % of the path"
-    lines = [
+    end = (
         f"After {judged.distance:.1f} m and {math.degrees(judged.turning):.0f}° of turning in total the error is "
         f"{judged.end_error:.2f} m{share}, and {one['yaw_error_deg']:.1f}° in yaw.".replace("-", "−")
-    ]
+    )
+    facts = [Fact(end, (*ERRORS, "where", "end", "yaw", "heading", "turn", "distance", "drift"))]
     if baseline is not None:
-        lines.append(f"Its end error is {better_than(judged.end_error, baseline.end_error, 'plain odometry')}.")
+        better = better_than(judged.end_error, baseline.end_error, "plain odometry")
+        facts.append(Fact(f"Its end error is {better}.", ("plain", "better", "worse", "calibrat", "fit", "compar")))
     known = consistency(one["nees"], one["nees_band"], "odometry")
-    lines.append(f"NEES of {one['nees_stretches']} stretches of {STRETCH:g} m: {known}.")
-    if trained:
-        lines.append(HELD_OUT)
-    return tuple(lines)
+    facts.append(Fact(f"NEES of {one['nees_stretches']} stretches of {STRETCH:g} m: {known}.", TRUST))
+    return [*facts, Fact(HELD_OUT, (*ERRORS, *TRUST))] if trained else facts
 
 
 def _table(judged: Judgement, baseline: Judgement | None, name: str) -> Table:

@@ -92,19 +92,20 @@ def _as_commanded(run: Run) -> Run | None:
 
 def _facts(run: Run, numbers: dict[str, Any], commanded: Run | None, kept: Following | None) -> list[Fact]:
     """What the page knows, the most important first, with the stems of words that ask for it."""
-    why = ("why", "make", "finish", "complet", "succe", "fail", "surviv", "status", "ended")
+    why = ("why", "goal", "make", "finish", "complet", "succe", "fail", "surviv", "status", "ended")
     if len(run.time) == 0:
         return [Fact(f"It did not move: {run.status.meaning} in its first step.", why)]
     x, y, z = run.position[-1]
     where = f"x {x:.2f} m, y {y:.2f} m, z {z:.2f} m, yaw {math.degrees(run.yaw[-1]):.1f}°".replace("-", "−")
-    went = ("where", "go", "reach", "arriv", "position", "place", "far", "distance", "long", "time", "fast", "speed")
+    went = ("where", "go", "reach", "arriv", "position", "place", "far", "distance", "long", "time")
     early = run.status is not Status.OK
     ended = f"The run ended early: {run.status.meaning}." if early else "It reached its full duration."
     facts = [
         Fact(ended, why, early),
         Fact(f"It drove {run.distance:.2f} m in {run.steps * run.dt:g} s and ended at {where}.", went),
     ]
-    course = ("path", "track", "follow", "cours", "deviat", "straight", "command", "head", "off", "keep", "control")
+    course = ("path", "track", "follow", "cours", "deviat", "stray", "drift", "straight", "command", "head", "off",
+              "keep", "control")  # fmt: skip
     if kept is not None:
         facts.append(Fact(kept.sentence(), course))
     elif commanded is not None and not early:
@@ -117,7 +118,11 @@ def _facts(run: Run, numbers: dict[str, Any], commanded: Run | None, kept: Follo
     tips = ("tip", "roll", "overturn", "toppl", "fall", "upright", "stab", "safe", "lift")
     leans = ("tilt", "lean", "steep", "slope", "attitude", "pitch", "climb", "hill", "uphill")
     slips = ("slip", "grip", "traction", "spin", "skid")
+    fastest = float(np.linalg.norm(run.velocity[:, 3:6], axis=1).max())
+    mean = run.distance / (run.steps * run.dt) if run.steps else 0.0
     facts += [
+        Fact(f"It drove at {number(mean, 'm/s')} on average and at most {number(fastest, 'm/s')}.",
+             ("fast", "quick", "slow", "speed", "veloc"), False),
         Fact(over + left, tips, False),
         Fact(
             f"Its body leaned by at most {tilt or 0.0:.1f}°, and it ended "
