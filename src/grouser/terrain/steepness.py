@@ -49,9 +49,10 @@ def steep_warning(ground: Terrain) -> str:
     if found.degrees <= TOO_STEEP:
         return ""
     slope = "vertical" if found.degrees >= 89.9 else f"steep by {found.degrees:.0f}°"
+    x, y = (f"{round(value, 3):.10g}" for value in (found.x, found.y))  # all digits of coordinates of a map
     return (
-        f"the ground is {slope} at (x, y) = ({round(found.x, 3):.10g}, {round(found.y, 3):.10g}) m; above "
-        f"{TOO_STEEP:g}° a wheel's contact with it is approximate: use slopes below that, or short steps"
+        f"the ground is {slope} at (x, y) = ({x}, {y}) m; above {TOO_STEEP:g}°"
+        " a wheel's contact with it is approximate: use slopes below that, or short steps"
     )
 
 
