@@ -137,6 +137,16 @@ def test_a_mirrored_pose_on_mirrored_ground_has_the_mirrored_command():
         assert np.abs(a.twists[:, 2]).max() > 0.05
 
 
+@pytest.mark.parametrize("pose", [(0.0, 0.0, math.pi), (0.0, 0.0, 0.0), (0.0, 0.1, 0.0)])
+@pytest.mark.parametrize("name", ["husky", "zoe"])
+def test_poses_at_the_start_itself_are_reached(name, pose):
+    ground = gr.terrain.rough(rms=0.1, length=0.8, seed=77, size=20.0)
+    way = gr.plan.reach(model(name), ground, (0.0, 0.0, 0.0), pose)
+    assert way.reached, way.reason
+    assert way.error[0] <= 1e-3
+    assert way.error[1] <= 1e-2
+
+
 def test_a_pose_that_a_keep_out_surrounds_is_not_reached_and_says_why():
     keep_out = gr.plan.KeepOut.circles([(4.0, 0.0, 1.5)], (-10.0, 10.0, -10.0, 10.0))
     way = gr.plan.reach(model("husky"), ROUGH, None, (4.0, 0.0, 0.0), keep_out=keep_out)

@@ -45,7 +45,7 @@ class Leg:
 
 
 class Legs:
-    """Search of a drive: the quickest shape, then legs that continue where it came near, then other shapes."""
+    """Search of a drive: the quickest shape, then legs that continue from near its end, then other shapes."""
 
     def __init__(self, root: Solver) -> None:
         self.root = root
@@ -184,7 +184,7 @@ def length_of(shape: Shape) -> float:
 def until(shape: Shape, way: float) -> list[Piece]:
     """The beginning of a shape up to a way [m]; turns on the spot are none."""
     rows = iter(shape.values.tolist())
-    out = []
+    out: list[Piece] = []
     for piece in shape.pieces:
         one = piece.with_values(rows)
         length = math.hypot(one.forward, one.left)

@@ -284,5 +284,8 @@ def _commands(piece: Piece, shares: FloatArray, dt: float) -> FloatArray:
 
 def nearest_step(slopes: FloatArray, gap: FloatArray, damping: float = 1e-9) -> FloatArray:
     """The shortest changes (…, n) that close gaps (…, 3) by slopes (…, 3, n)."""
-    square = slopes @ np.swapaxes(slopes, -1, -2) + damping * np.eye(3)
-    return np.asarray((np.swapaxes(slopes, -1, -2) @ np.linalg.solve(square, gap[..., None]))[..., 0])
+    square = slopes @ np.swapaxes(slopes, -1, -2)
+    # Slopes of a turn per way become very large where the way is none; the solution stays regular.
+    size = np.trace(square, axis1=-2, axis2=-1)[..., None, None]
+    solved = np.linalg.solve(square + (damping + 1e-12 * size) * np.eye(3), gap[..., None])
+    return np.asarray((np.swapaxes(slopes, -1, -2) @ solved)[..., 0])
