@@ -288,7 +288,7 @@ class MPPI:
     def _roll(self, roller: Roller, wanted: FloatArray, q: FloatArray, v: FloatArray | None, **more: Any) -> Trials:
         if self.bias.any():
             more["disturbance"] = _biased(more.get("disturbance"), self.bias, self.steps, abs(self._moving[0]))
-        issued = {"past": self._past, "moving": self._moving, "segment": self._segment}
+        issued: dict[str, Any] = {"past": self._past, "moving": self._moving, "segment": self._segment}
         return roller.run(np.ascontiguousarray(wanted), q, velocities=v, **issued, **more)
 
     def _passing(
