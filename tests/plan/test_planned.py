@@ -9,7 +9,7 @@ import pytest
 
 import grouser as gr
 from grouser.errors import PlanError
-from grouser.motion import Noise
+from grouser.motion import Noise, Powertrain
 from grouser.plan import KeepOut, Uncertain, plan
 from grouser.plan.planned import evenly
 
@@ -130,6 +130,15 @@ def test_the_risk_has_a_bound_of_its_counting(drawn):
 def test_a_drive_that_does_not_arrive_fails_whatever_its_samples_do(drawn):
     short = replace(drawn, drive=replace(drawn.drive, reached=False, reason="it waits"), spread=drawn.blind)
     assert short.risk == 1.0
+
+
+def test_the_run_of_a_plan_drives_as_predicted_behind_a_powertrain(ground):
+    train = Powertrain(gain=0.95, delay=0.13, time_constant=0.3)
+    slow = Uncertain(model=gr.Kinematics(gr.vehicle("husky")), powertrain=train)
+    way = plan(slow, ground, START, (-2.0, -1.0), samples=16)
+    assert way.reached
+    # Mean rates of each step: those at its end would be some centimetres off.
+    np.testing.assert_allclose(way.run.state[:, 4:7], way.drive.state[:, 4:7], atol=1e-6)
 
 
 def test_the_same_seed_gives_the_same_bytes(drawn, ground):

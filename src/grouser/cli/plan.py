@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from grouser.plan import KeepOut
 
 MODELS = ("kinematic", "dynamic", "auto")
+FASTEST = 100.0
+"""Largest --max-speed [m/s]."""
 SHOWN = 4
 """Refused ways that are printed; JSON has all."""
 EXAMPLES = (
@@ -59,6 +61,10 @@ def plan(
     for name, file, endings in (("--out", out, PICTURES), ("--view", view, (".html", ".htm"))):
         if file is not None and file.suffix.lower() not in endings:
             raise GrouserError(f"{name}: {file} must end in {' or '.join(endings)}")
+    if values.positive(max_speed, "--max-speed") > FASTEST:
+        raise GrouserError(
+            f"--max-speed: {max_speed:g} m/s is more than {FASTEST:g} m/s, too fast for a vehicle on rough ground"
+        )
     start, end = _place(begin, "--from"), _place(goal, "--to")
     rover, bare = gr.vehicle(vehicle), values.terrain(terrain)
     from grouser.plan.places import window  # not for --help
@@ -71,7 +77,7 @@ def plan(
         moving = fitted.load_fit(fit, rover, bare)
         dynamic = bool(getattr(moving.model.model, "dynamic", False))
     ground = soils.with_soils(bare, soil_raster, soil, rover, dynamic=dynamic, speed=max_speed)
-    limits = dataclasses.replace(gr.plan.Limits.of(rover), speed=values.positive(max_speed, "--max-speed"))
+    limits = dataclasses.replace(gr.plan.Limits.of(rover), speed=max_speed)
     with console.progress("planning") as report:
         found = gr.plan.plan(
             moving, ground, start, end, minimise=minimise, risk=risk, samples=samples, seed=seed, limits=limits,

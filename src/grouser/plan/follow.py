@@ -58,7 +58,7 @@ class Followed:
     twist: FloatArray
     """Commands: forward, left [m/s], turn [rad/s], (T, 3)."""
     rates: FloatArray
-    """Rates of the actuated joints, behind the powertrain [rad/s or m/s], (T, na)."""
+    """Rates of the actuated joints, behind the powertrain, mean of each step [rad/s or m/s], (T, na)."""
     tip_margin: FloatArray
     """Least in each step [rad], (T,)."""
     slip: FloatArray
@@ -153,7 +153,7 @@ class Follower:
         """One step under a command that the controller has issued; what it had issued before it; why it failed."""
         q, vs = log.state[-1], None if log.velocity is None else log.velocity[None]
         one = truth.run(twist[None, None], q, velocities=vs, past=before[0], moving=before[1])
-        log.add(twist, controller.rates(controller.issued[1], q), one)
+        log.add(twist, controller.rates(controller.mean, q), one)
         if one.status[0] == "ok":
             return ""
         x, y = one.end_place[0]

@@ -170,6 +170,8 @@ class MPPI:
         delay = 0.0 if self.uncertain.powertrain is None else self.uncertain.powertrain.delay / self.dt
         self._past = np.zeros((int(np.ceil(delay)) + 1, 3))
         self._moving = np.zeros(3)
+        self.mean: FloatArray = np.zeros(3)
+        """What the powertrain makes of the commands in the step of the last one, its mean, (3,)."""
         self.bias: FloatArray = np.zeros(6)
         """What it moves more than the model says, per way that the wheels roll [ω rad/m, v a ratio], body axes, (6,).
 
@@ -288,7 +290,7 @@ class MPPI:
     def _roll(self, roller: Roller, wanted: FloatArray, q: FloatArray, v: FloatArray | None, **more: Any) -> Trials:
         if self.bias.any():
             more["disturbance"] = _biased(more.get("disturbance"), self.bias, self.steps, abs(self._moving[0]))
-        issued = {"past": self._past, "moving": self._moving, "segment": self._segment}
+        issued: dict[str, Any] = {"past": self._past, "moving": self._moving, "segment": self._segment}
         return roller.run(np.ascontiguousarray(wanted), q, velocities=v, **issued, **more)
 
     def _passing(
@@ -384,17 +386,20 @@ class MPPI:
         self._past = np.concatenate([self._past[1:], twist[None]])
         train = self.uncertain.powertrain
         if train is None:
-            self._moving = twist.copy()
+            self._moving = self.mean = twist.copy()
         else:
+            before, held = self._moving, np.zeros(3)
             late = train.delay / self.dt
             share = late - int(late)  # the delay may be a part of a step: two commands act in it, as in the engine
             n = max(len(self._past) - 1 - int(late), 0)
             for row, part in ((max(n - 1, 0), share), (n, 1.0 - share)):
                 target = train.gain * self._past[row]
+                held += part * target
                 keep = (
                     np.exp(-part * self.dt / train.time_constant) if train.time_constant > 0.0 else float(part == 0.0)
                 )
                 self._moving = target + keep * (self._moving - target)
+            self.mean = held - train.time_constant * (self._moving - before) / self.dt  # as `follow_command`
         return twist
 
     @property

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from grouser.plan.planned import Plan
+from grouser.plan.planned import Plan, evenly
 from grouser.view import colours
 from grouser.view.page import view_runs
 from grouser.view.plan_ways import borders, costs, refused, routes
-from grouser.view.scene import Lines, UncertainPoses
+from grouser.view.scene import CHI_SQUARE_95, Lines
 from grouser.view.scene_ground import surroundings
 
-ELLIPSES = 400
-"""Poses with a covariance in a page."""
+ELLIPSES = 24
+"""Along the drive in a page."""
 
 
 def view_plan(plan: Plan, path: str | os.PathLike[str], *, title: str = "") -> Path:
@@ -29,6 +29,7 @@ def view_plan(plan: Plan, path: str | os.PathLike[str], *, title: str = "") -> P
     if fans:
         words = f"at {len(plan.drive.fans)} places, {len(fans)} in all"
         lines.append(Lines(fans, "samples of the controller", colours.SLATE, detail=words, width=1.0, opacity=0.35))
+    lines += _ellipses(plan)
     kept = borders(plan, surroundings([way for way in ways if len(way)], margin=0.2))
     if kept:
         lines.append(Lines(kept, "keep-outs", colours.VERMILLION, width=2.5))
@@ -38,18 +39,21 @@ def view_plan(plan: Plan, path: str | os.PathLike[str], *, title: str = "") -> P
         said.append(f"chance of failure {100.0 * plan.risk:.2g} %")
     if not plan.reached:
         said.append("goal not reached")
-    return view_runs(plan.run, path, lines=lines, poses=_poses(plan), title=" · ".join(said))
+    return view_runs(plan.run, path, lines=lines, title=" · ".join(said))
 
 
-def _poses(plan: Plan) -> list[UncertainPoses]:
-    """Where drives of drawn models are, at times of the drive."""
-    found = []
-    for spread, name in ((plan.spread, "steered along the plan"), (plan.blind, "without feedback")):
+def _ellipses(plan: Plan) -> list[Lines]:
+    """Where drives of drawn models are, all along the way."""
+    found, angle = [], np.linspace(0.0, 2.0 * np.pi, 33)
+    circle = np.sqrt(CHI_SQUARE_95) * np.column_stack([np.cos(angle), np.sin(angle)])
+    ways = (plan.spread, "steered along the plan", colours.INK), (plan.blind, "without feedback", colours.PURPLE)
+    for spread, name, colour in ways:
         if spread is not None:
-            rows = np.unique(np.linspace(0, len(plan.drive.time) - 1, ELLIPSES).astype(int))
-            covariance = spread.covariance[rows, :2, :2]
-            covariance = 0.5 * (covariance + covariance.swapaxes(1, 2))
-            found.append(UncertainPoses(spread.mean[rows, :2], covariance, name, plan.drive.time[rows]))
+            rows = evenly(len(plan.drive.time), ELLIPSES)[1:]  # all start at one place
+            values, vectors = np.linalg.eigh(spread.covariance[rows, :2, :2])
+            roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
+            rings = spread.mean[rows, None, :2] + circle @ roots.swapaxes(1, 2)
+            found.append(Lines(list(rings), name, colour, detail=f"{len(rings)} ellipses of 95 %", width=2.0))
     return found
 
 
