@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from grouser._kernels.plan import search as kernels
 from grouser.checks import FloatArray
+from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError, SimulationError
 from grouser.plan.lattice import STEP, Lattice
 from grouser.plan.limits import Limits
-from grouser.plan.newton import planar_pose
 from grouser.plan.slopes import DT, PACE, Judged, SlopeTable, as_risk, judge_straight, paced, rolling
 from grouser.plan.trials import Roller, Trials
 from grouser.simulation.settle import start_state
