@@ -22,6 +22,8 @@ AGREE = 0.5
 """Correlation above which two signals agree, and below minus which they have opposite signs."""
 FACTOR = 6.0
 """A slope beyond this, or below its inverse, is a unit: turn slip leaves 0.3 to 1 of a turn rate."""
+SLIP_TURNS = 0.4
+"""Turn by slip alone of a robot on rollers that drives straight [rad/m]: a Robotino on cloth."""
 SMALL = 0.03
 """A turn that is below half a turn even if it is read in degrees [rad]."""
 CERTAIN = 8.0
@@ -69,7 +71,10 @@ def turning_problems(
     gyro = log.gyro[:, 2] if log.gyro is not None and measured(log.gyro[:, 2]) else None
     spun = None if gyro is None else change(gyro, log, found)
     # With rollers on all wheels it drives in any direction, which says nothing of its heading.
-    course = None if vehicle is not None and vehicle.arrays.rollers.all() else _course(log)
+    any_way = vehicle is not None and bool(vehicle.arrays.rollers.all())
+    course = None if any_way else _course(log)
+    if any_way and wheels is not None and np.abs(wheels.turn).sum() < SLIP_TURNS * found.length.sum():
+        wheels = None  # they hardly turn it, and slip does
     by_wheels = NOTHING if wheels is None else _agreement(found.turn, wheels.turn)
     by_gyro = NOTHING if spun is None else _agreement(found.turn, spun)
     yaw = _yaw_problem(log, manifest, vehicle, course, (by_wheels, by_gyro))
