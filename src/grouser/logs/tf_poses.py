@@ -76,7 +76,7 @@ class Moves(NamedTuple):
 
 
 def tf_poses(path: Path, frame: str, world: str, near: str, *, by_header: bool) -> TfPoses:
-    """The pose of a frame in a world by the tf topics of a bag that has the topic `near`.
+    """The pose of a frame in a world by tf of a bag, of the robot of the topic `near`.
 
     by_header: at the stamps of its links.
     """
