@@ -205,3 +205,13 @@ def test_a_hinge_whose_axis_points_down_steers_to_the_right_when_it_turns_forwar
     axle = R[robot.frame_index("left_front_wheel_joint")][:, 1]
     heading = math.atan2(-axle[0], axle[1])
     assert heading == pytest.approx(-0.3, abs=1e-5)
+
+
+@pytest.mark.parametrize(("name", "most"), [("racecar", 1.0), ("osr", 0.8)])
+def test_hinges_steer_no_further_than_their_limit(name, most, tmp_path):
+    robot = imported(name, tmp_path)
+    assert [one.angle for one in robot.steering] == pytest.approx([most] * len(robot.steering))
+    with pytest.warns(UserWarning, match="largest angle"):
+        run = gr.simulate(gr.Kinematics(robot), gr.terrain.plane(), gr.drive.arc(0.2, 8.0), duration=4.0, dt=DT)
+    turned = np.array([run.joint(one.joint)[-1] for one in robot.steering])
+    assert np.abs(turned).max() == pytest.approx(most, abs=1e-4)

@@ -99,7 +99,8 @@ class InverseKinematics:
         self.arm = float(np.linalg.norm(plan.p[plan.driven[self._wheels], :2] - plan.reference, axis=1).max())
         """Distance of the farthest driven wheel from the drive point [m]."""
         per_joint, wheels = self.steering_joints, self.driven_wheels
-        self.steering_limit = _per_joint(self.limits.steering, per_joint, "limits steering", math.pi)
+        steering_limit = _per_joint(self.limits.steering, per_joint, "limits steering", math.pi)
+        self.steering_limit = np.minimum(steering_limit, [s.angle for s in vehicle.steering])
         self.steering_rate = _per_joint(self.limits.steering_rate, per_joint, "limits steering_rate", math.inf)
         self.wheel_rate = _per_joint(self.limits.wheel_rate, wheels, "limits wheel_rate", math.inf)
 
@@ -235,6 +236,7 @@ def steering_plan(vehicle: Vehicle) -> kernels.SteeringPlan:
         steered=steered,
         gain=[0.0 if s is None else s.gain for s in feedback],
         limit=[0.0 if s is None else s.limit for s in feedback],
+        angle=[math.inf if s is None else s.angle for s in feedback],
     )
 
 

@@ -15,7 +15,9 @@ from grouser.vehicles import Vehicle
 
 checked = Checker(PlanError)
 STEERED = 0.5
-"""Largest steering angle of an axle or a wheel that shares its steering with others [rad], assumed."""
+"""Largest steering angle of an axle or a wheel that shares its steering with others [rad], if the vehicle has none."""
+ALL_WAYS = 1.5
+"""Largest angle of all wheels above which a vehicle moves sideways and turns on the spot [rad]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +74,16 @@ class Limits:
         crab = bool(vehicle.arrays.rollers.all())
         if not vehicle.steering:
             return cls(lateral=0.5 if crab else 0.0)
-        if len(vehicle.steering) >= vehicle.n_wheels:
+        most = min(one.angle for one in vehicle.steering)
+        if len(vehicle.steering) >= vehicle.n_wheels and most > ALL_WAYS:
             return cls(lateral=0.5)
         plan = steering_plan(vehicle)
         pivots, wheels = plan.p[plan.joint, 0], vehicle.wheel_positions[:, 0]
         middle = float(wheels.mean())
         if not pivots.min() < middle < pivots.max():  # one end steers; the other wheels hold the turning centre
             middle = float(wheels.min() if pivots.mean() > middle else wheels.max())
-        return cls(curvature=math.tan(STEERED) / max(float(np.abs(pivots - middle).max()), 1e-3))
+        # The inner wheel stands nearer to the turning centre than the middle by half of the track, and turns most.
+        ahead, aside = np.abs(plan.p[plan.joint, :2] - (middle, 0.0)).max(axis=0)
+        known = math.isfinite(most)
+        radius = ahead / math.tan(min(most, 0.5 * math.pi) if known else STEERED) + known * aside
+        return cls(curvature=1.0 / max(float(radius), 1e-3))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +25,7 @@ from grouser.checks import FloatArray
 from grouser.errors import GrouserError, SimulationError
 from grouser.kinematics.inverse import steering_plan
 from grouser.law import BoundLaw, OwnLaw
-from grouser.vehicles import Vehicle
+from grouser.vehicles import Steering, Vehicle
 
 if TYPE_CHECKING:
     from grouser.simulation.records import ContactRecord
@@ -143,7 +145,20 @@ class _Twist(_Single):
                 f"drive: '{vehicle.name}' has no joint with a motor, so no speed can be commanded; list the driven"
                 " joints as actuated, or command no speed"
             )
-        return level_motion(vehicle, self.forward, self.left, self.turn)
+        found = level_motion(vehicle, self.forward, self.left, self.turn)
+        for joint in saturated(vehicle, found):
+            warnings.warn(
+                f"drive: '{joint.joint}' is steered to its largest angle of {math.degrees(joint.angle):.3g}°, which is"
+                " less than this motion needs: command a wider arc",
+                stacklevel=2,
+            )
+        return found
+
+
+def saturated(vehicle: Vehicle, segment: Segment) -> list[Steering]:
+    """Steering joints that stop at their largest angle before they are where a motion wants them."""
+    wanted = {int(joint): target for joint, target, gain in zip(*segment[2:4], segment.gain, strict=True) if gain}
+    return [s for s in vehicle.steering if abs(wanted.get(vehicle.joint_index(s.joint), 0.0)) >= s.angle]
 
 
 @dataclass(frozen=True, eq=False)

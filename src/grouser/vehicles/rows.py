@@ -310,14 +310,17 @@ class Steering:
     """[1/s] for an actuated joint, [m/s per rad] for a passive one; > 0."""
     limit: float = math.inf
     """Largest magnitude of that feedback, [rad/s] for an actuated joint, [m/s] for a passive one; > 0."""
+    angle: float = math.inf
+    """Largest angle to either side to which a drive steers an actuated joint [rad], > 0."""
 
     def __post_init__(self) -> None:
         joint = checked.name(self.joint, "steering")
         where = f"steering of '{joint}', field"
         object.__setattr__(self, "gain", checked.positive(self.gain, f"{where} gain"))
-        if isinstance(self.limit, float) and self.limit == math.inf:
-            return
-        limit = checked.number(self.limit, f"{where} limit")
-        if limit <= 0.0:
-            raise VehicleError(f"{where} limit: {limit:g} is not positive; leave it out for no limit")
-        object.__setattr__(self, "limit", limit)
+        for name in ("limit", "angle"):
+            if getattr(self, name) == math.inf:
+                continue
+            most = checked.number(getattr(self, name), f"{where} {name}")
+            if most <= 0.0:
+                raise VehicleError(f"{where} {name}: {most:g} is not positive; leave it out for no limit")
+            object.__setattr__(self, name, most)

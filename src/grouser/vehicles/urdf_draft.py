@@ -235,16 +235,21 @@ def _steering(found: Survey, made: Draft) -> Iterator[str]:
         fast = bounds.get("velocity", 0.0)
         usable = 0.0 < fast <= FASTEST
         remark = "its speed by <limit>" if usable else f"guess: {RATE:g} rad/s"
+        most = math.inf
         if {"lower", "upper"} <= set(bounds) and bounds["lower"] < bounds["upper"]:
             low, high = (math.degrees(bounds[end]) for end in ("lower", "upper"))
-            remark += f"; the URDF allows {low:.0f}° to {high:.0f}°, which is not enforced"
+            remark += f"; the URDF allows {low:.0f}° to {high:.0f}°"
+            most = min(-bounds["lower"], bounds["upper"])
         if name not in found.motors:
             remark += "; guess: it has a motor"
-        rows.append(({"joint": name, "gain": GAIN, "limit": fast if usable else RATE}, remark))
+        row = {"joint": name, "gain": GAIN, "limit": fast if usable else RATE}
+        rows.append((row | ({"angle": round(most, 6)} if 0.0 < most < math.pi else {}), remark))
     if rows:
         if found.motors and any(name not in found.motors for name in _motored(found)):
             made.guesses.append("vertical hinges are steered, though the URDF gives them no motors")
-        yield from _comment("Vertical hinges that carry wheels steer; gain [1/s] is a guess, limit is in rad/s.")
+        yield from _comment(
+            "Vertical hinges that carry wheels steer; gain [1/s] is a guess, limit is in rad/s, angle in rad."
+        )
         yield from _rows("steering", rows)
     for name in found.swivels:
         yield from _comment(f"'{name}' is the swivel of a castor and turns by itself.")

@@ -100,7 +100,13 @@ class Vehicle:
             self._check_joint(steering.joint, where)
             if steering.joint in joints[:i]:
                 raise VehicleError(f"{where}: the joint is listed twice, once is enough")
-            kind = self.frames[self.frame_index(steering.joint)].joint
+            frame = self.frames[self.frame_index(steering.joint)]
+            if steering.angle < math.inf and not frame.actuated:
+                raise VehicleError(
+                    f"steering of '{steering.joint}', field angle: the joint has no motor, so no drive can keep to it; "
+                    "leave angle out, or make the joint actuated"
+                )
+            kind = frame.joint
             if kind != "RZ":
                 raise VehicleError(f"{where}: a steering joint turns about z, so it must be RZ, not {kind}")
 
@@ -351,7 +357,8 @@ class Vehicle:
             lines.append(f"coupling {one.name}: {terms} = {one.value:g}, {spring}")
         for steering in self.steering:
             limit = "" if math.isinf(steering.limit) else f", limit {steering.limit:g}"
-            lines.append(f"steering {steering.joint}: gain {steering.gain:g}{limit}")
+            angle = "" if math.isinf(steering.angle) else f", up to {math.degrees(steering.angle):.3g}°"
+            lines.append(f"steering {steering.joint}: gain {steering.gain:g}{limit}{angle}")
         lines += [f"sliding {f.name}: friction {f.slides:g}" for f in self.frames if f.slides is not None]
         for leader in self.rolling_wheels:
             alike = [f.name for f in self.frames if f.turns_with == leader]

@@ -39,6 +39,7 @@ class SteeringPlan(Struct):
     steered = indices("na")  # frame of the steering joint that it turns or, as a wheel, steers by its speed; else −1
     gain = array("na")  # of that steering
     limit = array("na")
+    angle = array("na")  # its largest angle to either side [rad]
 
 
 @exact_kernel
@@ -166,8 +167,8 @@ def roll_along(plan, velocity, angles, rates):
 def plan_motion(plan, velocity, present, most, joints, R, p, out):
     """Per actuated joint (rate, gain, joint, target, limit) into out (na, 5): see `schedule` in `simulation/drive.py`.
 
-    Steering joints turn to the angle nearest to rest. Passive ones are steered by the speeds of their wheels. The other
-    arguments are work space: present, most (ns,), joints (nj,), R (nf, 3, 3), p (nf, 3).
+    Steering joints turn to the angle nearest to rest, up to their largest. Passive ones are steered by the speeds of
+    their wheels. The other arguments are work space: present, most (ns,), joints (nj,), R (nf, 3, 3), p (nf, 3).
     """
     for n in range(plan.joint.size):
         present[n] = plan.rest[plan.joint[n] - 1]
@@ -190,7 +191,7 @@ def plan_motion(plan, velocity, present, most, joints, R, p, out):
             limit = limit / plan.radius[a]
         out[a, 1] = gain
         out[a, 2] = steered - 1
-        out[a, 3] = joints[steered - 1]
+        out[a, 3] = min(max(joints[steered - 1], -plan.angle[a]), plan.angle[a])
         out[a, 4] = limit
 
 

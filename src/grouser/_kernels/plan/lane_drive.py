@@ -87,7 +87,8 @@ def lane_rates(driving, s):
                 sense = math.copysign(1.0, R[f, 1, 1] * R[steered, 0, 0] - R[f, 0, 1] * R[steered, 1, 0])
                 gain = -side * sense * gain / plan.radius[a]
                 limit = limit / plan.radius[a]
-            feedback = gain * (s.joints[steered - 1] - s.q[6 + steered])
+            target = min(max(s.joints[steered - 1], -plan.angle[a]), plan.angle[a])
+            feedback = gain * (target - s.q[6 + steered])
             rate += min(max(feedback, -limit), limit)
         s.rates[a] = rate
 
