@@ -253,7 +253,7 @@ def test_a_checkpoint_of_something_else_is_refused(
         ([log, *follow, *FIRST, "--prior", "slip.p2=0:1"], "other priors"),
         ([log, *follow, *FIRST, "--interval", "3"], "another interval"),
         ([other, *follow, *FIRST], "begins otherwise than the log it was made for"),
-        ([log, *follow, *FIRST, "--manifest", str(changed)], "another manifest"),
+        ([log, "--manifest", str(changed), *follow[2:], *FIRST], "another manifest"),
     ):
         assert run(["calibrate", *arguments]) == 2
         said = capsys.readouterr().err

@@ -35,8 +35,6 @@ def contact_named(
     Soils, as terramechanics, are a table for each size of wheel, made at a speed [m/s].
     friction: μ of the models that have one; None is theirs.
     """
-    if name not in CONTACTS:
-        return _of_library(name, vehicle, friction, speed)
     if name == "terramechanics":
         _refuse_friction(friction)
         return _soil_tables(Ishigami(), vehicle, speed)
@@ -44,10 +42,12 @@ def contact_named(
     if vehicle.sliding:
         radius = min((f.radius for f in vehicle.frames if f.radius and f.slides is None), default=math.inf)
         given["static_penetration"] = min(PiecewiseLinear().static_penetration, HARD * radius)
+    if name not in CONTACTS:
+        return _of_library(name, vehicle, given, speed)
     return PiecewiseLinear(**given) if name == "piecewise-linear" else Pacejka(**given)
 
 
-def _of_library(name: str, vehicle: Vehicle, friction: float | None, speed: float) -> Contact | dict[str, Contact]:
+def _of_library(name: str, vehicle: Vehicle, given: dict[str, Any], speed: float) -> Contact | dict[str, Contact]:
     """A soil or tyre by name."""
     from grouser.contact import library
 
@@ -58,12 +58,12 @@ def _of_library(name: str, vehicle: Vehicle, friction: float | None, speed: floa
         raise SimulationError(f"contact: {name!r:.40} {words}")
     model = library.entry(name).model
     if isinstance(model, Ishigami):
-        _refuse_friction(friction)
+        _refuse_friction(given.get("friction"))
         why = stuck(model, vehicle)
         if why:
             warnings.warn(f"contact: in {name} {why}", stacklevel=3)
         return _soil_tables(model, vehicle, speed)
-    return model if friction is None else model.replace(friction=friction)
+    return model.replace(**given)
 
 
 def _refuse_friction(friction: float | None) -> None:
