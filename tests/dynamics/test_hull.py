@@ -11,6 +11,7 @@ from grouser.vehicles import Hull
 HARD = gr.contact.PiecewiseLinear(static_penetration=1e-4, friction=0.5, cone=True)
 ROOF = Hull("body", "box", xyz=(0.0, 0.0, 0.15), size=(0.8, 0.36, 0.5))
 ON_ITS_BACK = (0.0, 1.0, 0.0, 0.0)
+R2 = math.sqrt(0.5)
 
 
 def husky(*hull):
@@ -166,6 +167,20 @@ def test_a_mirrored_hull_gives_the_mirrored_motion():
         runs.append(drop(gr.Dynamics(one), gr.terrain.slope(deg=5.0), q))
     assert runs[0].hull.touching.any()
     assert np.abs(runs[0].position * [1.0, -1.0, 1.0] - runs[1].position).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("quaternion", "half"),
+    [((0.0, 1.0, 0.0, 0.0), 0.4), ((R2, R2, 0.0, 0.0), 0.6), ((R2, 0.0, R2, 0.0), 0.8)],
+    ids=["on its back", "on its side", "on its nose"],
+)
+def test_a_fast_fall_in_any_direction_of_the_body_meets_the_ground_in_its_step(quaternion, half):
+    all_round = Hull("body", "box", size=(1.6, 1.2, 0.8))
+    velocity = np.zeros(10)
+    velocity[3:6] = gr.rotation.from_quaternion(np.array(quaternion)).T @ [0.0, 0.0, -5.0]  # in body axes
+    q = start(quaternion, (0.0, 0.0, half + 0.03))  # 3 cm above the ground, of 10 cm in a step
+    run = drop(gr.Dynamics(husky(all_round), hull=HARD), gr.terrain.plane(), q, 0.02, 0.02, velocity)
+    assert run.position[-1, 2] == pytest.approx(half, abs=2e-3)
 
 
 def test_points_beyond_the_map_do_not_touch():
