@@ -43,22 +43,22 @@ def run(ground, x, z, seconds=3.0, inertia=1.0, **settings):
     return gr.simulate(model, ground, still, duration=seconds, dt=0.01, start=state(x, z), velocity=np.zeros(8))
 
 
-@pytest.mark.parametrize("degrees", [30.0, 45.0, 60.0])
-def test_a_wheel_in_the_corner_of_floor_and_slope_touches_both(degrees):
-    """A frictionless wheel rests where both touch: a slope α from x = 0 on holds it at x = −R tan(α/2)."""
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize("degrees", [30.0, 45.0, 60.0, 70.0])
+def test_a_wheel_in_the_corner_of_floor_and_slope_touches_both(degrees, side):
+    """A frictionless wheel rests where both touch: a slope α from x = 0 on holds it at x = −R tan(α/2), or +."""
     slope, law = math.radians(degrees), gr.contact.PiecewiseLinear(friction=0.0, static_penetration=1e-4)
-    push = (gr.ExternalForce(frame="body", force=(40.0, 0.0, 0.0)),)
-    x = -RADIUS * math.tan(slope / 2)
-    ground = gr.terrain.stack(gr.terrain.plane(), gr.terrain.slope(deg=degrees))
+    push = (gr.ExternalForce(frame="body", force=(side * 40.0, 0.0, 0.0)),)
+    x = -side * RADIUS * math.tan(slope / 2)
+    ground = gr.terrain.stack(gr.terrain.plane(), gr.terrain.slope(deg=side * degrees))
     ended = run(ground, x, RADIUS, inertia=1e4, contact=law, external=push)
-    assert ended.position[-1, 0] == pytest.approx(-RADIUS * math.tan(slope / 2), abs=3e-4)
-    assert ended.position[-1, 2] == pytest.approx(RADIUS, abs=3e-4)
+    assert ended.position[-1, [0, 2]] == pytest.approx([x, RADIUS], abs=3e-4)
     on_slope = 40.0 / math.sin(slope)  # N, by the balance along x
     total = np.zeros(3)
     for w in range(2):
         n, f = ended.contact.normal[-1, w], ended.contact.force[-1, w]
         total += n * f[2] + ended.contact.second_force[-1, w]
-    assert total == pytest.approx([-40.0, 0.0, 22.0 * 9.81], abs=0.3)
+    assert total == pytest.approx([-side * 40.0, 0.0, 22.0 * 9.81], abs=0.3)
     sizes = [np.linalg.norm(ended.contact.second_force[-1, 0]), ended.contact.force[-1, 0, 2]]
     assert min(abs(s - on_slope / 2) for s in sizes) < 0.01 * on_slope
 
