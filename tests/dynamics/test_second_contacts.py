@@ -1,14 +1,20 @@
 """Two contacts of a wheel: where the ground asks for them, and no jump of force where they come and go."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import grouser as gr
+from grouser._kernels.contact.second import share_depth
 from grouser.vehicles import Frame, Vehicle, wheel_inertia
 
 RADIUS = 0.3
+
+
+class Errors(NamedTuple):
+    height_error: np.ndarray
 
 
 def axle(radius=RADIUS, tyre_radius=None, inertia=1.0):
@@ -121,6 +127,23 @@ def test_forces_do_not_jump_where_a_second_contact_comes_and_goes(height, lift):
     print(f"\nlargest jump {coarse:.3g}, {fine:.3g} with an eighth of the step; one contact {one_fine:.3g}")
     assert fine < 0.3 * coarse
     assert one_fine > 5.0 * fine
+
+
+@pytest.mark.parametrize("crest", [0.004, 0.0, -0.001])
+def test_what_both_depths_have_in_common_is_shared_alike_whichever_is_the_first(crest):
+    """Depths of 6 and 5 mm with a crest as deep between them, or above the ground."""
+    first, second = shared(0.006, 0.005, crest)
+    assert shared(0.005, 0.006, crest) == pytest.approx((second, first), rel=1e-12)
+    assert shared(0.006, 0.006, crest) == pytest.approx([0.006 - max(crest, 0.0) / 2] * 2, rel=1e-12)
+    assert first + second == pytest.approx(0.011 - max(crest, 0.0), rel=1e-12)
+    assert shared(0.006, crest + 1e-9, crest)[0] == pytest.approx(0.006, abs=1e-8)
+
+
+def shared(first, second, crest):
+    """Depths of two contacts after what they have in common is shared; the crest between them is as deep as this."""
+    errors = np.array([-first, -second])
+    share_depth.py_func(Errors(errors), 0, 1, second - crest)
+    return tuple(-errors)
 
 
 def test_the_force_balance_has_the_derivatives_of_both_contacts():

@@ -75,6 +75,12 @@ def test_the_heading_counts_at_the_end_the_shorter_way_round():
     assert cost_of(Cost(Heading(-6.0, weight=2.0)), at_rest) == pytest.approx(2.0 * (2 * math.pi - 6.0))
 
 
+def test_the_heading_counts_little_far_from_the_goal():
+    at_rest, goal = (0.0, 0.0, 0.0), Goal(3.0, -4.0)
+    heading = cost_of(Cost(goal, Heading(3.0, weight=2.0)), at_rest) - cost_of(Cost(goal), at_rest)
+    assert heading == pytest.approx(6.0 / (1.0 + 25.0), rel=1e-9)
+
+
 def test_a_field_is_read_between_the_middles_of_its_cells():
     x, y = np.meshgrid(np.arange(-2.0, 4.0), np.arange(-2.0, 4.0), indexing="ij")
     field = Field(10.0 - 2.0 * x + y, -2.0, -2.0, cell=1.0)
