@@ -1,8 +1,7 @@
 """Laws: the swappable functions of the engine (ground, drive, slip, contact, actuator), called by C address.
 
 Every law is `void(double* par, double* x, double* out, double* jac)`. A call by address costs about 8 ns, and a
-user's own law never recompiles the engine. The meaning of `x`, `out` and `jac` is given where the law is called:
-ground in `terrain.py`, drive in `drive.py`, slip in `slip.py`.
+user's own law never recompiles the engine. The meaning of `x`, `out` and `jac` is given with the laws of each kind.
 """
 
 from __future__ import annotations

@@ -235,7 +235,6 @@ def raster(values: ArrayLike, x: float, y: float, cell: float) -> Raster:
 
 
 NO_RASTER = Raster(values=np.zeros((0, 0)), x=0.0, y=0.0, per_metre=0.0)
-NAMES = ("t", "x", "y", "z", "roll", "pitch", "yaw", "omega", "v", "tip_margin", "slip", "power", "command")
 
 
 class OwnCost(OwnLaw):

@@ -124,7 +124,7 @@ class BodySlip(Slip):
         return changed
 
     def pack(self) -> FloatArray:
-        missing = np.zeros(len(self.units) - len(self.coefficients))
+        missing = np.zeros(laws.LON - len(self.coefficients))
         return np.concatenate([self.coefficients, missing, self.axes.ravel()])
 
     def recipe(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import math
 from grouser._compile.jit import inlined, kernel
 from grouser._compile.struct import Struct, array, indices, number, record_type
 from grouser._kernels.law import call_law
+from grouser._kernels.rotation import dot, vector
 
 TALLY = record_type(
     cost=(),  # of all terms so far
@@ -23,8 +24,10 @@ TALLY = record_type(
 )
 """What is added up of one rollout."""
 
+TIME, PLACE, ROLL, PITCH, YAW, OMEGA, VELOCITY = 0, 1, 4, 5, 6, 7, 10
+TIP_MARGIN, SLIP, POWER, COMMAND, STEP = 13, 14, 15, 16, 19
 OWN_INPUTS = 20
-"""Inputs of a user's own term: t, x, y, z, roll, pitch, yaw, ω (3), v (3), tip margin, slip, power, command (3), dt."""
+"""Where the inputs of a user's own term begin, and how many numbers they are."""
 
 
 class Raster(Struct):
@@ -129,17 +132,17 @@ def way_left(cost, field, tally, x, y):
 
 @kernel
 def step_cost(cost, free, x, change):
-    """Cost in a second of the terms that depend on the motion alone; x as `OWN_INPUTS` lists it, free: clearance."""
-    w_x, w_y = x[7], x[8]
-    total = cost.time + cost.energy * x[15]
-    speed = math.sqrt(x[10] * x[10] + x[11] * x[11] + x[12] * x[12])
-    ahead = math.copysign(speed, x[10])
+    """Cost in a second of the terms that depend on the motion alone; x: inputs of an own term, free: clearance."""
+    w = vector(x, OMEGA)
+    v = vector(x, VELOCITY)
+    total = cost.time + cost.energy * x[POWER]
+    ahead = math.copysign(math.sqrt(dot(v, v)), v[0])
     off = ahead - cost.speed[1]
-    short = max(cost.tip[1] - x[13], 0.0)
+    short = max(cost.tip[1] - x[TIP_MARGIN], 0.0)
     total += cost.speed[0] * off * off
     total += cost.tip[0] * short * short
-    total += cost.slip[0] * max(x[14] - cost.slip[1], 0.0)
-    total += cost.roughness * (w_x * w_x + w_y * w_y)
+    total += cost.slip[0] * max(x[SLIP] - cost.slip[1], 0.0)
+    total += cost.roughness * (w[0] * w[0] + w[1] * w[1])
     for i in range(3):
         total += cost.command_rate[i] * change[i] * change[i]
     total += cost.near[0] * max(cost.near[1] - free, 0.0)

@@ -9,11 +9,33 @@ from grouser._compile.jit import inlined, kernel
 from grouser._compile.struct import Struct, array, indices, integer, number, record, struct
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch
 from grouser._kernels.kinematics.velocity import KinematicModel, centre_of_mass, force_at_centre_of_mass
-from grouser._kernels.plan.cost import OWN_INPUTS, TALLY, CostArrays, Raster, end_cost, own_cost, raster_at, step_cost
+from grouser._kernels.plan.cost import (
+    COMMAND,
+    OMEGA,
+    OWN_INPUTS,
+    PITCH,
+    PLACE,
+    POWER,
+    ROLL,
+    SLIP,
+    STEP,
+    TALLY,
+    TIME,
+    TIP_MARGIN,
+    VELOCITY,
+    YAW,
+    CostArrays,
+    Raster,
+    end_cost,
+    own_cost,
+    raster_at,
+    step_cost,
+)
 from grouser._kernels.plan.cost import to_go as left_to_go
 from grouser._kernels.plan.drive import Driving, DrivingScratch, find_rates, follow_command, issue_command
 from grouser._kernels.plan.lane_scratch import LaneGround, LaneScratch
 from grouser._kernels.plan.tip import tip_margin
+from grouser._kernels.rotation import put, vector
 from grouser._kernels.scratch import Scratch
 from grouser._kernels.simulation.dynamic_rollout import advance_dynamics, clear_dynamics, solve_dynamics
 from grouser._kernels.simulation.rollout import Batch, clear_kinematics, rollouts_of, solve_kinematics
@@ -204,26 +226,25 @@ def measure(job, n, rim, along):
 
 @inlined
 def motion_inputs(job, s, q, queue, k, measured, x):
-    """What terms of cost take of step k into x, as `OWN_INPUTS` lists it, but for the attitude.
+    """What terms of cost take of step k into x, but for the attitude.
 
     s has the velocity and `queue` the commands; measured: tip margin, slip and power.
     """
-    x[0] = k * job.batch.dt
-    for i in range(3):
-        x[1 + i] = q[4 + i]
-        x[7 + i] = s.v[i]
-        x[10 + i] = s.v[3 + i]
-        x[13 + i] = measured[i]
-        x[16 + i] = queue[job.driving.past.shape[0] + k, i]
-    x[19] = job.batch.dt
+    x[TIME] = k * job.batch.dt
+    put(vector(q, 4), x, PLACE)
+    put(vector(s.v, 0), x, OMEGA)
+    put(vector(s.v, 3), x, VELOCITY)
+    x[TIP_MARGIN], x[SLIP], x[POWER] = measured
+    put(queue[job.driving.past.shape[0] + k], x, COMMAND)
+    x[STEP] = job.batch.dt
 
 
 @kernel
 def own_rate(job, n, R, x):
     """Cost in a second of the user's own terms in rollout n, attitude R; x has all other inputs."""
-    x[4] = math.atan2(R[2, 1], R[2, 2])
-    x[5] = -math.asin(min(max(R[2, 0], -1.0), 1.0))
-    x[6] = job.trial.tally[n].yaw
+    x[ROLL] = math.atan2(R[2, 1], R[2, 2])
+    x[PITCH] = -math.asin(min(max(R[2, 0], -1.0), 1.0))
+    x[YAW] = job.trial.tally[n].yaw
     return own_cost(job.cost, x, job.w.out, job.w.unused)
 
 
