@@ -18,7 +18,7 @@ from grouser.errors import PlanError, SimulationError
 from grouser.kinematics import Kinematics
 from grouser.logs.log import Sensor
 from grouser.model import Model
-from grouser.motion import Fit, MotionModel
+from grouser.motion import Fit, MotionModel, consistency
 from grouser.motion.spread import default_spread
 from grouser.plan.bias import bias_change
 from grouser.plan.cost import Cost, Path
@@ -80,10 +80,7 @@ class Drive:
     @property
     def nees(self) -> FloatArray:
         """Squared error by its covariance, over its three numbers, a ratio, (T,): 1 on average if it is consistent."""
-        error = self.error
-        return np.asarray(
-            np.einsum("ti,ti->t", error, np.linalg.solve(self.covariance, error[..., None])[..., 0]) / 3.0
-        )
+        return consistency.nees(self.error, self.covariance)
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, as JSON takes them."""
