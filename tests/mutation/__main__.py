@@ -5,7 +5,7 @@
     python -m tests.mutation --again out/mutants.json               # only the survivors of an earlier pass
 
 Mutants run in copies of the repository; the checkout is not touched. A mutant is killed by a failing test, by an error
-and by a run that takes too long.
+and by a run that takes too long. `--out` is written after each mutant; a pass that was interrupted continues with it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
+from threading import Lock
 
 from tests.mutation.sites import Site, choose, sites_of
 from tests.mutation.watchers import tests_of
@@ -35,20 +36,18 @@ def main() -> int:
     options = _options()
     if options.again:
         survivors = [m for m in json.loads(Path(options.again).read_text())["mutants"] if not m["killed"]]
-        known = {(m["file"], m["line"], m["column"], m["change"]) for m in survivors}
-        chosen = [s for s in _all_sites(None) if (s.file, s.line, s.column, s.change) in known]
+        known = {_key(m) for m in survivors}
+        chosen = [s for s in _all_sites(None) if _key(s.as_dict()) in known]
     else:
         chosen = choose(_all_sites(options.file), options.count, options.seed)
-    print(f"{len(chosen)} mutants", flush=True)
-    results = _run(chosen, options.jobs)
+    done = _tried(options.out)
+    print(f"{len(chosen)} mutants, {len(done)} of them tried before", flush=True)
+    results = _run(chosen, done, options)
     killed = sum(r["killed"] for r in results)
     print(f"{killed} of {len(results)} killed ({100.0 * killed / max(len(results), 1):.1f} %)")
     for r in results:
         if not r["killed"]:
             print(f"survived: {r['file']}:{r['line']} {r['change']}: {r['before']}")
-    if options.out:
-        Path(options.out).parent.mkdir(parents=True, exist_ok=True)
-        Path(options.out).write_text(json.dumps({"killed": killed, "mutants": results}, indent=1))
     return 0
 
 
@@ -69,17 +68,49 @@ def _all_sites(part: str | None) -> list[Site]:
     return [site for name in named if part is None or part in name for site in sites_of(ROOT / KERNELS, name)]
 
 
-def _run(chosen: list[Site], jobs: int) -> list[dict[str, object]]:
+def _key(mutant: dict[str, object]) -> tuple[object, ...]:
+    return mutant["file"], mutant["line"], mutant["column"], mutant["change"]
+
+
+def _tried(out: str | None) -> dict[tuple[object, ...], dict[str, object]]:
+    """Results that an earlier pass with this file has left."""
+    if out is None or not Path(out).exists():
+        return {}
+    return {_key(m): m for m in json.loads(Path(out).read_text())["mutants"]}
+
+
+def _run(
+    chosen: list[Site], done: dict[tuple[object, ...], dict[str, object]], options: argparse.Namespace
+) -> list[dict[str, object]]:
     copies: Queue[Path] = Queue()
-    folders = [Path(tempfile.mkdtemp(prefix="mutant-")) for _ in range(jobs)]
+    folders = [Path(tempfile.mkdtemp(prefix="mutant-")) for _ in range(options.jobs)]
+    lock = Lock()
+
+    def tried(site: Site) -> dict[str, object]:
+        key = _key(site.as_dict())
+        if key not in done:
+            result = _try(site, copies)
+            with lock:
+                done[key] = result
+                if options.out:
+                    _write(Path(options.out), list(done.values()))
+        return done[key]
+
     try:
         for folder in folders:
             copies.put(_copy(folder))
-        with ThreadPoolExecutor(jobs) as pool:
-            return list(pool.map(lambda site: _try(site, copies), chosen))
+        with ThreadPoolExecutor(options.jobs) as pool:
+            return list(pool.map(tried, chosen))
     finally:
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(path: Path, results: list[dict[str, object]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(json.dumps({"killed": sum(bool(r["killed"]) for r in results), "mutants": results}, indent=1))
+    part.replace(path)
 
 
 def _copy(folder: Path) -> Path:

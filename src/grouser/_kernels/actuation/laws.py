@@ -7,6 +7,13 @@ memories over the step included.
 
 from grouser._kernels.law import law
 
+COUNT = 0
+"""Entry of par of all laws here: how many joints. Then each joint has a row, whose first entries are below."""
+K_P, K_I, PI_LIMIT, PI_ROW = 1, 2, 3, 3
+"""Of `proportional_integral`, and the length of its rows; likewise below."""
+DC_K_P, STALL, NO_LOAD, DC_ROW = 1, 2, 3, 3
+GROUP, GROUP_K_P, COUPLING, GROUP_LIMIT, GROUP_ROW = 1, 2, 3, 4, 4
+
 
 @law
 def proportional_integral(par, x, out, jac):
@@ -14,14 +21,14 @@ def proportional_integral(par, x, out, jac):
 
     The memory is ∫e dt; it stands still while the limit holds the torque back (no wind-up).
     """
-    n = int(par[0])
+    n = int(par[COUNT])
     dt = x[4 * n]
     for i in range(n * n):
         jac[i] = 0.0
     for a in range(n):
-        gain = par[1 + 3 * a]
-        integral = par[2 + 3 * a]
-        limit = par[3 + 3 * a]
+        gain = par[K_P + PI_ROW * a]
+        integral = par[K_I + PI_ROW * a]
+        limit = par[PI_LIMIT + PI_ROW * a]
         error = x[a] - x[n + a]
         memory = x[3 * n + a] + error * dt
         torque = gain * error + integral * memory
@@ -41,13 +48,13 @@ def dc_motor(par, x, out, jac):
     The wanted torque K_p (command − rate) is held within the motor's line: from −stall to stall (1 − ω/ω₀) when
     driving forward at ω, and the mirror image in reverse; all at the gear's output.
     """
-    n = int(par[0])
+    n = int(par[COUNT])
     for i in range(n * n):
         jac[i] = 0.0
     for a in range(n):
-        gain = par[1 + 3 * a]
-        stall = par[2 + 3 * a]
-        free = par[3 + 3 * a]
+        gain = par[DC_K_P + DC_ROW * a]
+        stall = par[STALL + DC_ROW * a]
+        free = par[NO_LOAD + DC_ROW * a]
         rate = x[n + a]
         torque = gain * (x[a] - rate)
         slope = -gain
@@ -78,17 +85,17 @@ def coupled(par, x, out, jac):
     """Joints of a group share one motor: each feels K_p (command − rate) of their means, shared equally, and a stiff
     coupling K_c (mean rate − rate) that makes them turn together. par = (na, then per joint group, K_p, K_c, limit).
     """
-    n = int(par[0])
+    n = int(par[COUNT])
     for a in range(n):
-        group = par[1 + 4 * a]
-        gain = par[2 + 4 * a]
-        stiff = par[3 + 4 * a]
-        limit = par[4 + 4 * a]
+        group = par[GROUP + GROUP_ROW * a]
+        gain = par[GROUP_K_P + GROUP_ROW * a]
+        stiff = par[COUPLING + GROUP_ROW * a]
+        limit = par[GROUP_LIMIT + GROUP_ROW * a]
         size = 0.0
         command = 0.0
         rate = 0.0
         for b in range(n):
-            if par[1 + 4 * b] == group:
+            if par[GROUP + GROUP_ROW * b] == group:
                 size += 1.0
                 command += x[b]
                 rate += x[n + b]
@@ -101,5 +108,5 @@ def coupled(par, x, out, jac):
             slope = 0.0
         out[a] = motor + stiff * (rate - x[n + a])
         for b in range(n):
-            same = par[1 + 4 * b] == group
+            same = par[GROUP + GROUP_ROW * b] == group
             jac[a * n + b] = (slope + stiff / size if same else 0.0) - (stiff if a == b else 0.0)

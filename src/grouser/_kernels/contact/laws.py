@@ -12,6 +12,22 @@ from typing import Any
 import numba
 
 from grouser._compile.jit import FLAGS, entry, inlined
+from grouser._kernels.contact.entries import (
+    BY,
+    DZ,
+    F_X,
+    F_Y,
+    F_Z,
+    R_OMEGA,
+    ROW_TORQUE,
+    ROW_X,
+    ROW_Y,
+    ROW_Z,
+    TORQUE,
+    V_X,
+    V_Y,
+    V_Z,
+)
 from grouser._kernels.elementary import arctangent, sine_cosine
 from grouser._kernels.law import Law, call_law, law
 from grouser._kernels.own_law import differenced, put
@@ -46,10 +62,10 @@ def point_torque(par, x, out, jac):
 
     C_rr Rω in f_x of (C.5) alone would speed the wheel up by what it takes from the body and so resist nothing.
     """
-    out[3] = -par[RADIUS] * (out[0] + par[C_RR] * x[3])
+    out[TORQUE] = -par[RADIUS] * (out[F_X] + par[C_RR] * x[R_OMEGA])
     for k in range(5):
-        jac[15 + k] = -par[RADIUS] * jac[k]
-    jac[18] -= par[RADIUS] * par[C_RR]
+        jac[ROW_TORQUE + k] = -par[RADIUS] * jac[k]
+    jac[ROW_TORQUE + R_OMEGA] -= par[RADIUS] * par[C_RR]
 
 
 @inlined
@@ -76,21 +92,21 @@ def limit_to_cone(out, jac, mu_x, mu_y):
     if mu_x * mu_y == 0.0:
         for k in range(10):
             jac[k] = 0.0
-        out[0] = 0.0
-        out[1] = 0.0
+        out[F_X] = 0.0
+        out[F_Y] = 0.0
         return
-    size = math.sqrt((mu_y * out[0]) ** 2 + (mu_x * out[1]) ** 2)
-    limit = mu_x * mu_y * out[2]
+    size = math.sqrt((mu_y * out[F_X]) ** 2 + (mu_x * out[F_Y]) ** 2)
+    limit = mu_x * mu_y * out[F_Z]
     if size <= limit:
         return
     scale = limit / size
     for k in range(5):
-        grows = (mu_y * mu_y * out[0] * jac[k] + mu_x * mu_x * out[1] * jac[5 + k]) / size
-        scale_k = (mu_x * mu_y * jac[10 + k] - scale * grows) / size
-        jac[k] = scale * jac[k] + scale_k * out[0]
-        jac[5 + k] = scale * jac[5 + k] + scale_k * out[1]
-    out[0] *= scale
-    out[1] *= scale
+        grows = (mu_y * mu_y * out[F_X] * jac[k] + mu_x * mu_x * out[F_Y] * jac[ROW_Y + k]) / size
+        scale_k = (mu_x * mu_y * jac[ROW_Z + k] - scale * grows) / size
+        jac[k] = scale * jac[k] + scale_k * out[F_X]
+        jac[ROW_Y + k] = scale * jac[ROW_Y + k] + scale_k * out[F_Y]
+    out[F_X] *= scale
+    out[F_Y] *= scale
 
 
 @inlined
@@ -99,8 +115,8 @@ def falling_friction(par, x):
     if par[DYNAMIC] == 1.0:
         return 1.0, 0.0, 0.0
     rate = 1.0 / (par[STRIBECK] * par[STRIBECK])
-    lost = (1.0 - par[DYNAMIC]) * math.exp(-rate * (x[0] * x[0] + x[1] * x[1]))
-    return par[DYNAMIC] + lost, -2.0 * rate * lost * x[0], -2.0 * rate * lost * x[1]
+    lost = (1.0 - par[DYNAMIC]) * math.exp(-rate * (x[V_X] * x[V_X] + x[V_Y] * x[V_Y]))
+    return par[DYNAMIC] + lost, -2.0 * rate * lost * x[V_X], -2.0 * rate * lost * x[V_Y]
 
 
 @law
@@ -110,44 +126,44 @@ def piecewise_linear(par, x, out, jac):
     Where friction falls with slip the limit is μ m(v) f_z: (m f_z) stands in the place of f_z while it is applied.
     """
     no_force(out, jac)
-    if x[4] >= 0.0:
+    if x[DZ] >= 0.0:
         return
-    f_z, f_z_vz, f_z_dz = normal_force(par, x[2], x[4])
+    f_z, f_z_vz, f_z_dz = normal_force(par, x[V_Z], x[DZ])
     if f_z <= 0.0:
         return
-    out[0] = -par[C_X] * x[0] - par[C_RR] * x[3]
-    out[1] = -par[C_Y] * x[1]
-    jac[0] = -par[C_X]
-    jac[3] = -par[C_RR]
-    jac[6] = -par[C_Y]
+    out[F_X] = -par[C_X] * x[V_X] - par[C_RR] * x[R_OMEGA]
+    out[F_Y] = -par[C_Y] * x[V_Y]
+    jac[ROW_X + V_X] = -par[C_X]
+    jac[ROW_X + R_OMEGA] = -par[C_RR]
+    jac[ROW_Y + V_Y] = -par[C_Y]
     share, share_x, share_y = falling_friction(par, x)
-    out[2] = share * f_z
-    jac[10] = share_x * f_z
-    jac[11] = share_y * f_z
-    jac[12] = share * f_z_vz
-    jac[14] = share * f_z_dz
+    out[F_Z] = share * f_z
+    jac[ROW_Z + V_X] = share_x * f_z
+    jac[ROW_Z + V_Y] = share_y * f_z
+    jac[ROW_Z + V_Z] = share * f_z_vz
+    jac[ROW_Z + DZ] = share * f_z_dz
     if par[CONE] > 0.0:
         limit_to_cone(out, jac, par[MU_X], par[MU_Y])
     else:
         limit_axis(out, jac, 0, par[MU_X])
         limit_axis(out, jac, 1, par[MU_Y])
-    out[2] = f_z
-    jac[10] = 0.0
-    jac[11] = 0.0
-    jac[12] = f_z_vz
-    jac[14] = f_z_dz
+    out[F_Z] = f_z
+    jac[ROW_Z + V_X] = 0.0
+    jac[ROW_Z + V_Y] = 0.0
+    jac[ROW_Z + V_Z] = f_z_vz
+    jac[ROW_Z + DZ] = f_z_dz
     point_torque(par, x, out, jac)
 
 
 @inlined
 def limit_axis(out, jac, axis, mu):
     """Clamp one tangential force to ±μ f_z, T (C.7), (C.8)."""
-    if abs(out[axis]) <= mu * out[2]:
+    if abs(out[axis]) <= mu * out[F_Z]:
         return
     mu = math.copysign(mu, out[axis])
-    out[axis] = mu * out[2]
+    out[axis] = mu * out[F_Z]
     for k in range(5):
-        jac[5 * axis + k] = mu * jac[10 + k]
+        jac[BY * axis + k] = mu * jac[ROW_Z + k]
 
 
 @inlined
@@ -192,16 +208,16 @@ def pacejka(par, x, out, jac):
     a = f′_x/s and b = f′_y/tan α. Rolling resistance cannot take the force beyond its peak.
     """
     no_force(out, jac)
-    if x[4] >= 0.0:
+    if x[DZ] >= 0.0:
         return
-    f_z, f_z_vz, f_z_dz = normal_force(par, x[2], x[4])
+    f_z, f_z_vz, f_z_dz = normal_force(par, x[V_Z], x[DZ])
     if f_z <= 0.0:
         return
-    speed = x[0] + x[3]
+    speed = x[V_X] + x[R_OMEGA]
     v_bar = math.sqrt(speed * speed + par[EPSILON] * par[EPSILON])
     rate = 1.0 / v_bar
-    s = -x[0] * rate
-    t = x[1] * rate
+    s = -x[V_X] * rate
+    t = x[V_Y] * rate
     a, a_s = secant_slope(par, LONGITUDINAL, s, s, 1.0, 0.0)
     b, b_t = secant_slope(par, LATERAL, t, arctangent(t), 1.0 / (1.0 + t * t), 1.0 / 3.0)
     # The larger one is divided by, so that neither square underflows at a huge slip.
@@ -227,21 +243,21 @@ def pacejka(par, x, out, jac):
     pull = par[MU] * f_z
     ahead = s * F
     aside = -t * F
-    out[0] = pull * ahead - par[C_RR] * x[3]
-    out[1] = pull * aside
-    out[2] = f_z
-    jac[0] = pull * (s * F_x - ahead * v_rate - F * rate)
-    jac[1] = pull * s * F_y
-    jac[2] = par[MU] * ahead * f_z_vz
-    jac[3] = pull * (s * F_w - ahead * v_rate) - par[C_RR]
-    jac[4] = par[MU] * ahead * f_z_dz
-    jac[5] = pull * (-t * F_x - aside * v_rate)
-    jac[6] = pull * (-t * F_y - F * rate)
-    jac[7] = par[MU] * aside * f_z_vz
-    jac[8] = pull * (-t * F_w - aside * v_rate)
-    jac[9] = par[MU] * aside * f_z_dz
-    jac[12] = f_z_vz
-    jac[14] = f_z_dz
+    out[F_X] = pull * ahead - par[C_RR] * x[R_OMEGA]
+    out[F_Y] = pull * aside
+    out[F_Z] = f_z
+    jac[ROW_X + V_X] = pull * (s * F_x - ahead * v_rate - F * rate)
+    jac[ROW_X + V_Y] = pull * s * F_y
+    jac[ROW_X + V_Z] = par[MU] * ahead * f_z_vz
+    jac[ROW_X + R_OMEGA] = pull * (s * F_w - ahead * v_rate) - par[C_RR]
+    jac[ROW_X + DZ] = par[MU] * ahead * f_z_dz
+    jac[ROW_Y + V_X] = pull * (-t * F_x - aside * v_rate)
+    jac[ROW_Y + V_Y] = pull * (-t * F_y - F * rate)
+    jac[ROW_Y + V_Z] = par[MU] * aside * f_z_vz
+    jac[ROW_Y + R_OMEGA] = pull * (-t * F_w - aside * v_rate)
+    jac[ROW_Y + DZ] = par[MU] * aside * f_z_dz
+    jac[ROW_Z + V_Z] = f_z_vz
+    jac[ROW_Z + DZ] = f_z_dz
     if par[C_RR] > 0.0:
         limit = par[MU] * par[PEAK]
         limit_to_cone(out, jac, limit, limit)
@@ -251,7 +267,7 @@ def pacejka(par, x, out, jac):
 @numba.njit(**FLAGS)
 def step_in_contact(x, k):
     """Step of a difference: a millionth of the speeds [m/s]; of the depth [m] 1e-7, and not out of the ground."""
-    return 1e-6 * max(1.0, abs(x[k])) if k < 4 else min(1e-7, -0.5 * x[4])
+    return 1e-6 * max(1.0, abs(x[k])) if k < DZ else min(1e-7, -0.5 * x[DZ])
 
 
 def own_contact(evaluate: Any, count: int, jacobian: Any) -> Law:
@@ -265,7 +281,7 @@ def own_contact(evaluate: Any, count: int, jacobian: Any) -> Law:
     def value(x, par, out):
         put(out, 0, evaluate(x, par))
         if at_point:
-            out[3] = -par[0] * out[0]
+            out[TORQUE] = -par[0] * out[F_X]
 
     if jacobian is None:
         slopes = differenced(value, first=0, columns=5, rows=4, step=step_in_contact)
@@ -275,17 +291,17 @@ def own_contact(evaluate: Any, count: int, jacobian: Any) -> Law:
         def slopes(x, par, out, jac):
             if put(jac, 0, jacobian(x, par)) == 15:
                 for k in range(5):
-                    jac[15 + k] = -par[0] * jac[k]
+                    jac[ROW_TORQUE + k] = -par[0] * jac[k]
 
     def law(par, x, out, jac):
         no_force(out, jac)
-        if x[4] >= 0.0:
+        if x[DZ] >= 0.0:
             return
         for i in range(4):
             out[i] = math.nan  # stays where the function raises
         state = numba.carray(x, (5,))
         value(state, par, out)
-        if out[2] <= 0.0:
+        if out[F_Z] <= 0.0:
             no_force(out, jac)
         else:
             slopes(state, par, out, jac)

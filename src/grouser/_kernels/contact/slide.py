@@ -3,6 +3,7 @@
 import math
 
 from grouser._compile.jit import kernel
+from grouser._kernels.contact.entries import F_X, F_Y, F_Z, R_OMEGA, ROW_X, ROW_Y, ROW_Z, V_X, V_Y
 
 SLIDE_SPEED = 0.01
 """Slip speed at which friction has 1/√2 of its full value [m/s]; a ball that is pushed less creeps more slowly."""
@@ -15,18 +16,18 @@ def slide(friction, x, y, out, jac):
     The derivatives by v_x, v_y, v_z, Rω and Δz follow; those by v_z and Δz are those of f_z.
     """
     rate = 1.0 / math.sqrt(x * x + y * y + SLIDE_SPEED * SLIDE_SPEED)
-    pull = friction * out[2] * rate
+    pull = friction * out[F_Z] * rate
     along = pull * rate * rate
-    out[0] = -pull * x
-    out[1] = -pull * y
-    jac[0] = along * x * x - pull
-    jac[1] = along * x * y
-    jac[5] = along * x * y
-    jac[6] = along * y * y - pull
+    out[F_X] = -pull * x
+    out[F_Y] = -pull * y
+    jac[ROW_X + V_X] = along * x * x - pull
+    jac[ROW_X + V_Y] = along * x * y
+    jac[ROW_Y + V_X] = along * x * y
+    jac[ROW_Y + V_Y] = along * y * y - pull
     for k in (2, 4):
-        jac[k] = -friction * rate * x * jac[10 + k]
-        jac[5 + k] = -friction * rate * y * jac[10 + k]
-    jac[3] = 0.0
-    jac[8] = 0.0
+        jac[k] = -friction * rate * x * jac[ROW_Z + k]
+        jac[ROW_Y + k] = -friction * rate * y * jac[ROW_Z + k]
+    jac[ROW_X + R_OMEGA] = 0.0
+    jac[ROW_Y + R_OMEGA] = 0.0
     for k in (0, 1, 3):  # f_z is that without slip
-        jac[10 + k] = 0.0
+        jac[ROW_Z + k] = 0.0

@@ -30,6 +30,7 @@ plate at the depth R (cos a_0 θ_f − cos θ_f) ≈ (1 − a_0²) h, so p takes
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.contact.entries import BY, DZ, F_Z, KEPT, R_OMEGA, V_X, V_Y, V_Z
 from grouser._kernels.contact.laws import no_force
 from grouser._kernels.elementary import arctangent, sine_cosine
 from grouser._kernels.law import law, local_numbers
@@ -43,7 +44,7 @@ PLOUGH_1, PLOUGH_2, DAMPING, EPSILON, DEEPEST, POINTS = range(14, 20)
 BOW_1, BOW_2 = range(20, 22)
 """Of the bow wave: share × b × D₁ c and share × b × D₁ D₂ ρ_d g/2."""
 REBOUND = 22
-"""ρ, share of a kept sinkage that springs back; 0: the soil remembers nothing, and x[5], that sinkage, is not read."""
+"""ρ, share of a kept sinkage that springs back; 0: the soil remembers nothing, and x[KEPT] is not read."""
 SINK_X, SINK_Y = range(23, 25)
 """n_x and n_y, growth of the exponent with slip."""
 ASIDE, RUB = range(25, 27)
@@ -361,18 +362,18 @@ def ishigami(par, x, out, jac):
     The bow wave's force is its share of b R_b(h), (C.34), against V_x.
     """
     no_force(out, jac)
-    kept = x[5] if par[REBOUND] > 0.0 else 0.0
+    kept = x[KEPT] if par[REBOUND] > 0.0 else 0.0
     if kept < LEAST_KEPT:
         kept = 0.0
-    sinkage = -x[4] - (1.0 - par[REBOUND]) * kept
+    sinkage = -x[DZ] - (1.0 - par[REBOUND]) * kept
     if sinkage <= SHALLOWEST:
         return
-    factor = 1.0 - par[DAMPING] * x[2]
+    factor = 1.0 - par[DAMPING] * x[V_Z]
     if factor <= 0.0:
         return
     h = min(sinkage, par[DEEPEST])
-    W = x[3]
-    V = x[0] + W
+    W = x[R_OMEGA]
+    V = x[V_X] + W
     total = V + W
     size = math.sqrt(total * total + par[EPSILON] * par[EPSILON])
     d = total / size
@@ -381,8 +382,8 @@ def ishigami(par, x, out, jac):
     back = 0.5 * (1.0 - d)
     f = local_numbers(20)
     g = local_numbers(20)
-    one_way(par, V, x[1], W, h, kept, f)
-    one_way(par, -V, x[1], -W, h, kept, g)
+    one_way(par, V, x[V_Y], W, h, kept, f)
+    one_way(par, -V, x[V_Y], -W, h, kept, g)
     deeper = sinkage / h
     bow = (par[BOW_1] + par[BOW_2] * h) * h
     bow_h = par[BOW_1] + 2.0 * par[BOW_2] * h
@@ -405,10 +406,10 @@ def ishigami(par, x, out, jac):
             by_h = force / h
         scale = factor * deeper
         out[i] = scale * force
-        jac[5 * i] = scale * by_V
-        jac[5 * i + 1] = scale * by_y
-        jac[5 * i + 2] = -par[DAMPING] * deeper * force
-        jac[5 * i + 3] = scale * (by_V + by_W)
-        jac[5 * i + 4] = -factor * by_h
-    if out[2] <= 0.0:
+        jac[BY * i + V_X] = scale * by_V
+        jac[BY * i + V_Y] = scale * by_y
+        jac[BY * i + V_Z] = -par[DAMPING] * deeper * force
+        jac[BY * i + R_OMEGA] = scale * (by_V + by_W)
+        jac[BY * i + DZ] = -factor * by_h
+    if out[F_Z] <= 0.0:
         no_force(out, jac)

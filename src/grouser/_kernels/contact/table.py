@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from grouser._compile.jit import entry, inlined
+from grouser._kernels.contact.entries import BY, DZ, F_Z, R_OMEGA, V_X, V_Y, V_Z
 from grouser._kernels.contact.laws import no_force
 from grouser._kernels.law import law, local_numbers
 
@@ -65,12 +66,12 @@ def lookup(par, c00, row, sheet, a, b, u, found):
 def table(par, x, out, jac):
     """Trilinear, with the derivatives of the interpolant; past the last node of u force grows in proportion to h."""
     no_force(out, jac)
-    h = -x[4]
+    h = -x[DZ]
     if h <= 0.0:
         return
-    v_x = abs(x[0])
-    v_y = abs(x[1])
-    total = x[0] + 2.0 * x[3]
+    v_x = abs(x[V_X])
+    v_y = abs(x[V_Y])
+    total = x[V_X] + 2.0 * x[R_OMEGA]
     size = math.sqrt(total * total + 4.0 * par[EPSILON] * par[EPSILON])
     lean = total / size
     rate = 1.0 / math.sqrt(total * total + par[EPSILON] * par[EPSILON])
@@ -102,12 +103,12 @@ def table(par, x, out, jac):
     b_cell -= j
     u_cell -= k
     damping_u = par[delta + 1] - par[delta]
-    factor = 1.0 - (par[delta] + u_cell * damping_u) * x[2]
+    factor = 1.0 - (par[delta] + u_cell * damping_u) * x[V_Z]
     if factor <= 0.0:
         return
     # Derivatives of a, b and d by v_x and Rω; a and b see S through S̄, and |v_x|.
-    sign_x = math.copysign(1.0, x[0])
-    sign_y = math.copysign(1.0, x[1])
+    sign_x = math.copysign(1.0, x[V_X])
+    sign_y = math.copysign(1.0, x[V_Y])
     a_x = n_a * sign_x * to_a * (1.0 - a)
     a_size = -n_a * a * to_a * ALONG * lean
     b_x = -n_b * b * to_b * ACROSS * sign_x
@@ -117,10 +118,10 @@ def table(par, x, out, jac):
     scale = factor * h
     # h ∂u/∂h, in cells; none past the last node.
     spread = 0.5 * n_u * u if h < par[DEEPEST] else 0.0
-    lost = damping_u * x[2] * spread
+    lost = damping_u * x[V_Z] * spread
     side_rate = 1.0 / math.sqrt(v_y * v_y + par[EPSILON] * par[EPSILON])
-    side = x[1] * side_rate
-    travel = x[0] + x[3]
+    side = x[V_Y] * side_rate
+    travel = x[V_X] + x[R_OMEGA]
     travel_rate = 1.0 / math.sqrt(travel * travel + par[EPSILON] * par[EPSILON])
     way = travel * travel_rate
     damping = -(par[delta] + u_cell * damping_u) * h
@@ -161,12 +162,12 @@ def table(par, x, out, jac):
                 f_travel = apart * (1.0 - way * way) * travel_rate
                 f_u += apart_u * way
         out[m] = scale * f
-        jac[5 * m] = scale * (f_a * a_x + f_b * b_x + f_total + f_travel)
-        jac[5 * m + 1] = scale * f_y
-        jac[5 * m + 2] = damping * f
-        jac[5 * m + 3] = scale * (2.0 * f_total + f_travel)
-        jac[5 * m + 4] = -(factor * (f + f_u * spread) - lost * f)
-    if out[2] <= 0.0:
+        jac[BY * m + V_X] = scale * (f_a * a_x + f_b * b_x + f_total + f_travel)
+        jac[BY * m + V_Y] = scale * f_y
+        jac[BY * m + V_Z] = damping * f
+        jac[BY * m + R_OMEGA] = scale * (2.0 * f_total + f_travel)
+        jac[BY * m + DZ] = -(factor * (f + f_u * spread) - lost * f)
+    if out[F_Z] <= 0.0:
         no_force(out, jac)
 
 

@@ -6,13 +6,23 @@ memories as the law has, none or more; jac = (∂force/∂c, ∂force/∂ċ), th
 
 from grouser._kernels.law import law
 
+DISPLACEMENT, RATE = range(2)
+"""Entries of x, and of jac."""
+FORCE = 0
+"""Entry of out."""
+STIFFNESS, DAMPING = range(2)
+LOWER, UPPER, STOP_STIFFNESS, STOP_DAMPING = range(4)
+"""Entries of par of `spring` and of `stops`."""
+RAMP = 1e-3
+"""Depth [rad or m] over which the damper of a stop sets in."""
+
 
 @law
 def spring(par, x, out, jac):
     """Spring and damper. par = (stiffness, damping)."""
-    out[0] = -par[0] * x[0] - par[1] * x[1]
-    jac[0] = -par[0]
-    jac[1] = -par[1]
+    out[FORCE] = -par[STIFFNESS] * x[DISPLACEMENT] - par[DAMPING] * x[RATE]
+    jac[DISPLACEMENT] = -par[STIFFNESS]
+    jac[RATE] = -par[DAMPING]
 
 
 @law
@@ -22,20 +32,20 @@ def stops(par, x, out, jac):
     The damper sets in over the first milliradian or millimetre, so that the force does not jump.
     """
     beyond = 0.0
-    if x[0] < par[0]:
-        beyond = x[0] - par[0]
-    elif x[0] > par[1]:
-        beyond = x[0] - par[1]
+    if x[DISPLACEMENT] < par[LOWER]:
+        beyond = x[DISPLACEMENT] - par[LOWER]
+    elif x[DISPLACEMENT] > par[UPPER]:
+        beyond = x[DISPLACEMENT] - par[UPPER]
     depth = abs(beyond)
-    ramp = min(depth / 1e-3, 1.0)
-    force = -par[2] * beyond - par[3] * ramp * x[1]
+    ramp = min(depth / RAMP, 1.0)
+    force = -par[STOP_STIFFNESS] * beyond - par[STOP_DAMPING] * ramp * x[RATE]
     pulls = force * beyond > 0.0
     if depth == 0.0 or pulls:
-        out[0] = 0.0
-        jac[0] = 0.0
-        jac[1] = 0.0
+        out[FORCE] = 0.0
+        jac[DISPLACEMENT] = 0.0
+        jac[RATE] = 0.0
     else:
-        out[0] = force
+        out[FORCE] = force
         sign = 1.0 if beyond > 0.0 else -1.0
-        jac[0] = -par[2] - (par[3] * x[1] * sign / 1e-3 if depth < 1e-3 else 0.0)
-        jac[1] = -par[3] * ramp
+        jac[DISPLACEMENT] = -par[STOP_STIFFNESS] - (par[STOP_DAMPING] * x[RATE] * sign / RAMP if depth < RAMP else 0.0)
+        jac[RATE] = -par[STOP_DAMPING] * ramp
