@@ -205,6 +205,35 @@ def test_a_heading_sets_an_unknown_yaw_directly():
     np.testing.assert_allclose(e.position[:2], way * np.array([np.cos(2.0), np.sin(2.0)]), atol=0.03)
 
 
+def test_a_heading_after_a_turn_turns_the_path_by_what_was_unknown():
+    """After 1 m ahead and a turn of 1 rad on the spot a heading of 2 rad says that it began at 1 rad."""
+    fusion = Fusion(FusionSettings(start_noise=(1e-3, np.pi)))
+    for k in range(700):
+        t = 0.01 * k
+        rate = 0.5 if 5.0 <= t < 7.0 else 0.0
+        v = 0.5 if 2.5 <= t < 4.5 else 0.0
+        a = 5.0 * (2.5 <= t < 2.6) - 5.0 * (4.5 <= t < 4.6)
+        fusion.imu(t, (0.0, 0.0, rate), (a, 0.0, 9.81))
+        fusion.wheels(t, (0.0, 0.0, rate, v, 0.0, 0.0), 1e-4 * np.eye(6))
+    before = fusion.estimate
+    turned, way = before.yaw, np.linalg.norm(before.position[:2])
+    assert turned == pytest.approx(1.0, abs=0.02)
+    fusion.heading(fusion.time, 2.0, 0.05)
+    e = fusion.estimate
+    assert e.yaw == pytest.approx(2.0, abs=1e-3)
+    # It started within a millimetre of the origin, with which the position does not follow the heading any further.
+    began = 2.0 - turned
+    np.testing.assert_allclose(e.position[:2], way * np.array([np.cos(began), np.sin(began)]), rtol=0.0, atol=0.02)
+
+
+def test_positions_of_one_place_far_from_an_uncertain_start_determine_no_yaw():
+    """The direction from the start to where it stands is known as well as the start is: to 30 m over 12 m."""
+    fusion = Fusion(FusionSettings(start_noise=(30.0, np.pi)))
+    drive(fusion, 15.0, speed=1.0)
+    drive(fusion, 10.0, start=15.0, fixes=lambda t, x: fusion.gps(t, (9.0, 9.0), 0.09 * np.eye(2)))
+    assert np.sqrt(fusion.estimate.covariance[2, 2]) > 1.5
+
+
 def test_a_heading_that_persists_is_let_in_again_and_one_that_does_not_is_left_out():
     fusion = Fusion(FusionSettings())
     drive(fusion, 4.0)

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import grouser as gr
+from grouser._compile.jit import entry
+from grouser._kernels.kinematics.tipping import plane_normal
+from grouser._kernels.rotation import put
 from grouser.collision import contacts
 from grouser.kinematics import rollover_margin
 
@@ -119,3 +122,21 @@ def test_a_run_keeps_the_gravity_of_its_model(tmp_path):
         assert back.gravity == run.gravity == 1.62
         wanted = rollover_margin(ZOE, run.state, run.velocity, run.contact.point, gravity=1.62).angle
         assert back.rollover_margin().angle == pytest.approx(wanted, abs=0.0)
+
+
+@entry
+def normal_of(points, middle, out):
+    put(plane_normal(points, middle), out, 0)
+
+
+@pytest.mark.parametrize("n", [3, 4, 6, 8])
+def test_the_plane_through_the_contacts_is_that_of_least_squares(n):
+    """Against the eigenvector of the smallest eigenvalue, for planes of any direction and points off them."""
+    random, out = np.random.default_rng(n), np.empty(3)
+    for _ in range(50):
+        points = random.normal(size=(n, 3)) * (1.0, 0.6, 0.1) @ np.linalg.qr(random.normal(size=(3, 3)))[0]
+        middle = points.mean(axis=0)
+        normal_of(points, middle, out)
+        expected = np.linalg.eigh((points - middle).T @ (points - middle))[1][:, 0]
+        # Trigonometric eigenvalues have half of the digits where two of them are close.
+        np.testing.assert_allclose(out * np.sign(out @ expected), expected, rtol=0.0, atol=1e-6)

@@ -241,6 +241,15 @@ def test_chart_free_kernel_and_montanas_equations_agree_everywhere(wavy):
         assert math.remainder(found - eta[4], 2 * PI) == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("k", [0, 1, 2])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_ground_without_finite_height_or_slopes_is_the_end_of_the_map(k, bad):
+    ground = np.zeros(6)
+    ground[k] = bad
+    axes, L = np.empty((3, 3)), np.empty((4, 6))
+    assert torus_contact(np.eye(3), PI, 0.0, 0.5, 0.15, ground, axes, L) == OFF_TERRAIN
+
+
 @pytest.mark.parametrize("axes", ["world", "wheel", "contact"])
 @pytest.mark.parametrize("slides", [False, True])
 def test_compiled_roller_and_reference_agree_on_wavy_ground(wavy, axes, slides):
