@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import grouser as gr
+from grouser._compile.jit import entry
+from grouser._kernels.odometry import contact_angles as kernels
 from grouser.odometry import Odometry
 from grouser.odometry.contact_angles import ContactAngleEstimator, ground_angles, pair_angles
 
@@ -299,3 +301,26 @@ def test_time_that_does_not_advance_changes_nothing():
     again, valid = estimator.update(run.time[50], 9.0 + run.velocity[50, 6:], run.joints[50], (0.0, 0.0), 1.0)
     np.testing.assert_array_equal(again, before)
     assert not valid.any()
+
+
+@entry
+def add_mean(f):
+    kernels.hold_mean(f)
+
+
+def test_the_mean_of_all_angles_is_a_measurement_of_zero():
+    """Its equations are gradient and second derivative of mean²/(2 σ²), upper half, by closed form."""
+    vehicle = gr.vehicle("zoe")
+    f = ContactAngleEstimator(vehicle, mean=0.05)._filter
+    angles = np.array([0.3, 0.1, -0.05, 0.2])
+    f.found_psi[:], f.rim[:], f.sample.dt, f.sample.unknown = angles, 0.5, 0.02, 7
+    add_mean(f)
+    lengths = f.sample.span / (0.5 * 0.02)  # samples over the vehicle's length, of which the error is one
+    variance = (0.05**2 + angles.var() / 3.0) * lengths
+    ones = np.full(4, 0.25)
+    np.testing.assert_allclose(f.g[7:11], -angles.mean() * ones / variance, rtol=1e-12)
+    np.testing.assert_allclose(f.M[7:11, 7:11], np.triu(np.outer(ones, ones) / variance), rtol=1e-12)
+    others = f.M.copy()
+    others[7:11, 7:11] = 0.0
+    assert not others.any()
+    assert not f.g[:7].any()
